@@ -1,0 +1,24 @@
+// Records the coding agents: `npm run record:agents [part of a name]`, after `npm ci` in src/record/agents.
+
+import { claudeCode } from './agents/claude-code.ts'
+import { codex } from './agents/codex.ts'
+import { continueCli } from './agents/continue.ts'
+import { opencode } from './agents/opencode.ts'
+import { pi } from './agents/pi.ts'
+import { qwenCode } from './agents/qwen-code.ts'
+import { recordAgent } from './agents/session.ts'
+import { writeFixture } from './fixture.ts'
+
+const wanted = process.argv[2] ?? ''
+const agents = [...pi, ...opencode, ...codex, claudeCode, qwenCode, continueCli]
+
+for (const agent of agents.filter(({ name }) => name.includes(wanted))) {
+  try {
+    const fixture = await recordAgent(agent)
+    writeFixture(agent.name, fixture)
+    console.log(`${agent.name}: ${fixture.requests.length} requests`)
+  } catch (error) {
+    process.exitCode = 1
+    console.error(`${agent.name}: ${error instanceof Error ? error.stack : String(error)}`)
+  }
+}

@@ -1,0 +1,79 @@
+// The conversation that every client library is taken through, and the tools it may call.
+//
+// The answers are awkward on purpose: spaces around texts, arguments with odd spacing, escapes and keys that no schema
+// names, an error result, an empty result, a failed request. What comes back of them is what the experiment is about.
+
+import type { Reply } from './reply.ts'
+import type { Step } from './script.ts'
+
+export const instructions = 'You answer questions about the weather. Use the tools.'
+export const firstQuestion = 'Compare the weather in Zürich and Kraków.'
+export const secondQuestion = 'And tomorrow?'
+export const editedQuestion = 'And on Sunday?'
+export const thanks = 'Thanks.'
+
+/** What the tool `get_weather` does: an object for most cities, an error for Kraków. */
+export function getWeather(city: string): unknown {
+  if (city === 'Kraków') throw new Error('No station in "Kraków" <44>')
+  return { city, celsius: 21.5, wind: { from: 'NW', knots: 4 }, notes: ['föhn', 'a/b', '\u2028'] }
+}
+
+/** What the tool `list_cities` does: a text that ends in blanks. */
+export function listCities(): string {
+  return 'Zürich\nKraków\n\tBrno  \n'
+}
+
+/** Key order, spacing, escapes, a float, an integer-like key and one that the schema does not name. */
+const awkwardArguments =
+  '{ "days": 1.0, "city": "Z\\u00fcrich", "2": null, "memo": "a\\/b <c> \\ud83c\\udf26",\n "big": 9007199254740993 }'
+
+const answers = {
+  twoCalls: {
+    reasoning: 'Two cities, so two lookups.\n',
+    text: 'Let me look both up.\n',
+    calls: [
+      { name: 'get_weather', arguments: awkwardArguments },
+      { name: 'get_weather', arguments: '{"city":"Kraków"}' },
+    ],
+  },
+  oneCall: {
+    reasoning: 'Kraków failed; which cities are there?',
+    calls: [{ name: 'list_cities', arguments: '{}' }],
+  },
+  comparison: { reasoning: 'Enough to answer.', text: '\nZürich has 21.5 °C; no data for Kraków.  \n' },
+  callAgain: { text: 'One moment.', calls: [{ name: 'get_weather', arguments: '{"city": "Brno"}' }] },
+  tomorrow: { text: 'Tomorrow: 21.5 °C.' },
+  sunday: { text: 'Sunday: 21.5 °C.' },
+  fresh: { text: 'Which dates do you mean?' },
+  welcome: { text: 'You are welcome.' },
+} satisfies Record<string, Reply>
+
+/** Set to leave out what a client cannot do. */
+export interface ScenarioOptions {
+  /** The client retries failed requests by itself. @default true */
+  readonly hasRetry?: boolean
+}
+
+/**
+ * Two turns with tools, a failed request in between, then the second question edited, then another conversation that
+ * begins with the same words.
+ */
+export function weatherSteps(options: ScenarioOptions = {}): readonly Step[] {
+  const { hasRetry = true } = options
+  const steps: Step[] = [
+    { name: 'ask', truth: 'new-thread', reply: answers.twoCalls },
+    { name: 'results', truth: { extends: 'ask' }, reply: answers.oneCall },
+  ]
+  if (hasRetry) {
+    steps.push({ name: 'failed', truth: { extends: 'results' }, reply: { failWith: 500 } })
+    steps.push({ name: 'listed', truth: { retry: 'failed' }, reply: answers.comparison })
+  } else steps.push({ name: 'listed', truth: { extends: 'results' }, reply: answers.comparison })
+  steps.push(
+    { name: 'second', truth: { extends: 'listed' }, reply: answers.callAgain },
+    { name: 'looked', truth: { extends: 'second' }, reply: answers.tomorrow },
+    { name: 'edited', truth: { fork: 'looked', fromEnd: 1 }, reply: answers.sunday },
+    { name: 'same words', truth: 'new-thread', reply: answers.fresh },
+    { name: 'thanks', truth: { extends: 'same words' }, reply: answers.welcome },
+  )
+  return steps
+}

@@ -1,0 +1,93 @@
+// A script: answers in order, each with what the request that gets it is in truth.
+
+import type { Reply } from './reply.ts'
+import type { Asked, Exchange } from './server.ts'
+
+/** What a request is, as known to the one who wrote the script; other requests are named by their step. */
+export type Truth =
+  | 'new-thread'
+  | 'other'
+  | { readonly extends: string }
+  | { readonly retry: string }
+  /** Leaves the named request's thread `fromEnd` messages before this request's end. */
+  | { readonly fork: string; readonly fromEnd: number }
+
+export interface Step {
+  readonly name: string
+  readonly truth: Truth
+  readonly reply: Reply
+}
+
+/** The same, with requests named by their position in the recording. */
+export type Expected =
+  | { readonly type: 'new-thread' }
+  | { readonly type: 'other' }
+  | { readonly type: 'extends'; readonly of: number }
+  | { readonly type: 'retry'; readonly of: number }
+  /** `at`: the index in this request's own list of its first message that the thread does not have. */
+  | { readonly type: 'fork'; readonly of: number; readonly at: number }
+
+export interface ScriptOptions {
+  /** Names the queue that a request is answered from. @default always 'main' */
+  readonly route?: (asked: Asked) => string
+  /** Queues that give one answer for ever, to side calls. */
+  readonly repeated?: Readonly<Record<string, Reply>>
+}
+
+/** Answers from several queues of steps and remembers which request got which. */
+export class Script {
+  readonly #repeated: Readonly<Record<string, Reply>>
+  readonly #queues: Map<string, Step[]>
+  readonly #served: Step[] = []
+  readonly #route: (asked: Asked) => string
+
+  constructor(queues: Readonly<Record<string, readonly Step[]>>, options: ScriptOptions = {}) {
+    const { route = () => 'main', repeated = {} } = options
+    this.#queues = new Map(Object.entries(queues).map(([name, steps]) => [name, [...steps]]))
+    this.#route = route
+    this.#repeated = repeated
+  }
+
+  /** The next answer. Running out is an error of the script, except for queues that are repeated. */
+  answer(asked: Asked): Reply {
+    const queue = this.#route(asked)
+    const step = this.#queues.get(queue)?.shift() ?? this.#repeat(queue)
+    this.#served.push(step)
+    return step.reply
+  }
+
+  #repeat(queue: string): Step {
+    const reply = this.#repeated[queue]
+    if (reply === undefined) throw new Error(`Nothing left to answer in queue ${queue}`)
+    return { name: `${queue} ${this.#served.length}`, truth: 'other', reply }
+  }
+
+  /** Names of steps that no request asked for. */
+  get unused(): readonly string[] {
+    return [...this.#queues.values()].flat().map((step) => step.name)
+  }
+
+  /** What each request is in truth, in order of arrival. */
+  expected(exchanges: readonly Exchange[]): readonly Expected[] {
+    const positions = new Map(this.#served.map((step, index) => [step.name, index]))
+    const find = (name: string): number => {
+      const index = positions.get(name)
+      if (index === undefined) throw new Error(`No request was answered by step ${name}`)
+      return index
+    }
+    return this.#served.map(({ truth }, index) => {
+      if (typeof truth === 'string') return { type: truth }
+      if ('extends' in truth) return { type: 'extends', of: find(truth.extends) }
+      if ('retry' in truth) return { type: 'retry', of: find(truth.retry) }
+      const body = exchanges[index]?.body ?? {}
+      const at = messagesOf(body).length - truth.fromEnd
+      return { type: 'fork', of: find(truth.fork), at }
+    })
+  }
+}
+
+/** The list of messages or items of a request in any of the three formats. */
+export function messagesOf(body: Readonly<Record<string, unknown>>): readonly unknown[] {
+  const list = body['messages'] ?? body['input'] ?? []
+  return Array.isArray(list) ? list : [list]
+}

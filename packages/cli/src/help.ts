@@ -1,0 +1,45 @@
+// The help text: what the command does, by example first.
+
+import type { cac } from 'cac'
+import type { Colors } from './terminal.ts'
+
+const examples = [
+  ['oriel inspect', 'the bundled sample: see what a report looks like'],
+  ['oriel inspect session.jsonl', 'your own conversations'],
+  ['oriel inspect *.jsonl --top 10', 'many files at once, longer lists'],
+  ['oriel inspect s.json --policy history-window', 'what one policy would do, in detail'],
+  ['oriel inspect s.json --budget 32k', 'what has to go to fit a budget'],
+  ['cat s.json | oriel inspect - --json', 'for machines'],
+] as const
+
+export function renderHelp(cli: ReturnType<typeof cac>, colors: Colors): string {
+  const commands = cli.commands.map(({ rawName, description }) => [rawName, description] as const)
+  const options = [
+    ...cli.commands.flatMap((command) => command.options),
+    ...cli.globalCommand.options,
+  ]
+  const lines = [
+    `${colors.bold('oriel')}  context management for LLM agents`,
+    ...section('Commands', commands, colors),
+    ...section(
+      'Options',
+      options.map(({ rawName, description }) => [rawName, description] as const),
+      colors,
+    ),
+    ...section('Examples', examples, colors),
+    '',
+    'Reads OpenAI chat, OpenAI Responses and Anthropic messages: one JSON value, or JSONL with one',
+    'message or one conversation a line. Nothing leaves this machine.',
+  ]
+  return `${lines.join('\n')}\n`
+}
+
+function section(
+  title: string,
+  rows: readonly (readonly [string, string])[],
+  colors: Colors,
+): string[] {
+  const width = Math.max(...rows.map(([name]) => name.length))
+  const lines = rows.map(([name, text]) => `  ${colors.cyan(name.padEnd(width))}  ${text}`)
+  return ['', colors.bold(title), ...lines]
+}

@@ -1,0 +1,98 @@
+// The report for machines. The shape is documented in docs/guides/inspect.md; `version` grows when a field changes its meaning.
+
+import { firstLine } from '../render/text.ts'
+import { parts } from './anatomy.ts'
+import type { InspectReport } from './report.ts'
+import type { Saving } from './savings.ts'
+
+/** The version of the shape. */
+const version = 1
+
+export interface JsonOptions {
+  /** Rows of the lists of largest and repeated results. */
+  readonly top: number
+  readonly showContent: boolean
+}
+
+/** One JSON object and a line end. Characters that could steer a terminal are escaped. */
+export function toJson(report: InspectReport, options: JsonOptions): string {
+  const { files, isSample, notes, counter, summary, trialCount } = report
+  const { conversations, formats, messages, turns, steps, tokens, sentTokens } = summary
+  const chosen = summary.savings[trialCount]
+  const value = {
+    version,
+    files,
+    isSample,
+    notes,
+    counter: counter.name,
+    formats,
+    totals: { conversations: conversations.length, messages, turns, steps, tokens, sentTokens },
+    parts: parts.map((part) => ({ part, tokens: summary.parts[part] })),
+    tools: summary.tools,
+    repeats: summary.repeats,
+    structure: {
+      broken: summary.breaks,
+      repairs: summary.repairs,
+      leftAfterRepair: summary.left,
+      conversationsBeyondRepair: summary.hopeless,
+    },
+    savings: summary.savings.slice(0, trialCount).map(savingOf),
+    ...(chosen === undefined ? {} : { policy: savingOf(chosen) }),
+    conversations,
+    largest: largestOf(report, options),
+  }
+  return `${JSON.stringify(value, null, 2).replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, escaped)}\n`
+}
+
+function savingOf(saving: Saving): object {
+  const { name, budget, tokensBefore, tokensAfter, forms, reasons } = saving
+  return {
+    name,
+    ...(saving.policy === undefined ? {} : { policy: saving.policy }),
+    ...(budget === undefined ? {} : { budget }),
+    tokensBefore,
+    tokensAfter,
+    changedConversations: saving.changedConversations,
+    cannotProject: saving.cannotProject,
+    ...(saving.needed === undefined ? {} : { needed: saving.needed }),
+    forms: forms.map(({ rule, what, count, savedTokens }) => ({
+      rule,
+      form: what,
+      count,
+      savedTokens,
+    })),
+    reasons: reasons.map(({ rule, what, count, savedTokens }) => ({
+      rule,
+      reason: what,
+      count,
+      savedTokens,
+    })),
+  }
+}
+
+function largestOf({ detail }: InspectReport, { top, showContent }: JsonOptions): object {
+  const { conversation, anatomy } = detail
+  return {
+    number: conversation.number,
+    ...(conversation.id === undefined ? {} : { id: conversation.id }),
+    tokens: anatomy.tokens,
+    turns: anatomy.turnList,
+    contextPerStep: anatomy.growth,
+    largestResults: anatomy.results.slice(0, top).map(({ index, turn, tool, tokens, text }) => ({
+      index,
+      turn,
+      tool,
+      tokens,
+      ...(showContent ? { firstLine: firstLine(text) } : {}),
+    })),
+    repeatedResults: anatomy.repeats.slice(0, top),
+  }
+}
+
+/** Line ends and the spaces in front of lines are our own; everything else stands inside a string. */
+function escaped(character: string): string {
+  if (character === '\n') return character
+  return [...Array(character.length).keys()]
+    .map((index) => `\\u${character.charCodeAt(index).toString(16).padStart(4, '0')}`)
+    .join('')
+}

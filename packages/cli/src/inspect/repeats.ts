@@ -1,0 +1,159 @@
+// Tool results that say the same again: identical, or nearly so, such as a file that was read, edited and read once more.
+
+/** A tool result as far as repeats are concerned. */
+export interface Repeatable {
+  /** Index of the message that holds it. */
+  readonly index: number
+  readonly tool: string
+  readonly tokens: number
+  readonly text: string
+}
+
+export interface Repeat {
+  readonly tool: string
+  /** How many times the content was seen. */
+  readonly times: number
+  readonly isIdentical: boolean
+  /** Tokens of all but the newest: what the older copies cost in every request. */
+  readonly wastedTokens: number
+  /** Index of each message, oldest first. */
+  readonly indexes: readonly number[]
+}
+
+/** Shorter results ("ok") repeat all the time and cost nothing. */
+const minTokens = 20
+/** Results that share this part of their phrases are nearly identical. */
+const similarity = 0.9
+/** Words of a phrase; the order of words counts, their place does not. */
+const phraseWords = 3
+/** Phrases that stand for a text, however long it is: enough to tell 0.9 from 0.8. */
+const sketchSize = 256
+/** Nearly identical texts share one of their smallest phrases, almost surely. */
+const keyCount = 4
+/** Earlier results that one is compared with, for each key: a phrase that all results share must not cost n squared. */
+const maxCandidates = 8
+
+/** Groups of results that repeat, most wasteful first. Results are compared within one tool only. */
+export function findRepeats(results: readonly Repeatable[]): readonly Repeat[] {
+  const groups = new Groups()
+  for (const result of results) if (result.tokens >= minTokens) groups.add(result)
+  return groups
+    .all()
+    .filter((group) => group.length > 1)
+    .map(toRepeat)
+    .sort((a, b) => b.wastedTokens - a.wastedTokens || firstOf(a) - firstOf(b))
+}
+
+type Group = Repeatable[]
+
+interface Known {
+  readonly sketch: Sketch
+  readonly group: Group
+}
+
+class Groups {
+  readonly #all: Group[] = []
+  readonly #byText = new Map<string, Group>()
+  readonly #byKey = new Map<string, Known[]>()
+
+  add(result: Repeatable): void {
+    const exact = `${result.tool}\n${result.text}`
+    const same = this.#byText.get(exact)
+    if (same !== undefined) {
+      same.push(result)
+      return
+    }
+    const sketch = sketchOf(result.text)
+    const keys = sketch.slice(0, keyCount).map((phrase) => `${result.tool}\n${phrase}`)
+    const group = this.#similar(keys, sketch) ?? []
+    if (group.length === 0) this.#all.push(group)
+    group.push(result)
+    this.#byText.set(exact, group)
+    for (const key of keys) this.#remember(key, { sketch, group })
+  }
+
+  all(): readonly Group[] {
+    return this.#all
+  }
+
+  #similar(keys: readonly string[], sketch: Sketch): Group | undefined {
+    for (const key of keys) {
+      const match = this.#byKey
+        .get(key)
+        ?.find((known) => resemblance(known.sketch, sketch) >= similarity)
+      if (match !== undefined) return match.group
+    }
+    return undefined
+  }
+
+  #remember(key: string, known: Known): void {
+    const others = this.#byKey.get(key) ?? []
+    this.#byKey.set(key, [known, ...others].slice(0, maxCandidates))
+  }
+}
+
+/** The smallest hashes of a text's phrases, in order: a sample that is the same for the same phrases. */
+type Sketch = readonly number[]
+
+function sketchOf(text: string): Sketch {
+  const hashes = new Set<number>()
+  const recent: number[] = []
+  for (const [word] of text.matchAll(/[\p{L}\p{N}]+|[^\s\p{L}\p{N}]/gu)) {
+    recent.push(hashOf(word))
+    if (recent.length > phraseWords) recent.shift()
+    if (recent.length === phraseWords) hashes.add(mix(recent))
+  }
+  if (hashes.size === 0) hashes.add(mix(recent))
+  return [...hashes].sort((a, b) => a - b).slice(0, sketchSize)
+}
+
+/** FNV-1a. */
+function hashOf(word: string): number {
+  let hash = 0x811c9dc5
+  for (let index = 0; index < word.length; index++) {
+    hash = Math.imul(hash ^ word.charCodeAt(index), 0x01000193)
+  }
+  return hash >>> 0
+}
+
+/** One well-spread number for several: the smallest ones must be a fair sample. */
+function mix(hashes: readonly number[]): number {
+  let mixed = 0
+  for (const hash of hashes) mixed = Math.imul(mixed ^ hash, 0x9e3779b1) + 0x7f4a7c15
+  mixed = Math.imul(mixed ^ (mixed >>> 16), 0x85ebca6b)
+  mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35)
+  return (mixed ^ (mixed >>> 16)) >>> 0
+}
+
+/** The share of phrases that two texts have in common, estimated from the smallest ones of both together. */
+function resemblance(a: Sketch, b: Sketch): number {
+  let left = 0
+  let right = 0
+  let both = 0
+  let seen = 0
+  while (seen < sketchSize && (left < a.length || right < b.length)) {
+    const x = a[left] ?? Number.POSITIVE_INFINITY
+    const y = b[right] ?? Number.POSITIVE_INFINITY
+    if (x === y) both += 1
+    if (x <= y) left += 1
+    if (y <= x) right += 1
+    seen += 1
+  }
+  return seen === 0 ? 0 : both / seen
+}
+
+function toRepeat(group: Group): Repeat {
+  const newest = group.at(-1) as Repeatable
+  const tokens = group.reduce((sum, result) => sum + result.tokens, 0)
+  return {
+    tool: newest.tool,
+    times: group.length,
+    isIdentical: group.every((result) => result.text === newest.text),
+    wastedTokens: tokens - newest.tokens,
+    indexes: group.map((result) => result.index),
+  }
+}
+
+function firstOf({ indexes }: Repeat): number {
+  return indexes[0] ?? 0
+}

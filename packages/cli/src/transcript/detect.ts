@@ -1,0 +1,130 @@
+// Which message format a conversation is written in, and what gives it away.
+
+import type { FormatName } from 'oriel'
+
+export interface Detection {
+  readonly format: FormatName
+  /**
+   * - `told`: the caller said so
+   * - `certain`: signs of this format and of no other
+   * - `likely`: signs of several; of this one the most
+   * - `assumed`: none; plain text looks the same in all of them
+   */
+  readonly certainty: 'told' | 'certain' | 'likely' | 'assumed'
+  /** What was seen, most frequent first. */
+  readonly evidence: readonly string[]
+}
+
+export type Fields = Readonly<Record<string, unknown>>
+
+/** How many signs are named. */
+const namedSigns = 2
+
+/** Reads the signs in a request body and its messages. `fallback` is the answer where there are none. */
+export function detectFormat(
+  body: Fields,
+  messages: readonly unknown[],
+  fallback: FormatName = 'openai-chat',
+): Detection {
+  const signs = new Signs()
+  readBody(body, signs)
+  for (const message of messages) if (isFields(message)) readMessage(message, signs)
+  return signs.verdict(fallback)
+}
+
+/** True for an object that is neither null nor an array. */
+export function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+class Signs {
+  readonly #seen = new Map<FormatName, Map<string, number>>()
+
+  add(format: FormatName, sign: string): void {
+    const signs = this.#seen.get(format) ?? new Map<string, number>()
+    signs.set(sign, (signs.get(sign) ?? 0) + 1)
+    this.#seen.set(format, signs)
+  }
+
+  verdict(fallback: FormatName): Detection {
+    const ranked = [...this.#seen]
+      .map(([format, signs]) => ({ format, signs: [...signs].sort((a, b) => b[1] - a[1]) }))
+      .sort((a, b) => total(b.signs) - total(a.signs))
+    const first = ranked[0]
+    if (first === undefined) return { format: fallback, certainty: 'assumed', evidence: [] }
+    return {
+      format: first.format,
+      certainty: ranked.length === 1 ? 'certain' : 'likely',
+      evidence: first.signs.slice(0, namedSigns).map(([sign]) => sign),
+    }
+  }
+}
+
+function total(signs: readonly (readonly [string, number])[]): number {
+  return signs.reduce((sum, [, times]) => sum + times, 0)
+}
+
+function readBody(body: Fields, signs: Signs): void {
+  if (body.input !== undefined && body.messages === undefined)
+    signs.add('openai-responses', 'input')
+  if (body.instructions !== undefined) signs.add('openai-responses', 'instructions')
+  if (body.system !== undefined && body.messages !== undefined) signs.add('anthropic', 'system')
+  if (body.anthropic_version !== undefined) signs.add('anthropic', 'anthropic_version')
+  for (const tool of Array.isArray(body.tools) ? body.tools : []) {
+    if (!isFields(tool)) continue
+    if (tool.input_schema !== undefined) signs.add('anthropic', 'input_schema')
+    else if (isFields(tool.function)) signs.add('openai-chat', 'tools[].function')
+    else if (tool.type === 'function') signs.add('openai-responses', 'tools[].name')
+  }
+}
+
+const itemTypes: ReadonlySet<unknown> = new Set([
+  'function_call',
+  'function_call_output',
+  'custom_tool_call',
+  'custom_tool_call_output',
+  'reasoning',
+  'item_reference',
+  'web_search_call',
+  'file_search_call',
+  'code_interpreter_call',
+  'computer_call',
+  'computer_call_output',
+  'local_shell_call',
+  'local_shell_call_output',
+  'mcp_call',
+])
+
+/** The formats that a content part's type belongs to; `text`, `image` and the like are in more than one. */
+const partTypes: ReadonlyMap<unknown, FormatName> = new Map<unknown, FormatName>([
+  ['tool_use', 'anthropic'],
+  ['tool_result', 'anthropic'],
+  ['thinking', 'anthropic'],
+  ['redacted_thinking', 'anthropic'],
+  ['image_url', 'openai-chat'],
+  ['input_audio', 'openai-chat'],
+  ['input_text', 'openai-responses'],
+  ['output_text', 'openai-responses'],
+  ['input_image', 'openai-responses'],
+])
+
+function readMessage(message: Fields, signs: Signs): void {
+  const { role, type } = message
+  if (itemTypes.has(type)) signs.add('openai-responses', String(type))
+  if (Array.isArray(message.tool_calls)) signs.add('openai-chat', 'tool_calls')
+  if (role === 'tool' || role === 'function') signs.add('openai-chat', `role ${role}`)
+  // Responses items have these roles too, but they call themselves messages.
+  if ((role === 'system' || role === 'developer') && type === undefined) {
+    signs.add('openai-chat', `role ${role}`)
+  }
+  for (const part of Array.isArray(message.content) ? message.content : []) {
+    const format = isFields(part) ? partTypes.get(part.type) : undefined
+    if (format !== undefined) signs.add(format, String((part as Fields).type))
+  }
+}
+
+/** Whether a value looks like one message or item of any format. */
+export function isMessage(value: unknown): value is Fields {
+  if (!isFields(value)) return false
+  return typeof value.role === 'string' || itemTypes.has(value.type)
+}

@@ -1,0 +1,188 @@
+// Reads transcripts: JSON or JSONL, from files or standard input, one conversation at a time.
+
+import { createReadStream } from 'node:fs'
+import { type FormatName, OrielError } from 'oriel'
+import { type Body, type Conversation, readValue, toConversation } from './conversation.ts'
+import type { Fields } from './detect.ts'
+import { type Line, maxValueLength, readLines, tooLong } from './lines.ts'
+
+export interface ReadOptions {
+  /** The format, where the caller knows it. @default found out for each conversation */
+  readonly format?: FormatName | undefined
+  /** What `-` stands for. */
+  readonly stdin: AsyncIterable<Uint8Array>
+  /** Told of everything that was left out. */
+  readonly onNote: (note: Note) => void
+  /** Told how many bytes have been read, each time some are. */
+  readonly onBytes?: (bytes: number) => void
+}
+
+/** Something a reader of the output must know about the file. */
+export interface Note {
+  readonly file: string
+  readonly text: string
+}
+
+/** The conversations of all files, in order. Throws OrielError with one clear sentence when a file cannot be used. */
+export async function* readTranscripts(
+  files: readonly string[],
+  options: ReadOptions,
+): AsyncGenerator<Conversation> {
+  let number = 0
+  for (const file of files) {
+    let fallback: FormatName | undefined
+    for await (const body of readFile(file, options)) {
+      number += 1
+      const conversation = toConversation(body, { number, file, format: options.format, fallback })
+      // A conversation without a sign of its own is taken to be written like the one before it.
+      fallback = conversation.detection.format
+      yield conversation
+    }
+  }
+}
+
+async function* readFile(file: string, options: ReadOptions): AsyncGenerator<Body> {
+  const name = file === '-' ? 'standard input' : file
+  let found = 0
+  try {
+    const source = file === '-' ? options.stdin : createReadStream(file)
+    for await (const body of readBodies(counted(source, options.onBytes), name, options.onNote)) {
+      found += 1
+      yield body
+    }
+  } catch (error) {
+    throw readable(error, name)
+  }
+  if (found > 0) return
+  throw new OrielError(
+    'invalid-input',
+    `${name}: no conversation found; expected OpenAI chat, OpenAI Responses or Anthropic messages, as JSON or JSONL.`,
+  )
+}
+
+async function* counted(
+  source: AsyncIterable<Uint8Array>,
+  onBytes: ReadOptions['onBytes'],
+): AsyncGenerator<Uint8Array> {
+  for await (const chunk of source) {
+    onBytes?.(chunk.length)
+    yield chunk
+  }
+}
+
+/** A file whose first line is JSON and not its last is JSONL; anything else is one value. */
+async function* readBodies(
+  source: AsyncIterable<Uint8Array>,
+  file: string,
+  onNote: ReadOptions['onNote'],
+): AsyncGenerator<Body> {
+  const lines = withoutBlanks(readLines(source))
+  const first = await lines.next()
+  if (first.done === true) return
+  const value = parse(first.value.text)
+  if (value === undefined) {
+    yield* bodiesOf(await readWhole(first.value, lines))
+  } else {
+    yield* readJsonLines(value.parsed, lines, (text) => onNote({ file, text }))
+  }
+}
+
+async function* readJsonLines(
+  first: unknown,
+  lines: AsyncIterable<Line>,
+  note: (text: string) => void,
+): AsyncGenerator<Body> {
+  const loose: Fields[] = []
+  let skipped = 0
+  let torn: Line | undefined
+  const take = function* (value: unknown): Generator<Body> {
+    const reading = readValue(value)
+    if (reading.type === 'conversations') yield* reading.bodies
+    else if (reading.type === 'message') join(loose, reading.message)
+    else skipped += 1
+  }
+  yield* take(first)
+  for await (const line of lines) {
+    if (torn !== undefined) throw notJson(`line ${torn.number} is not JSON`)
+    const value = parse(line.text)
+    if (value === undefined) torn = line
+    else yield* take(value.parsed)
+  }
+  if (loose.length > 0) yield { fields: {}, messages: loose }
+  if (torn !== undefined) note(`line ${torn.number}, the last one, is torn and was skipped`)
+  if (skipped > 0) note(`${skipped} ${skipped === 1 ? 'line holds' : 'lines hold'} no message`)
+}
+
+/** Some agents log a message in pieces, one line for each part of its content, all with the message's id. */
+function join(messages: Fields[], message: Fields): void {
+  const last = messages.at(-1)
+  const isPiece =
+    last !== undefined &&
+    typeof message.id === 'string' &&
+    message.id === last.id &&
+    message.role === last.role &&
+    Array.isArray(message.content) &&
+    Array.isArray(last.content)
+  if (!isPiece) messages.push(message)
+  else {
+    const content = [...(last.content as unknown[]), ...(message.content as unknown[])]
+    messages[messages.length - 1] = { ...last, content }
+  }
+}
+
+async function readWhole(first: Line, lines: AsyncIterable<Line>): Promise<unknown> {
+  const texts = [first.text]
+  let length = first.text.length
+  for await (const { text } of lines) {
+    texts.push(text)
+    length += text.length
+    if (length > maxValueLength) throw tooLong(first.number)
+  }
+  const text = texts.join('\n')
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    // The parser's own message quotes the content: only the place is taken from it.
+    const place = /\(line (\d+) column (\d+)\)/.exec(String(error))
+    const where = place === null ? '' : ` after line ${place[1]}, column ${place[2]}`
+    throw notJson(texts.length === 1 ? 'it is not JSON' : `it is not JSON${where}`)
+  }
+}
+
+function* bodiesOf(value: unknown): Generator<Body> {
+  const reading = readValue(value)
+  if (reading.type === 'conversations') yield* reading.bodies
+  if (reading.type === 'message') yield { fields: {}, messages: [reading.message] }
+}
+
+async function* withoutBlanks(lines: AsyncIterable<Line>): AsyncGenerator<Line> {
+  for await (const line of lines) if (line.text.trim() !== '') yield line
+}
+
+function parse(text: string): { readonly parsed: unknown } | undefined {
+  try {
+    return { parsed: JSON.parse(text) }
+  } catch {
+    return undefined
+  }
+}
+
+function notJson(problem: string): OrielError {
+  return new OrielError('invalid-input', `${problem}; check that the file is JSON or JSONL`)
+}
+
+function readable(error: unknown, name: string): unknown {
+  if (OrielError.is(error)) {
+    const text = error.message.startsWith(name) ? error.message : `${name}: ${error.message}.`
+    return new OrielError(error.code, text, { cause: error })
+  }
+  const code = error instanceof Error && 'code' in error ? String(error.code) : undefined
+  const reasons: Readonly<Record<string, string>> = {
+    ENOENT: 'there is no such file; check the path',
+    EACCES: 'it may not be read; check its permissions',
+    EISDIR: 'it is a folder; name the files in it',
+  }
+  const reason = code === undefined ? undefined : (reasons[code] ?? `it cannot be read (${code})`)
+  if (reason === undefined) return error
+  return new OrielError('invalid-option', `${name}: ${reason}.`, { cause: error })
+}

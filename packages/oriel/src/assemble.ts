@@ -1,0 +1,70 @@
+// From state to view: render, repair for the provider, fit into the budget. Pure; used by `project` and by the thread.
+
+import type { Edit } from './core/entry.ts'
+import { withoutUnboundReasoning } from './core/reasoning.ts'
+import { type Rendered, render } from './core/render.ts'
+import { type Profile, type Repair, repair } from './core/repair.ts'
+import type { State } from './core/state.ts'
+import { frameTokens, viewTokens } from './core/tally.ts'
+import type { Frame, ViewMessage } from './core/view.ts'
+import { fit } from './schedule/fit.ts'
+import type { Fitted } from './schedule/fitting.ts'
+
+export interface AssembleOptions {
+  readonly profile: Profile
+  readonly frame?: Frame | undefined
+  /** Tokens that the request may use, frame included. */
+  readonly budget?: number | undefined
+}
+
+export interface Assembled {
+  readonly messages: readonly ViewMessage[]
+  readonly repairs: readonly Repair[]
+  readonly fitted: Pick<Fitted, 'edits' | 'folded' | 'digest'>
+  /** Tokens of the request, frame included. */
+  readonly tokens: number
+}
+
+/** What the model would see with these edits applied on top of the log. */
+export function assemble(
+  state: State,
+  planned: readonly Edit[],
+  { profile, frame, budget }: AssembleOptions,
+): Assembled {
+  const rendered: readonly Rendered[] = render(state, planned)
+  const repaired = repair(state, rendered, profile)
+  const aroundTokens = frameTokens(state.counter, frame)
+  const fitted: Fitted =
+    budget === undefined
+      ? unfitted(repaired.messages)
+      : fit(state, repaired.messages, { budget, frame: aroundTokens })
+  const changes = [...planned, ...fitted.edits, ...foldedAsEdits(fitted)]
+  const bound = profile.bindsReasoning
+    ? withoutUnboundReasoning(state, fitted.messages, changes, profile.rules.reasoning)
+    : { messages: fitted.messages, repairs: [] }
+  return {
+    messages: bound.messages,
+    repairs: [...repaired.repairs, ...bound.repairs],
+    fitted,
+    tokens: aroundTokens + viewTokens(state, bound.messages),
+  }
+}
+
+function unfitted(messages: readonly ViewMessage[]): Fitted {
+  return { messages, tokens: 0, edits: [], folded: [] }
+}
+
+function foldedAsEdits(fitted: Fitted): readonly Edit[] {
+  if (fitted.folded.length === 0) return []
+  const ranges = fitted.folded.map((entry) => [entry.seq, entry.seq] as const)
+  return [
+    {
+      rule: 'budget',
+      form: 'dropped',
+      target: { ranges },
+      reason: 'folded into the digest',
+      tokensBefore: 0,
+      tokensAfter: 0,
+    },
+  ]
+}

@@ -1,0 +1,46 @@
+// What a token counter is, and how many tokens a block costs in a request.
+
+import type { Block } from './block.ts'
+import { assertNever } from './errors.ts'
+
+/** Counts the tokens of a text. Named, pure, never throws, linear in the text's length. */
+export interface Counter {
+  readonly name: string
+  count(text: string): number
+}
+
+/** Role, separators and the like around one message. */
+export const messageTokens = 4
+/** Name, id and structure around one tool call or tool result. */
+export const callTokens = 8
+/** What providers charge for one picture, roughly, whatever its base64 length. */
+export const imageTokens = 1200
+/** What providers charge for one attached file at least; the text inside is unknown to us. */
+export const fileTokens = 1200
+
+/** The tokens of one block in its full form. */
+export function countBlock(counter: Counter, block: Block): number {
+  switch (block.type) {
+    case 'text':
+      return counter.count(block.text)
+    case 'reasoning':
+      return counter.count(block.text ?? '') + counter.count(block.signature ?? '')
+    case 'tool-call':
+      return callTokens + counter.count(block.name) + counter.count(block.arguments)
+    case 'tool-result':
+      return callTokens + countContent(counter, block.content)
+    case 'image':
+      return imageTokens
+    case 'file':
+      return fileTokens
+    case 'opaque':
+      return counter.count(JSON.stringify(block.value))
+    default:
+      return assertNever(block)
+  }
+}
+
+function countContent(counter: Counter, content: string | readonly Block[]): number {
+  if (typeof content === 'string') return counter.count(content)
+  return content.reduce((sum, block) => sum + countBlock(counter, block), 0)
+}

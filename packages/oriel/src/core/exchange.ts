@@ -1,0 +1,123 @@
+// Calls and their results: who answers whom, also where a conversation is broken.
+
+import type { Block, ToolCallBlock, ToolResultBlock } from './block.ts'
+import type { MessageEntry } from './entry.ts'
+
+/** Where a block lives: the message's seq and the block's position in it. */
+export interface Place {
+  readonly seq: number
+  readonly block: number
+}
+
+export interface Call {
+  readonly callId: string
+  readonly name: string
+  readonly place: Place
+  /** True when an earlier call of the conversation has the same id: the wire then needs another one. */
+  readonly isReused: boolean
+  result: Place | undefined
+}
+
+/** An assistant message with its calls and all their results: the atom of every cut. */
+export interface Exchange {
+  /** The assistant message's seq. */
+  readonly seq: number
+  readonly turn: number
+  readonly step: number
+  readonly calls: readonly Call[]
+}
+
+/** Pairs calls with results as messages come in. */
+export class ExchangeIndex {
+  readonly #exchanges = new Map<number, Exchange>()
+  /** Unanswered calls by id, oldest first. */
+  readonly #waiting = new Map<string, { call: Call; exchange: Exchange }[]>()
+  readonly #usedIds = new Set<string>()
+  /** The exchange and call that a result block answers, by seq and block position. */
+  readonly #answers = new Map<number, Map<number, { call: Call; exchange: Exchange }>>()
+
+  /** The exchange opened by the assistant message at `seq`, if it has calls. */
+  exchangeAt(seq: number): Exchange | undefined {
+    return this.#exchanges.get(seq)
+  }
+
+  /** What the result block at `place` answers; undefined for an orphan or a second answer. */
+  answeredBy(place: Place): { readonly call: Call; readonly exchange: Exchange } | undefined {
+    return this.#answers.get(place.seq)?.get(place.block)
+  }
+
+  /** The call that a result with this id would answer now. */
+  waitingFor(callId: string): { readonly call: Call; readonly exchange: Exchange } | undefined {
+    const waiting = this.#waiting.get(callId)
+    if (waiting === undefined || waiting.length === 0) return undefined
+    // The newest exchange that waits for this id; within it, its first call.
+    const newest = (waiting[waiting.length - 1] as { exchange: Exchange }).exchange
+    return waiting.find((candidate) => candidate.exchange === newest)
+  }
+
+  hasSeen(callId: string): boolean {
+    return this.#usedIds.has(callId)
+  }
+
+  /** Takes in a message that was just appended. */
+  add(entry: MessageEntry): void {
+    if (entry.role === 'assistant') this.#addCalls(entry)
+    entry.blocks.forEach((block, index) => {
+      if (block.type === 'tool-result') this.#addResult(block, { seq: entry.seq, block: index })
+    })
+  }
+
+  /** Forgets an exchange that left every view. Ids stay known. */
+  forget(seq: number): void {
+    const exchange = this.#exchanges.get(seq)
+    if (exchange === undefined) return
+    for (const call of exchange.calls) {
+      if (call.result !== undefined) this.#answers.get(call.result.seq)?.delete(call.result.block)
+    }
+    this.#exchanges.delete(seq)
+  }
+
+  #addCalls(entry: MessageEntry): void {
+    const calls: Call[] = []
+    entry.blocks.forEach((block, index) => {
+      if (!isCall(block)) return
+      calls.push({
+        callId: block.callId,
+        name: block.name,
+        place: { seq: entry.seq, block: index },
+        isReused: this.#usedIds.has(block.callId),
+        result: undefined,
+      })
+      this.#usedIds.add(block.callId)
+    })
+    if (calls.length === 0) return
+    const exchange: Exchange = { seq: entry.seq, turn: entry.turn, step: entry.step, calls }
+    this.#exchanges.set(entry.seq, exchange)
+    for (const call of calls) {
+      const waiting = this.#waiting.get(call.callId)
+      if (waiting === undefined) this.#waiting.set(call.callId, [{ call, exchange }])
+      else waiting.push({ call, exchange })
+    }
+  }
+
+  #addResult(block: ToolResultBlock, place: Place): void {
+    const match = this.waitingFor(block.callId)
+    if (match === undefined) return
+    match.call.result = place
+    const waiting = this.#waiting.get(block.callId) ?? []
+    const rest = waiting.filter((candidate) => candidate.call !== match.call)
+    if (rest.length === 0) this.#waiting.delete(block.callId)
+    else this.#waiting.set(block.callId, rest)
+    const answers = this.#answers.get(place.seq)
+    if (answers === undefined) this.#answers.set(place.seq, new Map([[place.block, match]]))
+    else answers.set(place.block, match)
+  }
+}
+
+export function isCall(block: Block): block is ToolCallBlock {
+  return block.type === 'tool-call'
+}
+
+export function isResult(block: Block): block is ToolResultBlock {
+  return block.type === 'tool-result'
+}

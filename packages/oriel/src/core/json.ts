@@ -1,0 +1,167 @@
+// JSON as data: what is allowed in, how it is compared and written. Keys such as `__proto__` are data like any other.
+
+import { OrielError } from './errors.ts'
+
+export type Json = null | boolean | number | string | readonly Json[] | JsonObject
+export interface JsonObject {
+  readonly [key: string]: Json
+}
+
+/** Deeper values are refused: writers of JSON overflow far earlier than readers do. */
+export const maxDepth = 64
+/** Longer strings are refused: no provider accepts a request above 32 MB. */
+export const maxStringLength = 32 * 1024 * 1024
+
+/** Throws a typed error that names the path unless `value` is plain JSON within the limits. Reads only. */
+export function checkJson(value: unknown, path: string): asserts value is Json {
+  walk(value, path, [], false)
+}
+
+/** A deep copy that shares nothing with the input, checked as in `checkJson`, in one pass over the input. */
+export function cloneJson(value: unknown, path: string): Json {
+  return walk(value, path, [], true) as Json
+}
+
+function walk(value: unknown, path: string, ancestors: object[], copy: boolean): Json | undefined {
+  switch (typeof value) {
+    case 'boolean':
+      return value
+    case 'string':
+      if (value.length > maxStringLength) throw tooLarge(path, value.length)
+      return value
+    case 'number':
+      if (!Number.isFinite(value)) throw notJson(path, String(value))
+      return value
+    case 'object':
+      if (value === null) return null
+      return Array.isArray(value)
+        ? walkArray(value, path, ancestors, copy)
+        : walkObject(value, path, ancestors, copy)
+    default:
+      throw notJson(path, `a ${typeof value}`)
+  }
+}
+
+function walkArray(
+  value: readonly unknown[],
+  path: string,
+  ancestors: object[],
+  copy: boolean,
+): Json | undefined {
+  enter(value, path, ancestors)
+  const result: Json[] = []
+  for (let index = 0; index < value.length; index++) {
+    if (!(index in value)) throw notJson(`${path}[${index}]`, 'a hole in an array')
+    const child = walk(value[index], `${path}[${index}]`, ancestors, copy)
+    if (copy) result.push(child as Json)
+  }
+  ancestors.pop()
+  return copy ? result : undefined
+}
+
+function walkObject(
+  value: object,
+  path: string,
+  ancestors: object[],
+  copy: boolean,
+): Json | undefined {
+  const prototype: unknown = Object.getPrototypeOf(value)
+  // A root prototype of any realm is plain; anything else is an instance of a class.
+  if (prototype !== null && Object.getPrototypeOf(prototype) !== null) {
+    throw notJson(path, 'an instance of a class; pass plain data')
+  }
+  enter(value, path, ancestors)
+  const result: Record<string, Json> = {}
+  for (const key of Object.keys(value)) {
+    const field = (value as Record<string, unknown>)[key]
+    if (field === undefined) continue
+    const child = walk(field, `${path}.${key}`, ancestors, copy)
+    if (copy) setField(result, key, child as Json)
+  }
+  ancestors.pop()
+  return copy ? result : undefined
+}
+
+function enter(value: object, path: string, ancestors: object[]): void {
+  if (ancestors.includes(value)) throw notJson(path, 'a cycle')
+  if (ancestors.length >= maxDepth) {
+    throw new OrielError(
+      'too-deep',
+      `The value at ${shorten(path)} is nested deeper than ${maxDepth} levels. Flatten it or send it as text.`,
+      { path: shorten(path), details: { limit: maxDepth } },
+    )
+  }
+  ancestors.push(value)
+}
+
+/** Sets an own field, also one called `__proto__`. */
+export function setField(target: Record<string, unknown>, key: string, value: unknown): void {
+  if (key === '__proto__') {
+    Object.defineProperty(target, key, {
+      value,
+      enumerable: true,
+      configurable: true,
+      writable: true,
+    })
+  } else target[key] = value
+}
+
+/** Whether two JSON values are the same, whatever the order of keys. Absent and undefined fields are the same. */
+export function equalJson(a: unknown, b: unknown): boolean {
+  if (Object.is(a, b)) return true
+  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false
+  if (Array.isArray(a) || Array.isArray(b)) {
+    if (!Array.isArray(a) || !Array.isArray(b) || a.length !== b.length) return false
+    return a.every((item, index) => equalJson(item, b[index]))
+  }
+  const left = definedKeys(a)
+  const right = definedKeys(b)
+  if (left.length !== right.length) return false
+  return left.every(
+    (key) =>
+      Object.hasOwn(b, key) &&
+      equalJson((a as Record<string, unknown>)[key], (b as Record<string, unknown>)[key]),
+  )
+}
+
+function definedKeys(value: object): string[] {
+  return Object.keys(value).filter((key) => (value as Record<string, unknown>)[key] !== undefined)
+}
+
+/** JSON text with sorted keys: one text for one value, in every process. */
+export function canonicalJson(value: Json): string {
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+  if (isArray(value)) return `[${value.map((item) => canonicalJson(item)).join(',')}]`
+  const fields = definedKeys(value)
+    .sort()
+    .map((key) => `${JSON.stringify(key)}:${canonicalJson((value as JsonObject)[key] as Json)}`)
+  return `{${fields.join(',')}}`
+}
+
+function isArray(value: Json): value is readonly Json[] {
+  return Array.isArray(value)
+}
+
+/** True for an object that is neither null nor an array. */
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function notJson(path: string, got: string): OrielError {
+  return new OrielError('not-json', `The value at ${shorten(path)} is not JSON: got ${got}.`, {
+    path: shorten(path),
+  })
+}
+
+function tooLarge(path: string, length: number): OrielError {
+  return new OrielError(
+    'too-large',
+    `The string at ${shorten(path)} has ${length} characters; at most ${maxStringLength} are accepted. Store it elsewhere and pass a reference.`,
+    { path: shorten(path), details: { limit: maxStringLength, got: length } },
+  )
+}
+
+/** Paths come from user keys: keep them short enough for a log line. */
+function shorten(path: string): string {
+  return path.length <= 200 ? path : `${path.slice(0, 150)}...${path.slice(-40)}`
+}

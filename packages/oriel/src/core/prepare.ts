@@ -1,0 +1,80 @@
+// Drafts become entries: ids, turns and steps are read off the log so far, nothing is changed.
+
+import type { Block } from './block.ts'
+import type { Draft, MessageEntry } from './entry.ts'
+import { type Call, type Exchange, ExchangeIndex } from './exchange.ts'
+import { blockId, entryId } from './handle.ts'
+import { type State, startsTurn } from './state.ts'
+
+/** The entries that appending these drafts would add, in order. A batch gives the same entries as one draft after another. */
+export function prepare(
+  state: State,
+  drafts: readonly Draft[],
+  at: number,
+): readonly MessageEntry[] {
+  const batch = new ExchangeIndex()
+  const answered = new Set<Call>()
+  let { version: seq, turn, step } = state
+  return drafts.map((draft) => {
+    seq += 1
+    const blocks = blocksOf(draft, state.salt, seq)
+    const origin = draft.origin ?? draft.role
+    if (startsTurn({ role: draft.role, origin })) turn += 1
+    const exchange = answeredExchange(blocks, [batch, state.exchanges], answered)
+    const entry: MessageEntry = {
+      type: 'message',
+      id: entryId(state.salt, seq),
+      seq,
+      at,
+      turn: exchange?.turn ?? turn,
+      step: exchange?.step ?? step,
+      role: draft.role,
+      origin,
+      blocks,
+      ...optional(draft),
+    }
+    if (draft.role === 'assistant') step += 1
+    batch.add(entry)
+    return entry
+  })
+}
+
+function blocksOf(draft: Draft, salt: string, seq: number): readonly Block[] {
+  const content: readonly Block[] =
+    typeof draft.content === 'string' ? [{ type: 'text', text: draft.content }] : draft.content
+  return content.map((block, index) => ({ ...block, id: blockId(salt, seq, index) }))
+}
+
+/** The exchange that the first matching result answers. Calls answered earlier in the batch no longer wait. */
+function answeredExchange(
+  blocks: readonly Block[],
+  indexes: readonly ExchangeIndex[],
+  answered: Set<Call>,
+): Exchange | undefined {
+  let found: Exchange | undefined
+  for (const block of blocks) {
+    if (block.type !== 'tool-result') continue
+    for (const index of indexes) {
+      const match = index.waitingFor(block.callId)
+      if (match === undefined || answered.has(match.call)) continue
+      answered.add(match.call)
+      found ??= match.exchange
+      break
+    }
+  }
+  return found
+}
+
+function optional(draft: Draft): Partial<MessageEntry> {
+  return {
+    ...(draft.id === undefined ? {} : { externalId: draft.id }),
+    ...(draft.kind === undefined ? {} : { kind: draft.kind }),
+    ...(draft.tool === undefined ? {} : { tool: draft.tool }),
+    ...(draft.expiry === undefined ? {} : { expiry: draft.expiry }),
+    ...(draft.audience === undefined ? {} : { audience: draft.audience }),
+    ...(draft.meta === undefined ? {} : { meta: draft.meta }),
+    ...(draft.source === undefined ? {} : { source: draft.source }),
+    ...(draft.extra === undefined ? {} : { extra: draft.extra }),
+    ...(draft.native === undefined ? {} : { native: draft.native }),
+  }
+}

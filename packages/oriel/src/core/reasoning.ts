@@ -1,0 +1,90 @@
+// Reasoning that is bound to its prefix: behind a later change it leaves the view whole, or the provider refuses the request.
+
+import type { Edit, EditEntry } from './entry.ts'
+import type { Repair } from './repair.ts'
+import type { State } from './state.ts'
+import type { ViewMessage } from './view.ts'
+
+/** One change: where it acts first, and how long the log was when it took effect. */
+interface Cut {
+  readonly first: number
+  readonly since: number
+}
+
+/** Leaves out reasoning whose prefix changed after it was made, naming the provider's rule in the trace. */
+export function withoutUnboundReasoning(
+  state: State,
+  messages: readonly ViewMessage[],
+  planned: readonly Edit[],
+  rule: string,
+): { readonly messages: readonly ViewMessage[]; readonly repairs: readonly Repair[] } {
+  const cuts = cutsOf(state, planned)
+  const repairs: Repair[] = []
+  const bound = messages.map((message) => {
+    const { entry } = message
+    if (entry === undefined || !message.blocks.some((block) => block.type === 'reasoning')) {
+      return message
+    }
+    const isCut = (cut: Cut): boolean => cut.first < entry.seq && cut.since > entry.seq
+    if (!cuts.some(isCut) && !wasDroppedBefore(state, entry.seq)) return message
+    const kept: number[] = []
+    message.blocks.forEach((block, index) => {
+      const position = message.positions?.[index] ?? index
+      if (block.type !== 'reasoning') kept.push(index)
+      else {
+        const reason = `${rule}: what came before this reasoning has changed since`
+        repairs.push({ seq: entry.seq, block: position, form: 'dropped', reason })
+      }
+    })
+    return {
+      ...message,
+      blocks: kept.map((index) => message.blocks[index] as (typeof message.blocks)[number]),
+      positions: kept.map((index) => message.positions?.[index] ?? index),
+      ...(message.wireIds === undefined ? {} : { wireIds: remap(message.wireIds, kept) }),
+    }
+  })
+  return { messages: bound, repairs }
+}
+
+function cutsOf(state: State, planned: readonly Edit[]): Cut[] {
+  const cuts: Cut[] = planned.map((edit) => ({
+    first: firstOf(edit),
+    since: edit.since ?? Infinity,
+  }))
+  for (const item of state.visible) {
+    item.entry.blocks.forEach((_, block) => {
+      const edit = state.blockEdit(item.entry.seq, block)
+      if (edit !== undefined) cuts.push(loggedCut(edit))
+    })
+  }
+  return cuts
+}
+
+/** Whether messages before `seq` were dropped after it was logged. Newest edits first: their number, not the log's, is the cost. */
+function wasDroppedBefore(state: State, seq: number): boolean {
+  for (let index = state.dropEdits.length - 1; index >= 0; index--) {
+    const edit = state.dropEdits[index] as EditEntry
+    if (edit.seq < seq) return false
+    const { first, since } = loggedCut(edit)
+    if (first < seq && since > seq) return true
+  }
+  return false
+}
+
+function loggedCut(edit: EditEntry): Cut {
+  return { first: firstOf(edit), since: edit.since ?? edit.seq }
+}
+
+function firstOf(edit: Edit): number {
+  if ('seq' in edit.target) return edit.target.seq
+  return edit.target.ranges.reduce((first, [from]) => Math.min(first, from), Infinity)
+}
+
+function remap(ids: ReadonlyMap<number, string>, kept: readonly number[]): Map<number, string> {
+  const result = new Map<number, string>()
+  kept.forEach((from, to) => {
+    const id = ids.get(from)
+    if (id !== undefined) result.set(to, id)
+  })
+  return result
+}

@@ -1,0 +1,69 @@
+// Blocks in the form that the live edits give them.
+
+import type { Block } from './block.ts'
+import type { Edit, EditEntry, Form } from './entry.ts'
+import { forms } from './entry.ts'
+import { type Item, isInRanges, type State } from './state.ts'
+
+/** A visible message with its blocks as they appear. */
+export interface Rendered {
+  readonly item: Item
+  readonly blocks: readonly RenderedBlock[]
+}
+
+export interface RenderedBlock {
+  /** The entry's own block when full, a new one otherwise. */
+  readonly block: Block
+  /** Position in the entry. */
+  readonly position: number
+  readonly form: Form
+}
+
+/** The messages that `state` and edits not yet logged would show. */
+export function render(state: State, planned: readonly Edit[]): readonly Rendered[] {
+  const drops = planned.filter((edit) => 'ranges' in edit.target)
+  const byBlock = new Map<string, Edit>()
+  for (const edit of planned) {
+    if ('seq' in edit.target) byBlock.set(`${edit.target.seq}:${edit.target.block}`, edit)
+  }
+  const rendered: Rendered[] = []
+  for (const item of state.visible) {
+    const { entry } = item
+    if (drops.some((edit) => isInRanges(edit, entry.seq))) continue
+    if (!isForModel(entry)) continue
+    const blocks: RenderedBlock[] = []
+    entry.blocks.forEach((block, position) => {
+      if (!isForModel(block)) return
+      const edit = byBlock.get(`${entry.seq}:${position}`) ?? state.blockEdit(entry.seq, position)
+      const shown = edit === undefined ? block : reduce(block, edit)
+      if (shown !== undefined) blocks.push({ block: shown, position, form: edit?.form ?? 'full' })
+    })
+    // A message whose every block is gone leaves the view; one that came without blocks stays as it is.
+    if (blocks.length > 0 || entry.blocks.length === 0) rendered.push({ item, blocks })
+  }
+  return rendered
+}
+
+/** A block in an edit's form; undefined when it is dropped. Kinds that cannot be rewritten become text. */
+export function reduce(block: Block, edit: Pick<EditEntry, 'form' | 'text'>): Block | undefined {
+  if (edit.form === 'full') return block
+  if (edit.form === 'dropped') return undefined
+  const text = edit.text ?? ''
+  if (block.type === 'text') return { ...block, text }
+  if (block.type === 'tool-result') return { ...block, content: text }
+  if (block.type === 'tool-call' || block.type === 'reasoning') return block
+  return { type: 'text', text, ...(block.id === undefined ? {} : { id: block.id }) }
+}
+
+function isForModel(thing: {
+  readonly audience?: { readonly now?: boolean; readonly later?: boolean }
+}): boolean {
+  return (
+    thing.audience === undefined || thing.audience.now !== false || thing.audience.later !== false
+  )
+}
+
+/** The stronger of two forms. */
+export function strongest(a: Form, b: Form): Form {
+  return forms.indexOf(a) >= forms.indexOf(b) ? a : b
+}

@@ -1,0 +1,371 @@
+// Makes a view valid for a provider: every call followed by exactly one result, a start and an end the provider accepts.
+// What the log holds is never touched; each repair is a line of the trace that names the provider's rule.
+
+import type { Block } from './block.ts'
+import type { Form } from './entry.ts'
+import { OrielError } from './errors.ts'
+import { type Call, isCall, isResult } from './exchange.ts'
+import type { Rendered, RenderedBlock } from './render.ts'
+import type { State } from './state.ts'
+import type { ViewMessage } from './view.ts'
+
+/** What the provider demands of a list of messages, so that one repair pass serves every format. */
+export interface Profile {
+  /** The first message must be a user's (A2). */
+  readonly startsWithUser: boolean
+  /** The last message must not be an assistant's (A6). */
+  readonly endsWithUser: boolean
+  /** Text blocks must not be empty or blank (A4). */
+  readonly refusesBlankText: boolean
+  /** Reasoning is bound to everything before it: behind a later change it must not be sent. @default false */
+  readonly bindsReasoning?: boolean
+  /** Longest call id allowed on the wire (O3). */
+  readonly maxIdLength: number
+  /** Call ids must match (A10). */
+  readonly idPattern: RegExp
+  /** Whether a call id is one the format made up itself and never sends. @default none is */
+  readonly isUnsentId?: (callId: string) => boolean
+  /** Rule ids named in the trace by each repair. */
+  readonly rules: {
+    readonly start: string
+    readonly end: string
+    readonly unanswered: string
+    readonly orphan: string
+    readonly duplicate: string
+    readonly order: string
+    readonly blank: string
+    readonly id: string
+    readonly reasoning: string
+  }
+}
+
+export interface Repair {
+  readonly seq: number
+  readonly block: number
+  readonly form: Form
+  readonly reason: string
+}
+
+export interface Repaired {
+  readonly messages: readonly ViewMessage[]
+  readonly repairs: readonly Repair[]
+}
+
+/** What a call without a result gets, so that the request stays valid and the model knows. */
+export const missingResultText = '[No result was recorded for this call.]'
+
+/** Orders, pairs and trims rendered messages until `profile` is satisfied. */
+export function repair(state: State, rendered: readonly Rendered[], profile: Profile): Repaired {
+  const repairs: Repair[] = []
+  const paired = pair(state, rendered, profile, repairs)
+  const filled = profile.refusesBlankText ? withoutBlanks(paired, profile, repairs) : paired
+  const started = profile.startsWithUser ? fromFirstUser(filled, profile, repairs) : filled
+  const ended = profile.endsWithUser ? untilLastUser(started, profile, repairs) : started
+  return { messages: withWireIds(state, ended, profile, repairs), repairs }
+}
+
+/** Puts each exchange together: the assistant message, then its results in the order they came. */
+function pair(
+  state: State,
+  rendered: readonly Rendered[],
+  profile: Profile,
+  repairs: Repair[],
+): ViewMessage[] {
+  const bySeq = new Map(rendered.map((one) => [one.item.entry.seq, one]))
+  const waiting = openExchange(state, rendered, bySeq)
+  const messages: ViewMessage[] = []
+  rendered.forEach((one, position) => {
+    const { entry } = one.item
+    const exchange = state.exchanges.exchangeAt(entry.seq)
+    if (exchange !== undefined && exchange.seq === waiting) {
+      for (const { position: block } of one.blocks) {
+        const reason = `${profile.rules.unanswered}: waits for the results of its calls`
+        repairs.push({ seq: entry.seq, block, form: 'dropped', reason })
+      }
+      return
+    }
+    const own = one.blocks.filter(({ block }) => !isResult(block) || entry.role === 'assistant')
+    if (entry.role !== 'tool' && (own.length > 0 || one.blocks.length === 0)) {
+      messages.push(toMessage(one, own))
+    }
+    if (exchange !== undefined) {
+      messages.push(...results(exchange.calls, { rendered, bySeq, position }, profile, repairs))
+    }
+    reportLost(state, one, { waiting, bySeq }, profile, repairs)
+  })
+  return messages
+}
+
+/** The newest exchange, if nothing but its own results follows it and some are still missing. */
+function openExchange(
+  state: State,
+  rendered: readonly Rendered[],
+  bySeq: ReadonlyMap<number, Rendered>,
+): number | undefined {
+  for (let index = rendered.length - 1; index >= 0; index--) {
+    const { entry } = (rendered[index] as Rendered).item
+    const exchange = state.exchanges.exchangeAt(entry.seq)
+    if (exchange !== undefined) {
+      const isOpen = exchange.calls.some((call) => !hasResult(call, bySeq))
+      return isOpen ? exchange.seq : undefined
+    }
+    if (entry.role !== 'tool') return undefined
+  }
+  return undefined
+}
+
+function hasResult(call: Call, bySeq: ReadonlyMap<number, Rendered>): boolean {
+  return call.result !== undefined && findResult(call, bySeq) !== undefined
+}
+
+function findResult(call: Call, bySeq: ReadonlyMap<number, Rendered>): RenderedBlock | undefined {
+  if (call.result === undefined) return undefined
+  const { seq, block } = call.result
+  return bySeq.get(seq)?.blocks.find((one) => one.position === block)
+}
+
+interface Surroundings {
+  readonly rendered: readonly Rendered[]
+  readonly bySeq: ReadonlyMap<number, Rendered>
+  readonly position: number
+}
+
+/** The results of an exchange: grouped by the message that holds them, in the order they came; missing ones last. */
+function results(
+  calls: readonly Call[],
+  around: Surroundings,
+  profile: Profile,
+  repairs: Repair[],
+): ViewMessage[] {
+  const adjacent = adjacentTools(around)
+  const holders = new Map<number, RenderedBlock[]>()
+  const missing: Call[] = []
+  for (const call of calls) {
+    const found = findResult(call, around.bySeq)
+    if (found === undefined) missing.push(call)
+    else {
+      const { seq } = call.result as { seq: number }
+      holders.set(seq, [...(holders.get(seq) ?? []), found])
+      if (!adjacent.has(seq)) {
+        const reason = `${profile.rules.order}: moved next to its call`
+        repairs.push({ seq, block: found.position, form: found.form, reason })
+      }
+    }
+  }
+  const messages: ViewMessage[] = [...holders.entries()]
+    .sort(([a], [b]) => a - b)
+    .map(([seq, blocks]) => {
+      const one = around.bySeq.get(seq) as Rendered
+      const sorted = blocks.sort((a, b) => a.position - b.position)
+      return { ...toMessage(one, sorted), role: 'tool', origin: 'tool' }
+    })
+  if (missing.length > 0) messages.push(missingResults(missing, profile, repairs))
+  return messages
+}
+
+/** Seqs of the tool messages that directly follow the message at `position`. */
+function adjacentTools({ rendered, position }: Surroundings): ReadonlySet<number> {
+  const seqs = new Set<number>()
+  for (let index = position + 1; index < rendered.length; index++) {
+    const { entry } = (rendered[index] as Rendered).item
+    // A message with results and the user's own words holds its results first: they are still adjacent.
+    if (!entry.blocks.some(isResult)) break
+    seqs.add(entry.seq)
+    if (entry.role !== 'tool') break
+  }
+  return seqs
+}
+
+function missingResults(calls: readonly Call[], profile: Profile, repairs: Repair[]): ViewMessage {
+  for (const { place } of calls) {
+    const reason = `${profile.rules.unanswered}: no result was recorded, a notice stands in for it`
+    repairs.push({ ...place, form: 'full', reason })
+  }
+  const blocks: Block[] = calls.map((call) => ({
+    type: 'tool-result',
+    callId: call.callId,
+    name: call.name,
+    content: missingResultText,
+    isError: true,
+  }))
+  return { role: 'tool', origin: 'host', blocks, answers: calls }
+}
+
+/** Blocks of tool messages that answer nothing (or answer again, or wait with their open exchange) are not shown. */
+function reportLost(
+  state: State,
+  one: Rendered,
+  { waiting, bySeq }: { waiting: number | undefined; bySeq: ReadonlyMap<number, Rendered> },
+  profile: Profile,
+  repairs: Repair[],
+): void {
+  const { entry } = one.item
+  if (entry.role === 'assistant') return
+  const { unanswered, duplicate, orphan } = profile.rules
+  for (const { block, position } of one.blocks) {
+    const lose = (reason: string): void => {
+      repairs.push({ seq: entry.seq, block: position, form: 'dropped', reason })
+    }
+    if (!isResult(block)) {
+      if (entry.role === 'tool') lose(`${orphan}: a tool message holds results only`)
+      continue
+    }
+    const answered = state.exchanges.answeredBy({ seq: entry.seq, block: position })
+    if (answered === undefined) {
+      const isSecond = state.exchanges.hasSeen(block.callId)
+      if (isSecond) lose(`${duplicate}: its call already has a result`)
+      else lose(`${orphan}: no call of this id comes before it`)
+    } else if (answered.exchange.seq === waiting) {
+      lose(`${unanswered}: waits for the other results of its exchange`)
+    } else if (!bySeq.has(answered.exchange.seq)) {
+      lose(`${orphan}: its call is not in view`)
+    }
+  }
+}
+
+function toMessage(one: Rendered, blocks: readonly RenderedBlock[]): ViewMessage {
+  const { entry } = one.item
+  return {
+    role: entry.role,
+    origin: entry.origin,
+    blocks: blocks.map(({ block }) => block),
+    positions: blocks.map(({ position }) => position),
+    entry,
+  }
+}
+
+/** What a format could not carry, as repairs of the blocks it came from. */
+export function lossesAsRepairs(
+  messages: readonly ViewMessage[],
+  losses: readonly { message: number; block: number; form: Form; reason: string }[],
+): readonly Repair[] {
+  return losses.flatMap(({ message, block, form, reason }) => {
+    const source = messages[message]
+    if (source?.entry === undefined) return []
+    return [{ seq: source.entry.seq, block: source.positions?.[block] ?? block, form, reason }]
+  })
+}
+
+function withoutBlanks(
+  messages: readonly ViewMessage[],
+  profile: Profile,
+  repairs: Repair[],
+): ViewMessage[] {
+  return messages.flatMap((message) => {
+    const isBlank = (block: Block): boolean => block.type === 'text' && block.text.trim() === ''
+    if (message.blocks.length > 0 && !message.blocks.some(isBlank)) return [message]
+    message.blocks.forEach((block, index) => {
+      if (isBlank(block)) drop(message, index, `${profile.rules.blank}: blank text`, repairs)
+    })
+    const kept = message.blocks.flatMap((block, index) => (isBlank(block) ? [] : [index]))
+    if (kept.length > 0) return [pick(message, kept)]
+    if (message.blocks.length === 0) drop(message, 0, `${profile.rules.blank}: no content`, repairs)
+    return []
+  })
+}
+
+function fromFirstUser(
+  messages: readonly ViewMessage[],
+  profile: Profile,
+  repairs: Repair[],
+): ViewMessage[] {
+  const first = messages.findIndex((message) => message.role === 'user')
+  if (first === -1) {
+    throw new OrielError(
+      'cannot-project',
+      `No view is valid for this provider (${profile.rules.start}): the conversation shows no user message. Append one first.`,
+      { details: { rule: profile.rules.start } },
+    )
+  }
+  return messages.filter((message, index) => {
+    if (index >= first || message.role === 'system') return true
+    dropAll(message, `${profile.rules.start}: stands before the first user message`, repairs)
+    return false
+  })
+}
+
+function untilLastUser(
+  messages: readonly ViewMessage[],
+  profile: Profile,
+  repairs: Repair[],
+): readonly ViewMessage[] {
+  const last = messages.findLastIndex((m) => m.role === 'user' || m.role === 'tool')
+  const isCut = (message: ViewMessage, index: number): boolean =>
+    index > last && message.role === 'assistant'
+  if (!messages.some(isCut)) return messages
+  return messages.filter((message, index) => {
+    if (!isCut(message, index)) return true
+    dropAll(message, `${profile.rules.end}: the request must end with the user's side`, repairs)
+    return false
+  })
+}
+
+/** Gives every call and its result an id that the provider accepts and that no other call of the view has. */
+function withWireIds(
+  state: State,
+  messages: readonly ViewMessage[],
+  profile: Profile,
+  repairs: Repair[],
+): ViewMessage[] {
+  const used = new Set<string>()
+  const wire = new Map<Call, string>()
+  return messages.map((message) => {
+    const ids = new Map<number, string>()
+    message.blocks.forEach((block, index) => {
+      const call = callOf(state, message, index)
+      if (call === undefined || (!isCall(block) && !isResult(block))) return
+      if (isCall(block)) wire.set(call, chooseId(state, call, profile, used))
+      const id = wire.get(call) ?? block.callId
+      if (id === block.callId) return
+      ids.set(index, id)
+      if (isCall(block)) {
+        const reason = `${profile.rules.id}: its call id is ${call.isReused ? 'used twice' : 'not accepted'}, renamed on the wire`
+        repairs.push({ ...call.place, form: 'full', reason })
+      }
+    })
+    return ids.size === 0 ? message : { ...message, wireIds: ids }
+  })
+}
+
+function chooseId(state: State, call: Call, profile: Profile, used: Set<string>): string {
+  const { callId, place } = call
+  if (profile.isUnsentId?.(callId) === true) return callId
+  const isFine =
+    !call.isReused &&
+    callId.length <= profile.maxIdLength &&
+    profile.idPattern.test(callId) &&
+    !used.has(callId)
+  let id = isFine ? callId : `call_${state.blockIdAt(place).replaceAll(/[^a-z0-9_]/g, '')}`
+  while (used.has(id)) id = `${id}_`
+  used.add(id)
+  return id
+}
+
+function callOf(state: State, message: ViewMessage, index: number): Call | undefined {
+  if (message.answers !== undefined) return message.answers[index]
+  if (message.entry === undefined) return undefined
+  const place = { seq: message.entry.seq, block: message.positions?.[index] ?? index }
+  const exchange = state.exchanges.exchangeAt(place.seq)
+  const own = exchange?.calls.find((call) => call.place.block === place.block)
+  return own ?? state.exchanges.answeredBy(place)?.call
+}
+
+function pick(message: ViewMessage, kept: readonly number[]): ViewMessage {
+  return {
+    ...message,
+    blocks: kept.map((index) => message.blocks[index] as Block),
+    positions: kept.map((index) => message.positions?.[index] ?? index),
+  }
+}
+
+function dropAll(message: ViewMessage, reason: string, repairs: Repair[]): void {
+  for (let index = 0; index < Math.max(1, message.blocks.length); index++) {
+    drop(message, index, reason, repairs)
+  }
+}
+
+function drop(message: ViewMessage, index: number, reason: string, repairs: Repair[]): void {
+  if (message.entry === undefined) return
+  const block = message.positions?.[index] ?? index
+  repairs.push({ seq: message.entry.seq, block, form: 'dropped', reason })
+}

@@ -1,0 +1,34 @@
+// Tokens of a view, counted once per block: full blocks are looked up, only rewritten ones are counted anew.
+
+import { type Counter, countBlock, messageTokens } from './counter.ts'
+import type { State } from './state.ts'
+import type { Frame, ViewMessage } from './view.ts'
+
+/** The tokens of each block of a message, in order. */
+export function blockTokens(state: State, message: ViewMessage): number[] {
+  const item = message.entry === undefined ? undefined : state.item(message.entry.seq)
+  return message.blocks.map((block, index) => {
+    const position = message.positions?.[index] ?? index
+    const isFull = item !== undefined && item.entry.blocks[position] === block
+    return isFull ? (item.tokens[position] as number) : countBlock(state.counter, block)
+  })
+}
+
+/** The tokens of a whole view, without its frame. */
+export function viewTokens(state: State, messages: readonly ViewMessage[]): number {
+  return messages.reduce(
+    (sum, message) => sum + messageTokens + blockTokens(state, message).reduce((a, b) => a + b, 0),
+    0,
+  )
+}
+
+/** The tokens of what stands around the messages: system text and tools. */
+export function frameTokens(counter: Counter, frame: Frame | undefined): number {
+  if (frame === undefined) return 0
+  return countAny(counter, frame.system) + countAny(counter, frame.tools)
+}
+
+function countAny(counter: Counter, value: unknown): number {
+  if (value === undefined || value === null) return 0
+  return messageTokens + counter.count(typeof value === 'string' ? value : JSON.stringify(value))
+}

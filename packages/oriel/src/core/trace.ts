@@ -1,0 +1,141 @@
+// The trace: every block that is not full or not there, with the rule and the reason.
+
+import { type Block, textOf } from './block.ts'
+import type { Edit, Form, MessageEntry } from './entry.ts'
+import type { Repair } from './repair.ts'
+import type { Item, State } from './state.ts'
+import type { Change } from './view.ts'
+
+export interface TraceInput {
+  readonly state: State
+  /** Edits that are not in the log (yet). */
+  readonly planned: readonly Edit[]
+  readonly repairs: readonly Repair[]
+  /** Reductions of the budget ladder. */
+  readonly fitted: { readonly edits: readonly Edit[]; readonly folded: readonly MessageEntry[] }
+  /** Position of a message in what the caller passed. */
+  readonly indexOf: (item: Item) => number
+  readonly canExpand: boolean
+}
+
+/**
+ * The trace of a view, in the order of the log, made when it is asked for: a window over a long log drops more than it shows.
+ * What the state holds now is captured, so that later entries do not change it.
+ */
+export function traceOf(input: TraceInput): () => readonly Change[] {
+  const { state, planned, repairs, fitted } = input
+  const { dropEdits } = state
+  const dropCount = dropEdits.length
+  const blockEdits = [...liveBlockEdits(state)]
+  const excluded = [...state.excluded]
+  let changes: readonly Change[] | undefined
+  return () => {
+    changes ??= list(input, {
+      edits: [...dropEdits.slice(0, dropCount), ...blockEdits, ...planned, ...fitted.edits],
+      folded: fitted.folded,
+      excluded,
+      repairs,
+    })
+    return changes
+  }
+}
+
+interface Captured {
+  readonly edits: readonly Edit[]
+  readonly folded: readonly MessageEntry[]
+  readonly excluded: readonly number[]
+  readonly repairs: readonly Repair[]
+}
+
+function list(input: TraceInput, captured: Captured): readonly Change[] {
+  const { state, indexOf, canExpand } = input
+  const changes: (Change & { seq: number; block: number })[] = []
+  const add: Add = (seq, block, { form, rule, reason, tokensAfter }) => {
+    const item = state.item(seq)
+    if (item === undefined) return
+    const tokensBefore = item.tokens[block] ?? 0
+    changes.push({
+      id: state.blockIdAt({ seq, block }),
+      index: indexOf(item),
+      form,
+      rule,
+      reason,
+      tokensBefore,
+      tokensAfter: form === 'dropped' ? 0 : (tokensAfter ?? tokensBefore),
+      canExpand,
+      originalLength: lengthOf(item.entry.blocks[block]),
+      seq,
+      block,
+    })
+  }
+  const drop = (entry: MessageEntry | undefined, rule: string, reason: string): void => {
+    if (entry === undefined) return
+    each(entry, (block) => add(entry.seq, block, { form: 'dropped', rule, reason }))
+  }
+  for (const edit of captured.edits) addEdit(state, edit, add)
+  for (const seq of captured.excluded)
+    drop(state.item(seq)?.entry, 'exclude', 'excluded on request')
+  for (const { seq, block, form, reason } of captured.repairs) {
+    add(seq, block, { form, rule: 'repair', reason })
+  }
+  for (const entry of captured.folded) drop(entry, 'budget', 'folded into the digest')
+  // What is not there needs no other line: the first that took it away explains it.
+  const gone = new Map<string, Change>()
+  for (const change of changes) {
+    if (change.form === 'dropped' && !gone.has(change.id)) gone.set(change.id, change)
+  }
+  return changes
+    .filter((change) => (gone.get(change.id) ?? change) === change)
+    .sort((a, b) => a.seq - b.seq || a.block - b.block)
+    .map(({ seq: _seq, block: _block, ...change }) => change)
+}
+
+type Add = (
+  seq: number,
+  block: number,
+  change: { form: Form; rule: string; reason: string; tokensAfter?: number },
+) => void
+
+function addEdit(state: State, edit: Edit, add: Add): void {
+  const { form, rule, reason, tokensAfter } = edit
+  if ('seq' in edit.target) {
+    add(edit.target.seq, edit.target.block, { form, rule, reason, tokensAfter })
+    return
+  }
+  for (const [from, to] of edit.target.ranges) {
+    for (let seq = from; seq <= to; seq++) {
+      const entry = state.item(seq)?.entry
+      if (entry !== undefined) each(entry, (block) => add(seq, block, { form, rule, reason }))
+    }
+  }
+}
+
+function* liveBlockEdits(state: State): Generator<Edit> {
+  for (const { entry } of state.visible) {
+    for (const block of entry.blocks.keys()) {
+      const edit = state.blockEdit(entry.seq, block)
+      if (edit !== undefined) yield edit
+    }
+  }
+}
+
+/** Each block of a message; a message without blocks still has one line. */
+function each(entry: MessageEntry, visit: (block: number) => void): void {
+  for (let block = 0; block < Math.max(1, entry.blocks.length); block++) visit(block)
+}
+
+function lengthOf(block: Block | undefined): number {
+  if (block === undefined) return 0
+  switch (block.type) {
+    case 'text':
+      return block.text.length
+    case 'tool-result':
+      return textOf(block.content).length
+    case 'tool-call':
+      return block.arguments.length
+    case 'reasoning':
+      return (block.text ?? '').length
+    default:
+      return 0
+  }
+}

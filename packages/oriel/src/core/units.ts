@@ -1,0 +1,78 @@
+// The smallest pieces that may be cut away: whole exchanges and single messages.
+
+import type { Item, State } from './state.ts'
+import { startsTurn } from './state.ts'
+
+export interface Unit {
+  readonly items: readonly Item[]
+  readonly turn: number
+  /** Whether it is a message that a user wrote. */
+  readonly isUser: boolean
+}
+
+/** Visible messages, system ones aside, grouped so that an exchange is one unit, in the order they begin. */
+export function unitsOf(state: State, items: readonly Item[]): readonly Unit[] {
+  const groups = new Map<number, Item[]>()
+  for (const item of items) {
+    if (item.entry.role === 'system') continue
+    const key = exchangeOf(state, item) ?? item.entry.seq
+    const group = groups.get(key)
+    if (group === undefined) groups.set(key, [item])
+    else group.push(item)
+  }
+  return [...groups.values()].map((group) => {
+    const first = (group[0] as Item).entry
+    return { items: group, turn: first.turn, isUser: group.length === 1 && startsTurn(first) }
+  })
+}
+
+/** The seq of the exchange that a message opens or answers. */
+export function exchangeOf(state: State, item: Item): number | undefined {
+  const own = state.exchanges.exchangeAt(item.entry.seq)
+  if (own !== undefined) return own.seq
+  for (const [block, content] of item.entry.blocks.entries()) {
+    if (content.type !== 'tool-result') continue
+    const answered = state.exchanges.answeredBy({ seq: item.entry.seq, block })
+    if (answered !== undefined) return answered.exchange.seq
+  }
+  return undefined
+}
+
+/** Hard protection: pinned, or the newest user message, or a form that a person took back. */
+export function isProtected(state: State, unit: Unit): boolean {
+  return unit.items.some(
+    ({ entry }) =>
+      entry.seq === state.newestUser ||
+      state.isPinned(entry.seq) ||
+      state.isVetoed(entry.seq, '*', 'dropped'),
+  )
+}
+
+/** Soft protection: the newest exchange, as long as no assistant message follows it. */
+export function isUnseen(state: State, unit: Unit): boolean {
+  return unit.items.some(
+    ({ entry }) =>
+      entry.seq === state.newestAssistant && state.exchanges.exchangeAt(entry.seq) !== undefined,
+  )
+}
+
+export function tokensOf(items: readonly Item[]): number {
+  return items.reduce((sum, item) => sum + item.tokens.reduce((a, b) => a + b, 0), 0)
+}
+
+/** Inclusive ranges of seq that cover `dropped` and no other of `items`. */
+export function rangesOf(
+  items: readonly Item[],
+  dropped: ReadonlySet<number>,
+): readonly (readonly [number, number])[] {
+  const ranges: [number, number][] = []
+  let open: [number, number] | undefined
+  for (const { entry } of items) {
+    if (!dropped.has(entry.seq)) open = undefined
+    else if (open === undefined) {
+      open = [entry.seq, entry.seq]
+      ranges.push(open)
+    } else open[1] = entry.seq
+  }
+  return ranges
+}

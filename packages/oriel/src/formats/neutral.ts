@@ -1,0 +1,69 @@
+// Oriel's own messages as input: checked, copied, nothing translated.
+
+import type { Block, Role } from '../core/block.ts'
+import type { Draft } from '../core/entry.ts'
+import type { Json, JsonObject } from '../core/json.ts'
+import { isObject } from '../core/json.ts'
+import type { Decoded } from './format.ts'
+import { fieldOf, type Place, readList, readString, wrongShape } from './foreign.ts'
+
+const roles: readonly string[] = ['system', 'user', 'assistant', 'tool']
+const origins: readonly string[] = ['user', 'assistant', 'tool', 'system', 'plugin', 'host']
+
+/** Messages `{ role, content: string | Block[], id?, origin?, kind?, tool?, expiry?, audience?, meta? }`. */
+export function decodeNeutral(messages: readonly unknown[], path: string): readonly Decoded[] {
+  return readList(messages, path).map((place, index) => ({
+    draft: draftOf(place),
+    from: index,
+    to: index + 1,
+  }))
+}
+
+function draftOf(place: Place): Draft {
+  const role = readString(place, 'role')
+  if (!roles.includes(role)) throw wrongShape(`${place.path}.role`, `one of ${roles.join(', ')}`, role)
+  const origin = fieldOf(place, 'origin')
+  if (origin !== undefined && !(typeof origin === 'string' && origins.includes(origin))) {
+    throw wrongShape(`${place.path}.origin`, `one of ${origins.join(', ')}`, origin)
+  }
+  for (const key of ['id', 'kind', 'tool']) {
+    const value = fieldOf(place, key)
+    if (value !== undefined && typeof value !== 'string') {
+      throw wrongShape(`${place.path}.${key}`, 'a string', value)
+    }
+  }
+  // Every field was checked above or is carried unread; the copy shares nothing with the input.
+  return { ...(place.value as unknown as Draft), role: role as Role, content: contentOf(place) }
+}
+
+function contentOf(place: Place): string | readonly Block[] {
+  const content = fieldOf(place, 'content')
+  if (typeof content === 'string') return content
+  if (!Array.isArray(content)) {
+    throw wrongShape(`${place.path}.content`, 'a string or an array of blocks', content)
+  }
+  return content.map((block: Json, index) => blockOf(block, `${place.path}.content[${index}]`))
+}
+
+/** Fields that a block of each type must have as strings. */
+const required: Readonly<Record<string, readonly string[]>> = {
+  text: ['text'],
+  image: [],
+  file: [],
+  reasoning: [],
+  'tool-call': ['callId', 'name', 'arguments'],
+  'tool-result': ['callId'],
+}
+
+function blockOf(block: Json, path: string): Block {
+  if (!isObject(block)) throw wrongShape(path, 'a block', block)
+  const value = block as JsonObject
+  const place: Place = { value, path }
+  const type = readString(place, 'type')
+  if (type === 'opaque') return value as unknown as Block
+  // A type of a later version is kept whole.
+  if (!Object.hasOwn(required, type)) return { type: 'opaque', format: 'neutral', value }
+  for (const key of required[type] as readonly string[]) readString(place, key)
+  if (type === 'tool-result') return { ...(value as object), content: contentOf(place) } as Block
+  return value as unknown as Block
+}

@@ -1,0 +1,189 @@
+// Blocks built into OpenAI Chat Completions messages. Decode uses it to see what would be lost, encode to make the request.
+
+import type { Block, ToolCallBlock, ToolResultBlock } from '../core/block.ts'
+import type { Json, JsonObject } from '../core/json.ts'
+import { isObject } from '../core/json.ts'
+import { extraOf, type Material, standIn } from './foreign.ts'
+import { chatFormat } from './openai-chat-decode.ts'
+import { partViolations } from './openai-chat-rules.ts'
+
+export interface BuildOptions {
+  /** Whether a deprecated `function_call` and its `function` message are built as such, not as a tool call. @default true */
+  readonly isLegacy?: boolean
+}
+
+/** The messages that stand for one message of a view: one, or one for each result of a tool message. */
+export function buildChatMessages(
+  material: Material,
+  { isLegacy = true }: BuildOptions = {},
+): readonly JsonObject[] {
+  const { role, extra, blocks } = material
+  if (role === 'assistant') return [buildAssistant(material, isLegacy)]
+  const results = blocks.flatMap((block, index) =>
+    block.type === 'tool-result' ? [buildResult(material, block, { index, isLegacy })] : [],
+  )
+  const rest = blocks.filter((block) => block.type !== 'tool-result')
+  if (role === 'tool') {
+    // A tool message holds text of results only: anything else in it goes on as the user's.
+    if (rest.length === 0) return results
+    return [...results, { role: 'user', content: contentOf(rest, { ...material, role: 'user' }) }]
+  }
+  if (results.length > 0 && rest.length === 0) return results
+  return [...results, { role, content: contentOf(rest, material), ...extra }]
+}
+
+/** A name that the provider accepts (O5), which is the name itself for any tool that was ever declared to it. */
+export function wireName(name: string): string {
+  const accepted = name.replaceAll(/[^a-zA-Z0-9_-]/g, '_').slice(0, 64)
+  return accepted === '' ? 'unknown' : accepted
+}
+
+function buildAssistant(material: Material, isLegacy: boolean): JsonObject {
+  const { blocks, isOwn, extra } = material
+  const calls = blocks.flatMap((block, index) =>
+    block.type === 'tool-call' ? [{ block, id: material.wireIds?.get(index) ?? block.callId }] : [],
+  )
+  const legacy = calls.find(({ block }) => isLegacy && isOwn && isLegacyCall(block))
+  const modern = calls.filter((call) => call !== legacy)
+  const said = blocks.filter((block) => block.type !== 'tool-call' && block.type !== 'reasoning')
+  const content = contentOf(said, material)
+  return {
+    role: 'assistant',
+    ...(isOwn ? reasoningOf(blocks) : {}),
+    // Nothing said is null beside a call, and an empty text where null is refused (O4).
+    content: said.length === 0 && calls.length > 0 ? null : content,
+    ...(modern.length > 0 ? { tool_calls: modern.map((call) => buildCall(call, isOwn)) } : {}),
+    ...(legacy === undefined ? {} : { function_call: buildLegacyCall(legacy.block) }),
+    ...extra,
+  }
+}
+
+/** Thinking as DeepSeek and others send it, in a field of its own; only what came in this format goes back. */
+function reasoningOf(blocks: readonly Block[]): JsonObject {
+  const texts = blocks.flatMap((block) => (block.type === 'reasoning' ? [block.text ?? ''] : []))
+  return texts.length === 0 ? {} : { reasoning_content: texts.join('\n') }
+}
+
+function buildCall(call: { block: ToolCallBlock; id: string }, isOwn: boolean): JsonObject {
+  const { block, id } = call
+  const extra = (isOwn && !isLegacyCall(block) ? block.extra : undefined) ?? {}
+  const name = wireName(block.name)
+  if (extra.type === undefined) {
+    const inner = { name, arguments: block.arguments, ...objectOr(extra.function) }
+    return { id, type: 'function', ...extra, function: inner }
+  }
+  if (extra.type !== 'custom') return { id, ...extra }
+  return { id, ...extra, custom: { name, input: block.arguments, ...objectOr(extra.custom) } }
+}
+
+export function isLegacyCall(block: Block): boolean {
+  return block.type === 'tool-call' && block.extra?.type === 'function_call'
+}
+
+function buildLegacyCall(block: ToolCallBlock): JsonObject {
+  const { name, arguments: text, extra = {} } = block
+  return { name: wireName(name), arguments: text, ...objectOr(extra.function_call) }
+}
+
+function buildResult(
+  material: Material,
+  block: ToolResultBlock,
+  { index, isLegacy }: { readonly index: number; readonly isLegacy: boolean },
+): JsonObject {
+  const { extra } = material
+  const content =
+    typeof block.content === 'string'
+      ? block.content
+      : contentOf(block.content, { ...material, role: 'tool' })
+  if (extra.role === 'function' && isLegacy) {
+    return { content, ...extra, name: wireName(block.name ?? '') }
+  }
+  const id = material.wireIds?.get(index) ?? block.callId
+  const rest = extra.role === 'function' ? extraOf(extra, ['role', 'name']).extra : extra
+  return { role: 'tool', tool_call_id: id, content, ...(material.role === 'tool' ? rest : {}) }
+}
+
+/** One plain text is a string, anything else is a list of parts. */
+function contentOf(blocks: readonly Block[], material: Pick<Material, 'role' | 'isOwn'>): Json {
+  const parts = blocks.flatMap((block) => buildPart(block, material) ?? [])
+  if (parts.length === 0) return ''
+  if (parts.length === 1 && typeof parts[0] === 'string') return parts[0]
+  return parts.map((part) => (typeof part === 'string' ? { type: 'text', text: part } : part))
+}
+
+/** A part, or a string for plain text; undefined for what must not leave the format it came from. */
+function buildPart(
+  block: Block,
+  { role, isOwn }: Pick<Material, 'role' | 'isOwn'>,
+): JsonObject | string | undefined {
+  const extra = isOwn ? block.extra : undefined
+  switch (block.type) {
+    case 'text':
+      return buildText(block.text, role === 'assistant' ? extra : withoutRefusal(extra))
+    case 'image':
+      return (role === 'user' ? buildImage(block, extra) : undefined) ?? standIn(block)
+    case 'file':
+      return (role === 'user' ? buildFile(block, extra) : undefined) ?? standIn(block)
+    case 'opaque':
+      if (block.format !== chatFormat) return undefined
+      return isPart(block.value, role) ? block.value : nameOf(block.value)
+    case 'reasoning':
+      return undefined
+    default:
+      return standIn(block)
+  }
+}
+
+/** Whether a foreign part can be sent as it is. */
+function isPart(value: Json, role: Material['role']): value is JsonObject {
+  return partViolations(value, { path: '', role }).length === 0
+}
+
+function nameOf(value: Json): string {
+  return isObject(value) && typeof value.type === 'string' ? `[${value.type}]` : '[unknown part]'
+}
+
+function buildText(text: string, extra: JsonObject | undefined): JsonObject | string {
+  if (extra === undefined) return text
+  return extra.type === 'refusal' ? { ...extra, refusal: text } : { type: 'text', ...extra, text }
+}
+
+/** Only the assistant refuses: the same part elsewhere is text. */
+function withoutRefusal(extra: JsonObject | undefined): JsonObject | undefined {
+  return extra?.type === 'refusal' ? { ...extra, type: 'text' } : extra
+}
+
+function buildImage(
+  block: Block & { type: 'image' },
+  extra: JsonObject = {},
+): JsonObject | undefined {
+  const url = urlOf(block)
+  if (url === undefined) return undefined
+  return { type: 'image_url', ...extra, image_url: { url, ...objectOr(extra.image_url) } }
+}
+
+function buildFile(
+  block: Block & { type: 'file' },
+  extra: JsonObject = {},
+): JsonObject | undefined {
+  // There is no field for a file's address.
+  if (block.data === undefined && !isObject(extra.file)) return undefined
+  const { name, mediaType, data } = block
+  const file = {
+    ...(name === undefined ? {} : { filename: name }),
+    ...(data === undefined
+      ? {}
+      : { file_data: mediaType === undefined ? data : (urlOf(block) as string) }),
+    ...objectOr(extra.file),
+  }
+  return { type: 'file', ...extra, file }
+}
+
+function urlOf(block: Block & { type: 'image' | 'file' }): string | undefined {
+  if (block.data === undefined) return block.url
+  return `data:${block.mediaType ?? 'image/png'};base64,${block.data}`
+}
+
+function objectOr(value: Json | undefined): JsonObject {
+  return isObject(value) ? (value as JsonObject) : {}
+}

@@ -1,0 +1,97 @@
+// The format of OpenAI's Chat Completions, and of the many servers that speak it.
+
+import type { Json } from '../core/json.ts'
+import type { ViewMessage } from '../core/view.ts'
+import {
+  materialOfDraft,
+  materialOfView,
+  nativeIfNeeded,
+  nativeOf,
+  readList,
+  wellFormed,
+} from './foreign.ts'
+import type { Decoded, Encoded, Format } from './format.ts'
+import { buildChatMessages, isLegacyCall } from './openai-chat-build.ts'
+import { chatFormat, decodeChatMessage } from './openai-chat-decode.ts'
+import { maxCallIdLength, messageViolations, validateChatBody } from './openai-chat-rules.ts'
+
+/**
+ * The format of `POST /v1/chat/completions`. Contracts, besides those of `Format`:
+ * - One draft for each message. System and developer messages keep their place among the others.
+ * - A message that the provider would refuse for its own shape (an empty `tool_calls`, arguments that are no text) is kept as it
+ *   came in the log and sent in the nearest accepted shape.
+ * - `reasoning_content` goes back only if it came from this format.
+ */
+export const openaiChat: Format = {
+  name: chatFormat,
+  profile: {
+    startsWithUser: false,
+    endsWithUser: false,
+    refusesBlankText: false,
+    maxIdLength: maxCallIdLength,
+    // Any text will do, except half a character, which the wire cannot carry.
+    idPattern: /^\P{Cs}{1,40}$/u,
+    rules: {
+      start: 'O7',
+      end: 'O7',
+      unanswered: 'O1',
+      orphan: 'O2',
+      duplicate: 'O6',
+      order: 'O1',
+      blank: 'O4',
+      id: 'O3',
+      reasoning: 'O5',
+    },
+  },
+  decode,
+  encode,
+  validate: validateChatBody,
+}
+
+function decode(messages: readonly unknown[], path: string): readonly Decoded[] {
+  return readList(messages, path).map((place, index) => {
+    const draft = decodeChatMessage(place)
+    const rebuilt = buildChatMessages(materialOfDraft(draft))
+    const native = nativeIfNeeded({ format: chatFormat, original: [place.value], rebuilt })
+    return { draft: { ...draft, ...native }, from: index, to: index + 1 }
+  })
+}
+
+function encode(view: readonly ViewMessage[]): Encoded {
+  let isLegacy = true
+  const messages = view.flatMap((message, index) => {
+    if (message.role === 'assistant') isLegacy = isLegacyExchange(view, index)
+    else if (message.role !== 'tool') isLegacy = true
+    return encodeMessage(message, isLegacy)
+  })
+  return { messages: messages.map(wellFormed) }
+}
+
+function encodeMessage(message: ViewMessage, isLegacy: boolean): readonly Json[] {
+  const hasLegacyForm = isLegacyMessage(message)
+  // Calls of the deprecated kind have no id on the wire, so none that could be wrong.
+  const { wireIds, ...rest } = message
+  const shown: ViewMessage = isLegacy && hasLegacyForm ? rest : message
+  if (isLegacy || !hasLegacyForm) {
+    const native = nativeOf(shown, chatFormat)?.map(wellFormed)
+    if (native?.every((one) => messageViolations(one, '').length === 0)) return native
+  }
+  return buildChatMessages(materialOfView(shown, chatFormat), { isLegacy })
+}
+
+/** Whether an assistant message and everything that answers it came in the deprecated form, so that it can go back in it. */
+function isLegacyExchange(view: readonly ViewMessage[], index: number): boolean {
+  const message = view[index] as ViewMessage
+  if (!isLegacyMessage(message)) return false
+  if (message.blocks.filter((block) => block.type === 'tool-call').length !== 1) return false
+  for (let next = index + 1; view[next]?.role === 'tool'; next++) {
+    if (!isLegacyMessage(view[next] as ViewMessage)) return false
+  }
+  return true
+}
+
+/** Decided by the entry, not by the blocks as rendered: both sides of an exchange must come to the same answer. */
+function isLegacyMessage({ entry }: ViewMessage): boolean {
+  if (entry?.source?.format !== chatFormat) return false
+  return entry.extra?.role === 'function' || entry.blocks.some(isLegacyCall)
+}

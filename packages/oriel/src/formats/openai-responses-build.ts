@@ -1,0 +1,230 @@
+// Blocks built into items of OpenAI's Responses. Decode uses it to see what would be lost, encode to make the request.
+
+import type { Block, FileBlock, ImageBlock, ReasoningBlock, ToolCallBlock } from '../core/block.ts'
+import type { Json, JsonObject } from '../core/json.ts'
+import { isObject } from '../core/json.ts'
+import { extraOf, type Material, standIn } from './foreign.ts'
+import { wireName } from './openai-chat-build.ts'
+import { argumentsField, kindOf, responsesFormat } from './openai-responses-items.ts'
+import { partViolations } from './openai-responses-rules.ts'
+
+export interface BuildOptions {
+  /**
+   * Whether the blocks are all that the model made in this step, unchanged. If not, its reasoning is left out and no item keeps
+   * its id: the provider knows by the id what belongs together, and refuses a part of it (R2, R3).
+   * @default true
+   */
+  readonly isWhole?: boolean
+}
+
+/** The items that stand for one message of a view. */
+export function buildItems(
+  material: Material,
+  { isWhole = true }: BuildOptions = {},
+): readonly JsonObject[] {
+  const { role, blocks, extra } = material
+  if (role === 'assistant') {
+    return material.isOwn ? buildOwnRun(material, isWhole) : buildForeignRun(material)
+  }
+  const outputs = blocks.flatMap((block, index) => {
+    if (block.type !== 'tool-result') return []
+    const { content } = block
+    const output = typeof content === 'string' ? content : contentOf(content, material)
+    const call_id = material.wireIds?.get(index) ?? block.callId
+    const rest = role === 'tool' ? extra : {}
+    return [{ type: 'function_call_output', call_id, output, ...rest }]
+  })
+  const rest = blocks.filter((block) => block.type !== 'tool-result')
+  if (rest.length === 0 && (role === 'tool' || outputs.length > 0)) return outputs
+  const content = contentOf(rest, material)
+  // An output holds what answers a call: anything else in a tool message goes on as the user's.
+  return [...outputs, role === 'tool' ? { role: 'user', content } : { role, content, ...extra }]
+}
+
+/** A run that came in this format: every item in its place. */
+function buildOwnRun(material: Material, isWhole: boolean): readonly JsonObject[] {
+  const { blocks } = material
+  const items: JsonObject[] = []
+  let open: { readonly item: JsonObject; readonly parts: (JsonObject | string)[] } | undefined
+  const close = (): void => {
+    if (open !== undefined) items.push({ ...open.item, content: joined(open.parts, 'assistant') })
+    open = undefined
+  }
+  blocks.forEach((block, index) => {
+    const item = isItem(block) ? buildItem(block, material.wireIds?.get(index)) : undefined
+    if (item !== undefined) {
+      close()
+      if (isWhole || canStandAlone(item)) items.push(item)
+      return
+    }
+    const part = buildPart(block, { role: 'assistant', isOwn: true })
+    if (part === undefined) return
+    if (isObject(block.extra?.item)) close()
+    open ??= { item: { role: 'assistant', ...objectOr(block.extra?.item) }, parts: [] }
+    open.parts.push(part)
+  })
+  close()
+  if (items.length === 0) return [silence]
+  return isWhole ? items : items.map(withoutId)
+}
+
+/** What is left of an assistant message when nothing of it can be sent. */
+const silence: JsonObject = { role: 'assistant', content: '' }
+
+/** A run that another format made: what was said, then the calls, so that nothing stands between a call and its output. */
+function buildForeignRun(material: Material): readonly JsonObject[] {
+  const calls = material.blocks.flatMap((block, index) =>
+    block.type === 'tool-call'
+      ? [buildCall(withoutExtra(block), material.wireIds?.get(index))]
+      : [],
+  )
+  const said = material.blocks.filter((block) => block.type !== 'tool-call')
+  const parts = partsOf(said, { role: 'assistant', isOwn: false })
+  if (parts.length === 0) return calls.length === 0 ? [silence] : calls
+  return [{ role: 'assistant', content: joined(parts, 'assistant') }, ...calls]
+}
+
+type ItemBlock = Extract<Block, { type: 'reasoning' | 'tool-call' | 'opaque' }>
+
+/** Whether a block of an own run is an item, rather than a part of a message. */
+function isItem(block: Block): block is ItemBlock {
+  if (block.type === 'opaque') {
+    const { format, value, extra } = block
+    return format === responsesFormat && extra === undefined && isObject(value) && kindOf(value) === 'other'
+  }
+  return block.type === 'reasoning' || block.type === 'tool-call'
+}
+
+function buildItem(block: ItemBlock, wireId: string | undefined): JsonObject {
+  if (block.type === 'tool-call') return buildCall(block, wireId)
+  return block.type === 'reasoning' ? buildReasoning(block) : (block.value as JsonObject)
+}
+
+function buildReasoning({ text, signature, extra = {} }: ReasoningBlock): JsonObject {
+  const summary = text === undefined ? [] : [{ type: 'summary_text', text }]
+  const encrypted = signature === undefined ? {} : { encrypted_content: signature }
+  return { type: 'reasoning', summary, ...encrypted, ...extra }
+}
+
+function buildCall(block: ToolCallBlock, wireId: string | undefined): JsonObject {
+  const { callId, name, arguments: text, extra = {} } = block
+  const field = argumentsField(extra.type)
+  return {
+    type: 'function_call',
+    call_id: wireId ?? callId,
+    name: wireName(name),
+    [field]: text,
+    ...extra,
+  }
+}
+
+/**
+ * Whether an item of a run that is no longer whole may be sent: not reasoning, and no hosted call or reference, which the
+ * provider ties to the reasoning before it. A compaction stands for all that was before it and depends on nothing.
+ */
+function canStandAlone(item: JsonObject): boolean {
+  if (item.type === 'function_call' || item.type === 'custom_tool_call') return true
+  return item.type === 'compaction'
+}
+
+function withoutId(item: JsonObject): JsonObject {
+  if (item.type === 'compaction') return item
+  return extraOf(item, ['id']).extra ?? {}
+}
+
+function contentOf(blocks: readonly Block[], material: Pick<Material, 'role' | 'isOwn'>): Json {
+  return joined(partsOf(blocks, material), material.role)
+}
+
+/** One plain text is a string, anything else is a list of parts. */
+function joined(parts: readonly (JsonObject | string)[], role: Material['role']): Json {
+  if (parts.length === 0) return ''
+  if (parts.length === 1 && typeof parts[0] === 'string') return parts[0]
+  const type = textType(role)
+  return parts.map((part) => (typeof part === 'string' ? { type, text: part } : part))
+}
+
+function partsOf(
+  blocks: readonly Block[],
+  material: Pick<Material, 'role' | 'isOwn'>,
+): readonly (JsonObject | string)[] {
+  return blocks.map((block) => buildPart(block, material)).filter((part) => part !== undefined)
+}
+
+/** A part, or a string for plain text; undefined for what must not leave the format it came from. */
+function buildPart(
+  block: Block,
+  { role, isOwn }: Pick<Material, 'role' | 'isOwn'>,
+): JsonObject | string | undefined {
+  const extra =
+    isOwn && block.extra !== undefined ? extraOf(block.extra, ['item']).extra : undefined
+  switch (block.type) {
+    case 'text':
+      return buildText(block.text, extra, role)
+    case 'image':
+      return (role === 'assistant' ? undefined : buildImage(block, extra)) ?? standIn(block)
+    case 'file':
+      return (role === 'assistant' ? undefined : buildFile(block, extra)) ?? standIn(block)
+    case 'opaque':
+      // Without the run it came in, nothing says whether it is an item or a part.
+      if (block.format !== responsesFormat || (role === 'assistant' && !isOwn)) return undefined
+      return isPart(block.value, role) ? block.value : '[unknown part]'
+    case 'reasoning':
+      return undefined
+    default:
+      return standIn(block)
+  }
+}
+
+/** Whether a foreign part can be sent as it is. */
+function isPart(value: Json, role: Material['role']): value is JsonObject {
+  return partViolations(value, { path: '', role }).length === 0
+}
+
+function buildText(
+  text: string,
+  extra: JsonObject | undefined,
+  role: Material['role'],
+): JsonObject | string {
+  if (extra === undefined) return text
+  if (extra.type === 'refusal' && role === 'assistant') return { ...extra, refusal: text }
+  return { ...extra, type: textType(role), text }
+}
+
+/** The provider refuses text of the other side. */
+function textType(role: Material['role']): string {
+  return role === 'assistant' ? 'output_text' : 'input_text'
+}
+
+function buildImage(
+  { mediaType, data, url }: ImageBlock,
+  extra: JsonObject = {},
+): JsonObject | undefined {
+  const address = data === undefined ? url : `data:${mediaType ?? 'image/png'};base64,${data}`
+  if (address === undefined)
+    return typeof extra.file_id === 'string' ? { type: 'input_image', ...extra } : undefined
+  return { type: 'input_image', image_url: address, ...extra }
+}
+
+function buildFile(block: FileBlock, extra: JsonObject = {}): JsonObject | undefined {
+  const { name, mediaType, data, url } = block
+  if (data === undefined && url === undefined && typeof extra.file_id !== 'string') return undefined
+  return {
+    type: 'input_file',
+    ...(name === undefined ? {} : { filename: name }),
+    ...(data === undefined
+      ? {}
+      : { file_data: mediaType === undefined ? data : `data:${mediaType};base64,${data}` }),
+    ...(url === undefined ? {} : { file_url: url }),
+    ...extra,
+  }
+}
+
+function withoutExtra(block: ToolCallBlock): ToolCallBlock {
+  const { extra, ...rest } = block
+  return rest
+}
+
+function objectOr(value: Json | undefined): JsonObject {
+  return isObject(value) ? (value as JsonObject) : {}
+}

@@ -1,0 +1,33 @@
+// The formats by name.
+
+import { OrielError } from '../core/errors.ts'
+import { anthropic } from './anthropic.ts'
+import { type Decoded, type Format, type FormatName, formatNames, type Violation } from './format.ts'
+import { openaiChat } from './openai-chat.ts'
+import { openaiResponses } from './openai-responses.ts'
+
+const formats: Readonly<Record<FormatName, Format>> = {
+  'openai-chat': openaiChat,
+  'openai-responses': openaiResponses,
+  anthropic,
+}
+
+/** The format of that name, or OrielError 'unknown-format'. */
+export function formatNamed(name: string): Format {
+  if (Object.hasOwn(formats, name)) return formats[name as FormatName]
+  throw new OrielError(
+    'unknown-format',
+    `No message format is called '${name}'; known: ${formatNames.join(', ')}.`,
+    { path: 'format' },
+  )
+}
+
+/** The provider's rules that a request body breaks, by rule id; an empty list means the provider will accept it. */
+export function validate(format: FormatName, body: unknown): readonly Violation[] {
+  return formatNamed(format).validate(body)
+}
+
+/** Foreign messages as drafts: what the log would keep of each, and which foreign messages it came from. */
+export function decode(format: FormatName, messages: readonly unknown[]): readonly Decoded[] {
+  return formatNamed(format).decode(messages, 'messages')
+}

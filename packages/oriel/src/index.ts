@@ -1,0 +1,82 @@
+// The public surface. Everything here is documented, tested and hard to take back.
+
+export type {
+  Audience,
+  Block,
+  BlockId,
+  FileBlock,
+  ImageBlock,
+  Lifetime,
+  OpaqueBlock,
+  Origin,
+  ReasoningBlock,
+  Role,
+  TextBlock,
+  ToolCallBlock,
+  ToolResultBlock,
+} from './core/block.ts'
+export type { Counter } from './core/counter.ts'
+export type {
+  Draft,
+  Edit,
+  EditEntry,
+  Entry,
+  EntryId,
+  Expiry,
+  Form,
+  MessageEntry,
+  Native,
+  RequestEntry,
+  Source,
+} from './core/entry.ts'
+export { type ErrorCode, errorCodes, OrielError, type OrielErrorOptions } from './core/errors.ts'
+export type { Json, JsonObject } from './core/json.ts'
+export type { Change, Frame, TokenCount, ViewMessage } from './core/view.ts'
+export { resolveCounter, type TokensOption } from './counters.ts'
+export {
+  type Decoded,
+  type Encoded,
+  type Format,
+  type FormatName,
+  formatNames,
+  type Profile,
+  type Violation,
+} from './formats/format.ts'
+export { decode, validate } from './formats/registry.ts'
+export { applyHistoryPolicy, type HistoryPolicyOptions } from './history-policy.ts'
+export { isContextLengthError } from './overflow.ts'
+export {
+  type HistoryPolicy,
+  type Policy,
+  type PolicyInput,
+  type PresetName,
+  parsePolicy,
+} from './policy.ts'
+export { type PolicyField, policyFields } from './policy-fields.ts'
+export { presets } from './presets.ts'
+export { type Projection, type ProjectOptions, project } from './project.ts'
+export { type MemoryStoreOptions, memoryStore } from './stores/memory.ts'
+export type {
+  AppendResult,
+  Problem,
+  ReadOptions,
+  Snapshot,
+  Store,
+  ThreadInfo,
+  ThreadKey,
+} from './stores/store.ts'
+export { type EventType, eventTypes, type Listener, type ThreadEvent } from './thread/events.ts'
+export type { ExpandOptions, Expansion } from './thread/expand.ts'
+export type { LogReader } from './thread/log-reader.ts'
+export type { RebuiltRequest, RequestChange } from './thread/requests.ts'
+export {
+  type AgentTemplate,
+  type RequestSettings,
+  type ResolvedPolicy,
+  type ResolvePolicyOptions,
+  resolvePolicy,
+  type SettingSource,
+} from './thread/settings.ts'
+export { openThread, type SyncResult, type Thread, type ThreadOptions } from './thread/thread.ts'
+export type { Usage } from './thread/usage.ts'
+export type { Epoch, View, ViewOptions } from './thread/viewing.ts'

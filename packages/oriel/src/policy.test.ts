@@ -1,0 +1,65 @@
+import { describe, expect, it } from 'vitest'
+import { OrielError } from './core/errors.ts'
+import { parsePolicy } from './policy.ts'
+import { presets } from './presets.ts'
+import { project } from './project.ts'
+
+const problem = (policy: unknown): { path: string | undefined; message: string } => {
+  try {
+    parsePolicy(policy)
+  } catch (error) {
+    if (OrielError.is(error, 'invalid-policy')) return { path: error.path, message: error.message }
+    throw error
+  }
+  throw new Error('The policy was accepted.')
+}
+
+describe('a policy', () => {
+  it.each(Object.keys(presets))('[P1] the preset %s is a valid policy', (name) => {
+    expect(parsePolicy(name)).toEqual(presets[name as keyof typeof presets])
+  })
+
+  it('[P1] parts stand over those of its preset', () => {
+    expect(parsePolicy({ preset: 'history-window', history: { length: 3 } })).toEqual({
+      history: { length: 3 },
+    })
+  })
+
+  it('[P2] an unknown key is an error with the nearest known one', () => {
+    expect(problem({ histroy: {} })).toEqual({
+      path: 'policy',
+      message: "Invalid policy at policy: unknown key 'histroy'; did you mean 'history'?.",
+    })
+    expect(problem({ history: { historyLength: 3 } }).message).toMatch(
+      /allowed: policy, length, preserveSystemMessages, maxMessages, keepRecentMessages/,
+    )
+  })
+
+  it.each([
+    [{ history: { length: -1 } }, 'policy.history.length', /got -1, must be at least 0/],
+    [{ history: { length: '10' } }, 'policy.history.length', /got '10', expected number/],
+    [{ history: { length: Number.NaN } }, 'policy.history.length', /NaN/],
+    [{ history: { length: 2.5 } }, 'policy.history.length', /got 2.5, expected an integer/],
+    [{ history: { policy: 'last' } }, 'policy.history.policy', /allowed: lastN, all, none/],
+    [{ history: null }, 'policy.history', /got null/],
+    [
+      { expiry: { tools: { read: { after: 1, mode: 'gone' } } } },
+      'policy.expiry.tools.read.mode',
+      /allowed: none, remove, compact/,
+    ],
+    ['no-such-preset', 'policy', /no preset is called 'no-such-preset'; allowed: plugin-retention/],
+    [{ preset: 'x' }, 'policy.preset', /no preset/],
+    [7, 'policy', /got 7/],
+    [[], 'policy', /an array/],
+    [null, 'policy', /null/],
+  ])('[P2] %j is refused, naming path, value and what is allowed', (policy, path, message) => {
+    const found = problem(policy)
+    expect(found.path).toBe(path)
+    expect(found.message).toMatch(message)
+  })
+
+  it('[P3] a part that this version does not have is refused, never ignored', () => {
+    const attempt = () => project([{ role: 'user', content: 'hello' }], { memory: {} })
+    expect(attempt).toThrow(/policy part 'memory' is not available/)
+  })
+})

@@ -1,0 +1,98 @@
+// The stateless function: messages in, messages out, in the same format.
+
+import { assemble } from './assemble.ts'
+import { OrielError } from './core/errors.ts'
+import { fixedSalt } from './core/handle.ts'
+import type { Json } from './core/json.ts'
+import { prepare } from './core/prepare.ts'
+import { lossesAsRepairs } from './core/repair.ts'
+import { State } from './core/state.ts'
+import { frameTokens } from './core/tally.ts'
+import { traceOf } from './core/trace.ts'
+import type { Change, Frame, TokenCount } from './core/view.ts'
+import { resolveCounter, type TokensOption } from './counters.ts'
+import type { FormatName } from './formats/format.ts'
+import { formatNamed } from './formats/registry.ts'
+import { type PolicyInput, parsePolicy } from './policy.ts'
+import { assertAvailable, propose } from './propose.ts'
+
+export interface ProjectOptions {
+  /** The messages' format. @default 'openai-chat' */
+  readonly format?: FormatName
+  /** The format to answer in. @default the same as `format` */
+  readonly to?: FormatName
+  /** What stands around the messages in the request: counted in the budget. @default nothing */
+  readonly frame?: Frame
+  /** The model's name; recorded reasoning of another model is left out. @default unknown */
+  readonly model?: string
+  /** Tokens the request may use, frame included, in the counter's tokens. @default no limit */
+  readonly budget?: number
+  /** How tokens are counted. @default 'estimate' */
+  readonly tokens?: TokensOption
+  /** The clock, in milliseconds since 1970; only time-based rules look at it. @default 0 */
+  readonly now?: number
+}
+
+export interface Projection<M> {
+  readonly messages: M[]
+  /** System text, for formats that keep it outside the messages and only where the input had some. */
+  readonly system?: Json
+  readonly trace: readonly Change[]
+  readonly tokens: TokenCount
+}
+
+/**
+ * What the model should see of `messages` under `policy`. Synchronous and pure: no clock, no network, the input is never changed,
+ * the same input gives the same bytes. Without a policy the messages come back as they are, except where the provider's own
+ * rules force a repair; each one is in the trace.
+ *
+ * Throws OrielError: 'invalid-input', 'not-json', 'too-deep' or 'too-large' for bad messages (with the path), 'invalid-policy',
+ * 'invalid-option', 'unknown-format', and 'cannot-project' when no valid view fits the budget.
+ */
+export function project<M = Json>(
+  messages: readonly M[],
+  policy?: PolicyInput,
+  options: ProjectOptions = {},
+): Projection<M> {
+  const { format = 'openai-chat', to = format, frame, budget, now = 0 } = options
+  const source = formatNamed(format)
+  const target = formatNamed(to)
+  const counter = resolveCounter(options.tokens)
+  const parsed = parsePolicy(policy)
+  assertAvailable(parsed)
+  checkBudget(budget)
+  const decoded = source.decode(messages, 'messages')
+  const state = new State({ counter, salt: fixedSalt })
+  for (const entry of prepare(
+    state,
+    decoded.map(({ draft }) => draft),
+    now,
+  ))
+    state.apply(entry)
+  const planned = propose(state, parsed, { now })
+  const view = assemble(state, planned, { profile: target.profile, frame, budget })
+  const encoded = target.encode(view.messages)
+  return {
+    // The foreign messages are of the caller's own type when they go out in the format they came in.
+    messages: encoded.messages as unknown as M[],
+    ...(encoded.system === undefined ? {} : { system: encoded.system }),
+    trace: traceOf({
+      state,
+      planned,
+      repairs: [...view.repairs, ...lossesAsRepairs(view.messages, encoded.losses ?? [])],
+      fitted: view.fitted,
+      indexOf: (item) => decoded[item.index]?.from ?? item.index,
+      canExpand: true,
+    })(),
+    tokens: { before: state.totalTokens + frameTokens(counter, frame), after: view.tokens },
+  }
+}
+
+function checkBudget(budget: number | undefined): void {
+  if (budget === undefined || (Number.isFinite(budget) && budget > 0)) return
+  throw new OrielError(
+    'invalid-option',
+    `budget must be a number of tokens above 0, got ${String(budget)}.`,
+    { path: 'budget' },
+  )
+}

@@ -1,0 +1,180 @@
+import { describe, expect, it } from 'vitest'
+import { applyHistoryPolicy } from '../history-policy.ts'
+import type { PolicyInput } from '../policy.ts'
+import { project } from '../project.ts'
+
+const system = { role: 'system', content: 'S' }
+const user = (n: number) => ({ role: 'user', content: `U${n}` })
+const assistant = (n: number) => ({ role: 'assistant', content: `A${n}` })
+const call = (n: number, ...ids: string[]) => ({
+  role: 'assistant',
+  content: `A${n}`,
+  tool_calls: ids.map((id) => ({
+    id,
+    type: 'function',
+    function: { name: 'look', arguments: '{}' },
+  })),
+})
+const result = (id: string, content = `T(${id})`) => ({ role: 'tool', tool_call_id: id, content })
+const turns = (count: number) =>
+  Array.from({ length: count }, (_, index) => [user(index + 1), assistant(index + 1)]).flat()
+
+const four = [system, ...turns(4)]
+
+/** Contents in order: enough to tell which messages stayed. */
+const show = (messages: readonly { content?: unknown }[]): string =>
+  messages.map((message) => String(message.content)).join(' ')
+
+const view = (messages: readonly { content?: unknown }[], policy: PolicyInput): string =>
+  show(project(messages, policy).messages)
+
+describe('the window over user turns (document 002, table b)', () => {
+  const rows: [string, { content?: unknown }[], PolicyInput, string][] = [
+    ['nothing at all', [], { history: {} }, ''],
+    ['lastN 3 keeps three turns', four, { history: { length: 3 } }, 'S U2 A2 U3 A3 U4 A4'],
+    ['lastN 2 keeps two turns', four, { history: { length: 2 } }, 'S U3 A3 U4 A4'],
+    ['lastN 0 means 1', four, { history: { length: 0 } }, 'S U4 A4'],
+    ['lastN 10 of four keeps all', four, { history: { length: 10 } }, show(four)],
+    ['none keeps the current turn', four, { history: { policy: 'none' } }, 'S U4 A4'],
+    [
+      'none without system messages',
+      four,
+      { history: { policy: 'none', preserveSystemMessages: false } },
+      'U4 A4',
+    ],
+    ['all keeps everything', four, { history: { policy: 'all' } }, show(four)],
+    [
+      'all keeps system messages in any case',
+      four,
+      { history: { policy: 'all', preserveSystemMessages: false } },
+      show(four),
+    ],
+    [
+      'what stands before the first user message stays while no turn is dropped',
+      [assistant(0), user(1), assistant(1)],
+      { history: { length: 1 } },
+      'A0 U1 A1',
+    ],
+    [
+      'what stands before the first user message goes with the first dropped turn',
+      [assistant(0), user(1), assistant(1), user(2)],
+      { history: { length: 1 } },
+      'U2',
+    ],
+    [
+      'a system message in the middle keeps its position',
+      [user(1), system, assistant(1)],
+      { history: { length: 5 } },
+      'U1 S A1',
+    ],
+    [
+      'a system message of a dropped turn stays',
+      [user(1), system, assistant(1), user(2)],
+      { history: { length: 1 } },
+      'S U2',
+    ],
+    ['system messages alone', [system], { history: {} }, 'S'],
+    [
+      'calls and results of a dropped turn go with it',
+      [user(1), call(1, 'a'), result('a'), assistant(2), user(2)],
+      { history: { length: 1 } },
+      'U2',
+    ],
+    [
+      'an exchange that began before the window is dropped whole',
+      [user(1), call(1, 'a'), user(2), result('a'), assistant(2)],
+      { history: { length: 1 } },
+      'U2 A2',
+    ],
+    ['zero user messages keep everything', [assistant(1)], { history: { length: 1 } }, 'A1'],
+    ['the length is 20 when nothing is said', turns(22), { history: {} }, show(turns(22).slice(4))],
+  ]
+  it.each(rows)('[H1] %s', (_name, messages, policy, expected) => {
+    expect(view(messages, policy)).toBe(expected)
+  })
+
+  it('[H1] names rule and reason for every message it drops', () => {
+    const { trace } = project(four, { history: { length: 3 } })
+    expect(trace.map(({ index, form, rule, reason }) => ({ index, form, rule, reason }))).toEqual(
+      [1, 2].map((index) => ({
+        index,
+        form: 'dropped',
+        rule: 'history',
+        reason: 'before the last 3 user turns',
+      })),
+    )
+  })
+})
+
+describe('the cap on messages (document 004)', () => {
+  const rounds = (count: number) =>
+    Array.from({ length: count }, (_, index) => [
+      call(index, `c${index}`),
+      result(`c${index}`),
+    ]).flat()
+
+  it('[H2] keeps the newest messages up to the cap', () => {
+    const messages = Array.from({ length: 30 }, (_, index) => [
+      { role: 'user', content: `Message ${index}` },
+      { role: 'assistant', content: `Response ${index}` },
+    ]).flat()
+    const { messages: kept } = project(messages, {
+      history: { policy: 'all', maxMessages: 20, keepRecentMessages: 20 },
+    })
+    expect(kept).toEqual(messages.slice(40))
+  })
+
+  it('[H2] never cuts inside an exchange and keeps the user message of a cut turn', () => {
+    const messages = [system, user(1), ...rounds(10)]
+    const { messages: kept } = project(messages, { history: { policy: 'all', maxMessages: 20 } })
+    expect(kept).toEqual([system, user(1), ...rounds(10).slice(2)])
+  })
+
+  it('[H2] starts at the turn in which the cut falls', () => {
+    const messages = [user(1), ...rounds(3), assistant(9), user(2), assistant(2)]
+    const { messages: kept } = project(messages, { history: { policy: 'all', maxMessages: 4 } })
+    expect(show(kept)).toBe('U1 A9 U2 A2')
+  })
+
+  it('[H2] a newest exchange larger than the cap stays whole', () => {
+    const ids = Array.from({ length: 9 }, (_, index) => `p${index}`)
+    const messages = [user(1), ...rounds(3), call(9, ...ids), ...ids.map((id) => result(id))]
+    const { messages: kept } = project(messages, { history: { policy: 'all', maxMessages: 5 } })
+    expect(kept).toEqual([user(1), ...messages.slice(7)])
+  })
+
+  it('[H2] 0 means no cap', () => {
+    const messages = turns(60)
+    const { messages: kept } = project(messages, { history: { policy: 'all', maxMessages: 0 } })
+    expect(kept).toEqual(messages)
+  })
+
+  it('[H2] the newest messages named by keepRecentMessages outlive a smaller cap', () => {
+    const { messages: kept } = project(turns(10), {
+      history: { policy: 'all', maxMessages: 2, keepRecentMessages: 6 },
+    })
+    expect(show(kept)).toBe('U8 A8 U9 A9 U10 A10')
+  })
+})
+
+describe("document 002's own function", () => {
+  it.each([[null], [undefined], [[]]])('[H3] gives an empty list for %s', (messages) => {
+    expect(applyHistoryPolicy(messages, {})).toEqual([])
+  })
+
+  it('[H3] keeps the very objects of the input', () => {
+    const kept = applyHistoryPolicy(four, { historyPolicy: 'lastN', historyLength: 1 })
+    expect(kept).toEqual([system, user(4), assistant(4)])
+    expect(kept[0]).toBe(four[0])
+  })
+
+  it('[H3] a negative length means 1, an endless one means all', () => {
+    expect(show(applyHistoryPolicy(four, { historyLength: -5 }))).toBe('S U4 A4')
+    expect(applyHistoryPolicy(four, { historyLength: Infinity })).toEqual(four)
+  })
+
+  it('[H3] refuses a length that is no whole number', () => {
+    expect(() => applyHistoryPolicy(four, { historyLength: Number.NaN })).toThrow(/historyLength/)
+    expect(() => applyHistoryPolicy(four, { historyLength: 2.5 })).toThrow(/historyLength/)
+  })
+})

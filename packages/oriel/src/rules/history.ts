@@ -1,0 +1,138 @@
+// The window over user turns (document 002) and the cap on messages (document 004), both on exchange edges.
+
+import type { Edit } from '../core/entry.ts'
+import type { Item, State } from '../core/state.ts'
+import { isProtected, isUnseen, rangesOf, tokensOf, type Unit, unitsOf } from '../core/units.ts'
+import type { Rule } from './rule.ts'
+
+export interface HistorySettings {
+  /** `lastN`: the last turns; `all`: no window; `none`: the current turn only. @default 'lastN' */
+  readonly policy?: 'lastN' | 'all' | 'none' | undefined
+  /** User turns that `lastN` keeps; 0 means 1. @default 20 */
+  readonly length?: number | undefined
+  /** Keep system messages. The policy `all` keeps them in any case. @default true */
+  readonly preserveSystemMessages?: boolean | undefined
+  /** At most this many messages, system ones aside; 0 = unlimited. @default 0 */
+  readonly maxMessages?: number | undefined
+  /** The newest messages that the cap never drops. @default 0 */
+  readonly keepRecentMessages?: number | undefined
+}
+
+/** What document 002 recommends; its function said 50, its text 20. */
+export const defaultLength = 20
+
+export const history: Rule<HistorySettings> = {
+  name: 'history',
+  propose(state, settings) {
+    const { policy = 'lastN', length = defaultLength, preserveSystemMessages = true } = settings
+    const { maxMessages = 0, keepRecentMessages = 0 } = settings
+    const edits: Edit[] = []
+    if (!preserveSystemMessages && policy !== 'all') {
+      const system = state.visible.filter(
+        ({ entry }) => entry.role === 'system' && !state.isPinned(entry.seq),
+      )
+      push(edits, state, system, 'system messages are not preserved')
+    }
+    const units = unitsOf(state, state.visible)
+    const firstTurn = firstTurnKept(state, policy, length)
+    const outside = units.filter((unit) => unit.turn < firstTurn && !isProtected(state, unit))
+    push(edits, state, itemsOf(outside), windowReason(policy, length))
+    if (maxMessages > 0) {
+      const inside = units.filter((unit) => !outside.includes(unit))
+      const over = overCap(state, inside, { maxMessages, keepRecentMessages })
+      push(edits, state, itemsOf(over), `more than ${maxMessages} messages`, state.version)
+    }
+    return edits
+  },
+}
+
+/** The first turn of the window; 0 when nothing is cut. */
+function firstTurnKept(state: State, policy: 'lastN' | 'all' | 'none', length: number): number {
+  if (policy === 'all') return 0
+  if (policy === 'none') return state.turn
+  const turns = Math.max(1, length)
+  return state.turn > turns ? state.turn - turns + 1 : 0
+}
+
+function windowReason(policy: 'lastN' | 'all' | 'none', length: number): string {
+  if (policy === 'none') return 'no history: only the current turn stays'
+  const turns = Math.max(1, length)
+  return `before the last ${turns} user turn${turns === 1 ? '' : 's'}`
+}
+
+/**
+ * The oldest units beyond the cap. The cut falls between units; where it falls inside a turn, the user message that opens the
+ * turn stays, so that the view still begins with a user's words.
+ */
+function overCap(
+  state: State,
+  units: readonly Unit[],
+  { maxMessages, keepRecentMessages }: { maxMessages: number; keepRecentMessages: number },
+): readonly Unit[] {
+  const kept = new Set<Unit>()
+  let total = 0
+  const keep = (unit: Unit): void => {
+    if (!kept.has(unit)) total += unit.items.length
+    kept.add(unit)
+  }
+  for (const unit of units) if (isProtected(state, unit) || isUnseen(state, unit)) keep(unit)
+  let recent = 0
+  let start = units.length
+  for (; start > 0; start--) {
+    const unit = units[start - 1] as Unit
+    const isRecent = recent < keepRecentMessages
+    if (!isRecent && !kept.has(unit) && total + unit.items.length > maxMessages) break
+    recent += unit.items.length
+    keep(unit)
+  }
+  if (start === 0) return []
+  for (; start < units.length; start++) {
+    const opener = openerOf(units, start)
+    if (opener === undefined && !startsInTurn(units, start)) {
+      // Nothing opens this part of the conversation: begin at the next user message, if there is one.
+      if (!units.slice(start).some((unit) => unit.isUser)) break
+    } else if (opener === undefined || kept.has(opener) || total < maxMessages) {
+      if (opener !== undefined) keep(opener)
+      break
+    }
+    const unit = units[start] as Unit
+    if (isProtected(state, unit) || isUnseen(state, unit)) continue
+    kept.delete(unit)
+    total -= unit.items.length
+  }
+  return units.filter((unit) => !kept.has(unit))
+}
+
+/** The user message of the turn in which the unit at `start` stands, when it lies before it. */
+function openerOf(units: readonly Unit[], start: number): Unit | undefined {
+  const first = units[start] as Unit
+  if (first.isUser) return undefined
+  return units.findLast((unit, index) => index < start && unit.isUser && unit.turn === first.turn)
+}
+
+function startsInTurn(units: readonly Unit[], start: number): boolean {
+  return (units[start] as Unit).isUser
+}
+
+function itemsOf(units: readonly Unit[]): readonly Item[] {
+  return units.flatMap((unit) => unit.items)
+}
+
+function push(
+  edits: Edit[],
+  state: State,
+  items: readonly Item[],
+  reason: string,
+  since: number = state.newestUser ?? state.version,
+): void {
+  if (items.length === 0) return
+  edits.push({
+    rule: 'history',
+    form: 'dropped',
+    target: { ranges: rangesOf(state.visible, new Set(items.map((item) => item.entry.seq))) },
+    reason,
+    tokensBefore: tokensOf(items),
+    tokensAfter: 0,
+    since,
+  })
+}

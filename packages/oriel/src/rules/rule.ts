@@ -1,0 +1,22 @@
+// The one shape of every rule: it looks at the state and proposes edits. It never awaits and never changes anything.
+
+import type { Edit } from '../core/entry.ts'
+import type { State } from '../core/state.ts'
+
+export interface RuleContext {
+  /** Milliseconds since 1970, from the host. */
+  readonly now: number
+}
+
+/**
+ * Contracts:
+ * - `propose` is pure: same state, settings and context, same edits.
+ * - It reads only visible messages, so that its cost is the view's size and never the log's length.
+ * - Feeding messages one by one, proposing after each, ends in the same view as proposing once at the end.
+ * - It never proposes to change what is protected: system messages (unless its settings say so), pinned ones, the newest user
+ *   message, the newest exchange that the model has not seen.
+ */
+export interface Rule<Settings> {
+  readonly name: string
+  propose(state: State, settings: Settings, context: RuleContext): readonly Edit[]
+}

@@ -1,0 +1,193 @@
+// A view while it is being fitted: what is shown, what it costs, what was done to it.
+
+import { type Block, textOf } from '../core/block.ts'
+import { countBlock, messageTokens } from '../core/counter.ts'
+import { Digest } from '../core/digest.ts'
+import type { Edit, Form, MessageEntry } from '../core/entry.ts'
+import { reduce } from '../core/render.ts'
+import type { State } from '../core/state.ts'
+import { blockTokens } from '../core/tally.ts'
+import type { ViewMessage } from '../core/view.ts'
+
+export interface Fitted {
+  readonly messages: readonly ViewMessage[]
+  readonly tokens: number
+  /** Reductions of single blocks. */
+  readonly edits: readonly Edit[]
+  /** Messages folded into the digest. */
+  readonly folded: readonly MessageEntry[]
+  readonly digest?: string
+}
+
+/** A unit of the view: one message, or an assistant message with its results. */
+export interface Slot {
+  readonly messages: readonly number[]
+  readonly isUser: boolean
+  /** The newest exchange, which the model has not seen. */
+  readonly isUnseen: boolean
+  readonly isProtected: boolean
+}
+
+/** Every reduction keeps `total` right, so that the ladder can stop at once. */
+export class Fitting {
+  readonly messages: readonly ViewMessage[]
+  total: number
+  readonly #state: State
+  readonly #shown: (Block | undefined)[][]
+  readonly #tokens: number[][]
+  readonly #edits = new Map<string, Edit>()
+  readonly #folded = new Set<number>()
+  readonly #digest = new Digest()
+  #digestTokens = 0
+  #digestStyle: 'long' | 'brief' | 'none' = 'long'
+
+  constructor(state: State, messages: readonly ViewMessage[], frame: number) {
+    this.#state = state
+    this.messages = messages
+    this.#shown = messages.map((message) => [...message.blocks])
+    this.#tokens = messages.map((message) => blockTokens(state, message))
+    this.total = this.#tokens.reduce(
+      (sum, tokens) => sum + messageTokens + tokens.reduce((a, b) => a + b, 0),
+      frame,
+    )
+  }
+
+  blockCount(message: number): number {
+    return this.messages[message]?.blocks.length ?? 0
+  }
+
+  /** The block as it is shown now; a dropped one still answers with what it was. */
+  block(message: number, block: number): Block {
+    return this.#shown[message]?.[block] ?? (this.messages[message]?.blocks[block] as Block)
+  }
+
+  /** The content in the log of a result, from which every form derives. */
+  original(message: number, block: number): string | readonly Block[] {
+    const { entry, positions } = this.messages[message] as ViewMessage
+    const logged = entry?.blocks[positions?.[block] ?? block]
+    return logged?.type === 'tool-result' ? logged.content : ''
+  }
+
+  /** Gives a block a smaller form; false when that would not make it smaller. */
+  reduce(message: number, block: number, form: Form, text: string, reason: string): boolean {
+    const view = this.messages[message] as ViewMessage
+    if (view.entry === undefined || this.#shown[message]?.[block] === undefined) return false
+    const position = view.positions?.[block] ?? block
+    if (this.#state.isVetoed(view.entry.seq, position, form)) return false
+    const original = view.entry.blocks[position] as Block
+    const shown = reduce(original, { form, text })
+    const before = this.#tokens[message]?.[block] as number
+    const after = shown === undefined ? 0 : countBlock(this.#state.counter, shown)
+    if (after >= before || isLonger(original, text)) return false
+    ;(this.#shown[message] as (Block | undefined)[])[block] = shown
+    ;(this.#tokens[message] as number[])[block] = after
+    this.total += after - before
+    this.#edits.set(`${view.entry.seq}:${position}`, {
+      rule: 'budget',
+      form,
+      target: { seq: view.entry.seq, block: position },
+      ...(form === 'dropped' ? {} : { text }),
+      reason,
+      tokensBefore: this.#state.item(view.entry.seq)?.tokens[position] ?? before,
+      tokensAfter: after,
+    })
+    return true
+  }
+
+  fold(slot: Slot): void {
+    for (const message of slot.messages) {
+      this.#folded.add(message)
+      const tokens = this.#tokens[message] as number[]
+      this.total -= messageTokens + tokens.reduce((a, b) => a + b, 0)
+      const { entry } = this.messages[message] as ViewMessage
+      if (entry !== undefined) this.#digest.add(entry)
+    }
+    this.#weighDigest()
+  }
+
+  *shortenDigest(): Generator<void> {
+    if (this.#folded.size === 0) return
+    for (const style of ['brief', 'none'] as const) {
+      if (style === 'none' && !this.#startsWithUser()) return
+      this.#digestStyle = style
+      this.#weighDigest()
+      yield
+    }
+  }
+
+  result(): Fitted {
+    const digest = this.#digestText()
+    const first = Math.min(...this.#folded)
+    const messages = this.messages.flatMap((message, index): ViewMessage[] => {
+      const note: ViewMessage[] =
+        digest !== undefined && index === first
+          ? [{ role: 'user', origin: 'host', blocks: [{ type: 'text', text: digest }] }]
+          : []
+      return this.#folded.has(index) ? note : [...note, this.#message(message, index)]
+    })
+    const folded = [...this.#folded].sort((a, b) => a - b)
+    return {
+      messages,
+      tokens: this.total,
+      edits: this.#unfoldedEdits(),
+      folded: folded.flatMap((index) => this.messages[index]?.entry ?? []),
+      ...(digest === undefined ? {} : { digest }),
+    }
+  }
+
+  #message(message: ViewMessage, index: number): ViewMessage {
+    const shown = this.#shown[index] as (Block | undefined)[]
+    if (shown.every((block, at) => block === message.blocks[at])) return message
+    const kept = shown.flatMap((block, at) => (block === undefined ? [] : [at]))
+    const wireIds = new Map<number, string>()
+    kept.forEach((from, to) => {
+      const id = message.wireIds?.get(from)
+      if (id !== undefined) wireIds.set(to, id)
+    })
+    return {
+      ...message,
+      blocks: kept.map((at) => shown[at] as Block),
+      positions: kept.map((at) => message.positions?.[at] ?? at),
+      ...(message.wireIds === undefined ? {} : { wireIds }),
+    }
+  }
+
+  #unfoldedEdits(): readonly Edit[] {
+    const folded = new Set([...this.#folded].map((index) => this.messages[index]?.entry?.seq))
+    return [...this.#edits.values()].filter(
+      ({ target }) => !('seq' in target && folded.has(target.seq)),
+    )
+  }
+
+  /** Whether a user's message comes first once the digest is gone. */
+  #startsWithUser(): boolean {
+    const first = this.messages.find(
+      ({ role }, index) => role !== 'system' && !this.#folded.has(index),
+    )
+    return first?.role === 'user'
+  }
+
+  #weighDigest(): void {
+    const text = this.#digestText()
+    const tokens = text === undefined ? 0 : messageTokens + this.#state.counter.count(text)
+    this.total += tokens - this.#digestTokens
+    this.#digestTokens = tokens
+  }
+
+  #digestText(): string | undefined {
+    if (this.#digest.size === 0 || this.#digestStyle === 'none') return undefined
+    return this.#digest.text(this.#digestStyle === 'brief')
+  }
+}
+
+function isLonger(original: Block, text: string): boolean {
+  if (original.type === 'text') return text.length > original.text.length
+  if (original.type === 'tool-result' && !hasMedia(original.content)) {
+    return text.length > textOf(original.content).length
+  }
+  return false
+}
+
+export function hasMedia(content: string | readonly Block[]): boolean {
+  return typeof content !== 'string' && content.some((block) => block.type !== 'text')
+}

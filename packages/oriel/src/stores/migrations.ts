@@ -1,0 +1,76 @@
+// The tables of the SQLite store, and every step that led to them. Steps are kept for ever; a new one is added at the end.
+
+/** One step: the schema's version after it, and the SQL that leads there from the version before. */
+export interface Migration {
+  readonly version: number
+  readonly sql: string
+}
+
+/** Written into the file's header, so that a foreign database is recognised: "Oril" in ASCII. */
+export const applicationId = 0x4f72696c
+
+/*
+ * Why the tables look like this:
+ * - `entries` has a plain integer key in order of arrival, so that its pages fill up completely and the newest entry of the
+ *   whole store is the one with the highest id (the high-water mark relies on it; rows are never deleted). A table clustered
+ *   by thread needed 1.4 to 1.8 bytes on disk per byte of content, this one 1.2.
+ * - `body` is the entry's JSON text without its large strings; `cuts` says where which blob goes, as [[offset, blob id], ...].
+ * - `external` is a salted hash of the caller's id: 8 bytes in the index instead of the id, and nothing to erase.
+ * - `uses` says which thread needs which blob. Thread 0 stands for a blob that was put and that no entry names yet.
+ * - `erased` is 0, 1 (content deleted, file not yet rewritten) or 2 (no trace left in the file).
+ */
+export const migrations: readonly Migration[] = [
+  {
+    version: 1,
+    sql: `
+      create table threads (
+        id integer primary key,
+        tenant text not null,
+        thread text not null,
+        version integer not null,
+        head blob not null,
+        salt text,
+        bytes integer not null,
+        created_at integer not null,
+        updated_at integer not null,
+        erased integer not null default 0,
+        unique (tenant, thread)
+      ) strict;
+      create table entries (
+        id integer primary key,
+        thread integer not null references threads (id),
+        seq integer not null,
+        form integer not null,
+        type text not null,
+        content blob not null,
+        header blob not null,
+        external blob,
+        cuts text,
+        body text,
+        unique (thread, seq)
+      ) strict;
+      create index entries_external on entries (thread, external) where external is not null;
+      create table blobs (
+        id integer primary key,
+        tenant text not null,
+        hash blob not null,
+        content blob not null,
+        unique (tenant, hash)
+      ) strict;
+      create table uses (
+        thread integer not null,
+        blob integer not null references blobs (id),
+        primary key (thread, blob)
+      ) strict, without rowid;
+      create index uses_blob on uses (blob);
+      create table snapshots (
+        thread integer primary key references threads (id),
+        version integer not null,
+        format integer not null,
+        head blob not null,
+        hash blob not null,
+        value text not null
+      ) strict;
+    `,
+  },
+]

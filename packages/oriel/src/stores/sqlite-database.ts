@@ -1,0 +1,178 @@
+// Opens a database file: checks what it is, sets what durability needs, and brings its schema up to date.
+
+import { rmSync, statSync } from 'node:fs'
+import { DatabaseSync } from 'node:sqlite'
+import { assert, OrielError } from '../core/errors.ts'
+import type { Migration } from './migrations.ts'
+import { applicationId, migrations } from './migrations.ts'
+import { isBusy, isNotADatabase } from './sqlite-errors.ts'
+import { prepareFile } from './sqlite-file.ts'
+
+/** The first version without the bug that can damage a database when two connections write and checkpoint at once. */
+export const minSqliteVersion = '3.51.3'
+
+/** A page of 4 KiB keeps commits small; larger pages save a few percent of the disk. */
+const pageSize = 4096
+
+/** A write-ahead log that grew beyond this is cut back when it is empty again. */
+const maxIdleLogBytes = 64 * 1024 * 1024
+
+export interface DatabaseOptions {
+  /** How long to wait for another process's lock. */
+  readonly busyTimeoutMs: number
+  /** Called at every named point of the opening; tests stop the process there. */
+  readonly at: (point: string) => void
+  /** The steps of the schema. @default all that this version knows */
+  readonly steps?: readonly Migration[]
+}
+
+/** Opens for writing. Creates the file if there is none; never touches one that this version does not know. */
+export function openForWriting(path: string, options: DatabaseOptions): DatabaseSync {
+  const { busyTimeoutMs, steps = migrations } = options
+  prepareFile(path)
+  if (statSync(path).size > 0) probe(path, busyTimeoutMs, steps)
+  const database = connect(path, { readOnly: false, busyTimeoutMs })
+  try {
+    // Two processes that create the file at once may both be told that it is busy, without having waited.
+    retryWhileBusy(busyTimeoutMs, () => setDurable(database))
+    migrate(database, path, options)
+    return database
+  } catch (error) {
+    database.close()
+    throw error
+  }
+}
+
+/** Opens for reading only, on a file that `openForWriting` has opened before. */
+export function openForReading(path: string, busyTimeoutMs: number): DatabaseSync {
+  return connect(path, { readOnly: true, busyTimeoutMs })
+}
+
+/** Throws 'storage-failed' unless the SQLite version is known not to damage databases. */
+export function checkSqliteVersion(version: string): void {
+  const [found, least] = [version, minSqliteVersion].map((text) => text.split('.').map(Number))
+  for (const [index, part] of (least ?? []).entries()) {
+    const own = found?.[index] ?? 0
+    if (own > part) return
+    if (own < part || Number.isNaN(own)) {
+      throw new OrielError(
+        'storage-failed',
+        `This Node.js carries SQLite ${version}; at least ${minSqliteVersion} is needed, because older ones can damage a database that two processes use. Update Node.js.`,
+        { details: { found: version, needed: minSqliteVersion } },
+      )
+    }
+  }
+}
+
+/** The value of a pragma that answers with one row. */
+export function pragma(database: DatabaseSync, name: string): number | string {
+  const row = database.prepare(`pragma ${name}`).get() ?? {}
+  const [value] = Object.values(row)
+  assert(typeof value === 'number' || typeof value === 'string', `pragma ${name} has an answer`)
+  return value
+}
+
+function connect(
+  path: string,
+  { readOnly, busyTimeoutMs }: { readOnly: boolean; busyTimeoutMs: number },
+): DatabaseSync {
+  const database = new DatabaseSync(path, { readOnly })
+  checkSqliteVersion(String(database.prepare('select sqlite_version() as v').get()?.v))
+  database.exec(`pragma busy_timeout = ${Math.trunc(busyTimeoutMs)}`)
+  // A damaged or hostile schema must not be able to run functions; damaged pages are to be noticed early.
+  database.exec('pragma trusted_schema = off; pragma cell_size_check = on; pragma mmap_size = 0')
+  return database
+}
+
+/** Looks at an existing file without changing a byte of it. */
+function probe(path: string, busyTimeoutMs: number, steps: readonly Migration[]): void {
+  const database = connect(path, { readOnly: true, busyTimeoutMs })
+  try {
+    const id = pragma(database, 'application_id')
+    const tables = database.prepare('select count(*) as n from sqlite_schema').get()?.n
+    if (id !== applicationId && (id !== 0 || tables !== 0)) throw foreignFile(path)
+    const found = Number(pragma(database, 'user_version'))
+    const supported = steps.at(-1)?.version ?? 0
+    const isNew = found === 0 && tables === 0
+    if (!isNew && (found < 1 || found > supported)) throw unknownSchema(path, { found, supported })
+  } catch (error) {
+    throw isNotADatabase(error) ? foreignFile(path) : error
+  } finally {
+    database.close()
+  }
+}
+
+function setDurable(database: DatabaseSync): void {
+  database.exec(`pragma page_size = ${pageSize}`)
+  assert(pragma(database, 'journal_mode = wal') === 'wal', 'the database keeps a write-ahead log')
+  database.exec(`pragma synchronous = full; pragma journal_size_limit = ${maxIdleLogBytes}`)
+  // With anything less than FULL an acknowledged append can vanish when the power fails.
+  assert(pragma(database, 'synchronous') === 2, 'every commit is synced to the disk')
+  assert(pragma(database, 'mmap_size') === 0, 'the file is not mapped into memory')
+}
+
+/** Runs the missing steps in one transaction: the file has the old schema or the new one, never something between. */
+function migrate(
+  database: DatabaseSync,
+  path: string,
+  { at, steps = migrations }: DatabaseOptions,
+): void {
+  const latest = steps.at(-1)?.version ?? 0
+  const before = Number(pragma(database, 'user_version'))
+  if (before === latest) return
+  const backup = `${path}.bak-${before}`
+  if (before > 0) copyDatabase(database, backup)
+  at('migrate:begin')
+  database.exec('begin immediate')
+  try {
+    // Another process may have been faster.
+    const current = Number(pragma(database, 'user_version'))
+    for (const step of steps) if (step.version > current) database.exec(step.sql)
+    at('migrate:before-commit')
+    database.exec(
+      `pragma application_id = ${applicationId}; pragma user_version = ${latest}; commit`,
+    )
+  } catch (error) {
+    database.exec('rollback')
+    throw error
+  }
+  at('migrate:after-commit')
+  assert(pragma(database, 'quick_check') === 'ok', 'the migrated database is sound')
+  if (before > 0) rmSync(backup, { force: true })
+}
+
+/** A whole copy, kept until the migrated file was checked. */
+function copyDatabase(database: DatabaseSync, target: string): void {
+  rmSync(target, { force: true })
+  prepareFile(target)
+  database.prepare('vacuum into ?').run(target)
+}
+
+function retryWhileBusy(timeoutMs: number, action: () => void): void {
+  const giveUpAtMs = performance.now() + timeoutMs
+  const pause = new Int32Array(new SharedArrayBuffer(4))
+  for (;;) {
+    try {
+      action()
+      return
+    } catch (error) {
+      if (!isBusy(error) || performance.now() > giveUpAtMs) throw error
+      Atomics.wait(pause, 0, 0, 10)
+    }
+  }
+}
+
+function foreignFile(path: string): OrielError {
+  return new OrielError(
+    'storage-failed',
+    `The file ${path} is not a store of Oriel and was left as it is. Choose another path.`,
+  )
+}
+
+function unknownSchema(path: string, versions: { found: number; supported: number }): OrielError {
+  return new OrielError(
+    'schema-version',
+    `The file ${path} has schema ${versions.found}; this version of Oriel knows 1 to ${versions.supported} and left the file as it is. Update Oriel.`,
+    { details: versions },
+  )
+}

@@ -1,0 +1,90 @@
+// What an error of SQLite means for a caller, and whether the connection can still be trusted after it.
+
+import { OrielError } from '../core/errors.ts'
+
+// Primary result codes of SQLite: https://sqlite.org/rescode.html
+const busy = 5
+const locked = 6
+const corrupt = 11
+const full = 13
+const tooBig = 18
+const constraint = 19
+const notADatabase = 26
+
+/** The primary result code of an error thrown by `node:sqlite`; undefined for any other error. */
+export function sqliteCode(error: unknown): number | undefined {
+  const code = extendedCode(error)
+  return code === undefined ? undefined : code & 0xff
+}
+
+/** True when another connection holds the lock. */
+export function isBusy(error: unknown): boolean {
+  const code = sqliteCode(error)
+  return code === busy || code === locked
+}
+
+/**
+ * True when nothing must be acknowledged on this connection any more: it has to be closed, opened again and checked. After a
+ * failed fsync the kernel may report success for data that never reached the disk.
+ */
+export function isFatal(error: unknown): boolean {
+  if (OrielError.is(error)) return false
+  const code = sqliteCode(error)
+  return code === undefined || ![busy, locked, full, tooBig, constraint].includes(code)
+}
+
+/** True for a file whose first page is not that of a database. */
+export function isNotADatabase(error: unknown): boolean {
+  return sqliteCode(error) === notADatabase
+}
+
+/** The typed error for anything that goes wrong while writing or opening. */
+export function storageError(error: unknown): OrielError {
+  if (OrielError.is(error)) return error
+  const details = { sqlite: extendedCode(error) ?? 0 }
+  switch (sqliteCode(error)) {
+    case full:
+      return new OrielError(
+        'storage-full',
+        'The disk is full. Nothing was written. Free some space and retry.',
+        {
+          cause: error,
+          details,
+        },
+      )
+    case busy:
+    case locked:
+      return new OrielError(
+        'storage-failed',
+        'Another process kept the database locked. Nothing was written. Retry, or end that process.',
+        { cause: error, details },
+      )
+    case tooBig:
+      return new OrielError('too-large', 'A value is larger than SQLite accepts. Split it.', {
+        cause: error,
+        details,
+      })
+    default:
+      return new OrielError(
+        'storage-failed',
+        'The database failed, and whether the write took place is not known. Retrying the same append is safe.',
+        { cause: error, details },
+      )
+  }
+}
+
+/** The typed error for anything that goes wrong while reading. */
+export function readError(error: unknown): OrielError {
+  if (OrielError.is(error)) return error
+  const code = sqliteCode(error)
+  if (code !== corrupt && code !== notADatabase) return storageError(error)
+  return new OrielError('corrupt-entry', 'A page of the database is damaged. Run `oriel doctor`.', {
+    cause: error,
+    details: { sqlite: extendedCode(error) ?? 0 },
+  })
+}
+
+function extendedCode(error: unknown): number | undefined {
+  if (typeof error !== 'object' || error === null || !('errcode' in error)) return undefined
+  return typeof error.errcode === 'number' ? error.errcode : undefined
+}

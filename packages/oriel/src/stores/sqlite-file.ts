@@ -1,0 +1,57 @@
+// The files around a database: created private, on a disk that SQLite can lock, and still there when something is acknowledged.
+
+import {
+  closeSync,
+  constants,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  statfsSync,
+  statSync,
+} from 'node:fs'
+import { dirname } from 'node:path'
+import { OrielError } from '../core/errors.ts'
+
+/** Network file systems (NFS, SMB, CIFS, SMB2, AFS, Ceph, 9P): the write-ahead log needs memory shared by all processes. */
+const networkTypes = new Set([
+  0x6969, 0x517b, 0xff534d42, 0xfe534d42, 0x5346414f, 0x00c36400, 0x01021997,
+])
+
+/** Makes sure that the database file exists, readable by its owner alone if it is new. */
+export function prepareFile(path: string): void {
+  const directory = dirname(path)
+  const isNewDirectory = mkdirSync(directory, { recursive: true, mode: 0o700 }) !== undefined
+  if (isNewDirectory) syncDirectory(dirname(directory))
+  if (networkTypes.has(statfsSync(directory).type)) {
+    throw new OrielError(
+      'storage-failed',
+      `The directory ${directory} is on a network file system, where SQLite cannot lock. Use a local disk or the PostgreSQL store.`,
+    )
+  }
+  if (existsSync(path)) return
+  try {
+    // SQLite would create it with the process's default mode; its log files take the mode of this one.
+    closeSync(openSync(path, constants.O_CREAT | constants.O_EXCL | constants.O_RDWR, 0o600))
+    syncDirectory(directory)
+  } catch (error) {
+    // Another process created it at this very moment: then it did the same.
+    if ((error as { code?: string }).code !== 'EEXIST') throw error
+  }
+}
+
+/** Identifies the file behind a path, to notice when somebody replaces or removes it. */
+export function fileIdentity(path: string): string {
+  const { dev, ino } = statSync(path)
+  return `${dev}:${ino}`
+}
+
+/** Makes a new name in a directory survive a power loss. */
+export function syncDirectory(directory: string): void {
+  const descriptor = openSync(directory, 'r')
+  try {
+    fsyncSync(descriptor)
+  } finally {
+    closeSync(descriptor)
+  }
+}

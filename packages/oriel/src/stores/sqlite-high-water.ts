@@ -1,0 +1,96 @@
+// The high-water mark: a small file that names the newest acknowledged entry. SQLite drops a damaged end of its write-ahead log
+// without a word; with the mark we notice.
+
+import { hash } from 'node:crypto'
+import {
+  closeSync,
+  constants,
+  fdatasync,
+  fdatasyncSync,
+  fstatSync,
+  openSync,
+  readSync,
+  writeSync,
+} from 'node:fs'
+
+/** Syncing the mark competes with the log for the disk, so it is done seldom. */
+const syncIntervalMs = 1000
+
+/** The newest entry of the whole store: its id in the table, and the hash of its header. */
+export interface Mark {
+  readonly position: number
+  readonly header: string
+}
+
+/** The file beside the database that holds the mark. */
+export function highWaterPath(path: string): string {
+  return `${path}-high-water`
+}
+
+/**
+ * Contracts:
+ * - `raise` is called after the commit and before the acknowledgement, so the mark is never ahead of what is durable.
+ * - The mark itself is synced in the background: after a power loss it may be a little behind, which only means that a
+ *   damaged log is noticed a little less often. Killing the process does not lose it.
+ */
+export class HighWater {
+  readonly #descriptor: number
+  #isSyncing = false
+  #isClosed = false
+  #syncedAtMs = 0
+
+  constructor(path: string) {
+    this.#descriptor = openSync(highWaterPath(path), constants.O_CREAT | constants.O_RDWR, 0o600)
+  }
+
+  /** The mark, or undefined when there is none or it is not readable. */
+  read(): Mark | undefined {
+    const buffer = Buffer.alloc(fstatSync(this.#descriptor).size > 1024 ? 0 : 1024)
+    const length = readSync(this.#descriptor, buffer, 0, buffer.length, 0)
+    return parseMark(buffer.toString('latin1', 0, length))
+  }
+
+  /** Writes a newer mark. An older one is ignored: another process may have been faster. */
+  raise(mark: Mark): void {
+    if ((this.read()?.position ?? 0) < mark.position) this.reset(mark)
+  }
+
+  /** Writes a mark whatever was there. */
+  reset(mark: Mark): void {
+    writeSync(this.#descriptor, formatMark(mark), 0, 'latin1')
+    if (this.#isSyncing || performance.now() - this.#syncedAtMs < syncIntervalMs) return
+    this.#isSyncing = true
+    this.#syncedAtMs = performance.now()
+    // A failure here makes the mark weaker, never wrong; the log itself was synced by SQLite.
+    fdatasync(this.#descriptor, () => {
+      this.#isSyncing = false
+      if (this.#isClosed) closeSync(this.#descriptor)
+    })
+  }
+
+  close(): void {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    // While a sync runs, the descriptor must not be given to another file.
+    if (this.#isSyncing) return
+    try {
+      fdatasyncSync(this.#descriptor)
+    } finally {
+      closeSync(this.#descriptor)
+    }
+  }
+}
+
+/** One line of fixed length: version, position, header, and a check over them. */
+function formatMark({ position, header }: Mark): string {
+  const fields = `oriel-high-water 1 ${String(position).padStart(16, '0')} ${header}`
+  return `${fields} ${hash('sha256', fields).slice(0, 16)}\n`
+}
+
+function parseMark(text: string): Mark | undefined {
+  const match = /^(oriel-high-water 1 (\d{16}) ([0-9a-f]{64})) ([0-9a-f]{16})\n/.exec(text)
+  if (match === null) return undefined
+  const [, fields = '', position, header = '', check] = match
+  if (hash('sha256', fields).slice(0, 16) !== check) return undefined
+  return { position: Number(position), header }
+}

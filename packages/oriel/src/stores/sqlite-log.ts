@@ -1,0 +1,264 @@
+// Every write to the tables. Synchronous; the caller opens and commits the transaction around it.
+
+import { hash } from 'node:crypto'
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { assert } from '../core/errors.ts'
+import { cutText } from './sqlite-cuts.ts'
+import type { Mark } from './sqlite-high-water.ts'
+import type { AppendResult, ThreadKey } from './store.ts'
+import type { ChainedEntry, WrittenEntry } from './stored.ts'
+import {
+  blobHash,
+  chainEntries,
+  contentHash,
+  createSalt,
+  genesis,
+  namedHashes,
+  storedForm,
+} from './stored.ts'
+import { threadNotFound, versionConflict } from './stored-errors.ts'
+
+export interface AppendInput {
+  readonly key: ThreadKey
+  readonly entries: readonly WrittenEntry[]
+  readonly expected: number
+  readonly now: number
+}
+
+export interface SnapshotInput {
+  readonly key: ThreadKey
+  readonly version: number
+  readonly format: number
+  readonly text: string
+}
+
+interface ThreadRow {
+  readonly id: number
+  readonly version: number
+  readonly head: string
+  /** Absent when the thread was erased. */
+  readonly salt?: string
+}
+
+/** The id in `uses` that stands for a blob which no entry names yet. */
+const waiting = 0
+
+const sql = {
+  thread: 'select id, version, head, salt from threads where tenant = ? and thread = ?',
+  addThread: `insert into threads (tenant, thread, version, head, salt, bytes, created_at, updated_at)
+    values (?, ?, 0, ?, ?, 0, ?, ?)`,
+  // A clock that goes backwards must not make a thread look older than it was.
+  grow: `update threads set version = ?, head = ?, bytes = bytes + ?, updated_at = max(updated_at, ?)
+    where id = ?`,
+  contents: 'select content from entries where thread = ? and seq between ? and ? order by seq',
+  header: 'select header from entries where thread = ? and seq = ?',
+  addEntry: `insert into entries (thread, seq, form, type, content, header, external, cuts, body)
+    values (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  newest: 'select id, header from entries order by id desc limit 1',
+  entry: 'select header from entries where id = ?',
+  blob: 'select id from blobs where tenant = ? and hash = ?',
+  addBlob: 'insert into blobs (tenant, hash, content) values (?, ?, ?)',
+  use: 'insert or ignore into uses (thread, blob) values (?, ?)',
+  release: 'delete from uses where thread = ? and blob = ?',
+  saveSnapshot: `insert into snapshots (thread, version, format, head, hash, value) values (?, ?, ?, ?, ?, ?)
+    on conflict (thread) do update set version = excluded.version, format = excluded.format,
+    head = excluded.head, hash = excluded.hash, value = excluded.value
+    where excluded.version >= snapshots.version`,
+  usedBlobs: 'select blob from uses where thread = ?',
+  releaseAll: 'delete from uses where thread = ?',
+  dropBlob: 'delete from blobs where id = ? and not exists (select 1 from uses where blob = ?)',
+  eraseEntries: 'update entries set body = null, cuts = null, external = null where thread = ?',
+  eraseSnapshot: 'delete from snapshots where thread = ?',
+  eraseThread: 'update threads set salt = null, bytes = 0, erased = 1 where id = ?',
+  threadsOf: 'select id from threads where tenant = ? and erased = 0',
+  releaseTenant: 'delete from uses where blob in (select id from blobs where tenant = ?)',
+  dropTenantBlobs: 'delete from blobs where tenant = ?',
+} as const
+
+export class SqliteLog {
+  readonly #statements = new Map<string, StatementSync>()
+  readonly #database: DatabaseSync
+
+  constructor(database: DatabaseSync) {
+    this.#database = database
+  }
+
+  append({ key, entries, expected, now }: AppendInput): AppendResult {
+    const found = this.#thread(key)
+    const actual = found?.version ?? 0
+    if (found !== undefined && found.salt === undefined) throw threadNotFound(key)
+    if (actual !== expected || entries.length === 0)
+      return this.#repeated(key, found, entries, expected)
+    const thread = found ?? this.#addThread(key, now)
+    assert(thread.salt !== undefined, 'a living thread has a salt')
+    const chain = { key, salt: thread.salt, previous: thread.head }
+    const chained = chainEntries(chain, entries)
+    for (const entry of chained) this.#addEntry(key, thread, entry)
+    const bytes = chained.reduce((sum, entry) => sum + entry.bytes, 0)
+    const version = expected + chained.length
+    const head = chained.at(-1)?.header ?? thread.head
+    this.#run('grow', version, fromHex(head), bytes, now, thread.id)
+    return { version, head }
+  }
+
+  saveSnapshot({ key, version, format, text }: SnapshotInput): void {
+    const thread = this.#thread(key)
+    if (thread?.salt === undefined) throw threadNotFound(key)
+    if (version > thread.version)
+      throw versionConflict(key, { expected: version, actual: thread.version })
+    // The head ties the snapshot to one history: after a repaired log it must not stand for other entries.
+    const head = fromHex(this.#headAt(thread, version))
+    const digest = hash('sha256', text, 'buffer')
+    this.#run('saveSnapshot', thread.id, version, format, head, digest, text)
+  }
+
+  putBlob(tenant: string, content: Uint8Array): string {
+    const name = blobHash(content)
+    this.#run('use', waiting, this.#keepBlob(tenant, content, fromHex(name)))
+    return name
+  }
+
+  /** Deletes what a thread said; the headers stay. True when there was something to delete. */
+  erase(key: ThreadKey): boolean {
+    const thread = this.#thread(key)
+    if (thread?.salt === undefined) return false
+    this.#eraseThread(thread.id)
+    return true
+  }
+
+  eraseTenant(tenant: string): void {
+    for (const { id } of this.#statement('threadsOf').all(tenant)) this.#eraseThread(Number(id))
+    this.#run('releaseTenant', tenant)
+    this.#run('dropTenantBlobs', tenant)
+  }
+
+  /** The newest entry of the whole store. */
+  newest(): Mark {
+    const row = this.#statement('newest').get()
+    if (row === undefined) return { position: 0, header: genesis }
+    return { position: Number(row.id), header: toHex(row.header) }
+  }
+
+  /** Whether the entry that a mark names is there, with that header. */
+  holds(mark: Mark): boolean {
+    if (mark.position === 0) return true
+    const row = this.#statement('entry').get(mark.position)
+    return row !== undefined && toHex(row.header) === mark.header
+  }
+
+  #thread(key: ThreadKey): ThreadRow | undefined {
+    const row = this.#statement('thread').get(key.tenant, key.thread)
+    if (row === undefined) return undefined
+    const own = { id: Number(row.id), version: Number(row.version), head: toHex(row.head) }
+    return row.salt === null ? own : { ...own, salt: String(row.salt) }
+  }
+
+  #addThread(key: ThreadKey, now: number): ThreadRow {
+    const salt = createSalt()
+    const { tenant, thread } = key
+    const id = this.#run('addThread', tenant, thread, fromHex(genesis), salt, now, now)
+    return { id, version: 0, head: genesis, salt }
+  }
+
+  /** Answers an append whose entries are already there as it was answered the first time; anything else is a conflict. */
+  #repeated(
+    key: ThreadKey,
+    thread: ThreadRow | undefined,
+    entries: readonly WrittenEntry[],
+    expected: number,
+  ): AppendResult {
+    const version = expected + entries.length
+    const actual = thread?.version ?? 0
+    if (version > actual) throw versionConflict(key, { expected, actual })
+    if (thread?.salt === undefined) return { version, head: genesis }
+    const rows = this.#statement('contents').all(thread.id, expected + 1, version)
+    const { salt } = thread
+    const isThere = entries.every(
+      ({ text }, index) => toHex(rows[index]?.content) === contentHash(salt, text),
+    )
+    if (!isThere) throw versionConflict(key, { expected, actual })
+    return { version, head: this.#headAt(thread, version) }
+  }
+
+  #headAt(thread: ThreadRow, version: number): string {
+    if (version === 0) return genesis
+    if (version === thread.version) return thread.head
+    return toHex(this.#statement('header').get(thread.id, version)?.header)
+  }
+
+  #addEntry(key: ThreadKey, thread: ThreadRow, entry: ChainedEntry): void {
+    const { seq, type, text, content, header, externalId } = entry
+    const { body, cuts } = cutText(text)
+    const places = cuts.map(({ offset, literal }) => {
+      const bytes = Buffer.from(literal)
+      const blob = this.#keepBlob(key.tenant, bytes, fromHex(blobHash(bytes)))
+      this.#run('use', thread.id, blob)
+      return [offset, blob]
+    })
+    for (const name of namedHashes(text)) this.#useNamed(key, thread, name)
+    const external = externalId === undefined ? null : externalKey(thread.salt ?? '', externalId)
+    const cutColumn = places.length === 0 ? null : JSON.stringify(places)
+    this.#run(
+      'addEntry',
+      thread.id,
+      seq,
+      storedForm,
+      type,
+      fromHex(content),
+      fromHex(header),
+      external,
+      cutColumn,
+      body,
+    )
+  }
+
+  /** The id of a blob with this content, which is added if it is new. */
+  #keepBlob(tenant: string, content: Uint8Array, name: Uint8Array): number {
+    const row = this.#statement('blob').get(tenant, name)
+    return row === undefined ? this.#run('addBlob', tenant, name, content) : Number(row.id)
+  }
+
+  #useNamed(key: ThreadKey, thread: ThreadRow, name: string): void {
+    const row = this.#statement('blob').get(key.tenant, fromHex(name))
+    if (row === undefined) return
+    this.#run('use', thread.id, Number(row.id))
+    this.#run('release', waiting, Number(row.id))
+  }
+
+  #eraseThread(id: number): void {
+    const blobs = this.#statement('usedBlobs').all(id)
+    this.#run('releaseAll', id)
+    for (const { blob } of blobs) this.#run('dropBlob', Number(blob), Number(blob))
+    this.#run('eraseEntries', id)
+    this.#run('eraseSnapshot', id)
+    this.#run('eraseThread', id)
+  }
+
+  /** Runs a statement and gives back the id of the row it inserted. */
+  #run(name: keyof typeof sql, ...values: (string | number | Uint8Array | null)[]): number {
+    return Number(this.#statement(name).run(...values).lastInsertRowid)
+  }
+
+  #statement(name: keyof typeof sql): StatementSync {
+    const known = this.#statements.get(name)
+    if (known !== undefined) return known
+    const statement = this.#database.prepare(sql[name])
+    this.#statements.set(name, statement)
+    return statement
+  }
+}
+
+/** Eight bytes to find an entry by the caller's id; who has them must still compare the id itself. */
+export function externalKey(salt: string, externalId: string): Uint8Array {
+  return hash('sha256', `${salt} external ${JSON.stringify(externalId)}`, 'buffer').subarray(0, 8)
+}
+
+export function toHex(bytes: unknown): string {
+  return bytes instanceof Uint8Array
+    ? Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('hex')
+    : ''
+}
+
+export function fromHex(text: string): Uint8Array {
+  return Buffer.from(text, 'hex')
+}

@@ -1,0 +1,318 @@
+// The one writer of a database: groups of operations become one transaction, and nothing is acknowledged on a connection in doubt.
+
+import type { DatabaseSync } from 'node:sqlite'
+import { assertNever, OrielError } from '../core/errors.ts'
+import { openForWriting } from './sqlite-database.ts'
+import { isBusy, isFatal, storageError } from './sqlite-errors.ts'
+import { fileIdentity } from './sqlite-file.ts'
+import { HighWater } from './sqlite-high-water.ts'
+import type { AppendInput, SnapshotInput } from './sqlite-log.ts'
+import { SqliteLog } from './sqlite-log.ts'
+import { SqliteReader } from './sqlite-reader.ts'
+import type { AppendResult, ThreadKey } from './store.ts'
+import { ChainWalk } from './stored-chain.ts'
+
+/** What the writer can be asked to do. */
+export type Operation =
+  | { readonly type: 'append'; readonly input: AppendInput }
+  | { readonly type: 'snapshot'; readonly input: SnapshotInput }
+  | { readonly type: 'blob'; readonly tenant: string; readonly content: Uint8Array }
+  | { readonly type: 'erase'; readonly key: ThreadKey }
+  | { readonly type: 'erase-tenant'; readonly tenant: string }
+  /** SQLite's own check of the file: a list of complaints, empty when it is sound. */
+  | { readonly type: 'check' }
+
+export type Outcome =
+  | { readonly ok: true; readonly value: AppendResult | string | readonly string[] | undefined }
+  | { readonly ok: false; readonly error: OrielError }
+
+export interface SessionSettings {
+  readonly path: string
+  readonly busyTimeoutMs: number
+  readonly truncated: 'refuse' | 'accept'
+}
+
+interface Connection {
+  readonly database: DatabaseSync
+  readonly log: SqliteLog
+  readonly highWater: HighWater
+  readonly identity: string
+}
+
+/** After an I/O error, the newest entries of every thread in doubt are checked before anything is acknowledged. */
+const recheckedEntries = 1000
+
+export class SqliteSession {
+  readonly #settings: SessionSettings
+  /** Does nothing, except in tests: they stop the process or fail the operation at a named point. */
+  readonly #at: (point: string) => void
+  #connection: Connection | undefined
+  /** Threads whose last write failed in a way that leaves its outcome open. */
+  #doubtful: ThreadKey[] = []
+  #generation = 0
+
+  constructor(settings: SessionSettings, at: (point: string) => void = () => {}) {
+    this.#settings = settings
+    this.#at = at
+  }
+
+  /** Grows whenever the file was opened again. */
+  get generation(): number {
+    return this.#generation
+  }
+
+  /** Opens the file and checks that what was acknowledged is there. */
+  open(): void {
+    this.#connected()
+  }
+
+  close(): void {
+    const connection = this.#connection
+    this.#connection = undefined
+    connection?.highWater.close()
+    connection?.database.close()
+  }
+
+  /** Performs operations in order, neighbours in one transaction. Never throws: every operation gets its outcome. */
+  execute(operations: readonly Operation[]): readonly Outcome[] {
+    const outcomes: Outcome[] = []
+    let group: Operation[] = []
+    const flush = (): void => {
+      if (group.length > 0) outcomes.push(...this.#commit(group))
+      group = []
+    }
+    for (const operation of operations) {
+      if (isAlone(operation)) {
+        flush()
+        outcomes.push(this.#performAlone(operation))
+      } else group.push(operation)
+    }
+    flush()
+    return outcomes
+  }
+
+  #commit(operations: readonly Operation[]): readonly Outcome[] {
+    try {
+      const connection = this.#connected()
+      return this.#transact(connection, operations)
+    } catch (error) {
+      this.#rollback()
+      if (isFatal(error)) this.#abandon(operations)
+      // One operation that does not fit must not fail its neighbours.
+      else if (operations.length > 1 && !isBusy(error) && this.#connection !== undefined) {
+        return operations.flatMap((operation) => this.#commit([operation]))
+      }
+      return operations.map(() => ({ ok: false, error: storageError(error) }))
+    }
+  }
+
+  #transact(connection: Connection, operations: readonly Operation[]): readonly Outcome[] {
+    const { database, log, highWater, identity } = connection
+    this.#at('begin')
+    database.exec('begin immediate')
+    const outcomes = operations.map((operation) => apply(log, operation))
+    const mark = log.newest()
+    this.#at('before-commit')
+    database.exec('commit')
+    this.#at('after-commit')
+    if (fileIdentity(this.#settings.path) !== identity) {
+      throw new Error('The database file was removed or replaced while it was open.')
+    }
+    highWater.raise(mark)
+    this.#at('before-acknowledge')
+    return outcomes
+  }
+
+  #performAlone(operation: Operation): Outcome {
+    if (operation.type === 'check') return this.#check()
+    const [outcome] = this.#commit([operation])
+    if (outcome === undefined || !outcome.ok) return outcome ?? { ok: true, value: undefined }
+    try {
+      this.#scrub(this.#connected())
+      return outcome
+    } catch (error) {
+      return { ok: false, error: scrubError(error) }
+    }
+  }
+
+  #check(): Outcome {
+    try {
+      const rows = this.#connected().database.prepare('pragma integrity_check').all()
+      const lines = rows.map((row) => String(Object.values(row)[0]))
+      return { ok: true, value: lines.filter((line) => line !== 'ok') }
+    } catch (error) {
+      return { ok: false, error: storageError(error) }
+    }
+  }
+
+  /** Rewrites the file, so that erased content is neither in free pages nor in the write-ahead log. */
+  #scrub({ database }: Connection): void {
+    if (database.prepare('select 1 from threads where erased = 1 limit 1').get() === undefined)
+      return
+    this.#at('erase:before-rewrite')
+    database.exec('vacuum')
+    this.#at('erase:after-rewrite')
+    emptyLog(database)
+    this.#at('erase:before-confirm')
+    database.exec('update threads set erased = 2 where erased = 1')
+  }
+
+  /** The connection, opened and checked if need be. */
+  #connected(): Connection {
+    if (this.#connection !== undefined) return this.#connection
+    const { path, busyTimeoutMs } = this.#settings
+    const database = openForWriting(path, { busyTimeoutMs, at: this.#at })
+    const highWater = new HighWater(path)
+    try {
+      const connection = {
+        database,
+        highWater,
+        log: new SqliteLog(database),
+        identity: fileIdentity(path),
+      }
+      this.#checkMark(connection)
+      if (this.#doubtful.length > 0) this.#recheck(database)
+      this.#scrub(connection)
+      this.#doubtful = []
+      this.#generation++
+      this.#connection = connection
+      return connection
+    } catch (error) {
+      highWater.close()
+      database.close()
+      throw error
+    }
+  }
+
+  #checkMark({ log, highWater }: Connection): void {
+    // The mark is read before the log: another process may raise both meanwhile, the log first.
+    const mark = highWater.read()
+    if (mark !== undefined && log.holds(mark)) return
+    if (mark !== undefined && this.#settings.truncated === 'refuse')
+      throw lostEntries(mark.position)
+    highWater.reset(log.newest())
+  }
+
+  /**
+   * After a failed commit the frames may be in the write-ahead log although the disk never got them. Copying the log into the
+   * database writes and syncs them afresh; then the threads in doubt must hold together.
+   */
+  #recheck(database: DatabaseSync): void {
+    emptyLog(database)
+    const reader = new SqliteReader(database)
+    for (const key of this.#doubtful) {
+      const state = reader.thread(key)
+      if (state === undefined) continue
+      const from = Math.max(1, state.version - recheckedEntries + 1)
+      const walk = new ChainWalk(key, state.salt, {
+        seq: from - 1,
+        header: reader.headerAt(state, from - 1),
+      })
+      const problems = []
+      for (let next = from; next <= state.version; ) {
+        const links = reader.links(state, next, state.version)
+        if (links.length === 0) break
+        problems.push(...links.flatMap((link) => walk.check(link)))
+        next = (links.at(-1)?.seq ?? next) + 1
+      }
+      problems.push(...walk.finish(state))
+      const [first] = problems
+      if (first !== undefined) throw damagedThread(key, first.message)
+    }
+  }
+
+  #rollback(): void {
+    try {
+      this.#connection?.database.exec('rollback')
+    } catch {
+      // No transaction was open: SQLite has already rolled back, or never began.
+    }
+  }
+
+  /** Gives up a connection after an error that leaves the outcome open. */
+  #abandon(operations: readonly Operation[]): void {
+    for (const operation of operations) {
+      if (operation.type === 'append' || operation.type === 'snapshot') {
+        this.#doubtful.push(operation.input.key)
+      }
+    }
+    try {
+      this.close()
+    } catch {
+      // The file is opened again before anything else; how the old handle ends does not matter.
+    }
+  }
+}
+
+/** Logical refusals are outcomes; everything else ends the transaction. */
+function apply(log: SqliteLog, operation: Operation): Outcome {
+  try {
+    return { ok: true, value: perform(log, operation) }
+  } catch (error) {
+    if (OrielError.is(error)) return { ok: false, error }
+    throw error
+  }
+}
+
+function perform(log: SqliteLog, operation: Operation): AppendResult | string | undefined {
+  switch (operation.type) {
+    case 'append':
+      return log.append(operation.input)
+    case 'blob':
+      return log.putBlob(operation.tenant, operation.content)
+    case 'snapshot':
+      log.saveSnapshot(operation.input)
+      return undefined
+    case 'erase':
+      log.erase(operation.key)
+      return undefined
+    case 'erase-tenant':
+      log.eraseTenant(operation.tenant)
+      return undefined
+    case 'check':
+      return undefined
+    default:
+      return assertNever(operation)
+  }
+}
+
+function isAlone(operation: Operation): boolean {
+  return (
+    operation.type === 'erase' || operation.type === 'erase-tenant' || operation.type === 'check'
+  )
+}
+
+/** Copies the write-ahead log into the database, synced, and leaves it empty. */
+function emptyLog(database: DatabaseSync): void {
+  const row = database.prepare('pragma wal_checkpoint(truncate)').get()
+  if (row?.busy === 0) return
+  throw new OrielError(
+    'storage-failed',
+    'Another process is reading the database, so that its write-ahead log cannot be emptied. Retry, or end that process.',
+  )
+}
+
+function lostEntries(position: number): OrielError {
+  return new OrielError(
+    'log-truncated',
+    'Entries that were acknowledged are missing: the write-ahead log was damaged or an older copy was put back. Run `oriel doctor`.',
+    { details: { position } },
+  )
+}
+
+function damagedThread(key: ThreadKey, problem: string): OrielError {
+  return new OrielError(
+    'storage-failed',
+    `After an I/O error thread ${key.thread} is damaged: ${problem} Run \`oriel doctor\`.`,
+    { details: { thread: key.thread } },
+  )
+}
+
+function scrubError(error: unknown): OrielError {
+  const { code } = storageError(error)
+  return new OrielError(
+    code,
+    'The content is erased from the log, but copies may remain in the file, which could not be rewritten. Erase again to retry.',
+    { cause: error },
+  )
+}

@@ -1,0 +1,162 @@
+// The main thread's side of the conversation with the worker: a bounded queue, and a new worker when the old one died.
+
+import { Worker } from 'node:worker_threads'
+import { OrielError } from '../core/errors.ts'
+import type { Done, Reply, Request } from './sqlite-serve.ts'
+import { unpackError } from './sqlite-serve.ts'
+import type { Operation, SessionSettings } from './sqlite-session.ts'
+
+export interface WriterSettings extends SessionSettings {
+  readonly maxQueueBytes: number
+  readonly maxQueueCount: number
+  /** The file that the worker runs. */
+  readonly worker: URL
+}
+
+interface Pending {
+  readonly request: Request
+  readonly resolve: (value: unknown) => void
+  readonly reject: (error: unknown) => void
+}
+
+/**
+ * Contracts:
+ * - Operations are performed in the order of the calls.
+ * - At most `maxQueueBytes` and `maxQueueCount` are with the worker; later calls wait, and their promises with them.
+ * - Nothing keeps the process alive except operations that are not done yet.
+ * - When the worker dies, what it had not acknowledged is rejected; the next call starts another one.
+ */
+export class SqliteWriter {
+  readonly #settings: WriterSettings
+  #worker: Worker | undefined
+  #opened: Promise<void> | undefined
+  readonly #sent = new Map<number, Pending>()
+  readonly #line: Pending[] = []
+  readonly #tasks = new Set<Promise<unknown>>()
+  #sentBytes = 0
+  #nextId = 1
+  #generation = 0
+  #isEnding = false
+
+  constructor(settings: WriterSettings) {
+    this.#settings = settings
+  }
+
+  /** Grows whenever the file was opened again: other connections may then hold a file that is gone. */
+  get generation(): number {
+    return this.#generation
+  }
+
+  /** Starts the worker if none runs; resolves when it has opened the file. */
+  open(): Promise<void> {
+    if (this.#opened === undefined) this.#opened = this.#start()
+    return this.#opened
+  }
+
+  perform(operation: Operation, bytes: number): Promise<unknown> {
+    const task = this.#enqueue(operation, bytes)
+    this.#tasks.add(task)
+    const forget = (): void => {
+      this.#tasks.delete(task)
+    }
+    task.then(forget, forget)
+    return task
+  }
+
+  /** Waits for what was begun, then ends the worker. */
+  async close(): Promise<void> {
+    await Promise.allSettled(this.#tasks)
+    const worker = this.#worker
+    if (worker === undefined) return
+    const ended = new Promise((resolve) => worker.once('exit', resolve))
+    this.#isEnding = true
+    worker.ref()
+    worker.postMessage('close')
+    await ended
+  }
+
+  async #enqueue(operation: Operation, bytes: number): Promise<unknown> {
+    await this.open()
+    return new Promise((resolve, reject) => {
+      const request = { id: this.#nextId++, operation, bytes }
+      this.#line.push({ request, resolve, reject })
+      this.#pump()
+    })
+  }
+
+  #start(): Promise<void> {
+    const { worker: file, path, busyTimeoutMs, truncated } = this.#settings
+    const workerData: SessionSettings = { path, busyTimeoutMs, truncated }
+    const worker = new Worker(file, { workerData, name: 'oriel-sqlite' })
+    this.#worker = worker
+    return new Promise((resolve, reject) => {
+      let reason: unknown
+      worker.on('message', (reply: Reply) => {
+        if (reply.type === 'opened') {
+          this.#generation++
+          worker.unref()
+          resolve()
+        } else if (reply.type === 'failed') reason = unpackError(reply.error)
+        else this.#settle(reply)
+      })
+      worker.on('error', (error) => {
+        reason = error
+      })
+      worker.on('exit', () => {
+        const error = OrielError.is(reason) ? reason : workerDied(reason)
+        reject(error)
+        this.#lose(worker, error)
+      })
+    })
+  }
+
+  #pump(): void {
+    const { maxQueueBytes, maxQueueCount } = this.#settings
+    for (;;) {
+      const next = this.#line[0]
+      if (next === undefined) return
+      const { id, bytes } = next.request
+      const isFull = this.#sentBytes + bytes > maxQueueBytes || this.#sent.size >= maxQueueCount
+      // One operation larger than the whole queue still gets its turn, alone.
+      if (isFull && this.#sent.size > 0) return
+      this.#line.shift()
+      if (this.#sent.size === 0) this.#worker?.ref()
+      this.#sent.set(id, next)
+      this.#sentBytes += bytes
+      this.#worker?.postMessage(next.request)
+    }
+  }
+
+  #settle({ isReopened, results }: Done): void {
+    if (isReopened) this.#generation++
+    for (const result of results) {
+      const pending = this.#sent.get(result.id)
+      if (pending === undefined) continue
+      this.#sent.delete(result.id)
+      this.#sentBytes -= pending.request.bytes
+      if (result.ok) pending.resolve(result.value)
+      else pending.reject(unpackError(result.error))
+    }
+    this.#pump()
+    if (this.#sent.size === 0 && !this.#isEnding) this.#worker?.unref()
+  }
+
+  /** The worker is gone: what it had not acknowledged may or may not be in the log. */
+  #lose(worker: Worker, error: OrielError): void {
+    if (this.#worker !== worker) return
+    this.#worker = undefined
+    this.#opened = undefined
+    const pending = [...this.#sent.values(), ...this.#line.splice(0)]
+    this.#sent.clear()
+    this.#sentBytes = 0
+    for (const { reject } of pending) reject(error)
+  }
+}
+
+function workerDied(cause: unknown): OrielError {
+  return new OrielError(
+    'storage-failed',
+    'The thread that writes the database ended. Whether the write took place is not known; retrying the same append is safe.',
+    { cause },
+  )
+}

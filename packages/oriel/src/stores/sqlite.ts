@@ -1,0 +1,79 @@
+// Keeps logs in one SQLite file: the embedded store, durable without a server.
+
+import { resolve } from 'node:path'
+import { OrielError } from '../core/errors.ts'
+import { SqliteStore } from './sqlite-store.ts'
+import type { Store } from './store.ts'
+
+export interface SqliteStoreOptions {
+  /** The clock behind `createdAt` and `updatedAt`. @default Date.now */
+  readonly now?: () => number
+  /** How long to wait for another process that writes, in milliseconds. @default 5000 */
+  readonly busyTimeoutMs?: number
+  /** Bytes of content that may wait for the disk; further appends wait for their turn. @default 67108864 */
+  readonly maxQueueBytes?: number
+  /** Operations that may wait for the disk; further ones wait for their turn. @default 10000 */
+  readonly maxQueueCount?: number
+  /**
+   * What to do when acknowledged entries are missing from the file. `refuse` rejects every call with 'log-truncated';
+   * `accept` takes what is left as the whole log, for repairs. @default 'refuse'
+   */
+  readonly truncated?: 'refuse' | 'accept'
+}
+
+/**
+ * A store in the file at `path`, which is created when it is first used, readable by its owner alone.
+ * - An append that resolved survives a power loss: it was synced to the disk. Appends that arrive together share one sync.
+ * - Several processes may use one file, on a local disk.
+ * - Nothing is opened before the first call; what is wrong with the file is the error of that call.
+ * - `erase` rewrites the file, which takes some 15 seconds for each gigabyte, so that no trace is left.
+ */
+export function sqliteStore(path: string, options: SqliteStoreOptions = {}): Store {
+  const {
+    now = Date.now,
+    busyTimeoutMs = 5000,
+    maxQueueBytes = 64 * 1024 * 1024,
+    maxQueueCount = 10_000,
+    truncated = 'refuse',
+  } = options
+  checkPath(path)
+  checkAtLeast(busyTimeoutMs, { name: 'busyTimeoutMs', least: 0 })
+  checkAtLeast(maxQueueBytes, { name: 'maxQueueBytes', least: 1 })
+  checkAtLeast(maxQueueCount, { name: 'maxQueueCount', least: 1 })
+  if (truncated !== 'refuse' && truncated !== 'accept') {
+    throw invalidOption('truncated', `must be 'refuse' or 'accept'; got ${String(truncated)}`)
+  }
+  return new SqliteStore({
+    path: resolve(path),
+    now,
+    busyTimeoutMs,
+    maxQueueBytes,
+    maxQueueCount,
+    truncated,
+    worker: workerFile(),
+  })
+}
+
+/** The worker beside this file: TypeScript in the sources, JavaScript in the package. */
+function workerFile(): URL {
+  const extension = import.meta.url.endsWith('.ts') ? '.ts' : '.js'
+  return new URL(`./sqlite-worker${extension}`, import.meta.url)
+}
+
+function checkPath(path: unknown): void {
+  if (typeof path !== 'string' || path === '' || path.includes('\0')) {
+    throw invalidOption('path', 'must be the path of a file')
+  }
+  if (path === ':memory:' || path.startsWith('file:')) {
+    throw invalidOption('path', 'must be a plain path; use memoryStore() to keep nothing')
+  }
+}
+
+function checkAtLeast(value: unknown, { name, least }: { name: string; least: number }): void {
+  if (Number.isSafeInteger(value) && (value as number) >= least) return
+  throw invalidOption(name, `must be an integer of at least ${least}; got ${String(value)}`)
+}
+
+function invalidOption(name: string, rule: string): OrielError {
+  return new OrielError('invalid-option', `The option ${name} ${rule}.`, { path: name })
+}

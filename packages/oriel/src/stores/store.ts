@@ -1,0 +1,89 @@
+// Where logs are kept. One interface, one conformance suite (`oriel/testing`), small enough to write another store in a day.
+
+import type { Entry } from '../core/entry.ts'
+import type { JsonObject } from '../core/json.ts'
+
+/** Names one thread. Every call names its tenant; another tenant's thread looks exactly like an absent one. */
+export interface ThreadKey {
+  readonly tenant: string
+  readonly thread: string
+}
+
+export interface AppendResult {
+  /** The log's length after the append: the seq of its newest entry. */
+  readonly version: number
+  /** Hash of the newest entry's header, which covers every entry before it. */
+  readonly head: string
+}
+
+export interface ReadOptions {
+  /** First seq to read. @default 1 */
+  readonly from?: number
+  /** Last seq to read, inclusive. @default the newest */
+  readonly to?: number
+}
+
+export interface Snapshot {
+  /** The log's length that the snapshot stands for. */
+  readonly version: number
+  /** Version of the snapshot's own format; a reader that does not know it ignores the snapshot. */
+  readonly format: number
+  readonly value: JsonObject
+}
+
+export interface ThreadInfo {
+  readonly thread: string
+  readonly version: number
+  readonly head: string
+  readonly createdAt: number
+  readonly updatedAt: number
+  /** Bytes of content kept for the thread. */
+  readonly bytes: number
+}
+
+export interface Problem {
+  readonly tenant: string
+  readonly thread: string
+  readonly seq?: number
+  readonly code: 'corrupt-entry' | 'log-truncated' | 'gap' | 'missing-blob'
+  readonly message: string
+}
+
+/**
+ * Contracts, each a case of the conformance suite:
+ * - `append` is atomic: all entries or none. `expected` is the log's length the writer saw (0 for a new thread); if it differs the
+ *   call rejects with OrielError 'version-conflict' and nothing is written.
+ * - `append` is idempotent: when the entries at expected+1 ... are already there, byte for byte, the call succeeds again and
+ *   returns the same result. Entries' `seq` must be expected+1, expected+2 ...; anything else is 'invalid-input'.
+ * - When `append` resolves, the entries are durable by the store's promise (memory: while the process lives; sqlite: after a
+ *   power loss).
+ * - `read` yields entries in seq order without gaps, exactly as appended (JSON-equal, lone surrogates, NUL and `__proto__`
+ *   included), and verifies each entry's hash: a mismatch rejects with 'corrupt-entry'.
+ * - Reading an absent thread yields nothing; its `info` is undefined.
+ * - Large content lives once per tenant, by hash; this is invisible here.
+ * - `erase` deletes content and salt of a thread, leaving a tombstone: `read` yields nothing, `info` is undefined, and a later
+ *   append of version 0 rejects with 'not-found'. Blobs no other thread uses are deleted.
+ * - After `close`, every call rejects with 'closed'.
+ */
+export interface Store {
+  readonly name: string
+  append(key: ThreadKey, entries: readonly Entry[], expected: number): Promise<AppendResult>
+  read(key: ThreadKey, options?: ReadOptions): AsyncIterable<Entry>
+  /** The entry that carries this caller's id, if any. */
+  findExternalId(key: ThreadKey, externalId: string): Promise<number | undefined>
+  info(key: ThreadKey): Promise<ThreadInfo | undefined>
+  list(
+    tenant: string,
+    options?: { readonly after?: string; readonly limit?: number },
+  ): Promise<readonly ThreadInfo[]>
+  saveSnapshot(key: ThreadKey, snapshot: Snapshot): Promise<void>
+  /** The newest snapshot whose version is at most the log's length. */
+  loadSnapshot(key: ThreadKey): Promise<Snapshot | undefined>
+  putBlob(tenant: string, content: Uint8Array): Promise<string>
+  readBlob(tenant: string, hash: string): Promise<Uint8Array | undefined>
+  erase(key: ThreadKey): Promise<void>
+  eraseTenant(tenant: string): Promise<void>
+  /** Walks the hash chains; yields every problem found. */
+  verify(key?: ThreadKey): AsyncIterable<Problem>
+  close(): Promise<void>
+}

@@ -1,0 +1,35 @@
+// The errors that every store throws, worded once.
+
+import { OrielError } from '../core/errors.ts'
+import type { ThreadKey } from './store.ts'
+
+export function versionConflict(
+  key: ThreadKey,
+  versions: { expected: number; actual: number },
+): OrielError {
+  return new OrielError(
+    'version-conflict',
+    `Thread ${key.thread} has ${versions.actual} entries, the writer expected ${versions.expected}. Read again and retry.`,
+    { details: { thread: key.thread, ...versions } },
+  )
+}
+
+export function threadNotFound(key: ThreadKey): OrielError {
+  return new OrielError(
+    'not-found',
+    `Thread ${key.thread} does not exist for this tenant, or was erased. Use another id for a new thread.`,
+    { details: { thread: key.thread } },
+  )
+}
+
+export function corruptEntry(key: ThreadKey, seq: number): OrielError {
+  return new OrielError(
+    'corrupt-entry',
+    `Entry ${seq} of thread ${key.thread} does not match its hash. Run \`oriel doctor\`.`,
+    { details: { thread: key.thread, seq } },
+  )
+}
+
+export function storeClosed(): OrielError {
+  return new OrielError('closed', 'The store is closed. Open it again.')
+}

@@ -1,0 +1,237 @@
+// The stored form of an entry: JSON text that gives back exactly what was appended, a salted hash of it, and a chain of headers.
+
+import { hash, randomBytes } from 'node:crypto'
+import type { Entry } from '../core/entry.ts'
+import { OrielError } from '../core/errors.ts'
+import type { ThreadKey } from './store.ts'
+import { corruptEntry } from './stored-errors.ts'
+
+/** Version of the stored form. A reader refuses what a newer one wrote. */
+export const storedForm = 1
+
+/** What stands before the first header of every thread. */
+export const genesis = '0'.repeat(64)
+
+/** One append larger than this is refused; no provider accepts a request of an eighth of it. */
+export const maxAppendBytes = 256 * 1024 * 1024
+
+/** Message content may be nested `maxDepth` deep by itself; an entry wraps it in a few levels more. */
+const maxEntryDepth = 128
+
+const maxTypeLength = 64
+
+/** An entry as text, not yet tied to a thread. */
+export interface WrittenEntry {
+  readonly seq: number
+  readonly type: string
+  /** The caller's own id, if the entry carries one. */
+  readonly externalId?: string
+  /** JSON with keys in their original order, so that a reloaded entry encodes to the same bytes. */
+  readonly text: string
+  readonly bytes: number
+}
+
+/** Where in which thread an entry stands. */
+export interface Chain {
+  readonly key: ThreadKey
+  readonly salt: string
+  /** Hash of the header before, `genesis` for the first. */
+  readonly previous: string
+}
+
+/** What a store keeps of an entry. */
+export interface StoredEntry {
+  readonly seq: number
+  readonly type: string
+  readonly text: string
+  /** The salted hash of the text. */
+  readonly content: string
+  /** Hash of the header, which covers every entry before. */
+  readonly header: string
+}
+
+export type ChainedEntry = WrittenEntry & StoredEntry
+
+interface Header {
+  readonly key: ThreadKey
+  readonly previous: string
+  readonly seq: number
+  readonly type: string
+  readonly content: string
+}
+
+/** A thread's secret. Without it and the text, a content hash says nothing. */
+export function createSalt(): string {
+  return randomBytes(16).toString('hex')
+}
+
+/** The hash of an entry's text under the thread's salt. */
+export function contentHash(salt: string, text: string): string {
+  return hash('sha256', `${salt}${text}`)
+}
+
+/** The hash of a header: it covers the header before, and so every entry before. */
+export function headerHash({ key, previous, seq, type, content }: Header): string {
+  const fields = [storedForm, previous, key.tenant, key.thread, seq, type, content]
+  return hash('sha256', JSON.stringify(fields))
+}
+
+/** The name of a blob: the hash of its bytes. */
+export function blobHash(content: Uint8Array): string {
+  return hash('sha256', content)
+}
+
+/**
+ * The hashes that stand in an entry's text as whole strings. An entry uses the blobs it names in this way: a blob goes when
+ * the last thread that uses it is erased.
+ */
+export function namedHashes(text: string): readonly string[] {
+  const found = new Set<string>()
+  for (const match of text.matchAll(/"([0-9a-f]{64})"/g)) found.add(match[1] as string)
+  return [...found]
+}
+
+/** Turns the entries of one append into text, and refuses what cannot be stored or does not follow `expected`. */
+export function writeEntries(entries: readonly Entry[], expected: number): readonly WrittenEntry[] {
+  if (!Number.isSafeInteger(expected) || expected < 0) {
+    throw new OrielError(
+      'invalid-input',
+      'The expected version must be an integer of at least 0.',
+      {
+        path: 'expected',
+      },
+    )
+  }
+  const written = entries.map((entry, index) => writeEntry(entry, expected + 1 + index, index))
+  const bytes = written.reduce((sum, entry) => sum + entry.bytes, 0)
+  if (bytes > maxAppendBytes) throw tooLarge(bytes)
+  return written
+}
+
+function writeEntry(entry: Entry, seq: number, index: number): WrittenEntry {
+  const path = `entries[${index}]`
+  if (typeof entry !== 'object' || entry === null) throw invalid(path, 'must be an entry')
+  if (entry.seq !== seq)
+    throw invalid(`${path}.seq`, `must be ${seq}, the next position of the log`)
+  const type: unknown = entry.type
+  if (typeof type !== 'string' || type === '' || type.length > maxTypeLength) {
+    throw invalid(`${path}.type`, `must be a string of 1 to ${maxTypeLength} characters`)
+  }
+  if (!type.isWellFormed()) throw invalid(`${path}.type`, 'must be well-formed text')
+  const text = writeJson(entry, [path])
+  const bytes = Buffer.byteLength(text)
+  const externalId: unknown = 'externalId' in entry ? entry.externalId : undefined
+  return typeof externalId === 'string'
+    ? { seq, type, externalId, text, bytes }
+    : { seq, type, text, bytes }
+}
+
+/** Ties written entries to a thread: each gets its content hash and the hash of its header. */
+export function chainEntries(
+  chain: Chain,
+  written: readonly WrittenEntry[],
+): readonly ChainedEntry[] {
+  let { previous } = chain
+  return written.map((entry) => {
+    const content = contentHash(chain.salt, entry.text)
+    const { seq, type } = entry
+    previous = headerHash({ key: chain.key, previous, seq, type, content })
+    return { ...entry, content, header: previous }
+  })
+}
+
+/** Reads back what `writeEntries` wrote. Throws 'corrupt-entry' unless the text and the header match their hashes. */
+export function readEntry(chain: Chain, stored: StoredEntry): Entry {
+  const { seq, type } = stored
+  const content = contentHash(chain.salt, stored.text)
+  const header = headerHash({ key: chain.key, previous: chain.previous, seq, type, content })
+  if (content !== stored.content || header !== stored.header) throw corruptEntry(chain.key, seq)
+  // The text was written from an entry, and its hash says that it is still the same text.
+  return JSON.parse(stored.text) as Entry
+}
+
+/**
+ * JSON text that `JSON.parse` turns back into an equal value: keys in their order, `-0` kept, lone surrogates and control
+ * characters escaped. `JSON.stringify` alone would drop `-0`, and write a date or a NaN as something else without a word.
+ */
+export function writeJson(value: unknown, path: (string | number)[]): string {
+  switch (typeof value) {
+    case 'string':
+      return JSON.stringify(value)
+    case 'boolean':
+      return value ? 'true' : 'false'
+    case 'number':
+      if (!Number.isFinite(value)) throw notJson(path, String(value))
+      return Object.is(value, -0) ? '-0' : String(value)
+    case 'object':
+      if (value === null) return 'null'
+      if (path.length > maxEntryDepth) throw tooDeep(path)
+      return Array.isArray(value) ? writeArray(value, path) : writeObject(value, path)
+    default:
+      throw notJson(path, typeof value)
+  }
+}
+
+function writeArray(value: readonly unknown[], path: (string | number)[]): string {
+  let text = '['
+  for (let index = 0; index < value.length; index++) {
+    path.push(index)
+    text += index === 0 ? writeJson(value[index], path) : `,${writeJson(value[index], path)}`
+    path.pop()
+  }
+  return `${text}]`
+}
+
+function writeObject(value: object, path: (string | number)[]): string {
+  const prototype: unknown = Object.getPrototypeOf(value)
+  // A root prototype of any realm is plain; anything else is an instance of a class.
+  if (prototype !== null && Object.getPrototypeOf(prototype) !== null) {
+    throw notJson(path, 'an instance of a class; pass plain data')
+  }
+  let text = ''
+  for (const key of Object.keys(value)) {
+    const field = (value as Record<string, unknown>)[key]
+    if (field === undefined) continue
+    path.push(key)
+    text += `${text === '' ? '' : ','}${JSON.stringify(key)}:${writeJson(field, path)}`
+    path.pop()
+  }
+  return `{${text}}`
+}
+
+function notJson(path: readonly (string | number)[], got: string): OrielError {
+  const place = pathText(path)
+  return new OrielError('not-json', `The value at ${place} is not JSON: got ${got}.`, {
+    path: place,
+  })
+}
+
+function tooDeep(path: readonly (string | number)[]): OrielError {
+  return new OrielError(
+    'too-deep',
+    `The value at ${pathText(path)} is nested deeper than ${maxEntryDepth} levels, or contains itself. Flatten it.`,
+    { path: pathText(path), details: { limit: maxEntryDepth } },
+  )
+}
+
+function tooLarge(bytes: number): OrielError {
+  return new OrielError(
+    'too-large',
+    `One append holds ${bytes} bytes; at most ${maxAppendBytes} are accepted. Append in smaller batches.`,
+    { details: { limit: maxAppendBytes, got: bytes } },
+  )
+}
+
+function invalid(path: string, rule: string): OrielError {
+  return new OrielError('invalid-input', `The value at ${path} ${rule}.`, { path })
+}
+
+/** Keys are user data: keep the path short enough for a log line. */
+function pathText(path: readonly (string | number)[]): string {
+  const text = path
+    .map((part, index) =>
+      typeof part === 'number' ? `[${part}]` : index === 0 ? part : `.${part}`,
+    )
+    .join('')
+  return text.length <= 200 ? text : `${text.slice(0, 150)}...${text.slice(-40)}`
+}

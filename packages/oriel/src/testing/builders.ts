@@ -1,0 +1,74 @@
+// Small builders of foreign messages, so that a test shows only what matters to it.
+
+import type { JsonObject } from '../core/json.ts'
+
+/** A call as a builder takes it. */
+export interface BuiltCall {
+  readonly id: string
+  /** @default 'search' */
+  readonly name?: string
+  /** @default an empty object */
+  readonly input?: JsonObject
+}
+
+/** Messages of OpenAI's Chat Completions. */
+export const chatMessage = {
+  system: (text: string): JsonObject => ({ role: 'system', content: text }),
+  user: (text: string): JsonObject => ({ role: 'user', content: text }),
+  assistant: (text: string): JsonObject => ({ role: 'assistant', content: text }),
+  calls: (...calls: readonly BuiltCall[]): JsonObject => ({
+    role: 'assistant',
+    content: null,
+    tool_calls: calls.map(({ id, name = 'search', input = {} }) => ({
+      id,
+      type: 'function',
+      function: { name, arguments: JSON.stringify(input) },
+    })),
+  }),
+  result: (id: string, text: string): JsonObject => ({
+    role: 'tool',
+    tool_call_id: id,
+    content: text,
+  }),
+} as const
+
+/** Messages of Anthropic. Its system text is no message. */
+export const anthropicMessage = {
+  user: (text: string): JsonObject => ({ role: 'user', content: text }),
+  assistant: (text: string): JsonObject => ({ role: 'assistant', content: text }),
+  calls: (...calls: readonly BuiltCall[]): JsonObject => ({
+    role: 'assistant',
+    content: calls.map(({ id, name = 'search', input = {} }) => ({
+      type: 'tool_use',
+      id,
+      name,
+      input,
+    })),
+  }),
+  results: (...results: readonly { readonly id: string; readonly text: string }[]): JsonObject => ({
+    role: 'user',
+    content: results.map(({ id, text }) => ({
+      type: 'tool_result',
+      tool_use_id: id,
+      content: text,
+    })),
+  }),
+} as const
+
+/** Items of OpenAI's Responses. */
+export const responsesItem = {
+  system: (text: string): JsonObject => ({ role: 'system', content: text }),
+  user: (text: string): JsonObject => ({ role: 'user', content: text }),
+  assistant: (text: string): JsonObject => ({ role: 'assistant', content: text }),
+  call: ({ id, name = 'search', input = {} }: BuiltCall): JsonObject => ({
+    type: 'function_call',
+    call_id: id,
+    name,
+    arguments: JSON.stringify(input),
+  }),
+  result: (id: string, text: string): JsonObject => ({
+    type: 'function_call_output',
+    call_id: id,
+    output: text,
+  }),
+} as const

@@ -1,0 +1,204 @@
+// The conformance suite of formats: every contract of `Format` is a named case. Run it on a format of your own.
+
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { assemble } from '../assemble.ts'
+import type { Block } from '../core/block.ts'
+import type { Counter } from '../core/counter.ts'
+import { OrielError } from '../core/errors.ts'
+import { fixedSalt } from '../core/handle.ts'
+import { isObject, type JsonObject, setField } from '../core/json.ts'
+import { prepare } from '../core/prepare.ts'
+import { State } from '../core/state.ts'
+import type { Decoded, Encoded, Format } from '../formats/format.ts'
+import { type Policy, parsePolicy } from '../policy.ts'
+import { propose } from '../propose.ts'
+import { budgetArbitrary, type Conversation, policyArbitrary } from './arbitraries.ts'
+import { exactText, frozen } from './compare.ts'
+import { mutate, mutationsArbitrary } from './mutations.ts'
+
+export interface FormatSuiteOptions {
+  /** Runs of each property test. @default what fast-check is configured to, 100 unless told */
+  readonly runs?: number
+  /** Seed of the property tests, to repeat a failure. @default a new one each time, printed on failure */
+  readonly seed?: number
+}
+
+/** Declares the suite for a format; `conversation` makes what its provider accepts. */
+export function describeFormat(
+  format: Format,
+  conversation: fc.Arbitrary<Conversation>,
+  { runs, seed }: FormatSuiteOptions = {},
+): void {
+  const parameters = {
+    ...(runs === undefined ? {} : { numRuns: runs }),
+    ...(seed === undefined ? {} : { seed }),
+  }
+  const holds = <T>(arbitrary: fc.Arbitrary<T>, check: (value: T) => void): void =>
+    fc.assert(fc.property(arbitrary, check), parameters)
+  const broken = fc
+    .tuple(conversation, mutationsArbitrary(format.name))
+    .map(([messages, mutations]) => mutate(messages, mutations))
+
+  describe(`format ${format.name}`, () => {
+    it('accepts every valid conversation', () => {
+      holds(conversation, (messages) => {
+        expect(format.validate(messages)).toEqual([])
+      })
+    })
+
+    it('gives back every valid conversation exactly', () => {
+      holds(conversation, (messages) => expectSame(send(format, messages).messages, messages))
+    })
+
+    it('gives back fields and blocks that it does not know', () => {
+      const field = fc.constantFrom('x_later', 'constructor', '__proto__')
+      holds(fc.tuple(conversation, field), ([messages, key]) => {
+        const marked = messages.map((message) => withField(message, key))
+        expectSame(send(format, marked).messages, marked)
+      })
+    })
+
+    it('answers the same bytes every time', () => {
+      holds(broken, (messages) => {
+        const again = JSON.parse(JSON.stringify(messages)) as Conversation
+        expect(outcome(format, again)).toBe(outcome(format, messages))
+      })
+    })
+
+    it('leaves its input as it was', () => {
+      holds(broken, (messages) => {
+        const before = exactText(messages)
+        outcome(format, frozen(messages))
+        format.validate(frozen({ messages, input: messages }))
+        expect(exactText(messages)).toBe(before)
+      })
+    })
+
+    it('reads every broken conversation, each message once and in order', () => {
+      holds(broken, (messages) => {
+        const decoded = format.decode(messages, 'messages')
+        expect(uncovered(decoded, messages.length)).toEqual([])
+      })
+    })
+
+    it('sends nothing that the provider refuses', () => {
+      holds(broken, (messages) => {
+        const sent = attempt(() => send(format, messages))
+        if (sent !== undefined) expect(violations(format, sent)).toEqual([])
+      })
+    })
+
+    it('sends nothing that the provider refuses under any policy and budget', () => {
+      const options = fc.tuple(broken, policyArbitrary(), budgetArbitrary())
+      holds(options, ([messages, policy, budget]) => {
+        const sent = attempt(() => send(format, messages, { policy: parsePolicy(policy), budget }))
+        if (sent !== undefined) expect(violations(format, sent)).toEqual([])
+      })
+    })
+
+    it('sends reasoning byte for byte or not at all', () => {
+      const options = fc.tuple(broken, policyArbitrary(), budgetArbitrary())
+      holds(options, ([messages, policy, budget]) => {
+        const sent = attempt(() => send(format, messages, { policy: parsePolicy(policy), budget }))
+        if (sent === undefined) return
+        const known = reasoningOf(format, messages)
+        const altered = reasoningOf(format, sent.messages).filter((one) => !known.includes(one))
+        expect(altered).toEqual([])
+      })
+    })
+
+    it('judges anything without throwing', () => {
+      holds(fc.anything({ withNullPrototype: true }), (body) => {
+        expect(Array.isArray(format.validate(body))).toBe(true)
+        expect(Array.isArray(format.validate([body]))).toBe(true)
+      })
+    })
+
+    it('refuses what is no message, with the path', () => {
+      const strange = fc.constantFrom(null, 1, true, 'text', [], [[]])
+      holds(fc.tuple(conversation, strange), ([messages, value]) => {
+        const path = `list[${messages.length}]`
+        expect(() => format.decode([...messages, value], 'list')).toThrow(
+          expect.objectContaining({ code: 'invalid-input', path }),
+        )
+      })
+    })
+  })
+}
+
+/** Counts characters: what the suite shows must hold for any counter. */
+const counter: Counter = { name: 'characters', count: (text) => text.length }
+
+interface SendOptions {
+  readonly policy?: Policy
+  readonly budget?: number
+}
+
+/** What a provider would get: as `project` does it, for a format that need not be registered. */
+function send(format: Format, messages: Conversation, options: SendOptions = {}): Encoded {
+  const state = new State({ counter, salt: fixedSalt })
+  const drafts = format.decode(messages, 'messages').map(({ draft }) => draft)
+  for (const entry of prepare(state, drafts, 0)) state.apply(entry)
+  const planned = propose(state, options.policy ?? {}, { now: 0 })
+  const { profile } = format
+  return format.encode(assemble(state, planned, { profile, budget: options.budget }).messages)
+}
+
+/** Undefined where no valid view exists; any other error is a failure. */
+function attempt<T>(work: () => T): T | undefined {
+  try {
+    return work()
+  } catch (error) {
+    if (OrielError.is(error, 'cannot-project')) return undefined
+    throw error
+  }
+}
+
+function outcome(format: Format, messages: Conversation): string {
+  const sent = attempt(() => send(format, messages))
+  return sent === undefined ? 'cannot-project' : JSON.stringify(sent)
+}
+
+function violations(format: Format, { messages, system }: Encoded): readonly unknown[] {
+  return format.validate(system === undefined ? messages : { messages, system })
+}
+
+function expectSame(got: unknown, expected: unknown): void {
+  expect(exactText(got)).toBe(exactText(expected))
+}
+
+/** A field that no version of the format knows, on the message and on each block of its content. */
+function withField(message: JsonObject, key: string): JsonObject {
+  const marked: Record<string, unknown> = { ...message }
+  setField(marked, key, { is: 'kept' })
+  if (Array.isArray(message.content)) {
+    marked.content = message.content.map((block: unknown) => {
+      if (!isObject(block)) return block
+      const copy: Record<string, unknown> = { ...block }
+      setField(copy, key, ['kept'])
+      return copy
+    })
+  }
+  return marked as JsonObject
+}
+
+/** Indexes that no draft was made from, or that come out of order. */
+function uncovered(decoded: readonly Decoded[], count: number): readonly string[] {
+  const faults: string[] = []
+  let next = 0
+  let last = -1
+  for (const { from, to } of decoded) {
+    if (from !== next && from !== last) faults.push(`${from} after ${next}`)
+    last = from
+    next = to
+  }
+  return next === count ? faults : [...faults, `ends at ${next} of ${count}`]
+}
+
+function reasoningOf(format: Format, messages: readonly unknown[]): readonly string[] {
+  return format.decode(messages, 'messages').flatMap(({ draft }) => {
+    const blocks: readonly Block[] = typeof draft.content === 'string' ? [] : draft.content
+    return blocks.filter((block) => block.type === 'reasoning').map((block) => exactText(block))
+  })
+}

@@ -1,0 +1,120 @@
+// Messages, contents and blocks that do not belong where they are put, for each format.
+
+import type { Json, JsonObject } from '../core/json.ts'
+import type { FormatName } from '../formats/format.ts'
+import { anthropicMessage, chatMessage, responsesItem } from './builders.ts'
+
+interface Strange {
+  /** To be inserted anywhere. */
+  readonly messages: readonly JsonObject[]
+  /** To replace a message's content; undefined takes it away. Only what is still a message of the format. */
+  readonly contents: readonly (Json | undefined)[]
+  /** To be added to a message's content. */
+  readonly blocks: readonly JsonObject[]
+}
+
+export const strangeMessages: Readonly<Record<FormatName, Strange>> = {
+  'openai-chat': {
+    messages: [
+      chatMessage.user('a user message in between'),
+      chatMessage.system('a second system message'),
+      { role: 'developer', content: 'a developer message in between' },
+      chatMessage.assistant('an assistant message in between'),
+      chatMessage.assistant(''),
+      chatMessage.calls({ id: 'call_unanswered' }),
+      chatMessage.calls({ id: 'call_twice' }, { id: 'call_twice' }),
+      chatMessage.result('call_orphan', 'a result of no call'),
+      chatMessage.result('call_1', 'a second result'),
+      { role: 'tool', content: 'a result without an id' },
+      { role: 'function', name: 'search', content: 'a result of the deprecated kind' },
+      { role: 'assistant', content: null },
+      { role: 'assistant', content: 'no calls', tool_calls: [] },
+      { role: 'assistant', content: null, tool_calls: null },
+      { role: 'user', content: null },
+      { role: 'user' },
+      { role: 'user', content: '  ' },
+      {
+        role: 'assistant',
+        content: null,
+        tool_calls: [{ id: 'call_object', function: { name: 'bad name!', arguments: { a: 1 } } }],
+      },
+    ],
+    contents: ['', ' ', null, [], undefined],
+    blocks: [
+      { type: 'text', text: '' },
+      { type: 'future_part', payload: [1] },
+      { type: 'image_url', image_url: { url: 'https://example.com/b.png' } },
+      { type: 'image_url', image_url: 'https://example.com/not-an-object.png' },
+      { type: 'text' },
+      { no: 'type' },
+    ],
+  },
+  anthropic: {
+    messages: [
+      anthropicMessage.user('a user message in between'),
+      anthropicMessage.assistant('an assistant message in between'),
+      anthropicMessage.assistant('trailing space '),
+      anthropicMessage.calls({ id: 'toolu_unanswered' }),
+      anthropicMessage.calls({ id: 'toolu_twice' }, { id: 'toolu_twice' }),
+      anthropicMessage.results({ id: 'toolu_orphan', text: 'a result of no call' }),
+      anthropicMessage.results({ id: 'toolu_1', text: 'a second result' }),
+      { role: 'system', content: 'a system message among the others' },
+      { role: 'user', content: [] },
+      { role: 'assistant', content: [] },
+      { role: 'assistant', content: '' },
+      { role: 'assistant', content: [{ type: 'thinking', thinking: 'unsigned' }] },
+      { role: 'assistant', content: [{ type: 'redacted_thinking', data: 'alone' }] },
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'text before a result' },
+          { type: 'tool_result', tool_use_id: 'toolu_1' },
+        ],
+      },
+      {
+        role: 'assistant',
+        content: [
+          { type: 'tool_use', id: 'toolu_first', name: 'search', input: {} },
+          { type: 'text', text: 'text after a call' },
+        ],
+      },
+      {
+        role: 'assistant',
+        content: [{ type: 'web_search_tool_result', tool_use_id: 'srvtoolu_x', content: [] }],
+      },
+    ],
+    contents: ['', ' ', []],
+    blocks: [
+      { type: 'text', text: '' },
+      { type: 'future_block', payload: [1] },
+      { type: 'tool_use', id: 'toolu_misplaced', name: 'search', input: {} },
+      { type: 'tool_result', tool_use_id: 'toolu_misplaced', content: 'misplaced' },
+      { type: 'thinking', thinking: 'misplaced', signature: 'c2ln' },
+      { type: 'image', source: 'not an object' },
+      { type: 'text', text: 'marked', cache_control: { type: 'ephemeral' } },
+    ],
+  },
+  'openai-responses': {
+    messages: [
+      responsesItem.user('a user message in between'),
+      responsesItem.system('a second system message'),
+      responsesItem.assistant('an assistant message in between'),
+      responsesItem.assistant(''),
+      responsesItem.call({ id: 'call_unanswered' }),
+      responsesItem.call({ id: 'call_1', name: 'bad name!' }),
+      responsesItem.result('call_orphan', 'a result of no call'),
+      responsesItem.result('call_1', 'a second result'),
+      { type: 'reasoning', id: 'rs_alone', summary: [] },
+      { type: 'item_reference', id: 'msg_elsewhere' },
+      { type: 'future_item', id: 'x_1', payload: {} },
+      { role: 'user', content: [] },
+      { type: 'function_call', id: 'fc_alone', call_id: 'call_alone', name: 'a', arguments: '{}' },
+    ],
+    contents: ['', ' ', []],
+    blocks: [
+      { type: 'input_text', text: '' },
+      { type: 'future_part', payload: [1] },
+      { type: 'input_image', file_id: 'file-1' },
+    ],
+  },
+}

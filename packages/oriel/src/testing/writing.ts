@@ -1,0 +1,20 @@
+// What the writers of all formats share.
+
+import type { Shape } from './script.ts'
+
+/** Data of a picture or a file; what is in it does not matter. */
+export const data = 'iVBORw0KGgoAAAANSUhEUg=='
+
+/** The way of writing that a shape stands for; shapes beyond the list are the plainest. */
+export function pick<T>(shape: Shape, ways: readonly [T, ...T[]]): T {
+  return ways[shape] ?? ways[0]
+}
+
+/** Ids that never repeat within one conversation. */
+export function createIds(style: number, prefixes: readonly string[]): () => string {
+  let count = 0
+  return () => {
+    count += 1
+    return `${prefixes[style % prefixes.length]}${count}`
+  }
+}

@@ -1,0 +1,57 @@
+// What a thread tells its host. Events say what happened; they never change it.
+
+/** Every event's name, with when it comes. */
+export const eventTypes = {
+  'message-added': 'A message was appended to the log.',
+  'message-removed': 'A message left the view.',
+  'message-expired': 'A result reached the end of its lifetime.',
+  'message-compacted': 'A block now appears in a smaller form.',
+  'message-expanded': 'An original was shown again.',
+  'epoch-applied': 'Edits were applied together.',
+  'edit-undone': 'An edit was taken back.',
+  'thread-forked': 'A fork was made.',
+  'policy-changed': 'The policy changed.',
+  'compaction-started': 'A checkpoint is being made.',
+  'compaction-ended': 'A checkpoint was made, or not.',
+  'cache-broken': "The provider's prefix cache was lost.",
+  recovery: 'A view was reduced after a context-length error.',
+  'job-failed': 'A job failed; the view is unchanged.',
+  'snapshot-failed': 'A snapshot could not be saved; the log is unaffected.',
+} as const
+
+export type EventType = keyof typeof eventTypes
+
+export interface ThreadEvent {
+  readonly type: EventType
+  /** The thread's id. */
+  readonly thread: string
+  readonly turn: number
+  readonly step: number
+  /** The id of the message, block, edit or epoch it is about. */
+  readonly id?: string
+  /** Position among the thread's messages. */
+  readonly index?: number
+  /** One sentence for people, without content. */
+  readonly message: string
+  readonly reason?: string
+  readonly tokensSaved?: number
+  readonly canExpand?: boolean
+}
+
+export type Listener = (event: ThreadEvent) => void
+
+/** Calls a listener; one that throws is reported on the log line and changes nothing. */
+export function notify(
+  listener: Listener | undefined,
+  event: ThreadEvent,
+  report: (line: string) => void,
+): void {
+  if (listener === undefined) return
+  try {
+    listener(event)
+  } catch (error) {
+    report(
+      `[Oriel] A listener threw at '${event.type}': ${error instanceof Error ? error.name : 'unknown'}`,
+    )
+  }
+}

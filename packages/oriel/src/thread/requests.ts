@@ -1,0 +1,129 @@
+// Past requests, rebuilt from the log: what was sent at a step, and the first thing that changed since the one before.
+
+import type { EditEntry, RequestEntry } from '../core/entry.ts'
+import { OrielError } from '../core/errors.ts'
+import { equalJson, isObject, type Json, type JsonObject } from '../core/json.ts'
+import type { TokensOption } from '../counters.ts'
+import type { FormatName } from '../formats/format.ts'
+import { type Policy, parsePolicy } from '../policy.ts'
+import { Journal } from './journal.ts'
+import { leadingOf } from './leading.ts'
+import { buildView, encoderVersion, frameSetting } from './viewing.ts'
+
+export interface RequestChange {
+  /** Position of the first message that differs from the request before. */
+  readonly index: number
+  readonly cause: 'edit' | 'frame' | 'policy' | 'budget' | 'model' | 'repair'
+  /** The rule and reason of the first edit between the two, where edits are the cause. */
+  readonly rule?: string
+  readonly reason?: string
+}
+
+export interface RebuiltRequest {
+  /** The request body: messages (or input), system, tools and parameters as far as they were recorded. */
+  readonly body: JsonObject
+  /** Whether the body is byte for byte what was sent, by its recorded hash. */
+  readonly exact: boolean
+  readonly request: RequestEntry
+  /** Absent when the request only extends the one before. */
+  readonly change?: RequestChange
+}
+
+/** Rebuilds the newest request of a step. Reads the log up to it. */
+export async function rebuildRequest(
+  journal: Journal,
+  tokens: TokensOption | undefined,
+  step: number,
+): Promise<RebuiltRequest> {
+  const requests: RequestEntry[] = []
+  const edits: EditEntry[] = []
+  for await (const entry of journal.store.read(journal.key)) {
+    if (entry.type === 'request') requests.push(entry)
+    else if (entry.type === 'edit') edits.push(entry)
+  }
+  const index = requests.findLastIndex((request) => request.step === step)
+  const request = requests[index]
+  if (request === undefined) {
+    const known = [...new Set(requests.map((one) => one.step))].join(', ')
+    throw new OrielError(
+      'not-found',
+      `No request was made at step ${step}; known: ${known || 'none'}.`,
+    )
+  }
+  const rebuilt = await rebuild(journal, tokens, request)
+  const before = requests.slice(0, index).findLast((one) => one.format === request.format)
+  if (before === undefined) return { ...rebuilt, request }
+  const previous = await rebuild(journal, tokens, before)
+  const change = compare(previous.messages, rebuilt.messages)
+  const { messages: _messages, ...answer } = rebuilt
+  if (change === undefined) return { ...answer, request }
+  return { ...answer, request, change: { index: change, ...causeOf(before, request, edits) } }
+}
+
+async function rebuild(
+  journal: Journal,
+  tokens: TokensOption | undefined,
+  request: RequestEntry,
+): Promise<{ body: JsonObject; exact: boolean; messages: readonly Json[] }> {
+  const past = await Journal.until(journal, tokens, request.seq - 1)
+  const details = request.details ?? {}
+  const temporary = details['policy']
+  const policy: Policy = parsePolicy(temporary ?? past.setting('policy')?.value)
+  const frame = past.setting(frameSetting(request.frameHash))?.value
+  const format = request.format as FormatName
+  const built = buildView({
+    state: past.state,
+    policy: temporary === undefined ? {} : policy,
+    isTemporary: temporary !== undefined,
+    options: {
+      format,
+      ...(isObject(frame) ? { frame } : {}),
+      ...(request.model === undefined ? {} : { model: request.model }),
+      ...(typeof details['budget'] === 'number' ? { budget: details['budget'] } : {}),
+    },
+    leading: leadingOf(past),
+    now: request.at,
+  })
+  const exact = built.bodyHash === request.bodyHash && request.encoderVersion === encoderVersion
+  return { body: bodyOf(format, request, built, frame), exact, messages: built.messages }
+}
+
+function bodyOf(
+  format: FormatName,
+  request: RequestEntry,
+  built: { readonly messages: readonly Json[]; readonly system?: Json },
+  frame: Json | undefined,
+): JsonObject {
+  const { system, tools, params } = (isObject(frame) ? frame : {}) as Record<string, Json>
+  const own = built.system ?? system
+  return {
+    ...(request.model === undefined ? {} : { model: request.model }),
+    ...(isObject(params) ? (params as JsonObject) : {}),
+    ...(own === undefined
+      ? {}
+      : { [format === 'openai-responses' ? 'instructions' : 'system']: own }),
+    ...(tools === undefined ? {} : { tools }),
+    [format === 'openai-responses' ? 'input' : 'messages']: built.messages,
+  }
+}
+
+/** The first position at which `after` does not extend `before`. */
+function compare(before: readonly Json[], after: readonly Json[]): number | undefined {
+  const index = before.findIndex((message, at) => !equalJson(message, after[at]))
+  return index === -1 ? undefined : index
+}
+
+function causeOf(
+  before: RequestEntry,
+  after: RequestEntry,
+  edits: readonly EditEntry[],
+): Omit<RequestChange, 'index'> {
+  const between = edits.find((edit) => edit.seq > before.seq && edit.seq < after.seq)
+  if (between !== undefined) {
+    return { cause: 'edit', rule: between.rule, reason: between.reason }
+  }
+  if (before.model !== after.model) return { cause: 'model' }
+  if (before.frameHash !== after.frameHash) return { cause: 'frame' }
+  if (!equalJson(before.details?.['policy'], after.details?.['policy'])) return { cause: 'policy' }
+  return { cause: after.details?.['budget'] === undefined ? 'repair' : 'budget' }
+}

@@ -1,0 +1,57 @@
+// Clients that resend everything: what is new is appended, what was edited becomes a fork.
+
+import type { Draft } from '../core/entry.ts'
+import type { Journal } from './journal.ts'
+import { keyOf } from './match.ts'
+
+/** How a resent history meets a log. */
+export interface Meeting {
+  /** Messages of the history that are already in the log. */
+  readonly matched: number
+  /** Messages of the log that the history contradicts or lacks. */
+  readonly behind: number
+}
+
+/** The keys of a log's messages, kept up to date as it grows. Excluded messages stay: the client still sends them. */
+export class KeyIndex {
+  readonly #keys: string[] = []
+  readonly #seqs: number[] = []
+  #version = 0
+
+  /** Takes in entries that were appended since. */
+  update(journal: Journal): void {
+    const { state } = journal
+    for (let seq = this.#version + 1; seq <= state.version; seq++) {
+      const entry = state.item(seq)?.entry
+      if (entry === undefined || entry.origin === 'plugin' || entry.origin === 'host') continue
+      this.#keys.push(keyOf(entry))
+      this.#seqs.push(seq)
+    }
+    this.#version = state.version
+  }
+
+  meet(keys: readonly string[]): Meeting {
+    let matched = 0
+    while (matched < keys.length && keys[matched] === this.#keys[matched]) matched += 1
+    return { matched, behind: this.#keys.length - matched }
+  }
+
+  /** The seq of the last of the first `count` messages; 0 for none. */
+  seqAt(count: number): number {
+    return count === 0 ? 0 : (this.#seqs[count - 1] as number)
+  }
+}
+
+/** A history split into what precedes the conversation (part of the frame) and the conversation itself. */
+export function splitLeading(drafts: readonly Draft[]): {
+  readonly leading: readonly Draft[]
+  readonly history: readonly Draft[]
+} {
+  const first = drafts.findIndex((draft) => draft.role !== 'system')
+  const end = first === -1 ? drafts.length : first
+  return { leading: drafts.slice(0, end), history: drafts.slice(end) }
+}
+
+export function keysOf(drafts: readonly Draft[]): readonly string[] {
+  return drafts.map((draft) => keyOf(draft))
+}

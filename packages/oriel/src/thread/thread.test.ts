@@ -1,0 +1,263 @@
+import { describe, expect, it } from 'vitest'
+import { memoryStore } from '../stores/memory.ts'
+import type { ThreadEvent } from './events.ts'
+import { openThread, type ThreadOptions } from './thread.ts'
+
+const user = (text: string) => ({ role: 'user', content: text })
+const assistant = (text: string) => ({ role: 'assistant', content: text })
+const call = (id: string, args = '{"path":"a.ts"}') => ({
+  role: 'assistant',
+  content: null,
+  tool_calls: [{ id, type: 'function', function: { name: 'read', arguments: args } }],
+})
+const result = (id: string, content: string) => ({ role: 'tool', tool_call_id: id, content })
+const contents = (messages: readonly unknown[]) =>
+  messages.map((message) => (message as { content: unknown }).content)
+
+const open = (options: Partial<ThreadOptions> = {}) =>
+  openThread({ id: 't', store: memoryStore(), now: () => 1000, ...options })
+
+describe('append and view', () => {
+  it('[T1] shows what was appended, in the format asked for', async () => {
+    const thread = await open()
+    await thread.append([{ role: 'system', content: 'Be brief.' }, user('hello')])
+    await thread.append([assistant('hi'), user('again')], { format: 'openai-chat' })
+    const chat = await thread.view({ format: 'openai-chat' })
+    expect(chat.messages).toEqual([
+      { role: 'system', content: 'Be brief.' },
+      user('hello'),
+      assistant('hi'),
+      user('again'),
+    ])
+    const claude = await thread.view({ format: 'anthropic' })
+    expect(claude.system).toBe('Be brief.')
+    expect(claude.messages).toEqual([user('hello'), assistant('hi'), user('again')])
+  })
+
+  it('[T1] a message whose id is already there is a no-op', async () => {
+    const thread = await open()
+    await thread.append([{ id: 'm1', ...user('once') }])
+    await thread.append([
+      { id: 'm1', ...user('once') },
+      { id: 'm2', ...assistant('yes') },
+    ])
+    expect((await thread.view()).messages).toEqual([user('once'), assistant('yes')])
+  })
+
+  it('[T2] a view at an unchanged head returns the same bytes and adds nothing', async () => {
+    const thread = await open({ policy: { history: { length: 1 } } })
+    await thread.append([user('one'), assistant('1'), user('two')])
+    const first = await thread.view()
+    const length = (await thread.log()).length
+    const second = await thread.view()
+    expect(second.messages).toEqual(first.messages)
+    expect(second.id).toBe(first.id)
+    expect((await thread.log()).length).toBe(length)
+    expect(first.epoch).toMatchObject({ applied: 1, cause: 'policy' })
+    expect(second.epoch).toMatchObject({ id: first.epoch.id, applied: 0, cause: 'none' })
+  })
+
+  it('[T2] a dry run and a policy for one call keep no edit', async () => {
+    const thread = await open({ policy: { history: { length: 1 } } })
+    await thread.append([user('one'), assistant('1'), user('two')])
+    const length = (await thread.log()).length
+    expect(contents((await thread.view({ dryRun: true })).messages)).toEqual(['two'])
+    expect((await thread.log()).length).toBe(length)
+    const all = await thread.view({ policy: { history: { policy: 'all' } } })
+    expect(contents(all.messages)).toEqual(['one', '1', 'two'])
+    expect((await thread.log()).some((entry) => entry.type === 'edit')).toBe(false)
+  })
+
+  it('[T3] a second process sees the same thread, and writes that race are all kept', async () => {
+    const store = memoryStore()
+    const threads = await Promise.all([1, 2, 3].map(() => open({ store })))
+    await Promise.all(
+      threads.flatMap((thread, n) =>
+        Array.from({ length: 5 }, (_, i) =>
+          thread.append([{ id: `${n}-${i}`, ...user(`${n}-${i}`) }]),
+        ),
+      ),
+    )
+    const views = await Promise.all(threads.map((thread) => thread.view({ dryRun: true })))
+    expect(views[0]?.messages).toHaveLength(15)
+    expect(views[1]?.messages).toEqual(views[0]?.messages)
+    expect(new Set(contents(views[2]?.messages ?? [])).size).toBe(15)
+  })
+})
+
+describe('undo, pin, exclude', () => {
+  it('[T4] view(log + edit + undo) = view(log), and the rule does not come back', async () => {
+    const thread = await open({ policy: { history: { length: 1 } } })
+    await thread.append([user('one'), assistant('1'), user('two')])
+    const { epoch } = await thread.view()
+    await thread.undo(epoch.id)
+    expect(contents((await thread.view()).messages)).toEqual(['one', '1', 'two'])
+    await expect(thread.undo(epoch.id)).rejects.toMatchObject({ code: 'cannot-undo' })
+  })
+
+  it('[T5] a pinned message outlives the window, an excluded one leaves every view', async () => {
+    const thread = await open({ policy: { history: { length: 1 } } })
+    const [goal] = await thread.append([
+      user('goal'),
+      assistant('1'),
+      { id: 'bad', ...user('bad') },
+    ])
+    await thread.pin(goal?.id ?? '')
+    await thread.exclude('bad')
+    await thread.append([user('now')])
+    expect(contents((await thread.view()).messages)).toEqual(['goal', 'now'])
+    await thread.exclude('bad', { excluded: false })
+    await thread.setPolicy({})
+    expect(contents((await thread.view()).messages)).toContain('bad')
+    await expect(thread.pin('e9zzz')).rejects.toMatchObject({ code: 'not-found' })
+  })
+})
+
+describe('sync', () => {
+  it('[Y1] appends only what is new, and nothing on a retry', async () => {
+    const thread = await open()
+    const history = [
+      { role: 'system', content: 'S' },
+      user('read it'),
+      call('c1'),
+      result('c1', 'text'),
+    ]
+    expect(await thread.sync(history)).toMatchObject({ matched: 0, appended: 3, isForked: false })
+    expect(await thread.sync(history)).toMatchObject({ matched: 3, appended: 0, isForked: false })
+    const grown = [...history, assistant('done'), user('thanks')]
+    expect(await thread.sync(grown)).toMatchObject({ matched: 3, appended: 2, isForked: false })
+    expect((await thread.view()).messages).toEqual(grown)
+  })
+
+  it('[Y2] an assistant message that comes back altered still matches', async () => {
+    const thread = await open()
+    const original = { ...call('c1', '{"path":"a.ts","n":1}'), reasoning_content: 'hm' }
+    await thread.sync([user('read'), original, result('c1', 'text')])
+    const altered = { ...call('c1', '{ "n": 1, "path": "a.ts" }'), content: '', refusal: null }
+    const synced = await thread.sync([user('read'), altered, result('c1', 'text'), assistant('ok')])
+    expect(synced).toMatchObject({ matched: 3, appended: 1, isForked: false })
+  })
+
+  it('[Y3] an edited history forks, and later requests find their own branch', async () => {
+    const store = memoryStore()
+    const thread = await open({ store })
+    const first = [user('a'), assistant('1'), user('b'), assistant('2')]
+    await thread.sync(first)
+    const edited = [user('a'), assistant('1'), user('B!')]
+    const forked = await thread.sync(edited)
+    expect(forked).toMatchObject({ matched: 2, appended: 1, isForked: true })
+    expect((await thread.view()).messages).toEqual(edited)
+    const later = await open({ store })
+    const back = await later.sync([...edited, assistant('3')])
+    expect(back).toMatchObject({ thread: forked.thread, matched: 3, appended: 1, isForked: false })
+    const original = await (await open({ store })).sync([...first, user('c')])
+    expect(original).toMatchObject({ thread: 't', matched: 4, appended: 1, isForked: false })
+  })
+
+  it('[Y3] a history that shares nothing with the thread never joins it', async () => {
+    const thread = await open()
+    await thread.sync([user('the real work'), assistant('ok')])
+    const other = await thread.sync([user('Write a title for this chat')])
+    expect(other).toMatchObject({ matched: 0, isForked: true })
+    expect((await thread.view()).messages).toEqual([user('Write a title for this chat')])
+  })
+})
+
+describe('fork', () => {
+  it('[F1] keeps ids and the live forms of what it kept', async () => {
+    const thread = await open({ policy: { history: { length: 1 } } })
+    const appended = await thread.append([user('one'), assistant('1'), user('two'), assistant('2')])
+    await thread.view()
+    const fork = await thread.fork(appended[2]?.seq ?? 0)
+    expect(contents((await fork.view()).messages)).toEqual(['two'])
+    await fork.append([assistant('other')])
+    expect(contents((await fork.view()).messages)).toEqual(['two', 'other'])
+    expect(contents((await thread.view()).messages)).toEqual(['two', '2'])
+    const same = (await fork.log()).find((entry) => entry.seq === appended[0]?.seq)
+    expect(same?.id).toBe(appended[0]?.id)
+  })
+})
+
+describe('past requests', () => {
+  it('[Q1] what was sent at every step can be rebuilt and compared', async () => {
+    const thread = await open({ policy: { history: { length: 1 } } })
+    const frame = { system: 'Be brief.', tools: [{ name: 'read' }] }
+    const sent: unknown[] = []
+    for (const text of ['one', 'two', 'three']) {
+      await thread.append([user(text)])
+      sent.push((await thread.view({ frame, model: 'm' })).messages)
+      await thread.append([assistant(`re ${text}`)])
+    }
+    for (const [index, messages] of sent.entries()) {
+      const { body, exact } = await thread.requestAt(index + 1)
+      expect(exact).toBe(true)
+      expect(body).toEqual({ model: 'm', system: 'Be brief.', tools: [{ name: 'read' }], messages })
+    }
+    const { change } = await thread.requestAt(2)
+    expect(change).toEqual({
+      index: 0,
+      cause: 'edit',
+      rule: 'history',
+      reason: 'before the last 1 user turn',
+    })
+    await expect(thread.requestAt(9)).rejects.toMatchObject({ code: 'not-found' })
+  })
+})
+
+describe('usage and estimate', () => {
+  it('[U1] a usage sample counts only for the view it measured', async () => {
+    const thread = await open()
+    await thread.append([user('hello there')])
+    const view = await thread.view()
+    const plain = thread.estimate()
+    await thread.usage({ prompt_tokens: 500, completion_tokens: 9 }, view.id)
+    expect(thread.estimate()).toBe(500)
+    await thread.append([assistant('hi')])
+    expect(thread.estimate()).toBeGreaterThan(500)
+    await thread.usage({ prompt_tokens: 999 }, 'another view')
+    expect(thread.estimate()).toBeLessThan(500)
+    expect(thread.estimate()).toBeGreaterThan(plain)
+  })
+})
+
+describe('events', () => {
+  it('[V1] tell what happened; a listener that throws changes nothing', async () => {
+    const events: ThreadEvent[] = []
+    const lines: string[] = []
+    const thread = await open({
+      policy: { history: { length: 1 } },
+      verbose: true,
+      log: (line) => lines.push(line),
+      on: (event) => {
+        events.push(event)
+        throw new Error('listener')
+      },
+    })
+    await thread.append([user('one'), assistant('1'), user('two')])
+    expect(contents((await thread.view()).messages)).toEqual(['two'])
+    expect(events.map(({ type }) => type)).toEqual([
+      'message-added',
+      'message-added',
+      'message-added',
+      'message-removed',
+      'epoch-applied',
+    ])
+    expect(lines).toContain('[History] Trimmed messages from 3 to 1')
+  })
+})
+
+describe('expand', () => {
+  it('[X1] gives originals by id, by range, by query, and a reason when it cannot', async () => {
+    const thread = await open()
+    const lines = Array.from({ length: 5 }, (_, index) => `line ${index}`).join('\n')
+    await thread.append([user('read'), call('c1'), result('c1', lines)], { format: 'openai-chat' })
+    const [, , , entry] = await thread.log()
+    const id = entry?.id ?? ''
+    expect(await thread.expand(id)).toEqual({ ok: true, text: lines })
+    expect(await thread.expand(id, { lines: [1, 2] })).toEqual({ ok: true, text: 'line 1\nline 2' })
+    expect(await thread.expand(id, { chars: [0, 3] })).toEqual({ ok: true, text: 'line' })
+    expect(await thread.expand(id, { query: 'LINE 4' })).toEqual({ ok: true, text: '4: line 4' })
+    expect(await thread.expand(id, { lines: [9, 9] })).toMatchObject({ ok: false })
+    expect(await thread.expand('e1xx')).toMatchObject({ ok: false })
+  })
+})

@@ -1,0 +1,199 @@
+// One view of a thread: what the policy changes, what the provider gets, and the entries that record both.
+
+import { createHash } from 'node:crypto'
+import { type Assembled, assemble } from '../assemble.ts'
+import type { Edit, EditEntry, Entry, MessageEntry, RequestEntry } from '../core/entry.ts'
+import { canonicalJson, cloneJson, type Json, type JsonObject } from '../core/json.ts'
+import { lossesAsRepairs } from '../core/repair.ts'
+import type { State } from '../core/state.ts'
+import { frameTokens } from '../core/tally.ts'
+import { traceOf } from '../core/trace.ts'
+import type { Change, Frame, TokenCount, ViewMessage } from '../core/view.ts'
+import type { FormatName } from '../formats/format.ts'
+import { formatNamed } from '../formats/registry.ts'
+import type { Policy, PolicyInput } from '../policy.ts'
+import { propose } from '../propose.ts'
+import type { Journal, Stamp } from './journal.ts'
+
+/** Raised when the same log and options would encode to other bytes. */
+export const encoderVersion = 1
+
+export interface ViewOptions {
+  /** The format to answer in. @default 'openai-chat' */
+  readonly format?: FormatName
+  /** What stands around the messages: counted and recorded, sent by the caller. @default nothing */
+  readonly frame?: Frame
+  readonly model?: string
+  /** Tokens the request may use, frame included. @default no limit */
+  readonly budget?: number
+  /** A policy for this call only: its edits are not kept. @default the thread's policy */
+  readonly policy?: PolicyInput
+  /** Commit nothing: neither edits nor the record of the request. @default false */
+  readonly dryRun?: boolean
+}
+
+export interface View<M = Json> {
+  /** Names what was sent; pass it to `usage`. The same bytes for the same consumer have the same id. */
+  readonly id: string
+  readonly messages: M[]
+  readonly system?: Json
+  /** Made when first read: its cost is the number of changes, not the view's. */
+  readonly trace: readonly Change[]
+  readonly tokens: TokenCount
+  readonly epoch: Epoch
+}
+
+export interface Epoch {
+  /** The id of the edits applied by this view, or of the newest ones before it; empty before the first. */
+  readonly id: string
+  /** How many edits this view applied. */
+  readonly applied: number
+  readonly cause: 'policy' | 'none'
+}
+
+export interface ViewRequest {
+  readonly state: State
+  readonly policy: Policy
+  /** Whether `policy` is for this call only. */
+  readonly isTemporary: boolean
+  readonly options: ViewOptions
+  /** Leading system messages that a client resends with its history. */
+  readonly leading: readonly MessageEntry[]
+  readonly now: number
+}
+
+export interface BuiltView {
+  readonly planned: readonly Edit[]
+  readonly assembled: Assembled
+  readonly messages: readonly Json[]
+  readonly system?: Json
+  readonly bodyHash: string
+  readonly frameHash: string
+  readonly viewId: string
+  readonly trace: () => readonly Change[]
+}
+
+/** Computes a view without committing anything. Pure. */
+export function buildView(request: ViewRequest): BuiltView {
+  const { state, policy, options, leading, now } = request
+  const { format = 'openai-chat', frame, budget } = options
+  const target = formatNamed(format)
+  const planned = propose(state, policy, { now })
+  const system = leading.map(
+    (entry): ViewMessage => ({
+      role: entry.role,
+      origin: entry.origin,
+      blocks: entry.blocks,
+      entry,
+    }),
+  )
+  const around = withLeading(frame, leading)
+  const assembled = assemble(state, planned, { profile: target.profile, frame: around, budget })
+  const shown = [...system, ...assembled.messages]
+  const encoded = target.encode(shown)
+  const frameHash = hashOf((around ?? {}) as JsonObject)
+  const body = {
+    messages: encoded.messages,
+    ...(encoded.system === undefined ? {} : { system: encoded.system }),
+  }
+  const bodyHash = hashOf(body)
+  return {
+    planned,
+    assembled,
+    ...body,
+    bodyHash,
+    frameHash,
+    trace: traceOf({
+      state,
+      planned,
+      repairs: [...assembled.repairs, ...lossesAsRepairs(shown, encoded.losses ?? [])],
+      fitted: assembled.fitted,
+      indexOf: (item) => item.index,
+      canExpand: true,
+    }),
+    viewId: `v${hashOf([format, options.model ?? '', frameHash, bodyHash]).slice(0, 20)}`,
+  }
+}
+
+/** The entries that a view adds to the log: its edits, as one epoch, and the record of the request. */
+export function entriesOf(
+  request: ViewRequest,
+  built: BuiltView,
+  stamp: Stamp,
+  journal: Pick<Journal, 'newestRequest' | 'setting'>,
+): readonly Entry[] {
+  const { state, options, isTemporary } = request
+  const epoch = `p${built.viewId.slice(1, 9)}${(state.version + 1).toString(36)}`
+  const edits = isTemporary
+    ? []
+    : built.planned.map((edit) => stamp.entry({ ...edit, type: 'edit', epoch } as EditEntry))
+  const last = journal.newestRequest
+  const isSame = last?.view === built.viewId && last.step === state.step && edits.length === 0
+  if (isSame) return edits
+  const frame =
+    journal.setting(frameSetting(built.frameHash)) === undefined ? options.frame : undefined
+  const settings =
+    frame === undefined
+      ? []
+      : [
+          stamp.entry({
+            type: 'setting',
+            name: frameSetting(built.frameHash),
+            value: cloneJson(frame, 'frame'),
+          }),
+        ]
+  const record: Omit<RequestEntry, 'id' | 'seq' | 'at'> = {
+    type: 'request',
+    step: state.step,
+    format: options.format ?? 'openai-chat',
+    ...(options.model === undefined ? {} : { model: options.model }),
+    view: built.viewId,
+    frameHash: built.frameHash,
+    policyHash: hashOf(request.policy as Json),
+    bodyHash: built.bodyHash,
+    encoderVersion,
+    ...(edits.length > 0 ? { epoch } : {}),
+    details: {
+      tokens: built.assembled.tokens,
+      ...(options.budget === undefined ? {} : { budget: options.budget }),
+      ...(isTemporary ? { policy: request.policy as JsonObject } : {}),
+    },
+  }
+  return [...edits, ...settings, stamp.entry(record)]
+}
+
+/** The name under which a frame is recorded, once, when it first comes. */
+export function frameSetting(hash: string): string {
+  return `frame/${hash.slice(0, 32)}`
+}
+
+/** The view as callers get it. */
+export function toView(request: ViewRequest, built: BuiltView, epoch: Epoch): View {
+  const { state, options, leading } = request
+  const around = frameTokens(state.counter, withLeading(options.frame, leading))
+  return {
+    id: built.viewId,
+    messages: [...built.messages],
+    ...(built.system === undefined ? {} : { system: built.system }),
+    get trace() {
+      return built.trace()
+    },
+    tokens: { before: state.totalTokens + around, after: built.assembled.tokens },
+    epoch,
+  }
+}
+
+/** A frame that also holds the system messages which came with the history. */
+function withLeading(
+  frame: Frame | undefined,
+  leading: readonly MessageEntry[],
+): Frame | undefined {
+  if (leading.length === 0) return frame
+  const own = leading.map((entry) => entry.blocks as unknown as Json)
+  return { ...frame, system: frame?.system === undefined ? own : [frame.system, ...own] }
+}
+
+/** SHA-256 of a value's canonical JSON. */
+export function hashOf(value: Json): string {
+  return createHash('sha256').update(canonicalJson(value)).digest('hex')
+}

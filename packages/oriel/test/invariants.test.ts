@@ -1,0 +1,296 @@
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { type Counter, countBlock, messageTokens } from '../src/core/counter.ts'
+import { OrielError } from '../src/core/errors.ts'
+import { isObject } from '../src/core/json.ts'
+import { resolveCounter } from '../src/counters.ts'
+import { type FormatName, formatNames } from '../src/formats/format.ts'
+import { formatNamed } from '../src/formats/registry.ts'
+import type { PolicyInput } from '../src/policy.ts'
+import { type ProjectOptions, type Projection, project } from '../src/project.ts'
+import {
+  budgetArbitrary,
+  type Conversation,
+  conversationOf,
+  policyArbitrary,
+} from '../src/testing/arbitraries.ts'
+import { exactText, frozen } from '../src/testing/compare.ts'
+import { brokenConversation } from '../src/testing/mutations.ts'
+import { blocksOf, shownTags, stringsIn, tagged, tagsIn } from './tagged.ts'
+
+interface Case {
+  readonly messages: Conversation
+  readonly policy: PolicyInput | undefined
+  readonly options: ProjectOptions & { readonly format: FormatName; readonly to: FormatName }
+}
+
+describe.each(formatNames)('project of %s', (format) => {
+  const any = cases(format)
+
+  it('[I2] answers a request that the provider accepts, or says that there is none', () => {
+    holds(any, ({ messages, policy, options }) => {
+      const result = attempt(messages, policy, options)
+      if (result !== undefined) expect(violations(options.to, result)).toEqual([])
+    })
+  })
+
+  it('[I3] answers the same bytes for the same input, whatever the clock says', () => {
+    holds(fc.tuple(any, fc.nat()), ([{ messages, policy, options }, now]) => {
+      const copy = JSON.parse(JSON.stringify(messages)) as Conversation
+      const first = JSON.stringify(attempt(frozen(messages), policy, options))
+      expect(JSON.stringify(attempt(copy, policy, { ...options, now }))).toBe(first)
+      expect(exactText(messages)).toBe(exactText(copy))
+    })
+  })
+
+  it('[I5] shows every block, or says once what became of it', () => {
+    holds(any, ({ messages, policy, options }) => {
+      const input = tagged(messages)
+      const result = attempt(input, policy, { ...options, to: format })
+      if (result !== undefined) expect(unaccounted(input, result, options)).toEqual([])
+    })
+  })
+
+  it('[I5] shows every block in another format, or says once what became of it', () => {
+    holds(any, ({ messages, policy, options }) => {
+      const input = tagged(messages)
+      const result = attempt(input, policy, options)
+      if (result !== undefined) expect(unaccounted(input, result, options)).toEqual([])
+    })
+  })
+
+  it('[I6] fits the budget, counted anew in what it answers', () => {
+    holds(any, ({ messages, policy, options }) => {
+      const { budget = Infinity } = options
+      const result = attempt(messages, policy, options)
+      if (result === undefined) return
+      expect(result.tokens.after).toBeLessThanOrEqual(budget)
+      const counted = countAnew(options.to, result, resolveCounter(options.tokens))
+      expect(counted).toBeLessThanOrEqual(budget)
+    })
+  })
+
+  it('[I6] never shows less for a larger budget', () => {
+    holds(fc.tuple(any, budgetArbitrary()), ([{ messages, policy, options }, more]) => {
+      const { budget = more } = options
+      const small = attempt(messages, policy, { ...options, budget })
+      const large = attempt(messages, policy, { ...options, budget: budget + more })
+      if (small === undefined) return
+      expect(large).toBeDefined()
+      const shown = new Set(notFull(small))
+      const lost = notFull(large as Projection<unknown>).filter((id) => !shown.has(id))
+      expect(lost).toEqual([])
+    })
+  })
+
+  it('[I7] shows the newest user message verbatim', () => {
+    holds(any, ({ messages, policy, options }) => {
+      const input = tagged(messages)
+      const result = attempt(input, policy, { ...options, to: format })
+      if (result === undefined) return
+      const shown = new Set(stringsIn(result.messages))
+      const missing = newestUserTexts(format, input).filter((text) => !shown.has(text))
+      expect(missing).toEqual([])
+    })
+  })
+
+  it('[I8] makes nothing longer than it was', () => {
+    holds(any, ({ messages, policy, options }) => {
+      const input = tagged(messages)
+      const result = attempt(input, policy, options)
+      if (result === undefined) return
+      const grown = result.trace.filter(({ tokensBefore, tokensAfter }) => tokensAfter > tokensBefore)
+      expect(grown).toEqual([])
+      expect(longerNotes(input, result, options)).toEqual([])
+    })
+  })
+
+  it('[I14] gives back a valid conversation as it came, without a policy', () => {
+    holds(conversationOf(format), (messages) => {
+      const { messages: sent, trace, tokens } = project(messages, undefined, { format })
+      expect(exactText(sent)).toBe(exactText(messages))
+      expect(trace).toEqual([])
+      expect(tokens.after).toBe(tokens.before)
+    })
+  })
+
+  it('[I14] changes a broken conversation only where the trace says so', () => {
+    holds(brokenConversation(format), (messages) => {
+      const result = attempt(messages, undefined, { format })
+      if (result !== undefined) expect(untracedChanges(format, messages, result)).toEqual([])
+    })
+  })
+
+  it('[S1] never costs more tokens than the conversation did, unless a repair added a notice', () => {
+    holds(any, ({ messages, policy, options }) => {
+      const result = attempt(messages, policy, options)
+      if (result === undefined || result.trace.some(isNotice)) return
+      expect(result.tokens.after).toBeLessThanOrEqual(result.tokens.before)
+    })
+  })
+})
+
+function holds<T>(arbitrary: fc.Arbitrary<T>, check: (value: T) => void): void {
+  fc.assert(fc.property(arbitrary, check))
+}
+
+/** Broken conversations, any policy, with or without a budget, often to another format; seldom with the slow counter. */
+function cases(format: FormatName): fc.Arbitrary<Case> {
+  return fc.record({
+    messages: brokenConversation(format),
+    policy: policyArbitrary(),
+    options: fc.record(
+      {
+        format: fc.constant(format),
+        to: fc.constantFrom(format, ...formatNames),
+        budget: budgetArbitrary(),
+        frame: fc.constant({ system: 'You are helpful.', tools: [{ name: 'search' }] }),
+        tokens: fc.oneof(
+          { weight: 9, arbitrary: fc.constant('estimate' as const) },
+          { weight: 1, arbitrary: fc.constant('o200k' as const) },
+        ),
+      },
+      { requiredKeys: ['format', 'to'], noNullPrototype: true },
+    ),
+  })
+}
+
+/** Undefined where no valid view exists; any other error is a failure. */
+function attempt(
+  messages: Conversation,
+  policy: PolicyInput | undefined,
+  options: ProjectOptions,
+): Projection<unknown> | undefined {
+  try {
+    return project<unknown>(messages, policy, options)
+  } catch (error) {
+    if (OrielError.is(error, 'cannot-project')) return undefined
+    throw error
+  }
+}
+
+function violations(to: FormatName, { messages, system }: Projection<unknown>): readonly unknown[] {
+  return formatNamed(to).validate(system === undefined ? messages : { messages, system })
+}
+
+/** What is wrong with the account that the trace gives of each block. */
+function unaccounted(
+  input: Conversation,
+  result: Projection<unknown>,
+  { format }: { readonly format: FormatName },
+): readonly string[] {
+  const shown = shownTags(result)
+  const blocks = blocksOf(format, input)
+  return blocks.flatMap(({ id, index, type, tags }) => {
+    const lines = result.trace.filter((change) => change.id === id)
+    const faults: string[] = []
+    const gone = lines.filter(({ form }) => form === 'dropped' || form === 'omitted')
+    const isShown = tags.some((tag) => shown.includes(tag))
+    if (lines.some((line) => line.index !== index)) faults.push('has a line with a wrong index')
+    if (gone.length > 1) faults.push('is gone more than once')
+    if (isShown && gone.length > 0) faults.push('is gone and shown')
+    if (tags.length > 0 && !isShown && gone.length === 0) faults.push('is gone without a line')
+    for (const tag of tags) {
+      if (shown.filter((other) => other === tag).length > 1) faults.push('is shown twice')
+    }
+    return faults.map((fault) => `${type} ${id} of message ${index} ${fault}`)
+  })
+}
+
+/** The tokens of an answer, from nothing but the answer. */
+function countAnew(
+  to: FormatName,
+  { messages, system }: Projection<unknown>,
+  counter: Counter,
+): number {
+  const drafts = formatNamed(to).decode(messages, 'messages')
+  const around = system === undefined ? 0 : counter.count(stringsIn(system).join('\n'))
+  return drafts.reduce((sum, { draft: { content } }) => {
+    const blocks = typeof content === 'string' ? [{ type: 'text', text: content } as const] : content
+    return sum + blocks.reduce((total, block) => total + countBlock(counter, block), messageTokens)
+  }, around)
+}
+
+function notFull({ trace }: Projection<unknown>): readonly string[] {
+  return trace.filter(({ form }) => form !== 'full').map(({ id }) => id)
+}
+
+/** The texts of the newest message that a user wrote. */
+function newestUserTexts(format: FormatName, input: Conversation): readonly string[] {
+  const drafts = formatNamed(format).decode(input, 'messages')
+  const newest = drafts.findLast(({ draft }) => draft.role === 'user' && draft.origin === 'user')
+  const content = newest?.draft.content ?? []
+  const texts =
+    typeof content === 'string'
+      ? [content]
+      : content.flatMap((block) => (block.type === 'text' ? [block.text] : []))
+  return texts.filter((text) => tagsIn(text).length > 0).map((text) => text.toWellFormed())
+}
+
+/** Texts in place of a block that are longer than the block; pictures and files have no length in characters. */
+function longerNotes(
+  input: Conversation,
+  result: Projection<unknown>,
+  { format }: { readonly format: FormatName },
+): readonly string[] {
+  const blocks = blocksOf(format, input).filter(({ hasMedia }) => !hasMedia)
+  const lengths = new Map(blocks.map(({ id, length }) => [id, length]))
+  return stringsIn(result.messages).filter((text) => {
+    const isNote = text.startsWith('[Omitted: ') || /^Tq\d+z[^]*\n\[\.\.\. \d+ of/.test(text)
+    const id = isNote ? /expand (e[0-9a-z_]+)/.exec(text)?.[1] : undefined
+    return id !== undefined && text.length > (lengths.get(id) ?? Infinity)
+  })
+}
+
+function isNotice({ reason }: { readonly reason: string }): boolean {
+  return reason.includes('a notice stands in for it')
+}
+
+/**
+ * Pieces of messages without a line in the trace that are not in the answer as they were, in their order. A result whose call
+ * was renamed has the line of its call.
+ */
+function untracedChanges(
+  format: FormatName,
+  input: Conversation,
+  result: Projection<unknown>,
+): readonly string[] {
+  const traced = new Set(result.trace.map(({ index }) => index))
+  const renamed = result.trace.filter(({ reason }) => reason.includes('renamed on the wire'))
+  const renamedIds = new Set(renamed.flatMap(({ index }) => callIdsIn(input[index])))
+  const expected = input.flatMap((message, index) => {
+    const isCovered = traced.has(index) || callIdsIn(message).some((id) => renamedIds.has(id))
+    return isCovered ? [] : piecesOf(format, message)
+  })
+  const sent = result.messages.flatMap((message) => piecesOf(format, message))
+  let next = 0
+  return expected.filter((piece) => {
+    const found = sent.indexOf(piece, next)
+    if (found === -1) return true
+    next = found + 1
+    return false
+  })
+}
+
+/** Every id in a message by which a call and its result may know each other. */
+function callIdsIn(message: unknown): readonly string[] {
+  if (Array.isArray(message)) return message.flatMap(callIdsIn)
+  if (!isObject(message)) return []
+  return Object.entries(message).flatMap(([key, value]) =>
+    typeof value === 'string' && /^(id|call_id|tool_call_id|tool_use_id)$/.test(key)
+      ? [value]
+      : callIdsIn(value),
+  )
+}
+
+/**
+ * What may stand in another message without being changed: the blocks of Anthropic's, whose messages are merged (A3), else the
+ * whole message. Half a surrogate pair cannot be sent.
+ */
+function piecesOf(format: FormatName, message: unknown): readonly string[] {
+  const { role, content }: { role?: unknown; content?: unknown } = isObject(message) ? message : {}
+  const blocks = typeof content === 'string' ? [{ type: 'text', text: content }] : content
+  const pieces =
+    format === 'anthropic' && Array.isArray(blocks) ? blocks.map((block) => [role, block]) : [message]
+  return pieces.map((piece) => exactText(piece).replaceAll(/\\ud[89a-f]../g, '\ufffd'))
+}

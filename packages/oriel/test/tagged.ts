@@ -1,0 +1,97 @@
+// Tags in the content of a conversation, so that a test can tell what became of each block of it, whatever format it went to.
+
+import { blockId, fixedSalt } from '../src/core/handle.ts'
+import { isObject, type Json, type JsonObject } from '../src/core/json.ts'
+import { formatNamed } from '../src/formats/registry.ts'
+import type { FormatName } from '../src/formats/format.ts'
+import type { Conversation } from '../src/testing/arbitraries.ts'
+
+/** Texts get their tag in front, where clipping leaves it. */
+const textKeys = ['text', 'content', 'output', 'refusal', 'thinking', 'reasoning_content']
+/** Addresses and sealed data get it at the end, where nobody looks. */
+const sealedKeys = [
+  ...['url', 'image_url', 'file_url', 'file_id', 'file_data', 'data'],
+  ...['signature', 'encrypted_content'],
+]
+const argumentKeys = ['arguments', 'input']
+
+/** A copy in which every piece of content that is not blank has a tag of its own. */
+export function tagged(messages: Conversation): Conversation {
+  let count = 0
+  const nextTag = (): string => `Tq${count++}z`
+  const walk = (value: Json, key: string): Json => {
+    if (typeof value === 'string') return tagString(value, key, nextTag)
+    if (typeof value !== 'object' || value === null) return value
+    if (Array.isArray(value)) return value.map((item: Json) => walk(item, ''))
+    if (key === 'input') return { ...(value as JsonObject), tag: nextTag() }
+    if (key.startsWith('x')) return value
+    const fields = Object.entries(value).map(([name, field]) => [name, walk(field, name)])
+    return Object.fromEntries(fields) as JsonObject
+  }
+  return messages.map((message) => walk(message, '') as JsonObject)
+}
+
+function tagString(text: string, key: string, nextTag: () => string): string {
+  if (text.trim() === '') return text
+  if (textKeys.includes(key)) return `${nextTag()} ${text}`
+  if (sealedKeys.includes(key)) return `${text}${nextTag()}`
+  if (!argumentKeys.includes(key)) return text
+  if (!text.startsWith('{')) return `${nextTag()} ${text}`
+  const isEmpty = text.slice(1).trim() === '}'
+  return `{"tag":"${nextTag()}"${isEmpty ? '' : ','}${text.slice(1)}`
+}
+
+/** A block of a tagged conversation. */
+export interface TaggedBlock {
+  readonly id: string
+  /** Index of the message it came from. */
+  readonly index: number
+  readonly type: string
+  readonly tags: readonly string[]
+  /** Characters of its text. */
+  readonly length: number
+  /** Whether a picture, a file or something unknown is in it. */
+  readonly hasMedia: boolean
+}
+
+/** Every block that `project` reads in a tagged conversation, with the id that the trace gives it. */
+export function blocksOf(format: FormatName, messages: Conversation): readonly TaggedBlock[] {
+  return formatNamed(format)
+    .decode(messages, 'messages')
+    .flatMap(({ draft, from }, position) => {
+      const blocks =
+        typeof draft.content === 'string'
+          ? [{ type: 'text', text: draft.content } as const]
+          : draft.content
+      return blocks.map((block, index) => ({
+        id: blockId(fixedSalt, position + 1, index),
+        index: from,
+        type: block.type,
+        tags: tagsIn(JSON.stringify(block)),
+        length: stringsIn(block).reduce((sum, text) => sum + text.length, 0),
+        hasMedia: /"type":"(image|file|opaque)"/.test(JSON.stringify(block)),
+      }))
+    })
+}
+
+export function tagsIn(text: string): readonly string[] {
+  return text.match(/Tq\d+z/g) ?? []
+}
+
+/** Tags of what a projection shows. Notes of Oriel's own may quote a tag, and show nothing. */
+export function shownTags(projection: {
+  readonly messages: readonly unknown[]
+  readonly system?: unknown
+}): readonly string[] {
+  const notes = /^\[(Omitted: |\d+ earlier messages left out)/
+  return stringsIn([projection.system ?? [], projection.messages])
+    .filter((text) => !notes.test(text))
+    .flatMap(tagsIn)
+}
+
+/** Every string in a value, in order. */
+export function stringsIn(value: unknown): readonly string[] {
+  if (typeof value === 'string') return [value]
+  if (Array.isArray(value)) return value.flatMap(stringsIn)
+  return isObject(value) ? Object.values(value).flatMap(stringsIn) : []
+}

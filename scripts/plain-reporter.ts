@@ -1,0 +1,21 @@
+// Ends a test run with one plain line, `N passed, M failed`, for people and programs that read only the last one.
+
+import type { Reporter, TestModule } from 'vitest/node'
+
+export const plainReporter: Reporter = {
+  onTestRunEnd(modules, unhandledErrors, reason) {
+    const counts = modules.map(countTests)
+    const passed = counts.reduce((sum, count) => sum + count.passed, 0)
+    const failed = counts.reduce((sum, count) => sum + count.failed, 0)
+    // A run can fail although no test did: an error that nobody caught, no test at all.
+    const isGood = reason === 'passed' && unhandledErrors.length === 0
+    process.stdout.write(`${passed} passed, ${failed === 0 && !isGood ? 1 : failed} failed\n`)
+  },
+}
+
+/** A file that fails outside its tests (it does not load, a hook throws) counts as one failed test. */
+function countTests(module: TestModule): { passed: number; failed: number } {
+  const passed = [...module.children.allTests('passed')].length
+  const failed = [...module.children.allTests('failed')].length
+  return { passed, failed: failed === 0 && !module.ok() ? 1 : failed }
+}

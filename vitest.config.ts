@@ -1,0 +1,25 @@
+import { fileURLToPath } from 'node:url'
+import { defineConfig } from 'vitest/config'
+import { plainReporter } from './scripts/plain-reporter.ts'
+
+const source = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
+
+export default defineConfig({
+  resolve: {
+    alias: [
+      { find: /^oriel\/testing$/, replacement: source('./packages/oriel/src/testing/index.ts') },
+      { find: /^oriel$/, replacement: source('./packages/oriel/src/index.ts') },
+      { find: /^@oriel\/cli$/, replacement: source('./packages/cli/src/index.ts') },
+    ],
+  },
+  test: {
+    reporters: ['default', plainReporter],
+    exclude: ['packages/bench/**', '**/node_modules/**', '**/dist/**'],
+    include: [
+      'packages/*/src/**/*.test.ts',
+      'packages/*/test/**/*.test.ts',
+      'scripts/**/*.test.ts',
+    ],
+    testTimeout: 60_000,
+  },
+})
