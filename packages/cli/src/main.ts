@@ -5,11 +5,14 @@ import { cac } from 'cac'
 import { OrielError } from 'oriel'
 import { renderHelp } from './help.ts'
 import { inspect } from './inspect/command.ts'
-import { readSettings } from './inspect/settings.ts'
+import { defaultTop, exactMegabytes, readSettings } from './inspect/settings.ts'
 import { clean } from './render/text.ts'
 import { colorsFor, processTerminal, type Terminal } from './terminal.ts'
 
 type Cli = ReturnType<typeof cac>
+
+/** What `-` is called while options are parsed, since the parser drops it. No word of a command line holds a NUL. */
+const stdinWord = '\0-'
 
 /** The request was wrong, or the input cannot be used. */
 const failed = 2
@@ -25,7 +28,10 @@ export async function main(
   const { stdout, stderr, env } = terminal
   try {
     const cli = createCli()
-    cli.parse([...argv], { run: false })
+    cli.parse(
+      argv.map((word) => (word === '-' ? stdinWord : word)),
+      { run: false },
+    )
     if (cli.options.version === true) {
       stdout.write(`${version()}\n`)
       return 0
@@ -41,7 +47,7 @@ export async function main(
       throw new OrielError('invalid-option', problem)
     }
     checkOptions(cli)
-    return await inspect(cli.args, readSettings(cli.options), terminal)
+    return await inspect(filesOf(cli), readSettings(cli.options), terminal)
   } catch (error) {
     stderr.write(`oriel: ${explain(error)}\n`)
     return failed
@@ -61,12 +67,18 @@ function createCli(): Cli {
     .option('--policy <preset or file>', 'Try this policy, a preset or a JSON file, in detail')
     .option('--budget <tokens>', 'Try this budget, such as 32k')
     .option('--format <name>', 'openai-chat, openai-responses or anthropic; else it is found out')
-    .option('--tokens <counter>', 'o200k or estimate; else o200k up to 64 MB')
-    .option('--top <rows>', 'Rows of each list; else 5')
+    .option('--tokens <counter>', `o200k or estimate; else o200k up to ${exactMegabytes} MB`)
+    .option('--top <rows>', `Rows of each list; else ${defaultTop}`)
     .option('--json', 'Print JSON, for machines')
     .option('--strict', 'End with exit code 1 if structure is broken')
     .option('--no-content', 'Show no first lines of results')
   return cli
+}
+
+/** Words behind `--` are files, even if they look like options. */
+function filesOf(cli: Cli): readonly string[] {
+  const words: readonly string[] = [...cli.args, ...cli.options['--']]
+  return words.map((word) => (word === stdinWord ? '-' : word))
 }
 
 /** Refuses options that the command does not have, and options without their value. */

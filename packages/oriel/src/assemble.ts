@@ -7,7 +7,7 @@ import { type Profile, type Repair, repair } from './core/repair.ts'
 import type { State } from './core/state.ts'
 import { frameTokens, viewTokens } from './core/tally.ts'
 import type { Frame, ViewMessage } from './core/view.ts'
-import { fit } from './schedule/fit.ts'
+import { fitToBudget } from './schedule/fit.ts'
 import type { Fitted } from './schedule/fitting.ts'
 
 export interface AssembleOptions {
@@ -21,7 +21,7 @@ export interface Assembled {
   readonly messages: readonly ViewMessage[]
   readonly repairs: readonly Repair[]
   readonly fitted: Pick<Fitted, 'edits' | 'folded' | 'digest'>
-  /** Tokens of the request, frame included. */
+  /** Tokens of the request, frame included; counted when first asked for. */
   readonly tokens: number
 }
 
@@ -33,11 +33,10 @@ export function assemble(
 ): Assembled {
   const rendered: readonly Rendered[] = render(state, planned)
   const repaired = repair(state, rendered, profile)
-  const aroundTokens = frameTokens(state.counter, frame)
   const fitted: Fitted =
     budget === undefined
       ? unfitted(repaired.messages)
-      : fit(state, repaired.messages, { budget, frame: aroundTokens })
+      : fitToBudget(state, repaired.messages, { budget, frame: frameTokens(state.counter, frame) })
   const changes = [...planned, ...fitted.edits, ...foldedAsEdits(fitted)]
   const bound = profile.bindsReasoning
     ? withoutUnboundReasoning(state, fitted.messages, changes, profile.rules.reasoning)
@@ -46,7 +45,9 @@ export function assemble(
     messages: bound.messages,
     repairs: [...repaired.repairs, ...bound.repairs],
     fitted,
-    tokens: aroundTokens + viewTokens(state, bound.messages),
+    get tokens() {
+      return frameTokens(state.counter, frame) + viewTokens(state, bound.messages)
+    },
   }
 }
 

@@ -51,7 +51,7 @@ function read(error: unknown): { status: number | undefined; text: string } {
       const value = current[key]
       if (typeof value === 'number') status ??= value
     }
-    current = current['error'] ?? current['cause']
+    current = current.error ?? current.cause
   }
   return { status, text: texts.join('\n') }
 }

@@ -3,7 +3,7 @@
 import { assemble } from './assemble.ts'
 import { OrielError } from './core/errors.ts'
 import { fixedSalt } from './core/handle.ts'
-import type { Json } from './core/json.ts'
+import { checkJson, type Json } from './core/json.ts'
 import { prepare } from './core/prepare.ts'
 import { lossesAsRepairs } from './core/repair.ts'
 import { State } from './core/state.ts'
@@ -13,6 +13,7 @@ import type { Change, Frame, TokenCount } from './core/view.ts'
 import { resolveCounter, type TokensOption } from './counters.ts'
 import type { FormatName } from './formats/format.ts'
 import { formatNamed } from './formats/registry.ts'
+import { assertSize } from './formats/size.ts'
 import { type PolicyInput, parsePolicy } from './policy.ts'
 import { assertAvailable, propose } from './propose.ts'
 
@@ -37,7 +38,9 @@ export interface Projection<M> {
   readonly messages: M[]
   /** System text, for formats that keep it outside the messages and only where the input had some. */
   readonly system?: Json
+  /** Every block that is not full or not there. Made when first read. */
   readonly trace: readonly Change[]
+  /** Tokens of the request before and after, frame included. Counted when first read. */
   readonly tokens: TokenCount
 }
 
@@ -61,6 +64,7 @@ export function project<M = Json>(
   const parsed = parsePolicy(policy)
   assertAvailable(parsed)
   checkBudget(budget)
+  if (frame !== undefined) checkJson(frame, 'frame')
   const decoded = source.decode(messages, 'messages')
   const state = new State({ counter, salt: fixedSalt })
   for (const entry of prepare(
@@ -72,19 +76,27 @@ export function project<M = Json>(
   const planned = propose(state, parsed, { now })
   const view = assemble(state, planned, { profile: target.profile, frame, budget })
   const encoded = target.encode(view.messages)
+  assertSize(target, encoded)
+  const trace = traceOf({
+    state,
+    planned,
+    repairs: [...view.repairs, ...lossesAsRepairs(view.messages, encoded.losses ?? [])],
+    fitted: view.fitted,
+    indexOf: (item) => decoded[item.index]?.from ?? item.index,
+    canExpand: true,
+  })
+  let tokens: TokenCount | undefined
   return {
     // The foreign messages are of the caller's own type when they go out in the format they came in.
     messages: encoded.messages as unknown as M[],
     ...(encoded.system === undefined ? {} : { system: encoded.system }),
-    trace: traceOf({
-      state,
-      planned,
-      repairs: [...view.repairs, ...lossesAsRepairs(view.messages, encoded.losses ?? [])],
-      fitted: view.fitted,
-      indexOf: (item) => decoded[item.index]?.from ?? item.index,
-      canExpand: true,
-    })(),
-    tokens: { before: state.totalTokens + frameTokens(counter, frame), after: view.tokens },
+    get trace() {
+      return trace()
+    },
+    get tokens() {
+      tokens ??= { before: state.totalTokens + frameTokens(counter, frame), after: view.tokens }
+      return tokens
+    },
   }
 }
 

@@ -4,7 +4,8 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import type { Fixture } from './fixture.ts'
 import { cleanExchange } from './fixture.ts'
-import type { WireFormat } from './reply.ts'
+import type { MakeId, WireFormat } from './reply.ts'
+import { createIds } from './reply.ts'
 import {
   editedQuestion,
   firstQuestion,
@@ -25,6 +26,8 @@ export interface Recording {
   readonly description: string
   /** @default the weather conversation */
   readonly steps?: readonly Step[]
+  /** Call ids count from 0 in every answer, as some servers do. */
+  readonly hasWeakIds?: boolean
   /** Takes the client through the script against the server at this address. */
   run(url: string): Promise<void>
 }
@@ -47,12 +50,19 @@ export async function converse<M>(talker: Talker<M>): Promise<void> {
   await talker.run([...fresh, talker.user(thanks)])
 }
 
+/** Two turns only, for scripts that are about one message. */
+export async function converseBriefly<M>(talker: Talker<M>): Promise<void> {
+  const first = await talker.run([talker.user(firstQuestion)])
+  await talker.run([...first, talker.user(secondQuestion)])
+}
+
 /** Runs one recording. Fails if the client asked for less or more than the script holds. */
 export async function record(recording: Recording): Promise<Fixture> {
   const script = new Script({ main: recording.steps ?? weatherSteps() })
   const server = await startServer({
     seed: recording.name,
     answer: (asked) => script.answer(asked),
+    ...(recording.hasWeakIds === true ? { makeId: weakIds() } : {}),
   })
   try {
     await withTimeout(recording.run(server.url), recording.name)
@@ -70,6 +80,17 @@ export async function record(recording: Recording): Promise<Fixture> {
     description,
     requests: server.exchanges.map((exchange) => cleanExchange(exchange)),
     expected: script.expected(server.exchanges),
+  }
+}
+
+function weakIds(): MakeId {
+  const makeId = createIds('weak')
+  let count = 0
+  return (prefix) => {
+    if (prefix === 'chatcmpl') count = 0
+    if (prefix !== 'call') return makeId(prefix)
+    count += 1
+    return `call_${count - 1}`
   }
 }
 

@@ -17,6 +17,10 @@ export interface Reply {
   readonly calls?: readonly ScriptedCall[]
   /** Answer with this HTTP status and an error body instead. */
   readonly failWith?: number
+  /** Machine-readable details of that error. */
+  readonly errorDetails?: Readonly<Record<string, unknown>>
+  /** Input tokens to report: a large number makes agents compact. @default 100 */
+  readonly inputTokens?: number
   /** Begin to stream and then drop the connection. */
   readonly isCut?: boolean
 }

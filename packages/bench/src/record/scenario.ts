@@ -48,32 +48,51 @@ const answers = {
   welcome: { text: 'You are welcome.' },
 } satisfies Record<string, Reply>
 
-/** Set to leave out what a client cannot do. */
-export interface ScenarioOptions {
-  /** The client retries failed requests by itself. @default true */
-  readonly hasRetry?: boolean
-}
-
 /**
  * Two turns with tools, a failed request in between, then the second question edited, then another conversation that
  * begins with the same words.
  */
-export function weatherSteps(options: ScenarioOptions = {}): readonly Step[] {
-  const { hasRetry = true } = options
-  const steps: Step[] = [
+export function weatherSteps(): readonly Step[] {
+  return [
     { name: 'ask', truth: 'new-thread', reply: answers.twoCalls },
     { name: 'results', truth: { extends: 'ask' }, reply: answers.oneCall },
-  ]
-  if (hasRetry) {
-    steps.push({ name: 'failed', truth: { extends: 'results' }, reply: { failWith: 500 } })
-    steps.push({ name: 'listed', truth: { retry: 'failed' }, reply: answers.comparison })
-  } else steps.push({ name: 'listed', truth: { extends: 'results' }, reply: answers.comparison })
-  steps.push(
+    { name: 'failed', truth: { extends: 'results' }, reply: { failWith: 500 } },
+    { name: 'listed', truth: { retry: 'failed' }, reply: answers.comparison },
     { name: 'second', truth: { extends: 'listed' }, reply: answers.callAgain },
     { name: 'looked', truth: { extends: 'second' }, reply: answers.tomorrow },
     { name: 'edited', truth: { fork: 'looked', fromEnd: 1 }, reply: answers.sunday },
     { name: 'same words', truth: 'new-thread', reply: answers.fresh },
     { name: 'thanks', truth: { extends: 'same words' }, reply: answers.welcome },
-  )
-  return steps
+  ]
+}
+
+/** A call whose arguments are not JSON, then another turn. */
+export function brokenSteps(): readonly Step[] {
+  const calls = [{ name: 'get_weather', arguments: '{"city": "Zü' }]
+  return [
+    { name: 'ask', truth: 'new-thread', reply: { text: 'Looking.', calls } },
+    { name: 'results', truth: { extends: 'ask' }, reply: answers.tomorrow },
+    { name: 'second', truth: { extends: 'results' }, reply: answers.sunday },
+  ]
+}
+
+/**
+ * Two conversations at once that begin with the same words and whose calls have the same ids; one answer is lost on its
+ * way and asked for again.
+ */
+export function twinSteps(): readonly Step[] {
+  const call = (city: string): Reply => ({
+    calls: [{ name: 'get_weather', arguments: `{"city":"${city}"}` }],
+  })
+  return [
+    { name: 'a1', truth: 'new-thread', reply: call('Brno') },
+    { name: 'b1', truth: 'new-thread', reply: call('Linz') },
+    { name: 'a2', truth: { extends: 'a1' }, reply: { text: 'Warm in Brno.' } },
+    { name: 'b2 lost', truth: { extends: 'b1' }, reply: { text: 'Warm.', isCut: true } },
+    { name: 'b2', truth: { retry: 'b2 lost' }, reply: { text: 'Warm in Linz.' } },
+    { name: 'a3', truth: { extends: 'a2' }, reply: answers.tomorrow },
+    { name: 'b3', truth: { extends: 'b2' }, reply: answers.tomorrow },
+    { name: 'a4', truth: { extends: 'a3' }, reply: answers.welcome },
+    { name: 'b4', truth: { extends: 'b3' }, reply: answers.welcome },
+  ]
 }

@@ -35,6 +35,8 @@ export interface ScriptedServerOptions {
   /** Makes the ids of this recording unique. */
   readonly seed: string
   readonly answer: (asked: Asked, index: number) => Reply
+  /** Makes ids. @default ones that are unique for the seed */
+  readonly makeId?: MakeId
 }
 
 const formats: Readonly<Record<string, WireFormat>> = {
@@ -43,11 +45,17 @@ const formats: Readonly<Record<string, WireFormat>> = {
   '/v1/messages': 'anthropic',
 }
 
+const errorTypes: Readonly<Record<number, string>> = {
+  400: 'invalid_request_error',
+  429: 'rate_limit_error',
+  529: 'overloaded_error',
+}
+
 /** Listens on a free port of 127.0.0.1. */
 export async function startServer(options: ScriptedServerOptions): Promise<ScriptedServer> {
   const exchanges: Exchange[] = []
   const otherCalls: string[] = []
-  const makeId = createIds(options.seed)
+  const { makeId = createIds(options.seed) } = options
   const server = createServer((request, response) => {
     const path = new URL(request.url ?? '/', 'http://localhost').pathname
     const format = request.method === 'POST' ? formats[path] : undefined
@@ -85,7 +93,7 @@ function send(
   response: ServerResponse,
   makeId: MakeId,
 ): Exchange['reply'] {
-  if (reply.failWith !== undefined) return sendFailure(asked.format, reply.failWith, response)
+  if (reply.failWith !== undefined) return sendFailure(asked.format, reply, response)
   const answer = wireAnswer(asked, reply, makeId)
   if (asked.body['stream'] === true) sendStream(asked.format, answer, reply.isCut === true, response)
   else if (reply.isCut === true) response.destroy()
@@ -125,14 +133,11 @@ function sendStream(
   response.end(format === 'openai-chat' ? 'data: [DONE]\n\n' : undefined)
 }
 
-function sendFailure(
-  format: WireFormat,
-  status: number,
-  response: ServerResponse,
-): Exchange['reply'] {
-  const message = `Scripted failure ${status}`
-  const type = status === 429 ? 'rate_limit_error' : 'api_error'
-  const error = { type, message }
+function sendFailure(format: WireFormat, reply: Reply, response: ServerResponse): Exchange['reply'] {
+  const status = reply.failWith ?? 500
+  const type = errorTypes[status] ?? 'api_error'
+  const details = reply.errorDetails === undefined ? {} : { details: reply.errorDetails }
+  const error = { type, message: `Scripted failure ${status}`, ...details }
   const body = format === 'anthropic' ? { type: 'error', error } : { error }
   response.setHeader('retry-after-ms', '1')
   sendJson(status, body, response)

@@ -11,11 +11,8 @@ import { readTranscripts } from '../transcript/read.ts'
 import { toJson } from './json.ts'
 import { type ConversationReport, type InspectReport, inspectConversation } from './report.ts'
 import { standardTrials, type Trial } from './savings.ts'
-import type { InspectSettings } from './settings.ts'
+import { exactMegabytes, type InspectSettings } from './settings.ts'
 import { SummarySum } from './summary.ts'
-
-/** Up to here an exact count is a matter of seconds. */
-const exactBytes = 64 * 1024 * 1024
 
 const sample = new URL('../../samples/coding-agent.json', import.meta.url)
 
@@ -114,7 +111,7 @@ async function readAll(files: readonly string[], around: Surroundings): Promise<
 
 function chosenTrial({ policy, budget }: InspectSettings): readonly Trial[] {
   if (policy === undefined) return []
-  const limit = budget === undefined ? '' : `, ${budget} tokens`
+  const limit = budget === undefined ? '' : ` in ${budget.toLocaleString('en-US')} tokens`
   const name = `${policy.name}${limit}`
   return [{ name, policy: policy.policy, ...(budget === undefined ? {} : { budget }) }]
 }
@@ -156,8 +153,8 @@ function chooseCounter(
   bytes: number,
 ): { readonly counter: Counter; readonly remark: string } {
   if (tokens !== undefined) return { counter: resolveCounter(tokens), remark: '' }
-  if (bytes <= exactBytes) return { counter: resolveCounter('o200k'), remark: '' }
-  const remark = `, as there are more than ${exactBytes / 1024 / 1024} MB; exact: --tokens o200k`
+  if (bytes <= exactMegabytes * 1024 * 1024) return { counter: resolveCounter('o200k'), remark: '' }
+  const remark = `, as there are more than ${exactMegabytes} MB; exact: --tokens o200k`
   return { counter: resolveCounter('estimate'), remark }
 }
 

@@ -55,8 +55,8 @@ export interface ChangeKind {
   readonly savedTokens: number
 }
 
-/** Windows over user turns that are worth a look: what the guide on history recommends as a start, both ends. */
-const windows = [5, 20] as const
+/** Windows over user turns: the two ends of what the guide on history recommends, and a short one for short chats. */
+const windows = [2, 5, 20] as const
 /** Context windows, and parts of them, that people set as a budget. */
 const budgets = [128_000, 64_000, 32_000, 16_000, 8000, 4000] as const
 
@@ -71,7 +71,7 @@ export function standardTrials(budget?: number): readonly Trial[] {
     .filter((name) => name !== 'history-window' && isAvailable(name))
     .map((name) => ({ name: `preset: ${name}`, policy: name }))
   const limits = (budget === undefined ? budgets : [budget]).map((tokens) => ({
-    name: `budget: ${new Intl.NumberFormat('en-US').format(tokens)} tokens`,
+    name: `budget: ${tokens.toLocaleString('en-US')} tokens`,
     budget: tokens,
   }))
   return [...history, ...others, ...limits]

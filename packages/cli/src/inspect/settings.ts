@@ -16,8 +16,11 @@ export interface InspectSettings {
   readonly showContent: boolean
 }
 
+/** Up to here an exact count is a matter of seconds. */
+export const exactMegabytes = 32
+
 /** Rows of each list, where nothing else is asked for: the report then fits two screens. */
-const defaultTop = 5
+export const defaultTop = 5
 
 /** Options as the parser found them: text that looks like a number has become one. */
 export type RawOptions = Readonly<Record<string, unknown>>

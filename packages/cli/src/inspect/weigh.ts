@@ -1,12 +1,12 @@
 // What each piece of a conversation costs, in the tokens that `project` counts.
 
-import type { Block, Counter, Draft } from 'oriel'
+import type { Block, Counter, Draft, FileBlock } from 'oriel'
 
 /** Role and separators around one message, as the library counts them; a test compares the sums. */
 export const messageTokens = 4
 /** Name, id and structure around one tool call or result. */
 const callTokens = 8
-/** What one picture or attached file is taken to cost, whatever its length. */
+/** What one picture, or one attached file at least, is taken to cost. */
 const mediaTokens = 1200
 
 /** Counts each text once: a conversation is projected many times, and its texts stay the same. */
@@ -36,8 +36,9 @@ export function weighBlock(counter: Counter, block: Block): number {
     case 'tool-result':
       return callTokens + weighContent(counter, block.content)
     case 'image':
-    case 'file':
       return mediaTokens
+    case 'file':
+      return Math.max(mediaTokens, textFileTokens(block))
     case 'opaque':
       return counter.count(JSON.stringify(block.value))
   }
@@ -57,6 +58,12 @@ export function blocksOf({ content }: Draft): readonly Block[] {
 export function textOfResult(content: string | readonly Block[]): string {
   if (typeof content === 'string') return content
   return content.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n')
+}
+
+/** A text file inside a request is read as text: about four characters a token, three of them per four of base64. */
+function textFileTokens({ data, mediaType }: FileBlock): number {
+  if (data === undefined || mediaType?.startsWith('text/') !== true) return 0
+  return Math.ceil((data.length * 3) / 16)
 }
 
 function weighContent(counter: Counter, content: string | readonly Block[]): number {

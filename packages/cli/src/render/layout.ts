@@ -59,8 +59,11 @@ export function table(
 }
 
 /** A section's heading, with a remark beside it. */
-export function heading({ colors }: Paper, title: string, remark = ''): string[] {
-  return ['', `${colors.bold(title)}${remark === '' ? '' : `  ${colors.dim(clean(remark))}`}`]
+export function heading({ colors, width }: Paper, title: string, remark = ''): string[] {
+  const text = fit(clean(title), width)
+  const room = width - widthOfText(text) - gap.length
+  if (remark === '' || room <= 0) return ['', colors.bold(text)]
+  return ['', colors.bold(text) + gap + colors.dim(fit(clean(remark), room))]
 }
 
 const eighths = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉'] as const

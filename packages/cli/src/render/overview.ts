@@ -1,19 +1,19 @@
 // The head of a report: what was read, how large it is, and which conversations it holds.
 
+import { basename } from 'node:path'
 import type { InspectReport } from '../inspect/report.ts'
 import type { FormatSeen } from '../inspect/summary.ts'
 import { heading, number, type Paper, percent, plural, roughly, table } from './layout.ts'
-import { clean, fit } from './text.ts'
+import { clean, fit, wrap } from './text.ts'
 
 /** Files that are named in the head. */
 const namedFiles = 3
+const noteLines = 3
 
 export function renderHead(report: InspectReport, paper: Paper): string[] {
   const { colors } = paper
   const { summary, files, counter, notes } = report
-  const names = files.slice(0, namedFiles).map((file) => clean(file))
-  const more = files.length > namedFiles ? [`and ${files.length - namedFiles} more`] : []
-  const title = report.isSample ? 'the bundled sample' : [...names, ...more].join(', ')
+  const title = report.isSample ? 'the bundled sample' : filesText(files)
   const facts: [string, string][] = [['format', formatsText(summary.formats)]]
   if (summary.conversations.length > 1) {
     facts.push(['conversations', number(summary.conversations.length)])
@@ -23,7 +23,10 @@ export function renderHead(report: InspectReport, paper: Paper): string[] {
       'messages',
       `${number(summary.messages)} in ${plural(summary.turns, 'turn')}, ${plural(summary.steps, 'step')}`,
     ],
-    ['tokens', `${number(summary.tokens)} by ${counter.name}${counter.remark}`],
+    [
+      'tokens',
+      `${number(summary.tokens)} by ${counter.name}${counter.remark}${claudeText(summary.formats)}`,
+    ],
   )
   if (summary.steps > 1) {
     const sent = `${roughly(summary.sentTokens)} tokens of input, if each step sent all before it`
@@ -34,8 +37,15 @@ export function renderHead(report: InspectReport, paper: Paper): string[] {
     `${colors.bold('oriel inspect')}  ${colors.cyan(fit(title, paper.width - 16))}`,
     '',
     ...table([{}, { takesRest: true }], rows, paper.width),
-    ...notes.map((note) => fit(`  ${colors.yellow('note')}  ${clean(note)}`, paper.width)),
+    ...notes.flatMap((note) => renderNote(note, paper)),
   ]
+}
+
+function renderNote(note: string, { colors, width }: Paper): string[] {
+  const label = '  note  '
+  return wrap(clean(note), width - label.length, noteLines).map(
+    (line, index) => (index === 0 ? colors.yellow(label) : ' '.repeat(label.length)) + line,
+  )
 }
 
 /** The largest conversations, where there are several. */
@@ -75,13 +85,27 @@ export function renderConversations({ summary }: InspectReport, paper: Paper): s
   ]
 }
 
+function filesText(files: readonly string[]): string {
+  if (files.length === 1) return clean(files[0] === '-' ? 'standard input' : String(files[0]))
+  const names = files.slice(0, namedFiles).map((file) => clean(basename(file)))
+  const more = files.length > namedFiles ? [`${files.length - namedFiles} more`] : []
+  return `${files.length} files: ${[...names, ...more].join(', ')}`
+}
+
 function formatsText(formats: readonly FormatSeen[]): string {
   return formats
     .map(({ format, conversations, certainty, evidence }) => {
-      const share = formats.length === 1 ? '' : ` x${number(conversations)}`
+      const share = formats.length === 1 ? '' : ` for ${number(conversations)}`
       return `${format}${share}, ${certaintyText(certainty, conversations)}${evidenceText(evidence)}`
     })
     .join('; ')
+}
+
+/** No tokenizer of Anthropic's current models is public. */
+function claudeText(formats: readonly FormatSeen[]): string {
+  return formats.some(({ format }) => format === 'anthropic')
+    ? '; Claude itself counts otherwise'
+    : ''
 }
 
 function certaintyText(certainty: FormatSeen['certainty'], conversations: number): string {

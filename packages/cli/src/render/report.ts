@@ -3,7 +3,7 @@
 import type { InspectReport } from '../inspect/report.ts'
 import { heading, number, type Paper } from './layout.ts'
 import { renderConversations, renderHead } from './overview.ts'
-import { renderLargestResults, renderRepeats } from './results.ts'
+import { renderAllRepeats, renderLargestResults, renderRepeats } from './results.ts'
 import { renderPolicy, renderSavings } from './savings.ts'
 import { renderStructure } from './structure.ts'
 import { renderParts, renderTools, renderTurns } from './tokens.ts'
@@ -20,7 +20,9 @@ export function renderReport(report: InspectReport, paper: Paper): string {
     ...renderHead(report, paper),
     ...renderParts(summary, paper),
     ...renderTools(summary, paper),
-    ...(isOnly ? inside : renderConversations(report, paper)),
+    ...(isOnly
+      ? inside
+      : [...renderConversations(report, paper), ...renderAllRepeats(summary, paper)]),
     ...renderStructure(summary, paper),
     ...renderSavings(report, paper),
     ...renderPolicy(report, paper),
@@ -32,15 +34,10 @@ export function renderReport(report: InspectReport, paper: Paper): string {
 
 function detailHeading({ detail, summary }: InspectReport, paper: Paper): string[] {
   const { conversation, anatomy } = detail
-  const id = conversation.id === undefined ? '' : ` ${conversation.id}`
-  const remark = `${number(anatomy.tokens)} of ${number(summary.tokens)} tokens`
-  const line = paper.colors.dim('─'.repeat(paper.width))
-  const [, title = ''] = heading(
-    paper,
-    `The largest: #${number(conversation.number)}`,
-    `${id.trim()}  ${remark}`,
-  )
-  return ['', line, title]
+  const title = `The largest: #${number(conversation.number)}`
+  const tokens = `${number(anatomy.tokens)} of ${number(summary.tokens)} tokens`
+  const remark = conversation.id === undefined ? tokens : `${tokens}, ${conversation.id}`
+  return ['', paper.colors.dim('─'.repeat(paper.width)), ...heading(paper, title, remark).slice(1)]
 }
 
 function renderHint({ isSample }: InspectReport, { colors }: Paper): string[] {

@@ -1,6 +1,7 @@
 // Tool results: the largest, and those that say the same again.
 
 import type { Anatomy } from '../inspect/anatomy.ts'
+import type { Summary } from '../inspect/summary.ts'
 import { heading, number, type Paper, percent, plural, table } from './layout.ts'
 import { firstLine } from './text.ts'
 
@@ -29,6 +30,17 @@ export function renderLargestResults({ results, tokens }: Anatomy, paper: Paper)
     { takesRest: true },
   ] as const
   return [...heading(paper, 'Largest results'), ...table(columns, rows, width)]
+}
+
+/** One line about all conversations, where there are several. */
+export function renderAllRepeats({ repeats, tokens }: Summary, paper: Paper): string[] {
+  if (repeats.copies === 0) return []
+  const share = percent(repeats.wastedTokens / Math.max(1, tokens))
+  const cost = `older copies cost ${number(repeats.wastedTokens)} tokens, ${share} of all`
+  return [
+    ...heading(paper, 'Repeated results', cost),
+    `  ${plural(repeats.copies, 'result')} said again, later in the same conversation`,
+  ]
 }
 
 export function renderRepeats({ repeats, tokens }: Anatomy, paper: Paper): string[] {
@@ -60,7 +72,7 @@ export function renderRepeats({ repeats, tokens }: Anatomy, paper: Paper): strin
       `older copies cost ${number(wasted)} tokens, ${share} of all`,
     ),
     ...table(columns, rows, width),
-    ...(rest > 0 ? [colors.dim(`  and ${plural(rest, 'more')}`.replace(/s$/, ''))] : []),
+    ...(rest > 0 ? [colors.dim(`  and ${number(rest)} more`)] : []),
   ]
 }
 

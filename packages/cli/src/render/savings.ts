@@ -3,25 +3,29 @@
 import type { InspectReport } from '../inspect/report.ts'
 import type { ChangeKind, Saving } from '../inspect/savings.ts'
 import type { Summary } from '../inspect/summary.ts'
-import { bar, heading, number, type Paper, percent, plural, table } from './layout.ts'
+import { bar, heading, number, type Paper, percent, table } from './layout.ts'
+import { fit } from './text.ts'
 
 const barWidth = 30
 
 export function renderSavings({ summary, trialCount }: InspectReport, paper: Paper): string[] {
   const { colors, width } = paper
-  const savings = summary.savings.slice(0, trialCount).filter(isWorthARow)
-  const before = summary.savings[0]?.tokensBefore ?? 0
+  const savings = summary.savings.slice(0, trialCount)
+  const before = savings[0]?.tokensBefore ?? 0
   if (before === 0) return []
-  const rows = savings.map((saving) => {
+  const rows = shownRows(savings, summary).map((saving) => {
     const share = savedShare(saving)
     return [
       saving.name,
-      number(saving.tokensAfter),
-      { text: share === 0 ? 'the same' : `-${percent(share)}`, style: colors.dim },
+      fitsNowhere(saving, summary) ? '' : number(saving.tokensAfter),
+      { text: share === 0 ? '' : `-${percent(share)}`, style: colors.dim },
       { text: bar(share, barWidth), style: colors.green },
       { text: failureText(saving, summary), style: colors.yellow },
     ]
   })
+  // That a large budget changes nothing goes without saying.
+  const idle = savings.filter((saving) => saving.policy !== undefined && !hasEffect(saving))
+  const remark = `no effect here: ${idle.map(({ name }) => name).join('; ')}`
   const right = { align: 'right' } as const
   return [
     ...heading(paper, 'What a policy would save', `tokens of the next request${eachText(summary)}`),
@@ -30,54 +34,66 @@ export function renderSavings({ summary, trialCount }: InspectReport, paper: Pap
       [['no policy', number(before)], ...rows],
       width,
     ),
+    ...(idle.length === 0 ? [] : [colors.dim(`  ${fit(remark, width - 2)}`)]),
   ]
 }
 
-/** The policy that was asked for. */
+/** The policy that was asked for: what it changes, in which form and why. */
 export function renderPolicy({ summary, trialCount }: InspectReport, paper: Paper): string[] {
   const saving = summary.savings[trialCount]
   if (saving === undefined) return []
-  const { colors, top, width } = paper
+  const { colors, top } = paper
+  const title = heading(paper, `Policy ${saving.name}`)
+  const failure = failureText(saving, summary)
+  const remark = failure === '' ? [] : [`  ${colors.yellow(failure)}`]
+  if (fitsNowhere(saving, summary)) return [...title, ...remark]
   const share = savedShare(saving)
-  const title = (texts: readonly string[]): { text: string; style: typeof colors.dim }[] =>
-    texts.map((text) => ({ text, style: colors.dim }))
-  const row = ({ rule, what, count, savedTokens }: ChangeKind): string[] => [
+  const change = share === 0 ? 'the same' : colors.green(`-${percent(share)}`)
+  const sizes = `${number(saving.tokensBefore)} to ${number(saving.tokensAfter)} tokens`
+  const head = [...title, `  ${sizes}, ${change}`, ...remark]
+  if (saving.forms.length === 0) return [...head, colors.dim('  it changes nothing here')]
+  return [
+    ...head,
+    '',
+    ...renderChanges('form', saving.forms, paper),
+    '',
+    ...renderChanges('reason', saving.reasons.slice(0, top), paper),
+  ]
+}
+
+function renderChanges(
+  title: 'form' | 'reason',
+  kinds: readonly ChangeKind[],
+  { colors, width }: Paper,
+): string[] {
+  const titles = ['rule', title, 'blocks', 'tokens saved']
+  const rows = kinds.map(({ rule, what, count, savedTokens }) => [
     rule,
     what,
     number(count),
     number(savedTokens),
-  ]
+  ])
   const right = { align: 'right' } as const
-  const columns = [{}, { takesRest: true }, right, right]
-  const failure = failureText(saving, summary)
-  const change = share === 0 ? 'the same' : `-${percent(share)}`
-  return [
-    ...heading(paper, `Policy ${saving.name}`),
-    `  ${number(saving.tokensBefore)} to ${number(saving.tokensAfter)} tokens, ${colors.green(change)}`,
-    ...(failure === '' ? [] : [`  ${colors.yellow(failure)}`]),
-    ...(saving.forms.length === 0
-      ? [colors.dim('  it changes nothing here')]
-      : table(
-          columns,
-          [title(['rule', 'form', 'blocks', 'tokens saved']), ...saving.forms.map(row)],
-          width,
-        )),
-    ...(saving.reasons.length === 0
-      ? []
-      : table(
-          columns,
-          [
-            title(['rule', 'reason', 'blocks', 'tokens saved']),
-            ...saving.reasons.slice(0, top).map(row),
-          ],
-          width,
-        )),
-  ]
+  return table(
+    [{}, { takesRest: true }, right, right],
+    [titles.map((text) => ({ text, style: colors.dim })), ...rows],
+    width,
+  )
 }
 
-/** Budgets in which everything fits anyway say nothing. */
-function isWorthARow({ policy, changedConversations, cannotProject }: Saving): boolean {
-  return policy !== undefined || changedConversations > 0 || cannotProject > 0
+/** Policies that do something; of the budgets in which nothing fits, only the largest. */
+function shownRows(savings: readonly Saving[], summary: Summary): readonly Saving[] {
+  const effective = savings.filter(hasEffect)
+  const hopeless = effective.filter((saving) => fitsNowhere(saving, summary))
+  return effective.filter((saving) => !hopeless.includes(saving) || saving === hopeless[0])
+}
+
+function hasEffect({ changedConversations, cannotProject }: Saving): boolean {
+  return changedConversations > 0 || cannotProject > 0
+}
+
+function fitsNowhere({ cannotProject }: Saving, { conversations, hopeless }: Summary): boolean {
+  return cannotProject > 0 && cannotProject === conversations.length - hopeless
 }
 
 function savedShare({ tokensBefore, tokensAfter }: Saving): number {
@@ -87,8 +103,8 @@ function savedShare({ tokensBefore, tokensAfter }: Saving): number {
 function failureText({ cannotProject, needed }: Saving, { conversations }: Summary): string {
   if (cannotProject === 0) return ''
   const needs = needed === undefined ? '' : `, needs ${number(needed)}`
-  if (conversations.length === 1) return `cannot fit${needs}`
-  return `${plural(cannotProject, 'conversation')} cannot fit${needs}`
+  const which = conversations.length === 1 ? '' : `${number(cannotProject)} of them `
+  return `${which}cannot fit${needs}`
 }
 
 function eachText({ conversations }: Summary): string {

@@ -50,14 +50,14 @@ function renderBreak(
 }
 
 function renderRepair({ what, count }: RepairKind, { colors, width }: Paper): string[] {
-  const text = `${clean(what)} (${number(count)}x)`
+  const text = `${clean(what)} (${plural(count, 'block')})`
   return [margin + colors.green('repair  ') + fit(text, width - margin.length - 8)]
 }
 
 /** Repairs that go by another rule than the violation they answer. */
 function unrelated(repairs: readonly RepairKind[], { colors, width }: Paper): string[] {
   return repairs.map(({ rule, what, count }) => {
-    const text = `${clean(what)} (${number(count)}x)`
+    const text = `${clean(what)} (${plural(count, 'block')})`
     return `  ${pad(rule, 4, 'left')}  ${colors.green('repair  ')}${fit(text, width - margin.length - 8)}`
   })
 }

@@ -1,6 +1,6 @@
 // Where the tokens go: by part, by tool, by turn.
 
-import { type Anatomy, type Part, parts, type ToolUse } from '../inspect/anatomy.ts'
+import { type Anatomy, type Part, parts, type ToolUse, type Turn } from '../inspect/anatomy.ts'
 import type { Summary } from '../inspect/summary.ts'
 import type { Colors } from '../terminal.ts'
 import {
@@ -98,7 +98,7 @@ export function renderTurns(anatomy: Anatomy, paper: Paper): string[] {
       { text: percent(share), style: colors.dim },
       { text: bar(share, shortBarWidth), style: colors.blue },
       plural(turn.steps, 'step'),
-      { text: `messages ${turn.from} to ${turn.to}`, style: colors.dim },
+      { text: messagesText(turn), style: colors.dim },
     ]
   })
   const right = { align: 'right' } as const
@@ -106,11 +106,15 @@ export function renderTurns(anatomy: Anatomy, paper: Paper): string[] {
     ...heading(
       paper,
       'Turns',
-      `${plural(steps, 'step')} in ${plural(anatomy.turns, 'turn')}; the context of each step, and what it added`,
+      `${plural(steps, 'step')} in ${plural(anatomy.turns, 'turn')}; the context of each step, and what was added behind it`,
     ),
     ...lines,
     ...(anatomy.turns > 1 ? table([{}, right, right, {}, right, {}], rows, width) : []),
   ]
+}
+
+function messagesText({ from, to }: Turn): string {
+  return from === to ? `message ${from}` : `messages ${from} to ${to}`
 }
 
 function averageResult({ results, resultTokens }: ToolUse): number {

@@ -27,6 +27,18 @@ export interface Exchange {
   readonly calls: readonly Call[]
 }
 
+/** What a snapshot keeps of it: exchanges that are visible or still wait, and every id ever used. */
+export interface ExchangeIndexData {
+  readonly usedIds: readonly string[]
+  readonly exchanges: readonly {
+    readonly seq: number
+    readonly turn: number
+    readonly step: number
+    /** Id, name, block, whether the id was used before, and the result's place if there is one. */
+    readonly calls: readonly (readonly [string, string, number, boolean, number | null, number | null])[]
+  }[]
+}
+
 /** Pairs calls with results as messages come in. */
 export class ExchangeIndex {
   readonly #exchanges = new Map<number, Exchange>()
@@ -35,6 +47,53 @@ export class ExchangeIndex {
   readonly #usedIds = new Set<string>()
   /** The exchange and call that a result block answers, by seq and block position. */
   readonly #answers = new Map<number, Map<number, { call: Call; exchange: Exchange }>>()
+
+  static from(data: ExchangeIndexData): ExchangeIndex {
+    const index = new ExchangeIndex()
+    for (const id of data.usedIds) index.#usedIds.add(id)
+    for (const { seq, turn, step, calls } of data.exchanges) {
+      index.#open({
+        seq,
+        turn,
+        step,
+        calls: calls.map(([callId, name, block, isReused, resultSeq, resultBlock]) => ({
+          callId,
+          name,
+          place: { seq, block },
+          isReused,
+          result:
+            resultSeq === null || resultBlock === null
+              ? undefined
+              : { seq: resultSeq, block: resultBlock },
+        })),
+      })
+    }
+    return index
+  }
+
+  data(visible: ReadonlySet<number>): ExchangeIndexData {
+    const exchanges = [...this.#exchanges.values()].filter(
+      ({ seq, calls }) =>
+        visible.has(seq) ||
+        calls.some(({ result }) => result === undefined || visible.has(result.seq)),
+    )
+    return {
+      usedIds: [...this.#usedIds],
+      exchanges: exchanges.map(({ seq, turn, step, calls }) => ({
+        seq,
+        turn,
+        step,
+        calls: calls.map(({ callId, name, place, isReused, result }) => [
+          callId,
+          name,
+          place.block,
+          isReused,
+          result?.seq ?? null,
+          result?.block ?? null,
+        ]),
+      })),
+    }
+  }
 
   /** The exchange opened by the assistant message at `seq`, if it has calls. */
   exchangeAt(seq: number): Exchange | undefined {
@@ -67,16 +126,6 @@ export class ExchangeIndex {
     })
   }
 
-  /** Forgets an exchange that left every view. Ids stay known. */
-  forget(seq: number): void {
-    const exchange = this.#exchanges.get(seq)
-    if (exchange === undefined) return
-    for (const call of exchange.calls) {
-      if (call.result !== undefined) this.#answers.get(call.result.seq)?.delete(call.result.block)
-    }
-    this.#exchanges.delete(seq)
-  }
-
   #addCalls(entry: MessageEntry): void {
     const calls: Call[] = []
     entry.blocks.forEach((block, index) => {
@@ -91,12 +140,17 @@ export class ExchangeIndex {
       this.#usedIds.add(block.callId)
     })
     if (calls.length === 0) return
-    const exchange: Exchange = { seq: entry.seq, turn: entry.turn, step: entry.step, calls }
-    this.#exchanges.set(entry.seq, exchange)
-    for (const call of calls) {
-      const waiting = this.#waiting.get(call.callId)
-      if (waiting === undefined) this.#waiting.set(call.callId, [{ call, exchange }])
-      else waiting.push({ call, exchange })
+    this.#open({ seq: entry.seq, turn: entry.turn, step: entry.step, calls })
+  }
+
+  #open(exchange: Exchange): void {
+    this.#exchanges.set(exchange.seq, exchange)
+    for (const call of exchange.calls) {
+      if (call.result !== undefined) this.#answer(call.result, { call, exchange })
+      else {
+        const waiting = this.#waiting.get(call.callId) ?? []
+        this.#waiting.set(call.callId, [...waiting, { call, exchange }])
+      }
     }
   }
 
@@ -108,6 +162,10 @@ export class ExchangeIndex {
     const rest = waiting.filter((candidate) => candidate.call !== match.call)
     if (rest.length === 0) this.#waiting.delete(block.callId)
     else this.#waiting.set(block.callId, rest)
+    this.#answer(place, match)
+  }
+
+  #answer(place: Place, match: { call: Call; exchange: Exchange }): void {
     const answers = this.#answers.get(place.seq)
     if (answers === undefined) this.#answers.set(place.seq, new Map([[place.block, match]]))
     else answers.set(place.block, match)

@@ -13,16 +13,26 @@ export const maxDepth = 64
 export const maxStringLength = 32 * 1024 * 1024
 
 /** Throws a typed error that names the path unless `value` is plain JSON within the limits. Reads only. */
-export function checkJson(value: unknown, path: string): asserts value is Json {
-  walk(value, path, [], false)
+export function checkJson(
+  value: unknown,
+  path: string,
+  depth: number = maxDepth,
+): asserts value is Json {
+  walk(value, path, { ancestors: [], depth, copy: false })
 }
 
 /** A deep copy that shares nothing with the input, checked as in `checkJson`, in one pass over the input. */
 export function cloneJson(value: unknown, path: string): Json {
-  return walk(value, path, [], true) as Json
+  return walk(value, path, { ancestors: [], depth: maxDepth, copy: true }) as Json
 }
 
-function walk(value: unknown, path: string, ancestors: object[], copy: boolean): Json | undefined {
+interface Walk {
+  readonly ancestors: object[]
+  readonly depth: number
+  readonly copy: boolean
+}
+
+function walk(value: unknown, path: string, by: Walk): Json | undefined {
   switch (typeof value) {
     case 'boolean':
       return value
@@ -34,61 +44,62 @@ function walk(value: unknown, path: string, ancestors: object[], copy: boolean):
       return value
     case 'object':
       if (value === null) return null
-      return Array.isArray(value)
-        ? walkArray(value, path, ancestors, copy)
-        : walkObject(value, path, ancestors, copy)
+      return reading(path, () =>
+        Array.isArray(value) ? walkArray(value, path, by) : walkObject(value, path, by),
+      )
     default:
       throw notJson(path, `a ${typeof value}`)
   }
 }
 
-function walkArray(
-  value: readonly unknown[],
-  path: string,
-  ancestors: object[],
-  copy: boolean,
-): Json | undefined {
-  enter(value, path, ancestors)
+/** Getters and proxies run foreign code: what they throw becomes an error of ours, with the path. */
+export function reading<T>(path: string, look: () => T): T {
+  try {
+    return look()
+  } catch (cause) {
+    if (OrielError.is(cause)) throw cause
+    const message = `The value at ${shorten(path)} is not JSON: reading it throws.`
+    throw new OrielError('not-json', message, { path: shorten(path), cause })
+  }
+}
+
+function walkArray(value: readonly unknown[], path: string, by: Walk): Json | undefined {
+  enter(value, path, by)
   const result: Json[] = []
   for (let index = 0; index < value.length; index++) {
     if (!(index in value)) throw notJson(`${path}[${index}]`, 'a hole in an array')
-    const child = walk(value[index], `${path}[${index}]`, ancestors, copy)
-    if (copy) result.push(child as Json)
+    const child = walk(value[index], `${path}[${index}]`, by)
+    if (by.copy) result.push(child as Json)
   }
-  ancestors.pop()
-  return copy ? result : undefined
+  by.ancestors.pop()
+  return by.copy ? result : undefined
 }
 
-function walkObject(
-  value: object,
-  path: string,
-  ancestors: object[],
-  copy: boolean,
-): Json | undefined {
+function walkObject(value: object, path: string, by: Walk): Json | undefined {
   const prototype: unknown = Object.getPrototypeOf(value)
   // A root prototype of any realm is plain; anything else is an instance of a class.
   if (prototype !== null && Object.getPrototypeOf(prototype) !== null) {
     throw notJson(path, 'an instance of a class; pass plain data')
   }
-  enter(value, path, ancestors)
+  enter(value, path, by)
   const result: Record<string, Json> = {}
   for (const key of Object.keys(value)) {
-    const field = (value as Record<string, unknown>)[key]
+    const field = reading(`${path}.${key}`, () => (value as Record<string, unknown>)[key])
     if (field === undefined) continue
-    const child = walk(field, `${path}.${key}`, ancestors, copy)
-    if (copy) setField(result, key, child as Json)
+    const child = walk(field, `${path}.${key}`, by)
+    if (by.copy) setField(result, key, child as Json)
   }
-  ancestors.pop()
-  return copy ? result : undefined
+  by.ancestors.pop()
+  return by.copy ? result : undefined
 }
 
-function enter(value: object, path: string, ancestors: object[]): void {
+function enter(value: object, path: string, { ancestors, depth }: Walk): void {
   if (ancestors.includes(value)) throw notJson(path, 'a cycle')
-  if (ancestors.length >= maxDepth) {
+  if (ancestors.length >= depth) {
     throw new OrielError(
       'too-deep',
-      `The value at ${shorten(path)} is nested deeper than ${maxDepth} levels. Flatten it or send it as text.`,
-      { path: shorten(path), details: { limit: maxDepth } },
+      `The value at ${shorten(path)} is nested deeper than ${depth} levels. Flatten it or send it as text.`,
+      { path: shorten(path), details: { limit: depth } },
     )
   }
   ancestors.push(value)

@@ -1,9 +1,10 @@
 // Blocks in the form that the live edits give them.
 
 import type { Block } from './block.ts'
+import { isInRanges } from './edit-index.ts'
 import type { Edit, EditEntry, Form } from './entry.ts'
 import { forms } from './entry.ts'
-import { type Item, isInRanges, type State } from './state.ts'
+import type { Item, State } from './state.ts'
 
 /** A visible message with its blocks as they appear. */
 export interface Rendered {

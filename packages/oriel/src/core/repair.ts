@@ -2,8 +2,8 @@
 // What the log holds is never touched; each repair is a line of the trace that names the provider's rule.
 
 import type { Block } from './block.ts'
+import { Digest } from './digest.ts'
 import type { Form } from './entry.ts'
-import { OrielError } from './errors.ts'
 import { type Call, isCall, isResult } from './exchange.ts'
 import type { Rendered, RenderedBlock } from './render.ts'
 import type { State } from './state.ts'
@@ -19,16 +19,19 @@ export interface Profile {
   readonly refusesBlankText: boolean
   /** Reasoning is bound to everything before it: behind a later change it must not be sent. @default false */
   readonly bindsReasoning?: boolean
+  /** Largest request in bytes (A17). @default no limit */
+  readonly maxBytes?: number
   /** Longest call id allowed on the wire (O3). */
   readonly maxIdLength: number
   /** Call ids must match (A10). */
   readonly idPattern: RegExp
-  /** Whether a call id is one the format made up itself and never sends. @default none is */
-  readonly isUnsentId?: (callId: string) => boolean
+  /** Whether the calls of the message at `index` go out without ids, so that none can be wrong. @default none do */
+  readonly ignoresIds?: (messages: readonly ViewMessage[], index: number) => boolean
   /** Rule ids named in the trace by each repair. */
   readonly rules: {
     readonly start: string
     readonly end: string
+    readonly size?: string
     readonly unanswered: string
     readonly orphan: string
     readonly duplicate: string
@@ -264,24 +267,41 @@ function withoutBlanks(
   })
 }
 
+/**
+ * Drops what stands before the first user message. A conversation without any begins with a note that stands for its first unit:
+ * what the provider demands, without words that nobody said.
+ */
 function fromFirstUser(
   messages: readonly ViewMessage[],
   profile: Profile,
   repairs: Repair[],
 ): ViewMessage[] {
-  const first = messages.findIndex((message) => message.role === 'user')
-  if (first === -1) {
-    throw new OrielError(
-      'cannot-project',
-      `No view is valid for this provider (${profile.rules.start}): the conversation shows no user message. Append one first.`,
-      { details: { rule: profile.rules.start } },
-    )
-  }
-  return messages.filter((message, index) => {
-    if (index >= first || message.role === 'system') return true
+  const isUser = messages.some((message) => message.role === 'user')
+  const end = isUser ? messages.findIndex((message) => message.role === 'user') : firstUnitEnd(messages)
+  const digest = new Digest()
+  const dropped = new Set<ViewMessage>()
+  messages.slice(0, end).forEach((message) => {
+    if (message.role === 'system') return
+    dropped.add(message)
     dropAll(message, `${profile.rules.start}: stands before the first user message`, repairs)
-    return false
+    if (message.entry !== undefined) digest.add(message.entry)
   })
+  const kept = messages.filter((message) => !dropped.has(message))
+  if (isUser || digest.size === 0) return kept
+  const at = kept.findIndex((message) => message.role !== 'system')
+  const note: ViewMessage = {
+    role: 'user',
+    origin: 'host',
+    blocks: [{ type: 'text', text: digest.text(false) }],
+  }
+  return kept.toSpliced(at === -1 ? kept.length : at, 0, note)
+}
+
+/** The index after the first message that is no system message, and after its results. */
+function firstUnitEnd(messages: readonly ViewMessage[]): number {
+  let end = messages.findIndex((message) => message.role !== 'system') + 1
+  while (end > 0 && messages[end]?.role === 'tool') end += 1
+  return end
 }
 
 function untilLastUser(
@@ -309,12 +329,13 @@ function withWireIds(
 ): ViewMessage[] {
   const used = new Set<string>()
   const wire = new Map<Call, string>()
-  return messages.map((message) => {
+  return messages.map((message, at) => {
     const ids = new Map<number, string>()
     message.blocks.forEach((block, index) => {
       const call = callOf(state, message, index)
       if (call === undefined || (!isCall(block) && !isResult(block))) return
-      if (isCall(block)) wire.set(call, chooseId(state, call, profile, used))
+      if (isCall(block) && profile.ignoresIds?.(messages, at) === true) wire.set(call, call.callId)
+      else if (isCall(block)) wire.set(call, chooseId(state, call, profile, used))
       const id = wire.get(call) ?? block.callId
       if (id === block.callId) return
       ids.set(index, id)
@@ -329,7 +350,6 @@ function withWireIds(
 
 function chooseId(state: State, call: Call, profile: Profile, used: Set<string>): string {
   const { callId, place } = call
-  if (profile.isUnsentId?.(callId) === true) return callId
   const isFine =
     !call.isReused &&
     callId.length <= profile.maxIdLength &&

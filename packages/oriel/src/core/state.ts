@@ -2,9 +2,10 @@
 
 import type { BlockId, Origin, Role } from './block.ts'
 import { type Counter, countBlock, messageTokens } from './counter.ts'
+import { EditIndex, type EditIndexData, isInRanges, seqsOf } from './edit-index.ts'
 import type { EditEntry, Entry, EntryId, MarkEntry, MessageEntry } from './entry.ts'
 import { assert } from './errors.ts'
-import { ExchangeIndex, type Place } from './exchange.ts'
+import { ExchangeIndex, type ExchangeIndexData, type Place } from './exchange.ts'
 import { blockId } from './handle.ts'
 
 /** A message of the log as the state knows it. */
@@ -12,14 +13,50 @@ export interface Item {
   readonly entry: MessageEntry
   /** Position among the log's messages, from 0. */
   readonly index: number
-  /** Tokens of each block in full form. */
+  /** Tokens of each block in full form; counted when first asked for. */
   readonly tokens: readonly number[]
+}
+
+/** Counting is most of the work of a short call, and many calls never look at it. */
+class LazyItem implements Item {
+  readonly entry: MessageEntry
+  readonly index: number
+  readonly #counter: Counter
+  #tokens: readonly number[] | undefined
+
+  constructor(entry: MessageEntry, index: number, counter: Counter) {
+    this.entry = entry
+    this.index = index
+    this.#counter = counter
+  }
+
+  get tokens(): readonly number[] {
+    this.#tokens ??= this.entry.blocks.map((block) => countBlock(this.#counter, block))
+    return this.#tokens
+  }
 }
 
 export interface StateOptions {
   readonly counter: Counter
   /** Makes ids; the thread keeps it in its log. */
   readonly salt: string
+}
+
+/** What a snapshot keeps: everything but the messages themselves, which stay in the log. */
+export interface StateData {
+  readonly version: number
+  readonly messageCount: number
+  readonly assistantCount: number
+  readonly totalTokens: number
+  readonly turn: number
+  readonly newestUser: number | null
+  readonly newestAssistant: number | null
+  /** Visible messages: seq, index, tokens of each block. */
+  readonly visible: readonly (readonly [number, number, readonly number[]])[]
+  readonly pinned: readonly number[]
+  readonly excluded: readonly number[]
+  readonly exchanges: ExchangeIndexData
+  readonly edits: EditIndexData
 }
 
 /**
@@ -29,30 +66,56 @@ export interface StateOptions {
 export class State {
   readonly counter: Counter
   readonly salt: string
-  readonly exchanges = new ExchangeIndex()
+  readonly exchanges: ExchangeIndex
+  readonly #edits: EditIndex
+  readonly #isPartial: boolean
   #version = 0
   #messageCount = 0
-  #totalTokens = 0
   #assistantCount = 0
+  #totalTokens = 0
+  /** Messages that `totalTokens` does not include yet. */
+  #uncounted: Item[] = []
   #turn = 0
   #newestUser: number | undefined
   #newestAssistant: number | undefined
-  readonly #messages = new Map<number, Item>()
   #visible: Item[] = []
+  #visits = 0
+  readonly #messages = new Map<number, Item>()
   readonly #externalIds = new Map<string, number>()
   readonly #pinned = new Set<number>()
   readonly #excluded = new Set<number>()
-  /** Live edits of single blocks, newest last, by seq and block position. */
-  readonly #blockEdits = new Map<string, EditEntry[]>()
-  /** Live edits that drop messages, oldest first. */
-  #dropEdits: EditEntry[] = []
-  readonly #edits = new Map<EntryId, EditEntry>()
-  /** Forms that a person took back: `seq:block:form`, block `*` for whole messages. */
-  readonly #vetoes = new Set<string>()
 
-  constructor(options: StateOptions) {
+  constructor(options: StateOptions, data?: StateData, entries: readonly MessageEntry[] = []) {
     this.counter = options.counter
     this.salt = options.salt
+    this.#isPartial = data !== undefined
+    this.exchanges = data === undefined ? new ExchangeIndex() : ExchangeIndex.from(data.exchanges)
+    this.#edits = data === undefined ? new EditIndex() : EditIndex.from(data.edits)
+    if (data !== undefined) this.#restore(data, entries)
+  }
+
+  /** For a snapshot: the state without its messages. */
+  data(): StateData {
+    const visible = this.#visible.map(({ entry, index, tokens }) => [entry.seq, index, tokens] as const)
+    return {
+      version: this.#version,
+      messageCount: this.#messageCount,
+      assistantCount: this.#assistantCount,
+      totalTokens: this.totalTokens,
+      turn: this.#turn,
+      newestUser: this.#newestUser ?? null,
+      newestAssistant: this.#newestAssistant ?? null,
+      visible,
+      pinned: [...this.#pinned],
+      excluded: [...this.#excluded],
+      exchanges: this.exchanges.data(new Set(visible.map(([seq]) => seq))),
+      edits: this.#edits.data(),
+    }
+  }
+
+  /** Whether it began from a snapshot: messages that were dropped by then are only in the store. */
+  get isPartial(): boolean {
+    return this.#isPartial
   }
 
   /** The log's length: the seq of its newest entry. */
@@ -66,6 +129,10 @@ export class State {
 
   /** Tokens of all messages in full form, dropped ones included. */
   get totalTokens(): number {
+    for (const { tokens } of this.#uncounted) {
+      this.#totalTokens += messageTokens + tokens.reduce((a, b) => a + b, 0)
+    }
+    this.#uncounted = []
     return this.#totalTokens
   }
 
@@ -91,10 +158,17 @@ export class State {
 
   /** Messages that are neither dropped nor excluded, in order. */
   get visible(): readonly Item[] {
+    this.#visits += this.#visible.length
     return this.#visible
   }
 
+  /** Messages looked at so far: what work per step is measured by. */
+  get visits(): number {
+    return this.#visits
+  }
+
   item(seq: number): Item | undefined {
+    this.#visits += 1
     return this.#messages.get(seq)
   }
 
@@ -108,17 +182,17 @@ export class State {
 
   /** The newest live edit of one block. */
   blockEdit(seq: number, block: number): EditEntry | undefined {
-    return this.#blockEdits.get(`${seq}:${block}`)?.at(-1)
+    return this.#edits.ofBlock(seq, block)
   }
 
   /** Live edits that drop whole messages, oldest first. */
   get dropEdits(): readonly EditEntry[] {
-    return this.#dropEdits
+    return this.#edits.drops
   }
 
   /** Every edit that is still in force, oldest first. */
-  *liveEdits(): Generator<EditEntry> {
-    for (const edit of this.#edits.values()) yield edit
+  liveEdits(): Iterable<EditEntry> {
+    return this.#edits.values()
   }
 
   get excluded(): ReadonlySet<number> {
@@ -130,7 +204,7 @@ export class State {
   }
 
   isVetoed(seq: number, block: number | '*', form: string): boolean {
-    return this.#vetoes.has(`${seq}:${block}:${form}`)
+    return this.#edits.isVetoed(seq, block, form)
   }
 
   blockIdAt(place: Place): BlockId {
@@ -146,7 +220,8 @@ export class State {
         this.#applyMessage(entry)
         break
       case 'edit':
-        this.#applyEdit(entry)
+        this.#edits.add(entry)
+        if ('ranges' in entry.target) this.#hide((seq) => isInRanges(entry, seq), lastOf(entry))
         break
       case 'undo':
         this.#applyUndo(entry.edit)
@@ -160,16 +235,11 @@ export class State {
   }
 
   #applyMessage(entry: MessageEntry): void {
-    const item: Item = {
-      entry,
-      index: this.#messageCount,
-      tokens: entry.blocks.map((block) => countBlock(this.counter, block)),
-    }
+    const item = new LazyItem(entry, this.#messageCount, this.counter)
     this.#messageCount += 1
-    this.#totalTokens += messageTokens + item.tokens.reduce((a, b) => a + b, 0)
-    this.#messages.set(entry.seq, item)
+    this.#uncounted.push(item)
     this.#visible.push(item)
-    if (entry.externalId !== undefined) this.#externalIds.set(entry.externalId, entry.seq)
+    this.#know(item)
     this.exchanges.add(entry)
     if (entry.role === 'assistant') {
       this.#assistantCount += 1
@@ -181,42 +251,25 @@ export class State {
     }
   }
 
-  #applyEdit(entry: EditEntry): void {
-    this.#edits.set(entry.id, entry)
-    if ('ranges' in entry.target) {
-      this.#dropEdits.push(entry)
-      this.#hide((seq) => isInRanges(entry, seq), lastOf(entry))
-      return
+  #know(item: Item): void {
+    this.#messages.set(item.entry.seq, item)
+    if (item.entry.externalId !== undefined) {
+      this.#externalIds.set(item.entry.externalId, item.entry.seq)
     }
-    const key = `${entry.target.seq}:${entry.target.block}`
-    const edits = this.#blockEdits.get(key)
-    if (edits === undefined) this.#blockEdits.set(key, [entry])
-    else edits.push(entry)
   }
 
   #applyUndo(id: EntryId): void {
-    const edit = this.#edits.get(id)
-    if (edit === undefined) return
-    this.#edits.delete(id)
-    if ('ranges' in edit.target) {
-      this.#dropEdits = this.#dropEdits.filter((other) => other.id !== id)
-      for (const [from, to] of edit.target.ranges) {
-        for (let seq = from; seq <= to; seq++) {
-          if (this.#messages.has(seq)) this.#vetoes.add(`${seq}:*:dropped`)
-        }
-      }
-      this.#restore(edit)
-      return
+    const edit = this.#edits.undo(id)
+    if (edit === undefined || !('ranges' in edit.target)) return
+    const items: Item[] = []
+    for (const seq of seqsOf(edit)) {
+      const item = this.#messages.get(seq)
+      if (item !== undefined && !this.#isHidden(seq)) items.push(item)
     }
-    const { seq, block } = edit.target
-    this.#vetoes.add(`${seq}:${block}:${edit.form}`)
-    const rest = (this.#blockEdits.get(`${seq}:${block}`) ?? []).filter((other) => other.id !== id)
-    if (rest.length === 0) this.#blockEdits.delete(`${seq}:${block}`)
-    else this.#blockEdits.set(`${seq}:${block}`, rest)
+    this.#show(items)
   }
 
-  #applyMark(entry: MarkEntry): void {
-    const { mark, target } = entry
+  #applyMark({ mark, target }: MarkEntry): void {
     if (mark === 'pin') this.#pinned.add(target)
     else if (mark === 'unpin') this.#pinned.delete(target)
     else if (mark === 'exclude') {
@@ -236,21 +289,8 @@ export class State {
     this.#visible = [...kept, ...this.#visible.slice(end)]
   }
 
-  #restore(edit: EditEntry): void {
-    if (!('ranges' in edit.target)) return
-    const items: Item[] = []
-    for (const [from, to] of edit.target.ranges) {
-      for (let seq = from; seq <= to; seq++) {
-        const item = this.#messages.get(seq)
-        if (item !== undefined && !this.#isHidden(seq)) items.push(item)
-      }
-    }
-    this.#show(items)
-  }
-
   #isHidden(seq: number): boolean {
-    if (this.#excluded.has(seq)) return true
-    return this.#dropEdits.some((edit) => isInRanges(edit, seq))
+    return this.#excluded.has(seq) || this.#edits.isDropped(seq)
   }
 
   #show(items: readonly Item[]): void {
@@ -258,18 +298,31 @@ export class State {
     for (const item of items) visible.set(item.entry.seq, item)
     this.#visible = [...visible.values()].sort((a, b) => a.entry.seq - b.entry.seq)
   }
+
+  #restore(data: StateData, entries: readonly MessageEntry[]): void {
+    this.#version = data.version
+    this.#messageCount = data.messageCount
+    this.#assistantCount = data.assistantCount
+    this.#totalTokens = data.totalTokens
+    this.#turn = data.turn
+    this.#newestUser = data.newestUser ?? undefined
+    this.#newestAssistant = data.newestAssistant ?? undefined
+    for (const seq of data.pinned) this.#pinned.add(seq)
+    for (const seq of data.excluded) this.#excluded.add(seq)
+    const bySeq = new Map(entries.map((entry) => [entry.seq, entry]))
+    for (const [seq, index, tokens] of data.visible) {
+      const entry = bySeq.get(seq)
+      assert(entry !== undefined, 'a snapshot is restored with every visible message')
+      const item: Item = { entry, index, tokens }
+      this.#visible.push(item)
+      this.#know(item)
+    }
+  }
 }
 
 /** A user's own message begins a turn; synthetic messages and tool results never do. */
 export function startsTurn(message: { readonly role: Role; readonly origin: Origin }): boolean {
   return message.role === 'user' && message.origin === 'user'
-}
-
-/** Whether an edit that drops messages covers this one. */
-export function isInRanges(edit: Pick<EditEntry, 'target'>, seq: number): boolean {
-  return (
-    'ranges' in edit.target && edit.target.ranges.some(([from, to]) => seq >= from && seq <= to)
-  )
 }
 
 function lastOf(edit: EditEntry): number {

@@ -2,6 +2,7 @@
 
 import { type Block, textOf } from './block.ts'
 import type { Edit, Form, MessageEntry } from './entry.ts'
+import { seqsOf } from './edit-index.ts'
 import type { Repair } from './repair.ts'
 import type { Item, State } from './state.ts'
 import type { Change } from './view.ts'
@@ -68,11 +69,18 @@ function list(input: TraceInput, captured: Captured): readonly Change[] {
       block,
     })
   }
+  const addUnknown = (edit: Edit): void => {
+    const [seq = 0] = seqsOf(edit)
+    const { form, rule, reason, tokensBefore, tokensAfter } = edit
+    const id = state.blockIdAt({ seq, block: 0 })
+    const facts = { tokensBefore, tokensAfter, canExpand, originalLength: 0 }
+    changes.push({ id, index: -1, form, rule, reason, ...facts, seq, block: 0 })
+  }
   const drop = (entry: MessageEntry | undefined, rule: string, reason: string): void => {
     if (entry === undefined) return
     each(entry, (block) => add(entry.seq, block, { form: 'dropped', rule, reason }))
   }
-  for (const edit of captured.edits) addEdit(state, edit, add)
+  for (const edit of captured.edits) addEdit(state, edit, add, addUnknown)
   for (const seq of captured.excluded)
     drop(state.item(seq)?.entry, 'exclude', 'excluded on request')
   for (const { seq, block, form, reason } of captured.repairs) {
@@ -96,18 +104,21 @@ type Add = (
   change: { form: Form; rule: string; reason: string; tokensAfter?: number },
 ) => void
 
-function addEdit(state: State, edit: Edit, add: Add): void {
+function addEdit(state: State, edit: Edit, add: Add, addUnknown: (edit: Edit) => void): void {
   const { form, rule, reason, tokensAfter } = edit
   if ('seq' in edit.target) {
     add(edit.target.seq, edit.target.block, { form, rule, reason, tokensAfter })
     return
   }
-  for (const [from, to] of edit.target.ranges) {
-    for (let seq = from; seq <= to; seq++) {
-      const entry = state.item(seq)?.entry
-      if (entry !== undefined) each(entry, (block) => add(seq, block, { form, rule, reason }))
-    }
+  let known = 0
+  for (const seq of seqsOf(edit)) {
+    const entry = state.item(seq)?.entry
+    if (entry === undefined) continue
+    known += 1
+    each(entry, (block) => add(seq, block, { form, rule, reason }))
   }
+  // Dropped before the snapshot that the state began from: one line for all of them.
+  if (known === 0 && state.isPartial) addUnknown(edit)
 }
 
 function* liveBlockEdits(state: State): Generator<Edit> {

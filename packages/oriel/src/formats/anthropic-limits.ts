@@ -1,7 +1,7 @@
 // What Anthropic refuses of a body as a whole: its tools, its size, its text (A16, A17, A18).
 
 import { OrielError } from '../core/errors.ts'
-import { checkJson, isObject } from '../core/json.ts'
+import { checkJson, isObject, maxDepth } from '../core/json.ts'
 import { findIllFormed } from './foreign.ts'
 import type { Violation } from './format.ts'
 
@@ -11,7 +11,8 @@ type Fields = Readonly<Record<string, unknown>>
 export const maxBreakpoints = 4
 
 const maxMessages = 100_000
-const maxBytes = 32 * 1024 * 1024
+/** Largest request (A17). */
+export const maxBytes = 32 * 1024 * 1024
 
 /** The limits of a body whose `messages` are a list. */
 export function* judgeLimits(request: Fields): Iterable<Violation> {
@@ -53,7 +54,8 @@ export function* judgeText(request: Fields): Iterable<Violation> {
     yield { rule: 'A18', path: illFormed.replace(/^\./, ''), message }
   }
   try {
-    checkJson(request, '')
+    // The body and its list of messages stand around a message that may itself be as deep as the log allows.
+    checkJson(request, '', maxDepth + 2)
     const isTooLarge = exceeds(JSON.stringify(request), maxBytes)
     if (isTooLarge) yield { rule: 'A17', path: '', message: 'request_too_large' }
   } catch (error) {

@@ -267,7 +267,7 @@ describe('thinking', () => {
     expect(broken({ thinking: on, messages: loop(thinking) })).toEqual([])
     expect(broken({ thinking: on, messages: loop(redacted) })).toEqual([])
     expect(broken({ thinking: on, messages: loop() })).toEqual(['A13'])
-    expect(broken({ thinking: { type: 'adaptive' }, messages: loop() })).toEqual(['A13'])
+    expect(broken({ thinking: { type: 'adaptive' }, messages: loop() })).toEqual([])
     expect(broken({ thinking: on, messages: loop(text('hm'), thinking) })).toEqual(['A13'])
     expect(broken({ thinking: { type: 'disabled' }, messages: loop() })).toEqual([])
     expect(broken({ messages: loop() })).toEqual([])

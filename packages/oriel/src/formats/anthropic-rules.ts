@@ -169,7 +169,8 @@ function* judgeThinking({ request, messages }: Conversation): Iterable<Violation
     if (thinking !== undefined) yield violation('A15', thinking.path, text)
   }
   // A tool loop is one turn of the assistant: it starts behind the last user message that holds no result.
-  if (!isOn || resultsOf(last).length === 0) return
+  // Adaptive thinking may skip a turn, so turns without it are accepted there.
+  if (mode !== 'enabled' || resultsOf(last).length === 0) return
   const opener = messages.findLastIndex((one) => one.role === 'user' && resultsOf(one).length === 0)
   const start = messages.slice(opener + 1).find((one) => one.role === 'assistant')
   const first = start?.blocks?.[0]

@@ -3,6 +3,7 @@
 import { idPattern, maxIdLength } from './anthropic-calls.ts'
 import { decodeMessages } from './anthropic-decode.ts'
 import { encodeView } from './anthropic-encode.ts'
+import { maxBytes } from './anthropic-limits.ts'
 import { validateBody } from './anthropic-rules.ts'
 import type { Format } from './format.ts'
 
@@ -18,11 +19,14 @@ export const anthropic: Format = {
     startsWithUser: true,
     endsWithUser: true,
     refusesBlankText: true,
+    bindsReasoning: true,
+    maxBytes,
     maxIdLength,
     idPattern,
     rules: {
       start: 'A2',
       end: 'A6',
+      size: 'A17',
       unanswered: 'A7',
       orphan: 'A8',
       duplicate: 'A9',

@@ -4,9 +4,9 @@ import type { Block, Role } from '../core/block.ts'
 import type { Draft, Native } from '../core/entry.ts'
 import { OrielError } from '../core/errors.ts'
 import type { Json, JsonObject } from '../core/json.ts'
-import { cloneJson, equalJson, isObject, setField } from '../core/json.ts'
+import { cloneJson, equalJson, isObject, reading, setField } from '../core/json.ts'
 import type { ViewMessage } from '../core/view.ts'
-import type { FormatName } from './format.ts'
+import type { FormatName, Violation } from './format.ts'
 
 /** A foreign object together with where it stands, so that every error can name the path. */
 export interface Place {
@@ -16,12 +16,35 @@ export interface Place {
 
 /** The foreign messages as plain JSON that shares nothing with the input. Throws a typed error unless all are JSON objects. */
 export function readList(messages: unknown, path: string): readonly Place[] {
-  if (!Array.isArray(messages)) throw wrongShape(path, 'an array', messages)
-  return placesOf(
-    // Array.from turns a hole into undefined, which is refused like any other value that is not JSON.
+  if (!isList(messages)) throw wrongShape(path, 'an array', messages)
+  // Array.from turns a hole into undefined, which is refused like any other value that is not JSON.
+  const list = reading(path, () =>
     Array.from(messages, (message, index) => cloneJson(message, `${path}[${index}]`)),
-    path,
   )
+  return placesOf(list, path)
+}
+
+/** A judge that never throws: a getter or a proxy that does can never be written to the wire, which is a violation too. */
+export function neverThrowing(
+  rule: string,
+  judge: (body: unknown) => readonly Violation[],
+): (body: unknown) => readonly Violation[] {
+  return (body) => {
+    try {
+      return judge(body)
+    } catch {
+      return [{ rule, path: '', message: 'The body cannot be read as JSON.' }]
+    }
+  }
+}
+
+/** Whether a value is an array. A proxy that was revoked is none: asking it throws. */
+export function isList(value: unknown): value is readonly unknown[] {
+  try {
+    return Array.isArray(value)
+  } catch {
+    return false
+  }
 }
 
 /** A field that must be a string. */
@@ -53,7 +76,7 @@ export function fieldOf(place: Place, key: string): Json | undefined {
 /** The error for a value that is not what the format requires. Says its type, never its content. */
 export function wrongShape(path: string, expected: string, got: unknown): OrielError {
   const type =
-    got === null ? 'null' : Array.isArray(got) ? 'an array' : `a value of type ${typeof got}`
+    got === null ? 'null' : isList(got) ? 'an array' : `a value of type ${typeof got}`
   const found = got === undefined ? 'nothing' : type
   return new OrielError('invalid-input', `Expected ${expected} at ${path}, got ${found}.`, { path })
 }

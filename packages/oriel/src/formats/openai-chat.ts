@@ -7,6 +7,7 @@ import {
   materialOfView,
   nativeIfNeeded,
   nativeOf,
+  neverThrowing,
   readList,
   wellFormed,
 } from './foreign.ts'
@@ -31,6 +32,7 @@ export const openaiChat: Format = {
     maxIdLength: maxCallIdLength,
     // Any text will do, except half a character, which the wire cannot carry.
     idPattern: /^\P{Cs}{1,40}$/u,
+    ignoresIds: isLegacyExchange,
     rules: {
       start: 'O7',
       end: 'O7',
@@ -45,7 +47,7 @@ export const openaiChat: Format = {
   },
   decode,
   encode,
-  validate: validateChatBody,
+  validate: neverThrowing('O5', validateChatBody),
 }
 
 function decode(messages: readonly unknown[], path: string): readonly Decoded[] {

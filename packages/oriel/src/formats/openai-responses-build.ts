@@ -90,7 +90,12 @@ type ItemBlock = Extract<Block, { type: 'reasoning' | 'tool-call' | 'opaque' }>
 function isItem(block: Block): block is ItemBlock {
   if (block.type === 'opaque') {
     const { format, value, extra } = block
-    return format === responsesFormat && extra === undefined && isObject(value) && kindOf(value) === 'other'
+    return (
+      format === responsesFormat &&
+      extra === undefined &&
+      isObject(value) &&
+      kindOf(value) === 'other'
+    )
   }
   return block.type === 'reasoning' || block.type === 'tool-call'
 }

@@ -8,6 +8,7 @@ import {
   materialOfView,
   nativeIfNeeded,
   nativeOf,
+  neverThrowing,
   readList,
   wellFormed,
 } from './foreign.ts'
@@ -48,7 +49,7 @@ export const openaiResponses: Format = {
   },
   decode,
   encode,
-  validate: validateResponsesBody,
+  validate: neverThrowing('R6', validateResponsesBody),
 }
 
 function decode(items: readonly unknown[], path: string): readonly Decoded[] {

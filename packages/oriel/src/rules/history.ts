@@ -131,7 +131,9 @@ function push(
     form: 'dropped',
     target: { ranges: rangesOf(state.visible, new Set(items.map((item) => item.entry.seq))) },
     reason,
-    tokensBefore: tokensOf(items),
+    get tokensBefore() {
+      return tokensOf(items)
+    },
     tokensAfter: 0,
     since,
   })

@@ -1,15 +1,18 @@
 // Opens a database file: checks what it is, sets what durability needs, and brings its schema up to date.
 
-import { rmSync, statSync } from 'node:fs'
+import { closeSync, openSync, readSync, rmSync, statSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { assert, OrielError } from '../core/errors.ts'
 import type { Migration } from './migrations.ts'
 import { applicationId, migrations } from './migrations.ts'
-import { isBusy, isNotADatabase } from './sqlite-errors.ts'
+import { isBusy } from './sqlite-errors.ts'
 import { prepareFile } from './sqlite-file.ts'
 
 /** The first version without the bug that can damage a database when two connections write and checkpoint at once. */
 export const minSqliteVersion = '3.51.3'
+
+/** What every database file begins with. */
+const magic = 'SQLite format 3\0'
 
 /** A page of 4 KiB keeps commits small; larger pages save a few percent of the disk. */
 const pageSize = 4096
@@ -77,15 +80,22 @@ function connect(
   { readOnly, busyTimeoutMs }: { readOnly: boolean; busyTimeoutMs: number },
 ): DatabaseSync {
   const database = new DatabaseSync(path, { readOnly })
-  checkSqliteVersion(String(database.prepare('select sqlite_version() as v').get()?.v))
-  database.exec(`pragma busy_timeout = ${Math.trunc(busyTimeoutMs)}`)
-  // A damaged or hostile schema must not be able to run functions; damaged pages are to be noticed early.
-  database.exec('pragma trusted_schema = off; pragma cell_size_check = on; pragma mmap_size = 0')
-  return database
+  try {
+    checkSqliteVersion(String(database.prepare('select sqlite_version() as v').get()?.v))
+    database.exec(`pragma busy_timeout = ${Math.trunc(busyTimeoutMs)}`)
+    // A damaged or hostile schema must not run functions; damaged pages are to be noticed early.
+    database.exec('pragma trusted_schema = off; pragma cell_size_check = on; pragma mmap_size = 0')
+    return database
+  } catch (error) {
+    database.close()
+    throw error
+  }
 }
 
 /** Looks at an existing file without changing a byte of it. */
 function probe(path: string, busyTimeoutMs: number, steps: readonly Migration[]): void {
+  // SQLite takes anything shorter than a header for an empty database, and would write over it.
+  if (!hasMagic(path)) throw foreignFile(path)
   const database = connect(path, { readOnly: true, busyTimeoutMs })
   try {
     const id = pragma(database, 'application_id')
@@ -95,11 +105,20 @@ function probe(path: string, busyTimeoutMs: number, steps: readonly Migration[])
     const supported = steps.at(-1)?.version ?? 0
     const isNew = found === 0 && tables === 0
     if (!isNew && (found < 1 || found > supported)) throw unknownSchema(path, { found, supported })
-  } catch (error) {
-    throw isNotADatabase(error) ? foreignFile(path) : error
   } finally {
     database.close()
   }
+}
+
+function hasMagic(path: string): boolean {
+  const start = Buffer.alloc(magic.length)
+  const descriptor = openSync(path, 'r')
+  try {
+    readSync(descriptor, start, 0, start.length, 0)
+  } finally {
+    closeSync(descriptor)
+  }
+  return start.toString('latin1') === magic
 }
 
 function setDurable(database: DatabaseSync): void {

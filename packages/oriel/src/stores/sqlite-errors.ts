@@ -33,11 +33,6 @@ export function isFatal(error: unknown): boolean {
   return code === undefined || ![busy, locked, full, tooBig, constraint].includes(code)
 }
 
-/** True for a file whose first page is not that of a database. */
-export function isNotADatabase(error: unknown): boolean {
-  return sqliteCode(error) === notADatabase
-}
-
 /** The typed error for anything that goes wrong while writing or opening. */
 export function storageError(error: unknown): OrielError {
   if (OrielError.is(error)) return error

@@ -21,8 +21,7 @@ const networkTypes = new Set([
 /** Makes sure that the database file exists, readable by its owner alone if it is new. */
 export function prepareFile(path: string): void {
   const directory = dirname(path)
-  const isNewDirectory = mkdirSync(directory, { recursive: true, mode: 0o700 }) !== undefined
-  if (isNewDirectory) syncDirectory(dirname(directory))
+  createDirectory(directory)
   if (networkTypes.has(statfsSync(directory).type)) {
     throw new OrielError(
       'storage-failed',
@@ -36,6 +35,19 @@ export function prepareFile(path: string): void {
     syncDirectory(directory)
   } catch (error) {
     // Another process created it at this very moment: then it did the same.
+    if ((error as { code?: string }).code !== 'EEXIST') throw error
+  }
+}
+
+/** Creates a directory and those above it. Node's own recursive way never returns for a path below /proc. */
+function createDirectory(directory: string): void {
+  if (existsSync(directory)) return
+  const parent = dirname(directory)
+  createDirectory(parent)
+  try {
+    mkdirSync(directory, { mode: 0o700 })
+    syncDirectory(parent)
+  } catch (error) {
     if ((error as { code?: string }).code !== 'EEXIST') throw error
   }
 }

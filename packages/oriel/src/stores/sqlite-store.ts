@@ -2,6 +2,7 @@
 
 import { setImmediate } from 'node:timers/promises'
 import type { Entry } from '../core/entry.ts'
+import type { ErrorCode } from '../core/errors.ts'
 import { openForReading } from './sqlite-database.ts'
 import { readError } from './sqlite-errors.ts'
 import type { ThreadState } from './sqlite-reader.ts'
@@ -36,6 +37,9 @@ export interface StoreSettings extends WriterSettings {
 
 /** What an operation takes in memory beside its content. */
 const operationBytes = 200
+
+/** Errors of reading that say something about the thread, not about the moment. */
+const damageCodes: readonly ErrorCode[] = ['corrupt-entry', 'isolation', 'schema-version']
 
 export class SqliteStore implements Store {
   readonly name = 'sqlite'
@@ -180,8 +184,8 @@ export class SqliteStore implements Store {
       yield* walk.finish(state)
     } catch (error) {
       const { code, message } = readError(error)
-      if (code !== 'corrupt-entry') throw error
-      yield { ...state.key, code, message }
+      if (!damageCodes.includes(code)) throw error
+      yield { ...state.key, code: 'corrupt-entry', message }
     }
   }
 

@@ -87,7 +87,8 @@ export class SqliteWriter {
   #start(): Promise<void> {
     const { worker: file, path, busyTimeoutMs, truncated } = this.#settings
     const workerData: SessionSettings = { path, busyTimeoutMs, truncated }
-    const worker = new Worker(file, { workerData, name: 'oriel-sqlite' })
+    // The process's own flags may be ones that a worker refuses, and the worker needs none.
+    const worker = new Worker(file, { workerData, name: 'oriel-sqlite', execArgv: [] })
     this.#worker = worker
     return new Promise((resolve, reject) => {
       let reason: unknown

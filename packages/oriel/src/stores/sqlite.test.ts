@@ -1,8 +1,12 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
 import { describeStore } from '../testing/store-suite.ts'
 import { sqliteStore } from './sqlite.ts'
+
+// Every case starts a worker from the TypeScript sources; without a cache each would compile them again.
+process.env.NODE_COMPILE_CACHE ??= join(tmpdir(), 'oriel-compile-cache')
 
 describeStore('sqlite', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'oriel-sqlite-'))
@@ -20,4 +24,22 @@ describeStore('sqlite', async () => {
       rmSync(directory, { recursive: true })
     },
   }
+})
+
+describe('options', () => {
+  it.each([
+    ['', {}],
+    [':memory:', {}],
+    ['file:store.db', {}],
+    ['a\0b', {}],
+    [7, {}],
+    ['a', { busyTimeoutMs: -1 }],
+    ['a', { maxQueueBytes: 0 }],
+    ['a', { maxQueueCount: 1.5 }],
+    ['a', { truncated: 'maybe' }],
+  ])('refuses %j with %j at once', (path, options) => {
+    expect(() => sqliteStore(path as string, options as object)).toThrow(
+      expect.objectContaining({ code: 'invalid-option' }),
+    )
+  })
 })

@@ -11,7 +11,7 @@ import { isObject, type JsonObject, setField } from '../core/json.ts'
 import { prepare } from '../core/prepare.ts'
 import { State } from '../core/state.ts'
 import type { Decoded, Encoded, Format } from '../formats/format.ts'
-import { type Policy, parsePolicy } from '../policy.ts'
+import type { Policy } from '../policy.ts'
 import { propose } from '../propose.ts'
 import { budgetArbitrary, type Conversation, policyArbitrary } from './arbitraries.ts'
 import { exactText, frozen } from './compare.ts'
@@ -28,94 +28,85 @@ export interface FormatSuiteOptions {
 export function describeFormat(
   format: Format,
   conversation: fc.Arbitrary<Conversation>,
-  { runs, seed }: FormatSuiteOptions = {},
+  options: FormatSuiteOptions = {},
 ): void {
+  describe(`format ${format.name}`, () => {
+    for (const [name, check] of Object.entries(formatCases(format, conversation, options))) {
+      it(name, check)
+    }
+  })
+}
+
+/** The cases of the suite by name; each throws where the format breaks its contract. */
+export function formatCases(
+  format: Format,
+  conversation: fc.Arbitrary<Conversation>,
+  { runs, seed }: FormatSuiteOptions = {},
+): Readonly<Record<string, () => void>> {
   const parameters = {
     ...(runs === undefined ? {} : { numRuns: runs }),
     ...(seed === undefined ? {} : { seed }),
   }
-  const holds = <T>(arbitrary: fc.Arbitrary<T>, check: (value: T) => void): void =>
-    fc.assert(fc.property(arbitrary, check), parameters)
   const broken = fc
     .tuple(conversation, mutationsArbitrary(format.name))
     .map(([messages, mutations]) => mutate(messages, mutations))
+  const source: Source = {
+    format,
+    conversation,
+    broken,
+    reduced: fc.record({ messages: broken, policy: policyArbitrary(), budget: budgetArbitrary() }),
+    holds: (arbitrary, check) => fc.assert(fc.property(arbitrary, check), parameters),
+  }
+  return { ...readingCases(source), ...sendingCases(source), ...judgingCases(source) }
+}
 
-  describe(`format ${format.name}`, () => {
-    it('accepts every valid conversation', () => {
-      holds(conversation, (messages) => {
-        expect(format.validate(messages)).toEqual([])
-      })
-    })
+interface Source {
+  readonly format: Format
+  readonly conversation: fc.Arbitrary<Conversation>
+  readonly broken: fc.Arbitrary<Conversation>
+  readonly reduced: fc.Arbitrary<Reduced>
+  readonly holds: <T>(arbitrary: fc.Arbitrary<T>, check: (value: T) => void) => void
+}
 
-    it('gives back every valid conversation exactly', () => {
-      holds(conversation, (messages) => expectSame(send(format, messages).messages, messages))
-    })
+interface Reduced {
+  readonly messages: Conversation
+  readonly policy: Policy | undefined
+  readonly budget: number
+}
 
-    it('gives back fields and blocks that it does not know', () => {
+type Cases = Readonly<Record<string, () => void>>
+
+function readingCases({ format, conversation, broken, holds }: Source): Cases {
+  return {
+    'gives back every valid conversation exactly': () => {
+      holds(conversation, (messages) => expectSame(send(format, { messages }).messages, messages))
+    },
+
+    'gives back fields that it does not know': () => {
       const field = fc.constantFrom('x_later', 'constructor', '__proto__')
       holds(fc.tuple(conversation, field), ([messages, key]) => {
         const marked = messages.map((message) => withField(message, key))
-        expectSame(send(format, marked).messages, marked)
+        expectSame(send(format, { messages: marked }).messages, marked)
       })
-    })
+    },
 
-    it('answers the same bytes every time', () => {
-      holds(broken, (messages) => {
-        const again = JSON.parse(JSON.stringify(messages)) as Conversation
-        expect(outcome(format, again)).toBe(outcome(format, messages))
-      })
-    })
-
-    it('leaves its input as it was', () => {
-      holds(broken, (messages) => {
-        const before = exactText(messages)
-        outcome(format, frozen(messages))
-        format.validate(frozen({ messages, input: messages }))
-        expect(exactText(messages)).toBe(before)
-      })
-    })
-
-    it('reads every broken conversation, each message once and in order', () => {
+    'reads every broken conversation, each message once and in order': () => {
       holds(broken, (messages) => {
         const decoded = format.decode(messages, 'messages')
         expect(uncovered(decoded, messages.length)).toEqual([])
       })
-    })
+    },
 
-    it('sends nothing that the provider refuses', () => {
+    'leaves its input as it was': () => {
       holds(broken, (messages) => {
-        const sent = attempt(() => send(format, messages))
-        if (sent !== undefined) expect(violations(format, sent)).toEqual([])
+        const before = exactText(messages)
+        attempt(format, { messages: frozen(messages) })
+        format.validate(frozen({ messages, input: messages }))
+        expect(exactText(messages)).toBe(before)
       })
-    })
+    },
 
-    it('sends nothing that the provider refuses under any policy and budget', () => {
-      const options = fc.tuple(broken, policyArbitrary(), budgetArbitrary())
-      holds(options, ([messages, policy, budget]) => {
-        const sent = attempt(() => send(format, messages, { policy: parsePolicy(policy), budget }))
-        if (sent !== undefined) expect(violations(format, sent)).toEqual([])
-      })
-    })
-
-    it('sends reasoning byte for byte or not at all', () => {
-      const options = fc.tuple(broken, policyArbitrary(), budgetArbitrary())
-      holds(options, ([messages, policy, budget]) => {
-        const sent = attempt(() => send(format, messages, { policy: parsePolicy(policy), budget }))
-        if (sent === undefined) return
-        const known = reasoningOf(format, messages)
-        const altered = reasoningOf(format, sent.messages).filter((one) => !known.includes(one))
-        expect(altered).toEqual([])
-      })
-    })
-
-    it('judges anything without throwing', () => {
-      holds(fc.anything({ withNullPrototype: true }), (body) => {
-        expect(Array.isArray(format.validate(body))).toBe(true)
-        expect(Array.isArray(format.validate([body]))).toBe(true)
-      })
-    })
-
-    it('refuses what is no message, with the path', () => {
+    'refuses what is no message, with the path': () => {
       const strange = fc.constantFrom(null, 1, true, 'text', [], [[]])
       holds(fc.tuple(conversation, strange), ([messages, value]) => {
         const path = `list[${messages.length}]`
@@ -123,41 +114,83 @@ export function describeFormat(
           expect.objectContaining({ code: 'invalid-input', path }),
         )
       })
-    })
-  })
+    },
+  }
+}
+
+function sendingCases({ format, broken, reduced, holds }: Source): Cases {
+  return {
+    'answers the same bytes every time': () => {
+      holds(broken, (messages) => {
+        const again = JSON.parse(JSON.stringify(messages)) as Conversation
+        const first = JSON.stringify(attempt(format, { messages }))
+        expect(JSON.stringify(attempt(format, { messages: again }))).toBe(first)
+      })
+    },
+
+    'sends nothing that the provider refuses': () => {
+      holds(broken, (messages) => {
+        const sent = attempt(format, { messages })
+        if (sent !== undefined) expect(violations(format, sent)).toEqual([])
+      })
+    },
+
+    'sends nothing that the provider refuses, under any policy and budget': () => {
+      holds(reduced, (request) => {
+        const sent = attempt(format, request)
+        if (sent !== undefined) expect(violations(format, sent)).toEqual([])
+      })
+    },
+
+    'sends reasoning byte for byte or not at all': () => {
+      holds(reduced, (request) => {
+        const sent = attempt(format, request)
+        const known = reasoningOf(format, request.messages)
+        const shown = reasoningOf(format, sent?.messages ?? [])
+        expect(shown.filter((one) => !known.includes(one))).toEqual([])
+      })
+    },
+  }
+}
+
+function judgingCases({ format, conversation, holds }: Source): Cases {
+  return {
+    'accepts every valid conversation': () => {
+      holds(conversation, (messages) => {
+        expect(format.validate(messages)).toEqual([])
+      })
+    },
+
+    'judges anything without throwing': () => {
+      holds(fc.anything({ withNullPrototype: true }), (body) => {
+        expect(Array.isArray(format.validate(body))).toBe(true)
+        expect(Array.isArray(format.validate([body]))).toBe(true)
+      })
+    },
+  }
 }
 
 /** Counts characters: what the suite shows must hold for any counter. */
 const counter: Counter = { name: 'characters', count: (text) => text.length }
 
-interface SendOptions {
-  readonly policy?: Policy
-  readonly budget?: number
-}
-
 /** What a provider would get: as `project` does it, for a format that need not be registered. */
-function send(format: Format, messages: Conversation, options: SendOptions = {}): Encoded {
+function send(format: Format, request: Pick<Reduced, 'messages'> & Partial<Reduced>): Encoded {
+  const { messages, policy = {}, budget } = request
   const state = new State({ counter, salt: fixedSalt })
   const drafts = format.decode(messages, 'messages').map(({ draft }) => draft)
   for (const entry of prepare(state, drafts, 0)) state.apply(entry)
-  const planned = propose(state, options.policy ?? {}, { now: 0 })
-  const { profile } = format
-  return format.encode(assemble(state, planned, { profile, budget: options.budget }).messages)
+  const planned = propose(state, policy, { now: 0 })
+  return format.encode(assemble(state, planned, { profile: format.profile, budget }).messages)
 }
 
 /** Undefined where no valid view exists; any other error is a failure. */
-function attempt<T>(work: () => T): T | undefined {
+function attempt(...request: Parameters<typeof send>): Encoded | undefined {
   try {
-    return work()
+    return send(...request)
   } catch (error) {
     if (OrielError.is(error, 'cannot-project')) return undefined
     throw error
   }
-}
-
-function outcome(format: Format, messages: Conversation): string {
-  const sent = attempt(() => send(format, messages))
-  return sent === undefined ? 'cannot-project' : JSON.stringify(sent)
 }
 
 function violations(format: Format, { messages, system }: Encoded): readonly unknown[] {

@@ -53,7 +53,14 @@ export function mutationsArbitrary(format: FormatName): fc.Arbitrary<readonly Mu
   const content = fc.constantFrom(...strangeMessages[format].contents)
   const block = fc.constantFrom(...strangeMessages[format].blocks)
   const text = fc.constantFrom('', ' \n', 'half \ud83d of a pair', '\udc00', '[Omitted]')
-  const id = fc.constantFrom('call_1', '', 'x'.repeat(65), 'ä / b', '\ud800', 'function_call:search')
+  const id = fc.constantFrom(
+    'call_1',
+    '',
+    'x'.repeat(65),
+    'ä / b',
+    '\ud800',
+    'function_call:search',
+  )
   return fc.array(
     fc.oneof<fc.Arbitrary<Mutation>[]>(
       fc.record({ kind: fc.constant('drop' as const), at }),

@@ -127,8 +127,12 @@ function said(text: fc.Arbitrary<string>): fc.Arbitrary<Said> {
   )
 }
 
+/** Shrinks to the first of the alternatives. */
+const plainest = { withCrossShrink: true }
+
 function attachment(): fc.Arbitrary<Attachment> {
   return fc.oneof(
+    plainest,
     { weight: 5, arbitrary: fc.constant<Attachment>('none') },
     {
       weight: 2,
@@ -145,17 +149,26 @@ function attachment(): fc.Arbitrary<Attachment> {
 
 function shape(): fc.Arbitrary<Shape> {
   return fc.oneof(
+    plainest,
     { weight: 3, arbitrary: fc.constant<Shape>(0) },
     { weight: 4, arbitrary: fc.constantFrom<Shape>(1, 2, 3, 4) },
   )
 }
 
 function seldom<T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> {
-  return fc.option(arbitrary, { nil: undefined, freq: 1 })
+  return fc.oneof(
+    plainest,
+    { weight: 3, arbitrary: fc.constant(undefined) },
+    { weight: 1, arbitrary },
+  )
 }
 
 function often<T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> {
-  return fc.option(arbitrary, { nil: undefined, freq: 4 })
+  return fc.oneof(
+    plainest,
+    { weight: 1, arbitrary: fc.constant(undefined) },
+    { weight: 3, arbitrary },
+  )
 }
 
 /** A record some of whose keys are missing, not undefined, when their value is undefined. */

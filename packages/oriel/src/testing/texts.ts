@@ -15,8 +15,8 @@ const code = [
   "<script>alert('x')</script>",
 ]
 
-/** Long enough that a budget has something to take away. */
-const longest = 300
+/** Lines of the longest text: enough that a budget has something to take away. */
+const longest = 80
 
 /** What Oriel and the providers write themselves: as content it must mean nothing. */
 const markers = [
@@ -33,9 +33,24 @@ const markers = [
   'data: {"choices":[]}\n\ndata: [DONE]\n\n',
 ]
 
-const scripts = ['日本語のテキストです。', '天气如何？今天很好', 'שלום עולם', '👩‍👩‍👧‍👦 🇨🇭 👍🏽', 'Zürich naïve Åse', '\u202eabc']
+const scripts = [
+  '日本語のテキストです。',
+  '天气如何？今天很好',
+  'שלום עולם',
+  '👩‍👩‍👧‍👦 🇨🇭 👍🏽',
+  'Zürich naïve Åse',
+  '\u202eabc',
+]
 
-const controls = ['a\u0000b', '\u0000', 'x\u2028y\u2029z', '\ufeffbom', 'tab\tand\rreturn\n', '\uffff\ufffe', '\u0007']
+const controls = [
+  'a\u0000b',
+  '\u0000',
+  'x\u2028y\u2029z',
+  '\ufeffbom',
+  'tab\tand\rreturn\n',
+  '\uffff\ufffe',
+  '\u0007',
+]
 
 /** Any well-formed text, sometimes empty or blank. Shrinks to an empty text. */
 export function anyText(): fc.Arbitrary<string> {
@@ -46,6 +61,7 @@ export function anyText(): fc.Arbitrary<string> {
 export function fullText(): fc.Arbitrary<string> {
   return fc
     .oneof(
+      { withCrossShrink: true },
       { weight: 6, arbitrary: sentence() },
       { weight: 2, arbitrary: longText() },
       { weight: 1, arbitrary: fc.constantFrom(...code) },

@@ -85,11 +85,7 @@ function exchange(step: Step, nextId: () => string): readonly Part[] {
   return [
     {
       role: 'assistant',
-      content: [
-        ...thinking(step),
-        ...text,
-        ...calls.map(({ call, id }) => callBlock(call, id)),
-      ],
+      content: [...thinking(step), ...text, ...calls.map(({ call, id }) => callBlock(call, id))],
       fields: step.fields === undefined ? {} : { x_assistant: step.fields },
     },
     { role: 'user', content: step.isReversed ? results.reverse() : results, fields: {} },

@@ -5,7 +5,12 @@ import type { Attachment, Reply, Said, Script, ScriptCall, Step } from './script
 import { createIds, data, pick } from './writing.ts'
 
 export function writeOpenaiChat(script: Script): readonly JsonObject[] {
-  const nextId = createIds(script.ids, ['call_', 'chatcmpl-tool-5f1c0d6f9a1b4c3e8d2a-', '', 'call:é '])
+  const nextId = createIds(script.ids, [
+    'call_',
+    'chatcmpl-tool-5f1c0d6f9a1b4c3e8d2a-',
+    '',
+    'call:é ',
+  ])
   return [
     ...script.opening.map(systemMessage),
     ...script.turns.flatMap((turn) => [
@@ -88,7 +93,12 @@ function spoken({ text, shape }: Step): JsonObject {
     const content: Json = shape === 2 ? [{ type: 'text', text }] : text
     return { content, ...(shape === 1 ? sdk : {}) }
   }
-  return pick<JsonObject>(shape, [{ content: null }, { content: null, ...sdk }, {}, { content: '' }])
+  return pick<JsonObject>(shape, [
+    { content: null },
+    { content: null, ...sdk },
+    {},
+    { content: '' },
+  ])
 }
 
 function callOf({ name, input, shape }: ScriptCall, id: string): JsonObject {

@@ -53,7 +53,7 @@ export class Journal {
     this.#now = options.now
     this.#counter = counter
     this.#header = header
-    this.#state = new State({ counter, salt: String(header['salt']) })
+    this.#state = new State({ counter, salt: String(header.salt) })
   }
 
   /** Reads a thread's log; an absent thread is empty and begins with its first append. */
@@ -178,10 +178,10 @@ export class Journal {
 
   /** Another writer began the thread first: its salt holds. */
   #adopt(header: JsonObject): void {
-    if (header['salt'] === this.#header['salt']) return
+    if (header.salt === this.#header.salt) return
     assertFresh(this.#state)
     this.#header = header
-    this.#state = new State({ counter: this.#counter, salt: String(header['salt']) })
+    this.#state = new State({ counter: this.#counter, salt: String(header.salt) })
     this.#state.apply(this.#headerEntry())
   }
 
@@ -221,17 +221,17 @@ function saltOf(key: ThreadKey): string {
 function headerOf(entry: Entry): JsonObject {
   if (entry.type === 'setting' && entry.name === 'thread' && isObject(entry.value)) {
     const header = entry.value as JsonObject
-    if (typeof header['version'] === 'number' && header['version'] <= headerVersion) return header
+    if (typeof header.version === 'number' && header.version <= headerVersion) return header
     throw new OrielError(
       'schema-version',
-      `The thread was written by a later version (${String(header['version'])}; this one knows ${headerVersion}). Update Oriel.`,
+      `The thread was written by a later version (${String(header.version)}; this one knows ${headerVersion}). Update Oriel.`,
     )
   }
   throw new OrielError('corrupt-entry', 'The log does not begin with a header. Run `oriel doctor`.')
 }
 
 function counterOf(header: JsonObject, tokens: TokensOption | undefined): Counter {
-  const name = String(header['tokens'])
+  const name = String(header.tokens)
   const counter =
     tokens === undefined && (name === 'estimate' || name === 'o200k')
       ? resolveCounter(name)

@@ -67,7 +67,7 @@ async function rebuild(
 ): Promise<{ body: JsonObject; exact: boolean; messages: readonly Json[] }> {
   const past = await Journal.until(journal, tokens, request.seq - 1)
   const details = request.details ?? {}
-  const temporary = details['policy']
+  const temporary = details.policy
   const policy: Policy = parsePolicy(temporary ?? past.setting('policy')?.value)
   const frame = past.setting(frameSetting(request.frameHash))?.value
   const format = request.format as FormatName
@@ -79,7 +79,7 @@ async function rebuild(
       format,
       ...(isObject(frame) ? { frame } : {}),
       ...(request.model === undefined ? {} : { model: request.model }),
-      ...(typeof details['budget'] === 'number' ? { budget: details['budget'] } : {}),
+      ...(typeof details.budget === 'number' ? { budget: details.budget } : {}),
     },
     leading: leadingOf(past),
     now: request.at,
@@ -124,6 +124,6 @@ function causeOf(
   }
   if (before.model !== after.model) return { cause: 'model' }
   if (before.frameHash !== after.frameHash) return { cause: 'frame' }
-  if (!equalJson(before.details?.['policy'], after.details?.['policy'])) return { cause: 'policy' }
-  return { cause: after.details?.['budget'] === undefined ? 'repair' : 'budget' }
+  if (!equalJson(before.details?.policy, after.details?.policy)) return { cause: 'policy' }
+  return { cause: after.details?.budget === undefined ? 'repair' : 'budget' }
 }

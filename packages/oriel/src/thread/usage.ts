@@ -24,31 +24,31 @@ export function readUsage(sample: unknown): Usage {
   if (!isObject(sample)) throw noUsage()
   if ('uncached' in sample) {
     return {
-      uncached: count(sample['uncached']),
-      cacheRead: count(sample['cacheRead']),
-      cacheWrite: count(sample['cacheWrite']),
-      output: count(sample['output']),
+      uncached: count(sample.uncached),
+      cacheRead: count(sample.cacheRead),
+      cacheWrite: count(sample.cacheWrite),
+      output: count(sample.output),
     }
   }
   if ('cache_read_input_tokens' in sample || 'cache_creation_input_tokens' in sample) {
     return {
-      uncached: count(sample['input_tokens']),
-      cacheRead: count(sample['cache_read_input_tokens']),
-      cacheWrite: count(sample['cache_creation_input_tokens']),
-      output: count(sample['output_tokens']),
+      uncached: count(sample.input_tokens),
+      cacheRead: count(sample.cache_read_input_tokens),
+      cacheWrite: count(sample.cache_creation_input_tokens),
+      output: count(sample.output_tokens),
     }
   }
-  const input = sample['prompt_tokens'] ?? sample['input_tokens'] ?? sample['inputTokens']
+  const input = sample.prompt_tokens ?? sample.input_tokens ?? sample.inputTokens
   if (typeof input !== 'number') throw noUsage()
   const details = firstObject(sample, [
     'prompt_tokens_details',
     'input_tokens_details',
     'inputTokenDetails',
   ])
-  const cacheRead = count(details['cached_tokens'] ?? details['cacheReadTokens'])
-  const cacheWrite = count(details['cacheWriteTokens'] ?? details['cache_write_tokens'])
+  const cacheRead = count(details.cached_tokens ?? details.cacheReadTokens)
+  const cacheWrite = count(details.cacheWriteTokens ?? details.cache_write_tokens)
   const output =
-    sample['completion_tokens'] ?? sample['output_tokens'] ?? sample['outputTokens'] ?? 0
+    sample.completion_tokens ?? sample.output_tokens ?? sample.outputTokens ?? 0
   return {
     uncached: Math.max(0, count(input) - cacheRead - cacheWrite),
     cacheRead,

@@ -11,6 +11,7 @@ import { traceOf } from '../core/trace.ts'
 import type { Change, Frame, TokenCount, ViewMessage } from '../core/view.ts'
 import type { FormatName } from '../formats/format.ts'
 import { formatNamed } from '../formats/registry.ts'
+import { assertSize } from '../formats/size.ts'
 import type { Policy, PolicyInput } from '../policy.ts'
 import { propose } from '../propose.ts'
 import type { Journal, Stamp } from './journal.ts'
@@ -91,6 +92,7 @@ export function buildView(request: ViewRequest): BuiltView {
   const assembled = assemble(state, planned, { profile: target.profile, frame: around, budget })
   const shown = [...system, ...assembled.messages]
   const encoded = target.encode(shown)
+  assertSize(target, encoded)
   const frameHash = hashOf((around ?? {}) as JsonObject)
   const body = {
     messages: encoded.messages,

@@ -11,6 +11,14 @@ import type { Asked } from '../server.ts'
 
 export type Mode = 'new' | 'continue'
 
+/** One start of the agent. */
+export interface Run {
+  readonly prompt: string
+  readonly mode: Mode
+  /** Afterwards keep the agent's state, or take it back to what was kept. */
+  readonly then?: 'keep' | 'restore'
+}
+
 /** Where one agent lives while it is recorded. Fixed names, so that recordings do not differ from run to run. */
 export interface Rooms {
   readonly home: string
@@ -45,6 +53,8 @@ export interface Agent {
   route(asked: Asked): 'main' | 'sub' | 'side'
   /** Replaces the usual steps. */
   readonly steps?: Readonly<Record<string, readonly Step[]>>
+  /** Replaces the usual runs. */
+  readonly runs?: readonly Run[]
   readonly sideReply?: Reply
 }
 

@@ -6,15 +6,22 @@ import { versionOf } from '../recording.ts'
 import type { Step } from '../script.ts'
 import { Script } from '../script.ts'
 import { startServer } from '../server.ts'
-import type { Agent, Rooms } from './agent.ts'
+import type { Agent, Rooms, Run } from './agent.ts'
 import { keepState, openRooms, removeRooms, restoreState, runCommand } from './agent.ts'
 
-const firstTask = 'Read notes.txt and say how many lines it has.'
-const secondTask = 'Now print the second line.'
-const editedTask = 'Now print the last line.'
+export const firstTask = 'Read notes.txt and say how many lines it has.'
+export const secondTask = 'Now print the second line.'
+export const editedTask = 'Now print the last line.'
+
+const usualRuns: readonly Run[] = [
+  { prompt: firstTask, mode: 'new', then: 'keep' },
+  { prompt: secondTask, mode: 'continue', then: 'restore' },
+  { prompt: editedTask, mode: 'continue' },
+  { prompt: firstTask, mode: 'new' },
+]
 
 /** Long enough that an agent which shortens outputs does so. */
-const longOutput = 'seq -f "row %g of a long output with some words in it" 1 3000'
+export const longOutput = 'seq -f "row %g of a long output with some words in it" 1 3000'
 
 /**
  * A new session with tools, one failed request and (where there is one) a sub-agent; the session continued; the
@@ -99,12 +106,11 @@ export async function recordAgent(agent: Agent): Promise<Fixture> {
 
 async function work(agent: Agent, rooms: Rooms): Promise<void> {
   agent.prepare(rooms)
-  await runCommand(agent.command(firstTask, 'new', rooms), rooms)
-  keepState(rooms)
-  await runCommand(agent.command(secondTask, 'continue', rooms), rooms)
-  restoreState(rooms)
-  await runCommand(agent.command(editedTask, 'continue', rooms), rooms)
-  await runCommand(agent.command(firstTask, 'new', rooms), rooms)
+  for (const { prompt, mode, then } of agent.runs ?? usualRuns) {
+    await runCommand(agent.command(prompt, mode, rooms), rooms)
+    if (then === 'keep') keepState(rooms)
+    if (then === 'restore') restoreState(rooms)
+  }
 }
 
 /** This machine's folders, also in the spelling with dashes that agents use for folders of their own. */

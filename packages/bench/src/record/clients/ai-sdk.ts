@@ -14,9 +14,9 @@ import {
   toUIMessageStream,
 } from 'ai'
 import type { Recording, Talker } from '../recording.ts'
-import { converse } from '../recording.ts'
+import { converse, converseBriefly } from '../recording.ts'
 import type { WireFormat } from '../reply.ts'
-import { getWeather, instructions, listCities } from '../scenario.ts'
+import { brokenSteps, getWeather, instructions, listCities } from '../scenario.ts'
 import { citiesSchema, weatherSchema } from './tools.ts'
 
 interface Provider {
@@ -85,6 +85,7 @@ const tools = {
 }
 
 export const aiSdk: readonly Recording[] = providers.flatMap((provider): Recording[] => [
+  ...(provider.name === 'compatible' ? [brokenArguments(provider)] : []),
   {
     ...recording(provider, 'generate', 'generateText; the next turn continues from its response messages'),
     run: (url) => converse(generating(provider, url)),
@@ -102,6 +103,14 @@ export const aiSdk: readonly Recording[] = providers.flatMap((provider): Recordi
     run: (url) => converse(interfaced(provider, url)),
   },
 ])
+
+function brokenArguments(provider: Provider): Recording {
+  return {
+    ...recording(provider, 'broken-arguments', 'generateText, with a call whose arguments are not JSON'),
+    steps: brokenSteps(),
+    run: (url) => converseBriefly(generating(provider, url)),
+  }
+}
 
 function recording(provider: Provider, mode: string, description: string): Omit<Recording, 'run'> {
   return {

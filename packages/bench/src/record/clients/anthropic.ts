@@ -21,7 +21,9 @@ import {
   listCities,
   secondQuestion,
   thanks,
+  weatherSteps,
 } from '../scenario.ts'
+import type { Step } from '../script.ts'
 import { citiesSchema, runTool, weatherSchema } from './tools.ts'
 
 type Ask = (client: Anthropic, messages: readonly MessageParam[]) => Promise<Message>
@@ -58,12 +60,27 @@ export const anthropic: readonly Recording[] = [
     async (client, messages) => withoutThinking(await client.messages.create(request(messages))),
   ),
   {
-    ...recording('tool-runner', 'beta.messages.toolRunner(); the next turn continues from runner.params.'),
-    run: (url) => converse(toolRunner(connect(url), false)),
+    ...recording(
+      'tool-runner',
+      'beta.messages.toolRunner() as it comes: within a turn the provider holds the history; the next turn sends runner.params.messages whole.',
+    ),
+    run: (url) => converse(toolRunner(connect(url), {})),
   },
   {
     ...recording('tool-runner-stream', 'beta.messages.toolRunner() with stream: true.'),
-    run: (url) => converse(toolRunner(connect(url), true)),
+    run: (url) => converse(toolRunner(connect(url), { stream: true })),
+  },
+  {
+    ...recording('tool-runner-whole', 'beta.messages.toolRunner() with thread: false.'),
+    run: (url) => converse(toolRunner(connect(url), { thread: false })),
+  },
+  {
+    ...recording(
+      'tool-runner-refused',
+      'beta.messages.toolRunner() against a server that refuses to hold threads: each run falls back to the whole history.',
+    ),
+    steps: refusedSteps(),
+    run: (url) => converse(toolRunner(connect(url), {})),
   },
   {
     ...recording(
@@ -166,16 +183,33 @@ function runnableTools() {
   ]
 }
 
-function toolRunner(client: Anthropic, stream: boolean): Talker<BetaMessageParam> {
+function toolRunner(
+  client: Anthropic,
+  extra: { readonly stream?: true; readonly thread?: false },
+): Talker<BetaMessageParam> {
   return {
     user: (content) => ({ role: 'user', content }),
     async run(history) {
       const options = { ...base, messages: [...history], tools: runnableTools() }
-      const runner = client.beta.messages.toolRunner({ ...options, stream })
+      const runner = client.beta.messages.toolRunner({ ...options, ...extra })
       await runner.runUntilDone()
       return runner.params.messages
     },
   }
+}
+
+/** The weather conversation with every run's first request refused, then sent again without a thread. */
+function refusedSteps(): readonly Step[] {
+  const errorDetails = { error_code: 'thread_unsupported_request', unsupported: ['thread'] }
+  const beginnings = ['ask', 'second', 'edited', 'same words', 'thanks']
+  return weatherSteps().flatMap((step): Step[] => {
+    if (!beginnings.includes(step.name)) return [step]
+    const name = `refused ${step.name}`
+    return [
+      { name, truth: step.truth, reply: { failWith: 400, errorDetails } },
+      { ...step, truth: { retry: name } },
+    ]
+  })
 }
 
 async function heldThread(client: Anthropic): Promise<void> {

@@ -10,9 +10,9 @@ import {
 import { ChatOpenAI, ChatOpenAICompletions } from '@langchain/openai'
 import { createAgent, tool } from 'langchain'
 import type { Recording, Talker } from '../recording.ts'
-import { converse } from '../recording.ts'
+import { converse, converseBriefly } from '../recording.ts'
 import type { WireFormat } from '../reply.ts'
-import { getWeather, instructions, listCities } from '../scenario.ts'
+import { brokenSteps, getWeather, instructions, listCities } from '../scenario.ts'
 import { citiesSchema, weatherSchema } from './tools.ts'
 
 interface Model {
@@ -90,6 +90,7 @@ const tools = [
 ]
 
 export const langchain: readonly Recording[] = models.flatMap((model): Recording[] => [
+  ...(model.format === 'openai-chat' ? [brokenArguments(model)] : []),
   {
     ...recording(model, 'invoke', 'invoke; the next turn continues from the messages of the state'),
     run: (url) => converse(agentTalker(model.connect(url, false), false)),
@@ -99,6 +100,15 @@ export const langchain: readonly Recording[] = models.flatMap((model): Recording
     run: (url) => converse(agentTalker(model.connect(url, true), true)),
   },
 ])
+
+function brokenArguments(model: Model): Recording {
+  return {
+    ...recording(model, 'broken-arguments', 'invoke, with a call whose arguments are not JSON'),
+    // The agent does not run such a call: its turn ends there.
+    steps: brokenSteps().filter(({ name }) => name !== 'second'),
+    run: (url) => converseBriefly(agentTalker(model.connect(url, false), false)),
+  }
+}
 
 function recording(model: Model, mode: string, description: string): Omit<Recording, 'run'> {
   return {

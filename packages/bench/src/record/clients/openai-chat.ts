@@ -8,8 +8,17 @@ import type {
   ChatCompletionMessageParam,
 } from 'openai/resources/chat/completions'
 import type { Recording, Talker } from '../recording.ts'
-import { converse } from '../recording.ts'
-import { getWeather, instructions, listCities } from '../scenario.ts'
+import { converse, converseBriefly } from '../recording.ts'
+import {
+  brokenSteps,
+  firstQuestion,
+  getWeather,
+  instructions,
+  listCities,
+  secondQuestion,
+  thanks,
+  twinSteps,
+} from '../scenario.ts'
 import { citiesSchema, runTool, weatherSchema } from './tools.ts'
 
 type Message = ChatCompletionMessageParam
@@ -29,15 +38,12 @@ const parsingTools = [
 ]
 
 export const openaiChat: readonly Recording[] = [
-  byHand('loop', 'By hand: the answer is pushed back as the SDK returned it.', async (client, messages) =>
-    answerOf(await client.chat.completions.create({ model, messages, tools })),
-  ),
+  byHand('loop', 'By hand: the answer is pushed back as the SDK returned it.', create),
   byHand(
     'rebuilt',
     'By hand: the answer is pushed back rebuilt from content and tool_calls, as many examples do.',
     async (client, messages) => {
-      const answer = answerOf(await client.chat.completions.create({ model, messages, tools }))
-      const { content, tool_calls } = answer
+      const { content, tool_calls } = await create(client, messages)
       return { role: 'assistant', content, ...(tool_calls ? { tool_calls } : {}), refusal: null }
     },
   ),
@@ -53,9 +59,28 @@ export const openaiChat: readonly Recording[] = [
     async (client, messages) =>
       answerOf(await client.chat.completions.parse({ model, messages, tools: parsingTools })),
   ),
+  {
+    ...byHand('broken-arguments', 'By hand, with a call whose arguments are not JSON.', create),
+    steps: brokenSteps(),
+    run: (url) => converseBriefly(handTalker(connect(url), create)),
+  },
+  {
+    ...byHand(
+      'twins',
+      'By hand: two conversations at once with the same opening words and the same call ids; one answer is lost and asked for again.',
+      create,
+    ),
+    steps: twinSteps(),
+    hasWeakIds: true,
+    run: (url) => converseTwice(connect(url)),
+  },
   runner('run-tools', 'The runTools helper; the next turn continues from runner.messages.', false),
   runner('run-tools-stream', 'The runTools helper with stream: true.', true),
 ]
+
+async function create(client: OpenAI, messages: Message[]): Promise<ChatCompletionMessage> {
+  return answerOf(await client.chat.completions.create({ model, messages, tools }))
+}
 
 function answerOf(completion: {
   readonly choices: readonly { readonly message: ChatCompletionMessage }[]
@@ -84,18 +109,38 @@ function handTalker(client: OpenAI, ask: Ask): Talker<Message> {
     user: (content) => ({ role: 'user', content }),
     async run(history) {
       const messages: Message[] = history[0]?.role === 'system' ? [...history] : [system, ...history]
-      for (;;) {
-        const answer = await ask(client, messages)
-        messages.push(answer)
-        const calls = answer.tool_calls ?? []
-        if (calls.length === 0) return messages
-        for (const call of calls) {
-          if (call.type !== 'function') continue
-          const content = runTool(call.function.name, call.function.arguments)
-          messages.push({ role: 'tool', tool_call_id: call.id, content })
-        }
-      }
+      while (await step(client, ask, messages)) continue
+      return messages
     },
+  }
+}
+
+/** One request and its tools; false when the model is done. */
+async function step(client: OpenAI, ask: Ask, messages: Message[]): Promise<boolean> {
+  const answer = await ask(client, messages)
+  messages.push(answer)
+  const calls = (answer.tool_calls ?? []).filter((call) => call.type === 'function')
+  for (const call of calls) {
+    const content = runTool(call.function.name, call.function.arguments)
+    messages.push({ role: 'tool', tool_call_id: call.id, content })
+  }
+  return calls.length > 0
+}
+
+/** See `twinSteps`. */
+async function converseTwice(client: OpenAI): Promise<void> {
+  const twins: Message[][] = [firstQuestion, firstQuestion].map((content) => [
+    system,
+    { role: 'user', content },
+  ])
+  const everyone = async (): Promise<void> => {
+    for (const messages of twins) await step(client, create, messages)
+  }
+  await everyone()
+  await everyone()
+  for (const question of [secondQuestion, thanks]) {
+    for (const messages of twins) messages.push({ role: 'user', content: question })
+    await everyone()
   }
 }
 

@@ -14,8 +14,8 @@ export const citiesSchema = z.object({})
 /** Runs a tool by name; a failure becomes the result's text. */
 export function runTool(name: string, args: string): string {
   if (name === 'list_cities') return listCities()
-  const { city } = weatherSchema.parse(JSON.parse(args))
   try {
+    const { city } = weatherSchema.parse(JSON.parse(args))
     return JSON.stringify(getWeather(city))
   } catch (error) {
     return `Error: ${error instanceof Error ? error.message : String(error)}`

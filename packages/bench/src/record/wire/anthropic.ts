@@ -3,17 +3,16 @@
 import type { MakeId, Reply, WireAnswer, WireEvent } from '../reply.ts'
 import { pieces, sealed } from '../reply.ts'
 
-const usage = {
-  input_tokens: 100,
-  cache_creation_input_tokens: 0,
-  cache_read_input_tokens: 0,
-  output_tokens: 20,
-}
-
 type WireBlock = { readonly type: string } & Readonly<Record<string, unknown>>
 
 export function anthropicAnswer(reply: Reply, model: string, makeId: MakeId): WireAnswer {
   const id = makeId('msg')
+  const usage = {
+    input_tokens: reply.inputTokens ?? 100,
+    cache_creation_input_tokens: 0,
+    cache_read_input_tokens: 0,
+    output_tokens: 20,
+  }
   const parts: { readonly block: WireBlock; readonly events: readonly WireEvent[] }[] = []
   const add = (whole: WireBlock, start: WireBlock, deltas: readonly unknown[]): void => {
     const index = parts.length

@@ -3,17 +3,10 @@
 import type { MakeId, Reply, WireAnswer, WireEvent } from '../reply.ts'
 import { fixedSeconds, pieces } from '../reply.ts'
 
-const usage = {
-  prompt_tokens: 100,
-  completion_tokens: 20,
-  total_tokens: 120,
-  prompt_tokens_details: { cached_tokens: 0 },
-  completion_tokens_details: { reasoning_tokens: 5 },
-}
-
 /** Reasoning travels as `reasoning_content`, the field that compatible servers use. */
 export function chatAnswer(reply: Reply, model: string, makeId: MakeId): WireAnswer {
   const id = makeId('chatcmpl')
+  const usage = usageOf(reply)
   const calls = (reply.calls ?? []).map((call) => ({
     id: makeId('call'),
     type: 'function',
@@ -64,4 +57,14 @@ function callChunks(
       tool_calls: [{ index, function: { arguments: piece } }],
     })),
   ]
+}
+
+function usageOf({ inputTokens = 100 }: Reply): unknown {
+  return {
+    prompt_tokens: inputTokens,
+    completion_tokens: 20,
+    total_tokens: inputTokens + 20,
+    prompt_tokens_details: { cached_tokens: 0 },
+    completion_tokens_details: { reasoning_tokens: 5 },
+  }
 }

@@ -3,14 +3,6 @@
 import type { MakeId, Reply, ScriptedCall, WireAnswer, WireEvent } from '../reply.ts'
 import { fixedSeconds, pieces, sealed } from '../reply.ts'
 
-const usage = {
-  input_tokens: 100,
-  input_tokens_details: { cached_tokens: 0 },
-  output_tokens: 20,
-  output_tokens_details: { reasoning_tokens: 5 },
-  total_tokens: 120,
-}
-
 type Fields = Readonly<Record<string, unknown>>
 interface Item {
   readonly whole: Fields & { readonly id: string }
@@ -31,6 +23,7 @@ export function responsesAnswer(
     items.push(call.isCustom === true ? customItem(call, makeId) : callItem(call, makeId))
   }
   const output = items.map((item) => item.whole)
+  const usage = usageOf(reply)
   const body = { ...envelope(request, makeId('resp')), status: 'completed', output, usage }
   const begun = { ...body, status: 'in_progress', output: [], usage: null }
   const events: Fields[] = [
@@ -145,4 +138,14 @@ function itemEvents(item: Item, outputIndex: number): readonly Fields[] {
     ...item.inner.map((inner) => ({ ...inner, item_id: item.whole.id, ...at })),
     { type: 'response.output_item.done', ...at, item: item.whole },
   ]
+}
+
+function usageOf({ inputTokens = 100 }: Reply): Fields {
+  return {
+    input_tokens: inputTokens,
+    input_tokens_details: { cached_tokens: 0 },
+    output_tokens: 20,
+    output_tokens_details: { reasoning_tokens: 5 },
+    total_tokens: inputTokens + 20,
+  }
 }

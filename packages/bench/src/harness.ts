@@ -1,0 +1,89 @@
+// One way to measure for every benchmark: contenders take turns inside one run, and medians are compared. On a machine that does
+// other work as well, single times mean little, while ratios of interleaved medians hold.
+
+/** Something to be timed. */
+export interface Contender {
+  readonly name: string
+  /** How many steps one call of `run` does; times are given per step. @default 1 */
+  readonly steps?: number
+  run(): unknown
+}
+
+export interface Timing {
+  readonly name: string
+  readonly rounds: number
+  /** Milliseconds per step: the median, and what nine of ten rounds stayed within. */
+  readonly medianMs: number
+  readonly p90Ms: number
+}
+
+export interface RaceOptions {
+  /** Rounds in which each contender runs once. @default 30 */
+  readonly rounds?: number
+  /** Runs of each contender before anything is counted. @default 3 */
+  readonly warmUps?: number
+  /** A contender that would take longer than this in all gets fewer rounds, but never fewer than 3. @default 5000 */
+  readonly maxMs?: number
+  /** Called after every round. */
+  readonly onRound?: (done: number, of: number) => void
+}
+
+/** Times all contenders, one after the other in every round, each round beginning with another one. */
+export async function race(
+  contenders: readonly Contender[],
+  { rounds = 30, warmUps = 3, maxMs = 5000, onRound }: RaceOptions = {},
+): Promise<readonly Timing[]> {
+  const times = contenders.map((): number[] => [])
+  const wanted: number[] = []
+  for (const contender of contenders) wanted.push(await warmUp(contender, { rounds, warmUps, maxMs }))
+  for (let round = 0; round < rounds; round++) {
+    for (let turn = 0; turn < contenders.length; turn++) {
+      const index = (round + turn) % contenders.length
+      const own = times[index] as number[]
+      if (own.length < (wanted[index] as number)) own.push(await time(contenders[index] as Contender))
+    }
+    onRound?.(round + 1, rounds)
+  }
+  return contenders.map(({ name }, index) => {
+    const own = times[index] as number[]
+    return { name, rounds: own.length, medianMs: median(own), p90Ms: quantile(own, 0.9) }
+  })
+}
+
+/** Milliseconds of one run, per step. */
+export async function time({ run, steps = 1 }: Contender): Promise<number> {
+  const start = performance.now()
+  await run()
+  return (performance.now() - start) / steps
+}
+
+export function median(values: readonly number[]): number {
+  return quantile(values, 0.5)
+}
+
+/** The value below which this share of the values lies; NaN when there are none. */
+export function quantile(values: readonly number[], share: number): number {
+  const sorted = [...values].sort((a, b) => a - b)
+  const place = (sorted.length - 1) * share
+  const low = sorted[Math.floor(place)] ?? Number.NaN
+  const high = sorted[Math.ceil(place)] ?? Number.NaN
+  return low + (high - low) * (place - Math.floor(place))
+}
+
+export function mean(values: readonly number[]): number {
+  return values.reduce((a, b) => a + b, 0) / values.length
+}
+
+/** Runs a contender until it is warm, and says how many rounds it may have. A slow one is warm after its first run. */
+async function warmUp(
+  contender: Contender,
+  { rounds, warmUps, maxMs }: { rounds: number; warmUps: number; maxMs: number },
+): Promise<number> {
+  const { steps = 1 } = contender
+  let lastMs = 0
+  for (let run = 0; run < warmUps; run++) {
+    lastMs = (await time(contender)) * steps
+    if (lastMs > maxMs / 10) break
+  }
+  return Math.max(3, Math.min(rounds, Math.floor(maxMs / lastMs)))
+}

@@ -1,0 +1,85 @@
+// LangChain's trimMessages, fed and read as its users would. Conversion is not part of what is timed: they have their messages in
+// LangChain's classes already.
+
+import {
+  AIMessage,
+  type BaseMessage,
+  HumanMessage,
+  SystemMessage,
+  ToolMessage,
+} from '@langchain/core/messages'
+import type { ChatMessage } from '../conversations.ts'
+
+/** LangChain's messages for chat messages. Each carries its position as its id, so that it can be found again. */
+export function toLangchain(messages: readonly ChatMessage[], from = 0): BaseMessage[] {
+  return messages.map((message, index) => {
+    const id = String(from + index)
+    const content = message.content ?? ''
+    switch (message.role) {
+      case 'system':
+        return new SystemMessage({ id, content })
+      case 'user':
+        return new HumanMessage({ id, content })
+      case 'tool':
+        return new ToolMessage({ id, content, tool_call_id: message.tool_call_id ?? '' })
+      case 'assistant':
+        return new AIMessage({ id, content, tool_calls: callsOf(message) })
+    }
+  })
+}
+
+/** The chat messages that are left. trimMessages copies the ones it keeps, and never changes them. */
+export function fromLangchain(
+  kept: readonly BaseMessage[],
+  messages: readonly ChatMessage[],
+): readonly ChatMessage[] {
+  return kept.map((message) => messages[Number(message.id)] as ChatMessage)
+}
+
+/** A quarter of the characters: the usual guess, as cheap as a counter can be. */
+export function countCharacters(messages: readonly BaseMessage[]): number {
+  let characters = 0
+  for (const { content } of messages) characters += content.length
+  return characters / 4
+}
+
+/**
+ * A counter that remembers each message's tokens by its id. trimMessages counts the whole list again for every message that it
+ * leaves out; without a memory, an exact counter would take minutes.
+ */
+export function createCounter(
+  tokensOf: (index: number) => number,
+): (messages: readonly BaseMessage[]) => number {
+  const known = new Map<string, number>()
+  return (messages) => {
+    let tokens = 0
+    for (const { id = '' } of messages) {
+      let own = known.get(id)
+      if (own === undefined) {
+        own = tokensOf(Number(id))
+        known.set(id, own)
+      }
+      tokens += own
+    }
+    return tokens
+  }
+}
+
+function callsOf(message: ChatMessage) {
+  return (message.tool_calls ?? []).map(({ id, function: { name, arguments: text } }) => ({
+    id,
+    name,
+    args: parseArguments(text),
+    type: 'tool_call' as const,
+  }))
+}
+
+function parseArguments(text: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
+  } catch {
+    // LangChain's own classes keep such a call apart; here only its place among the messages matters.
+    return {}
+  }
+}

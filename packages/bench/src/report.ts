@@ -1,0 +1,105 @@
+// What a benchmark prints: tables for people, JSON for machines, progress on the side.
+
+import { cpus, totalmem } from 'node:os'
+import { parseArgs } from 'node:util'
+
+export type Cell = string | number
+export type Row = Readonly<Record<string, Cell>>
+
+export interface Table {
+  readonly title: string
+  readonly rows: readonly Row[]
+  /** What a reader must know to read the table rightly. */
+  readonly notes?: readonly string[]
+}
+
+export interface Settings {
+  readonly json: boolean
+  /** Where files are written that measure a disk. */
+  readonly directory: string | undefined
+}
+
+/** The command line of every benchmark: `--json`, and `--dir` for those that write files. */
+export function readSettings(): Settings {
+  const { values } = parseArgs({
+    options: { json: { type: 'boolean', default: false }, dir: { type: 'string' } },
+  })
+  return { json: values.json, directory: values.dir }
+}
+
+/** Prints what a benchmark found, to the standard output. */
+export function report(bench: string, tables: readonly Table[], { json }: Settings): void {
+  if (json) {
+    const body = { bench, ...machine(), tables }
+    process.stdout.write(`${JSON.stringify(body, undefined, 2)}\n`)
+    return
+  }
+  const { node, cpu, cores, memoryGb, date } = machine()
+  process.stdout.write(
+    `# ${bench}: ${date}, Node ${node}, ${cores} x ${cpu}, ${memoryGb} GB\n\n`,
+  )
+  for (const table of tables) process.stdout.write(`${tableText(table)}\n`)
+}
+
+/** Shows on the terminal how far a benchmark is; on the standard error, so that it never mixes with the results. */
+export function progress(text: string): void {
+  if (process.stderr.isTTY) process.stderr.write(`\r\u001b[2K${text}`)
+  else process.stderr.write(`${text}\n`)
+}
+
+/** Removes the line of progress. */
+export function endProgress(): void {
+  if (process.stderr.isTTY) process.stderr.write('\r\u001b[2K')
+}
+
+/** Milliseconds with three significant digits. */
+export function ms(value: number): string {
+  return significant(value)
+}
+
+/** A ratio such as `1.2x`. */
+export function ratio(value: number): string {
+  return Number.isFinite(value) ? `${significant(value)}x` : '-'
+}
+
+export function percent(share: number): string {
+  return Number.isFinite(share) ? `${(share * 100).toFixed(1)} %` : '-'
+}
+
+export function count(value: number): string {
+  return Math.round(value).toLocaleString('en-US')
+}
+
+function significant(value: number): string {
+  if (!Number.isFinite(value)) return '-'
+  return value >= 1000 ? count(value) : String(Number(value.toPrecision(3)))
+}
+
+function machine() {
+  return {
+    node: process.versions.node,
+    cpu: cpus()[0]?.model.trim() ?? 'unknown',
+    cores: cpus().length,
+    memoryGb: Math.round(totalmem() / 2 ** 30),
+    date: new Date().toISOString().slice(0, 10),
+  }
+}
+
+/** A Markdown table, aligned, numbers to the right. */
+function tableText({ title, rows, notes = [] }: Table): string {
+  const columns = Object.keys(rows[0] ?? {})
+  const lines = [columns, ...rows.map((row) => columns.map((column) => String(row[column] ?? '')))]
+  const widths = columns.map((_, at) => Math.max(3, ...lines.map((line) => (line[at] ?? '').length)))
+  const write = (line: readonly string[]): string => {
+    const cells = line.map((cell, at) => {
+      const width = widths[at] as number
+      return at === 0 ? cell.padEnd(width) : cell.padStart(width)
+    })
+    return `| ${cells.join(' | ')} |`
+  }
+  const rule = `|${widths.map((width, at) => `${'-'.repeat(width + (at === 0 ? 2 : 1))}${at === 0 ? '' : ':'}`).join('|')}|`
+  const [head = [], ...body] = lines
+  const table = [write(head), rule, ...body.map(write)].join('\n')
+  const below = notes.length === 0 ? '' : `\n${notes.map((note) => `- ${note}`).join('\n')}\n`
+  return `## ${title}\n\n${table}\n${below}`
+}

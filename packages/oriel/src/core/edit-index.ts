@@ -1,0 +1,96 @@
+// Which edits are in force: the newest of each block, those that drop whole messages, and what was taken back.
+
+import type { EditEntry, EntryId } from './entry.ts'
+
+/** What a snapshot keeps of it. */
+export interface EditIndexData {
+  readonly edits: readonly EditEntry[]
+  readonly vetoes: readonly string[]
+}
+
+export class EditIndex {
+  /** Every edit in force, oldest first. */
+  readonly #edits = new Map<EntryId, EditEntry>()
+  /** Edits of single blocks, newest last, by seq and block position. */
+  readonly #byBlock = new Map<string, EditEntry[]>()
+  /** Edits that drop messages, oldest first. Replaced, never shortened in place: a trace may still hold it. */
+  #drops: EditEntry[] = []
+  /** Forms that a person took back: `seq:block:form`, block `*` for whole messages. */
+  readonly #vetoes = new Set<string>()
+
+  static from(data: EditIndexData): EditIndex {
+    const index = new EditIndex()
+    for (const edit of data.edits) index.add(edit)
+    for (const veto of data.vetoes) index.#vetoes.add(veto)
+    return index
+  }
+
+  data(): EditIndexData {
+    return { edits: [...this.#edits.values()], vetoes: [...this.#vetoes] }
+  }
+
+  get(id: EntryId): EditEntry | undefined {
+    return this.#edits.get(id)
+  }
+
+  /** Every edit in force, oldest first. */
+  values(): Iterable<EditEntry> {
+    return this.#edits.values()
+  }
+
+  get drops(): readonly EditEntry[] {
+    return this.#drops
+  }
+
+  /** The newest edit of one block. */
+  ofBlock(seq: number, block: number): EditEntry | undefined {
+    return this.#byBlock.get(`${seq}:${block}`)?.at(-1)
+  }
+
+  isVetoed(seq: number, block: number | '*', form: string): boolean {
+    return this.#vetoes.has(`${seq}:${block}:${form}`)
+  }
+
+  isDropped(seq: number): boolean {
+    return this.#drops.some((edit) => isInRanges(edit, seq))
+  }
+
+  add(edit: EditEntry): void {
+    this.#edits.set(edit.id, edit)
+    if ('ranges' in edit.target) {
+      this.#drops.push(edit)
+      return
+    }
+    const key = `${edit.target.seq}:${edit.target.block}`
+    this.#byBlock.set(key, [...(this.#byBlock.get(key) ?? []), edit])
+  }
+
+  /** Takes an edit back and forbids its form; undefined when it is not in force. */
+  undo(id: EntryId): EditEntry | undefined {
+    const edit = this.#edits.get(id)
+    if (edit === undefined) return undefined
+    this.#edits.delete(id)
+    if ('ranges' in edit.target) {
+      this.#drops = this.#drops.filter((other) => other.id !== id)
+      for (const seq of seqsOf(edit)) this.#vetoes.add(`${seq}:*:dropped`)
+      return edit
+    }
+    const { seq, block } = edit.target
+    this.#vetoes.add(`${seq}:${block}:${edit.form}`)
+    const rest = (this.#byBlock.get(`${seq}:${block}`) ?? []).filter((other) => other.id !== id)
+    if (rest.length === 0) this.#byBlock.delete(`${seq}:${block}`)
+    else this.#byBlock.set(`${seq}:${block}`, rest)
+    return edit
+  }
+}
+
+/** Whether an edit that drops messages covers this one. */
+export function isInRanges(edit: Pick<EditEntry, 'target'>, seq: number): boolean {
+  return 'ranges' in edit.target && edit.target.ranges.some(([from, to]) => seq >= from && seq <= to)
+}
+
+/** Every seq that an edit covers. */
+export function* seqsOf(edit: Pick<EditEntry, 'target'>): Generator<number> {
+  if ('seq' in edit.target) yield edit.target.seq
+  else for (const [from, to] of edit.target.ranges) for (let seq = from; seq <= to; seq++) yield seq
+}

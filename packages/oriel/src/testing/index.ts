@@ -1,0 +1,20 @@
+// What users need to test their own formats, stores and rules: generators, builders and suites.
+
+export type { Conversation } from './arbitraries.ts'
+export {
+  anthropicConversation,
+  budgetArbitrary,
+  conversationOf,
+  historyArbitrary,
+  openaiChatConversation,
+  openaiResponsesConversation,
+  policyArbitrary,
+} from './arbitraries.ts'
+export type { BuiltCall } from './builders.ts'
+export { anthropicMessage, chatMessage, responsesItem } from './builders.ts'
+export type { FormatSuiteOptions } from './format-suite.ts'
+export { describeFormat } from './format-suite.ts'
+export type { Mutation } from './mutations.ts'
+export { brokenConversation, mutate, mutationsArbitrary } from './mutations.ts'
+export type { OpenedStore, StoreSuiteOptions } from './store-suite.ts'
+export { describeStore } from './store-suite.ts'

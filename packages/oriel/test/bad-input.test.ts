@@ -1,0 +1,380 @@
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { type ErrorCode, OrielError } from '../src/core/errors.ts'
+import { maxDepth, maxStringLength } from '../src/core/json.ts'
+import { type FormatName, formatNames } from '../src/formats/format.ts'
+import { formatNamed, validate } from '../src/formats/registry.ts'
+import { project } from '../src/project.ts'
+import { conversationOf } from '../src/testing/arbitraries.ts'
+import { exactText } from '../src/testing/compare.ts'
+
+/** What a call ended in: an error of ours as `code at path`, or the name of anything else, which is a failure. */
+function outcome(work: () => unknown): string {
+  try {
+    work()
+    return 'accepted'
+  } catch (error) {
+    if (!OrielError.is(error)) return `threw ${String(error)}`
+    return `${error.code} at ${error.path ?? 'no path'}`
+  }
+}
+
+/** Projects something that is not, or not quite, a list of messages. */
+function refusal(messages: unknown, format: FormatName = 'openai-chat'): string {
+  return outcome(() => project(messages as never, undefined, { format }))
+}
+
+/** Arrays inside arrays, `levels` deep, built without recursion. */
+function nested(levels: number): unknown {
+  let value: unknown = 'core'
+  for (let level = 0; level < levels; level++) value = [value]
+  return value
+}
+
+class Custom {
+  role = 'user'
+  content = 'an instance of a class'
+}
+
+function cyclic(): object {
+  const message: Record<string, unknown> = { role: 'user', content: 'x' }
+  message.self = { again: [message] }
+  return message
+}
+
+describe.each(formatNames)('bad input in %s', (format) => {
+  it.each([
+    ['nothing', undefined],
+    ['null', null],
+    ['a number', 5],
+    ['a text', 'hello'],
+    ['a boolean', true],
+    ['an object', { messages: [] }],
+    ['a list-like object', { length: 1, 0: { role: 'user', content: 'x' } }],
+    ['a function', () => []],
+    ['a symbol', Symbol('messages')],
+    ['a map', new Map()],
+    ['a set of messages', new Set([{ role: 'user', content: 'x' }])],
+    ['bytes', new Uint8Array(3)],
+    ['a promise', Promise.resolve([])],
+    ['a big integer', 5n],
+  ])('refuses %s in place of the messages', (_, messages) => {
+    expect(refusal(messages, format)).toBe('invalid-input at messages')
+  })
+
+  it.each<[string, unknown, ErrorCode]>([
+    ['null', null, 'invalid-input'],
+    ['a number', 5, 'invalid-input'],
+    ['a text', 'hello', 'invalid-input'],
+    ['a boolean', false, 'invalid-input'],
+    ['a list', [], 'invalid-input'],
+    ['nothing', undefined, 'not-json'],
+    ['a function', () => 'x', 'not-json'],
+    ['a symbol', Symbol('x'), 'not-json'],
+    ['a big integer', 5n, 'not-json'],
+    ['a date', new Date(0), 'not-json'],
+    ['a map', new Map([['role', 'user']]), 'not-json'],
+    ['an instance of a class', new Custom(), 'not-json'],
+    ['a regular expression', /x/, 'not-json'],
+    ['an error', new Error('x'), 'not-json'],
+    ['bytes', new Uint8Array(3), 'not-json'],
+    ['a boxed text', Object('x'), 'not-json'],
+  ])('refuses %s in place of a message', (_, message, code) => {
+    const good = { role: 'user', content: 'hello' }
+    expect(refusal([good, message], format)).toBe(`${code} at messages[1]`)
+  })
+
+  it.each([
+    ['not a number', Number.NaN],
+    ['infinity', Number.POSITIVE_INFINITY],
+    ['a big integer', 1n],
+    ['a function', () => 1],
+    ['a symbol', Symbol('x')],
+    ['a date', new Date(0)],
+    ['a map', new Map()],
+    ['an instance of a class', new Custom()],
+    ['a weak reference', new WeakRef({})],
+    ['an object with a throwing toJSON', { toJSON: () => expect.unreachable() }],
+  ])('refuses %s anywhere inside a message', (_, value) => {
+    const got = refusal([{ role: 'user', content: 'x', extra: { list: [0, value] } }], format)
+    expect(got).toMatch(/^not-json at messages\[0\]\.extra\.list\[1\](\.toJSON)?$/)
+  })
+
+  it('refuses a cycle', () => {
+    expect(refusal([cyclic()], format)).toBe('not-json at messages[0].self.again[0]')
+    const list: unknown[] = [{ role: 'user', content: 'x' }]
+    list.push(list)
+    expect(refusal(list, format)).toMatch(/^not-json at messages\[1\]/)
+  })
+
+  it('accepts an object that is there twice without being a cycle', () => {
+    const shared = { a: [1] }
+    const message = { role: 'user', content: 'x', first: shared, second: [shared, shared] }
+    expect(refusal([message, message], format)).toBe('accepted')
+  })
+
+  it('refuses holes in lists', () => {
+    const messages = [{ role: 'user', content: 'x' }] as unknown[]
+    messages[2] = { role: 'user', content: 'y' }
+    expect(refusal(messages, format)).toBe('not-json at messages[1]')
+    const content = [{ type: 'text', text: 'x' }] as unknown[]
+    content.length = 2
+    expect(refusal([{ role: 'user', content }], format)).toBe('not-json at messages[0].content[1]')
+  })
+
+  it('accepts the deepest nesting allowed and refuses one level more', () => {
+    const deep = (levels: number): unknown => [{ role: 'user', content: 'x', x: nested(levels) }]
+    // The message itself is a level.
+    expect(refusal(deep(maxDepth - 1), format)).toBe('accepted')
+    expect(refusal(deep(maxDepth), format)).toMatch(/^too-deep at messages\[0\]\.x\[0\]/)
+    expect(refusal(deep(5000), format)).toMatch(/^too-deep at messages\[0\]\.x\[0\]/)
+    expect(refusal(deep(100_000), format)).toMatch(/^too-deep at messages\[0\]\.x\[0\]/)
+  })
+
+  it('[I2] sends nothing deeper or larger than the provider takes', () => {
+    const deepest = { role: 'user', content: 'x', x: nested(maxDepth - 1) }
+    const large = { role: 'user', content: '€'.repeat(12 * 1024 * 1024) }
+    for (const message of [deepest, large]) {
+      const got = outcome(() => {
+        const { messages } = project([message], undefined, { format })
+        expect(validate(format, messages)).toEqual([])
+      })
+      expect(got).toMatch(/^(accepted|cannot-project at|too-large at|too-deep at)/)
+    }
+  })
+
+  it('refuses a text of 50 MB, and says how long it may be', () => {
+    const content = 'x'.repeat(50 * 1024 * 1024)
+    const got = outcome(() => project([{ role: 'user', content }], undefined, { format }))
+    expect(got).toBe('too-large at messages[0].content')
+    expect(() => project([{ role: 'user', content }], undefined, { format })).toThrow(
+      expect.objectContaining({ details: { limit: maxStringLength, got: content.length } }),
+    )
+  })
+
+  it('refuses what throws when it is looked at, without letting the error through', () => {
+    const boom = (): never => {
+      throw new Error('boom')
+    }
+    const getter = {
+      role: 'user',
+      get content() {
+        return boom()
+      },
+    }
+    expect(refusal([getter], format)).toBe('not-json at messages[0].content')
+    const inside = {
+      role: 'user',
+      content: 'x',
+      extra: {
+        get deep() {
+          return boom()
+        },
+      },
+    }
+    expect(refusal([inside], format)).toBe('not-json at messages[0].extra.deep')
+    for (const trap of ['get', 'ownKeys', 'getPrototypeOf', 'getOwnPropertyDescriptor', 'has']) {
+      const message = new Proxy({ role: 'user', content: 'x' }, { [trap]: boom })
+      expect(refusal([message], format)).toMatch(/^(not-json at messages\[0\]|accepted)/)
+      const list = new Proxy([{ role: 'user', content: 'x' }], { [trap]: boom })
+      expect(refusal(list, format)).toMatch(/^(not-json at messages|accepted)/)
+    }
+    const { proxy, revoke } = Proxy.revocable([], {})
+    revoke()
+    expect(refusal(proxy, format)).toBe('invalid-input at messages')
+    expect(refusal([proxy], format)).toBe('not-json at messages[0]')
+  })
+
+  it('reads each field once, so that nothing can change under its hands', () => {
+    let reads = 0
+    const message = {
+      role: 'user',
+      get content() {
+        reads += 1
+        return `read ${reads}`
+      },
+    }
+    const { messages } = project([message], undefined, { format })
+    expect(exactText(messages)).toBe(exactText([{ role: 'user', content: 'read 1' }]))
+    expect(reads).toBe(1)
+  })
+
+  it.each([
+    ['an unknown one', 'alien'],
+    ['an empty one', ''],
+    ['a number', 7],
+    ['null', null],
+    ['nothing', undefined],
+    ['an inherited name', 'constructor'],
+  ])('refuses a role that is %s', (_, role) => {
+    const got = refusal([{ role, content: 'x' }], format)
+    expect(got).toMatch(/^invalid-input at messages\[0\](\.role)?$/)
+  })
+
+  it.each([
+    ['a number', 5],
+    ['a boolean', true],
+    ['an object', { text: 'x' }],
+    ['a list with a text in it', ['x']],
+    ['a list with null in it', [null]],
+    ['a list in a list', [[]]],
+  ])('refuses content that is %s', (_, content) => {
+    const got = refusal([{ role: 'user', content }], format)
+    expect(got).toMatch(/^invalid-input at messages\[0\]\.content/)
+  })
+
+  it('accepts any field of a wrong type, or refuses it with its path', () => {
+    const wrong = fc.constantFrom<unknown>(null, 0, true, '', [], {}, [null], [[]], ['x'], {
+      a: {},
+    })
+    fc.assert(
+      fc.property(conversationOf(format), fc.nat(), wrong, (messages, at, value) => {
+        const copy = JSON.parse(JSON.stringify(messages)) as unknown[]
+        replaceSpot(copy, at, value)
+        const before = exactText(copy)
+        const got = refusal(copy, format)
+        expect(got).toMatch(/^(accepted|cannot-project at|invalid-input at messages\[)/)
+        expect(exactText(copy)).toBe(before)
+      }),
+    )
+  })
+
+  it('answers anything at all with an error of its own, and leaves it as it was', () => {
+    const anything = fc.anything({
+      withBigInt: true,
+      withBoxedValues: true,
+      withDate: true,
+      withMap: true,
+      withNullPrototype: true,
+      withObjectString: true,
+      withSet: true,
+      withSparseArray: true,
+      withTypedArray: true,
+      withUnicodeString: true,
+    })
+    fc.assert(
+      fc.property(fc.array(anything), (messages) => {
+        const before = fc.stringify(messages)
+        const prototype = Object.getOwnPropertyNames(Object.prototype).join()
+        expect(refusal(messages, format)).toMatch(/^(accepted$|[a-z-]+ at (messages|no path))/)
+        expect(Array.isArray(validate(format, messages))).toBe(true)
+        expect(fc.stringify(messages)).toBe(before)
+        expect(Object.getOwnPropertyNames(Object.prototype).join()).toBe(prototype)
+      }),
+    )
+  })
+
+  it('keeps fields called like the inside of JavaScript as data', () => {
+    const json = `[{"role":"user","content":"x","__proto__":{"polluted":true},
+      "constructor":{"prototype":{"polluted":true}},"toString":"x","hasOwnProperty":1}]`
+    const { messages } = project(JSON.parse(json), undefined, { format })
+    expect(exactText(messages)).toBe(exactText(JSON.parse(json)))
+    expect(({} as { polluted?: boolean }).polluted).toBeUndefined()
+  })
+
+  it('judges what cannot be read without throwing', () => {
+    const boom = (): never => {
+      throw new Error('boom')
+    }
+    const { proxy, revoke } = Proxy.revocable({}, {})
+    revoke()
+    const strange = [
+      proxy,
+      [proxy],
+      cyclic(),
+      [cyclic()],
+      {
+        get messages() {
+          return boom()
+        },
+      },
+    ]
+    for (const body of [
+      ...strange,
+      [
+        {
+          get role() {
+            return boom()
+          },
+        },
+      ],
+      nested(5000),
+      5n,
+    ]) {
+      expect(Array.isArray(validate(format, body))).toBe(true)
+      expect(Array.isArray(formatNamed(format).validate({ messages: body, input: body }))).toBe(
+        true,
+      )
+    }
+  })
+})
+
+describe('bad options', () => {
+  const messages = [{ role: 'user', content: 'x' }]
+
+  it.each([Number.NaN, 0, -1, Number.POSITIVE_INFINITY, '4000', null, {}, 10n])(
+    'refuses the budget %s',
+    (budget) => {
+      const got = outcome(() => project(messages, undefined, { budget: budget as never }))
+      expect(got).toBe('invalid-option at budget')
+    },
+  )
+
+  it.each(['nope', '', '__proto__', 'constructor', 5, null])('refuses the format %s', (format) => {
+    const source = outcome(() => project(messages, undefined, { format: format as never }))
+    expect(source).toBe('unknown-format at format')
+    const target = outcome(() => project(messages, undefined, { to: format as never }))
+    expect(target).toMatch(/^unknown-format at (to|format)$/)
+  })
+
+  it.each(['nope', '', 5, {}, { name: 'x' }, { name: 'x', count: 5 }])(
+    'refuses the counter %s',
+    (tokens) => {
+      const got = outcome(() => project(messages, undefined, { tokens: tokens as never }))
+      expect(got).toBe('invalid-option at tokens')
+    },
+  )
+
+  it.each<[unknown, string]>([
+    [null, 'policy'],
+    [[], 'policy'],
+    [5, 'policy'],
+    ['nope', 'policy'],
+    ['__proto__', 'policy'],
+    [{ preset: 'nope' }, 'policy.preset'],
+    [{ histroy: {} }, 'policy'],
+    [{ history: null }, 'policy.history'],
+    [{ history: { length: '10' } }, 'policy.history.length'],
+    [{ history: { length: -1 } }, 'policy.history.length'],
+    [{ history: { length: 1.5 } }, 'policy.history.length'],
+    [{ history: { length: Number.NaN } }, 'policy.history.length'],
+    [{ history: { policy: 'some' } }, 'policy.history.policy'],
+    [{ history: { constructor: 1 } }, 'policy.history'],
+  ])('refuses the policy %j with its path', (policy, path) => {
+    const got = outcome(() => project(messages, policy as never))
+    expect(got).toBe(`invalid-policy at ${path}`)
+  })
+
+  it('refuses a frame that is not JSON', () => {
+    const frames = [{ tools: [5n] }, { system: cyclic() }, { tools: nested(5000) }]
+    for (const frame of frames) {
+      const got = outcome(() => project(messages, undefined, { frame, budget: 4000 }))
+      expect(got).toMatch(/^(not-json|too-deep|invalid-option) at frame/)
+    }
+  })
+})
+
+/** Replaces one value somewhere in a list of messages. */
+function replaceSpot(messages: unknown[], at: number, value: unknown): void {
+  const spots: { readonly holder: Record<string, unknown>; readonly key: string }[] = []
+  const walk = (holder: Record<string, unknown>): void => {
+    for (const key of Object.keys(holder)) {
+      spots.push({ holder, key })
+      const field = holder[key]
+      if (typeof field === 'object' && field !== null) walk(field as Record<string, unknown>)
+    }
+  }
+  walk(messages as unknown as Record<string, unknown>)
+  const spot = spots[at % Math.max(1, spots.length)]
+  if (spot !== undefined) spot.holder[spot.key] = value
+}

@@ -1,0 +1,150 @@
+// Recorded conversations of real agents. They are not part of the project: where they are absent, nothing is run.
+
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+import { callTokens, messageTokens } from '../src/core/counter.ts'
+import { OrielError } from '../src/core/errors.ts'
+import { resolveCounter, type TokensOption } from '../src/counters.ts'
+import { type FormatName, formatNames } from '../src/formats/format.ts'
+import { validate } from '../src/formats/registry.ts'
+import type { HistoryPolicy } from '../src/policy.ts'
+import { type Projection, project } from '../src/project.ts'
+import { exactText, frozen } from '../src/testing/compare.ts'
+
+interface Message {
+  readonly role: string
+  readonly content?: string | null
+  readonly tool_calls?: readonly {
+    readonly id: string
+    readonly function: { readonly name: string; readonly arguments: string }
+  }[]
+  readonly tool_call_id?: string
+}
+
+interface Recorded {
+  readonly id: string
+  readonly messages: readonly Message[]
+}
+
+const histories: readonly HistoryPolicy[] = [
+  { policy: 'lastN', length: 1 },
+  { policy: 'lastN', length: 3 },
+  { policy: 'lastN', length: 20 },
+  { policy: 'none' },
+  { policy: 'all' },
+  { policy: 'all', maxMessages: 10 },
+  { policy: 'all', maxMessages: 50 },
+]
+const budgets = [4000, 8000, 16_000, 32_000]
+
+const folder = fileURLToPath(new URL('../../../../shared/data/', import.meta.url))
+const files = existsSync(folder)
+  ? readdirSync(folder).filter((file) => file.endsWith('.jsonl'))
+  : []
+
+describe.skipIf(files.length === 0)('recorded conversations', () => {
+  const recorded = files.flatMap(read)
+
+  it('[I14] come back as they were where they are valid', () => {
+    const valid = recorded.filter(
+      ({ messages }) => validate('openai-chat', { messages }).length === 0,
+    )
+    expect(valid.length).toBeGreaterThan(0)
+    for (const { id, messages } of valid) {
+      const result = project(messages)
+      expect(exactText(result.messages), id).toBe(exactText(messages))
+      expect(result.trace, id).toEqual([])
+    }
+  })
+
+  it('[I2] are valid in every format after every history setting', () => {
+    recorded.forEach(({ id, messages }, position) => {
+      histories.forEach((history, turn) => {
+        const to = formatNames[(position + turn) % formatNames.length] as FormatName
+        expect(violations(to, project<unknown>(messages, { history }, { to })), id).toEqual([])
+      })
+    })
+  })
+
+  it.each(budgets)('[I2] [I6] are valid in every format and fit a budget of %i', (budget) => {
+    recorded.forEach(({ id, messages }, position) => {
+      formatNames.forEach((to, turn) => {
+        const history = histories[(position + turn + budgets.indexOf(budget)) % histories.length]
+        const policy = history === undefined ? {} : { history }
+        const result = attempt(messages, { to, budget, policy })
+        if (result === undefined) {
+          expect(leastTokens(messages, 'estimate'), id).toBeGreaterThan(budget)
+        } else {
+          expect(violations(to, result), id).toEqual([])
+          expect(result.tokens.after, id).toBeLessThanOrEqual(budget)
+        }
+      })
+    })
+  })
+
+  it.each(budgets)('[I6] fit a budget of %i in exact tokens', (budget) => {
+    const some = recorded.filter((_, position) => position % 12 === 0)
+    for (const { id, messages } of some) {
+      const result = attempt(messages, { to: 'openai-chat', budget, policy: {}, tokens: 'o200k' })
+      if (result === undefined) expect(leastTokens(messages, 'o200k'), id).toBeGreaterThan(budget)
+      else expect(result.tokens.after, id).toBeLessThanOrEqual(budget)
+    }
+  })
+})
+
+function read(file: string): readonly Recorded[] {
+  return readFileSync(`${folder}${file}`, 'utf8')
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => frozen(JSON.parse(line) as Recorded))
+}
+
+function attempt(
+  messages: readonly Message[],
+  {
+    policy,
+    ...options
+  }: {
+    readonly to: FormatName
+    readonly budget: number
+    readonly policy: { readonly history?: HistoryPolicy }
+    readonly tokens?: TokensOption
+  },
+): Projection<unknown> | undefined {
+  try {
+    return project<unknown>(messages, policy, options)
+  } catch (error) {
+    if (OrielError.is(error, 'cannot-project')) return undefined
+    throw error
+  }
+}
+
+function violations(to: FormatName, { messages, system }: Projection<unknown>): readonly unknown[] {
+  const input = { messages, ...(to === 'openai-responses' ? { input: messages } : {}) }
+  return validate(to, system === undefined ? input : { ...input, system })
+}
+
+/** What a placeholder, and a text clipped to its shortest form, may take at most. */
+const placeholderTokens = 100
+const clippedTokens = 150
+
+/**
+ * The least that any view must hold, computed from nothing but the messages: system texts, the newest user message, and the
+ * newest exchange with its results and words in their smallest forms.
+ */
+function leastTokens(messages: readonly Message[], tokens: TokensOption): number {
+  const counter = resolveCounter(tokens)
+  const whole = (message: Message): number => messageTokens + counter.count(message.content ?? '')
+  const system = messages.filter(({ role }) => role === 'system')
+  const newestUser = messages.findLast(({ role }) => role === 'user')
+  const newest = messages.findLast(({ role }) => role === 'assistant')
+  const must = [...system, ...(newestUser === undefined ? [] : [newestUser])]
+  const calls = newest?.tool_calls ?? []
+  const calling = calls.reduce((sum, { function: { name, arguments: text } }) => {
+    const call = callTokens + counter.count(name) + counter.count(text)
+    return sum + call + messageTokens + callTokens + placeholderTokens
+  }, 0)
+  const exchange = calls.length === 0 ? 0 : messageTokens + clippedTokens + calling
+  return must.reduce((sum, message) => sum + whole(message), exchange)
+}
