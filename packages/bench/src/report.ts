@@ -41,10 +41,18 @@ export function report(bench: string, tables: readonly Table[], { json }: Settin
   for (const table of tables) process.stdout.write(`${tableText(table)}\n`)
 }
 
-/** Shows on the terminal how far a benchmark is; on the standard error, so that it never mixes with the results. */
+/** How often progress is written where it cannot replace the line before, as in a log file. */
+const quietMs = 5000
+let lastProgress = Number.NEGATIVE_INFINITY
+
+/** Shows how far a benchmark is; on the standard error, so that it never mixes with the results. */
 export function progress(text: string): void {
+  const now = performance.now()
   if (process.stderr.isTTY) process.stderr.write(`\r\u001b[2K${text}`)
-  else process.stderr.write(`${text}\n`)
+  else if (now - lastProgress > quietMs) {
+    process.stderr.write(`${text}\n`)
+    lastProgress = now
+  }
 }
 
 /** Removes the line of progress. */

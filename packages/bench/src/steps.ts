@@ -12,7 +12,7 @@ import { endProgress, ms, progress, type Row, ratio, readSettings, report } from
 import { chatTokens } from './tokens.ts'
 
 const sizes = [100, 1000, 10_000]
-/** Only the thread is asked to go on to this length: the others read everything at every step. */
+/** Only the thread with a window goes on to this length: what the others do grows with the conversation. */
 const longest = 100_000
 const baseSize = 1000
 const budget = 32_000
@@ -24,58 +24,73 @@ interface Sized extends Contender {
   readonly size: number
 }
 
-/** What a thread does to its store in one step. */
-interface Work {
-  readonly size: number
-  readonly entriesRead: number
-  readonly entriesWritten: number
-  readonly messagesShown: number
+interface GrowingThread {
+  readonly contender: Sized
+  /** What the thread did to its store so far, as the cells of a row. */
+  workPerStep(): Row
 }
 
 const settings = readSettings()
-const threads: Awaited<ReturnType<typeof growingThread>>[] = []
-for (const size of [...sizes, longest]) threads.push(await growingThread(size))
-const contenders: Sized[] = [
-  ...sizes.flatMap(statelessContenders),
-  ...threads.map(({ contender }) => contender),
-]
-const timings = await race(contenders, {
-  rounds: 40,
-  maxMs: 8000,
-  onRound: (done, of) => progress(`steps: round ${done} of ${of}`),
-})
+const timings = await raceAll()
+const { windowTimings, work } = await raceWindow()
 endProgress()
-const work = threads.map(({ workPerStep }) => workPerStep())
 report(
   'steps',
   [
     {
       title: 'Milliseconds per step, by messages so far',
-      rows: rowsOf(timings, (own) => ms(own.medianMs)),
+      rows: rowsOf(timings, sizes, (own) => ms(own.medianMs)),
       notes: [
-        'Median; contenders and sizes take turns in every round. A step is what happens before one model call.',
-        'Oriel thread: append the new messages and view them, on memoryStore, mean over the 4 steps of a turn.',
-        'The others get the whole conversation in their own classes, converted before the clock starts.',
-        '"trimMessages, estimate" counts with our counter and remembers each message: see peers/langchain.ts.',
-        'The naive loop and pruneMessages do not fit a budget: they do less.',
+        'Medians; contenders and sizes take turns in every round. A step is what happens before one model call.',
+        'Threads append the new messages and view the conversation, on memoryStore: the mean of the 4 steps of a turn.',
+        'The others get the whole conversation, in their own classes, made before the clock starts.',
+        '"trimMessages, estimate" counts with our counter, and remembers each message: see peers/langchain.ts.',
+        'The naive loop copies and counts everything and leaves nothing out. pruneMessages knows no budget and counts nothing.',
       ],
     },
     {
-      title: `Times the cost of a step at ${baseSize.toLocaleString('en-US')} messages`,
-      rows: rowsOf(timings, (own, base) => ratio(own.medianMs / base.medianMs)),
+      title: 'Times the cost of the same at 1,000 messages',
+      rows: rowsOf(timings, sizes, (own, base) => ratio(own.medianMs / base.medianMs)),
     },
     {
-      title: 'What the thread asks of its store per step',
-      rows: work.map(({ size, entriesRead, entriesWritten, messagesShown }) => ({
-        'messages so far': size.toLocaleString('en-US'),
-        'entries read': ms(entriesRead),
-        'entries written': ms(entriesWritten),
-        'messages shown': ms(messagesShown),
-      })),
+      title: 'The thread with a window alone, up to 100,000 messages: milliseconds per step',
+      rows: [
+        ...rowsOf(windowTimings, [...sizes, longest], (own) => ms(own.medianMs)),
+        ...rowsOf(windowTimings, [...sizes, longest], (own, base) =>
+          ratio(own.medianMs / base.medianMs),
+        ).map((row) => ({ ...row, contender: 'times that at 1,000' })),
+      ],
     },
+    { title: 'What the thread asks of its store per step', rows: work },
   ],
   settings,
 )
+
+async function raceAll() {
+  const contenders: Sized[] = []
+  for (const size of sizes) {
+    contenders.push(...statelessContenders(size))
+    contenders.push((await growingThread(size, 'thread, lastN 10')).contender)
+    contenders.push((await growingThread(size, 'thread, 32k tokens')).contender)
+  }
+  return raceSized(contenders)
+}
+
+/** By itself, since a heap that holds 100,000 messages slows down whoever makes garbage beside it. */
+async function raceWindow() {
+  const threads: GrowingThread[] = []
+  for (const size of [...sizes, longest]) threads.push(await growingThread(size, 'thread, lastN 10'))
+  const windowTimings = await raceSized(threads.map(({ contender }) => contender))
+  return { windowTimings, work: threads.map((thread) => thread.workPerStep()) }
+}
+
+async function raceSized(contenders: readonly Sized[]) {
+  const results = await race(contenders, {
+    rounds: 40,
+    onRound: (done, of) => progress(`steps: round ${done} of ${of}`),
+  })
+  return contenders.map((contender, index) => ({ ...contender, ...(results[index] as Timing) }))
+}
 
 function statelessContenders(size: number): readonly Sized[] {
   const messages = conversationOf(size)
@@ -97,7 +112,7 @@ function statelessContenders(size: number): readonly Sized[] {
     pruneMessages: () =>
       pruneMessages({ messages: aiSdk, reasoning: 'all', toolCalls: 'before-last-2-messages' }),
   }
-  return Object.entries(runs).map(([row, run]) => ({ name: `${row} ${size}`, row, size, run }))
+  return Object.entries(runs).map(([row, run]) => ({ name: row, row, size, run }))
 }
 
 /** What a loop without any library does: send a copy of everything, and know how large it is. */
@@ -108,37 +123,40 @@ function naiveLoop(messages: readonly ChatMessage[]): number {
 }
 
 /** A thread that has come to `size` messages by whole turns with a view each, and goes on by a turn per run. */
-async function growingThread(size: number) {
+async function growingThread(
+  size: number,
+  row: 'thread, lastN 10' | 'thread, 32k tokens',
+): Promise<GrowingThread> {
   const counts = { read: 0, written: 0, shown: 0, steps: 0 }
   const store = countingStore(memoryStore(), counts)
-  const thread = await openThread({ store, policy: window })
+  const hasWindow = row === 'thread, lastN 10'
+  const thread = await openThread({ store, ...(hasWindow ? { policy: window } : {}) })
+  const look = () => thread.view(hasWindow ? {} : { budget })
   let turn = 0
   for (let messages = 0; messages < size; turn++) {
-    const steps = turnOf(turn)
-    await thread.append(steps.flat(), { format: 'openai-chat' })
-    await thread.view()
-    messages += steps.flat().length
-    if (turn % 500 === 0) progress(`steps: thread of ${messages} of ${size} messages`)
+    const added = turnOf(turn).flat()
+    await thread.append(added, { format: 'openai-chat' })
+    // A view with a window drops what left it; a view with a budget leaves no trace, and would only take long.
+    if (hasWindow) await look()
+    messages += added.length
+    progress(`steps: ${row}, ${messages} of ${size} messages`)
   }
   Object.assign(counts, { read: 0, written: 0 })
   const run = async (): Promise<void> => {
     for (const step of turnOf(turn)) {
       await thread.append(step, { format: 'openai-chat' })
-      const { messages } = await thread.view()
-      counts.shown += messages.length
+      counts.shown += (await look()).messages.length
       counts.steps += 1
     }
     turn += 1
   }
-  const row = 'thread, lastN 10'
-  const contender: Sized = { name: `${row} ${size}`, row, size, steps: turnOf(0).length, run }
-  const workPerStep = (): Work => ({
-    size,
-    entriesRead: counts.read / counts.steps,
-    entriesWritten: counts.written / counts.steps,
-    messagesShown: counts.shown / counts.steps,
+  const workPerStep = (): Row => ({
+    'messages so far': size.toLocaleString('en-US'),
+    'entries read': ms(counts.read / counts.steps),
+    'entries written': ms(counts.written / counts.steps),
+    'messages shown': ms(counts.shown / counts.steps),
   })
-  return { contender, workPerStep }
+  return { contender: { name: row, row, size, steps: turnOf(0).length, run }, workPerStep }
 }
 
 /** The same store, counting the entries that go in and come out. */
@@ -168,17 +186,17 @@ function countingStore(store: Store, counts: { read: number; written: number }):
 }
 
 function rowsOf(
-  all: readonly Timing[],
+  all: readonly (Timing & Sized)[],
+  columns: readonly number[],
   cell: (own: Timing, base: Timing) => string,
 ): readonly Row[] {
-  const rows = [...new Set(contenders.map(({ row }) => row))]
-  const find = (row: string, size: number): Timing | undefined =>
-    all.find(({ name }) => name === `${row} ${size}`)
+  const rows = [...new Set(all.map(({ row }) => row))]
   return rows.map((row) => {
-    const base = find(row, baseSize) as Timing
-    const cells = [...sizes, longest].map((size) => {
-      const own = find(row, size)
-      return [size.toLocaleString('en-US'), own === undefined ? '-' : cell(own, base)]
+    const find = (size: number) => all.find((one) => one.row === row && one.size === size)
+    const base = find(baseSize) as Timing
+    const cells = columns.map((size) => {
+      const own = find(size)
+      return [`at ${size.toLocaleString('en-US')}`, own === undefined ? '-' : cell(own, base)]
     })
     return { contender: row, ...Object.fromEntries(cells) }
   })

@@ -1,17 +1,20 @@
 // The token counters that a caller can name, and the check of one that a caller brings.
 
 import { createRequire } from 'node:module'
-import { Kind, kindOf } from './core/character-kind.ts'
+import { kindOf, kinds } from './core/character-kind.ts'
 import type { Counter } from './core/counter.ts'
 import { assertNever, OrielError } from './core/errors.ts'
 import { estimate } from './core/estimate.ts'
 
-/** How tokens are counted: by the estimate, exactly as OpenAI's o200k does, or by a counter of your own. */
+/**
+ * How tokens are counted: by the estimate, exactly as OpenAI's o200k does, or by a counter of your
+ * own.
+ */
 export type TokensOption = 'estimate' | 'o200k' | Counter
 
 /**
- * The counter that an option names; `estimate` when there is none. The same option always gives the same object. Throws
- * `invalid-option` for anything else.
+ * The counter that an option names; `estimate` when there is none. The same option always gives the
+ * same object. Throws `invalid-option` for anything else.
  */
 export function resolveCounter(option: TokensOption | undefined): Counter {
   if (option === undefined || option === 'estimate') return estimate
@@ -19,7 +22,7 @@ export function resolveCounter(option: TokensOption | undefined): Counter {
   if (isCounter(option)) return option
   throw new OrielError(
     'invalid-option',
-    `tokens must be 'estimate', 'o200k' or { name, count } with a name and a function; got ${describe(option)}`,
+    `tokens must be 'estimate', 'o200k' or { name, count }; got ${describe(option)}`,
     { path: 'tokens' },
   )
 }
@@ -37,24 +40,27 @@ function describe(option: unknown): string {
 }
 
 /**
- * Counts as OpenAI's o200k encoding does, by gpt-tokenizer, which is loaded at the first count (about 0.3 s, 75 MB).
+ * Counts as OpenAI's o200k encoding does, by gpt-tokenizer, which is loaded at the first count
+ * (about 0.3 s, 75 MB).
  *
  * - The names of special tokens (`<|endoftext|>`) are text like any other.
- * - Exact, except inside a run of more than `maxRun` letters, symbols or spaces without a break: such a run is cut, and
- *   each cut may cost a token more or less. Uncut, the time would grow with the square of the run.
+ * - Exact, except inside a run of more than `maxRun` letters, symbols or spaces without a break:
+ *   such a run is cut, and each cut may cost a token more or less. Uncut, the time would grow with
+ *   the square of the run.
  */
 const o200k: Counter = { name: 'o200k', count: createExactCount() }
 
 /**
- * Longer than words, lines and indents are in real text, and short enough: a megabyte of random letters takes about two
- * seconds, of one letter 50 ms.
+ * Longer than words, lines and indents are in real text, and short enough: a megabyte of random
+ * letters takes about two seconds, of one letter 50 ms.
  */
 const maxRun = 256
 
 /**
- * How many words gpt-tokenizer keeps in its cache. Its own default is 100,000, with which each further use of a cached
- * word costs up to 80 us: it moves the word to the end of a Map, and V8 leaves the old place in the chain. A megabyte of
- * one rare word then takes seconds. With 1000 the recorded conversations are counted as fast, and nothing stalls.
+ * How many words gpt-tokenizer keeps in its cache. Its own default is 100,000, with which each
+ * further use of a cached word costs up to 80 us: it moves the word to the end of a Map, and V8
+ * leaves the old place in the chain. A megabyte of one rare word then takes seconds. With 1000 the
+ * recorded conversations are counted as fast, and nothing stalls.
  */
 const cachedWords = 1000
 
@@ -79,7 +85,10 @@ function createExactCount(): (text: string) => number {
   }
 }
 
-/** Synchronous, because `project` is; and the package's CommonJS build loads on every Node that we support. */
+/**
+ * Synchronous, because `project` is; and the package's CommonJS build loads on every Node that we
+ * support.
+ */
 function loadEncoding(): Encoding {
   const require = createRequire(import.meta.url)
   const encoding = require('gpt-tokenizer/encoding/o200k_base') as Encoding
@@ -88,8 +97,9 @@ function loadEncoding(): Encoding {
 }
 
 /**
- * Where the text must be cut next: behind the first `maxRun` characters that o200k would take as one piece, or at the
- * text's end. Follows o200k's own splitting, so that nothing is cut without need.
+ * Where the text must be cut next: behind the first `maxRun` characters that o200k would take as
+ * one piece, or at the text's end. Follows o200k's own splitting, so that nothing is cut without
+ * need.
  */
 function nextCut(text: string, from: number): number {
   let run: Run = 'digits'
@@ -110,17 +120,20 @@ function nextCut(text: string, from: number): number {
   return text.length
 }
 
-/** What o200k tells apart when it splits. Digits are taken three at a time and never make a long piece. */
+/**
+ * What o200k tells apart when it splits. Digits are taken three at a time and never make a long
+ * piece.
+ */
 type Group = 'letter' | 'mark' | 'symbol' | 'newline' | 'blank' | 'digit'
 type Run = 'letters' | 'symbols' | 'spaces' | 'digits'
 
 function groupOf(code: number): Group {
   if (code >= 128) return wideGroupOf(code)
   const kind = kindOf(code)
-  if (kind === Kind.lower || kind === Kind.upper) return 'letter'
-  if (kind === Kind.blank) return 'blank'
-  if (kind === Kind.newline) return 'newline'
-  return kind === Kind.digit ? 'digit' : 'symbol'
+  if (kind === kinds.lower || kind === kinds.upper) return 'letter'
+  if (kind === kinds.blank) return 'blank'
+  if (kind === kinds.newline) return 'newline'
+  return kind === kinds.digit ? 'digit' : 'symbol'
 }
 
 function wideGroupOf(code: number): Group {
@@ -148,11 +161,12 @@ interface Place {
 function joins({ group, run, code, previous }: Place): boolean {
   switch (group) {
     case 'letter':
-      return run === 'letters' && !(isLower(previous) && kindOf(code) === Kind.upper)
+      return run === 'letters' && !(isLower(previous) && kindOf(code) === kinds.upper)
     case 'mark':
       return run === 'letters' || run === 'symbols'
     case 'symbol':
-      // Line breaks and slashes trail a run of symbols; any other symbol behind a line break begins the next.
+      // Line breaks and slashes trail a run of symbols; any other symbol behind a line break begins
+      // the next.
       return run === 'symbols' && (code === slash || !isNewline(previous))
     case 'newline':
       return run === 'spaces' || run === 'symbols'
@@ -168,9 +182,9 @@ function joins({ group, run, code, previous }: Place): boolean {
 const slash = 0x2f
 
 function isLower(code: number): boolean {
-  return kindOf(code) === Kind.lower
+  return kindOf(code) === kinds.lower
 }
 
 function isNewline(code: number): boolean {
-  return kindOf(code) === Kind.newline
+  return kindOf(code) === kinds.newline
 }

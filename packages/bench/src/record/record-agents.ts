@@ -6,11 +6,12 @@ import { continueCli } from './agents/continue.ts'
 import { opencode } from './agents/opencode.ts'
 import { pi } from './agents/pi.ts'
 import { qwenCode } from './agents/qwen-code.ts'
+import { variants } from './agents/variants.ts'
 import { recordAgent } from './agents/session.ts'
 import { writeFixture } from './fixture.ts'
 
 const wanted = process.argv[2] ?? ''
-const agents = [...pi, ...opencode, ...codex, claudeCode, qwenCode, continueCli]
+const agents = [...pi, ...opencode, ...codex, claudeCode, qwenCode, continueCli, ...variants]
 
 for (const agent of agents.filter(({ name }) => name.includes(wanted))) {
   try {

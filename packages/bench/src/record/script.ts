@@ -9,8 +9,9 @@ export type Truth =
   | 'other'
   | { readonly extends: string }
   | { readonly retry: string }
-  /** Leaves the named request's thread `fromEnd` messages before this request's end. */
+  /** Leaves the named request's thread `fromEnd` messages before this request's end, or at message `at`. */
   | { readonly fork: string; readonly fromEnd: number }
+  | { readonly fork: string; readonly at: number }
 
 export interface Step {
   readonly name: string
@@ -79,8 +80,8 @@ export class Script {
       if (typeof truth === 'string') return { type: truth }
       if ('extends' in truth) return { type: 'extends', of: find(truth.extends) }
       if ('retry' in truth) return { type: 'retry', of: find(truth.retry) }
-      const body = exchanges[index]?.body ?? {}
-      const at = messagesOf(body).length - truth.fromEnd
+      const count = messagesOf(exchanges[index]?.body ?? {}).length
+      const at = 'at' in truth ? truth.at : count - truth.fromEnd
       return { type: 'fork', of: find(truth.fork), at }
     })
   }

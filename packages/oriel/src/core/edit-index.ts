@@ -86,7 +86,9 @@ export class EditIndex {
 
 /** Whether an edit that drops messages covers this one. */
 export function isInRanges(edit: Pick<EditEntry, 'target'>, seq: number): boolean {
-  return 'ranges' in edit.target && edit.target.ranges.some(([from, to]) => seq >= from && seq <= to)
+  return (
+    'ranges' in edit.target && edit.target.ranges.some(([from, to]) => seq >= from && seq <= to)
+  )
 }
 
 /** Every seq that an edit covers. */

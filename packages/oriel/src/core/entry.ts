@@ -58,6 +58,8 @@ interface EntryFields {
   readonly seq: number
   /** Milliseconds since 1970 by the host's clock; never used for order. */
   readonly at: number
+  /** Random, one for each append: two writers that say the same at the same time are still two. */
+  readonly by?: string
 }
 
 export interface MessageEntry<M = Json> extends EntryFields {

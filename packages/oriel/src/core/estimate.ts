@@ -1,7 +1,9 @@
-// Counts tokens without a tokenizer: cuts a text where o200k cuts it, and prices each piece by its shape.
+// Counts tokens without a tokenizer: cuts a text where o200k cuts it, and prices each piece by its
+// shape.
 
-import { Kind, kindAt, kindOf } from './character-kind.ts'
+import { kindAt, kindOf, kinds } from './character-kind.ts'
 import type { Counter } from './counter.ts'
+import type { Word } from './estimate-prices.ts'
 import {
   astralTokens,
   controlTokens,
@@ -14,11 +16,11 @@ import {
   rowTokens,
   spaceTokens,
   symbolTokens,
-  type Word,
   wideSymbolTokens,
   wordTokens,
 } from './estimate-prices.ts'
-import { type Cursor, readIdeographs, readScript } from './estimate-scripts.ts'
+import type { Cursor } from './estimate-scripts.ts'
+import { readIdeographs, readScript } from './estimate-scripts.ts'
 
 /**
  * A token count that needs no vocabulary.
@@ -62,15 +64,15 @@ interface Solid {
 function readPiece(scan: Scan): void {
   const kind = kindAt(scan.text, scan.index)
   if (isLatin(kind)) readBareWord(scan, scan.index)
-  else if (kind === Kind.blank || kind === Kind.newline) readSpace(scan)
-  else if (kind === Kind.digit) readDigits(scan)
-  else if (kind === Kind.symbol) readSymbol(scan)
-  else if (kind === Kind.ideograph || kind === Kind.kana) readIdeographs(scan)
+  else if (kind === kinds.blank || kind === kinds.newline) readSpace(scan)
+  else if (kind === kinds.digit) readDigits(scan)
+  else if (kind === kinds.symbol) readSymbol(scan)
+  else if (kind === kinds.ideograph || kind === kinds.kana) readIdeographs(scan)
   else readScript(scan, kind)
 }
 
 function isLatin(kind: number): boolean {
-  return kind === Kind.lower || kind === Kind.upper || kind === Kind.latin
+  return kind === kinds.lower || kind === kinds.upper || kind === kinds.latin
 }
 
 function readBareWord(scan: Scan, from: number): void {
@@ -80,7 +82,10 @@ function readBareWord(scan: Scan, from: number): void {
   readContraction(scan)
 }
 
-/** Counts capitals and the small letters behind them; a capital after a small letter begins the next word. */
+/**
+ * Counts capitals and the small letters behind them; a capital after a small letter begins the next
+ * word.
+ */
 function readWord(scan: Scan, isAfterSpace: boolean): number {
   const { text, word } = scan
   const start = scan.index
@@ -92,12 +97,12 @@ function readWord(scan: Scan, isAfterSpace: boolean): number {
   for (; index < text.length; index++) {
     const code = text.charCodeAt(index)
     const kind = kindOf(code)
-    if (kind === Kind.upper) {
+    if (kind === kinds.upper) {
       if (index - start > uppers) break
       uppers++
-    } else if (kind === Kind.latin) accents++
-    else if (kind !== Kind.lower) break
-    const letter = kind === Kind.latin ? 0 : code & 31
+    } else if (kind === kinds.latin) accents++
+    else if (kind !== kinds.lower) break
+    const letter = kind === kinds.latin ? 0 : code & 31
     rare += rarePairs[(previous << 5) + letter] as number
     previous = letter
   }
@@ -123,7 +128,7 @@ function readContraction(scan: Scan): void {
 function readDigits(scan: Scan): void {
   const start = scan.index
   let index = start + 1
-  while (kindAt(scan.text, index) === Kind.digit) index++
+  while (kindAt(scan.text, index) === kinds.digit) index++
   scan.index = index
   // Every group of three digits is one token.
   scan.tokens += Math.ceil((index - start) / 3)
@@ -133,7 +138,10 @@ function readDigits(scan: Scan): void {
 
 /** Shorter runs are priced as words: a short id has too few pieces to tell. */
 const minSolid = 16
-/** Longer ones are judged part by part, so that what is joined to a text cannot change how all of it is priced. */
+/**
+ * Longer ones are judged part by part, so that what is joined to a text cannot change how all of it
+ * is priced.
+ */
 const maxSolid = 64
 /** Pieces for each character: camelCase has up to 0.3, base64 0.43, hex 0.47. */
 const randomDensity = 0.36
@@ -167,8 +175,8 @@ function readSpace(scan: Scan): void {
   let indentStart = start
   for (; index < text.length; index++) {
     const kind = kindOf(text.charCodeAt(index))
-    if (kind === Kind.newline) indentStart = index + 1
-    else if (kind !== Kind.blank) break
+    if (kind === kinds.newline) indentStart = index + 1
+    else if (kind !== kinds.blank) break
   }
   scan.index = index
   // All up to the last line break is one piece.
@@ -184,8 +192,8 @@ function readSpace(scan: Scan): void {
   if (isLatin(next)) {
     readWord(scan, true)
     readContraction(scan)
-  } else if (next === Kind.symbol && text[index - 1] === ' ') readSymbols(scan)
-  else if (next === Kind.digit || next === Kind.symbol) scan.tokens += 1
+  } else if (next === kinds.symbol && text[index - 1] === ' ') readSymbols(scan)
+  else if (next === kinds.digit || next === kinds.symbol) scan.tokens += 1
 }
 
 function readSymbol(scan: Scan): void {
@@ -195,50 +203,75 @@ function readSymbol(scan: Scan): void {
   else readLedWord(scan)
 }
 
-/** Counts `\n`, `\u` and the like in JSON and in code: a token of their own, whatever word stands behind. */
+/**
+ * Counts `\n`, `\u` and the like in JSON and in code: a token of their own, whatever word stands
+ * behind.
+ */
 function readEscape(scan: Scan): void {
   scan.tokens += 1
-  scan.index += 'ntrux'.includes(scan.text.charAt(scan.index + 1)) ? 2 : 1
+  scan.index += isEscaped(scan.text, scan.index + 1) ? 2 : 1
 }
 
 /** Counts a word together with the one symbol before it. */
 function readLedWord(scan: Scan): void {
   const start = scan.index++
   const isSolid = '+/=-_'.includes(scan.text.charAt(start))
-  scan.tokens += leadTokens(scan.text.charCodeAt(start))
   readBareWord(scan, isSolid ? start : scan.index)
+  // A symbol and a single letter are nearly always one token.
+  if (scan.word.length > 1) scan.tokens += leadTokens(scan.text.charCodeAt(start))
 }
 
 const dot = 0x2e
+const quote = 0x22
+const backslash = 0x5c
 
 /** Counts a run of symbols, with the line breaks right behind it. */
 function readSymbols(scan: Scan): void {
   const { text } = scan
-  let ascii = 0
+  const run = { length: 0, quotes: 0, escapes: 0 }
   let index = scan.index
-  while (kindAt(text, index) === Kind.symbol) {
+  while (kindAt(text, index) === kinds.symbol) {
     const code = text.charCodeAt(index)
+    const length = sameFrom(text, index)
     if (code === dot && text.startsWith('../', index)) {
       // A way up a path is about one token, however far it leads.
-      ascii++
+      run.length++
       index += 3
-      continue
-    }
-    let end = index + 1
-    while (end < text.length && text.charCodeAt(end) === code) end++
-    const length = end - index
-    if (length >= minRow) scan.tokens += rowTokens({ code, length })
-    else if (code < 32) scan.tokens += length * controlTokens
-    else if (code < 128) ascii += length
-    else if (isPair(text, index)) {
+    } else if (code === backslash && text.charCodeAt(index + 1) === quote) {
+      run.escapes++
+      index++
+    } else if (isPair(text, index)) {
       scan.tokens += astralTokens
-      end++
-    } else scan.tokens += length * wideSymbolTokens(code)
-    index = end
+      index += 2
+    } else {
+      if (length >= minRow) scan.tokens += rowTokens({ code, length })
+      else if (code < 32) scan.tokens += length * controlTokens
+      else if (code >= 128) scan.tokens += length * wideSymbolTokens(code)
+      else run.length += length
+      if (code === quote) run.quotes++
+      index += length
+    }
   }
-  if (ascii > 0) scan.tokens += symbolTokens(ascii)
-  while (kindAt(text, index) === Kind.newline) index++
+  if (run.length > 0) scan.tokens += symbolTokens(run)
+  // In JSON the letter of an escape stands apart from the word behind it.
+  if (text[index - 1] === '\\' && isEscaped(text, index)) {
+    scan.tokens += 1
+    index++
+  }
+  while (kindAt(text, index) === kinds.newline) index++
   scan.index = index
+}
+
+/** How many times the character at an index stands there in a row. */
+function sameFrom(text: string, index: number): number {
+  const code = text.charCodeAt(index)
+  let end = index + 1
+  while (end < text.length && text.charCodeAt(end) === code) end++
+  return end - index
+}
+
+function isEscaped(text: string, index: number): boolean {
+  return index < text.length && 'ntrux'.includes(text.charAt(index))
 }
 
 function isPair(text: string, index: number): boolean {

@@ -35,7 +35,14 @@ export interface ExchangeIndexData {
     readonly turn: number
     readonly step: number
     /** Id, name, block, whether the id was used before, and the result's place if there is one. */
-    readonly calls: readonly (readonly [string, string, number, boolean, number | null, number | null])[]
+    readonly calls: readonly (readonly [
+      string,
+      string,
+      number,
+      boolean,
+      number | null,
+      number | null,
+    ])[]
   }[]
 }
 
@@ -112,6 +119,14 @@ export class ExchangeIndex {
     // The newest exchange that waits for this id; within it, its first call.
     const newest = (waiting[waiting.length - 1] as { exchange: Exchange }).exchange
     return waiting.find((candidate) => candidate.exchange === newest)
+  }
+
+  /** The seqs of all messages of the exchange that a message belongs to; the message alone if it belongs to none. */
+  membersOf(seq: number): readonly number[] {
+    const answered = this.#answers.get(seq)?.values().next().value
+    const exchange = this.#exchanges.get(seq) ?? answered?.exchange
+    if (exchange === undefined) return [seq]
+    return [exchange.seq, ...exchange.calls.flatMap(({ result }) => result?.seq ?? [])]
   }
 
   hasSeen(callId: string): boolean {

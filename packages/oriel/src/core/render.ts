@@ -35,7 +35,9 @@ export function render(state: State, planned: readonly Edit[]): readonly Rendere
     const blocks: RenderedBlock[] = []
     entry.blocks.forEach((block, position) => {
       if (!isForModel(block)) return
-      const edit = byBlock.get(`${entry.seq}:${position}`) ?? state.blockEdit(entry.seq, position)
+      const edit = state.isPinned(entry.seq)
+        ? undefined
+        : (byBlock.get(`${entry.seq}:${position}`) ?? state.blockEdit(entry.seq, position))
       const shown = edit === undefined ? block : reduce(block, edit)
       if (shown !== undefined) blocks.push({ block: shown, position, form: edit?.form ?? 'full' })
     })

@@ -277,7 +277,9 @@ function fromFirstUser(
   repairs: Repair[],
 ): ViewMessage[] {
   const isUser = messages.some((message) => message.role === 'user')
-  const end = isUser ? messages.findIndex((message) => message.role === 'user') : firstUnitEnd(messages)
+  const end = isUser
+    ? messages.findIndex((message) => message.role === 'user')
+    : firstUnitEnd(messages)
   const digest = new Digest()
   const dropped = new Set<ViewMessage>()
   messages.slice(0, end).forEach((message) => {

@@ -96,7 +96,9 @@ export class State {
 
   /** For a snapshot: the state without its messages. */
   data(): StateData {
-    const visible = this.#visible.map(({ entry, index, tokens }) => [entry.seq, index, tokens] as const)
+    const visible = this.#visible.map(
+      ({ entry, index, tokens }) => [entry.seq, index, tokens] as const,
+    )
     return {
       version: this.#version,
       messageCount: this.#messageCount,
@@ -272,13 +274,12 @@ export class State {
   #applyMark({ mark, target }: MarkEntry): void {
     if (mark === 'pin') this.#pinned.add(target)
     else if (mark === 'unpin') this.#pinned.delete(target)
-    else if (mark === 'exclude') {
-      this.#excluded.add(target)
-      this.#hide((seq) => seq === target, target)
-    } else if (this.#excluded.delete(target)) {
-      const item = this.#messages.get(target)
-      if (item !== undefined && !this.#isHidden(target)) this.#show([item])
-    }
+    else if (mark === 'exclude') this.#excluded.add(target)
+    else this.#excluded.delete(target)
+    const members = this.exchanges.membersOf(target)
+    const hidden = new Set(members.filter((seq) => this.#isHidden(seq)))
+    this.#hide((seq) => hidden.has(seq), Math.max(...members))
+    this.#show(members.flatMap((seq) => (hidden.has(seq) ? [] : (this.#messages.get(seq) ?? []))))
   }
 
   /** Removes messages from `visible`; only the part up to `last` is looked at. */
@@ -289,11 +290,15 @@ export class State {
     this.#visible = [...kept, ...this.#visible.slice(end)]
   }
 
+  /** A pin brings back what was dropped, with the whole exchange around it. */
   #isHidden(seq: number): boolean {
-    return this.#excluded.has(seq) || this.#edits.isDropped(seq)
+    if (this.#excluded.has(seq)) return true
+    if (!this.#edits.isDropped(seq)) return false
+    return !this.exchanges.membersOf(seq).some((member) => this.#pinned.has(member))
   }
 
   #show(items: readonly Item[]): void {
+    if (items.length === 0) return
     const visible = new Map(this.#visible.map((item) => [item.entry.seq, item]))
     for (const item of items) visible.set(item.entry.seq, item)
     this.#visible = [...visible.values()].sort((a, b) => a.entry.seq - b.entry.seq)

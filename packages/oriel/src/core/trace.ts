@@ -1,8 +1,8 @@
 // The trace: every block that is not full or not there, with the rule and the reason.
 
 import { type Block, textOf } from './block.ts'
-import type { Edit, Form, MessageEntry } from './entry.ts'
 import { seqsOf } from './edit-index.ts'
+import type { Edit, Form, MessageEntry } from './entry.ts'
 import type { Repair } from './repair.ts'
 import type { Item, State } from './state.ts'
 import type { Change } from './view.ts'

@@ -75,8 +75,7 @@ export function fieldOf(place: Place, key: string): Json | undefined {
 
 /** The error for a value that is not what the format requires. Says its type, never its content. */
 export function wrongShape(path: string, expected: string, got: unknown): OrielError {
-  const type =
-    got === null ? 'null' : isList(got) ? 'an array' : `a value of type ${typeof got}`
+  const type = got === null ? 'null' : isList(got) ? 'an array' : `a value of type ${typeof got}`
   const found = got === undefined ? 'nothing' : type
   return new OrielError('invalid-input', `Expected ${expected} at ${path}, got ${found}.`, { path })
 }

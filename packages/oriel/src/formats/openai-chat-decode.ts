@@ -175,8 +175,9 @@ function decodePart(place: Place): Block {
   const { value } = place
   const { type, text, refusal } = value
   // The type stays in `extra`: it tells a part from a plain string, and a refusal from other text.
-  if (type === 'text' && typeof text === 'string')
+  if (type === 'text' && typeof text === 'string') {
     return { type, text, ...extraOf(value, ['text']) }
+  }
   if (type === 'refusal' && typeof refusal === 'string') {
     return { type: 'text', text: refusal, ...extraOf(value, ['refusal']) }
   }

@@ -103,6 +103,17 @@ describe('encode', () => {
     ])
   })
 
+  test('an edited refusal is not repeated in full', () => {
+    const message = {
+      role: 'assistant',
+      content: null,
+      refusal: 'No, because ...',
+      annotations: [],
+    }
+    const view = edited(message, (block) => ({ ...block, text: 'No.' }) as Block)
+    expect(encode([view])).toEqual([{ role: 'assistant', content: 'No.', annotations: [] }])
+  })
+
   test('a message whose blocks are all gone is an empty text', () => {
     expect(encode([edited({ role: 'assistant', content: 'a' }, () => undefined)])).toEqual([
       { role: 'assistant', content: '' },
@@ -141,6 +152,12 @@ describe('the deprecated form', () => {
       call,
       { ...result, content: '[Omitted]' },
     ])
+  })
+
+  test('an original that was kept comes back too, though its function is called again', () => {
+    const bare = { role: 'assistant', function_call: call.function_call }
+    const messages = [bare, result, bare, result]
+    expect(encode(repaired(messages).messages)).toEqual(messages)
   })
 
   test("a call whose result Oriel had to write is sent in today's form, with its result", () => {

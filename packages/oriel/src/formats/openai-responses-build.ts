@@ -30,9 +30,9 @@ export function buildItems(
     if (block.type !== 'tool-result') return []
     const { content } = block
     const output = typeof content === 'string' ? content : contentOf(content, material)
-    const call_id = material.wireIds?.get(index) ?? block.callId
+    const callId = material.wireIds?.get(index) ?? block.callId
     const rest = role === 'tool' ? extra : {}
-    return [{ type: 'function_call_output', call_id, output, ...rest }]
+    return [{ type: 'function_call_output', call_id: callId, output, ...rest }]
   })
   const rest = blocks.filter((block) => block.type !== 'tool-result')
   if (rest.length === 0 && (role === 'tool' || outputs.length > 0)) return outputs
@@ -206,9 +206,8 @@ function buildImage(
   extra: JsonObject = {},
 ): JsonObject | undefined {
   const address = data === undefined ? url : `data:${mediaType ?? 'image/png'};base64,${data}`
-  if (address === undefined)
-    return typeof extra.file_id === 'string' ? { type: 'input_image', ...extra } : undefined
-  return { type: 'input_image', image_url: address, ...extra }
+  if (address !== undefined) return { type: 'input_image', image_url: address, ...extra }
+  return typeof extra.file_id === 'string' ? { type: 'input_image', ...extra } : undefined
 }
 
 function buildFile(block: FileBlock, extra: JsonObject = {}): JsonObject | undefined {

@@ -29,7 +29,10 @@ export const history: Rule<HistorySettings> = {
     const edits: Edit[] = []
     if (!preserveSystemMessages && policy !== 'all') {
       const system = state.visible.filter(
-        ({ entry }) => entry.role === 'system' && !state.isPinned(entry.seq),
+        ({ entry }) =>
+          entry.role === 'system' &&
+          !state.isPinned(entry.seq) &&
+          !state.isVetoed(entry.seq, '*', 'dropped'),
       )
       push(edits, state, system, 'system messages are not preserved')
     }

@@ -25,7 +25,11 @@ export interface FitOptions {
  * newest results last. System and pinned messages and the newest user message stay verbatim. Throws OrielError
  * 'cannot-project' when what must stay is larger than the budget.
  */
-export function fitToBudget(state: State, messages: readonly ViewMessage[], options: FitOptions): Fitted {
+export function fitToBudget(
+  state: State,
+  messages: readonly ViewMessage[],
+  options: FitOptions,
+): Fitted {
   const work = new Fitting(state, messages, options.frame)
   if (work.total <= options.budget) return work.result()
   for (const _reduction of ladder(state, work)) {

@@ -31,13 +31,17 @@ export interface DatabaseOptions {
 
 /** Opens for writing. Creates the file if there is none; never touches one that this version does not know. */
 export function openForWriting(path: string, options: DatabaseOptions): DatabaseSync {
+  // While another process creates the file or is the last to close it, SQLite answers "busy" without waiting.
+  return retryWhileBusy(options.busyTimeoutMs, () => openOnce(path, options))
+}
+
+function openOnce(path: string, options: DatabaseOptions): DatabaseSync {
   const { busyTimeoutMs, steps = migrations } = options
   prepareFile(path)
   if (statSync(path).size > 0) probe(path, busyTimeoutMs, steps)
   const database = connect(path, { readOnly: false, busyTimeoutMs })
   try {
-    // Two processes that create the file at once may both be told that it is busy, without having waited.
-    retryWhileBusy(busyTimeoutMs, () => setDurable(database))
+    setDurable(database)
     migrate(database, path, options)
     return database
   } catch (error) {
@@ -167,13 +171,12 @@ function copyDatabase(database: DatabaseSync, target: string): void {
   database.prepare('vacuum into ?').run(target)
 }
 
-function retryWhileBusy(timeoutMs: number, action: () => void): void {
+function retryWhileBusy<T>(timeoutMs: number, action: () => T): T {
   const giveUpAtMs = performance.now() + timeoutMs
   const pause = new Int32Array(new SharedArrayBuffer(4))
   for (;;) {
     try {
-      action()
-      return
+      return action()
     } catch (error) {
       if (!isBusy(error) || performance.now() > giveUpAtMs) throw error
       Atomics.wait(pause, 0, 0, 10)

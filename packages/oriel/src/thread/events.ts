@@ -16,7 +16,6 @@ export const eventTypes = {
   'cache-broken': "The provider's prefix cache was lost.",
   recovery: 'A view was reduced after a context-length error.',
   'job-failed': 'A job failed; the view is unchanged.',
-  'snapshot-failed': 'A snapshot could not be saved; the log is unaffected.',
 } as const
 
 export type EventType = keyof typeof eventTypes

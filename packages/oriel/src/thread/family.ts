@@ -2,21 +2,54 @@
 
 import { forkJournal, forksOf } from './fork.ts'
 import { Journal, type JournalOptions } from './journal.ts'
-import { KeyIndex, type Meeting } from './sync.ts'
+import type { KeyIndex, Meeting } from './sync.ts'
 
 /** The most branches that are looked at, newest first. */
 const maxBranches = 64
+/** How often a history is placed again because its branch moved meanwhile. */
+const maxAttempts = 20
 
-interface Branch {
+/** One log of the family. */
+export class Branch {
   readonly journal: Journal
-  readonly keys: KeyIndex
+  #keys: KeyIndex | undefined
+
+  constructor(journal: Journal) {
+    this.journal = journal
+  }
+
+  /** How many messages of a history the branch has; throws `BranchMoved` when it now contradicts it. */
+  meet(keys: readonly string[]): number {
+    this.#keys?.update(this.journal.state)
+    const { matched, behind } = this.#keys?.meet(keys) ?? { matched: 0, behind: 1 }
+    if (behind > 0) throw new BranchMoved()
+    return matched
+  }
+
+  async look(keys: readonly string[]): Promise<Meeting> {
+    await this.journal.refresh()
+    this.#keys = await this.journal.keys()
+    return this.#keys.meet(keys)
+  }
+
+  seqAt(count: number): number {
+    return this.#keys?.seqAt(count) ?? 0
+  }
 }
 
-export interface Placed {
-  readonly journal: Journal
-  /** Messages of the history that the branch already has. */
+/** Another writer appended something else between choosing a branch and writing to it. */
+class BranchMoved extends Error {}
+
+interface Candidate {
+  readonly branch: Branch
+  readonly meeting: Meeting
+}
+
+export interface Placed<T> {
+  /** Messages of the history that the branch already had. */
   readonly matched: number
   readonly isForked: boolean
+  readonly appended: T
 }
 
 export class Family {
@@ -30,42 +63,50 @@ export class Family {
   }
 
   /**
-   * The branch that a history continues: the current one if it does, else another that does, else a fork of the one that shares
-   * most with it. A history is never joined to a branch that it contradicts.
+   * Writes a history to the branch that it continues: the current one if it does, else another that does, else a fork of the one
+   * that shares most with it. A history is never joined to a branch that it contradicts, also when others write meanwhile.
    */
-  async place(keys: readonly string[]): Promise<Placed> {
-    let best = await this.#meet(this.#current, keys)
-    if (best.meeting.behind > 0) {
-      for (const branch of await this.#others()) {
-        const other = await this.#meet(branch, keys)
-        if (isBetter(other.meeting, best.meeting)) best = other
-        if (best.meeting.behind === 0) break
+  async place<T>(
+    keys: readonly string[],
+    write: (branch: Branch) => Promise<T>,
+  ): Promise<Placed<T>> {
+    for (let attempt = 1; ; attempt++) {
+      const { branch, meeting } = await this.#best(keys)
+      const isForked = meeting.behind > 0
+      this.#current = isForked ? await this.#fork(branch, meeting.matched) : branch
+      try {
+        return { matched: meeting.matched, isForked, appended: await write(this.#current) }
+      } catch (error) {
+        if (!(error instanceof BranchMoved) || attempt === maxAttempts) throw error
       }
     }
-    const { branch, meeting } = best
-    if (meeting.behind === 0) {
-      this.#current = branch
-      return { journal: branch.journal, matched: meeting.matched, isForked: false }
+  }
+
+  async #best(keys: readonly string[]): Promise<Candidate> {
+    let best = await this.#look(this.#current, keys)
+    if (best.meeting.behind === 0) return best
+    for (const branch of await this.#others()) {
+      const other = await this.#look(branch, keys)
+      if (isBetter(other.meeting, best.meeting)) best = other
+      if (best.meeting.behind === 0) break
     }
-    const at = branch.keys.seqAt(meeting.matched)
-    const journal = await forkJournal(branch.journal, at, this.#options)
-    this.#current = this.#add(journal)
-    return { journal, matched: meeting.matched, isForked: true }
+    return best
+  }
+
+  async #look(branch: Branch, keys: readonly string[]): Promise<Candidate> {
+    return { branch, meeting: await branch.look(keys) }
+  }
+
+  async #fork(branch: Branch, matched: number): Promise<Branch> {
+    const fork = this.#add(await forkJournal(branch.journal, branch.seqAt(matched), this.#options))
+    await fork.look([])
+    return fork
   }
 
   #add(journal: Journal): Branch {
-    const branch = { journal, keys: new KeyIndex() }
+    const branch = new Branch(journal)
     this.#branches.set(journal.key.thread, branch)
     return branch
-  }
-
-  async #meet(
-    branch: Branch,
-    keys: readonly string[],
-  ): Promise<{ branch: Branch; meeting: Meeting }> {
-    await branch.journal.refresh()
-    branch.keys.update(branch.journal)
-    return { branch, meeting: branch.keys.meet(keys) }
   }
 
   /** Every other branch that can be reached: parents and forks, newest first. */

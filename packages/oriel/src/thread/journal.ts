@@ -1,25 +1,40 @@
 // A thread's log in its store, and the state folded from it. Every write is one compare-and-append.
 
-import { createHash } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import type { Counter } from '../core/counter.ts'
-import type { Entry, EntryId, RequestEntry, SettingEntry, UsageEntry } from '../core/entry.ts'
+import type { Entry, EntryId, MessageEntry, SettingEntry } from '../core/entry.ts'
 import { OrielError } from '../core/errors.ts'
 import { entryId } from '../core/handle.ts'
 import { isObject, type JsonObject } from '../core/json.ts'
 import { State } from '../core/state.ts'
 import { resolveCounter, type TokensOption } from '../counters.ts'
 import type { Store, ThreadKey } from '../stores/store.ts'
+import {
+  type JournalFacts,
+  type LoadedSnapshot,
+  loadSnapshot,
+  type SnapshotValue,
+  saveSnapshot,
+} from './snapshot.ts'
+import { KeyIndex } from './sync.ts'
 
 /** The stored form of the header; raised when its meaning changes. */
 const headerVersion = 1
 /** How often a writer that loses races tries again before it says so. */
 const maxAttempts = 50
 
+/** A tail of this length is read in a few milliseconds. */
+const defaultSnapshotEvery = 256
+
 export interface JournalOptions {
   readonly store: Store
   readonly key: ThreadKey
   readonly tokens: TokensOption | undefined
   readonly now: () => number
+  /** Entries between two snapshots, at least; 0 = never. @default 256 */
+  readonly snapshotEvery?: number | undefined
+  /** Told when a snapshot could not be saved: the log is unaffected. */
+  readonly onSnapshotFailed?: (error: unknown) => void
 }
 
 /** An entry without what the log itself gives it. */
@@ -36,54 +51,57 @@ export interface Stamp {
 export class Journal {
   readonly key: ThreadKey
   readonly store: Store
-  readonly #now: () => number
+  readonly #options: JournalOptions
   readonly #counter: Counter
   #state: State
   #header: JsonObject
-  #lastAt = 0
+  #facts: JournalFacts = { settings: [], newestChange: 0, lastAt: 0 }
   readonly #settings = new Map<string, SettingEntry>()
-  #newestRequest: RequestEntry | undefined
-  #newestUsage: UsageEntry | undefined
-  #newestChange = 0
-  #newestEpoch: string | undefined
+  #keys: KeyIndex | undefined
+  #snapshotVersion = 0
+  #saving: Promise<void> = Promise.resolve()
 
-  private constructor(options: JournalOptions, header: JsonObject, counter: Counter) {
+  private constructor(options: JournalOptions, header: JsonObject, loaded?: LoadedSnapshot) {
     this.key = options.key
     this.store = options.store
-    this.#now = options.now
-    this.#counter = counter
+    this.#options = options
     this.#header = header
-    this.#state = new State({ counter, salt: String(header.salt) })
+    this.#counter = counterOf(header, options.tokens)
+    const stateOptions = { counter: this.#counter, salt: String(header.salt) }
+    if (loaded === undefined) {
+      this.#state = new State(stateOptions)
+      return
+    }
+    const { state, facts, keys } = loaded.value
+    this.#state = new State(stateOptions, state, loaded.messages)
+    this.#facts = facts
+    for (const setting of facts.settings) this.#settings.set(setting.name, setting)
+    if (keys !== undefined) this.#keys = new KeyIndex(keys, state.version)
+    this.#snapshotVersion = state.version
   }
 
-  /** Reads a thread's log; an absent thread is empty and begins with its first append. */
+  /** Opens a thread's log from its snapshot and tail; an absent thread is empty and begins with its first append. */
   static async open(options: JournalOptions, parent?: JsonObject): Promise<Journal> {
     const { store, key, tokens } = options
-    for await (const first of store.read(key, { from: 1, to: 1 })) {
-      const header = headerOf(first)
-      const journal = new Journal(options, header, counterOf(header, tokens))
+    const header = await readHeader(store, key)
+    if (header !== undefined) {
+      const isOff = options.snapshotEvery === 0
+      const loaded = isOff ? undefined : await loadSnapshot(store, key)
+      const journal = new Journal(options, header, loaded)
       await journal.refresh()
       return journal
     }
-    const counter = resolveCounter(tokens)
-    const header = parent ?? {
-      salt: saltOf(key),
-      tokens: counter.name,
-      version: headerVersion,
-    }
-    return new Journal(options, header, counter)
+    const { name } = resolveCounter(tokens)
+    return new Journal(
+      options,
+      parent ?? { salt: saltOf(key), tokens: name, version: headerVersion },
+    )
   }
 
   /** The same log as it was when it had `version` entries. Reads it from the store. */
-  static async until(
-    journal: Journal,
-    tokens: TokensOption | undefined,
-    version: number,
-  ): Promise<Journal> {
-    const { store, key, header } = journal
-    const options = { store, key, tokens, now: () => 0 }
-    const past = new Journal(options, header, counterOf(header, tokens))
-    for await (const entry of store.read(key, { to: version })) past.#take(entry)
+  static async until(journal: Journal, version: number): Promise<Journal> {
+    const past = new Journal(journal.#options, journal.#header)
+    for await (const entry of journal.store.read(journal.key, { to: version })) past.#take(entry)
     return past
   }
 
@@ -106,23 +124,48 @@ export class Journal {
     return [...this.#settings.keys()]
   }
 
-  /** The newest record of a request, and the newest usage. */
-  get newestRequest(): RequestEntry | undefined {
-    return this.#newestRequest
+  /** The newest record of a request, the newest usage and epoch, and where the view last changed. */
+  get facts(): JournalFacts {
+    return this.#facts
   }
 
-  get newestUsage(): UsageEntry | undefined {
-    return this.#newestUsage
+  /** The keys of all messages. After a snapshot without them, the log is read once. */
+  async keys(): Promise<KeyIndex> {
+    if (this.#keys === undefined) {
+      await this.complete()
+      this.#keys = new KeyIndex()
+    }
+    this.#keys.update(this.#state)
+    return this.#keys
   }
 
-  /** The epoch of the newest edit. */
-  get newestEpoch(): string | undefined {
-    return this.#newestEpoch
+  /** One message, also where the state no longer holds it. */
+  async message(seq: number): Promise<MessageEntry | undefined> {
+    const known = this.#state.item(seq)?.entry
+    if (known !== undefined || !this.#state.isPartial) return known
+    for await (const entry of this.store.read(this.key, { from: seq, to: seq })) {
+      if (entry.type === 'message') return entry
+    }
+    return undefined
   }
 
-  /** The newest entry that changed what is shown, other than a message. */
-  get newestChange(): number {
-    return this.#newestChange
+  /** The seq of the message with a caller's id. */
+  async seqOf(externalId: string): Promise<number | undefined> {
+    const known = this.#state.seqOf(externalId)
+    if (known !== undefined || !this.#state.isPartial) return known
+    return this.store.findExternalId(this.key, externalId)
+  }
+
+  /** Makes the state whole where it began from a snapshot: needed before something that was dropped comes back. */
+  async complete(): Promise<void> {
+    if (!this.#state.isPartial) return
+    const whole = await Journal.until(this, this.#state.version)
+    this.#state = whole.#state
+  }
+
+  /** Resolves when no snapshot is being saved. */
+  settled(): Promise<void> {
+    return this.#saving
   }
 
   /** Takes in what other writers appended since. */
@@ -143,7 +186,8 @@ export class Journal {
       try {
         if (this.#state.version === 0 && build(this.#state, this.#stamp()).length === 0) return []
         if (this.#state.version === 0) await this.#append([this.#headerEntry()])
-        const entries = build(this.#state, this.#stamp())
+        const by = randomBytes(6).toString('base64url')
+        const entries = build(this.#state, this.#stamp()).map((entry) => ({ ...entry, by }))
         if (entries.length > 0) await this.#append(entries)
         return entries
       } catch (error) {
@@ -160,24 +204,39 @@ export class Journal {
   async #append(entries: readonly Entry[]): Promise<void> {
     await this.store.append(this.key, entries, this.#state.version)
     for (const entry of entries) this.#take(entry)
+    this.#maybeSnapshot()
+  }
+
+  /** Snapshots cost the size of the state, so they are made the more rarely the longer the log is. */
+  #maybeSnapshot(): void {
+    const { snapshotEvery = defaultSnapshotEvery, onSnapshotFailed } = this.#options
+    const interval = Math.max(snapshotEvery, Math.ceil(this.#snapshotVersion / 4))
+    if (snapshotEvery <= 0 || this.#state.version - this.#snapshotVersion < interval) return
+    this.#snapshotVersion = this.#state.version
+    this.#keys?.update(this.#state)
+    const value: SnapshotValue = {
+      state: this.#state.data(),
+      facts: { ...this.#facts, settings: [...this.#settings.values()] },
+      ...(this.#keys === undefined ? {} : { keys: this.#keys.data() }),
+    }
+    this.#saving = this.#saving
+      .then(() => saveSnapshot(this.store, this.key, value))
+      .catch((error) => onSnapshotFailed?.(error))
   }
 
   #take(entry: Entry): void {
     this.#state.apply(entry)
-    this.#lastAt = Math.max(this.#lastAt, entry.at)
-    if (entry.type === 'request') this.#newestRequest = entry
-    else if (entry.type === 'usage') this.#newestUsage = entry
-    else if (entry.type === 'edit' || entry.type === 'undo' || entry.type === 'mark') {
-      this.#newestChange = entry.seq
-      if (entry.type === 'edit') this.#newestEpoch = entry.epoch
-    } else if (entry.type === 'setting') {
+    const lastAt = Math.max(this.#facts.lastAt, entry.at)
+    this.#facts = { ...this.#facts, ...factsOf(entry), lastAt }
+    if (entry.type === 'setting') {
       this.#settings.set(entry.name, entry)
       if (entry.name === 'thread') this.#adopt(headerOf(entry))
     }
   }
 
-  /** Another writer began the thread first: its salt holds. */
+  /** Another writer began the thread first: its salt holds, and its counter. */
   #adopt(header: JsonObject): void {
+    assertCounter(header, this.#counter)
     if (header.salt === this.#header.salt) return
     assertFresh(this.#state)
     this.#header = header
@@ -195,7 +254,7 @@ export class Journal {
 
   #stamp(): Stamp {
     // The clock may go backwards; the log's times never do.
-    const at = Math.max(this.#now(), this.#lastAt)
+    const at = Math.max(this.#options.now(), this.#facts.lastAt)
     const { salt } = this.#state
     let seq = this.#state.version
     return {
@@ -206,6 +265,19 @@ export class Journal {
       },
     }
   }
+}
+
+/** What an entry says about the log beside its state. */
+function factsOf(entry: Entry): Partial<JournalFacts> {
+  if (entry.type === 'request') return { newestRequest: entry }
+  if (entry.type === 'usage') return { newestUsage: entry }
+  if (entry.type === 'edit') return { newestChange: entry.seq, newestEpoch: entry.epoch }
+  return entry.type === 'undo' || entry.type === 'mark' ? { newestChange: entry.seq } : {}
+}
+
+async function readHeader(store: Store, key: ThreadKey): Promise<JsonObject | undefined> {
+  for await (const first of store.read(key, { from: 1, to: 1 })) return headerOf(first)
+  return undefined
 }
 
 function assertFresh(state: State): void {
@@ -236,10 +308,15 @@ function counterOf(header: JsonObject, tokens: TokensOption | undefined): Counte
     tokens === undefined && (name === 'estimate' || name === 'o200k')
       ? resolveCounter(name)
       : resolveCounter(tokens)
-  if (counter.name === name) return counter
+  assertCounter(header, counter)
+  return counter
+}
+
+function assertCounter(header: JsonObject, counter: Counter): void {
+  if (header.tokens === counter.name) return
   throw new OrielError(
     'invalid-option',
-    `The thread counts tokens by '${name}', which is fixed for a thread; got '${counter.name}'. Pass the same counter.`,
+    `The thread counts tokens by '${String(header.tokens)}', which is fixed for a thread; got '${counter.name}'. Pass the same counter.`,
     { path: 'tokens' },
   )
 }

@@ -18,7 +18,10 @@ export function keyOf(
   const hash = createHash('sha256')
   hash.update(message.role)
   hash.update(JSON.stringify(visibleText(blocks)))
-  for (const block of blocks) hash.update(JSON.stringify(partOf(block) ?? null))
+  for (const block of blocks) {
+    const part = partOf(block)
+    if (part !== undefined) hash.update(JSON.stringify(part))
+  }
   return hash.digest('base64url').slice(0, 22)
 }
 

@@ -3,7 +3,6 @@
 import type { EditEntry, RequestEntry } from '../core/entry.ts'
 import { OrielError } from '../core/errors.ts'
 import { equalJson, isObject, type Json, type JsonObject } from '../core/json.ts'
-import type { TokensOption } from '../counters.ts'
 import type { FormatName } from '../formats/format.ts'
 import { type Policy, parsePolicy } from '../policy.ts'
 import { Journal } from './journal.ts'
@@ -30,11 +29,7 @@ export interface RebuiltRequest {
 }
 
 /** Rebuilds the newest request of a step. Reads the log up to it. */
-export async function rebuildRequest(
-  journal: Journal,
-  tokens: TokensOption | undefined,
-  step: number,
-): Promise<RebuiltRequest> {
+export async function rebuildRequest(journal: Journal, step: number): Promise<RebuiltRequest> {
   const requests: RequestEntry[] = []
   const edits: EditEntry[] = []
   for await (const entry of journal.store.read(journal.key)) {
@@ -50,10 +45,10 @@ export async function rebuildRequest(
       `No request was made at step ${step}; known: ${known || 'none'}.`,
     )
   }
-  const rebuilt = await rebuild(journal, tokens, request)
+  const rebuilt = await rebuild(journal, request)
   const before = requests.slice(0, index).findLast((one) => one.format === request.format)
   if (before === undefined) return { ...rebuilt, request }
-  const previous = await rebuild(journal, tokens, before)
+  const previous = await rebuild(journal, before)
   const change = compare(previous.messages, rebuilt.messages)
   const { messages: _messages, ...answer } = rebuilt
   if (change === undefined) return { ...answer, request }
@@ -62,10 +57,9 @@ export async function rebuildRequest(
 
 async function rebuild(
   journal: Journal,
-  tokens: TokensOption | undefined,
   request: RequestEntry,
 ): Promise<{ body: JsonObject; exact: boolean; messages: readonly Json[] }> {
-  const past = await Journal.until(journal, tokens, request.seq - 1)
+  const past = await Journal.until(journal, request.seq - 1)
   const details = request.details ?? {}
   const temporary = details.policy
   const policy: Policy = parsePolicy(temporary ?? past.setting('policy')?.value)

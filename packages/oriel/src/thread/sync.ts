@@ -1,7 +1,7 @@
 // Clients that resend everything: what is new is appended, what was edited becomes a fork.
 
 import type { Draft } from '../core/entry.ts'
-import type { Journal } from './journal.ts'
+import type { State } from '../core/state.ts'
 import { keyOf } from './match.ts'
 
 /** How a resent history meets a log. */
@@ -14,16 +14,33 @@ export interface Meeting {
 
 /** The keys of a log's messages, kept up to date as it grows. Excluded messages stay: the client still sends them. */
 export class KeyIndex {
-  readonly #keys: string[] = []
-  readonly #seqs: number[] = []
-  #version = 0
+  readonly #keys: string[]
+  readonly #seqs: number[]
+  #version: number
+
+  constructor(
+    data: { readonly keys: readonly string[]; readonly seqs: readonly number[] } = {
+      keys: [],
+      seqs: [],
+    },
+    version = 0,
+  ) {
+    this.#keys = [...data.keys]
+    this.#seqs = [...data.seqs]
+    this.#version = version
+  }
+
+  data(): { readonly keys: readonly string[]; readonly seqs: readonly number[] } {
+    return { keys: [...this.#keys], seqs: [...this.#seqs] }
+  }
 
   /** Takes in entries that were appended since. */
-  update(journal: Journal): void {
-    const { state } = journal
+  update(state: State): void {
     for (let seq = this.#version + 1; seq <= state.version; seq++) {
       const entry = state.item(seq)?.entry
       if (entry === undefined || entry.origin === 'plugin' || entry.origin === 'host') continue
+      // Leading system messages are part of the frame, in the log as in a resent history.
+      if (this.#keys.length === 0 && entry.role === 'system') continue
       this.#keys.push(keyOf(entry))
       this.#seqs.push(seq)
     }

@@ -68,6 +68,48 @@ describe('append and view', () => {
     expect((await thread.log()).some((entry) => entry.type === 'edit')).toBe(false)
   })
 
+  it('[T8] wrong input rejects with a typed error and changes nothing', async () => {
+    const thread = await open()
+    await thread.append([user('hello')])
+    const before = await thread.log()
+    const wrong = [
+      thread.append([{ role: 'nobody', content: 'x' }]),
+      thread.append([{ role: 'user', content: 7 }]),
+      thread.append([{ role: 'user', content: [{ type: 'text' }] }]),
+      thread.append(['x'], { format: 'openai-chat' }),
+      thread.sync([{ role: 'user', content: Number.NaN }]),
+      thread.view({ budget: -1 }),
+      thread.view({ format: 'no-such' as 'anthropic' }),
+      thread.view({ policy: { history: { length: -1 } } }),
+      thread.setPolicy({ nonsense: {} } as object),
+      thread.usage({}, 'v'),
+      thread.fork(99),
+    ]
+    for (const attempt of wrong) await expect(attempt).rejects.toMatchObject({ name: 'OrielError' })
+    expect(await thread.log()).toEqual(before)
+  })
+
+  it('[T9] a thread opened from its snapshot is the same thread', async () => {
+    const store = memoryStore()
+    const options = { store, snapshotEvery: 5, policy: { history: { length: 2 } } } as const
+    const thread = await open(options)
+    for (let index = 0; index < 12; index++) {
+      await thread.append([{ id: `u${index}`, ...user(`u${index}`) }, assistant(`a${index}`)])
+      await thread.view()
+    }
+    await thread.settled()
+    const again = await open(options)
+    expect((await again.view()).messages).toEqual((await thread.view()).messages)
+    await again.append([{ id: 'u0', ...user('u0') }])
+    expect((await again.view()).messages).toEqual((await thread.view()).messages)
+    expect(await again.expand('u0')).toEqual({ ok: true, text: 'u0' })
+    await again.pin('u0')
+    expect(contents((await again.view()).messages)[0]).toBe('u0')
+    const history = Array.from({ length: 12 }, (_, n) => [user(`u${n}`), assistant(`a${n}`)]).flat()
+    const synced = await (await open(options)).sync([...history, user('more')])
+    expect(synced).toMatchObject({ matched: 24, appended: 1, isForked: false })
+  })
+
   it('[T3] a second process sees the same thread, and writes that race are all kept', async () => {
     const store = memoryStore()
     const threads = await Promise.all([1, 2, 3].map(() => open({ store })))

@@ -47,8 +47,7 @@ export function readUsage(sample: unknown): Usage {
   ])
   const cacheRead = count(details.cached_tokens ?? details.cacheReadTokens)
   const cacheWrite = count(details.cacheWriteTokens ?? details.cache_write_tokens)
-  const output =
-    sample.completion_tokens ?? sample.output_tokens ?? sample.outputTokens ?? 0
+  const output = sample.completion_tokens ?? sample.output_tokens ?? sample.outputTokens ?? 0
   return {
     uncached: Math.max(0, count(input) - cacheRead - cacheWrite),
     cacheRead,
@@ -67,9 +66,10 @@ export function inputOf(usage: Usage): number {
  * else everything that is visible is estimated.
  */
 export function estimateOf(journal: Journal): number {
-  const { state, newestRequest: request, newestUsage: usage } = journal
+  const { state } = journal
+  const { newestRequest: request, newestUsage: usage, newestChange } = journal.facts
   const isValid =
-    request !== undefined && usage?.view === request.view && journal.newestChange < request.seq
+    request !== undefined && usage?.view === request.view && newestChange < request.seq
   const after = isValid ? request.seq : 0
   const base = isValid ? inputOf(readUsage(usage.sample)) : recordedFrame(journal)
   return state.visible.reduce((sum, { entry, tokens }) => {
@@ -79,7 +79,7 @@ export function estimateOf(journal: Journal): number {
 }
 
 function recordedFrame(journal: Journal): number {
-  const hash = journal.newestRequest?.frameHash
+  const hash = journal.facts.newestRequest?.frameHash
   if (hash === undefined) return 0
   const frame = journal.setting(frameSetting(hash))?.value
   return isObject(frame) ? frameTokens(journal.state.counter, frame) : 0

@@ -90,7 +90,7 @@ export function buildView(request: ViewRequest): BuiltView {
   )
   const around = withLeading(frame, leading)
   const assembled = assemble(state, planned, { profile: target.profile, frame: around, budget })
-  const shown = [...system, ...assembled.messages]
+  const shown = [...system, ...(system.length > 0 ? withoutLeading(assembled) : assembled.messages)]
   const encoded = target.encode(shown)
   assertSize(target, encoded)
   const frameHash = hashOf((around ?? {}) as JsonObject)
@@ -122,14 +122,14 @@ export function entriesOf(
   request: ViewRequest,
   built: BuiltView,
   stamp: Stamp,
-  journal: Pick<Journal, 'newestRequest' | 'setting'>,
+  journal: Pick<Journal, 'facts' | 'setting'>,
 ): readonly Entry[] {
   const { state, options, isTemporary } = request
   const epoch = `p${built.viewId.slice(1, 9)}${(state.version + 1).toString(36)}`
   const edits = isTemporary
     ? []
     : built.planned.map((edit) => stamp.entry({ ...edit, type: 'edit', epoch } as EditEntry))
-  const last = journal.newestRequest
+  const last = journal.facts.newestRequest
   const isSame = last?.view === built.viewId && last.step === state.step && edits.length === 0
   if (isSame) return edits
   const frame =
@@ -183,6 +183,12 @@ export function toView(request: ViewRequest, built: BuiltView, epoch: Epoch): Vi
     tokens: { before: state.totalTokens + around, after: built.assembled.tokens },
     epoch,
   }
+}
+
+/** System messages at the start of the log give way to those that came with the history. */
+function withoutLeading({ messages }: Assembled): readonly ViewMessage[] {
+  const first = messages.findIndex(({ role }) => role !== 'system')
+  return first === -1 ? [] : messages.slice(first)
 }
 
 /** A frame that also holds the system messages which came with the history. */

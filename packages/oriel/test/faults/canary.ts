@@ -1,2 +1,4 @@
-/** What an erased thread said; no file may hold it afterwards. */
-export const canary = 'CANARY-4f1c'
+/** What a thread says before it is erased; no file may hold it afterwards. */
+export function canaryOf(thread: string): string {
+  return `CANARY of ${thread}!`
+}

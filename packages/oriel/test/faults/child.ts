@@ -10,10 +10,8 @@ import type { Entry, EntryId } from '../../src/core/entry.ts'
 import { OrielError } from '../../src/core/errors.ts'
 import { SqliteStore } from '../../src/stores/sqlite-store.ts'
 import type { AppendResult, ThreadKey } from '../../src/stores/store.ts'
-import { canary } from './canary.ts'
+import { canaryOf } from './canary.ts'
 import { createRandom, integer } from './random.ts'
-
-
 
 const [, , path = '', seedText = '1', mode = 'append'] = process.argv
 const random = createRandom(Number(seedText))
@@ -32,7 +30,13 @@ function say(line: string): void {
 }
 
 function createEntry(seq: number, text: string): Entry {
-  return { type: 'x-fault', id: `e${seq}` as EntryId, seq, at: seq, value: { text, by: process.pid } }
+  return {
+    type: 'x-fault',
+    id: `e${seq}` as EntryId,
+    seq,
+    at: seq,
+    value: { text, by: process.pid },
+  }
 }
 
 /** Mostly short, sometimes large enough to live in a blob, then often the same as before. */
@@ -62,7 +66,8 @@ async function append(key: ThreadKey, count: number, known: number): Promise<num
 }
 
 function acknowledge(key: ThreadKey, entries: readonly Entry[]): void {
-  for (const entry of entries) say(`ack ${key.thread} ${entry.seq} ${hash('sha256', JSON.stringify(entry))}`)
+  for (const entry of entries)
+    say(`ack ${key.thread} ${entry.seq} ${hash('sha256', JSON.stringify(entry))}`)
 }
 
 async function write(thread: string, appends: number, most: number): Promise<void> {
@@ -70,8 +75,23 @@ async function write(thread: string, appends: number, most: number): Promise<voi
   let version = (await store.info(key))?.version ?? 0
   for (let made = 0; made < appends; made++) {
     version = await append(key, integer(random, [1, most]), version)
-    if (random() < 0.05) await store.saveSnapshot(key, { version, format: 1, value: { version } })
-    if (random() < 0.05) await store.putBlob('acme', Buffer.from(createText()))
+    const snapshot = { version, format: 1, value: { version } }
+    if (random() < 0.05) await retry(() => store.saveSnapshot(key, snapshot))
+    const blob = Buffer.from(createText())
+    if (random() < 0.05) await retry(() => store.putBlob('acme', blob))
+  }
+}
+
+/** Does again what failed with an open outcome: all of it may be repeated. */
+async function retry(action: () => Promise<unknown>): Promise<void> {
+  for (;;) {
+    try {
+      await action()
+      return
+    } catch (error) {
+      if (!OrielError.is(error, 'storage-failed')) throw error
+      say(`error ${error.code}`)
+    }
   }
 }
 
@@ -88,6 +108,7 @@ async function writeSame(): Promise<void> {
 async function writeAndErase(): Promise<void> {
   for (let turn = 0; turn < 6; turn++) {
     const key = { tenant: 'acme', thread: `erase-${process.pid}-${turn}` }
+    const canary = canaryOf(key.thread)
     const texts = [canary, `${canary} `.repeat(900)]
     const entries = texts.map((text, index) => createEntry(index + 1, text))
     await store.append(key, entries, 0)

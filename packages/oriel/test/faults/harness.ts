@@ -10,6 +10,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import type { Entry, EntryId } from '../../src/core/entry.ts'
 import { sqliteStore } from '../../src/stores/sqlite.ts'
+import { canaryOf } from './canary.ts'
 
 process.env.NODE_COMPILE_CACHE ??= join(tmpdir(), 'oriel-compile-cache')
 
@@ -53,7 +54,10 @@ export async function withDirectory<T>(use: (directory: string) => Promise<T>): 
 }
 
 /** Runs child.ts to its end, adding what it acknowledged. */
-export async function runChild(options: ChildOptions, acknowledged: Acknowledged): Promise<ChildEnd> {
+export async function runChild(
+  options: ChildOptions,
+  acknowledged: Acknowledged,
+): Promise<ChildEnd> {
   const { path, seed, mode = 'append', fault = '', killAfterLines, wrapper = [] } = options
   const file = fileURLToPath(new URL('./child.ts', import.meta.url))
   const [command = '', ...args] = [...wrapper, process.execPath, file, path, String(seed), mode]
@@ -88,7 +92,10 @@ function record(line: string, { threads, erased }: Acknowledged): void {
  * The violations of what an acknowledgement promises, none if all is well: every acknowledged entry is there with its hash,
  * positions are contiguous, the file is sound, the chains hold, and the next append works.
  */
-export async function violations(path: string, { threads, erased }: Acknowledged): Promise<string[]> {
+export async function violations(
+  path: string,
+  { threads, erased }: Acknowledged,
+): Promise<string[]> {
   const found: string[] = []
   const store = sqliteStore(path)
   try {
@@ -98,18 +105,29 @@ export async function violations(path: string, { threads, erased }: Acknowledged
       const read: Entry[] = []
       for await (const entry of store.read(key)) read.push(entry)
       read.forEach((entry, index) => {
-        if (entry.seq !== index + 1) found.push(`${thread}: entry ${index + 1} has seq ${entry.seq}`)
+        if (entry.seq !== index + 1)
+          found.push(`${thread}: entry ${index + 1} has seq ${entry.seq}`)
       })
       const isGone = read.length === 0 && (await store.info(key)) === undefined
       if (erased.has(thread) && !isGone) found.push(`${thread}: erased and still there`)
-      if (thread.startsWith('erase-') && isGone) continue
+      if (thread.startsWith('erase-') && isGone) {
+        // Killed after the erasure and before it was acknowledged: then it must be complete.
+        erased.add(thread)
+        continue
+      }
       for (const [seq, digest] of entries) {
         const entry = read[seq - 1]
         const own = entry === undefined ? 'nothing' : hash('sha256', JSON.stringify(entry))
         if (own !== digest) found.push(`${thread}: entry ${seq} was acknowledged, found ${own}`)
       }
       const next = read.length + 1
-      const entry = { type: 'x-next', id: `e${next}` as EntryId, seq: next, at: next, value: next } as const
+      const entry = {
+        type: 'x-next',
+        id: `e${next}` as EntryId,
+        seq: next,
+        at: next,
+        value: next,
+      } as const
       const result = await store.append(key, [entry], read.length)
       if (result.version !== next) found.push(`${thread}: the next append gave ${result.version}`)
       entries.set(next, hash('sha256', JSON.stringify(entry)))
@@ -120,9 +138,12 @@ export async function violations(path: string, { threads, erased }: Acknowledged
   return found
 }
 
-/** The files of a store that contain a text. */
-export function filesWith(directory: string, text: string): string[] {
-  return readdirSync(directory).filter((name) => readFileSync(join(directory, name)).includes(text))
+/** The files that still hold what an erased thread said. */
+export function filesWithErased(directory: string, { erased }: Acknowledged): string[] {
+  return readdirSync(directory).filter((name) => {
+    const bytes = readFileSync(join(directory, name))
+    return [...erased].some((thread) => bytes.includes(canaryOf(thread)))
+  })
 }
 
 /** How many entries were acknowledged. */

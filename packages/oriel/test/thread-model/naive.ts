@@ -27,7 +27,8 @@ export interface Folded {
   readonly visible: readonly MessageEntry[]
   readonly turn: number
   readonly step: number
-  readonly policy: Policy | undefined
+  /** The newest policy; none is the same as an empty one. */
+  readonly policy: Policy
   /** System messages that came with a resent history. */
   readonly leading: readonly Gist[]
 }
@@ -53,7 +54,7 @@ export function foldLog(log: readonly Entry[]): Folded {
     ),
     turn: messages.filter(isTurnStart).length,
     step: 1 + messages.filter(({ role }) => role === 'assistant').length,
-    policy: newestSetting(log, 'policy') as Policy | undefined,
+    policy: (newestSetting(log, 'policy') ?? {}) as Policy,
     leading: leadingOf(newestSetting(log, 'leading')),
   }
 }

@@ -41,6 +41,8 @@ export const opencode: readonly Agent[] = providers.map(({ format, npm }) => ({
       autoupdate: false,
       share: 'disabled',
       permission: 'allow',
+      // Old outputs are cleared once there are many of them; the usual session never gets there.
+      compaction: { auto: true, prune: true },
       provider: { local: { npm, name: 'Local', options, models: { 'local-model': model } } },
     }
     writeFileSync(join(folder, 'opencode.json'), JSON.stringify(settings))

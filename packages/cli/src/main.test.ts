@@ -1,0 +1,312 @@
+// The command as its users run it, with captured output.
+
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { stripVTControlCharacters } from 'node:util'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { main } from './index.ts'
+import type { Terminal } from './terminal.ts'
+
+const samples = join(import.meta.dirname, '../samples')
+const codingAgent = join(samples, 'coding-agent.json')
+const supportChat = join(samples, 'support-chat.jsonl')
+const recorded = join(import.meta.dirname, '../../../../shared/data')
+
+let folder: string
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'oriel-main-'))
+})
+
+afterAll(() => {
+  rmSync(folder, { recursive: true, force: true })
+})
+
+interface Run {
+  readonly code: number
+  readonly stdout: string
+  readonly stderr: string
+}
+
+interface World {
+  readonly stdin?: string
+  readonly isTTY?: boolean
+  readonly columns?: number
+  readonly env?: Terminal['env']
+}
+
+async function oriel(words: readonly string[], world: World = {}): Promise<Run> {
+  let stdout = ''
+  let stderr = ''
+  const { isTTY, columns, env = {} } = world
+  const code = await main(['node', 'oriel', ...words], {
+    stdin: streamOf(world.stdin ?? ''),
+    stdout: {
+      isTTY,
+      columns,
+      write: (text) => {
+        stdout += text
+      },
+    },
+    stderr: {
+      write: (text) => {
+        stderr += text
+      },
+    },
+    env,
+    now: () => 0,
+  })
+  return { code, stdout, stderr }
+}
+
+async function* streamOf(text: string): AsyncGenerator<Uint8Array> {
+  yield Buffer.from(text)
+}
+
+function fileOf(name: string, ...values: readonly unknown[]): string {
+  const path = join(folder, name)
+  writeFileSync(path, values.map((value) => `${JSON.stringify(value)}\n`).join(''))
+  return path
+}
+
+describe('oriel', () => {
+  it('alone, and with --help, shows the commands, all options and examples', async () => {
+    const alone = await oriel([])
+    expect(alone).toMatchObject({ code: 0, stderr: '' })
+    for (const word of ['inspect [...files]', '--no-content', '--version', 'oriel inspect -']) {
+      expect(alone.stdout).toContain(word)
+    }
+    expect(await oriel(['--help'])).toEqual(alone)
+    expect(await oriel(['inspect', '--help'])).toEqual(alone)
+    expect(Math.max(...alone.stdout.split('\n').map((line) => line.length))).toBeLessThanOrEqual(
+      100,
+    )
+  })
+
+  it('shows its version', async () => {
+    const manifest = readFileSync(join(import.meta.dirname, '../package.json'), 'utf8')
+    const { version } = JSON.parse(manifest) as { version: string }
+    expect(await oriel(['--version'])).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' })
+  })
+
+  it.each([
+    [['inspekt'], "oriel: there is no command 'inspekt'; to look at a file: oriel inspect <file>."],
+    [['inspect', '--colour'], 'oriel: unknown option --colour; oriel --help lists the options.'],
+    [['inspect', '--top'], 'oriel: option --top <rows> value is missing; oriel --help'],
+    [
+      ['inspect', '--top', 'x'],
+      "oriel: --top must be a whole number above 0, such as 20 or 32k; got 'x'",
+    ],
+    [
+      ['inspect', '--policy', 'x'],
+      "oriel: --policy: there is no preset and no file called 'x'; presets",
+    ],
+    [
+      ['inspect', '--conversation', 'x'],
+      'oriel: --conversation: none has the id or number x; leave',
+    ],
+    [['inspect', 'no-such-file'], 'oriel: no-such-file: there is no such file; check the path.'],
+    [['inspect', '--', '--top'], 'oriel: --top: there is no such file; check the path.'],
+  ])('refuses %j with one sentence and exit code 2', async (words, message) => {
+    const { code, stdout, stderr } = await oriel(words)
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr.startsWith(message)).toBe(true)
+    expect(stderr.split('\n')).toHaveLength(2)
+  })
+})
+
+describe('oriel inspect', () => {
+  it('without a file shows the bundled sample, and says so', async () => {
+    const { code, stdout } = await oriel(['inspect'])
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/^oriel inspect {2}the bundled sample\n/)
+    expect(stdout.trimEnd().endsWith('oriel inspect <file.json or .jsonl>')).toBe(true)
+  })
+
+  it('renders the sample as it always did', async () => {
+    const { stdout } = await oriel(['inspect', '--policy', 'history-window', '--budget', '6k'])
+    await expect(stdout).toMatchFileSnapshot('golden/coding-agent.txt')
+  })
+
+  it('renders several conversations as it always did', async () => {
+    const [agent, chat] = [readFileSync(codingAgent, 'utf8'), readFileSync(supportChat, 'utf8')]
+    const messages = chat
+      .trimEnd()
+      .split('\n')
+      .map((line): unknown => JSON.parse(line))
+    const body = { id: 'upload-fix', ...(JSON.parse(agent) as object) }
+    const file = fileOf('both.jsonl', { id: 'late-order', messages }, body, { messages: [{}] })
+    const { stdout } = await oriel(['inspect', file, '--top', '3'])
+    const text = stdout.replace(file, 'both.jsonl')
+    await expect(text).toMatchFileSnapshot('golden/several.txt')
+  })
+
+  it('reads standard input', async () => {
+    const text = readFileSync(supportChat, 'utf8')
+    const piped = await oriel(['inspect', '-'], { stdin: text })
+    const named = await oriel(['inspect', supportChat])
+    expect(piped.stdout).toBe(named.stdout.replace(supportChat, 'standard input'))
+  })
+
+  it('never writes a line wider than the terminal, nor than 100 columns', async () => {
+    for (const columns of [80, 200]) {
+      const { stdout } = await oriel(['inspect', codingAgent], { isTTY: true, columns })
+      const widths = stripVTControlCharacters(stdout)
+        .split('\n')
+        .map((line) => [...line].length)
+      expect(Math.max(...widths)).toBeLessThanOrEqual(Math.min(columns, 100))
+    }
+  })
+
+  it('uses colour in a terminal only, and not where NO_COLOR is set', async () => {
+    const colored = await oriel(['inspect'], { isTTY: true, columns: 100 })
+    const plain = await oriel(['inspect'])
+    expect(colored.stdout).toContain('\u001b[')
+    expect(plain.stdout).not.toContain('\u001b[')
+    const lines = (text: string): string[] => text.split('\n').map((line) => line.trimEnd())
+    expect(lines(stripVTControlCharacters(colored.stdout))).toEqual(lines(plain.stdout))
+    const without = { isTTY: true, columns: 100, env: { NO_COLOR: '1' } }
+    expect((await oriel(['inspect'], without)).stdout).toBe(plain.stdout)
+  })
+
+  it('shows one conversation of many, by id or by number', async () => {
+    const one = { id: '007', messages: [{ role: 'user', content: 'One.' }] }
+    const two = {
+      id: 'b',
+      messages: [
+        { role: 'user', content: 'Two.' },
+        { role: 'assistant', content: 'Yes.' },
+      ],
+    }
+    const file = fileOf('two.jsonl', one, two)
+    const messagesOf = async (name: string): Promise<unknown> => {
+      const { stdout } = await oriel(['inspect', file, '--json', '--conversation', name])
+      return (JSON.parse(stdout) as { totals: { messages: unknown } }).totals.messages
+    }
+    expect(await messagesOf('007')).toBe(1)
+    expect(await messagesOf('b')).toBe(2)
+    expect(await messagesOf('2')).toBe(2)
+  })
+
+  it('ends with 1 under --strict if structure is broken, else with 0', async () => {
+    expect((await oriel(['inspect', codingAgent])).code).toBe(0)
+    expect((await oriel(['inspect', codingAgent, '--strict'])).code).toBe(1)
+    expect((await oriel(['inspect', supportChat, '--strict'])).code).toBe(0)
+  })
+
+  it('leaves out a conversation that cannot be read, and says which; alone it is an error', async () => {
+    const bad = { messages: [{ role: 'user', content: 7 }] }
+    const good = { messages: [{ role: 'user', content: 'Hello.' }] }
+    const mixed = await oriel(['inspect', fileOf('mixed.jsonl', bad, good)])
+    expect(mixed.code).toBe(0)
+    expect(mixed.stdout).toContain('note  conversation #1 was left out: ')
+    const alone = await oriel(['inspect', fileOf('bad.jsonl', bad)])
+    expect(alone.code).toBe(2)
+    expect(alone.stderr).toContain('messages[0].content')
+  })
+
+  it('reports a torn last line', async () => {
+    const stdin = `${readFileSync(supportChat, 'utf8')}{"role": "us`
+    const { code, stdout } = await oriel(['inspect', '-'], { stdin })
+    expect(code).toBe(0)
+    expect(stdout).toContain('note  line 20, the last one, is torn and was skipped')
+  })
+})
+
+describe('what is untrusted', () => {
+  const hostile = '\u001b]0;owned\u0007\u001b[2J\u202eevil\u009b31m'
+  const secret = 'the launch code is 0000'
+  const call = { id: hostile, type: 'function', function: { name: hostile, arguments: '{}' } }
+  const body = {
+    id: hostile,
+    messages: [
+      { role: 'user', content: secret },
+      { role: 'assistant', content: secret, tool_calls: [call, { ...call, id: 'lost' }] },
+      { role: 'tool', tool_call_id: hostile, content: `${hostile} ${secret}\n`.repeat(30) },
+      { role: 'user', content: hostile },
+    ],
+  }
+
+  it('never reaches the terminal raw', async () => {
+    const file = fileOf('hostile.jsonl', body, { ...body, id: `${hostile}2` })
+    for (const words of [[], ['--json'], ['--policy', 'history-window', '--budget', '200']]) {
+      const { stdout, code } = await oriel(['inspect', file, ...words])
+      expect(code).toBe(0)
+      expect(stdout).toContain('evil')
+      expect(stdout.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u)
+    }
+    const { stderr } = await oriel(['inspect', `${hostile}.json`])
+    expect(stderr.trimEnd()).not.toMatch(/[\p{Cc}\p{Cf}]/u)
+  })
+
+  it('shows nothing of messages but first lines of results, and with --no-content not even those', async () => {
+    const file = fileOf('secret.jsonl', body)
+    const shown = await oriel(['inspect', file])
+    expect(shown.stdout.split(secret)).toHaveLength(2)
+    for (const words of [[], ['--json'], ['--policy', 'history-window', '--budget', '200']]) {
+      const { stdout } = await oriel(['inspect', file, '--no-content', ...words])
+      expect(stdout).not.toContain(secret)
+    }
+  })
+})
+
+describe('--json', () => {
+  it('has the documented shape', async () => {
+    const words = ['inspect', codingAgent, '--json', '--policy', 'history-window', '--budget', '6k']
+    const { stdout } = await oriel(words)
+    const report = JSON.parse(stdout) as Record<string, Record<string, unknown>>
+    expect(Object.keys(report)).toEqual([
+      'version',
+      'files',
+      'isSample',
+      'notes',
+      'counter',
+      'formats',
+      'totals',
+      'parts',
+      'tools',
+      'repeats',
+      'structure',
+      'savings',
+      'policy',
+      'conversations',
+      'largest',
+    ])
+    expect(report.version).toBe(1)
+    expect(report.files).toEqual([codingAgent])
+    expect(report.counter).toBe('o200k')
+    expect(report.totals).toMatchObject({ conversations: 1, messages: 55, turns: 4, steps: 22 })
+    expect(report.policy).toMatchObject({ name: 'history-window in 6,000 tokens', budget: 6000 })
+    expect(report.largest).toMatchObject({ number: 1, tokens: report.totals?.tokens })
+    expect(report.structure).toMatchObject({
+      broken: [{ rule: 'O1', path: 'messages[52]', conversation: 1 }, { rule: 'O6' }],
+      leftAfterRepair: 0,
+    })
+  })
+
+  it('shows each field that the guide names, and no other', async () => {
+    const guide = readFileSync(join(import.meta.dirname, '../../../docs/guides/inspect.md'), 'utf8')
+    const { stdout } = await oriel(['inspect', codingAgent, '--json', '--policy', 'history-window'])
+    for (const field of Object.keys(JSON.parse(stdout) as object)) {
+      expect(guide).toContain(`\`${field}\``)
+    }
+  })
+})
+
+describe.skipIf(!existsSync(recorded))('recorded conversations', () => {
+  it('are read whole, and none is left broken', async () => {
+    const names = ['dev.SWE-agent.jsonl', 'dev.pi-mono.jsonl', 'dev.tau2-bench.jsonl']
+    const paths = names.map((name) => join(recorded, name))
+    const { code, stdout } = await oriel(['inspect', ...paths, '--json', '--tokens', 'estimate'])
+    expect(code).toBe(0)
+    const report = JSON.parse(stdout) as {
+      readonly notes: unknown
+      readonly totals: unknown
+      readonly structure: { readonly leftAfterRepair: number }
+    }
+    expect(report.notes).toEqual([])
+    expect(report.totals).toMatchObject({ conversations: 87, messages: 3500 })
+    expect(report.structure.leftAfterRepair).toBe(0)
+  })
+})

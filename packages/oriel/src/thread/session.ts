@@ -1,0 +1,198 @@
+// The working parts of a thread: what its public operations have in common.
+
+import type { Draft, EditEntry, MarkEntry, MessageEntry } from '../core/entry.ts'
+import { OrielError } from '../core/errors.ts'
+import { parseId } from '../core/handle.ts'
+import { cloneJson, equalJson, type Json, type JsonObject } from '../core/json.ts'
+import { prepare } from '../core/prepare.ts'
+import type { State } from '../core/state.ts'
+import { type Policy, parsePolicy } from '../policy.ts'
+import { type EventType, type Listener, notify, type ThreadEvent } from './events.ts'
+import type { Journal } from './journal.ts'
+import { leadingOf } from './leading.ts'
+import {
+  buildView,
+  type Epoch,
+  entriesOf,
+  toView,
+  type View,
+  type ViewOptions,
+  type ViewRequest,
+} from './viewing.ts'
+
+export interface SessionOptions {
+  readonly now: () => number
+  readonly on?: Listener | undefined
+  readonly log?: ((line: string) => void) | undefined
+  readonly verbose: boolean
+}
+
+/** One writer of a thread. Operations run one after the other, in the order they were asked for. */
+export class Session {
+  /** The branch that is worked on; `sync` may change it. */
+  journal: Journal
+  readonly #options: SessionOptions
+  /** A policy that is not in the log yet. */
+  #pending: Policy | undefined
+  #queue: Promise<unknown> = Promise.resolve()
+
+  constructor(journal: Journal, options: SessionOptions, policy: Policy | undefined) {
+    this.journal = journal
+    this.#options = options
+    this.#pending = policy
+  }
+
+  /** The policy in force: the newest in the log, unless one was given that is not there yet. */
+  get policy(): Policy {
+    return this.#pending ?? parsePolicy(this.journal.setting('policy')?.value)
+  }
+
+  /** A view sees every append that was asked for before it. */
+  run<T>(task: () => Promise<T>): Promise<T> {
+    const result = this.#queue.then(task)
+    this.#queue = result.catch(() => undefined)
+    return result
+  }
+
+  /** Appends drafts; `skip` tells, at the moment of writing, how many of them are already there. */
+  async append(
+    drafts: readonly Draft[],
+    skip: () => number = () => 0,
+  ): Promise<readonly MessageEntry[]> {
+    const known = await this.#knownIds(drafts)
+    const entries = await this.journal.commit((state, stamp) =>
+      prepare(state, freshDrafts(state, drafts.slice(skip()), known), stamp.at),
+    )
+    for (const { id, seq, role } of entries) {
+      const index = this.journal.state.item(seq)?.index ?? 0
+      this.emit('message-added', { id, index, message: `A ${role} message was added.` })
+    }
+    return entries
+  }
+
+  async view(options: ViewOptions, own: Policy | undefined): Promise<View> {
+    const before = this.journal.state.visible.length
+    const request = (): ViewRequest => ({
+      state: this.journal.state,
+      policy: own ?? this.policy,
+      isTemporary: own !== undefined,
+      options,
+      leading: leadingOf(this.journal),
+      now: this.#options.now(),
+    })
+    if (options.dryRun === true) return toView(request(), buildView(request()), this.#epoch(0))
+    if (this.#pending !== undefined) await this.setPolicy(this.#pending)
+    let built = buildView(request())
+    const entries = await this.journal.commit((_, stamp) => {
+      built = buildView(request())
+      return entriesOf(request(), built, stamp, this.journal)
+    })
+    const edits = entries.filter((entry): entry is EditEntry => entry.type === 'edit')
+    if (edits.length > 0) this.#report(edits, before)
+    return toView(request(), built, this.#epoch(edits.length))
+  }
+
+  async setPolicy(policy: Policy): Promise<void> {
+    const value = policy as JsonObject
+    const logged = this.journal.setting('policy')?.value
+    if (!equalJson(logged ?? {}, value)) {
+      await this.set('policy', value)
+      if (logged !== undefined) this.emit('policy-changed', { message: 'The policy changed.' })
+    }
+    this.#pending = undefined
+  }
+
+  /** System messages that came in front of a resent history. */
+  async setLeading(leading: readonly Draft[]): Promise<void> {
+    // A history without one says nothing about it: formats that keep system text elsewhere never send it.
+    if (leading.length === 0) return
+    const value = cloneJson(leading, 'history')
+    if (!equalJson(this.journal.setting('leading')?.value, value)) await this.set('leading', value)
+  }
+
+  async set(name: string, value: Json): Promise<void> {
+    await this.journal.commit((_, stamp) => [stamp.entry({ type: 'setting', name, value })])
+  }
+
+  async mark(id: string, mark: MarkEntry['mark']): Promise<void> {
+    await this.journal.refresh()
+    // What was dropped may have to come back.
+    await this.journal.complete()
+    const found = await this.find(id)
+    if (found === undefined) {
+      throw new OrielError('not-found', `Nothing in this thread has the id ${id.slice(0, 40)}.`)
+    }
+    const target = found.entry.seq
+    await this.journal.commit((_, stamp) => [stamp.entry({ type: 'mark', mark, target })])
+  }
+
+  /** A message by its own id, by a block's, or by the caller's. */
+  async find(
+    id: string,
+  ): Promise<{ readonly entry: MessageEntry; readonly block?: number } | undefined> {
+    const seq = await this.journal.seqOf(id)
+    const place =
+      seq === undefined ? parseId(this.journal.state.salt, id) : { seq, block: undefined }
+    const entry = place === undefined ? undefined : await this.journal.message(place.seq)
+    if (entry === undefined) return undefined
+    const block = entry.blocks.length <= 1 ? undefined : place?.block
+    return block === undefined ? { entry } : { entry, block }
+  }
+
+  emit(type: EventType, fields: Omit<ThreadEvent, 'type' | 'thread' | 'turn' | 'step'>): void {
+    const { turn, step } = this.journal.state
+    const event: ThreadEvent = { type, thread: this.journal.key.thread, turn, step, ...fields }
+    notify(this.#options.on, event, (line) => this.#options.log?.(line))
+  }
+
+  /** Ids that only the store knows: of messages from before the snapshot that the state began from. */
+  async #knownIds(drafts: readonly Draft[]): Promise<ReadonlySet<string>> {
+    const known = new Set<string>()
+    if (!this.journal.state.isPartial) return known
+    for (const { id } of drafts) {
+      if (id !== undefined && (await this.journal.seqOf(id)) !== undefined) known.add(id)
+    }
+    return known
+  }
+
+  #epoch(applied: number): Epoch {
+    const cause = applied === 0 ? 'none' : 'policy'
+    return { id: this.journal.facts.newestEpoch ?? '', applied, cause }
+  }
+
+  #report(edits: readonly EditEntry[], before: number): void {
+    let tokensSaved = 0
+    for (const { id, form, rule, reason, tokensBefore, tokensAfter } of edits) {
+      const saved = tokensBefore - tokensAfter
+      tokensSaved += saved
+      this.emit(form === 'dropped' ? 'message-removed' : 'message-compacted', {
+        id,
+        message: `${rule}: ${form}`,
+        reason,
+        tokensSaved: saved,
+        canExpand: true,
+      })
+    }
+    const id = (edits[0] as EditEntry).epoch
+    this.emit('epoch-applied', { id, message: `${edits.length} edits were applied.`, tokensSaved })
+    const after = this.journal.state.visible.length
+    if (this.#options.verbose && after < before) {
+      this.#options.log?.(`[History] Trimmed messages from ${before} to ${after}`)
+    }
+  }
+}
+
+/** Drafts whose id neither the log nor an earlier draft has. */
+function freshDrafts(
+  state: State,
+  drafts: readonly Draft[],
+  known: ReadonlySet<string>,
+): readonly Draft[] {
+  const seen = new Set<string>(known)
+  return drafts.filter(({ id }) => {
+    if (id === undefined) return true
+    if (seen.has(id) || state.seqOf(id) !== undefined) return false
+    seen.add(id)
+    return true
+  })
+}

@@ -1,0 +1,288 @@
+// Operations made concrete: what is called, and what must be true of the log and the answer afterwards.
+
+import { expect } from 'vitest'
+import type { EditEntry, Entry, MessageEntry } from '../../src/core/entry.ts'
+import { OrielError } from '../../src/core/errors.ts'
+import type { Json } from '../../src/core/json.ts'
+import type { Policy } from '../../src/policy.ts'
+import type { View, ViewOptions } from '../../src/thread/viewing.ts'
+import {
+  covers,
+  droppedByWindow,
+  type Folded,
+  foldLog,
+  gistOfChat,
+  gistsOf,
+  isTurnStart,
+  shownGists,
+  waitingCalls,
+} from './naive.ts'
+import type { Operation, ViewChoice } from './operations.ts'
+import { linesOf, type Session } from './session.ts'
+import { syncAction } from './sync-action.ts'
+import { type Piece, type Saying, write } from './talk.ts'
+
+/** A call that can be made again with the same arguments. */
+export interface Action {
+  run(): Promise<void>
+  /** Compares the log before and after with what was asked for. */
+  verify(before: Folded, after: Folded): void | Promise<void>
+  /** What was viewed, if it was a plain view of the thread. */
+  viewed?(): View | undefined
+}
+
+type Of<T extends Operation['type']> = Operation & { readonly type: T }
+
+/** Fixes everything random about an operation, so that it can be retried. */
+export async function actionOf(
+  session: Session,
+  operation: Exclude<Operation, Of<'race' | 'fault' | 'tick' | 'reload'>>,
+): Promise<Action> {
+  const folded = await session.folded(operation.who)
+  switch (operation.type) {
+    case 'append':
+      return appendAction(session, operation, folded)
+    case 'sync':
+      return syncAction(session, operation, folded)
+    case 'view':
+      return viewAction(session, operation)
+    case 'undo':
+      return undoAction(session, operation, folded)
+    case 'fork':
+      return forkAction(session, operation, folded)
+    case 'mark':
+      return markAction(session, operation, folded)
+    case 'policy':
+      return policyAction(session, operation)
+    case 'usage':
+      return usageAction(session, operation, folded)
+  }
+}
+
+/** Gives pieces their words; results answer what waits. */
+export function sayAll(
+  session: Session,
+  pieces: readonly Piece[],
+  messages: readonly MessageEntry[],
+): readonly Saying[] {
+  const waiting = [...waitingCalls(messages)]
+  return pieces.flatMap((piece) => {
+    const sayings = session.speech.say(piece, waiting)
+    for (const { calls, answers } of sayings) {
+      waiting.push(...calls)
+      if (answers !== undefined) waiting.splice(waiting.indexOf(answers), 1)
+    }
+    return sayings
+  })
+}
+
+/** Entries that came after those of `before`. */
+export function newEntries(before: Folded, after: Folded): readonly Entry[] {
+  return after.log.slice(before.log.length)
+}
+
+function appendAction(session: Session, operation: Of<'append'>, folded: Folded): Action {
+  const sayings = sayAll(session, operation.pieces, folded.messages)
+  const known = folded.messages.flatMap(({ externalId }) => externalId ?? [])
+  const repeated = known.slice(0, operation.repeated)
+  const isNeutral =
+    operation.hasIds ||
+    repeated.length > 0 ||
+    sayings.some(({ speaker }) => speaker === 'host' || speaker === 'system')
+  const format = isNeutral ? 'neutral' : operation.format
+  const ids = sayings.map(() => session.nextId())
+  const messages: readonly unknown[] = [
+    ...repeated.map((id) => ({ id, role: 'user', content: 'said before' })),
+    ...write(sayings, format).map((message, index) =>
+      operation.hasIds ? { ...message, id: ids[index] } : message,
+    ),
+  ]
+  return {
+    async run() {
+      await session.thread(operation.who).append(messages, format === 'neutral' ? {} : { format })
+    },
+    verify(before, after) {
+      const added = newEntries(before, after).filter((entry) => entry.type === 'message')
+      expect(added.flatMap(gistsOf)).toEqual(expectedGists(sayings, format))
+      if (operation.hasIds) expect(added.map(({ externalId }) => externalId)).toEqual(ids)
+    },
+  }
+}
+
+/** The gists of sayings in the log: items of one response are one message. */
+function expectedGists(sayings: readonly Saying[], format: string): readonly unknown[] {
+  const merged: { role: string; text: string; calls: readonly string[]; answers?: string }[] = []
+  for (const { speaker, text, calls, answers } of sayings) {
+    const role = speaker === 'host' ? 'user' : speaker
+    const last = merged.at(-1)
+    if (format === 'openai-responses' && role === 'assistant' && last?.role === 'assistant') {
+      last.text += text
+      last.calls = [...last.calls, ...calls]
+    } else merged.push({ role, text, calls, ...(answers === undefined ? {} : { answers }) })
+  }
+  return merged
+}
+
+function viewAction(session: Session, { who, choice }: Of<'view'>): Action {
+  let view: View | undefined
+  return {
+    async run() {
+      view = await orCannotProject(session.thread(who).view(optionsOf(choice)))
+    },
+    verify(before, after) {
+      const isKept = choice.dryRun !== true && choice.policy === undefined && view !== undefined
+      const policy = choice.policy ?? before.policy
+      const dropped = newEdits(before, after)
+      if (!isKept) expect(dropped).toEqual([])
+      if (choice.dryRun === true || view === undefined) expect(after.log).toEqual(before.log)
+      verifyEdits(before, dropped, isKept ? policy : {})
+      if (view !== undefined) verifyShown(isKept ? after : before, view, { choice, policy })
+    },
+    viewed: () => (choice.budget === undefined && choice.policy === undefined ? view : undefined),
+  }
+}
+
+export function optionsOf(choice: ViewChoice): ViewOptions {
+  const { system, ...options } = choice
+  return { ...options, ...(system === undefined ? {} : { frame: { system } }) }
+}
+
+/** What the model must see: compared for chat; for other formats see the checks. */
+function verifyShown(
+  folded: Folded,
+  view: View,
+  { choice, policy }: { readonly choice: ViewChoice; readonly policy: Policy },
+): void {
+  const { budget = Infinity, format } = choice
+  expect(view.tokens.after).toBeLessThanOrEqual(budget)
+  if (budget !== Infinity || format !== 'openai-chat') return
+  const { history } = policy
+  // What a cap on messages drops is taken from the log, where it was logged.
+  const isCapped = (history?.maxMessages ?? 0) > 0
+  if (isCapped && (choice.policy !== undefined || choice.dryRun === true)) return
+  const hidden = history === undefined || isCapped ? undefined : droppedByWindow(folded, history)
+  expect(view.messages.map(gistOfChat)).toEqual(shownGists(folded, hidden))
+}
+
+/** The edits of one view: exactly the window, and never what is protected or half an exchange. */
+function verifyEdits(before: Folded, edits: readonly EditEntry[], { history }: Policy): void {
+  const dropped = before.visible.filter(({ seq }) => edits.some((edit) => covers(edit, seq)))
+  const window = history === undefined ? new Set<number>() : droppedByWindow(before, history)
+  const cap = history?.maxMessages ?? 0
+  const seqs = dropped.map(({ seq }) => seq)
+  if (cap === 0) expect(new Set(seqs)).toEqual(window)
+  else expect(seqs).toEqual(expect.arrayContaining([...window]))
+  const newest = before.messages.findLast(isTurnStart)?.seq
+  const isSafe = (seq: number): boolean =>
+    seq === newest || before.pinned.has(seq) || before.vetoed.has(seq)
+  expect(seqs.filter(isSafe)).toEqual([])
+  const counted = before.visible.filter(({ role, seq }) => role !== 'system' && !window.has(seq))
+  if (counted.length <= cap) expect(new Set(seqs)).toEqual(window)
+}
+
+function newEdits(before: Folded, after: Folded): readonly EditEntry[] {
+  return newEntries(before, after).filter((entry) => entry.type === 'edit')
+}
+
+function undoAction(session: Session, operation: Of<'undo'>, folded: Folded): Action {
+  const edit = folded.live[operation.pick % Math.max(1, folded.live.length)]
+  const id = edit === undefined ? 'e9zz' : operation.isEpoch ? edit.epoch : edit.id
+  const isMeant = (one: EditEntry): boolean => one.id === id || one.epoch === id
+  const undone = new Set(folded.live.filter(isMeant).map((one) => one.id))
+  return {
+    async run() {
+      const call = session.thread(operation.who).undo(id)
+      if (edit === undefined) await expect(call).rejects.toMatchObject({ code: 'cannot-undo' })
+      else await call
+    },
+    verify(before, after) {
+      expect(after.live).toEqual(before.live.filter(({ id: one }) => !undone.has(one)))
+      expect(after.messages).toEqual(before.messages)
+    },
+  }
+}
+
+function forkAction(session: Session, operation: Of<'fork'>, folded: Folded): Action {
+  const at = operation.at % (folded.log.length + 1)
+  let fork: Awaited<ReturnType<typeof session.openActor>>['thread'] | undefined
+  return {
+    async run() {
+      fork = await session.thread(operation.who).fork(at)
+    },
+    async verify(before, after) {
+      if (fork === undefined) throw new Error('The fork was not made.')
+      session.branches.add(fork.id)
+      expect(after.messages).toEqual(before.messages)
+      const log = await session.log(fork.id)
+      const kept = before.log.slice(0, Math.max(1, at))
+      expect(linesOf(log.slice(0, kept.length))).toEqual(linesOf(kept))
+      const view = await fork.view({ policy: {}, dryRun: true })
+      const messages = before.messages.filter(({ seq }) => seq <= at)
+      const visible = before.visible.filter(({ seq }) => seq <= at)
+      const { leading } = foldLog(log)
+      const gists = shownGists({ ...before, messages, visible, leading })
+      expect(view.messages.map(gistOfChat)).toEqual(gists)
+      if (operation.isStaying) session.replace(operation.who, { thread: fork })
+    },
+  }
+}
+
+function markAction(session: Session, operation: Of<'mark'>, folded: Folded): Action {
+  const { messages } = folded
+  const message = messages[operation.pick % Math.max(1, messages.length)]
+  const id = message?.externalId ?? message?.id ?? 'e9zz'
+  const thread = session.thread(operation.who)
+  const isOn = operation.mark === 'pin' || operation.mark === 'exclude'
+  const isPin = operation.mark === 'pin' || operation.mark === 'unpin'
+  return {
+    async run() {
+      const call = isPin ? thread.pin(id, { pinned: isOn }) : thread.exclude(id, { excluded: isOn })
+      if (message === undefined) await expect(call).rejects.toMatchObject({ code: 'not-found' })
+      else await call
+    },
+    verify(before, after) {
+      const expected = new Set(isPin ? before.pinned : before.excluded)
+      if (message !== undefined && isOn) expected.add(message.seq)
+      if (message !== undefined && !isOn) expected.delete(message.seq)
+      expect(isPin ? after.pinned : after.excluded).toEqual(expected)
+      expect(after.messages).toEqual(before.messages)
+    },
+  }
+}
+
+function policyAction(session: Session, { who, policy }: Of<'policy'>): Action {
+  return {
+    async run() {
+      await session.thread(who).setPolicy(policy)
+    },
+    verify(before, after) {
+      expect(after.policy).toEqual(policy)
+      expect(after.visible).toEqual(before.visible)
+    },
+  }
+}
+
+function usageAction(session: Session, operation: Of<'usage'>, folded: Folded): Action {
+  const request = folded.log.findLast((entry) => entry.type === 'request')
+  const view = request?.type === 'request' ? request.view : 'v0'
+  return {
+    async run() {
+      await session.thread(operation.who).usage({ prompt_tokens: operation.tokens }, view)
+    },
+    verify(before, after) {
+      const added = newEntries(before, after).filter((entry) => entry.type === 'usage')
+      const sample: Json = { uncached: operation.tokens, cacheRead: 0, cacheWrite: 0, output: 0 }
+      expect(added).toMatchObject([{ view, sample }])
+    },
+  }
+}
+
+/** Undefined where no view fits the budget; any other error is a failure. */
+async function orCannotProject(call: Promise<View>): Promise<View | undefined> {
+  try {
+    return await call
+  } catch (error) {
+    if (OrielError.is(error, 'cannot-project')) return undefined
+    throw error
+  }
+}

@@ -1,0 +1,168 @@
+// A client that resends its whole history: grown, retried, truncated, edited or altered.
+
+import { expect } from 'vitest'
+import type { MessageEntry } from '../../src/core/entry.ts'
+import { isObject, type JsonObject } from '../../src/core/json.ts'
+import type { FormatName } from '../../src/formats/format.ts'
+import type { SyncResult } from '../../src/thread/thread.ts'
+import { type Action, sayAll } from './actions.ts'
+import { type Folded, foldLog, type Gist, gistsOf } from './naive.ts'
+import type { Change, Operation } from './operations.ts'
+import { linesOf, type Session } from './session.ts'
+import { type Piece, type Saying, write } from './talk.ts'
+
+type SyncOperation = Operation & { readonly type: 'sync' }
+
+const leadings = ['', 'You are Ann.', 'You are Bob.']
+
+export function syncAction(session: Session, operation: SyncOperation, folded: Folded): Action {
+  const { clientFormat: format = 'openai-chat' } = session.scenario
+  const sayings = resent(session, operation, folded)
+  const leading: readonly Saying[] =
+    operation.leading === 0
+      ? []
+      : [{ speaker: 'system', text: leadings[operation.leading] as string, calls: [] }]
+  const written = write([...leading, ...sayings], format)
+  const history =
+    operation.change.kind === 'altered'
+      ? written.map((message) => altered(message, (operation.change as { how: number }).how))
+      : written
+  let result: SyncResult | undefined
+  let branches = new Map<string, readonly Gist[]>()
+  const thread = session.thread(operation.who)
+  const first = thread.id
+  return {
+    async run() {
+      if (sayings.length === 0) return
+      branches = await histories(session)
+      result = await thread.sync(history, { format })
+    },
+    async verify(before) {
+      if (result === undefined) return
+      const joined = branches.get(result.thread)
+      session.branches.add(result.thread)
+      const after = foldLog(await session.log(result.thread))
+      const said = sayings.map(gistOf)
+      expect(historyOf(after)).toEqual(said)
+      // Only a history that continues no branch may begin a new one, and only a branch it continues is taken.
+      const isContinuing = [...branches.values()].some((branch) => isPrefix(branch, said))
+      expect(result.isForked).toBe(!isContinuing)
+      if (isPrefix(historyOf(before), said)) expect(result.thread).toBe(first)
+      if (joined !== undefined) expect(isPrefix(joined, said)).toBe(true)
+      await verifyTwice(session, operation, { history, format, result })
+    },
+  }
+}
+
+/** What a client has of a log: what Oriel or its host added is not its own, and leading system texts are part of the frame. */
+export function historyOf({ messages }: Pick<Folded, 'messages'>): readonly Gist[] {
+  const own = messages.filter(({ origin }) => origin !== 'host' && origin !== 'plugin')
+  const start = own.findIndex(({ role }) => role !== 'system')
+  return start === -1 ? [] : own.slice(start).flatMap(gistsOf)
+}
+
+async function verifyTwice(
+  session: Session,
+  operation: SyncOperation,
+  { history, format, result }: { history: readonly unknown[]; format: FormatName; result: SyncResult },
+): Promise<void> {
+  const lines = linesOf(await session.log(result.thread))
+  const again = { thread: result.thread, appended: 0, isForked: false }
+  const thread = session.thread(operation.who)
+  expect(await thread.sync(history, { format })).toMatchObject(again)
+  // Another process that knows only the first thread finds the same branch, or one that says the same.
+  const { thread: other } = await session.openActor('t')
+  expect(await other.sync(history, { format })).toMatchObject({ appended: 0, isForked: false })
+  expect(linesOf(await session.log(result.thread))).toEqual(lines)
+}
+
+async function histories(session: Session): Promise<Map<string, readonly Gist[]>> {
+  const found = new Map<string, readonly Gist[]>()
+  for (const id of session.branches) found.set(id, historyOf(foldLog(await session.log(id))))
+  return found
+}
+
+function resent(session: Session, operation: SyncOperation, folded: Folded): readonly Saying[] {
+  const { change, pieces } = operation
+  const own = folded.messages.filter(({ origin }) => origin !== 'host' && origin !== 'plugin')
+  const start = own.findIndex(({ role }) => role !== 'system')
+  const history = start === -1 ? [] : own.slice(start)
+  const kept = history.slice(0, keptCount(change, history.length))
+  const fresh: readonly Piece[] =
+    change.kind === 'edited' && kept.length < history.length
+      ? [{ kind: 'user', flavour: 0, calls: 1 }, ...pieces]
+      : pieces
+  const talk = sayAll(session, fresh.filter(isClients), kept)
+  const sayings = [...kept.flatMap(sayingsOf), ...talk]
+  const begin = sayings.findIndex(({ speaker }) => speaker !== 'system')
+  return begin === -1 ? [] : sayings.slice(begin)
+}
+
+function keptCount(change: Change, length: number): number {
+  if (change.kind === 'truncated') return change.keep % (length + 1)
+  if (change.kind === 'edited') return length === 0 ? 0 : change.at % length
+  return length
+}
+
+function isClients({ kind }: Piece): boolean {
+  return kind !== 'note'
+}
+
+function sayingsOf(message: MessageEntry): readonly Saying[] {
+  const reasoning = message.blocks.find((block) => block.type === 'reasoning')?.text
+  return gistsOf(message).map(({ role, text, calls, answers }) => ({
+    // The roles of clients are the speakers of sayings.
+    speaker: role as Saying['speaker'],
+    text,
+    calls,
+    ...(answers === undefined ? {} : { answers }),
+    ...(reasoning === undefined ? {} : { reasoning }),
+  }))
+}
+
+function gistOf({ speaker, text, calls, answers }: Saying): Gist {
+  return { role: speaker, text, calls, ...(answers === undefined ? {} : { answers }) }
+}
+
+/** The same assistant message as clients and servers write it again. */
+function altered(message: JsonObject, how: number): JsonObject {
+  if (message.role !== 'assistant' || message.type !== undefined) return message
+  switch (how) {
+    case 0: {
+      const { reasoning_content: _reasoning, ...rest } = message
+      return rest
+    }
+    case 1:
+      return { ...message, refusal: null, audio: null, annotations: [] }
+    case 2:
+      return { ...message, content: message.content ?? '' }
+    case 3:
+      return { ...message, content: splitText(message.content) }
+    default:
+      return { ...message, ...reserialised(message) }
+  }
+}
+
+function splitText(content: unknown): JsonObject[] | null {
+  if (typeof content !== 'string') return null
+  const parts = [content.slice(0, 2), content.slice(2)]
+  return parts.map((text) => ({ type: 'text', text }))
+}
+
+/** Arguments with other spaces and another order of keys. */
+function reserialised(message: JsonObject): JsonObject {
+  const calls = message.tool_calls
+  if (!Array.isArray(calls)) return {}
+  const again = calls.map((call: JsonObject) => {
+    const { function: made } = call
+    if (!isObject(made)) return call
+    const input = JSON.parse(String(made.arguments)) as JsonObject
+    const reversed = Object.fromEntries(Object.entries(input).reverse())
+    return { ...call, function: { ...made, arguments: JSON.stringify(reversed, null, 2) } }
+  })
+  return { tool_calls: again as unknown as JsonObject[] }
+}
+
+function isPrefix(short: readonly Gist[], long: readonly Gist[]): boolean {
+  return short.every((gist, index) => JSON.stringify(gist) === JSON.stringify(long[index]))
+}
