@@ -19,6 +19,7 @@ export default defineConfig({
       'packages/*/src/**/*.test.ts',
       'packages/*/test/**/*.test.ts',
       'scripts/**/*.test.ts',
+      'examples/**/*.test.ts',
     ],
     testTimeout: 60_000,
   },

@@ -10,69 +10,29 @@ export function makeSamples(): ReadonlyMap<string, readonly string[]> {
 
 function generated(): [string, readonly string[]][] {
   const orders = range(12).map(order)
+  const bundle = { body: JSON.stringify(orders), code: code.TypeScript?.[0] }
   return [
     [
       'JSON, pretty',
       [JSON.stringify(orders, null, 2), JSON.stringify(orders.slice(0, 3), null, 4)],
     ],
     ['JSON, compact', [JSON.stringify(orders), JSON.stringify({ orders: orders.slice(0, 4) })]],
-    [
-      'JSON in JSON',
-      [JSON.stringify({ body: JSON.stringify(orders), code: code.TypeScript?.[0] })],
-    ],
-    ['CSV', [['id,name,email,amount,created', ...range(40).map(csvLine)].join('\n')]],
-    ['log', [range(40).map(logLine).join('\n')]],
-    ['URLs', [range(30).map(url).join('\n')]],
-    ['UUIDs', [range(40).map(uuid).join('\n')]],
-    [
-      'hex',
-      [
-        range(20)
-          .map((index) => bytes(index, 32).toString('hex'))
-          .join('\n'),
-      ],
-    ],
-    [
-      'hex, one run',
-      [
-        range(20)
-          .map((index) => bytes(index, 64).toString('hex'))
-          .join(''),
-      ],
-    ],
-    [
-      'base64',
-      [
-        range(30)
-          .map((index) => bytes(index, 57).toString('base64'))
-          .join('\n'),
-      ],
-    ],
-    [
-      'base64, one run',
-      [
-        range(40)
-          .map((index) => bytes(index, 63).toString('base64'))
-          .join(''),
-      ],
-    ],
-    [
-      'base64url',
-      [
-        range(20)
-          .map((index) => bytes(index, 48).toString('base64url'))
-          .join('\n'),
-      ],
-    ],
-    [
-      'numbers',
-      [
-        range(60)
-          .map((index) => (number(index, 1e9) / 1000).toFixed(3))
-          .join(', '),
-      ],
-    ],
+    ['JSON in JSON', [JSON.stringify(bundle)]],
+    ['CSV', [`id,name,email,amount,created\n${lines(40, csvLine)}`]],
+    ['log', [lines(40, logLine)]],
+    ['URLs', [lines(30, url)]],
+    ['UUIDs', [lines(40, uuid)]],
+    ['hex', [lines(20, (index) => bytes(index, 32).toString('hex'))]],
+    ['hex, one run', [bytes(1, 1280).toString('hex')]],
+    ['base64', [lines(30, (index) => bytes(index, 57).toString('base64'))]],
+    ['base64, one run', [bytes(2, 2520).toString('base64')]],
+    ['base64url', [lines(20, (index) => bytes(index, 48).toString('base64url'))]],
+    ['numbers', [lines(60, (index) => (number(index, 1e9) / 1000).toFixed(3))]],
   ]
+}
+
+function lines(length: number, make: (index: number) => string): string {
+  return range(length).map(make).join('\n')
 }
 
 function order(index: number): unknown {

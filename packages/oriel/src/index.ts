@@ -15,7 +15,7 @@ export type {
   ToolCallBlock,
   ToolResultBlock,
 } from './core/block.ts'
-export type { Counter } from './core/counter.ts'
+export { type Counter, countBlock, messageTokens } from './core/counter.ts'
 export type {
   Draft,
   Edit,
@@ -56,6 +56,7 @@ export { type PolicyField, policyFields } from './policy-fields.ts'
 export { presets } from './presets.ts'
 export { type Projection, type ProjectOptions, project } from './project.ts'
 export { type MemoryStoreOptions, memoryStore } from './stores/memory.ts'
+export { type SqliteStoreOptions, sqliteStore } from './stores/sqlite.ts'
 export type {
   AppendResult,
   Problem,

@@ -2,6 +2,7 @@
 
 import type { Edit } from './core/entry.ts'
 import { OrielError } from './core/errors.ts'
+import { waitsFrom } from './core/reasoning.ts'
 import { strongest } from './core/render.ts'
 import type { State } from './core/state.ts'
 import type { Policy, PolicyPart } from './policy.ts'
@@ -15,7 +16,10 @@ const availableParts: ReadonlySet<PolicyPart> = new Set(['history', 'schedule'])
 export function propose(state: State, policy: Policy, context: RuleContext): readonly Edit[] {
   const edits: Edit[] = []
   if (policy.history !== undefined) edits.push(...history.propose(state, policy.history, context))
-  return strongestPerBlock(edits)
+  const waits = waitsFrom(state)
+  return strongestPerBlock(
+    edits.filter(({ since = Infinity }) => waits === Infinity || since < waits),
+  )
 }
 
 /** Refuses a policy that asks for what is not built: better than a rule that silently does nothing. */

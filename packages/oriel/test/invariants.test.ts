@@ -1,5 +1,5 @@
 import * as fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { type Counter, countBlock, messageTokens } from '../src/core/counter.ts'
 import { OrielError } from '../src/core/errors.ts'
 import { isObject } from '../src/core/json.ts'
@@ -34,13 +34,16 @@ describe.each(formatNames)('project of %s', (format) => {
     })
   })
 
-  it('[I3] answers the same bytes for the same input, whatever the clock says', () => {
-    holds(fc.tuple(any, fc.nat()), ([{ messages, policy, options }, now]) => {
+  it('[I3] answers the same bytes for the same input, whatever the clock and the time zone', () => {
+    const zone = fc.constantFrom('UTC', 'Asia/Kathmandu', 'America/St_Johns')
+    holds(fc.tuple(any, fc.nat(), zone), ([{ messages, policy, options }, now, timeZone]) => {
       const copy = JSON.parse(JSON.stringify(messages)) as Conversation
       const first = JSON.stringify(attempt(frozen(messages), policy, options))
+      vi.stubEnv('TZ', timeZone)
       expect(JSON.stringify(attempt(copy, policy, { ...options, now }))).toBe(first)
       expect(exactText(messages)).toBe(exactText(copy))
     })
+    vi.unstubAllEnvs()
   })
 
   it('[I5] shows every block, or says once what became of it', () => {
@@ -86,7 +89,7 @@ describe.each(formatNames)('project of %s', (format) => {
   it('[I7] shows the newest user message verbatim', () => {
     holds(any, ({ messages, policy, options }) => {
       const input = tagged(messages)
-      const result = attempt(input, policy, { ...options, to: format })
+      const result = attempt(input, policy, options)
       if (result === undefined) return
       const shown = new Set(stringsIn(result.messages))
       const missing = newestUserTexts(format, input).filter((text) => !shown.has(text))
@@ -138,24 +141,40 @@ function holds<T>(arbitrary: fc.Arbitrary<T>, check: (value: T) => void): void {
 
 /** Broken conversations, any policy, with or without a budget, often to another format; seldom with the slow counter. */
 function cases(format: FormatName): fc.Arbitrary<Case> {
-  return fc.record({
+  const frame = { system: 'You are helpful.', tools: [{ name: 'search' }] }
+  const arbitrary = fc.record({
     messages: brokenConversation(format),
     policy: policyArbitrary(),
-    options: fc.record(
-      {
-        format: fc.constant(format),
-        to: fc.constantFrom(format, ...formatNames),
-        budget: budgetArbitrary(),
-        frame: fc.constant({ system: 'You are helpful.', tools: [{ name: 'search' }] }),
-        tokens: fc.oneof(
-          { weight: 9, arbitrary: fc.constant('estimate' as const) },
-          { weight: 1, arbitrary: fc.constant('o200k' as const) },
-        ),
-      },
-      { requiredKeys: ['format', 'to'], noNullPrototype: true },
+    to: fc.constantFrom(format, ...formatNames),
+    /** A budget as such, or as a share of the conversation's size, so that often just a part of it must go. */
+    budget: fc.option(budgetArbitrary(), { nil: undefined, freq: 2 }),
+    share: fc.option(fc.double({ min: 0.02, max: 1.2, noNaN: true }), { nil: undefined, freq: 3 }),
+    hasFrame: fc.boolean(),
+    tokens: fc.oneof(
+      { withCrossShrink: true },
+      { weight: 15, arbitrary: fc.constant('estimate' as const) },
+      { weight: 1, arbitrary: fc.constant('o200k' as const) },
     ),
   })
+  return arbitrary.map(({ messages, policy, to, share, hasFrame, tokens, ...rest }) => {
+    const size = JSON.stringify(messages).length / charactersPerToken
+    const budget = share === undefined ? rest.budget : Math.ceil(size * share)
+    return {
+      messages,
+      policy,
+      options: {
+        format,
+        to,
+        tokens,
+        ...(budget === undefined ? {} : { budget }),
+        ...(hasFrame ? { frame } : {}),
+      },
+    }
+  })
 }
+
+/** Roughly; only there to make budgets that matter. */
+const charactersPerToken = 4
 
 /** Undefined where no valid view exists; any other error is a failure. */
 function attempt(

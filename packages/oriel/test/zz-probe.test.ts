@@ -1,11 +1,27 @@
 import { it } from 'vitest'
-import { formatNamed } from '../src/formats/registry.ts'
+import { openThread } from '../src/thread/thread.ts'
+import { memoryStore } from '../src/stores/memory.ts'
+import { project } from '../src/project.ts'
+const u = (t: string) => ({ role: 'user', content: t })
+const now = () => 1000
 it('probe', async () => {
   const out = (...x: unknown[]) => console.log(...x.map((v) => JSON.stringify(v)))
-  const fc = (id: string) => ({ type: 'function_call', call_id: id, name: 'f', arguments: '{}' })
-  const fo = (id: string) => ({ type: 'function_call_output', call_id: id, output: 'r' + id })
-  out(formatNamed('openai-responses').decode([{ role: 'system', content: 'S' }, { role: 'user', content: 'q' }, { role: 'assistant', content: 'text' }, fc('a'), fc('b'), fo('a'), fo('b'), { role: 'assistant', content: 'text' }], 'm'))
-  out(formatNamed('anthropic').decode([{ role: 'user', content: 'q' }, { role: 'assistant', content: [{ type: 'text', text: 't' }, { type: 'tool_use', id: 'a', name: 'f', input: { x: 1 } }] }, { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'a', content: 'r' }, { type: 'tool_result', tool_use_id: 'b', content: 'r' }] }], 'm'))
-  out(formatNamed('openai-chat').decode([{ id: 'm1', role: 'user', content: 'q' }], 'm'))
-  try { out(formatNamed('anthropic').decode([{ role: 'system', content: 'q' }], 'm')) } catch (e) { out(String(e)) }
+  {
+    const A = await openThread({ id: 't', store: memoryStore(), now })
+    const h = [u('1'), { role: 'system', content: 'sys' }, u('4'), u('5')]
+    await A.append(h)
+    out((await A.view({ policy: { history: { length: 0 } } })).messages)
+    out(project(h, { history: { length: 0 } }).messages)
+    const B = await openThread({ id: 't', store: memoryStore(), now })
+    await B.sync(h)
+    out((await B.view({ policy: { history: { length: 0 } } })).messages)
+    const C = await openThread({ id: 't', store: memoryStore(), now })
+    await C.sync([{ role: 'system', content: 'Ann' }, ...h])
+    out((await C.view({ policy: { history: { length: 0 } } })).messages)
+    const D = await openThread({ id: 't', store: memoryStore(), now })
+    await D.append([{ role: 'system', content: 'Old' }, ...h]); await D.sync([{ role: 'system', content: 'Ann' }, ...h, u('6')])
+    out((await D.view({ dryRun: true })).messages)
+    await D.exclude((await D.log())[2]!.id)
+    out((await D.view({ dryRun: true })).messages)
+  }
 })

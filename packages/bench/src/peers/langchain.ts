@@ -28,12 +28,17 @@ export function toLangchain(messages: readonly ChatMessage[], from = 0): BaseMes
   })
 }
 
-/** The chat messages that are left. trimMessages copies the ones it keeps, and never changes them. */
+/**
+ * The chat messages that are left. trimMessages copies the ones it keeps, and never changes them. Where not even the system message
+ * fits, it returns a list with one undefined item (1.2.13): nothing is left then.
+ */
 export function fromLangchain(
-  kept: readonly BaseMessage[],
+  kept: readonly (BaseMessage | undefined)[],
   messages: readonly ChatMessage[],
 ): readonly ChatMessage[] {
-  return kept.map((message) => messages[Number(message.id)] as ChatMessage)
+  return kept.flatMap((message) =>
+    message === undefined ? [] : [messages[Number(message.id)] as ChatMessage],
+  )
 }
 
 /** A quarter of the characters: the usual guess, as cheap as a counter can be. */

@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
-import { homedir, hostname, userInfo } from 'node:os'
+import { homedir, hostname, release, userInfo } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import type { WireFormat } from './reply.ts'
 import type { Expected } from './script.ts'
@@ -33,8 +33,11 @@ export interface CleanOptions {
   readonly frameChars?: number
 }
 
+/** Ids that agents give a machine, inside JSON and inside JSON inside a string. */
+const installationId = /((?:device|installation)_id[\\"]*:[\\"]*)[0-9a-f-]+/g
+
 /** Outputs of tools are kept up to this length where anything is trimmed. */
-const messageChars = 2000
+const messageChars = 1000
 
 export const fixtureFolder = fileURLToPath(
   new URL('../../../oriel/test/fixtures/clients/', import.meta.url),
@@ -62,11 +65,13 @@ export function cleanExchange(exchange: Exchange, options: CleanOptions = {}): R
   const ownWords: (readonly [string, string])[] = [
     [homedir(), '/home/user'],
     [hostname(), 'host'],
+    [release(), '6.0'],
   ]
   if (userInfo().username !== 'root') ownWords.push([userInfo().username, 'user'])
   for (const [find, put] of [...replace, ...ownWords]) {
     text = text.replaceAll(JSON.stringify(find).slice(1, -1), put)
   }
+  text = text.replaceAll(installationId, (_found, name: string) => `${name}0`)
   const request = JSON.parse(text) as RecordedRequest
   return frameChars === undefined ? request : { ...request, body: trim(request.body, frameChars) }
 }

@@ -4,7 +4,7 @@
 // names, an error result, an empty result, a failed request. What comes back of them is what the experiment is about.
 
 import type { Reply } from './reply.ts'
-import type { Step } from './script.ts'
+import type { Step, Truth } from './script.ts'
 
 export const instructions = 'You answer questions about the weather. Use the tools.'
 export const firstQuestion = 'Compare the weather in Zürich and Kraków.'
@@ -63,6 +63,19 @@ export function weatherSteps(): readonly Step[] {
     { name: 'edited', truth: { fork: 'looked', fromEnd: 1 }, reply: answers.sunday },
     { name: 'same words', truth: 'new-thread', reply: answers.fresh },
     { name: 'thanks', truth: { extends: 'same words' }, reply: answers.welcome },
+  ]
+}
+
+/** The first turn, then a client that shortens its own history before the second. */
+export function shortenedSteps(second: Truth, options: { readonly hasSummary: boolean }): readonly Step[] {
+  const summary: Step = { name: 'summary', truth: 'other', reply: { text: 'They compare weather.' } }
+  return [
+    { name: 'ask', truth: 'new-thread', reply: answers.twoCalls },
+    { name: 'results', truth: { extends: 'ask' }, reply: answers.oneCall },
+    { name: 'listed', truth: { extends: 'results' }, reply: answers.comparison },
+    ...(options.hasSummary ? [summary] : []),
+    { name: 'second', truth: second, reply: answers.callAgain },
+    { name: 'looked', truth: { extends: 'second' }, reply: answers.tomorrow },
   ]
 }
 

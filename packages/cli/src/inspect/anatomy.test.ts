@@ -129,6 +129,30 @@ describe('dissect', () => {
     expect(tokens).toBe(20)
   })
 
+  it('does not take two pictures for a repetition', () => {
+    const use = (id: string): object => ({
+      role: 'assistant',
+      content: [{ type: 'tool_use', id, name: 'screenshot', input: {} }],
+    })
+    const picture = (id: string, data: string): object => {
+      const source = { type: 'base64', media_type: 'image/png', data }
+      const content = [
+        { type: 'text', text: 'The screen as it is now.' },
+        { type: 'image', source },
+      ]
+      return { role: 'user', content: [{ type: 'tool_result', tool_use_id: id, content }] }
+    }
+    const { results, repeats } = anatomyOf([
+      user('a'),
+      use('1'),
+      picture('1', 'aGk='),
+      use('2'),
+      picture('2', 'aG8='),
+    ])
+    expect(results).toHaveLength(2)
+    expect(repeats).toEqual([])
+  })
+
   it('refuses what is not a message, with its path', () => {
     expect(() => anatomyOf([user('a'), { role: 'wizard', content: '' }])).toThrow(
       'messages[1].role',

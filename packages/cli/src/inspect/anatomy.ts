@@ -1,9 +1,17 @@
 // Where the tokens of one conversation go: by part, by tool, by turn, by result, and how the context grew. Pure.
 
-import { type Block, type Counter, type Decoded, type Draft, decode } from 'oriel'
+import {
+  type Block,
+  type Counter,
+  countBlock,
+  type Decoded,
+  type Draft,
+  decode,
+  messageTokens,
+} from 'oriel'
 import type { Conversation } from '../transcript/conversation.ts'
 import { findRepeats, type Repeat, type Repeatable } from './repeats.ts'
-import { blocksOf, messageTokens, textOfResult, weighBlock, weighFrame } from './weigh.ts'
+import { blocksOf, textOfResult, weighFrame } from './weigh.ts'
 
 /** What a request is made of, in the order it is sent. */
 export const parts = [
@@ -40,6 +48,8 @@ export interface Turn {
 
 export interface Result extends Repeatable {
   readonly turn: number
+  /** It holds more than text: two of them with the same text may show different pictures. */
+  readonly hasMedia: boolean
 }
 
 export interface Anatomy {
@@ -104,7 +114,7 @@ class Walk {
     let tokens = messageTokens
     this.#parts[partOf(draft.role)] += messageTokens
     for (const block of blocks) {
-      const weight = weighBlock(this.#counter, block)
+      const weight = countBlock(this.#counter, block)
       tokens += weight
       this.#parts[partOfBlock(block, draft.role)] += weight
       if (block.type === 'tool-call') this.#addCall(block, weight)
@@ -128,7 +138,7 @@ class Walk {
       growth: this.#growth,
       sentTokens: this.#growth.reduce((sum, tokens) => sum + tokens, 0),
       results: this.#results.toSorted((a, b) => b.tokens - a.tokens || a.index - b.index),
-      repeats: findRepeats(this.#results),
+      repeats: findRepeats(this.#results.filter(({ hasMedia }) => !hasMedia)),
     }
   }
 
@@ -156,6 +166,8 @@ class Walk {
       tool,
       tokens: found.tokens,
       text: textOfResult(block.content),
+      hasMedia:
+        typeof block.content !== 'string' && block.content.some(({ type }) => type !== 'text'),
     })
   }
 

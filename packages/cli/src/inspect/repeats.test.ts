@@ -67,9 +67,9 @@ describe('findRepeats', () => {
     ])
   })
 
-  it('compares texts without words, and results without text', () => {
-    expect(findRepeats(resultsOf('='.repeat(40), '='.repeat(40)))).toHaveLength(1)
-    const empty = { tool: 'screenshot', tokens: 1200, text: '' }
-    expect(findRepeats([{ ...empty, index: 1 }])).toEqual([])
+  it('compares texts without words', () => {
+    const rule = '='.repeat(40)
+    expect(findRepeats(resultsOf(rule, rule, `${rule}${rule}`))).toMatchObject([{ times: 3 }])
+    expect(findRepeats(resultsOf('漢字'.repeat(20), '仮名'.repeat(20)))).toEqual([])
   })
 })

@@ -37,12 +37,14 @@ export class Digest {
 
   /** The note; `brief` leaves out everything but the count. */
   text(brief: boolean): string {
-    const range = `expand ${this.#ids[0]} to ${this.#ids[1]}`
-    if (brief) return `[${this.#total} earlier messages left out; ${range}]`
+    const [first, last] = this.#ids
+    const range = first === last ? `expand ${first}` : `expand ${first} to ${last}`
+    const what = `${this.#total} earlier message${this.#total === 1 ? '' : 's'} left out`
+    if (brief) return `[${what}; ${range}]`
     const roles = ['user', 'assistant', 'tool']
       .flatMap((role) => (this.#counts.has(role) ? [`${this.#counts.get(role)} ${role}`] : []))
       .join(', ')
-    const parts = [`${this.#total} earlier messages left out (${roles})`]
+    const parts = [`${what} (${roles})`]
     if (this.#tools.size > 0) {
       const tools = [...this.#tools.entries()].sort((a, b) => b[1] - a[1]).slice(0, namedTools)
       parts.push(

@@ -195,24 +195,17 @@ export const controlTokens = 1
  */
 export const astralTokens = 2
 
-/**
- * One symbol outside ASCII: the marks of written languages are one token, signs and drawings often
- * two.
- */
+/** One symbol outside ASCII. */
 export function wideSymbolTokens(code: number): number {
+  // Quotes, dashes and common signs are one token, boxes too, other drawings one or two.
   if (code < 0x2500) return 1.1
   if (code < 0x2580) return 0.9
   if (code < 0x2c00) return 1.5
-  return isMark(code) ? 1 : 2.5
-}
-
-/**
- * CJK and full-width punctuation, the emoji selector, the replacement character and lone
- * surrogates.
- */
-function isMark(code: number): boolean {
-  if (code >= 0xd800 && code < 0xe000) return true
-  return (code >= 0x3000 && code < 0x3040) || (code >= 0xfe00 && code < 0xff66) || code === 0xfffd
+  // CJK and full-width marks: some merge with what follows.
+  if ((code >= 0x3000 && code < 0x3040) || (code >= 0xff00 && code < 0xff66)) return 0.75
+  // Variation selectors, the replacement character and the lone surrogates that become one.
+  const isSmall = (code >= 0xd800 && code < 0xe000) || code >= 0xfe00
+  return isSmall ? 1 : 2.5
 }
 
 /** A value for each ASCII character, with those of some given by the strings they stand in. */

@@ -193,7 +193,13 @@ function readSpace(scan: Scan): void {
     readWord(scan, true)
     readContraction(scan)
   } else if (next === kinds.symbol && text[index - 1] === ' ') readSymbols(scan)
-  else if (next === kinds.digit || next === kinds.symbol) scan.tokens += 1
+  else if (!mergesWithSpace(next)) scan.tokens += 1
+}
+
+/** Words of alphabets swallow the space before them; digits, other white space and ideographs do not. */
+function mergesWithSpace(kind: number): boolean {
+  const isApart = kind === kinds.digit || kind === kinds.symbol
+  return !isApart && kind !== kinds.ideograph && kind !== kinds.kana
 }
 
 function readSymbol(scan: Scan): void {

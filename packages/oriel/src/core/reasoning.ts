@@ -1,5 +1,6 @@
 // Reasoning that is bound to its prefix: behind a later change it leaves the view whole, or the provider refuses the request.
 
+import type { Block } from './block.ts'
 import type { Edit, EditEntry } from './entry.ts'
 import type { Repair } from './repair.ts'
 import type { State } from './state.ts'
@@ -25,7 +26,7 @@ export function withoutUnboundReasoning(
     if (entry === undefined || !message.blocks.some((block) => block.type === 'reasoning')) {
       return message
     }
-    const isCut = (cut: Cut): boolean => cut.first < entry.seq && cut.since > entry.seq
+    const isCut = (cut: Cut): boolean => cut.first < entry.seq && cut.since >= entry.seq
     if (!cuts.some(isCut) && !wasDroppedBefore(state, entry.seq)) return message
     const kept: number[] = []
     message.blocks.forEach((block, index) => {
@@ -44,6 +45,26 @@ export function withoutUnboundReasoning(
     }
   })
   return { messages: bound, repairs }
+}
+
+/**
+ * Where edits must wait: the first message of the open tool loop that carries signed reasoning. A change before it would make the
+ * provider refuse the loop; the next user message ends it.
+ */
+export function waitsFrom(state: State): number {
+  const { visible, newestUser = 0, newestAssistant } = state
+  const isOpen =
+    newestAssistant !== undefined &&
+    newestAssistant > newestUser &&
+    state.exchanges.exchangeAt(newestAssistant) !== undefined
+  if (!isOpen) return Infinity
+  const isSigned = (block: Block): boolean =>
+    block.type === 'reasoning' && block.signature !== undefined
+  for (let index = visible.length - 1, first = Infinity; ; index--) {
+    const entry = visible[index]?.entry
+    if (entry === undefined || entry.seq <= newestUser) return first
+    if (entry.blocks.some(isSigned)) first = entry.seq
+  }
 }
 
 function cutsOf(state: State, planned: readonly Edit[]): Cut[] {
@@ -66,7 +87,7 @@ function wasDroppedBefore(state: State, seq: number): boolean {
     const edit = state.dropEdits[index] as EditEntry
     if (edit.seq < seq) return false
     const { first, since } = loggedCut(edit)
-    if (first < seq && since > seq) return true
+    if (first < seq && since >= seq) return true
   }
   return false
 }

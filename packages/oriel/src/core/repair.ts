@@ -38,6 +38,8 @@ export interface Profile {
     readonly order: string
     readonly blank: string
     readonly id: string
+    /** For an id that an earlier call has. @default the same as `id` */
+    readonly reused?: string
     readonly reasoning: string
   }
 }
@@ -281,11 +283,14 @@ function fromFirstUser(
     ? messages.findIndex((message) => message.role === 'user')
     : firstUnitEnd(messages)
   const digest = new Digest()
+  const reason = isUser
+    ? 'stands before the first user message'
+    : 'there is no user message to begin with, a notice stands in for it'
   const dropped = new Set<ViewMessage>()
   messages.slice(0, end).forEach((message) => {
     if (message.role === 'system') return
     dropped.add(message)
-    dropAll(message, `${profile.rules.start}: stands before the first user message`, repairs)
+    dropAll(message, `${profile.rules.start}: ${reason}`, repairs)
     if (message.entry !== undefined) digest.add(message.entry)
   })
   const kept = messages.filter((message) => !dropped.has(message))
@@ -294,7 +299,7 @@ function fromFirstUser(
   const note: ViewMessage = {
     role: 'user',
     origin: 'host',
-    blocks: [{ type: 'text', text: digest.text(false) }],
+    blocks: [{ type: 'text', text: digest.text(true) }],
   }
   return kept.toSpliced(at === -1 ? kept.length : at, 0, note)
 }
@@ -342,7 +347,10 @@ function withWireIds(
       if (id === block.callId) return
       ids.set(index, id)
       if (isCall(block)) {
-        const reason = `${profile.rules.id}: its call id is ${call.isReused ? 'used twice' : 'not accepted'}, renamed on the wire`
+        const { id: rule, reused = rule } = profile.rules
+        const reason = call.isReused
+          ? `${reused}: its call id is used twice, renamed on the wire`
+          : `${rule}: its call id is not accepted, renamed on the wire`
         repairs.push({ ...call.place, form: 'full', reason })
       }
     })

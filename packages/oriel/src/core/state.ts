@@ -82,6 +82,7 @@ export class State {
   #visits = 0
   readonly #messages = new Map<number, Item>()
   readonly #externalIds = new Map<string, number>()
+  readonly #derived = new Map<string, object>()
   readonly #pinned = new Set<number>()
   readonly #excluded = new Set<number>()
 
@@ -207,6 +208,16 @@ export class State {
 
   isVetoed(seq: number, block: number | '*', form: string): boolean {
     return this.#edits.isVetoed(seq, block, form)
+  }
+
+  /** Something that derives from the log alone, made once. Not part of the state: it can be forgotten at any time. */
+  derive<T extends object>(key: string, make: () => T): T {
+    const known = this.#derived.get(key)
+    // One kind of key always has one kind of value: the caller that made it reads it.
+    if (known !== undefined) return known as T
+    const made = make()
+    this.#derived.set(key, made)
+    return made
   }
 
   blockIdAt(place: Place): BlockId {

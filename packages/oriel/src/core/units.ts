@@ -8,6 +8,9 @@ export interface Unit {
   readonly turn: number
   /** Whether it is a message that a user wrote. */
   readonly isUser: boolean
+  readonly isAssistant: boolean
+  /** Whether it has calls. */
+  readonly isExchange: boolean
 }
 
 /** Visible messages, system ones aside, grouped so that an exchange is one unit, in the order they begin. */
@@ -22,7 +25,13 @@ export function unitsOf(state: State, items: readonly Item[]): readonly Unit[] {
   }
   return [...groups.values()].map((group) => {
     const first = (group[0] as Item).entry
-    return { items: group, turn: first.turn, isUser: group.length === 1 && startsTurn(first) }
+    return {
+      items: group,
+      turn: first.turn,
+      isUser: group.length === 1 && startsTurn(first),
+      isAssistant: first.role === 'assistant',
+      isExchange: state.exchanges.exchangeAt(first.seq) !== undefined,
+    }
   })
 }
 
@@ -45,14 +54,6 @@ export function isProtected(state: State, unit: Unit): boolean {
       entry.seq === state.newestUser ||
       state.isPinned(entry.seq) ||
       state.isVetoed(entry.seq, '*', 'dropped'),
-  )
-}
-
-/** Soft protection: the newest exchange, as long as no assistant message follows it. */
-export function isUnseen(state: State, unit: Unit): boolean {
-  return unit.items.some(
-    ({ entry }) =>
-      entry.seq === state.newestAssistant && state.exchanges.exchangeAt(entry.seq) !== undefined,
   )
 }
 

@@ -1,35 +1,44 @@
 // Blocks built into OpenAI Chat Completions messages. Decode uses it to see what would be lost, encode to make the request.
 
-import type { Block, ToolCallBlock, ToolResultBlock } from '../core/block.ts'
+import type { Block, Role, ToolCallBlock, ToolResultBlock } from '../core/block.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { isObject } from '../core/json.ts'
-import { extraOf, type Material, standIn } from './foreign.ts'
+import { extraOf, type Material, type Note, noteInside, replaced } from './foreign.ts'
 import { chatFormat } from './openai-chat-decode.ts'
 import { partViolations } from './openai-chat-rules.ts'
 
 export interface BuildOptions {
   /** Whether a deprecated `function_call` and its `function` message are built as such, not as a tool call. @default true */
   readonly isLegacy?: boolean
+  /** Told of every block that this format cannot carry as it is. @default nobody is told */
+  readonly note?: Note
+}
+
+/** What a builder of parts has to know of the message around them. */
+interface Context {
+  readonly role: Role
+  readonly isOwn: boolean
+  readonly note: Note
 }
 
 /** The messages that stand for one message of a view: one, or one for each result of a tool message. */
 export function buildChatMessages(
   material: Material,
-  { isLegacy = true }: BuildOptions = {},
+  { isLegacy = true, note = () => {} }: BuildOptions = {},
 ): readonly JsonObject[] {
-  const { role, extra, blocks } = material
-  if (role === 'assistant') return [buildAssistant(material, isLegacy)]
+  const { role, isOwn, extra, blocks } = material
+  if (role === 'assistant') return [buildAssistant(material, { isLegacy, note })]
   const results = blocks.flatMap((block, index) =>
-    block.type === 'tool-result' ? [buildResult(material, block, { index, isLegacy })] : [],
+    block.type === 'tool-result' ? [buildResult(material, block, { index, isLegacy, note })] : [],
   )
   const rest = blocks.filter((block) => block.type !== 'tool-result')
   if (role === 'tool') {
     // A tool message holds text of results only: anything else in it goes on as the user's.
     if (rest.length === 0) return results
-    return [...results, { role: 'user', content: contentOf(rest, { ...material, role: 'user' }) }]
+    return [...results, { role: 'user', content: contentOf(rest, { role: 'user', isOwn, note }) }]
   }
   if (results.length > 0 && rest.length === 0) return results
-  return [...results, { role, content: contentOf(rest, material), ...extra }]
+  return [...results, { role, content: contentOf(rest, { role, isOwn, note }), ...extra }]
 }
 
 /** A name that the provider accepts (O5), which is the name itself for any tool that was ever declared to it. */
@@ -38,20 +47,30 @@ export function wireName(name: string): string {
   return accepted === '' ? 'unknown' : accepted
 }
 
-function buildAssistant(material: Material, isLegacy: boolean): JsonObject {
+function buildAssistant(
+  material: Material,
+  { isLegacy, note }: Required<BuildOptions>,
+): JsonObject {
   const { blocks, isOwn, extra } = material
   const calls = blocks.flatMap((block, index) =>
     block.type === 'tool-call' ? [{ block, id: material.wireIds?.get(index) ?? block.callId }] : [],
   )
   const legacy = calls.find(({ block }) => isLegacy && isOwn && isLegacyCall(block))
   const modern = calls.filter((call) => call !== legacy)
-  const said = blocks.filter((block) => block.type !== 'tool-call' && block.type !== 'reasoning')
-  const content = contentOf(said, material)
+  for (const { block } of calls) {
+    if (wireName(block.name) !== block.name)
+      note(block, 'full', 'O5: its name is not accepted, changed on the wire')
+  }
+  const said = blocks.filter(
+    (block) => block.type !== 'tool-call' && !(block.type === 'reasoning' && isOwn),
+  )
+  const content = contentOf(said, { role: 'assistant', isOwn, note })
+  const isSilent = said.every((block) => block.type === 'reasoning')
   return {
     role: 'assistant',
     ...(isOwn ? reasoningOf(blocks) : {}),
     // Nothing said is null beside a call, and an empty text where null is refused (O4).
-    content: said.length === 0 && calls.length > 0 ? null : content,
+    content: isSilent && calls.length > 0 ? null : content,
     ...(modern.length > 0 ? { tool_calls: modern.map((call) => buildCall(call, isOwn)) } : {}),
     ...(legacy === undefined ? {} : { function_call: buildLegacyCall(legacy.block) }),
     ...extra,
@@ -88,13 +107,15 @@ function buildLegacyCall(block: ToolCallBlock): JsonObject {
 function buildResult(
   material: Material,
   block: ToolResultBlock,
-  { index, isLegacy }: { readonly index: number; readonly isLegacy: boolean },
+  { index, isLegacy, note }: Required<BuildOptions> & { readonly index: number },
 ): JsonObject {
-  const { extra } = material
+  const { extra, isOwn } = material
+  const inside = noteInside(block, note)
   const content =
     typeof block.content === 'string'
       ? block.content
-      : contentOf(block.content, { ...material, role: 'tool' })
+      : contentOf(block.content, { role: 'tool', isOwn, note: inside.note })
+  inside.tell()
   if (extra.role === 'function' && isLegacy) {
     return { content, ...extra, name: wireName(block.name ?? '') }
   }
@@ -104,43 +125,47 @@ function buildResult(
 }
 
 /** One plain text is a string, anything else is a list of parts. */
-function contentOf(blocks: readonly Block[], material: Pick<Material, 'role' | 'isOwn'>): Json {
-  const parts = blocks.flatMap((block) => buildPart(block, material) ?? [])
+function contentOf(blocks: readonly Block[], context: Context): Json {
+  const parts = blocks.flatMap((block) => buildPart(block, context) ?? [])
   if (parts.length === 0) return ''
   if (parts.length === 1 && typeof parts[0] === 'string') return parts[0]
   return parts.map((part) => (typeof part === 'string' ? { type: 'text', text: part } : part))
 }
 
 /** A part, or a string for plain text; undefined for what must not leave the format it came from. */
-function buildPart(
-  block: Block,
-  { role, isOwn }: Pick<Material, 'role' | 'isOwn'>,
-): JsonObject | string | undefined {
+function buildPart(block: Block, context: Context): JsonObject | string | undefined {
+  const { role, isOwn, note } = context
   const extra = isOwn ? block.extra : undefined
   switch (block.type) {
     case 'text':
       return buildText(block.text, role === 'assistant' ? extra : withoutRefusal(extra))
     case 'image':
-      return (role === 'user' ? buildImage(block, extra) : undefined) ?? standIn(block)
+      return (role === 'user' ? buildImage(block, extra) : undefined) ?? refused(block, context)
     case 'file':
-      return (role === 'user' ? buildFile(block, extra) : undefined) ?? standIn(block)
+      return (role === 'user' ? buildFile(block, extra) : undefined) ?? refused(block, context)
     case 'opaque':
-      if (block.format !== chatFormat) return undefined
-      return isPart(block.value, role) ? block.value : nameOf(block.value)
+      if (block.format === chatFormat) {
+        return isPart(block.value, role) ? block.value : refused(block, context)
+      }
+      note(block, 'dropped', `${chatFormat}: a block of another format`)
+      return undefined
     case 'reasoning':
+      note(block, 'dropped', `${chatFormat}: reasoning goes back only to the format it came from`)
       return undefined
     default:
-      return standIn(block)
+      return refused(block, context)
   }
 }
 
-/** Whether a foreign part can be sent as it is. */
-function isPart(value: Json, role: Material['role']): value is JsonObject {
-  return partViolations(value, { path: '', role }).length === 0
+function refused(block: Block, { role, note }: Context): string {
+  const reason =
+    role === 'tool' ? 'O4: a tool message holds text' : `${chatFormat}: cannot stand here`
+  return replaced(block, note, reason)
 }
 
-function nameOf(value: Json): string {
-  return isObject(value) && typeof value.type === 'string' ? `[${value.type}]` : '[unknown part]'
+/** Whether a foreign part can be sent as it is. */
+function isPart(value: Json, role: Role): value is JsonObject {
+  return partViolations(value, { path: '', role }).length === 0
 }
 
 function buildText(text: string, extra: JsonObject | undefined): JsonObject | string {

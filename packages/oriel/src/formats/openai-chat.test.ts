@@ -133,6 +133,70 @@ describe('encode', () => {
   })
 })
 
+describe('losses', () => {
+  test('nothing is told of messages that came in this format', () => {
+    const view = viewOf(
+      draftsOf([
+        { role: 'user', content: [{ type: 'hologram' }] },
+        {
+          role: 'assistant',
+          reasoning_content: 'Hmm.',
+          content: null,
+          tool_calls: [functionCall('a')],
+        },
+      ]),
+    )
+    expect(openaiChat.encode(view)).not.toHaveProperty('losses')
+  })
+
+  test('every block that is left out or replaced is told, with its place', () => {
+    const source = { format: 'anthropic' }
+    const image: Block = { type: 'image', mediaType: 'image/png', data: 'AAAA' }
+    const view = viewOf([
+      {
+        role: 'assistant',
+        source,
+        content: [
+          { type: 'reasoning', text: 'Hmm.', signature: 'c2ln' },
+          { type: 'text', text: 'Look.' },
+          { type: 'tool-call', callId: 'a', name: 'fs.read', arguments: '{}' },
+          { type: 'opaque', format: 'anthropic', value: { type: 'server_tool_use' } },
+          image,
+        ],
+      },
+      {
+        role: 'tool',
+        source,
+        content: [{ type: 'tool-result', callId: 'a', content: [image, image] }],
+      },
+      { role: 'user', source, content: [image] },
+    ])
+    const standIn = 'cannot stand here, a stand-in is sent'
+    expect(openaiChat.encode(view).losses).toEqual([
+      {
+        message: 0,
+        block: 0,
+        form: 'dropped',
+        reason: 'openai-chat: reasoning goes back only to the format it came from',
+      },
+      {
+        message: 0,
+        block: 2,
+        form: 'full',
+        reason: 'O5: its name is not accepted, changed on the wire',
+      },
+      { message: 0, block: 3, form: 'dropped', reason: 'openai-chat: a block of another format' },
+      { message: 0, block: 4, form: 'omitted', reason: `openai-chat: ${standIn}` },
+      {
+        message: 1,
+        block: 0,
+        form: 'omitted',
+        reason: 'O4: a tool message holds text, a stand-in is sent',
+      },
+    ])
+  })
+})
+
 describe('the deprecated form', () => {
   const call = {
     role: 'assistant',
@@ -144,7 +208,7 @@ describe('the deprecated form', () => {
   test('an exchange comes back in it, also when its result was shortened or the same function is called again', () => {
     const messages = [call, result, call, result]
     const { messages: view } = repaired(messages)
-    expect(view.some(({ wireIds }) => wireIds !== undefined)).toBe(true)
+    expect(view.filter(({ wireIds }) => wireIds !== undefined)).toEqual([])
     expect(encode(view)).toEqual(messages)
     const [first, second] = viewOf(draftsOf([call, result])) as [ViewMessage, ViewMessage]
     const short = { ...(second.blocks[0] as Block & { type: 'tool-result' }), content: '[Omitted]' }

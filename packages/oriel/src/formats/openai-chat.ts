@@ -3,6 +3,7 @@
 import type { Json } from '../core/json.ts'
 import type { ViewMessage } from '../core/view.ts'
 import {
+  createLosses,
   materialOfDraft,
   materialOfView,
   nativeIfNeeded,
@@ -12,7 +13,7 @@ import {
   wellFormed,
 } from './foreign.ts'
 import type { Decoded, Encoded, Format } from './format.ts'
-import { buildChatMessages, isLegacyCall } from './openai-chat-build.ts'
+import { type BuildOptions, buildChatMessages, isLegacyCall } from './openai-chat-build.ts'
 import { chatFormat, decodeChatMessage } from './openai-chat-decode.ts'
 import { maxCallIdLength, messageViolations, validateChatBody } from './openai-chat-rules.ts'
 
@@ -42,6 +43,7 @@ export const openaiChat: Format = {
       order: 'O1',
       blank: 'O4',
       id: 'O3',
+      reused: 'O6',
       reasoning: 'O5',
     },
   },
@@ -60,25 +62,29 @@ function decode(messages: readonly unknown[], path: string): readonly Decoded[] 
 }
 
 function encode(view: readonly ViewMessage[]): Encoded {
+  const losses = createLosses()
   let isLegacy = true
   const messages = view.flatMap((message, index) => {
     if (message.role === 'assistant') isLegacy = isLegacyExchange(view, index)
     else if (message.role !== 'tool') isLegacy = true
-    return encodeMessage(message, isLegacy)
+    return encodeMessage(message, { isLegacy, note: losses.noteFor(message, index) })
   })
-  return { messages: messages.map(wellFormed) }
+  return { messages: messages.map(wellFormed), ...losses.found() }
 }
 
-function encodeMessage(message: ViewMessage, isLegacy: boolean): readonly Json[] {
-  const hasLegacyForm = isLegacyMessage(message)
-  // Calls of the deprecated kind have no id on the wire, so none that could be wrong.
-  const { wireIds, ...rest } = message
-  const shown: ViewMessage = isLegacy && hasLegacyForm ? rest : message
-  if (isLegacy || !hasLegacyForm) {
-    const native = nativeOf(shown, chatFormat)?.map(wellFormed)
-    if (native?.every((one) => messageViolations(one, '').length === 0)) return native
+function encodeMessage(
+  message: ViewMessage,
+  { isLegacy, note }: Required<BuildOptions>,
+): readonly Json[] {
+  if (isLegacy || !isLegacyMessage(message)) {
+    const native = nativeOf(message, chatFormat)?.map(wellFormed)
+    const [fault] = native?.flatMap((one) => messageViolations(one, '')) ?? []
+    if (native !== undefined && fault === undefined) return native
+    const built = buildChatMessages(materialOfView(message, chatFormat), { isLegacy, note })
+    if (fault !== undefined) note(undefined, 'full', `${fault.rule}: sent in an accepted shape`)
+    return built
   }
-  return buildChatMessages(materialOfView(shown, chatFormat), { isLegacy })
+  return buildChatMessages(materialOfView(message, chatFormat), { isLegacy, note })
 }
 
 /** Whether an assistant message and everything that answers it came in the deprecated form, so that it can go back in it. */

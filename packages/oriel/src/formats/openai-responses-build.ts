@@ -1,9 +1,16 @@
 // Blocks built into items of OpenAI's Responses. Decode uses it to see what would be lost, encode to make the request.
 
-import type { Block, FileBlock, ImageBlock, ReasoningBlock, ToolCallBlock } from '../core/block.ts'
+import type {
+  Block,
+  FileBlock,
+  ImageBlock,
+  ReasoningBlock,
+  Role,
+  ToolCallBlock,
+} from '../core/block.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { isObject } from '../core/json.ts'
-import { extraOf, type Material, standIn } from './foreign.ts'
+import { extraOf, type Material, type Note, noteInside, replaced } from './foreign.ts'
 import { wireName } from './openai-chat-build.ts'
 import { argumentsField, kindOf, responsesFormat } from './openai-responses-items.ts'
 import { partViolations } from './openai-responses-rules.ts'
@@ -15,34 +22,55 @@ export interface BuildOptions {
    * @default true
    */
   readonly isWhole?: boolean
+  /** Told of every block that this format cannot carry as it is. @default nobody is told */
+  readonly note?: Note
+}
+
+/** What a builder of parts has to know of the message around them. */
+interface Context {
+  readonly role: Role
+  readonly isOwn: boolean
+  readonly note: Note
 }
 
 /** The items that stand for one message of a view. */
 export function buildItems(
   material: Material,
-  { isWhole = true }: BuildOptions = {},
+  { isWhole = true, note = () => {} }: BuildOptions = {},
 ): readonly JsonObject[] {
-  const { role, blocks, extra } = material
+  const { role, isOwn, blocks, extra } = material
   if (role === 'assistant') {
-    return material.isOwn ? buildOwnRun(material, isWhole) : buildForeignRun(material)
+    for (const block of blocks) noteName(block, note)
+    return isOwn ? buildOwnRun(material, { isWhole, note }) : buildForeignRun(material, note)
   }
   const outputs = blocks.flatMap((block, index) => {
     if (block.type !== 'tool-result') return []
     const { content } = block
-    const output = typeof content === 'string' ? content : contentOf(content, material)
+    const inside = noteInside(block, note)
+    const output =
+      typeof content === 'string' ? content : contentOf(content, { role, isOwn, note: inside.note })
+    inside.tell()
     const callId = material.wireIds?.get(index) ?? block.callId
     const rest = role === 'tool' ? extra : {}
     return [{ type: 'function_call_output', call_id: callId, output, ...rest }]
   })
   const rest = blocks.filter((block) => block.type !== 'tool-result')
   if (rest.length === 0 && (role === 'tool' || outputs.length > 0)) return outputs
-  const content = contentOf(rest, material)
+  const content = contentOf(rest, { role, isOwn, note })
   // An output holds what answers a call: anything else in a tool message goes on as the user's.
   return [...outputs, role === 'tool' ? { role: 'user', content } : { role, content, ...extra }]
 }
 
+function noteName(block: Block, note: Note): void {
+  if (block.type !== 'tool-call' || wireName(block.name) === block.name) return
+  note(block, 'full', 'R6: its name is not accepted, changed on the wire')
+}
+
 /** A run that came in this format: every item in its place. */
-function buildOwnRun(material: Material, isWhole: boolean): readonly JsonObject[] {
+function buildOwnRun(
+  material: Material,
+  { isWhole, note }: Required<BuildOptions>,
+): readonly JsonObject[] {
   const { blocks } = material
   const items: JsonObject[] = []
   let open: { readonly item: JsonObject; readonly parts: (JsonObject | string)[] } | undefined
@@ -55,9 +83,10 @@ function buildOwnRun(material: Material, isWhole: boolean): readonly JsonObject[
     if (item !== undefined) {
       close()
       if (isWhole || canStandAlone(item)) items.push(item)
+      else note(block, 'dropped', 'R2: bound to a step that is no longer whole')
       return
     }
-    const part = buildPart(block, { role: 'assistant', isOwn: true })
+    const part = buildPart(block, { role: 'assistant', isOwn: true, note })
     if (part === undefined) return
     if (isObject(block.extra?.item)) close()
     open ??= { item: { role: 'assistant', ...objectOr(block.extra?.item) }, parts: [] }
@@ -72,14 +101,14 @@ function buildOwnRun(material: Material, isWhole: boolean): readonly JsonObject[
 const silence: JsonObject = { role: 'assistant', content: '' }
 
 /** A run that another format made: what was said, then the calls, so that nothing stands between a call and its output. */
-function buildForeignRun(material: Material): readonly JsonObject[] {
+function buildForeignRun(material: Material, note: Note): readonly JsonObject[] {
   const calls = material.blocks.flatMap((block, index) =>
     block.type === 'tool-call'
       ? [buildCall(withoutExtra(block), material.wireIds?.get(index))]
       : [],
   )
   const said = material.blocks.filter((block) => block.type !== 'tool-call')
-  const parts = partsOf(said, { role: 'assistant', isOwn: false })
+  const parts = partsOf(said, { role: 'assistant', isOwn: false, note })
   if (parts.length === 0) return calls.length === 0 ? [silence] : calls
   return [{ role: 'assistant', content: joined(parts, 'assistant') }, ...calls]
 }
@@ -87,7 +116,7 @@ function buildForeignRun(material: Material): readonly JsonObject[] {
 type ItemBlock = Extract<Block, { type: 'reasoning' | 'tool-call' | 'opaque' }>
 
 /** Whether a block of an own run is an item, rather than a part of a message. */
-function isItem(block: Block): block is ItemBlock {
+export function isItem(block: Block): block is ItemBlock {
   if (block.type === 'opaque') {
     const { format, value, extra } = block
     return (
@@ -137,67 +166,75 @@ function withoutId(item: JsonObject): JsonObject {
   return extraOf(item, ['id']).extra ?? {}
 }
 
-function contentOf(blocks: readonly Block[], material: Pick<Material, 'role' | 'isOwn'>): Json {
-  return joined(partsOf(blocks, material), material.role)
+function contentOf(blocks: readonly Block[], context: Context): Json {
+  return joined(partsOf(blocks, context), context.role)
 }
 
 /** One plain text is a string, anything else is a list of parts. */
-function joined(parts: readonly (JsonObject | string)[], role: Material['role']): Json {
+function joined(parts: readonly (JsonObject | string)[], role: Role): Json {
   if (parts.length === 0) return ''
   if (parts.length === 1 && typeof parts[0] === 'string') return parts[0]
   const type = textType(role)
   return parts.map((part) => (typeof part === 'string' ? { type, text: part } : part))
 }
 
-function partsOf(
-  blocks: readonly Block[],
-  material: Pick<Material, 'role' | 'isOwn'>,
-): readonly (JsonObject | string)[] {
-  return blocks.map((block) => buildPart(block, material)).filter((part) => part !== undefined)
+function partsOf(blocks: readonly Block[], context: Context): readonly (JsonObject | string)[] {
+  return blocks.map((block) => buildPart(block, context)).filter((part) => part !== undefined)
 }
 
+/** Why a stand-in is sent. */
+const refusal = `${responsesFormat}: cannot stand here`
+
 /** A part, or a string for plain text; undefined for what must not leave the format it came from. */
-function buildPart(
-  block: Block,
-  { role, isOwn }: Pick<Material, 'role' | 'isOwn'>,
-): JsonObject | string | undefined {
+function buildPart(block: Block, context: Context): JsonObject | string | undefined {
+  const { role, isOwn, note } = context
   const extra =
     isOwn && block.extra !== undefined ? extraOf(block.extra, ['item']).extra : undefined
   switch (block.type) {
     case 'text':
       return buildText(block.text, extra, role)
     case 'image':
-      return (role === 'assistant' ? undefined : buildImage(block, extra)) ?? standIn(block)
+      return (
+        (role === 'assistant' ? undefined : buildImage(block, extra)) ??
+        replaced(block, note, refusal)
+      )
     case 'file':
-      return (role === 'assistant' ? undefined : buildFile(block, extra)) ?? standIn(block)
+      return (
+        (role === 'assistant' ? undefined : buildFile(block, extra)) ??
+        replaced(block, note, refusal)
+      )
     case 'opaque':
       // Without the run it came in, nothing says whether it is an item or a part.
-      if (block.format !== responsesFormat || (role === 'assistant' && !isOwn)) return undefined
-      return isPart(block.value, role) ? block.value : '[unknown part]'
+      if (block.format === responsesFormat && (role !== 'assistant' || isOwn)) {
+        return isPart(block.value, role) ? block.value : replaced(block, note, refusal)
+      }
+      note(block, 'dropped', `${responsesFormat}: a block of another format`)
+      return undefined
     case 'reasoning':
+      note(
+        block,
+        'dropped',
+        `${responsesFormat}: reasoning goes back only to the format it came from`,
+      )
       return undefined
     default:
-      return standIn(block)
+      return replaced(block, note, refusal)
   }
 }
 
 /** Whether a foreign part can be sent as it is. */
-function isPart(value: Json, role: Material['role']): value is JsonObject {
+function isPart(value: Json, role: Role): value is JsonObject {
   return partViolations(value, { path: '', role }).length === 0
 }
 
-function buildText(
-  text: string,
-  extra: JsonObject | undefined,
-  role: Material['role'],
-): JsonObject | string {
+function buildText(text: string, extra: JsonObject | undefined, role: Role): JsonObject | string {
   if (extra === undefined) return text
   if (extra.type === 'refusal' && role === 'assistant') return { ...extra, refusal: text }
   return { ...extra, type: textType(role), text }
 }
 
 /** The provider refuses text of the other side. */
-function textType(role: Material['role']): string {
+function textType(role: Role): string {
   return role === 'assistant' ? 'output_text' : 'input_text'
 }
 

@@ -104,6 +104,21 @@ test('any list of items, once repaired, is sent without a violation, to either f
   )
 })
 
+test('every reasoning of any list of items is sent, or told to be left out', () => {
+  fc.assert(
+    fc.property(fc.array(anyItem, { maxLength: 12 }), (items) => {
+      const view = repaired(draftsOf(items), openaiResponses)
+      const { messages, losses = [] } = openaiResponses.encode(view)
+      const isReasoning = ({ message, block }: { message: number; block: number }) =>
+        view[message]?.blocks[block]?.type === 'reasoning'
+      const shown = view.flatMap(({ blocks }) => blocks.filter(({ type }) => type === 'reasoning'))
+      const sent = messages.filter((item) => (item as { type?: string }).type === 'reasoning')
+      expect(sent.length + losses.filter(isReasoning).length).toBe(shown.length)
+    }),
+    { numRuns: 1_000 },
+  )
+})
+
 test('any list of items that breaks no rule comes back exactly', () => {
   let accepted = 0
   fc.assert(

@@ -144,6 +144,59 @@ describe('a step goes back whole or without what binds it', () => {
   })
 })
 
+describe('losses', () => {
+  const losses = (view: readonly ViewMessage[]) => openaiResponses.encode(view).losses
+
+  test('nothing is told of a step that goes back whole', () => {
+    expect(
+      losses(viewOf(draftsOf([user, reasoning('rs_1'), said('a'), call('b')]))),
+    ).toBeUndefined()
+  })
+
+  test('reasoning and hosted calls of a step that is no longer whole are told', () => {
+    const items = [reasoning('rs_1'), { type: 'web_search_call', id: 'ws_1' }, said('a')]
+    const view = edited(items, (block) => (block.type === 'text' ? { ...block, text: '-' } : block))
+    const reason = 'R2: bound to a step that is no longer whole'
+    expect(losses([view])).toEqual([
+      { message: 0, block: 0, form: 'dropped', reason },
+      { message: 0, block: 1, form: 'dropped', reason },
+    ])
+  })
+
+  test('reasoning that leads to nothing, and an item that is there twice, are told', () => {
+    const search = { type: 'web_search_call', id: 'ws_1' }
+    const view = viewOf(
+      draftsOf([search, said('a'), user, search, said('b'), reasoning('rs_1'), user]),
+    )
+    const reason = 'R2: leads to nothing in view, or is there twice'
+    expect(losses(view)).toEqual([
+      { message: 2, block: 0, form: 'dropped', reason },
+      { message: 2, block: 2, form: 'dropped', reason },
+    ])
+  })
+
+  test('what another format made is told block by block', () => {
+    const view = viewOf([
+      {
+        role: 'assistant',
+        source: { format: 'openai-chat' },
+        content: [
+          { type: 'reasoning', text: 'Hmm.' },
+          { type: 'image', mediaType: 'image/png', data: 'AAAA' },
+          { type: 'tool-call', callId: 'a', name: 'fs.read', arguments: '{}' },
+          { type: 'opaque', format: 'openai-chat', value: { type: 'hologram' } },
+        ],
+      },
+    ])
+    expect(losses(view)?.map(({ block, form }) => [block, form])).toEqual([
+      [0, 'dropped'],
+      [1, 'omitted'],
+      [2, 'full'],
+      [3, 'dropped'],
+    ])
+  })
+})
+
 describe('encode', () => {
   test('an edited text keeps the fields around it', () => {
     const view = edited(

@@ -1,11 +1,15 @@
 // The format of OpenAI's Responses: a flat list of items.
 
 import type { Json, JsonObject } from '../core/json.ts'
+import { isObject } from '../core/json.ts'
 import type { ViewMessage } from '../core/view.ts'
 import {
+  createLosses,
   isUnchanged,
+  type Losses,
   materialOfDraft,
   materialOfView,
+  type Note,
   nativeIfNeeded,
   nativeOf,
   neverThrowing,
@@ -13,9 +17,9 @@ import {
   wellFormed,
 } from './foreign.ts'
 import type { Decoded, Encoded, Format } from './format.ts'
-import { buildItems } from './openai-responses-build.ts'
+import { buildItems, isItem } from './openai-responses-build.ts'
 import { decodeGroup, groupItems } from './openai-responses-decode.ts'
-import { responsesFormat } from './openai-responses-items.ts'
+import { kindOf, responsesFormat } from './openai-responses-items.ts'
 import { itemViolations, maxCallIdLength, validateResponsesBody } from './openai-responses-rules.ts'
 import { settle } from './openai-responses-settle.ts'
 
@@ -66,14 +70,51 @@ function decode(items: readonly unknown[], path: string): readonly Decoded[] {
 }
 
 function encode(view: readonly ViewMessage[]): Encoded {
-  const items = view.flatMap((message) => encodeMessage(message)).map(wellFormed)
+  const losses = createLosses()
+  const runs = view.map((message, index) =>
+    encodeMessage(message, losses.noteFor(message, index)).map(wellFormed),
+  )
   // Every item was built as an object, or is the original of one that breaks no rule.
-  return { messages: settle(items as readonly JsonObject[]) }
+  const messages = settle(runs.flat() as readonly JsonObject[])
+  noteUnsettled(view, { runs, kept: new Set(messages), losses })
+  return { messages, ...losses.found() }
 }
 
-function encodeMessage(message: ViewMessage): readonly Json[] {
+function encodeMessage(message: ViewMessage, note: Note): readonly Json[] {
   const native = nativeOf(message, responsesFormat)?.map(wellFormed)
-  if (native?.every((item) => itemViolations(item, '').length === 0)) return native
+  const [fault] = native?.flatMap((item) => itemViolations(item, '')) ?? []
+  if (native !== undefined && fault === undefined) return native
   const isWhole = isUnchanged(message) && (message.wireIds?.size ?? 0) === 0
-  return buildItems(materialOfView(message, responsesFormat), { isWhole })
+  const built = buildItems(materialOfView(message, responsesFormat), { isWhole, note })
+  if (fault !== undefined) note(undefined, 'full', `${fault.rule}: sent in an accepted shape`)
+  return built
+}
+
+/** Tells what the last look at the list left out or changed. A step that is whole has one bound item for each bound block. */
+function noteUnsettled(
+  view: readonly ViewMessage[],
+  sent: {
+    readonly runs: readonly (readonly Json[])[]
+    readonly kept: ReadonlySet<Json>
+    readonly losses: Losses
+  },
+): void {
+  view.forEach((message, index) => {
+    const note = sent.losses.noteFor(message, index)
+    const items = sent.runs[index] ?? []
+    const blocks = message.blocks.filter((block) => block.type !== 'tool-call' && isItem(block))
+    items.filter(isBound).forEach((item, position) => {
+      if (sent.kept.has(item)) return
+      note(blocks[position], 'dropped', 'R2: leads to nothing in view, or is there twice')
+    })
+    if (items.some((item) => !isBound(item) && !sent.kept.has(item))) {
+      note(undefined, 'full', 'R5: its item id would be refused, taken off')
+    }
+  })
+}
+
+/** Whether an item is tied to others by its id: reasoning and hosted calls. */
+function isBound(item: Json): boolean {
+  const kind = isObject(item) ? kindOf(item) : undefined
+  return kind === 'reasoning' || kind === 'other'
 }

@@ -143,6 +143,26 @@ describe('the cap on messages (document 004)', () => {
     expect(kept).toEqual([user(1), ...messages.slice(7)])
   })
 
+  it('[H4] waits while an open tool loop carries signed reasoning, and catches up at the next turn', () => {
+    const signed = (n: number) => ({
+      role: 'assistant',
+      content: [
+        { type: 'thinking', thinking: 'hm', signature: `s${n}` },
+        { type: 'tool_use', id: `c${n}`, name: 'look', input: {} },
+      ],
+    })
+    const answer = (n: number) => ({
+      role: 'user',
+      content: [{ type: 'tool_result', tool_use_id: `c${n}`, content: 'ok' }],
+    })
+    const loop = [user(1), signed(1), answer(1), signed(2), answer(2), signed(3), answer(3)]
+    const policy = { history: { policy: 'all', maxMessages: 3 } } as const
+    expect(project(loop, policy, { format: 'anthropic' }).messages).toEqual(loop)
+    const next = [...loop, { role: 'assistant', content: 'done' }, user(2)]
+    const { messages: kept } = project(next, policy, { format: 'anthropic' })
+    expect(kept).toEqual([user(1), { role: 'assistant', content: 'done' }, user(2)])
+  })
+
   it('[H2] 0 means no cap', () => {
     const messages = turns(60)
     const { messages: kept } = project(messages, { history: { policy: 'all', maxMessages: 0 } })

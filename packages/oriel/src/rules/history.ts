@@ -2,7 +2,8 @@
 
 import type { Edit } from '../core/entry.ts'
 import type { Item, State } from '../core/state.ts'
-import { isProtected, isUnseen, rangesOf, tokensOf, type Unit, unitsOf } from '../core/units.ts'
+import { isProtected, rangesOf, tokensOf, type Unit, unitsOf } from '../core/units.ts'
+import { overCap } from './message-cap.ts'
 import type { Rule } from './rule.ts'
 
 export interface HistorySettings {
@@ -42,8 +43,9 @@ export const history: Rule<HistorySettings> = {
     push(edits, state, itemsOf(outside), windowReason(policy, length))
     if (maxMessages > 0) {
       const inside = units.filter((unit) => !outside.includes(unit))
-      const over = overCap(state, inside, { maxMessages, keepRecentMessages })
-      push(edits, state, itemsOf(over), `more than ${maxMessages} messages`, state.version)
+      const isFixed = (unit: Unit): boolean => isProtected(state, unit)
+      const { units: over, since } = overCap(inside, { maxMessages, keepRecentMessages, isFixed })
+      push(edits, state, itemsOf(over), `more than ${maxMessages} messages`, since)
     }
     return edits
   },
@@ -61,60 +63,6 @@ function windowReason(policy: 'lastN' | 'all' | 'none', length: number): string 
   if (policy === 'none') return 'no history: only the current turn stays'
   const turns = Math.max(1, length)
   return `before the last ${turns} user turn${turns === 1 ? '' : 's'}`
-}
-
-/**
- * The oldest units beyond the cap. The cut falls between units; where it falls inside a turn, the user message that opens the
- * turn stays, so that the view still begins with a user's words.
- */
-function overCap(
-  state: State,
-  units: readonly Unit[],
-  { maxMessages, keepRecentMessages }: { maxMessages: number; keepRecentMessages: number },
-): readonly Unit[] {
-  const kept = new Set<Unit>()
-  let total = 0
-  const keep = (unit: Unit): void => {
-    if (!kept.has(unit)) total += unit.items.length
-    kept.add(unit)
-  }
-  for (const unit of units) if (isProtected(state, unit) || isUnseen(state, unit)) keep(unit)
-  let recent = 0
-  let start = units.length
-  for (; start > 0; start--) {
-    const unit = units[start - 1] as Unit
-    const isRecent = recent < keepRecentMessages
-    if (!isRecent && !kept.has(unit) && total + unit.items.length > maxMessages) break
-    recent += unit.items.length
-    keep(unit)
-  }
-  if (start === 0) return []
-  for (; start < units.length; start++) {
-    const opener = openerOf(units, start)
-    if (opener === undefined && !startsInTurn(units, start)) {
-      // Nothing opens this part of the conversation: begin at the next user message, if there is one.
-      if (!units.slice(start).some((unit) => unit.isUser)) break
-    } else if (opener === undefined || kept.has(opener) || total < maxMessages) {
-      if (opener !== undefined) keep(opener)
-      break
-    }
-    const unit = units[start] as Unit
-    if (isProtected(state, unit) || isUnseen(state, unit)) continue
-    kept.delete(unit)
-    total -= unit.items.length
-  }
-  return units.filter((unit) => !kept.has(unit))
-}
-
-/** The user message of the turn in which the unit at `start` stands, when it lies before it. */
-function openerOf(units: readonly Unit[], start: number): Unit | undefined {
-  const first = units[start] as Unit
-  if (first.isUser) return undefined
-  return units.findLast((unit, index) => index < start && unit.isUser && unit.turn === first.turn)
-}
-
-function startsInTurn(units: readonly Unit[], start: number): boolean {
-  return (units[start] as Unit).isUser
 }
 
 function itemsOf(units: readonly Unit[]): readonly Item[] {

@@ -1,6 +1,6 @@
 // The budget ladder: one fixed order of reductions, of which the shortest sufficient prefix is taken. Needs no model.
 
-import { textOf } from '../core/block.ts'
+import { type ToolResultBlock, textOf } from '../core/block.ts'
 import { clip } from '../core/clip.ts'
 import { OrielError } from '../core/errors.ts'
 import { isCall, isResult } from '../core/exchange.ts'
@@ -57,8 +57,12 @@ function* ladder(state: State, work: Fitting): Generator<void> {
 function* omitResults(work: Fitting, slots: readonly Slot[]): Generator<void> {
   for (const [message, block] of blocksOf(work, slots)) {
     const shown = work.block(message, block)
-    if (!isResult(shown) || shown.id === undefined) continue
-    const text = placeholder({ ...shown, ...toolOf(work, message, shown.callId), id: shown.id })
+    const { id } = shown
+    if (!isResult(shown) || id === undefined) continue
+    const tool = (): { tool?: string } => toolOf(work, message, shown.callId)
+    const { text } = work.state.derive(`omitted:${id}`, () => ({
+      text: placeholder({ ...tool(), ...originalOf(work, message, block, shown), id }),
+    }))
     if (work.reduce(message, block, 'omitted', text, 'over the budget')) yield
   }
 }
@@ -142,6 +146,16 @@ function* blocksOf(work: Fitting, slots: readonly Slot[]): Generator<[number, nu
       for (let block = 0; block < work.blockCount(message); block++) yield [message, block]
     }
   }
+}
+
+/** What the log holds of a result: every form derives from it. */
+function originalOf(
+  work: Fitting,
+  message: number,
+  block: number,
+  shown: ToolResultBlock,
+): Pick<ToolResultBlock, 'content' | 'isError'> {
+  return { ...shown, content: work.original(message, block) }
 }
 
 /** The name of the tool that made a result, from the call before it. */

@@ -32,7 +32,7 @@ export interface Slot {
 export class Fitting {
   readonly messages: readonly ViewMessage[]
   total: number
-  readonly #state: State
+  readonly state: State
   readonly #shown: (Block | undefined)[][]
   readonly #tokens: number[][]
   readonly #edits = new Map<string, Edit>()
@@ -42,7 +42,7 @@ export class Fitting {
   #digestStyle: 'long' | 'brief' | 'none' = 'long'
 
   constructor(state: State, messages: readonly ViewMessage[], frame: number) {
-    this.#state = state
+    this.state = state
     this.messages = messages
     this.#shown = messages.map((message) => [...message.blocks])
     this.#tokens = messages.map((message) => blockTokens(state, message))
@@ -73,11 +73,12 @@ export class Fitting {
     const view = this.messages[message] as ViewMessage
     if (view.entry === undefined || this.#shown[message]?.[block] === undefined) return false
     const position = view.positions?.[block] ?? block
-    if (this.#state.isVetoed(view.entry.seq, position, form)) return false
+    if (this.state.isVetoed(view.entry.seq, position, form)) return false
     const original = view.entry.blocks[position] as Block
     const shown = reduce(original, { form, text })
     const before = this.#tokens[message]?.[block] as number
-    const after = shown === undefined ? 0 : countBlock(this.#state.counter, shown)
+    const after =
+      shown === undefined ? 0 : this.#tokensOf(original, shown, `${form}:${text.length}`)
     if (after >= before || isLonger(original, text)) return false
     ;(this.#shown[message] as (Block | undefined)[])[block] = shown
     ;(this.#tokens[message] as number[])[block] = after
@@ -88,10 +89,18 @@ export class Fitting {
       target: { seq: view.entry.seq, block: position },
       ...(form === 'dropped' ? {} : { text }),
       reason,
-      tokensBefore: this.#state.item(view.entry.seq)?.tokens[position] ?? before,
+      tokensBefore: this.state.item(view.entry.seq)?.tokens[position] ?? before,
       tokensAfter: after,
     })
     return true
+  }
+
+  /** Reduced forms derive from the log alone: each is counted once. */
+  #tokensOf(original: Block, shown: Block, form: string): number {
+    const count = (): number => countBlock(this.state.counter, shown)
+    if (original.id === undefined) return count()
+    const key = `tokens:${original.id}:${form}`
+    return this.state.derive(key, () => ({ tokens: count() })).tokens
   }
 
   fold(slot: Slot): void {
@@ -169,7 +178,7 @@ export class Fitting {
 
   #weighDigest(): void {
     const text = this.#digestText()
-    const tokens = text === undefined ? 0 : messageTokens + this.#state.counter.count(text)
+    const tokens = text === undefined ? 0 : messageTokens + this.state.counter.count(text)
     this.total += tokens - this.#digestTokens
     this.#digestTokens = tokens
   }

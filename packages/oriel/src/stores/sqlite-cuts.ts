@@ -7,7 +7,7 @@
 export const minCutLength = 4096
 
 /** JSON text with holes: `body` without the cut literals, and each literal with its offset in `body`. */
-export interface CutText {
+interface CutText {
   readonly body: string
   readonly cuts: readonly { readonly offset: number; readonly literal: string }[]
 }

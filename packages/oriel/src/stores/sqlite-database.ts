@@ -9,7 +9,7 @@ import { isBusy } from './sqlite-errors.ts'
 import { prepareFile } from './sqlite-file.ts'
 
 /** The first version without the bug that can damage a database when two connections write and checkpoint at once. */
-export const minSqliteVersion = '3.51.3'
+const minSqliteVersion = '3.51.3'
 
 /** What every database file begins with. */
 const magic = 'SQLite format 3\0'

@@ -12,7 +12,7 @@ const constraint = 19
 const notADatabase = 26
 
 /** The primary result code of an error thrown by `node:sqlite`; undefined for any other error. */
-export function sqliteCode(error: unknown): number | undefined {
+function sqliteCode(error: unknown): number | undefined {
   const code = extendedCode(error)
   return code === undefined ? undefined : code & 0xff
 }
@@ -66,6 +66,18 @@ export function storageError(error: unknown): OrielError {
         { cause: error, details },
       )
   }
+}
+
+/** The typed error for a file that cannot be opened. */
+export function openError(error: unknown, path: string): OrielError {
+  if (OrielError.is(error) || sqliteCode(error) === full || isBusy(error))
+    return storageError(error)
+  const reason = error instanceof Error ? error.message : String(error)
+  return new OrielError(
+    'storage-failed',
+    `The store at ${path} cannot be opened: ${reason}. Check the path, its permissions and the disk.`,
+    { cause: error, details: { sqlite: extendedCode(error) ?? 0 } },
+  )
 }
 
 /** The typed error for anything that goes wrong while reading. */

@@ -34,8 +34,8 @@ export function prepareFile(path: string): void {
     closeSync(openSync(path, constants.O_CREAT | constants.O_EXCL | constants.O_RDWR, 0o600))
     syncDirectory(directory)
   } catch (error) {
-    // Another process created it at this very moment: then it did the same.
-    if ((error as { code?: string }).code !== 'EEXIST') throw error
+    // Another process created it at this very moment: then it did the same. A link to nowhere is refused.
+    if ((error as { code?: string }).code !== 'EEXIST' || !existsSync(path)) throw error
   }
 }
 
@@ -59,7 +59,7 @@ export function fileIdentity(path: string): string {
 }
 
 /** Makes a new name in a directory survive a power loss. */
-export function syncDirectory(directory: string): void {
+function syncDirectory(directory: string): void {
   const descriptor = openSync(directory, 'r')
   try {
     fsyncSync(descriptor)

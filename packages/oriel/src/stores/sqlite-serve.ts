@@ -4,7 +4,7 @@ import type { MessagePort } from 'node:worker_threads'
 import { receiveMessageOnPort } from 'node:worker_threads'
 import type { ErrorCode, OrielErrorOptions } from '../core/errors.ts'
 import { OrielError } from '../core/errors.ts'
-import { storageError } from './sqlite-errors.ts'
+import { openError } from './sqlite-errors.ts'
 import type { Operation, Outcome, SessionSettings } from './sqlite-session.ts'
 import { SqliteSession } from './sqlite-session.ts'
 
@@ -27,12 +27,12 @@ export interface Done {
   readonly results: readonly Result[]
 }
 
-export type Result =
+type Result =
   | { readonly id: number; readonly ok: true; readonly value: unknown }
   | { readonly id: number; readonly ok: false; readonly error: PackedError }
 
 /** An OrielError on its way between threads, where classes do not survive. */
-export interface PackedError {
+interface PackedError {
   readonly code: ErrorCode
   readonly message: string
   readonly details?: OrielErrorOptions['details']
@@ -53,7 +53,10 @@ export function serve(
   try {
     session.open()
   } catch (error) {
-    port.postMessage({ type: 'failed', error: packError(storageError(error)) } satisfies Reply)
+    port.postMessage({
+      type: 'failed',
+      error: packError(openError(error, settings.path)),
+    } satisfies Reply)
     port.close()
     return
   }
@@ -71,7 +74,7 @@ export function serve(
   })
 }
 
-export function packError(error: OrielError): PackedError {
+function packError(error: OrielError): PackedError {
   const { code, message, details, cause } = error
   return {
     code,

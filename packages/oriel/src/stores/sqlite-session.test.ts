@@ -252,6 +252,19 @@ describe('erasing', () => {
     expect(canaries()).toEqual([])
   })
 
+  it('of several threads at once rewrites the file once', () => {
+    const { session, passed } = open()
+    session.execute([appendCanaries('a'), appendCanaries('b'), append('c', 0)])
+    const erase = (thread: string): Operation => ({
+      type: 'erase',
+      key: { tenant: 'acme', thread },
+    })
+    const outcomes = session.execute([erase('a'), erase('b'), erase('none'), append('c', 1)])
+    expect(codes(outcomes)).toEqual(['ok', 'ok', 'ok', 'ok'])
+    expect(passed.filter((point) => point === 'erase:before-rewrite').length).toBe(1)
+    expect(canaries()).toEqual([])
+  })
+
   it.each(['erase:before-rewrite', 'erase:after-rewrite', 'erase:before-confirm'])(
     'that stops at %s is finished when the file is opened again',
     (point) => {

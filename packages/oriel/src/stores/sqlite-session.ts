@@ -48,7 +48,7 @@ export class SqliteSession {
   readonly #at: (point: string) => void
   #connection: Connection | undefined
   /** Threads whose last write failed in a way that leaves its outcome open. */
-  #doubtful: ThreadKey[] = []
+  readonly #doubtful = new Map<string, ThreadKey>()
   #generation = 0
 
   constructor(settings: SessionSettings, at: (point: string) => void = () => {}) {
@@ -73,22 +73,32 @@ export class SqliteSession {
     connection?.database.close()
   }
 
-  /** Performs operations in order, neighbours in one transaction. Never throws: every operation gets its outcome. */
+  /** Performs operations in order, neighbours of one kind in one transaction. Never throws: each gets its outcome. */
   execute(operations: readonly Operation[]): readonly Outcome[] {
     const outcomes: Outcome[] = []
-    let group: Operation[] = []
-    const flush = (): void => {
-      if (group.length > 0) outcomes.push(...this.#commit(group))
-      group = []
+    let start = 0
+    while (start < operations.length) {
+      const kind = kindOf(operations[start] as Operation)
+      let end = start + 1
+      while (end < operations.length && kindOf(operations[end] as Operation) === kind) end++
+      outcomes.push(...this.#perform(kind, operations.slice(start, end)))
+      start = end
     }
-    for (const operation of operations) {
-      if (isAlone(operation)) {
-        flush()
-        outcomes.push(this.#performAlone(operation))
-      } else group.push(operation)
-    }
-    flush()
     return outcomes
+  }
+
+  #perform(kind: Kind, operations: readonly Operation[]): readonly Outcome[] {
+    if (kind === 'check') return operations.map(() => this.#check())
+    const outcomes = this.#commit(operations)
+    if (kind === 'write' || this.#connection === undefined) return outcomes
+    try {
+      this.#scrub(this.#connection)
+      return outcomes
+    } catch (error) {
+      return outcomes.map((outcome) =>
+        outcome.ok ? { ok: false, error: scrubError(error) } : outcome,
+      )
+    }
   }
 
   #commit(operations: readonly Operation[]): readonly Outcome[] {
@@ -121,18 +131,6 @@ export class SqliteSession {
     highWater.raise(mark)
     this.#at('before-acknowledge')
     return outcomes
-  }
-
-  #performAlone(operation: Operation): Outcome {
-    if (operation.type === 'check') return this.#check()
-    const [outcome] = this.#commit([operation])
-    if (outcome === undefined || !outcome.ok) return outcome ?? { ok: true, value: undefined }
-    try {
-      this.#scrub(this.#connected())
-      return outcome
-    } catch (error) {
-      return { ok: false, error: scrubError(error) }
-    }
   }
 
   #check(): Outcome {
@@ -171,9 +169,9 @@ export class SqliteSession {
         identity: fileIdentity(path),
       }
       this.#checkMark(connection)
-      if (this.#doubtful.length > 0) this.#recheck(database)
+      if (this.#doubtful.size > 0) this.#recheck(database)
       this.#scrub(connection)
-      this.#doubtful = []
+      this.#doubtful.clear()
       this.#generation++
       this.#connection = connection
       return connection
@@ -200,7 +198,7 @@ export class SqliteSession {
   #recheck(database: DatabaseSync): void {
     emptyLog(database)
     const reader = new SqliteReader(database)
-    for (const key of this.#doubtful) {
+    for (const key of this.#doubtful.values()) {
       const state = reader.thread(key)
       if (state === undefined) continue
       const from = Math.max(1, state.version - recheckedEntries + 1)
@@ -231,10 +229,11 @@ export class SqliteSession {
 
   /** Gives up a connection after an error that leaves the outcome open. */
   #abandon(operations: readonly Operation[]): void {
+    if (this.#connection === undefined) return
     for (const operation of operations) {
-      if (operation.type === 'append' || operation.type === 'snapshot') {
-        this.#doubtful.push(operation.input.key)
-      }
+      if (operation.type !== 'append') continue
+      const { key } = operation.input
+      this.#doubtful.set(JSON.stringify([key.tenant, key.thread]), key)
     }
     try {
       this.close()
@@ -276,10 +275,12 @@ function perform(log: SqliteLog, operation: Operation): AppendResult | string | 
   }
 }
 
-function isAlone(operation: Operation): boolean {
-  return (
-    operation.type === 'erase' || operation.type === 'erase-tenant' || operation.type === 'check'
-  )
+/** Erasures share one rewrite of the file; a check stands alone. */
+type Kind = 'write' | 'erase' | 'check'
+
+function kindOf({ type }: Operation): Kind {
+  if (type === 'check') return 'check'
+  return type === 'erase' || type === 'erase-tenant' ? 'erase' : 'write'
 }
 
 /** Copies the write-ahead log into the database, synced, and leaves it empty. */

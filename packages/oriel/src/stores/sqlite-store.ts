@@ -3,6 +3,7 @@
 import { setImmediate } from 'node:timers/promises'
 import type { Entry } from '../core/entry.ts'
 import type { ErrorCode } from '../core/errors.ts'
+import { OrielError } from '../core/errors.ts'
 import { openForReading } from './sqlite-database.ts'
 import { readError } from './sqlite-errors.ts'
 import type { ThreadState } from './sqlite-reader.ts'
@@ -31,7 +32,7 @@ import {
   writeSnapshot,
 } from './stored-input.ts'
 
-export interface StoreSettings extends WriterSettings {
+interface StoreSettings extends WriterSettings {
   readonly now: () => number
 }
 
@@ -150,6 +151,11 @@ export class SqliteStore implements Store {
       if (state !== undefined) yield* this.#verifyThread(state)
       return
     }
+    const lost = await this.#lostEntries()
+    if (lost !== undefined) {
+      yield lost
+      return
+    }
     const complaints = await this.#writer.perform({ type: 'check' }, operationBytes)
     for (const message of complaints as readonly string[]) {
       yield { tenant: '', thread: '', code: 'corrupt-entry', message }
@@ -168,6 +174,17 @@ export class SqliteStore implements Store {
     this.#reader?.reader.close()
     this.#reader = undefined
     await this.#writer.close()
+  }
+
+  /** A store that lost entries refuses to open; for whoever verifies it, that is a finding like any other. */
+  async #lostEntries(): Promise<Problem | undefined> {
+    try {
+      await this.#writer.open()
+      return undefined
+    } catch (error) {
+      if (!OrielError.is(error, 'log-truncated')) throw error
+      return { tenant: '', thread: '', code: 'log-truncated', message: error.message }
+    }
   }
 
   async *#verifyThread(state: ThreadState): AsyncGenerator<Problem> {

@@ -2,8 +2,9 @@ import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { messages, readAll, rejection } from '../testing/store-suite-data.ts'
+import { collect, messages, readAll, rejection } from '../testing/store-suite-data.ts'
 import { sqliteStore } from './sqlite.ts'
 import { SqliteStore } from './sqlite-store.ts'
 import type { WriterSettings } from './sqlite-writer.ts'
@@ -155,6 +156,29 @@ describe('the process', () => {
   })
 })
 
+describe('a store that lost acknowledged entries', () => {
+  it('refuses every call, says why when it is verified, and can be opened for repair', async () => {
+    const first = sqliteStore(settings.path)
+    await first.append(key, messages(1, 3), 0)
+    await first.close()
+    const database = new DatabaseSync(settings.path)
+    database.exec('delete from entries where seq = 3')
+    database.close()
+    const store = sqliteStore(settings.path)
+    await rejection(store.append(key, messages(4, 1), 3), 'log-truncated')
+    await rejection(readAll(store, key), 'log-truncated')
+    const problem = { tenant: '', thread: '', code: 'log-truncated' }
+    expect(await collect(store.verify())).toMatchObject([problem])
+    await store.close()
+    const repair = sqliteStore(settings.path, { truncated: 'accept' })
+    expect(await readAll(repair, key, { to: 2 })).toEqual(messages(1, 2))
+    expect(await collect(repair.verify())).toMatchObject([
+      { ...key, code: 'log-truncated', seq: 3 },
+    ])
+    await repair.close()
+  })
+})
+
 describe('a file that cannot be opened', () => {
   it('is an error of the call; when the reason is gone, the next call works', async () => {
     const store = sqliteStore(join(directory, 'file', 'store.db'))
@@ -169,7 +193,8 @@ describe('a file that cannot be opened', () => {
   it('can be closed without having been opened, or after a failure', async () => {
     await sqliteStore(join(directory, 'never.db')).close()
     const store = sqliteStore('/proc/none/store.db')
-    await rejection(store.info(key), 'storage-failed')
+    const error = await rejection(store.info(key), 'storage-failed')
+    expect(error.message).toContain('The store at /proc/none/store.db cannot be opened')
     await store.close()
     await rejection(store.info(key), 'closed')
   })

@@ -16,7 +16,7 @@ export interface Link {
 }
 
 /** What the store says about the whole thread. */
-export interface ChainEnd {
+interface ChainEnd {
   readonly version: number
   readonly head: string
 }

@@ -13,7 +13,7 @@ export const storedForm = 1
 export const genesis = '0'.repeat(64)
 
 /** One append larger than this is refused; no provider accepts a request of an eighth of it. */
-export const maxAppendBytes = 256 * 1024 * 1024
+const maxAppendBytes = 256 * 1024 * 1024
 
 /** Message content may be nested `maxDepth` deep by itself; an entry wraps it in a few levels more. */
 const maxEntryDepth = 128
@@ -32,7 +32,7 @@ export interface WrittenEntry {
 }
 
 /** Where in which thread an entry stands. */
-export interface Chain {
+interface Chain {
   readonly key: ThreadKey
   readonly salt: string
   /** Hash of the header before, `genesis` for the first. */
@@ -40,7 +40,7 @@ export interface Chain {
 }
 
 /** What a store keeps of an entry. */
-export interface StoredEntry {
+interface StoredEntry {
   readonly seq: number
   readonly type: string
   readonly text: string

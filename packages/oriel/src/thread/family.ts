@@ -46,10 +46,8 @@ interface Candidate {
 }
 
 export interface Placed<T> {
-  /** Messages of the history that the branch already had. */
-  readonly matched: number
   readonly isForked: boolean
-  readonly appended: T
+  readonly written: T
 }
 
 export class Family {
@@ -75,7 +73,7 @@ export class Family {
       const isForked = meeting.behind > 0
       this.#current = isForked ? await this.#fork(branch, meeting.matched) : branch
       try {
-        return { matched: meeting.matched, isForked, appended: await write(this.#current) }
+        return { isForked, written: await write(this.#current) }
       } catch (error) {
         if (!(error instanceof BranchMoved) || attempt === maxAttempts) throw error
       }

@@ -1,7 +1,7 @@
 // The working parts of a thread: what its public operations have in common.
 
 import type { Draft, EditEntry, MarkEntry, MessageEntry } from '../core/entry.ts'
-import { OrielError } from '../core/errors.ts'
+import { assert, OrielError } from '../core/errors.ts'
 import { parseId } from '../core/handle.ts'
 import { cloneJson, equalJson, type Json, type JsonObject } from '../core/json.ts'
 import { prepare } from '../core/prepare.ts'
@@ -11,6 +11,7 @@ import { type EventType, type Listener, notify, type ThreadEvent } from './event
 import type { Journal } from './journal.ts'
 import { leadingOf } from './leading.ts'
 import {
+  type BuiltView,
   buildView,
   type Epoch,
   entriesOf,
@@ -80,16 +81,21 @@ export class Session {
       leading: leadingOf(this.journal),
       now: this.#options.now(),
     })
-    if (options.dryRun === true) return toView(request(), buildView(request()), this.#epoch(0))
+    if (options.dryRun === true) {
+      const now = request()
+      return toView(now, buildView(now), this.#epoch(0))
+    }
     if (this.#pending !== undefined) await this.setPolicy(this.#pending)
-    let built = buildView(request())
+    let view: { request: ViewRequest; built: BuiltView } | undefined
     const entries = await this.journal.commit((_, stamp) => {
-      built = buildView(request())
-      return entriesOf(request(), built, stamp, this.journal)
+      const now = request()
+      view = { request: now, built: buildView(now) }
+      return entriesOf(now, view.built, stamp, this.journal)
     })
+    assert(view !== undefined, 'a commit asks for its entries')
     const edits = entries.filter((entry): entry is EditEntry => entry.type === 'edit')
     if (edits.length > 0) this.#report(edits, before)
-    return toView(request(), built, this.#epoch(edits.length))
+    return toView(view.request, view.built, this.#epoch(edits.length))
   }
 
   async setPolicy(policy: Policy): Promise<void> {

@@ -109,16 +109,19 @@ export class Thread {
     const { leading, history: conversation } = splitLeading(decoded.map(({ draft }) => draft))
     const keys = keysOf(conversation)
     return this.#session.run(async () => {
-      const placed = await this.#family.place(keys, (branch) => {
+      let matched = 0
+      const { isForked, written } = await this.#family.place(keys, (branch) => {
         this.#session.journal = branch.journal
-        // The branch may have grown since it was chosen: what is new is decided when it is written.
-        return this.#session.append(conversation, () => branch.meet(keys))
+        return this.#session.append(conversation, () => {
+          // The branch may have grown since it was chosen: what is new is decided when it is written.
+          matched = branch.meet(keys)
+          return matched
+        })
       })
-      const { isForked, matched, appended } = placed
       const message = 'A resent history was edited: forked.'
       if (isForked) this.#session.emit('thread-forked', { message })
       await this.#session.setLeading(leading)
-      return { thread: this.id, matched, appended: appended.length, isForked }
+      return { thread: this.id, matched, appended: written.length, isForked }
     })
   }
 

@@ -10,6 +10,7 @@ import {
   covers,
   droppedByWindow,
   type Folded,
+  type Gist,
   foldLog,
   gistOfChat,
   gistsOf,
@@ -88,6 +89,7 @@ function appendAction(session: Session, operation: Of<'append'>, folded: Folded)
   const isNeutral =
     operation.hasIds ||
     repeated.length > 0 ||
+    hasNeighbours(sayings) ||
     sayings.some(({ speaker }) => speaker === 'host' || speaker === 'system')
   const format = isNeutral ? 'neutral' : operation.format
   const ids = sayings.map(() => session.nextId())
@@ -103,24 +105,23 @@ function appendAction(session: Session, operation: Of<'append'>, folded: Folded)
     },
     verify(before, after) {
       const added = newEntries(before, after).filter((entry) => entry.type === 'message')
-      expect(added.flatMap(gistsOf)).toEqual(expectedGists(sayings, format))
+      expect(added.flatMap(gistsOf)).toEqual(sayings.map(gistOf))
       if (operation.hasIds) expect(added.map(({ externalId }) => externalId)).toEqual(ids)
     },
   }
 }
 
-/** The gists of sayings in the log: items of one response are one message. */
-function expectedGists(sayings: readonly Saying[], format: string): readonly unknown[] {
-  const merged: { role: string; text: string; calls: readonly string[]; answers?: string }[] = []
-  for (const { speaker, text, calls, answers } of sayings) {
-    const role = speaker === 'host' ? 'user' : speaker
-    const last = merged.at(-1)
-    if (format === 'openai-responses' && role === 'assistant' && last?.role === 'assistant') {
-      last.text += text
-      last.calls = [...last.calls, ...calls]
-    } else merged.push({ role, text, calls, ...(answers === undefined ? {} : { answers }) })
-  }
-  return merged
+/** What sayings are in the log. */
+function gistOf({ speaker, text, calls, answers }: Saying): Gist {
+  const role = speaker === 'host' ? 'user' : speaker
+  return { role, text, calls, ...(answers === undefined ? {} : { answers }) }
+}
+
+/** Items of one response are one message, whatever their number. */
+function hasNeighbours(sayings: readonly Saying[]): boolean {
+  return sayings.some(
+    ({ speaker }, index) => speaker === 'assistant' && sayings[index + 1]?.speaker === 'assistant',
+  )
 }
 
 function viewAction(session: Session, { who, choice }: Of<'view'>): Action {
@@ -231,11 +232,11 @@ function markAction(session: Session, operation: Of<'mark'>, folded: Folded): Ac
   const { messages } = folded
   const message = messages[operation.pick % Math.max(1, messages.length)]
   const id = message?.externalId ?? message?.id ?? 'e9zz'
-  const thread = session.thread(operation.who)
   const isOn = operation.mark === 'pin' || operation.mark === 'exclude'
   const isPin = operation.mark === 'pin' || operation.mark === 'unpin'
   return {
     async run() {
+      const thread = session.thread(operation.who)
       const call = isPin ? thread.pin(id, { pinned: isOn }) : thread.exclude(id, { excluded: isOn })
       if (message === undefined) await expect(call).rejects.toMatchObject({ code: 'not-found' })
       else await call

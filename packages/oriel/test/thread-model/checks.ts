@@ -83,7 +83,12 @@ export function scratchCheck(): Check {
       await journal.refresh()
       const fresh = new State({ counter: resolveCounter('estimate'), salt: journal.state.salt })
       for (const entry of log) fresh.apply(entry)
-      expect(factsOf(journal.state, log)).toEqual(factsOf(fresh, log))
+      // A state that began from a snapshot has left dropped messages in the store.
+      const { state } = journal
+      const held = log.filter(
+        ({ type, seq }) => !state.isPartial || type !== 'message' || state.item(seq) !== undefined,
+      )
+      expect(factsOf(state, held)).toEqual(factsOf(fresh, held))
     },
   }
 }

@@ -48,10 +48,12 @@ export function foldLog(log: readonly Entry[]): Folded {
     pinned,
     excluded,
     vetoed: seqsOf(messages.filter(({ seq }) => taken.some((edit) => covers(edit, seq)))),
-    visible: messages.filter(
-      ({ seq }) =>
-        !excluded.has(seq) && (pinned.has(seq) || !live.some((edit) => covers(edit, seq))),
-    ),
+    visible: messages.filter((message) => {
+      if (excluded.has(message.seq)) return false
+      if (!live.some((edit) => covers(edit, message.seq))) return true
+      // A pin brings back what was dropped, with the whole exchange around it.
+      return membersOf(messages, message).some(({ seq }) => pinned.has(seq))
+    }),
     turn: messages.filter(isTurnStart).length,
     step: 1 + messages.filter(({ role }) => role === 'assistant').length,
     policy: (newestSetting(log, 'policy') ?? {}) as Policy,
@@ -97,7 +99,7 @@ export function droppedByWindow(folded: Folded, history: HistoryPolicy): Readonl
 
 /** What a chat request shows of these messages: exchanges put together, what cannot be answered left out. */
 export function shownGists(folded: Folded, hidden: ReadonlySet<number> = new Set()): readonly Gist[] {
-  const shown = folded.visible.filter(({ seq }) => !hidden.has(seq))
+  const shown = folded.visible.filter(({ seq }) => !hidden.has(seq) && seq >= startOf(folded))
   const results = resultsOf(folded.messages)
   const findResult = (message: MessageEntry, call: number): Gist | undefined => {
     const found = results.get(`${message.seq}:${call}`)
@@ -116,6 +118,12 @@ export function shownGists(folded: Folded, hidden: ReadonlySet<number> = new Set
     ...rest,
     text: text.toWellFormed(),
   }))
+}
+
+/** Where the conversation starts: system texts that come with a history stand for those at the start of the log. */
+function startOf({ messages, leading }: Folded): number {
+  if (leading.length === 0) return 0
+  return messages.find(({ role }) => role !== 'system')?.seq ?? Infinity
 }
 
 /** Whether every call has its result, and nothing stands before the first user's words. */
@@ -199,6 +207,16 @@ function callersOf(messages: readonly MessageEntry[]): ReadonlyMap<MessageEntry,
     if (!callers.has(holder)) callers.set(holder, caller)
   }
   return callers
+}
+
+/** All messages of the exchange that a message belongs to. */
+function membersOf(
+  messages: readonly MessageEntry[],
+  message: MessageEntry,
+): readonly MessageEntry[] {
+  const callers = callersOf(messages)
+  const unit = callers.get(message) ?? message
+  return messages.filter((other) => (callers.get(other) ?? other) === unit)
 }
 
 function marked(log: readonly Entry[], on: string, off: string): ReadonlySet<number> {

@@ -61,7 +61,13 @@ export type Operation =
   | { readonly type: 'tick'; readonly by: number }
   /** Both objects at once. */
   | { readonly type: 'race'; readonly both: readonly [Operation, Operation] }
-  | { readonly type: 'fault'; readonly fault: Fault; readonly operation: Operation }
+  | {
+      readonly type: 'fault'
+      readonly fault: Fault
+      readonly operation: Operation
+      /** Whether the retry comes from a new process. */
+      readonly isReloaded: boolean
+    }
 
 export type OperationType = Operation['type']
 
@@ -215,6 +221,7 @@ function faulty(options: OperationOptions): fc.Arbitrary<Operation> {
   return fc.record({
     type: fc.constant('fault' as const),
     fault: fc.record({ nth: fc.integer({ min: 1, max: 3 }), isWritten: fc.boolean() }),
+    isReloaded: fc.boolean(),
     operation: fc
       .oneof(...types.map((type) => arbitraryOf(type, options)))
       // Only what has an id can be retried without doubling.

@@ -106,7 +106,7 @@ function isExact(action: Action, before: Folded, added: readonly Folded['log'][n
 /** A store that fails changes nothing that can be seen, and a retry does the work once. */
 async function performFault(
   session: Session,
-  { fault, operation }: Operation & { readonly type: 'fault' },
+  { fault, operation, isReloaded }: Operation & { readonly type: 'fault' },
 ): Promise<void> {
   const who = (operation as { readonly who: Who }).who
   const thread = session.thread(who)
@@ -132,6 +132,7 @@ async function performFault(
     expect(bytesOf(await dryView(thread))).toBe(bytes)
   }
   const between = foldLog(await session.log(id))
+  if (isReloaded) session.replace(who, await session.openActor(id))
   await action.run().catch((reason: unknown) => {
     // What was written all the same is already undone.
     if (!(operation.type === 'undo' && OrielError.is(reason, 'cannot-undo'))) throw reason

@@ -18,6 +18,8 @@ export interface Scenario {
   readonly policy?: Policy
   /** The format in which a client resends its history. @default 'openai-chat' */
   readonly clientFormat?: FormatName
+  /** Entries between two snapshots; 0 for none. @default 0 */
+  readonly snapshotEvery?: number
   /** Whether every listener throws. @default false */
   readonly isListenerBad?: boolean
 }
@@ -73,15 +75,18 @@ export class Session {
     const { store } = this.faulty
     const key = { tenant: this.tenant, thread: id }
     const now = (): number => this.clock
-    const { isListenerBad = false } = this.scenario
+    const { isListenerBad = false, snapshotEvery = 0 } = this.scenario
+    // What the others keep for a quick start is complete: a run can be repeated.
+    for (const actor of this.#actors ?? []) await actor.thread.settled()
     const options: ThreadOptions = {
       id,
       tenant: this.tenant,
       store,
       now,
+      snapshotEvery,
       ...(isListenerBad ? { on: throwing } : {}),
     }
-    const journal = await Journal.open({ store, key, tokens: undefined, now })
+    const journal = await Journal.open({ store, key, tokens: undefined, now, snapshotEvery })
     return { thread: new Thread(options, journal), journal }
   }
 

@@ -4,8 +4,8 @@ import type { Entry } from '../../src/core/entry.ts'
 import { forms } from '../../src/core/entry.ts'
 import type { State } from '../../src/core/state.ts'
 
-/** The answers of a state to every question that its log gives rise to. */
-export function factsOf(state: State, log: readonly Entry[]): unknown {
+/** The answers of a state to every question that these entries of its log give rise to. */
+export function factsOf(state: State, entries: readonly Entry[]): unknown {
   return {
     version: state.version,
     messageCount: state.messageCount,
@@ -18,17 +18,17 @@ export function factsOf(state: State, log: readonly Entry[]): unknown {
     excluded: [...state.excluded].sort((a, b) => a - b),
     liveEdits: [...state.liveEdits()],
     dropEdits: state.dropEdits,
-    entries: log.map((entry) => entryFacts(state, entry)),
+    entries: entries.map((entry) => entryFacts(state, entry)),
   }
 }
 
 function entryFacts(state: State, entry: Entry): unknown {
   const { seq } = entry
   if (entry.type === 'edit') return { edit: state.edit(entry.id) }
-  if (entry.type !== 'message') return { item: state.item(seq) }
+  if (entry.type !== 'message') return { item: itemFacts(state, seq) }
   const { externalId } = entry
   return {
-    item: state.item(seq),
+    item: itemFacts(state, seq),
     isPinned: state.isPinned(seq),
     isVetoed: forms.map((form) => state.isVetoed(seq, '*', form)),
     seqOfId: externalId === undefined ? undefined : state.seqOf(externalId),
@@ -44,4 +44,9 @@ function entryFacts(state: State, entry: Entry): unknown {
       }
     }),
   }
+}
+
+function itemFacts(state: State, seq: number): unknown {
+  const item = state.item(seq)
+  return item && { entry: item.entry, index: item.index, tokens: [...item.tokens] }
 }

@@ -2,7 +2,7 @@
 
 import { expect } from 'vitest'
 import type { MessageEntry } from '../../src/core/entry.ts'
-import { isObject, type JsonObject } from '../../src/core/json.ts'
+import { equalJson, isObject, type JsonObject } from '../../src/core/json.ts'
 import type { FormatName } from '../../src/formats/format.ts'
 import type { SyncResult } from '../../src/thread/thread.ts'
 import { type Action, sayAll } from './actions.ts'
@@ -29,13 +29,12 @@ export function syncAction(session: Session, operation: SyncOperation, folded: F
       : written
   let result: SyncResult | undefined
   let branches = new Map<string, readonly Gist[]>()
-  const thread = session.thread(operation.who)
-  const first = thread.id
+  const first = session.thread(operation.who).id
   return {
     async run() {
       if (sayings.length === 0) return
       branches = await histories(session)
-      result = await thread.sync(history, { format })
+      result = await session.thread(operation.who).sync(history, { format })
     },
     async verify(before) {
       if (result === undefined) return
@@ -70,9 +69,6 @@ async function verifyTwice(
   const again = { thread: result.thread, appended: 0, isForked: false }
   const thread = session.thread(operation.who)
   expect(await thread.sync(history, { format })).toMatchObject(again)
-  // Another process that knows only the first thread finds the same branch, or one that says the same.
-  const { thread: other } = await session.openActor('t')
-  expect(await other.sync(history, { format })).toMatchObject({ appended: 0, isForked: false })
   expect(linesOf(await session.log(result.thread))).toEqual(lines)
 }
 
@@ -145,7 +141,7 @@ function altered(message: JsonObject, how: number): JsonObject {
 
 function splitText(content: unknown): JsonObject[] | null {
   if (typeof content !== 'string') return null
-  const parts = [content.slice(0, 2), content.slice(2)]
+  const parts = [content.slice(0, 6), content.slice(6)]
   return parts.map((text) => ({ type: 'text', text }))
 }
 
@@ -164,5 +160,5 @@ function reserialised(message: JsonObject): JsonObject {
 }
 
 function isPrefix(short: readonly Gist[], long: readonly Gist[]): boolean {
-  return short.every((gist, index) => JSON.stringify(gist) === JSON.stringify(long[index]))
+  return short.every((gist, index) => equalJson(gist, long[index]))
 }

@@ -15,6 +15,8 @@ export type Mode = 'new' | 'continue'
 export interface Run {
   readonly prompt: string
   readonly mode: Mode
+  /** The agent may end with an error: the command is expected to be refused. */
+  readonly mayFail?: boolean
   /** Afterwards keep the agent's state, or take it back to what was kept. */
   readonly then?: 'keep' | 'restore'
 }
@@ -73,10 +75,10 @@ export function installed(path: string): string {
   return join(agentFolder, 'node_modules', path)
 }
 
-/** Where the named agent works. */
-export function projectFolder(name: string): string {
-  return join(tmpdir(), 'oriel-agents', name, 'project')
-}
+const base = join(tmpdir(), 'oriel-agents')
+
+/** Where every agent works, one after the other. */
+export const projectFolder: string = join(base, 'project')
 
 /** The names of the tools that a request offers, in any of the formats. */
 export function toolNames({ body }: Asked): readonly string[] {
@@ -91,10 +93,9 @@ interface WireTool {
 }
 
 /** Empty folders with a small project in them. */
-export function openRooms(name: string, url: string): Rooms {
-  const base = join(tmpdir(), 'oriel-agents', name)
-  rmSync(base, { recursive: true, force: true })
-  const rooms = { home: join(base, 'home'), project: projectFolder(name), url }
+export function openRooms(url: string): Rooms {
+  removeRooms()
+  const rooms = { home: join(base, 'home'), project: projectFolder, url }
   mkdirSync(rooms.home, { recursive: true })
   mkdirSync(rooms.project, { recursive: true })
   writeFileSync(join(rooms.project, 'notes.txt'), 'first line\nsecond line  \n\n\tfourth „line“\n')
@@ -113,12 +114,12 @@ export function restoreState(rooms: Rooms): void {
   cpSync(`${rooms.home}.kept`, rooms.home, { recursive: true, verbatimSymlinks: true })
 }
 
-export function removeRooms(rooms: Rooms): void {
-  rmSync(dirname(rooms.home), { recursive: true, force: true })
+export function removeRooms(): void {
+  rmSync(base, { recursive: true, force: true })
 }
 
-/** Runs one command to its end. Returns what it printed; fails after a minute and a half. */
-export async function runCommand(command: Command, rooms: Rooms): Promise<string> {
+/** Runs one command to its end; fails if it does, or after a minute and a half. */
+export async function runCommand(command: Command, rooms: Rooms): Promise<void> {
   const child = spawn(command.file, command.args, {
     cwd: rooms.project,
     // Nothing of the surrounding environment: no keys, no settings, no other home.
@@ -147,7 +148,6 @@ export async function runCommand(command: Command, rooms: Rooms): Promise<string
   clearTimeout(timer)
   endGroup(child.pid)
   if (code !== 0) throw new Error(`${command.file} ended with ${code}:\n${printed.slice(-4000)}`)
-  return printed
 }
 
 /** Ends the process and what it started, by the group that it leads. */

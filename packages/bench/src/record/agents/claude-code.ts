@@ -10,7 +10,7 @@ export const claudeCode: Agent = {
   format: 'anthropic',
   description:
     'Claude Code in print mode: a task with tools, one failed request and a sub-agent, continued, rewound and continued in another way, and a new session with the same words. System prompt, tool descriptions and long outputs are trimmed.',
-  frameChars: 200,
+  frameChars: 80,
   editedMessages: 2,
   calls: {
     read: (file) => ({

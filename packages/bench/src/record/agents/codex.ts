@@ -38,7 +38,7 @@ export const codex: readonly Agent[] = kinds.map(({ name, model, note, shell }) 
   client: '@openai/codex',
   format: 'openai-responses',
   description: `Codex in exec mode ${note}: a task with tools and one failed request, continued, rewound and continued in another way, and a new session with the same words. Instructions, tool descriptions and long outputs are trimmed.`,
-  frameChars: 200,
+  frameChars: 80,
   calls: { read: (file) => shell(`cat ${file}`), shell },
   prepare({ home, url }) {
     const folder = join(home, '.codex')

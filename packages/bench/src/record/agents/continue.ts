@@ -11,7 +11,7 @@ export const continueCli: Agent = {
   format: 'openai-chat',
   description:
     'The Continue command line in print mode: a task with tools and one failed request, continued, rewound and continued in another way, and a new session with the same words. System prompt, tool descriptions and long outputs are trimmed.',
-  frameChars: 200,
+  frameChars: 80,
   calls: {
     read: (file) => ({ name: 'Read', arguments: `{ "filepath": "${file}" }` }),
     shell: (command) => ({ name: 'Bash', arguments: JSON.stringify({ command }, undefined, 1) }),

@@ -17,11 +17,11 @@ export const opencode: readonly Agent[] = providers.map(({ format, npm }) => ({
   client: 'opencode-ai',
   format,
   description: `opencode with its bundled ${npm} provider: a task with tools, one failed request, a sub-agent and a title, continued, rewound and continued in another way, and a new session with the same words. System prompt, tool descriptions and long outputs are trimmed.`,
-  frameChars: 200,
+  frameChars: 80,
   calls: {
     read: (file) => ({
       name: 'read',
-      arguments: `{ "filePath": "${projectFolder(`opencode-${format}`)}/${file}", "limit": 50.0 }`,
+      arguments: `{ "filePath": "${projectFolder}/${file}", "limit": 50.0 }`,
     }),
     shell: (command) => ({
       name: 'bash',
@@ -41,8 +41,6 @@ export const opencode: readonly Agent[] = providers.map(({ format, npm }) => ({
       autoupdate: false,
       share: 'disabled',
       permission: 'allow',
-      // Old outputs are cleared once there are many of them; the usual session never gets there.
-      compaction: { auto: true, prune: true },
       provider: { local: { npm, name: 'Local', options, models: { 'local-model': model } } },
     }
     writeFileSync(join(folder, 'opencode.json'), JSON.stringify(settings))

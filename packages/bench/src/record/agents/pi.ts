@@ -16,7 +16,7 @@ export const pi: readonly Agent[] = apis.map(({ api, format, path }) => ({
   name: `pi-${format}`,
   client: '@mariozechner/pi-coding-agent',
   format,
-  frameChars: 200,
+  frameChars: 80,
   description: `pi in print mode on ${api}: a task with tools and one failed request, continued, rewound and continued in another way, and a new session with the same words. System prompt, tool descriptions and long outputs are trimmed.`,
   calls: {
     read: (file) => ({ name: 'read', arguments: `{ "path": "${file}", "limit": 50.0 }` }),

@@ -10,11 +10,11 @@ export const qwenCode: Agent = {
   format: 'openai-chat',
   description:
     'Qwen Code in headless mode: a task with tools, one failed request and a sub-agent, continued, rewound and continued in another way, and a new session with the same words. System prompt, tool descriptions and long outputs are trimmed.',
-  frameChars: 200,
+  frameChars: 80,
   calls: {
     read: (file) => ({
       name: 'read_file',
-      arguments: `{ "file_path": "${projectFolder('qwen-code')}/${file}", "limit": 50.0 }`,
+      arguments: `{ "file_path": "${projectFolder}/${file}", "limit": 50.0 }`,
     }),
     shell: (command) => ({
       name: 'run_shell_command',

@@ -1,4 +1,4 @@
-// Sessions in which an agent rewrites its own history: compaction, cleared outputs, a sub-agent that reports late, a cut stream.
+// Sessions in which an agent rewrites its own history: compaction, a sub-agent that reports late, a cut stream.
 
 import type { Reply } from '../reply.ts'
 import type { Step } from '../script.ts'
@@ -8,7 +8,8 @@ import { claudeCode } from './claude-code.ts'
 import { codex } from './codex.ts'
 import { opencode } from './opencode.ts'
 import { pi } from './pi.ts'
-import { agentSteps, editedTask, firstTask, longOutput, secondTask } from './session.ts'
+import { qwenCode } from './qwen-code.ts'
+import { agentSteps, editedTask, firstTask, secondTask } from './session.ts'
 
 /** Above the limit of every agent here, so that it compacts by itself. */
 const overflowing = 270_000
@@ -29,8 +30,7 @@ export const variants: readonly Agent[] = [
   compacting(named(codex, 'codex'), { at: 4 }),
   compacting(named(opencode, 'opencode-openai-chat'), { at: 1, hasExtraStep: true }),
   compacting(claudeCode, { at: 0, command: '/compact' }),
-  pruning(named(opencode, 'opencode-openai-chat')),
-  pruning(named(opencode, 'opencode-anthropic')),
+  refusingToCompact(qwenCode),
   reportingLate(claudeCode),
   cut(claudeCode),
   cut(named(pi, 'pi-anthropic')),
@@ -72,6 +72,26 @@ function compacting(agent: Agent, { at, command, hasExtraStep = false }: Compact
   }
 }
 
+/** Asks for a summary with the very frame of the conversation, finds it too long, and goes on as if nothing was. */
+function refusingToCompact(agent: Agent): Agent {
+  const main: Step[] = [
+    ...opening(agent, 100),
+    { name: 'second', truth: { extends: 'told' }, reply: { text: 'second line' } },
+    { name: 'third', truth: { extends: 'second' }, reply: { text: 'fourth line' } },
+  ]
+  const [first, ...rest] = shortRuns
+  const command: Run = { prompt: '/compress', mode: 'continue', mayFail: true }
+  return {
+    ...agent,
+    name: `${agent.name}-summary-dropped`,
+    description: `${agent.client}: a summary is asked for within the conversation and then not used; two more turns. Frame and long outputs are trimmed.`,
+    sideReply: summary,
+    runs: [...(first === undefined ? [] : [first]), command, ...rest],
+    steps: { main },
+    route: (asked) => (isSummaryRequest(asked) ? 'side' : agent.route(asked)),
+  }
+}
+
 function withCommand(prompt: string): readonly Run[] {
   const [first, ...rest] = shortRuns
   return first === undefined ? [] : [first, { prompt, mode: 'continue' }, ...rest]
@@ -92,27 +112,6 @@ function isSummaryRequest({ body }: Asked): boolean {
   const marks =
     /CRITICAL: Respond with TEXT ONLY|CHECKPOINT COMPACTION|context summarization a|summarizes a conversation/
   return marks.test(JSON.stringify(body))
-}
-
-/** Four long outputs, then turns until the agent clears the oldest of them. */
-function pruning(agent: Agent): Agent {
-  const calls = Array.from({ length: 7 }, (_item, index) =>
-    agent.calls.shell(`echo part ${index}; ${longOutput}`),
-  )
-  const main: Step[] = [
-    { name: 'task', truth: 'new-thread', reply: { calls } },
-    { name: 'told', truth: { extends: 'task' }, reply: { text: 'Four lines.' } },
-    { name: 'second', truth: { extends: 'told' }, reply: { text: 'second line' } },
-    { name: 'third', truth: { extends: 'second' }, reply: { text: 'fourth line' } },
-    { name: 'fourth', truth: { extends: 'third' }, reply: { text: 'Done.' } },
-  ]
-  return {
-    ...agent,
-    name: `${agent.name}-pruned`,
-    description: `${agent.client}: long outputs that the agent itself clears from later requests. Frame and long outputs are trimmed.`,
-    runs: [...shortRuns, { prompt: 'Thanks.', mode: 'continue' }],
-    steps: { main },
-  }
 }
 
 /** A sub-agent in the background: its report arrives as a message of its own, later. */

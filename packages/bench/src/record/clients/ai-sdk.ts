@@ -8,6 +8,7 @@ import {
   convertToModelMessages,
   generateText,
   isStepCount,
+  pruneMessages,
   readUIMessageStream,
   streamText,
   tool,
@@ -16,7 +17,13 @@ import {
 import type { Recording, Talker } from '../recording.ts'
 import { converse, converseBriefly } from '../recording.ts'
 import type { WireFormat } from '../reply.ts'
-import { brokenSteps, getWeather, instructions, listCities } from '../scenario.ts'
+import {
+  brokenSteps,
+  getWeather,
+  instructions,
+  listCities,
+  shortenedSteps,
+} from '../scenario.ts'
 import { citiesSchema, weatherSchema } from './tools.ts'
 
 interface Provider {
@@ -85,7 +92,7 @@ const tools = {
 }
 
 export const aiSdk: readonly Recording[] = providers.flatMap((provider): Recording[] => [
-  ...(provider.name === 'compatible' ? [brokenArguments(provider)] : []),
+  ...(provider.name === 'compatible' ? [brokenArguments(provider), pruning(provider)] : []),
   {
     ...recording(provider, 'generate', 'generateText; the next turn continues from its response messages'),
     run: (url) => converse(generating(provider, url)),
@@ -109,6 +116,19 @@ function brokenArguments(provider: Provider): Recording {
     ...recording(provider, 'broken-arguments', 'generateText, with a call whose arguments are not JSON'),
     steps: brokenSteps(),
     run: (url) => converseBriefly(generating(provider, url)),
+  }
+}
+
+function pruning(provider: Provider): Recording {
+  return {
+    ...recording(provider, 'pruned', 'generateText; pruneMessages removes the calls of the first turn'),
+    steps: shortenedSteps({ fork: 'listed', at: 2 }, { hasSummary: false }),
+    run(url) {
+      const talker = generating(provider, url)
+      const run: Talker<ModelMessage>['run'] = (history) =>
+        talker.run(pruneMessages({ messages: [...history], toolCalls: 'before-last-2-messages' }))
+      return converseBriefly({ ...talker, run })
+    },
   }
 }
 

@@ -8,11 +8,24 @@ import {
   mapStoredMessagesToChatMessages,
 } from '@langchain/core/messages'
 import { ChatOpenAI, ChatOpenAICompletions } from '@langchain/openai'
-import { createAgent, tool } from 'langchain'
+import type { AgentMiddleware } from 'langchain'
+import {
+  ClearToolUsesEdit,
+  contextEditingMiddleware,
+  createAgent,
+  summarizationMiddleware,
+  tool,
+} from 'langchain'
 import type { Recording, Talker } from '../recording.ts'
 import { converse, converseBriefly } from '../recording.ts'
 import type { WireFormat } from '../reply.ts'
-import { brokenSteps, getWeather, instructions, listCities } from '../scenario.ts'
+import {
+  brokenSteps,
+  getWeather,
+  instructions,
+  listCities,
+  shortenedSteps,
+} from '../scenario.ts'
 import { citiesSchema, weatherSchema } from './tools.ts'
 
 interface Model {
@@ -90,7 +103,9 @@ const tools = [
 ]
 
 export const langchain: readonly Recording[] = models.flatMap((model): Recording[] => [
-  ...(model.format === 'openai-chat' ? [brokenArguments(model)] : []),
+  ...(model.format === 'openai-chat'
+    ? [brokenArguments(model), clearing(model), summarizing(model)]
+    : []),
   {
     ...recording(model, 'invoke', 'invoke; the next turn continues from the messages of the state'),
     run: (url) => converse(agentTalker(model.connect(url, false), false)),
@@ -110,6 +125,30 @@ function brokenArguments(model: Model): Recording {
   }
 }
 
+function clearing(model: Model): Recording {
+  const edit = new ClearToolUsesEdit({ trigger: { tokens: 1 }, keep: { messages: 1 } })
+  const middleware = contextEditingMiddleware({ edits: [edit] })
+  return {
+    ...recording(model, 'clearing', 'contextEditingMiddleware clears all tool results but the newest'),
+    steps: shortenedSteps({ extends: 'listed' }, { hasSummary: false }),
+    run: (url) => converseBriefly(agentTalker(model.connect(url, false), false, [middleware])),
+  }
+}
+
+function summarizing(model: Model): Recording {
+  return {
+    ...recording(model, 'summarizing', 'summarizationMiddleware replaces the first turn by a summary'),
+    steps: shortenedSteps({ fork: 'listed', at: 1 }, { hasSummary: true }),
+    run(url) {
+      const chat = model.connect(url, false)
+      const settings = { model: chat, trigger: { messages: 8 }, keep: { messages: 2 } }
+      // The published type of the settings resolves to never unless zod 3 is installed.
+      const middleware = summarizationMiddleware(settings as never)
+      return converseBriefly(agentTalker(chat, false, [middleware]))
+    },
+  }
+}
+
 function recording(model: Model, mode: string, description: string): Omit<Recording, 'run'> {
   return {
     name: `langchain-${model.name}-${mode}`,
@@ -119,8 +158,12 @@ function recording(model: Model, mode: string, description: string): Omit<Record
   }
 }
 
-function agentTalker(model: ChatOpenAI | ChatAnthropic, isStored: boolean): Talker<BaseMessage> {
-  const agent = createAgent({ model, tools, systemPrompt: instructions })
+function agentTalker(
+  model: ChatOpenAI | ChatAnthropic,
+  isStored: boolean,
+  middleware: readonly AgentMiddleware[] = [],
+): Talker<BaseMessage> {
+  const agent = createAgent({ model, tools, systemPrompt: instructions, middleware: [...middleware] })
   return {
     user: (text) => new HumanMessage(text),
     async run(history) {
