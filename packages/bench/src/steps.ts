@@ -9,7 +9,7 @@ import { memoryStore, openThread, project, resolveCounter, type Store } from './
 import { toAiSdk } from './peers/ai-sdk.ts'
 import { countCharacters, createCounter, toLangchain } from './peers/langchain.ts'
 import { endProgress, ms, progress, type Row, ratio, readSettings, report } from './report.ts'
-import { chatTokens } from './tokens.ts'
+import { chatTokens, naiveLoop } from './tokens.ts'
 
 const sizes = [100, 1000, 10_000]
 /** Only the thread with a window goes on to this length: what the others do grows with the conversation. */
@@ -114,13 +114,6 @@ function statelessContenders(size: number): readonly Sized[] {
       pruneMessages({ messages: aiSdk, reasoning: 'all', toolCalls: 'before-last-2-messages' }),
   }
   return Object.entries(runs).map(([row, run]) => ({ name: row, row, size, run }))
-}
-
-/** What a loop without any library does: send a copy of everything, and know how large it is. */
-function naiveLoop(messages: readonly ChatMessage[]): number {
-  const counter = resolveCounter('estimate')
-  const body = JSON.parse(JSON.stringify(messages)) as readonly ChatMessage[]
-  return body.reduce((sum, message) => sum + chatTokens(counter, message), 0)
 }
 
 /** A thread that has come to `size` messages by whole turns with a view each, and goes on by a turn per run. */

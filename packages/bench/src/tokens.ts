@@ -34,3 +34,10 @@ export function rememberingCounter(): Counter {
     },
   }
 }
+
+/** What a loop without any library does before a model call: it copies everything, and counts how large it is. */
+export function naiveLoop(messages: readonly ChatMessage[]): number {
+  const counter = resolveCounter('estimate')
+  const body = JSON.parse(JSON.stringify(messages)) as readonly ChatMessage[]
+  return body.reduce((sum, message) => sum + chatTokens(counter, message), 0)
+}

@@ -23,7 +23,7 @@ import { chatTokens, rememberingCounter } from './tokens.ts'
 
 const budgets = [4000, 8000, 16_000, 32_000]
 /** Model calls that are looked at in each conversation, spread evenly, the last one included. */
-const requestsPerConversation = 8
+const requestsPerConversation = 6
 const sliceLength = 20
 
 /** What a contender would send to OpenAI, and to Anthropic if it knows that format; undefined when it says that it cannot. */
@@ -69,7 +69,7 @@ async function rowOf(name: string, contender: Contender, budget: number): Promis
     const view = await contender(messages, budget)
     if (view === undefined) refused += 1
     else judgements.push(judge.judge({ ...view, messages, budget }))
-    if (index % 100 === 0) progress(`validity: ${budget} tokens, ${name}, ${index} requests`)
+    progress(`validity: ${budget} tokens, ${name}, ${index} of ${requests.length} requests`)
   }
   const share = (test: (one: Judgement) => boolean): string =>
     percent(judgements.filter(test).length / requests.length)
@@ -91,8 +91,10 @@ async function rowOf(name: string, contender: Contender, budget: number): Promis
 
 /** The prefixes of a conversation with which the model was called. */
 function requestsOf({ messages }: Conversation): readonly (readonly ChatMessage[])[] {
+  // A greeting before anyone spoke was no model call.
+  const first = messages.findIndex(({ role }) => role !== 'system')
   const ends = messages.flatMap((message, index) =>
-    message.role === 'assistant' && index > 0 ? [index] : [],
+    message.role === 'assistant' && index > first ? [index] : [],
   )
   const wanted = Math.min(requestsPerConversation, ends.length)
   return Array.from({ length: wanted }, (_, index) => {

@@ -5,8 +5,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import * as fc from 'fast-check'
 import { afterAll, describe, expect, it } from 'vitest'
+import type { Draft, Entry } from '../src/core/entry.ts'
 import { blockId, fixedSalt } from '../src/core/handle.ts'
 import { isObject } from '../src/core/json.ts'
+import { prepare } from '../src/core/prepare.ts'
 import { type FormatName, formatNames } from '../src/formats/format.ts'
 import { formatNamed } from '../src/formats/registry.ts'
 import { project } from '../src/project.ts'
@@ -14,7 +16,7 @@ import { memoryStore } from '../src/stores/memory.ts'
 import { sqliteStore } from '../src/stores/sqlite.ts'
 import type { Store } from '../src/stores/store.ts'
 import { conversationOf, historyArbitrary } from '../src/testing/arbitraries.ts'
-import { Journal } from '../src/thread/journal.ts'
+import { type EntryBody, Journal, type JournalOptions } from '../src/thread/journal.ts'
 import { openThread, Thread } from '../src/thread/thread.ts'
 import {
   bytesCheck,
@@ -117,9 +119,10 @@ describe.each(stores)('a thread on $name', ({ store, runs }) => {
         for (const { keep, more } of requests) {
           told = [...told.slice(0, keep), ...more]
           if (told.length === 0) continue
-          const { thread: id } = await thread.sync(told.map(chatOf))
-          const again = await (await branches.open()).sync(told.map(chatOf))
-          expect(again).toMatchObject({ thread: id, appended: 0, isForked: false })
+          await thread.sync(told.map(chatOf))
+          const other = await branches.open()
+          const again = await other.sync(told.map(chatOf))
+          expect(again).toMatchObject({ appended: 0, isForked: false })
         }
       }),
       { numRuns: runs * factor },
@@ -315,45 +318,65 @@ async function withProjectedIds(thread: Thread, messages: readonly unknown[]): P
   return JSON.parse(text.replaceAll(/(call_|expand |to )!e/g, '$1e')) as unknown
 }
 
-const turnLength = 20
-
-/** A user's question, nine exchanges and an answer. */
-function longTurn(turn: number): readonly object[] {
-  const exchanges = Array.from({ length: (turnLength - 2) / 2 }, (_, index) => `c${turn}_${index}`)
-  return [
-    { role: 'user', content: `question ${turn}` },
-    ...exchanges.flatMap((callId) => [
-      {
-        role: 'assistant',
-        content: [{ type: 'tool-call', callId, name: 'read', arguments: '{}' }],
-      },
-      { role: 'tool', content: [{ type: 'tool-result', callId, content: 'text' }] },
-    ]),
-    { role: 'assistant', content: `answer ${turn}` },
-  ]
-}
-
 /** Entries looked at when one more step is appended and viewed after `count` messages. */
 async function workOfOneStep(
   count: number,
 ): Promise<{ seen: number; read: number; visits: number }> {
-  const policy = { history: { policy: 'lastN' as const, length: 10 } }
-  const { store, visits } = watchedStore(memoryStore())
+  const inner = memoryStore()
   const key = { tenant: 'default', thread: `long-${count}` }
-  const options = { id: key.thread, store, policy, now: () => 0, snapshotEvery: 0 }
-  const writer = await openThread(options)
-  for (let turn = 0; turn < count / turnLength; turn++) {
-    await writer.append(longTurn(turn))
-    await writer.view()
-  }
-  // Read anew, so that every entry is watched; then one step of ordinary work.
-  const journal = await Journal.open({ ...options, key, tokens: undefined })
-  const thread = new Thread(options, journal)
+  const options = { id: key.thread, now: () => 0, snapshotEvery: 0 }
+  await writeTurns({ ...options, store: inner, key, tokens: undefined }, count / turnLength)
+  const { store, visits } = watchedStore(inner)
+  const journal = await Journal.open({ ...options, store, key, tokens: undefined })
+  const policy = { history: { length: windowLength } }
+  const thread = new Thread({ ...options, store, policy }, journal)
   await thread.view()
   const before = journal.state.visits
   visits.read = 0
   visits.seen.clear()
-  await thread.append(longTurn(count))
+  await thread.append(turnOf(count))
   await thread.view()
   return { seen: visits.seen.size, read: visits.read, visits: journal.state.visits - before }
+}
+
+const turnLength = 4
+const windowLength = 10
+const turnsAtOnce = 50
+
+/** A log as a window over turns leaves it: one edit for each turn that left. Written without views, which would take long. */
+async function writeTurns(options: JournalOptions, turnCount: number): Promise<void> {
+  const journal = await Journal.open(options)
+  const starts: number[] = []
+  for (let turn = 0; turn < turnCount; turn += turnsAtOnce) {
+    const drafts = Array.from({ length: turnsAtOnce }, (_, more) => turnOf(turn + more)).flat()
+    const written = await journal.commit((state, stamp) => prepare(state, drafts, stamp.at))
+    starts.push(...written.filter(({ role }) => role === 'user').map(({ seq }) => seq))
+    const gone = starts.splice(0, starts.length - windowLength)
+    await journal.commit((_, stamp) => gone.map((from): Entry => stamp.entry(dropOf(from))))
+  }
+}
+
+function turnOf(turn: number): readonly Draft[] {
+  const callId = `c${turn}`
+  return [
+    { role: 'user', content: `question ${turn}` },
+    { role: 'assistant', content: [{ type: 'tool-call', callId, name: 'read', arguments: '{}' }] },
+    { role: 'tool', content: [{ type: 'tool-result', callId, content: 'text' }] },
+    { role: 'assistant', content: `answer ${turn}` },
+  ]
+}
+
+function dropOf(from: number): EntryBody {
+  const target = { ranges: [[from, from + turnLength - 1] as const] }
+  const tokens = { tokensBefore: 20, tokensAfter: 0 }
+  const reason = 'before the last 10 user turns'
+  return {
+    type: 'edit',
+    rule: 'history',
+    form: 'dropped',
+    target,
+    reason,
+    epoch: `p${from}`,
+    ...tokens,
+  }
 }

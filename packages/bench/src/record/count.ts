@@ -62,7 +62,9 @@ function report(
       const verdict = judge(samples, index, { decision, usesSessions: options.usesSessions })
       counts.set(verdict, (counts.get(verdict) ?? 0) + 1)
       if (!showsDetails || verdict === 'right') continue
-      const [got, wanted] = [decision, sample.expected].map((value) => Object.values(value).join(' '))
+      const [got, wanted] = [decision, sample.expected].map((value) =>
+        Object.values(value).join(' '),
+      )
       console.log(`  ${sample.name} #${index}: ${verdict}: ${got}, in truth ${wanted}`)
     }
   }

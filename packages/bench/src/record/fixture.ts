@@ -86,12 +86,12 @@ function trim(body: Body, frameChars: number): Body {
       .filter((key) => key in body)
       .map((key) => [key, shortenTexts(body[key], frameChars)]),
   )
-  const list = body['messages'] ?? body['input']
+  const list = body.messages ?? body.input
   if (!Array.isArray(list)) return { ...body, ...frame }
   const trimmed = list.map((message: unknown) =>
     shortenTexts(message, isSystem(message) ? frameChars : messageChars),
   )
-  return { ...body, ...frame, [body['messages'] === undefined ? 'input' : 'messages']: trimmed }
+  return { ...body, ...frame, [body.messages === undefined ? 'input' : 'messages']: trimmed }
 }
 
 function isSystem(message: unknown): boolean {

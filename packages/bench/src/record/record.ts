@@ -9,8 +9,8 @@ import { writeFixture } from './fixture.ts'
 import { record } from './recording.ts'
 
 const wanted = process.argv[2] ?? ''
-const recordings = [...openaiChat, ...openaiResponses, ...anthropic, ...aiSdk, ...langchain].filter(({ name }) =>
-  name.includes(wanted),
+const recordings = [...openaiChat, ...openaiResponses, ...anthropic, ...aiSdk, ...langchain].filter(
+  ({ name }) => name.includes(wanted),
 )
 
 for (const recording of recordings) {

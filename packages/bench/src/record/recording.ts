@@ -6,13 +6,7 @@ import type { Fixture } from './fixture.ts'
 import { cleanExchange } from './fixture.ts'
 import type { MakeId, WireFormat } from './reply.ts'
 import { createIds } from './reply.ts'
-import {
-  editedQuestion,
-  firstQuestion,
-  secondQuestion,
-  thanks,
-  weatherSteps,
-} from './scenario.ts'
+import { editedQuestion, firstQuestion, secondQuestion, thanks, weatherSteps } from './scenario.ts'
 import type { Step } from './script.ts'
 import { Script } from './script.ts'
 import { startServer } from './server.ts'
@@ -97,7 +91,10 @@ function weakIds(): MakeId {
 async function withTimeout(work: Promise<void>, name: string): Promise<void> {
   let timer: NodeJS.Timeout | undefined
   const expiry = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error(`${name} took longer than ${timeoutMs} ms`)), timeoutMs)
+    timer = setTimeout(
+      () => reject(new Error(`${name} took longer than ${timeoutMs} ms`)),
+      timeoutMs,
+    )
   })
   try {
     await Promise.race([work, expiry])

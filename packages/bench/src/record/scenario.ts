@@ -40,8 +40,14 @@ const answers = {
     reasoning: 'Kraków failed; which cities are there?',
     calls: [{ name: 'list_cities', arguments: '{}' }],
   },
-  comparison: { reasoning: 'Enough to answer.', text: '\nZürich has 21.5 °C; no data for Kraków.  \n' },
-  callAgain: { text: 'One moment.', calls: [{ name: 'get_weather', arguments: '{"city": "Brno"}' }] },
+  comparison: {
+    reasoning: 'Enough to answer.',
+    text: '\nZürich has 21.5 °C; no data for Kraków.  \n',
+  },
+  callAgain: {
+    text: 'One moment.',
+    calls: [{ name: 'get_weather', arguments: '{"city": "Brno"}' }],
+  },
   tomorrow: { text: 'Tomorrow: 21.5 °C.' },
   sunday: { text: 'Sunday: 21.5 °C.' },
   fresh: { text: 'Which dates do you mean?' },
@@ -67,8 +73,15 @@ export function weatherSteps(): readonly Step[] {
 }
 
 /** The first turn, then a client that shortens its own history before the second. */
-export function shortenedSteps(second: Truth, options: { readonly hasSummary: boolean }): readonly Step[] {
-  const summary: Step = { name: 'summary', truth: 'other', reply: { text: 'They compare weather.' } }
+export function shortenedSteps(
+  second: Truth,
+  options: { readonly hasSummary: boolean },
+): readonly Step[] {
+  const summary: Step = {
+    name: 'summary',
+    truth: 'other',
+    reply: { text: 'They compare weather.' },
+  }
   return [
     { name: 'ask', truth: 'new-thread', reply: answers.twoCalls },
     { name: 'results', truth: { extends: 'ask' }, reply: answers.oneCall },

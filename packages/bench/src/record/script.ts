@@ -89,6 +89,6 @@ export class Script {
 
 /** The list of messages or items of a request in any of the three formats. */
 export function messagesOf(body: Readonly<Record<string, unknown>>): readonly unknown[] {
-  const list = body['messages'] ?? body['input'] ?? []
+  const list = body.messages ?? body.input ?? []
   return Array.isArray(list) ? list : [list]
 }

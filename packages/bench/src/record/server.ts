@@ -95,14 +95,14 @@ function send(
 ): Exchange['reply'] {
   if (reply.failWith !== undefined) return sendFailure(asked.format, reply, response)
   const answer = wireAnswer(asked, reply, makeId)
-  if (asked.body['stream'] === true) sendStream(asked.format, answer, reply.isCut === true, response)
+  if (asked.body.stream === true) sendStream(asked.format, answer, reply.isCut === true, response)
   else if (reply.isCut === true) response.destroy()
   else sendJson(200, answer.body, response)
   return { status: 200, ...(reply.isCut === true ? { isCut: true } : {}), body: answer.body }
 }
 
 function wireAnswer(asked: Asked, reply: Reply, makeId: MakeId): WireAnswer {
-  const model = String(asked.body['model'])
+  const model = String(asked.body.model)
   switch (asked.format) {
     case 'openai-chat':
       return chatAnswer(reply, model, makeId)
@@ -133,7 +133,11 @@ function sendStream(
   response.end(format === 'openai-chat' ? 'data: [DONE]\n\n' : undefined)
 }
 
-function sendFailure(format: WireFormat, reply: Reply, response: ServerResponse): Exchange['reply'] {
+function sendFailure(
+  format: WireFormat,
+  reply: Reply,
+  response: ServerResponse,
+): Exchange['reply'] {
   const status = reply.failWith ?? 500
   const type = errorTypes[status] ?? 'api_error'
   const details = reply.errorDetails === undefined ? {} : { details: reply.errorDetails }

@@ -172,7 +172,9 @@ interface Row {
   readonly length: number
 }
 
-/** One symbol many times over: a line of `=` is one or two tokens, of brackets one for each pair. */
+/**
+ * One symbol many times over: a line of `=` is one or two tokens, of brackets one for each pair.
+ */
 export function rowTokens({ code, length }: Row): number {
   const perToken = code < 128 ? (asciiRows[code] as number) : isDrawn(code) ? 8 : 1
   return Math.max(1, 0.5 + length / perToken)

@@ -18,46 +18,56 @@ interface Script {
   /** So many letters are covered by the first token. */
   readonly free: number
   readonly perLetter: number
-  /**
-   * Letters from this one on belong to languages that o200k knows less well: Ukrainian, Persian.
-   */
-  readonly foreignFrom: number
+  /** Letters that merge less: of languages that o200k knows less well, or seldom ones. */
+  readonly isCostly: (code: number) => boolean
   /** What each of them costs on top. */
-  readonly perForeign: number
+  readonly perCostly: number
 }
 
-const noForeign = { foreignFrom: 0x10000, perForeign: 0 }
+const evenly = { isCostly: () => false, perCostly: 0 }
 
 const scripts: Readonly<Record<number, Script>> = {
-  [kinds.hangul]: { free: 0.8, perLetter: 0.5, ...noForeign },
-  [kinds.cyrillic]: { free: 2, perLetter: 0.155, foreignFrom: 0x452, perForeign: 0.65 },
-  [kinds.greek]: { free: 2.3, perLetter: 0.4, ...noForeign },
-  [kinds.arabic]: { free: 1.7, perLetter: 0.25, foreignFrom: 0x670, perForeign: 0.2 },
-  [kinds.hebrew]: { free: 1.4, perLetter: 0.37, ...noForeign },
-  [kinds.thai]: { free: -0.4, perLetter: 0.38, ...noForeign },
-  [kinds.indic]: { free: 2.2, perLetter: 0.3, ...noForeign },
+  [kinds.hangul]: {
+    free: 1.2,
+    perLetter: 0.51,
+    isCostly: (code) => isMergingSyllable[code - firstSyllable] === 0,
+    perCostly: 0.52,
+  },
+  // Ukrainian, Belarusian, Serbian, Kazakh beside Russian.
+  [kinds.cyrillic]: {
+    free: 2,
+    perLetter: 0.155,
+    isCostly: (code) => code > 0x451,
+    perCostly: 0.65,
+  },
+  [kinds.greek]: { free: 2.3, perLetter: 0.4, ...evenly },
+  // Persian and Urdu beside Arabic.
+  [kinds.arabic]: { free: 1.7, perLetter: 0.25, isCostly: (code) => code >= 0x670, perCostly: 0.2 },
+  [kinds.hebrew]: { free: 1.4, perLetter: 0.37, ...evenly },
+  [kinds.thai]: { free: -0.4, perLetter: 0.38, ...evenly },
+  [kinds.indic]: { free: 2.2, perLetter: 0.3, ...evenly },
   // Georgian, Armenian, Khmer, Burmese.
-  [kinds.otherScript]: { free: 1.5, perLetter: 0.45, ...noForeign },
+  [kinds.otherScript]: { free: 1.5, perLetter: 0.45, ...evenly },
 }
 /** Scripts of which o200k has not even all letters: Ethiopic, Yi, rare ideographs. */
-const rareScript: Script = { free: 0.5, perLetter: 2, ...noForeign }
+const rareScript: Script = { free: 0.5, perLetter: 2, ...evenly }
 
 /** Counts one word of an alphabet other than Latin. */
 export function readScript(cursor: Cursor, kind: number): void {
-  const { free, perLetter, foreignFrom, perForeign } = scripts[kind] ?? rareScript
+  const { free, perLetter, isCostly, perCostly } = scripts[kind] ?? rareScript
   const { text } = cursor
   let index = cursor.index
-  let foreign = 0
+  let costly = 0
   let repeated = 0
   for (; index < text.length; index++) {
     const code = text.charCodeAt(index)
     if (kindOf(code) !== kind) break
-    if (code >= foreignFrom) foreign++
     if (isThird(text, index)) repeated++
+    else if (isCostly(code)) costly++
   }
   const letters = index - cursor.index - repeated
   cursor.tokens += 1 + Math.max(0, letters - free) * perLetter
-  cursor.tokens += foreign * perForeign + repeated
+  cursor.tokens += costly * perCostly + repeated
   cursor.index = index
 }
 
@@ -83,7 +93,7 @@ export function readIdeographs(cursor: Cursor): void {
     if (kind !== kinds.kana && kind !== kinds.ideograph) break
     if (isThird(text, index)) repeated++
     else if (kind === kinds.kana) kana++
-    else if (isMerging[code - firstIdeograph] === 1) merging++
+    else if (isMergingIdeograph[code - firstIdeograph] === 1) merging++
     else others++
   }
   cursor.tokens += kana * kanaTokens + repeated
@@ -120,11 +130,26 @@ export const mergingIdeographs: string =
   '选透通速造道邀那部都采里重野量金钟钱银链销锋长開間门问间闻阅阳际陆限院除险随集電需霸青靠面韩' +
   '音页项预领频题额飞餐首香马验骗體高黄黑龙'
 
-const firstIdeograph = 0x4e00
-const isMerging = makeMerging()
+/** The syllables that stand in at least five longer tokens of o200k. */
+export const mergingSyllables: string =
+  '가간감개거것게결경계고공과관교구국그기까나내노는능니다당대데도동되드들등라래러려력로록료르를' +
+  '리마만면명모무문미민바반발방번보부분비사상생서선설성세소수스습시신실아안않야어업없었에여역연' +
+  '영예오요용우운원위유으은을음의이인일입있자작장재적전정제조주중지직진체최출치카크타터트표품프' +
+  '하학한합해했행험현호화활회'
 
-function makeMerging(): Uint8Array {
-  const table = new Uint8Array(0x9fff - firstIdeograph + 1)
-  for (const character of mergingIdeographs) table[character.charCodeAt(0) - firstIdeograph] = 1
+const firstIdeograph = 0x4e00
+const isMergingIdeograph = makeTable(mergingIdeographs, { first: firstIdeograph, last: 0x9fff })
+const firstSyllable = 0xac00
+const isMergingSyllable = makeTable(mergingSyllables, { first: firstSyllable, last: 0xd7a3 })
+
+interface CodeRange {
+  readonly first: number
+  readonly last: number
+}
+
+/** 1 for each of the characters, by their distance from the first of the range. */
+function makeTable(characters: string, { first, last }: CodeRange): Uint8Array {
+  const table = new Uint8Array(last - first + 1)
+  for (const character of characters) table[character.charCodeAt(0) - first] = 1
   return table
 }

@@ -140,7 +140,10 @@ export interface Losses {
   noteFor(message: ViewMessage, index: number): Note
 }
 
-/** Collects what an encoder could not carry. The first thing told of a block counts. */
+/** From least to most. */
+const lossForms: readonly Loss['form'][] = ['full', 'omitted', 'dropped']
+
+/** Collects what an encoder could not carry. Of several things told of a block the worst counts, then the first. */
 export function createLosses(): Losses {
   const losses = new Map<string, Loss>()
   return {
@@ -152,7 +155,9 @@ export function createLosses(): Losses {
     noteFor: (message, index) => (block, form, reason) => {
       const position = block === undefined ? 0 : message.blocks.indexOf(block)
       const key = `${index}:${position}`
-      if (position < 0 || losses.has(key)) return
+      const known = losses.get(key)
+      if (position < 0) return
+      if (known !== undefined && lossForms.indexOf(known.form) >= lossForms.indexOf(form)) return
       losses.set(key, { message: index, block: position, form, reason })
     },
   }

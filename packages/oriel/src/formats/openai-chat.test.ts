@@ -149,6 +149,20 @@ describe('losses', () => {
     expect(openaiChat.encode(view)).not.toHaveProperty('losses')
   })
 
+  test('a message that is sent in another shape is told, also one without blocks', () => {
+    const view = viewOf(
+      draftsOf([
+        { role: 'assistant', content: null },
+        { role: 'assistant', content: 'Hi', tool_calls: [] },
+      ]),
+    )
+    const reason = 'O4: sent in an accepted shape'
+    expect(openaiChat.encode(view).losses).toEqual([
+      { message: 0, block: 0, form: 'full', reason },
+      { message: 1, block: 0, form: 'full', reason },
+    ])
+  })
+
   test('every block that is left out or replaced is told, with its place', () => {
     const source = { format: 'anthropic' }
     const image: Block = { type: 'image', mediaType: 'image/png', data: 'AAAA' }

@@ -175,6 +175,21 @@ describe('losses', () => {
     ])
   })
 
+  test('an item that is sent in another shape, or without its id, is told', () => {
+    const view = viewOf(
+      draftsOf([
+        { role: 'user', content: [] },
+        said('a', { id: 'msg_1' }),
+        user,
+        said('b', { id: 'msg_1' }),
+      ]),
+    )
+    expect(losses(view)).toEqual([
+      { message: 0, block: 0, form: 'full', reason: 'R6: sent in an accepted shape' },
+      { message: 3, block: 0, form: 'full', reason: 'R5: its item id would be refused, taken off' },
+    ])
+  })
+
   test('what another format made is told block by block', () => {
     const view = viewOf([
       {

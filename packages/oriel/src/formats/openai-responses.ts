@@ -1,5 +1,6 @@
 // The format of OpenAI's Responses: a flat list of items.
 
+import type { Block } from '../core/block.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { isObject } from '../core/json.ts'
 import type { ViewMessage } from '../core/view.ts'
@@ -90,7 +91,7 @@ function encodeMessage(message: ViewMessage, note: Note): readonly Json[] {
   return built
 }
 
-/** Tells what the last look at the list left out or changed. A step that is whole has one bound item for each bound block. */
+/** Tells what the last look at the list left out or changed. */
 function noteUnsettled(
   view: readonly ViewMessage[],
   sent: {
@@ -102,8 +103,9 @@ function noteUnsettled(
   view.forEach((message, index) => {
     const note = sent.losses.noteFor(message, index)
     const items = sent.runs[index] ?? []
-    const blocks = message.blocks.filter((block) => block.type !== 'tool-call' && isItem(block))
-    items.filter(isBound).forEach((item, position) => {
+    const bound = items.filter(isBound)
+    const blocks = boundBlocks(message, bound.length)
+    bound.forEach((item, position) => {
       if (sent.kept.has(item)) return
       note(blocks[position], 'dropped', 'R2: leads to nothing in view, or is there twice')
     })
@@ -111,6 +113,16 @@ function noteUnsettled(
       note(undefined, 'full', 'R5: its item id would be refused, taken off')
     }
   })
+}
+
+/** The blocks of a message that became bound items: all that can, or compactions alone where the step was no longer whole. */
+function boundBlocks({ blocks }: ViewMessage, count: number): readonly Block[] {
+  const bound = blocks.filter((block) => block.type !== 'tool-call' && isItem(block))
+  if (bound.length === count) return bound
+  return bound.filter(
+    (block) =>
+      block.type === 'opaque' && isObject(block.value) && block.value.type === 'compaction',
+  )
 }
 
 /** Whether an item is tied to others by its id: reasoning and hosted calls. */

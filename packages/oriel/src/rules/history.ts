@@ -1,6 +1,7 @@
 // The window over user turns (document 002) and the cap on messages (document 004), both on exchange edges.
 
 import type { Edit } from '../core/entry.ts'
+import { waitsFrom } from '../core/reasoning.ts'
 import type { Item, State } from '../core/state.ts'
 import { isProtected, rangesOf, tokensOf, type Unit, unitsOf } from '../core/units.ts'
 import { overCap } from './message-cap.ts'
@@ -42,7 +43,10 @@ export const history: Rule<HistorySettings> = {
     const outside = units.filter((unit) => unit.turn < firstTurn && !isProtected(state, unit))
     push(edits, state, itemsOf(outside), windowReason(policy, length))
     if (maxMessages > 0) {
-      const inside = units.filter((unit) => !outside.includes(unit))
+      const waits = waitsFrom(state)
+      const isReady = ({ items }: Unit): boolean => (items[0]?.entry.seq ?? 0) < waits
+      const gone = new Set(outside)
+      const inside = units.filter((unit) => !gone.has(unit) && isReady(unit))
       const isFixed = (unit: Unit): boolean => isProtected(state, unit)
       const { units: over, since } = overCap(inside, { maxMessages, keepRecentMessages, isFixed })
       push(edits, state, itemsOf(over), `more than ${maxMessages} messages`, since)

@@ -37,43 +37,47 @@ function firstLength(units: readonly Unit[], settings: CapSettings, size: number
   return low
 }
 
-function cut(
+function cut(units: readonly Unit[], settings: CapSettings): readonly Unit[] {
+  const fixed = fixedUnits(units, settings.isFixed)
+  const start = startOf(units, fixed, settings)
+  const first = units[start]
+  const opener = first === undefined ? undefined : openersOf(units).get(first.turn)
+  return units.slice(0, start).filter((unit) => unit !== opener && !fixed.has(unit))
+}
+
+/** Where the kept part begins: as early as the cap allows, at the latest where the newest messages begin. */
+function startOf(
   units: readonly Unit[],
-  { maxMessages, keepRecentMessages, isFixed }: CapSettings,
-): readonly Unit[] {
-  const kept = new Set<Unit>()
-  let total = 0
-  const keep = (unit: Unit): void => {
-    if (!kept.has(unit)) total += unit.items.length
-    kept.add(unit)
-  }
-  const fixed = fixedUnits(units, isFixed)
-  for (const unit of fixed) keep(unit)
-  let recent = 0
+  fixed: ReadonlySet<Unit>,
+  { maxMessages, keepRecentMessages }: CapSettings,
+): number {
+  const openers = openersOf(units)
   let start = units.length
-  for (; start > 0; start--) {
+  let kept = 0
+  let before = sizeOf([...fixed])
+  let isRecent = keepRecentMessages > 0
+  while (start > 0) {
     const unit = units[start - 1] as Unit
-    const isRecent = recent < keepRecentMessages
-    if (!isRecent && !kept.has(unit) && total + unit.items.length > maxMessages) break
-    recent += unit.items.length
-    keep(unit)
+    const opener = openers.get(unit.turn)
+    const around = before - (fixed.has(unit) ? unit.items.length : 0)
+    const needsOpener = opener !== undefined && opener !== unit && !fixed.has(opener)
+    const total = kept + unit.items.length + around + (needsOpener ? 1 : 0)
+    if (!isRecent && total > maxMessages) break
+    start -= 1
+    kept += unit.items.length
+    before = around
+    isRecent = kept < keepRecentMessages
   }
-  if (start === 0) return []
-  for (; start < units.length; start++) {
-    const unit = units[start] as Unit
-    const opener = openerOf(units, start)
-    if (opener !== undefined && (kept.has(opener) || total < maxMessages)) {
-      keep(opener)
-      break
-    }
-    // Nothing opens this part of the conversation: begin at the next user message, if there is one.
-    if (unit.isUser || (opener === undefined && !units.slice(start).some((one) => one.isUser)))
-      break
-    if (fixed.has(unit)) continue
-    kept.delete(unit)
-    total -= unit.items.length
-  }
-  return units.filter((unit) => !kept.has(unit))
+  if (start === 0 || start === units.length || kept <= keepRecentMessages) return start
+  const first = units[start] as Unit
+  if (openers.has(first.turn)) return start
+  // Nothing opens this part of the conversation: begin at the next user message, if there is one.
+  const next = units.findIndex((unit, index) => index > start && unit.isUser)
+  return next === -1 ? start : next
+}
+
+function sizeOf(units: readonly Unit[]): number {
+  return units.reduce((size, unit) => size + unit.items.length, 0)
 }
 
 /** What must stay: fixed units, the newest user message, and an exchange that the model has not seen. */
@@ -86,9 +90,7 @@ function fixedUnits(units: readonly Unit[], isFixed: (unit: Unit) => boolean): R
   return fixed
 }
 
-/** The user message of the turn in which the unit at `start` stands, when it lies before it. */
-function openerOf(units: readonly Unit[], start: number): Unit | undefined {
-  const first = units[start] as Unit
-  if (first.isUser) return undefined
-  return units.findLast((unit, index) => index < start && unit.isUser && unit.turn === first.turn)
+/** The user messages that open turns, by turn: each stands before every other unit of its turn. */
+function openersOf(units: readonly Unit[]): ReadonlyMap<number, Unit> {
+  return new Map(units.flatMap((unit) => (unit.isUser ? [[unit.turn, unit] as const] : [])))
 }

@@ -17,7 +17,7 @@ export const applicationId = 0x4f72696c
  * - `body` is the entry's JSON text without its large strings; `cuts` says where which blob goes, as [[offset, blob id], ...].
  * - `external` is a salted hash of the caller's id: 8 bytes in the index instead of the id, and nothing to erase.
  * - `uses` says which thread needs which blob. Thread 0 stands for a blob that was put and that no entry names yet.
- * - `erased` is 0, 1 (content deleted, file not yet rewritten) or 2 (no trace left in the file).
+ * - A thread without `salt` was erased. A row in `erasures` says that the file must be rewritten: deleted content is still in it.
  */
 export const migrations: readonly Migration[] = [
   {
@@ -33,7 +33,6 @@ export const migrations: readonly Migration[] = [
         bytes integer not null,
         created_at integer not null,
         updated_at integer not null,
-        erased integer not null default 0,
         unique (tenant, thread)
       ) strict;
       create table entries (
@@ -71,6 +70,7 @@ export const migrations: readonly Migration[] = [
         hash blob not null,
         value text not null
       ) strict;
+      create table erasures (id integer primary key) strict;
     `,
   },
 ]

@@ -69,10 +69,13 @@ const sql = {
   dropBlob: 'delete from blobs where id = ? and not exists (select 1 from uses where blob = ?)',
   eraseEntries: 'update entries set body = null, cuts = null, external = null where thread = ?',
   eraseSnapshot: 'delete from snapshots where thread = ?',
-  eraseThread: 'update threads set salt = null, bytes = 0, erased = 1 where id = ?',
-  threadsOf: 'select id from threads where tenant = ? and erased = 0',
+  eraseThread: 'update threads set salt = null, bytes = 0 where id = ?',
+  threadsOf: 'select id from threads where tenant = ? and salt is not null',
   releaseTenant: 'delete from uses where blob in (select id from blobs where tenant = ?)',
   dropTenantBlobs: 'delete from blobs where tenant = ?',
+  askRewrite: 'insert into erasures default values',
+  erasure: 'select 1 from erasures limit 1',
+  clearErasures: 'delete from erasures',
 } as const
 
 export class SqliteLog {
@@ -118,18 +121,30 @@ export class SqliteLog {
     return name
   }
 
-  /** Deletes what a thread said; the headers stay. True when there was something to delete. */
-  erase(key: ThreadKey): boolean {
+  /** Deletes what a thread said; the headers stay. */
+  erase(key: ThreadKey): void {
     const thread = this.#thread(key)
-    if (thread?.salt === undefined) return false
+    if (thread?.salt === undefined) return
     this.#eraseThread(thread.id)
-    return true
+    this.#run('askRewrite')
   }
 
+  /** Deletes what all threads of a tenant said, and its blobs. */
   eraseTenant(tenant: string): void {
-    for (const { id } of this.#statement('threadsOf').all(tenant)) this.#eraseThread(Number(id))
+    const threads = this.#statement('threadsOf').all(tenant)
+    for (const { id } of threads) this.#eraseThread(Number(id))
     this.#run('releaseTenant', tenant)
-    this.#run('dropTenantBlobs', tenant)
+    const blobs = this.#statement('dropTenantBlobs').run(tenant)
+    if (threads.length > 0 || Number(blobs.changes) > 0) this.#run('askRewrite')
+  }
+
+  /** Whether deleted content is still in the file, because it was not rewritten since. */
+  needsRewrite(): boolean {
+    return this.#statement('erasure').get() !== undefined
+  }
+
+  confirmRewrite(): void {
+    this.#run('clearErasures')
   }
 
   /** The newest entry of the whole store. */

@@ -29,7 +29,7 @@ const threadColumns =
 
 const sql = {
   thread: `select ${threadColumns} from threads where tenant = ? and thread = ?`,
-  list: `select ${threadColumns} from threads where tenant = ? and thread > ? and erased = 0
+  list: `select ${threadColumns} from threads where tenant = ? and thread > ? and salt is not null
     order by thread limit ?`,
   after: `select ${threadColumns} from threads where id > ? order by id limit 100`,
   entries: `select seq, form, type, content, header, cuts, body from entries

@@ -144,15 +144,14 @@ export class SqliteSession {
   }
 
   /** Rewrites the file, so that erased content is neither in free pages nor in the write-ahead log. */
-  #scrub({ database }: Connection): void {
-    if (database.prepare('select 1 from threads where erased = 1 limit 1').get() === undefined)
-      return
+  #scrub({ database, log }: Connection): void {
+    if (!log.needsRewrite()) return
     this.#at('erase:before-rewrite')
     database.exec('vacuum')
     this.#at('erase:after-rewrite')
     emptyLog(database)
     this.#at('erase:before-confirm')
-    database.exec('update threads set erased = 2 where erased = 1')
+    log.confirmRewrite()
   }
 
   /** The connection, opened and checked if need be. */

@@ -62,7 +62,9 @@ export function foldLog(log: readonly Entry[]): Folded {
 }
 
 /** The turn and the step of each message, counted anew: a result has those of its call. */
-export function placesOf(messages: readonly MessageEntry[]): readonly { turn: number; step: number }[] {
+export function placesOf(
+  messages: readonly MessageEntry[],
+): readonly { turn: number; step: number }[] {
   const callers = callersOf(messages)
   const places: { turn: number; step: number }[] = []
   messages.forEach((message, index) => {
@@ -98,7 +100,10 @@ export function droppedByWindow(folded: Folded, history: HistoryPolicy): Readonl
 }
 
 /** What a chat request shows of these messages: exchanges put together, what cannot be answered left out. */
-export function shownGists(folded: Folded, hidden: ReadonlySet<number> = new Set()): readonly Gist[] {
+export function shownGists(
+  folded: Folded,
+  hidden: ReadonlySet<number> = new Set(),
+): readonly Gist[] {
   const shown = folded.visible.filter(({ seq }) => !hidden.has(seq) && seq >= startOf(folded))
   const results = resultsOf(folded.messages)
   const findResult = (message: MessageEntry, call: number): Gist | undefined => {
@@ -187,7 +192,9 @@ function resultsOf(messages: readonly MessageEntry[]): ReadonlyMap<string, Found
       const caller = messages.findLast(
         (message) =>
           message.seq < holder.seq &&
-          callsOf(message).some((id, at) => id === gist.answers && !found.has(`${message.seq}:${at}`)),
+          callsOf(message).some(
+            (id, at) => id === gist.answers && !found.has(`${message.seq}:${at}`),
+          ),
       )
       if (caller === undefined) continue
       const index = callsOf(caller).findIndex(

@@ -84,9 +84,7 @@ export interface OperationOptions {
 }
 
 /** Lists of operations that begin with something to work on. */
-export function operationsArbitrary(
-  options: OperationOptions,
-): fc.Arbitrary<readonly Operation[]> {
+export function operationsArbitrary(options: OperationOptions): fc.Arbitrary<readonly Operation[]> {
   const { maxLength = 14 } = options
   const one = fc.oneof(...options.types.map((type) => arbitraryOf(type, options)))
   return fc.array(one, { minLength: 1, maxLength, size: 'max' })
@@ -95,10 +93,17 @@ export function operationsArbitrary(
 export function policyOf(hasCaps: boolean): fc.Arbitrary<Policy> {
   const history = historyArbitrary().map(({ maxMessages, keepRecentMessages, ...rest }) =>
     hasCaps && maxMessages !== undefined
-      ? { ...rest, maxMessages, ...(keepRecentMessages === undefined ? {} : { keepRecentMessages }) }
+      ? {
+          ...rest,
+          maxMessages,
+          ...(keepRecentMessages === undefined ? {} : { keepRecentMessages }),
+        }
       : rest,
   )
-  return fc.oneof(fc.constant({}), history.map((part): Policy => ({ history: part })))
+  return fc.oneof(
+    fc.constant({}),
+    history.map((part): Policy => ({ history: part })),
+  )
 }
 
 function arbitraryOf(type: OperationType, options: OperationOptions): fc.Arbitrary<Operation> {
@@ -209,10 +214,7 @@ function race(options: OperationOptions): fc.Arbitrary<Operation> {
   )
   return fc.tuple(one, one).map(([left, right]) => ({
     type: 'race',
-    both: [
-      { ...left, who: 0 } as Operation,
-      { ...right, who: 1 } as Operation,
-    ],
+    both: [{ ...left, who: 0 } as Operation, { ...right, who: 1 } as Operation],
   }))
 }
 
@@ -225,6 +227,8 @@ function faulty(options: OperationOptions): fc.Arbitrary<Operation> {
     operation: fc
       .oneof(...types.map((type) => arbitraryOf(type, options)))
       // Only what has an id can be retried without doubling.
-      .map((operation) => (operation.type === 'append' ? { ...operation, hasIds: true } : operation)),
+      .map((operation) =>
+        operation.type === 'append' ? { ...operation, hasIds: true } : operation,
+      ),
   })
 }

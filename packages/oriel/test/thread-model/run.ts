@@ -52,10 +52,7 @@ async function perform(session: Session, operation: Operation): Promise<void> {
 }
 
 /** Both objects act at once: everything that was acknowledged is in the log, once, and each view is one of some moment. */
-async function performRace(
-  session: Session,
-  both: readonly [Operation, Operation],
-): Promise<void> {
+async function performRace(session: Session, both: readonly [Operation, Operation]): Promise<void> {
   const { id } = session.thread(0)
   if (session.thread(1).id !== id) session.replace(1, await session.openActor(id))
   const before = foldLog(await session.log(id))
@@ -79,7 +76,11 @@ async function verifyRaced(
   { before, after, moments }: { before: Folded; after: Folded; moments: readonly Folded[] },
 ): Promise<void> {
   const view = action.viewed?.()
-  if (operation.type === 'view' && view !== undefined && operation.choice.format === 'openai-chat') {
+  if (
+    operation.type === 'view' &&
+    view !== undefined &&
+    operation.choice.format === 'openai-chat'
+  ) {
     const gists = JSON.stringify(view.messages.map(gistOfChat).map(sorted))
     const possible = moments.map((moment) => JSON.stringify(shownGists(moment).map(sorted)))
     if (operation.choice.dryRun !== true) expect(possible).toContain(gists)

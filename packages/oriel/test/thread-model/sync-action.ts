@@ -63,7 +63,11 @@ export function historyOf({ messages }: Pick<Folded, 'messages'>): readonly Gist
 async function verifyTwice(
   session: Session,
   operation: SyncOperation,
-  { history, format, result }: { history: readonly unknown[]; format: FormatName; result: SyncResult },
+  {
+    history,
+    format,
+    result,
+  }: { history: readonly unknown[]; format: FormatName; result: SyncResult },
 ): Promise<void> {
   const lines = linesOf(await session.log(result.thread))
   const again = { thread: result.thread, appended: 0, isForked: false }

@@ -51,7 +51,8 @@ export class Speech {
   /** What a piece says, when these calls wait for an answer. */
   say(piece: Piece, waiting: readonly string[]): readonly Saying[] {
     const { kind } = piece
-    if (kind === 'results') return waiting.slice(0, piece.calls).map((id) => this.#result(piece, id))
+    if (kind === 'results')
+      return waiting.slice(0, piece.calls).map((id) => this.#result(piece, id))
     if (kind === 'calls') return [this.#calls(piece)]
     if (kind === 'exchange') {
       const calls = this.#calls(piece)
@@ -59,7 +60,9 @@ export class Speech {
     }
     const speaker = kind === 'reply' ? 'assistant' : kind === 'note' ? 'host' : kind
     const isThought = speaker === 'assistant' && piece.calls === 2
-    return [{ speaker, text: this.#text(piece), calls: [], ...(isThought ? { reasoning: 'hm' } : {}) }]
+    return [
+      { speaker, text: this.#text(piece), calls: [], ...(isThought ? { reasoning: 'hm' } : {}) },
+    ]
   }
 
   #calls(piece: Piece): Saying {

@@ -18,7 +18,7 @@ export interface Run {
   /** The agent may end with an error: the command is expected to be refused. */
   readonly mayFail?: boolean
   /** Afterwards keep the agent's state, or take it back to what was kept. */
-  readonly then?: 'keep' | 'restore'
+  readonly after?: 'keep' | 'restore'
 }
 
 /** Where one agent lives while it is recorded. Fixed names, so that recordings do not differ from run to run. */
@@ -82,7 +82,7 @@ export const projectFolder: string = join(base, 'project')
 
 /** The names of the tools that a request offers, in any of the formats. */
 export function toolNames({ body }: Asked): readonly string[] {
-  const tools = Array.isArray(body['tools']) ? (body['tools'] as readonly WireTool[]) : []
+  const tools = Array.isArray(body.tools) ? (body.tools as readonly WireTool[]) : []
   return tools.map((tool) => tool.name ?? tool.function?.name ?? tool.type ?? '')
 }
 

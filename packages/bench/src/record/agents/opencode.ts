@@ -36,7 +36,12 @@ export const opencode: readonly Agent[] = providers.map(({ format, npm }) => ({
     const folder = join(home, '.config', 'opencode')
     mkdirSync(folder, { recursive: true })
     const options = { baseURL: `${url}/v1`, apiKey: 'dummy' }
-    const model = { name: 'Local', reasoning: true, tool_call: true, limit: { context: 200_000, output: 4000 } }
+    const model = {
+      name: 'Local',
+      reasoning: true,
+      tool_call: true,
+      limit: { context: 200_000, output: 4000 },
+    }
     const settings = {
       autoupdate: false,
       share: 'disabled',
@@ -52,7 +57,11 @@ export const opencode: readonly Agent[] = providers.map(({ format, npm }) => ({
       ...(mode === 'continue' ? ['--continue'] : []),
       prompt,
     ],
-    env: { OPENCODE_DISABLE_MODELS_FETCH: '1', OPENCODE_DISABLE_AUTOUPDATE: '1', OPENCODE_DISABLE_LSP_DOWNLOAD: '1' },
+    env: {
+      OPENCODE_DISABLE_MODELS_FETCH: '1',
+      OPENCODE_DISABLE_AUTOUPDATE: '1',
+      OPENCODE_DISABLE_LSP_DOWNLOAD: '1',
+    },
   }),
   route(asked) {
     if (toolNames(asked).length === 0) return 'side'

@@ -6,7 +6,11 @@ import type { WireFormat } from '../reply.ts'
 import type { Agent } from './agent.ts'
 import { installed } from './agent.ts'
 
-const apis: readonly { readonly api: string; readonly format: WireFormat; readonly path: string }[] = [
+const apis: readonly {
+  readonly api: string
+  readonly format: WireFormat
+  readonly path: string
+}[] = [
   { api: 'openai-completions', format: 'openai-chat', path: '/v1' },
   { api: 'openai-responses', format: 'openai-responses', path: '/v1' },
   { api: 'anthropic-messages', format: 'anthropic', path: '' },

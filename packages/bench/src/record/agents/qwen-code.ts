@@ -18,7 +18,11 @@ export const qwenCode: Agent = {
     }),
     shell: (command) => ({
       name: 'run_shell_command',
-      arguments: JSON.stringify({ command, is_background: false, description: 'Look' }, undefined, 1),
+      arguments: JSON.stringify(
+        { command, is_background: false, description: 'Look' },
+        undefined,
+        1,
+      ),
     }),
     delegate: (prompt) => ({
       name: 'agent',

@@ -14,8 +14,8 @@ export const secondTask = 'Now print the second line.'
 export const editedTask = 'Now print the last line.'
 
 const usualRuns: readonly Run[] = [
-  { prompt: firstTask, mode: 'new', then: 'keep' },
-  { prompt: secondTask, mode: 'continue', then: 'restore' },
+  { prompt: firstTask, mode: 'new', after: 'keep' },
+  { prompt: secondTask, mode: 'continue', after: 'restore' },
   { prompt: editedTask, mode: 'continue' },
   { prompt: firstTask, mode: 'new' },
 ]
@@ -49,11 +49,23 @@ export function agentSteps(agent: Agent): Readonly<Record<string, readonly Step[
   ]
   if (delegate !== undefined) {
     main.push(
-      { name: 'repeated', truth: { retry: 'failed' }, reply: { text: 'A second opinion.', calls: [delegate] } },
-      { name: 'told', truth: { extends: 'repeated' }, reply: { reasoning: 'Done.', text: '\nIt has 4 lines.  \n' } },
+      {
+        name: 'repeated',
+        truth: { retry: 'failed' },
+        reply: { text: 'A second opinion.', calls: [delegate] },
+      },
+      {
+        name: 'told',
+        truth: { extends: 'repeated' },
+        reply: { reasoning: 'Done.', text: '\nIt has 4 lines.  \n' },
+      },
     )
   } else {
-    main.push({ name: 'told', truth: { retry: 'failed' }, reply: { reasoning: 'Done.', text: '\nIt has 4 lines.  \n' } })
+    main.push({
+      name: 'told',
+      truth: { retry: 'failed' },
+      reply: { reasoning: 'Done.', text: '\nIt has 4 lines.  \n' },
+    })
   }
   main.push(
     {
@@ -62,12 +74,24 @@ export function agentSteps(agent: Agent): Readonly<Record<string, readonly Step[
       reply: { calls: [calls.shell("sed -n '2p' notes.txt"), calls.shell('true')] },
     },
     { name: 'second seen', truth: { extends: 'second task' }, reply: { text: 'second line' } },
-    { name: 'edited task', truth: { fork: 'second seen', fromEnd: editedMessages }, reply: { text: 'fourth line' } },
+    {
+      name: 'edited task',
+      truth: { fork: 'second seen', fromEnd: editedMessages },
+      reply: { text: 'fourth line' },
+    },
     { name: 'same words', truth: 'new-thread', reply: { text: 'Four lines.' } },
   )
   const sub: Step[] = [
-    { name: 'sub task', truth: 'new-thread', reply: { reasoning: 'Read it.', calls: [calls.read('notes.txt')] } },
-    { name: 'sub seen', truth: { extends: 'sub task' }, reply: { text: 'The first line is "first line".' } },
+    {
+      name: 'sub task',
+      truth: 'new-thread',
+      reply: { reasoning: 'Read it.', calls: [calls.read('notes.txt')] },
+    },
+    {
+      name: 'sub seen',
+      truth: { extends: 'sub task' },
+      reply: { text: 'The first line is "first line".' },
+    },
   ]
   return { main, sub: delegate === undefined ? [] : sub }
 }
@@ -84,7 +108,8 @@ export async function recordAgent(agent: Agent): Promise<Fixture> {
     await work(agent, rooms)
   } finally {
     await server.close()
-    if (server.otherCalls.length > 0) console.log(`  also asked: ${[...new Set(server.otherCalls)].join(', ')}`)
+    if (server.otherCalls.length > 0)
+      console.log(`  also asked: ${[...new Set(server.otherCalls)].join(', ')}`)
   }
   if (script.unused.length > 0) {
     throw new Error(`${agent.name} never asked for: ${script.unused.join(', ')}`)
@@ -106,11 +131,11 @@ export async function recordAgent(agent: Agent): Promise<Fixture> {
 
 async function work(agent: Agent, rooms: Rooms): Promise<void> {
   agent.prepare(rooms)
-  for (const { prompt, mode, then, mayFail } of agent.runs ?? usualRuns) {
+  for (const { prompt, mode, after, mayFail } of agent.runs ?? usualRuns) {
     const run = runCommand(agent.command(prompt, mode, rooms), rooms)
     await (mayFail === true ? run.catch(() => undefined) : run)
-    if (then === 'keep') keepState(rooms)
-    if (then === 'restore') restoreState(rooms)
+    if (after === 'keep') keepState(rooms)
+    if (after === 'restore') restoreState(rooms)
   }
 }
 

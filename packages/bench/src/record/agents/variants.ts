@@ -140,8 +140,14 @@ function reportingLate(agent: Agent): Agent {
 /** The failed request is a stream that breaks off in the middle. */
 function cut(agent: Agent): Agent {
   const usual = agentSteps(agent)
-  const reply: Reply = { reasoning: 'Half a', text: 'This answer breaks off before its end.', isCut: true }
-  const main = (usual['main'] ?? []).map((step) => (step.name === 'failed' ? { ...step, reply } : step))
+  const reply: Reply = {
+    reasoning: 'Half a',
+    text: 'This answer breaks off before its end.',
+    isCut: true,
+  }
+  const main = (usual.main ?? []).map((step) =>
+    step.name === 'failed' ? { ...step, reply } : step,
+  )
   return {
     ...agent,
     name: `${agent.name}-cut`,

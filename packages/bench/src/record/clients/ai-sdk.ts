@@ -17,13 +17,7 @@ import {
 import type { Recording, Talker } from '../recording.ts'
 import { converse, converseBriefly } from '../recording.ts'
 import type { WireFormat } from '../reply.ts'
-import {
-  brokenSteps,
-  getWeather,
-  instructions,
-  listCities,
-  shortenedSteps,
-} from '../scenario.ts'
+import { brokenSteps, getWeather, instructions, listCities, shortenedSteps } from '../scenario.ts'
 import { citiesSchema, weatherSchema } from './tools.ts'
 
 interface Provider {
@@ -94,11 +88,19 @@ const tools = {
 export const aiSdk: readonly Recording[] = providers.flatMap((provider): Recording[] => [
   ...(provider.name === 'compatible' ? [brokenArguments(provider), pruning(provider)] : []),
   {
-    ...recording(provider, 'generate', 'generateText; the next turn continues from its response messages'),
+    ...recording(
+      provider,
+      'generate',
+      'generateText; the next turn continues from its response messages',
+    ),
     run: (url) => converse(generating(provider, url)),
   },
   {
-    ...recording(provider, 'stream', 'streamText; the next turn continues from its response messages'),
+    ...recording(
+      provider,
+      'stream',
+      'streamText; the next turn continues from its response messages',
+    ),
     run: (url) => converse(streaming(provider, url)),
   },
   {
@@ -113,7 +115,11 @@ export const aiSdk: readonly Recording[] = providers.flatMap((provider): Recordi
 
 function brokenArguments(provider: Provider): Recording {
   return {
-    ...recording(provider, 'broken-arguments', 'generateText, with a call whose arguments are not JSON'),
+    ...recording(
+      provider,
+      'broken-arguments',
+      'generateText, with a call whose arguments are not JSON',
+    ),
     steps: brokenSteps(),
     run: (url) => converseBriefly(generating(provider, url)),
   }
@@ -121,7 +127,11 @@ function brokenArguments(provider: Provider): Recording {
 
 function pruning(provider: Provider): Recording {
   return {
-    ...recording(provider, 'pruned', 'generateText; pruneMessages removes the calls of the first turn'),
+    ...recording(
+      provider,
+      'pruned',
+      'generateText; pruneMessages removes the calls of the first turn',
+    ),
     steps: shortenedSteps({ fork: 'listed', at: 2 }, { hasSummary: false }),
     run(url) {
       const talker = generating(provider, url)
@@ -149,7 +159,11 @@ function options(provider: Provider, url: string) {
     stopWhen: isStepCount(10),
     ...(provider.providerOptions === undefined
       ? {}
-      : { providerOptions: provider.providerOptions as Parameters<typeof generateText>[0]['providerOptions'] & {} }),
+      : {
+          providerOptions: provider.providerOptions as Parameters<
+            typeof generateText
+          >[0]['providerOptions'] & {},
+        }),
   }
 }
 

@@ -41,8 +41,10 @@ const tools = [
 ]
 
 export const anthropic: readonly Recording[] = [
-  byHand('loop', 'By hand: response.content is pushed back whole, thinking included.', (client, messages) =>
-    client.messages.create(request(messages)),
+  byHand(
+    'loop',
+    'By hand: response.content is pushed back whole, thinking included.',
+    (client, messages) => client.messages.create(request(messages)),
   ),
   byHand(
     'stream',
@@ -92,7 +94,12 @@ export const anthropic: readonly Recording[] = [
 ]
 
 function recording(name: string, description: string): Omit<Recording, 'run'> {
-  return { name: `anthropic-${name}`, client: '@anthropic-ai/sdk', format: 'anthropic', description }
+  return {
+    name: `anthropic-${name}`,
+    client: '@anthropic-ai/sdk',
+    format: 'anthropic',
+    description,
+  }
 }
 
 function connect(url: string): Anthropic {
@@ -149,11 +156,16 @@ function withMarker(messages: readonly MessageParam[]): readonly MessageParam[] 
   const last = messages.at(-1)
   if (last === undefined) return messages
   const blocks =
-    typeof last.content === 'string' ? [{ type: 'text' as const, text: last.content }] : last.content
+    typeof last.content === 'string'
+      ? [{ type: 'text' as const, text: last.content }]
+      : last.content
   const marked = blocks.map((block, index) =>
     index === blocks.length - 1 ? { ...block, cache_control: { type: 'ephemeral' } } : block,
   )
-  return [...messages.slice(0, -1), { role: 'user', content: marked as string | ContentBlockParam[] }]
+  return [
+    ...messages.slice(0, -1),
+    { role: 'user', content: marked as string | ContentBlockParam[] },
+  ]
 }
 
 function withoutThinking(answer: Message): Message {

@@ -19,13 +19,7 @@ import {
 import type { Recording, Talker } from '../recording.ts'
 import { converse, converseBriefly } from '../recording.ts'
 import type { WireFormat } from '../reply.ts'
-import {
-  brokenSteps,
-  getWeather,
-  instructions,
-  listCities,
-  shortenedSteps,
-} from '../scenario.ts'
+import { brokenSteps, getWeather, instructions, listCities, shortenedSteps } from '../scenario.ts'
 import { citiesSchema, weatherSchema } from './tools.ts'
 
 interface Model {
@@ -111,7 +105,11 @@ export const langchain: readonly Recording[] = models.flatMap((model): Recording
     run: (url) => converse(agentTalker(model.connect(url, false), false)),
   },
   {
-    ...recording(model, 'stream', 'streaming model; between turns the messages are stored as JSON and loaded'),
+    ...recording(
+      model,
+      'stream',
+      'streaming model; between turns the messages are stored as JSON and loaded',
+    ),
     run: (url) => converse(agentTalker(model.connect(url, true), true)),
   },
 ])
@@ -129,7 +127,11 @@ function clearing(model: Model): Recording {
   const edit = new ClearToolUsesEdit({ trigger: { tokens: 1 }, keep: { messages: 1 } })
   const middleware = contextEditingMiddleware({ edits: [edit] })
   return {
-    ...recording(model, 'clearing', 'contextEditingMiddleware clears all tool results but the newest'),
+    ...recording(
+      model,
+      'clearing',
+      'contextEditingMiddleware clears all tool results but the newest',
+    ),
     steps: shortenedSteps({ extends: 'listed' }, { hasSummary: false }),
     run: (url) => converseBriefly(agentTalker(model.connect(url, false), false, [middleware])),
   }
@@ -137,7 +139,11 @@ function clearing(model: Model): Recording {
 
 function summarizing(model: Model): Recording {
   return {
-    ...recording(model, 'summarizing', 'summarizationMiddleware replaces the first turn by a summary'),
+    ...recording(
+      model,
+      'summarizing',
+      'summarizationMiddleware replaces the first turn by a summary',
+    ),
     steps: shortenedSteps({ fork: 'listed', at: 1 }, { hasSummary: true }),
     run(url) {
       const chat = model.connect(url, false)
@@ -163,7 +169,12 @@ function agentTalker(
   isStored: boolean,
   middleware: readonly AgentMiddleware[] = [],
 ): Talker<BaseMessage> {
-  const agent = createAgent({ model, tools, systemPrompt: instructions, middleware: [...middleware] })
+  const agent = createAgent({
+    model,
+    tools,
+    systemPrompt: instructions,
+    middleware: [...middleware],
+  })
   return {
     user: (text) => new HumanMessage(text),
     async run(history) {

@@ -51,7 +51,9 @@ export const openaiChat: readonly Recording[] = [
     'stream',
     'chat.completions.stream(): the final message of the helper is pushed back.',
     async (client, messages) =>
-      answerOf(await client.chat.completions.stream({ model, messages, tools }).finalChatCompletion()),
+      answerOf(
+        await client.chat.completions.stream({ model, messages, tools }).finalChatCompletion(),
+      ),
   ),
   byHand(
     'parse',
@@ -108,8 +110,9 @@ function handTalker(client: OpenAI, ask: Ask): Talker<Message> {
   return {
     user: (content) => ({ role: 'user', content }),
     async run(history) {
-      const messages: Message[] = history[0]?.role === 'system' ? [...history] : [system, ...history]
-      while (await step(client, ask, messages)) continue
+      const messages: Message[] =
+        history[0]?.role === 'system' ? [...history] : [system, ...history]
+      while (await step(client, ask, messages));
       return messages
     },
   }

@@ -11,13 +11,7 @@ import type {
 } from 'openai/resources/responses/responses'
 import type { Recording, Talker } from '../recording.ts'
 import { converse } from '../recording.ts'
-import {
-  editedQuestion,
-  firstQuestion,
-  instructions,
-  secondQuestion,
-  thanks,
-} from '../scenario.ts'
+import { editedQuestion, firstQuestion, instructions, secondQuestion, thanks } from '../scenario.ts'
 import { citiesSchema, runTool, weatherSchema } from './tools.ts'
 
 type Item = ResponseInputItem
@@ -59,11 +53,17 @@ export const openaiResponses: readonly Recording[] = [
     (client, request) => client.responses.parse({ ...request, tools: parsingTools }),
   ),
   {
-    ...recording('text-only', 'By hand: calls are echoed, reasoning is not, texts go back as plain messages.'),
+    ...recording(
+      'text-only',
+      'By hand: calls are echoed, reasoning is not, texts go back as plain messages.',
+    ),
     run: (url) => converse(textOnly(connect(url))),
   },
   {
-    ...recording('runner', 'The ResponsesToolRunner helper; the next turn continues from its history.'),
+    ...recording(
+      'runner',
+      'The ResponsesToolRunner helper; the next turn continues from its history.',
+    ),
     run: (url) => converse(toolRunner(connect(url))),
   },
   {
@@ -158,7 +158,13 @@ async function chain(client: OpenAI): Promise<void> {
     let previousId = previous
     for (;;) {
       const link = previousId === undefined ? {} : { previous_response_id: previousId }
-      const response = await client.responses.create({ ...base, store: true, input, tools, ...link })
+      const response = await client.responses.create({
+        ...base,
+        store: true,
+        input,
+        tools,
+        ...link,
+      })
       previousId = response.id
       input = [...toolOutputs(response)]
       if (input.length === 0) return response.id

@@ -3,8 +3,8 @@
 import type { RecordedRequest } from '../fixture.ts'
 import type { WireFormat } from '../reply.ts'
 import type { Expected } from '../script.ts'
-import type { Decision } from './matcher.ts'
 import { sessionOf } from './session.ts'
+import type { Decision } from './thread.ts'
 
 /**
  * - wrong join: taken into a conversation or a place where it does not belong, or an edit overlooked

@@ -1,7 +1,7 @@
 // When two units are the same: several answers to that question, from bytes to the one that is recommended.
 
-import { canonicalJson } from '../../../../oriel/src/core/json.ts'
 import type { Json } from '../../../../oriel/src/core/json.ts'
+import { canonicalJson } from '../../../../oriel/src/core/json.ts'
 import type { Unit } from './unit.ts'
 
 /** 'revised': the same place in the same conversation, with another text of the client's own making. */
@@ -29,7 +29,8 @@ const canonical: Key = {
   name: 'canonical',
   ignores: (unit) => unit.type === 'text' && tidy(unit.text) === '',
   compare(logged, sent) {
-    if (sent.type === 'reference') return same(logged.type === 'text' && logged.itemId === sent.itemId)
+    if (sent.type === 'reference')
+      return same(logged.type === 'text' && logged.itemId === sent.itemId)
     if (logged.type === 'text' && sent.type === 'text') {
       return same(logged.role === sent.role && tidy(logged.text) === tidy(sent.text))
     }
@@ -67,7 +68,8 @@ export function createKey(name: string, rules: KeyRules): Key {
         return same(isNamed && argumentsAgree(logged.arguments, sent.arguments))
       }
       const likeness = canonical.compare(logged, sent)
-      const isRevisable = rules.allowsRevisions && logged.type === 'result' && sent.type === 'result'
+      const isRevisable =
+        rules.allowsRevisions && logged.type === 'result' && sent.type === 'result'
       return isRevisable && likeness === 'other' && logged.id === sent.id ? 'revised' : likeness
     },
   }

@@ -2,49 +2,14 @@
 
 import type { RecordedRequest } from '../fixture.ts'
 import type { WireFormat } from '../reply.ts'
-import type { Expected } from '../script.ts'
+import type { About } from './doubts.ts'
+import { hasStrongId, isDoubtful, isHarmless, isSideCall } from './doubts.ts'
 import type { Key } from './key.ts'
 import { isMarkedRetry, previousReplyOf, sessionOf } from './session.ts'
-import type { Frame, Placed, Unit } from './unit.ts'
+import type { Asked, Candidate, Decision, Holder, Logged, Thread } from './thread.ts'
+import { byMerit, wholeMessages } from './thread.ts'
+import type { Frame, Placed } from './unit.ts'
 import { frameOf, rawReplyUnits, rawRequestUnits, replyUnits, requestUnits } from './unit.ts'
-
-export type Decision = Exclude<Expected, { type: 'other' }>
-
-interface Logged {
-  readonly unit: Unit
-  /** Units with the same number came in one message. */
-  readonly message: number
-  readonly isReply: boolean
-}
-
-interface Asked {
-  readonly index: number
-  /** Units in the log when it was asked, itself included. */
-  readonly length: number
-  isAnswered: boolean
-}
-
-interface Thread {
-  readonly family: number
-  readonly session: string | undefined
-  /** Began as a side call: a title, a summary. */
-  readonly isSide: boolean
-  readonly log: Logged[]
-  readonly asked: Asked[]
-  frame: Frame
-}
-
-interface Holder {
-  readonly thread: Thread
-  readonly length: number
-}
-
-interface Candidate {
-  readonly thread: Thread
-  readonly matched: number
-  readonly revisions: number
-  readonly decision: Decision
-}
 
 export interface MatcherRules {
   /** Nothing joins before an answer of ours comes back, except marked retries. */
@@ -86,7 +51,8 @@ export class Matcher {
   /** Decides what the request is, logs it and its answer. */
   take(format: WireFormat, request: RecordedRequest, index: number): Decision {
     const { key, usesSessions } = this.#options
-    const units = key.isRaw === true ? rawRequestUnits(request.body) : requestUnits(format, request.body)
+    const units =
+      key.isRaw === true ? rawRequestUnits(request.body) : requestUnits(format, request.body)
     const holder = this.#holder(request)
     const held = holder?.thread.log.slice(0, holder.length) ?? []
     const sent = [
@@ -112,7 +78,9 @@ export class Matcher {
   #best(sent: readonly Placed[], about: About): Candidate | undefined {
     const candidates = this.#threads
       .filter((thread) =>
-        about.family === undefined ? thread.session === about.session : thread.family === about.family,
+        about.family === undefined
+          ? thread.session === about.session
+          : thread.family === about.family,
       )
       .map((thread) => this.#compare(thread, sent, about))
       .filter((candidate) => candidate !== undefined)
@@ -160,16 +128,24 @@ export class Matcher {
   /** A history that begins differently but holds calls of exactly one known conversation was rewritten by its client. */
   #byCallId(sent: readonly Placed[], about: About): Candidate | undefined {
     if (!this.#options.rules.findsCallIds) return undefined
-    const ids = new Set(sent.flatMap(({ unit }) => (unit.type === 'call' && hasStrongId(unit) ? [unit.id] : [])))
+    const ids = new Set(
+      sent.flatMap(({ unit }) => (unit.type === 'call' && hasStrongId(unit) ? [unit.id] : [])),
+    )
     const owners = this.#threads.filter(
       (thread) =>
         thread.session === about.session &&
         thread.log.some(({ unit, isReply }) => isReply && unit.type === 'call' && ids.has(unit.id)),
     )
     const thread = owners.at(-1)
-    if (thread === undefined || new Set(owners.map(({ family }) => family)).size !== 1) return undefined
+    if (thread === undefined || new Set(owners.map(({ family }) => family)).size !== 1)
+      return undefined
     const of = (thread.asked.at(-1) as Asked).index
-    return { thread, matched: 0, revisions: 0, decision: { type: 'fork', of, at: sent[0]?.message ?? 0 } }
+    return {
+      thread,
+      matched: 0,
+      revisions: 0,
+      decision: { type: 'fork', of, at: sent[0]?.message ?? 0 },
+    }
   }
 
   #apply(best: Candidate | undefined, request: Arrived): Thread {
@@ -180,7 +156,11 @@ export class Matcher {
       return best.thread
     }
     const last = best?.thread.asked.at(-1)
-    if (best?.decision.type === 'retry' && last?.isAnswered === false && last.length === best.matched) {
+    if (
+      best?.decision.type === 'retry' &&
+      last?.isAnswered === false &&
+      last.length === best.matched
+    ) {
       best.thread.asked.push({ index, length: best.matched, isAnswered: false })
       return best.thread
     }
@@ -206,7 +186,8 @@ export class Matcher {
   #answer(format: WireFormat, { reply }: RecordedRequest, thread: Thread, index: number): void {
     if (reply.status !== 200 || reply.isCut === true) return
     const { key } = this.#options
-    const units = key.isRaw === true ? rawReplyUnits(format, reply.body) : replyUnits(format, reply.body)
+    const units =
+      key.isRaw === true ? rawReplyUnits(format, reply.body) : replyUnits(format, reply.body)
     this.#messages += 1
     for (const unit of units.filter((candidate) => !key.ignores(candidate))) {
       thread.log.push({ unit, message: this.#messages, isReply: true })
@@ -214,16 +195,8 @@ export class Matcher {
     this.#messages += 1
     const asked = thread.asked.find((candidate) => candidate.index === index)
     if (asked !== undefined) asked.isAnswered = true
-    this.#replies.set(String(reply.body['id']), { thread, length: thread.log.length })
+    this.#replies.set(String(reply.body.id), { thread, length: thread.log.length })
   }
-}
-
-interface About {
-  readonly session: string | undefined
-  readonly frame: Frame
-  /** Known where the provider holds the history; then the frame is not sent again either. */
-  readonly family: number | undefined
-  readonly isRetry: boolean
 }
 
 interface Arrived {
@@ -232,61 +205,4 @@ interface Arrived {
   readonly frame: Frame
   readonly isHeld: boolean
   readonly index: number
-}
-
-/**
- * Two conversations may begin with the same words. Before an answer of ours comes back, only a request that its client
- * marks as a retry joins. A session id settles it too.
- */
-function isHarmless(decision: Decision, about: About): boolean {
-  return about.session !== undefined || (decision.type === 'retry' && about.isRetry)
-}
-
-/**
- * Texts alone do not tell conversations apart: short answers repeat. Without a call id among what matched, a request
- * joins only if exactly one conversation fits, and is not the repetition of one that was answered.
- */
-function isDoubtful(best: Candidate, candidates: readonly Candidate[], about: About): boolean {
-  const { thread, matched, decision } = best
-  if (about.session !== undefined || about.family !== undefined || about.isRetry) return false
-  if (thread.log.slice(0, matched).some(({ unit, isReply }) => isReply && hasStrongId(unit))) return false
-  const rivals = candidates.filter((candidate) => candidate.matched === matched)
-  if (new Set(rivals.map((candidate) => candidate.thread.family)).size > 1) return true
-  const before = decision.type === 'retry' ? thread.asked.find(({ index }) => index === decision.of) : undefined
-  return before?.isAnswered === true
-}
-
-function hasStrongId(unit: Unit): boolean {
-  return unit.type === 'call' && isStrongId(unit.id)
-}
-
-/** A title, a summary or a memory is asked for with other instructions and other tools, or with none. */
-function isSideCall(before: Frame, now: Frame): boolean {
-  const hasOtherTools = before.tools.join() !== now.tools.join()
-  if (!hasOtherTools) return false
-  return now.tools.length === 0 || before.system !== now.system
-}
-
-/** Leaves out a message that is matched only in part. */
-function wholeMessages(log: readonly Logged[], matched: number): number {
-  const next = log[matched]
-  let shared = matched
-  while (next !== undefined && shared > 0 && log[shared - 1]?.message === next.message) shared -= 1
-  return shared
-}
-
-/** Some servers count their calls; such ids occur in every conversation. */
-function isStrongId(id: string): boolean {
-  return id.length >= 9 && !/[:._-]\d{1,4}$/.test(id)
-}
-
-function byMerit(a: Candidate, b: Candidate): number {
-  const rank = { extends: 0, retry: 1, fork: 2, 'new-thread': 3 }
-  return (
-    b.matched - a.matched ||
-    rank[a.decision.type] - rank[b.decision.type] ||
-    a.revisions - b.revisions ||
-    Number(a.thread.isSide) - Number(b.thread.isSide) ||
-    (b.thread.asked.at(-1)?.index ?? 0) - (a.thread.asked.at(-1)?.index ?? 0)
-  )
 }

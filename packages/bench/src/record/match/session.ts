@@ -17,7 +17,7 @@ export function sessionOf({ headers, body }: RecordedRequest): string | undefine
   const header = sessionHeaders.map((name) => headers[name]).find((value) => value !== undefined)
   const agent = headers['x-claude-code-agent-id']
   if (header !== undefined) return agent === undefined ? header : `${header}/${agent}`
-  const cacheKey = body['prompt_cache_key']
+  const cacheKey = body.prompt_cache_key
   return typeof cacheKey === 'string' ? cacheKey : undefined
 }
 

@@ -6,8 +6,18 @@ import type { Body } from '../server.ts'
 
 /** Everything that can be compared of one block. Reasoning, nulls, cache markers and ids of items are not here. */
 export type Unit =
-  | { readonly type: 'text'; readonly role: string; readonly text: string; readonly itemId?: string }
-  | { readonly type: 'call'; readonly id: string; readonly name: string; readonly arguments: string }
+  | {
+      readonly type: 'text'
+      readonly role: string
+      readonly text: string
+      readonly itemId?: string
+    }
+  | {
+      readonly type: 'call'
+      readonly id: string
+      readonly name: string
+      readonly arguments: string
+    }
   | { readonly type: 'result'; readonly id: string; readonly text: string }
   /** Stands for an item of an earlier answer that the provider keeps. */
   | { readonly type: 'reference'; readonly itemId: string }
@@ -30,20 +40,20 @@ export function frameOf(body: Body): Frame {
   const messages = messagesOf(body).map(asItem)
   const start = messages.findIndex((message) => !isSystem(message))
   const leading = messages.slice(0, start === -1 ? messages.length : start)
-  const outside = [body['system'], body['instructions']]
-  const system = [...outside, ...leading.map((message) => message['content'])]
+  const outside = [body.system, body.instructions]
+  const system = [...outside, ...leading.map((message) => message.content)]
     .flatMap((content) => contentUnits('system', content))
     .map((unit) => (unit.type === 'text' ? unit.text : ''))
     .join('\n')
   const inside = messages.flatMap((message) =>
-    message['type'] === 'additional_tools' ? listOf(message['tools']) : [],
+    message.type === 'additional_tools' ? listOf(message.tools) : [],
   )
-  return { system, tools: toolNames([...listOf(body['tools']), ...inside]) }
+  return { system, tools: toolNames([...listOf(body.tools), ...inside]) }
 }
 
 function toolNames(tools: readonly Fields[]): readonly string[] {
   return tools
-    .map(({ name, function: inner, type }) => String(name ?? (inner as Fields)?.['name'] ?? type))
+    .map(({ name, function: inner, type }) => String(name ?? (inner as Fields)?.name ?? type))
     .sort()
 }
 
@@ -81,19 +91,19 @@ export function rawReplyUnits(format: WireFormat, body: Body): readonly Unit[] {
 }
 
 function rawUnit(message: Fields): Unit {
-  return { type: 'text', role: String(message['role']), text: JSON.stringify(message) }
+  return { type: 'text', role: String(message.role), text: JSON.stringify(message) }
 }
 
 function replyMessages(format: WireFormat, body: Body): readonly Fields[] {
   switch (format) {
     case 'openai-chat': {
-      const [choice] = listOf(body['choices'])
-      return [(choice?.['message'] ?? {}) as Fields]
+      const [choice] = listOf(body.choices)
+      return [(choice?.message ?? {}) as Fields]
     }
     case 'anthropic':
-      return [{ role: 'assistant', content: body['content'] }]
+      return [{ role: 'assistant', content: body.content }]
     case 'openai-responses':
-      return listOf(body['output'])
+      return listOf(body.output)
   }
 }
 
@@ -102,37 +112,43 @@ function asItem(message: unknown): Fields {
 }
 
 function isSystem(fields: Fields): boolean {
-  return fields['role'] === 'system' || fields['role'] === 'developer'
+  return fields.role === 'system' || fields.role === 'developer'
 }
 
 function messageUnits(format: WireFormat, message: Fields): readonly Unit[] {
   if (format === 'openai-responses') return itemUnits(message)
-  if (message['role'] === 'tool') {
-    return [result(message['tool_call_id'], message['content'])]
+  if (message.role === 'tool') {
+    return [result(message.tool_call_id, message.content)]
   }
-  const role = isSystem(message) ? 'system' : String(message['role'])
-  const units = contentUnits(role, message['content'])
-  for (const call of listOf(message['tool_calls'])) {
-    const { name, arguments: args } = (call['function'] ?? {}) as Fields
-    units.push({ type: 'call', id: String(call['id']), name: String(name), arguments: String(args) })
+  const role = isSystem(message) ? 'system' : String(message.role)
+  const units = contentUnits(role, message.content)
+  for (const call of listOf(message.tool_calls)) {
+    const { name, arguments: args } = (call.function ?? {}) as Fields
+    units.push({
+      type: 'call',
+      id: String(call.id),
+      name: String(name),
+      arguments: String(args),
+    })
   }
   return units
 }
 
 function contentUnits(role: string, content: unknown): Unit[] {
-  if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', role, text: content }]
+  if (typeof content === 'string')
+    return content === '' ? [] : [{ type: 'text', role, text: content }]
   return listOf(content).flatMap((block): Unit[] => {
-    switch (block['type']) {
+    switch (block.type) {
       case 'text':
       case 'input_text':
       case 'output_text':
-        return [{ type: 'text', role, text: String(block['text']) }]
+        return [{ type: 'text', role, text: String(block.text) }]
       case 'tool_use': {
-        const args = JSON.stringify(block['input'])
-        return [{ type: 'call', id: String(block['id']), name: String(block['name']), arguments: args }]
+        const args = JSON.stringify(block.input)
+        return [{ type: 'call', id: String(block.id), name: String(block.name), arguments: args }]
       }
       case 'tool_result':
-        return [result(block['tool_use_id'], block['content'])]
+        return [result(block.tool_use_id, block.content)]
       case 'thinking':
       case 'redacted_thinking':
         return []
@@ -143,24 +159,24 @@ function contentUnits(role: string, content: unknown): Unit[] {
 }
 
 function itemUnits(item: Fields): readonly Unit[] {
-  switch (item['type']) {
+  switch (item.type) {
     case 'function_call':
     case 'custom_tool_call': {
-      const args = String(item['arguments'] ?? item['input'])
-      return [{ type: 'call', id: String(item['call_id']), name: String(item['name']), arguments: args }]
+      const args = String(item.arguments ?? item.input)
+      return [{ type: 'call', id: String(item.call_id), name: String(item.name), arguments: args }]
     }
     case 'function_call_output':
     case 'custom_tool_call_output':
-      return [result(item['call_id'], item['output'])]
+      return [result(item.call_id, item.output)]
     case 'reasoning':
     case 'additional_tools':
       return []
     case 'item_reference':
-      return [{ type: 'reference', itemId: String(item['id']) }]
+      return [{ type: 'reference', itemId: String(item.id) }]
     default: {
-      const role = isSystem(item) ? 'system' : String(item['role'])
-      const itemId = typeof item['id'] === 'string' ? { itemId: item['id'] } : {}
-      return contentUnits(role, item['content']).map((unit) => ({ ...unit, ...itemId }))
+      const role = isSystem(item) ? 'system' : String(item.role)
+      const itemId = typeof item.id === 'string' ? { itemId: item.id } : {}
+      return contentUnits(role, item.content).map((unit) => ({ ...unit, ...itemId }))
     }
   }
 }
@@ -172,7 +188,7 @@ function result(id: unknown, content: unknown): Unit {
 function resultText(content: unknown): string {
   if (typeof content === 'string') return content
   return listOf(content)
-    .map((block) => (typeof block['text'] === 'string' ? block['text'] : JSON.stringify(block)))
+    .map((block) => (typeof block.text === 'string' ? block.text : JSON.stringify(block)))
     .join('\n')
 }
 

@@ -62,10 +62,14 @@ function addThinking(
   add: (whole: WireBlock, start: WireBlock, deltas: readonly unknown[]) => void,
 ): void {
   const signature = sealed(thinking)
-  add({ type: 'thinking', thinking, signature }, { type: 'thinking', thinking: '', signature: '' }, [
-    ...pieces(thinking).map((piece) => ({ type: 'thinking_delta', thinking: piece })),
-    { type: 'signature_delta', signature },
-  ])
+  add(
+    { type: 'thinking', thinking, signature },
+    { type: 'thinking', thinking: '', signature: '' },
+    [
+      ...pieces(thinking).map((piece) => ({ type: 'thinking_delta', thinking: piece })),
+      { type: 'signature_delta', signature },
+    ],
+  )
 }
 
 function event(type: string, fields: Readonly<Record<string, unknown>>): WireEvent {

@@ -11,11 +11,7 @@ interface Item {
   readonly inner: readonly Fields[]
 }
 
-export function responsesAnswer(
-  reply: Reply,
-  request: Fields,
-  makeId: MakeId,
-): WireAnswer {
+export function responsesAnswer(reply: Reply, request: Fields, makeId: MakeId): WireAnswer {
   const items: Item[] = []
   if (reply.reasoning !== undefined) items.push(reasoningItem(reply.reasoning, makeId))
   if (reply.text !== undefined) items.push(messageItem(reply.text, makeId))
@@ -36,7 +32,7 @@ export function responsesAnswer(
     body,
     events: events.map(
       (data, index): WireEvent => ({
-        event: String(data['type']),
+        event: String(data.type),
         data: { ...data, sequence_number: index },
       }),
     ),
@@ -48,19 +44,19 @@ function envelope(request: Fields, id: string): Fields {
     id,
     object: 'response',
     created_at: fixedSeconds,
-    model: request['model'],
+    model: request.model,
     error: null,
     incomplete_details: null,
-    instructions: request['instructions'] ?? null,
+    instructions: request.instructions ?? null,
     metadata: {},
     parallel_tool_calls: true,
     temperature: 1,
     top_p: 1,
     tool_choice: 'auto',
-    tools: request['tools'] ?? [],
-    text: request['text'] ?? { format: { type: 'text' } },
-    store: request['store'] ?? true,
-    previous_response_id: request['previous_response_id'] ?? null,
+    tools: request.tools ?? [],
+    text: request.text ?? { format: { type: 'text' } },
+    store: request.store ?? true,
+    previous_response_id: request.previous_response_id ?? null,
   }
 }
 

@@ -1,0 +1,88 @@
+// The disk that the stores are measured on, and the plainest durable table to compare them with.
+
+import { closeSync, fsyncSync, mkdtempSync, openSync, rmSync, statfsSync, writeSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import type { Contender } from './harness.ts'
+
+/** Names of the kinds of file systems that matter here: one in memory makes every number of a disk meaningless. */
+const fileSystems: Readonly<Record<number, string>> = {
+  0xef53: 'ext4',
+  0x9123683e: 'btrfs',
+  0x58465342: 'xfs',
+  0x01021994: 'tmpfs (in memory: no disk is measured)',
+  0x794c7630: 'overlayfs',
+}
+
+/** A new folder below `parent` that is removed when the work is done. */
+export async function withFolder<T>(
+  parent: string | undefined,
+  work: (folder: string) => Promise<T>,
+): Promise<T> {
+  const folder = mkdtempSync(join(parent ?? tmpdir(), 'oriel-bench-'))
+  try {
+    return await work(folder)
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+export function fileSystemOf(folder: string): string {
+  const { type } = statfsSync(folder)
+  return fileSystems[type] ?? `file system 0x${type.toString(16)}`
+}
+
+/** Appends 4 KB to a file and waits until the disk has them: no durable write can be faster. */
+export function fsyncContender(file: string, steps: number): Contender {
+  const page = Buffer.alloc(4096, 1)
+  return {
+    name: 'fsync of 4 KB',
+    steps,
+    run() {
+      const handle = openSync(file, 'a')
+      for (let step = 0; step < steps; step++) {
+        writeSync(handle, page)
+        fsyncSync(handle)
+      }
+      closeSync(handle)
+    },
+  }
+}
+
+/** One row per message in SQLite, with the store's durability (WAL, synchronous=FULL) and nothing else. */
+export class RawTable {
+  readonly #database: DatabaseSync
+  #rows = 0
+
+  constructor(path: string) {
+    this.#database = new DatabaseSync(path)
+    this.#database.exec('pragma journal_mode = wal; pragma synchronous = full')
+    this.#database.exec(
+      'create table message (thread text, seq integer, content text, primary key (thread, seq)) without rowid',
+    )
+  }
+
+  /** One transaction for each text, as soon as it comes. */
+  insertEach(texts: readonly string[]): void {
+    const insert = this.#database.prepare('insert into message values (?, ?, ?)')
+    for (const text of texts) insert.run('thread', ++this.#rows, text)
+  }
+
+  /** One transaction for all. */
+  insertTogether(texts: readonly string[]): void {
+    this.#database.exec('begin immediate')
+    this.insertEach(texts)
+    this.#database.exec('commit')
+  }
+
+  /** All rows, parsed. */
+  load(): readonly unknown[] {
+    const rows = this.#database.prepare('select content from message where thread = ? order by seq')
+    return rows.all('thread').map(({ content }) => JSON.parse(String(content)) as unknown)
+  }
+
+  close(): void {
+    this.#database.close()
+  }
+}
