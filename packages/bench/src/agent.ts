@@ -37,7 +37,9 @@ export function turnOf(turn: number, calls = 3, sizes: Sizes = usualSizes): read
       {
         role: 'assistant',
         content: null,
-        tool_calls: [{ id, type: 'function', function: { name: 'search', arguments: argumentsText } }],
+        tool_calls: [
+          { id, type: 'function', function: { name: 'search', arguments: argumentsText } },
+        ],
       },
       { role: 'tool', tool_call_id: id, content: text(turn * 7 + call + 5, sizes.result) },
     ]

@@ -3,7 +3,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { sample } from 'fast-check'
-import { type JsonObject, type Script, script, writeOpenaiChat } from './oriel.ts'
+import { type Script, script, writeOpenaiChat } from './oriel.ts'
 
 /** A message of OpenAI's Chat Completions. */
 export interface ChatMessage {
@@ -62,9 +62,9 @@ function generated(): readonly Conversation[] {
     const from = index * scriptsPerConversation
     // Some are short, some long.
     const own = scripts.slice(from, from + 1 + (index % scriptsPerConversation))
-    const messages = writeOpenaiChat(plainest(own))
-    // The plainest way of writing has these fields and no others.
-    return { id: `generated-${index}`, messages: messages as readonly JsonObject[] as never }
+    // The plainest way of writing has the fields of a ChatMessage and no others.
+    const messages = writeOpenaiChat(plainest(own)) as unknown as readonly ChatMessage[]
+    return { id: `generated-${index}`, messages }
   })
 }
 

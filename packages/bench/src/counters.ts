@@ -3,7 +3,17 @@
 import { type ChatMessage, readCorpus } from './conversations.ts'
 import { quantile, race } from './harness.ts'
 import { resolveCounter } from './oriel.ts'
-import { count, endProgress, ms, percent, progress, type Row, ratio, readSettings, report } from './report.ts'
+import {
+  count,
+  endProgress,
+  ms,
+  percent,
+  progress,
+  type Row,
+  ratio,
+  readSettings,
+  report,
+} from './report.ts'
 
 type Kind = 'system' | 'user' | 'assistant' | 'arguments' | 'tool'
 
@@ -95,7 +105,13 @@ function errorRows(guess: (text: string) => number): readonly Row[] {
   const kinds = [...new Set(texts.map(({ kind }) => kind))]
   return [
     errorRow('all', texts, guess),
-    ...kinds.map((kind) => errorRow(kind, texts.filter((one) => one.kind === kind), guess)),
+    ...kinds.map((kind) =>
+      errorRow(
+        kind,
+        texts.filter((one) => one.kind === kind),
+        guess,
+      ),
+    ),
   ]
 }
 

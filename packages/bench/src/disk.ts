@@ -8,11 +8,11 @@ import type { Contender } from './harness.ts'
 
 /** Names of the kinds of file systems that matter here: one in memory makes every number of a disk meaningless. */
 const fileSystems: Readonly<Record<number, string>> = {
-  0xef53: 'ext4',
-  0x9123683e: 'btrfs',
-  0x58465342: 'xfs',
-  0x01021994: 'tmpfs (in memory: no disk is measured)',
-  0x794c7630: 'overlayfs',
+  61267: 'ext4',
+  2435016766: 'btrfs',
+  1481003842: 'xfs',
+  16914836: 'tmpfs (in memory: no disk is measured)',
+  2035054128: 'overlayfs',
 }
 
 /** A new folder below `parent` that is removed when the work is done. */
@@ -59,7 +59,7 @@ export class RawTable {
     this.#database = new DatabaseSync(path)
     this.#database.exec('pragma journal_mode = wal; pragma synchronous = full')
     this.#database.exec(
-      'create table message (thread text, seq integer, content text, primary key (thread, seq)) without rowid',
+      'create table message (thread text, seq integer, content text, primary key (thread, seq))',
     )
   }
 

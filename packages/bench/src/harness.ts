@@ -43,12 +43,14 @@ export async function race(
 ): Promise<readonly Timing[]> {
   const times = contenders.map((): number[] => [])
   const wanted: number[] = []
-  for (const contender of contenders) wanted.push(await warmUp(contender, { rounds, warmUps, maxMs }))
+  for (const contender of contenders)
+    wanted.push(await warmUp(contender, { rounds, warmUps, maxMs }))
   for (let round = 0; round < rounds; round++) {
     for (let turn = 0; turn < contenders.length; turn++) {
       const index = (round + turn) % contenders.length
       const own = times[index] as number[]
-      if (own.length < (wanted[index] as number)) own.push(await time(contenders[index] as Contender, clock))
+      if (own.length < (wanted[index] as number))
+        own.push(await time(contenders[index] as Contender, clock))
     }
     onRound?.(round + 1, rounds)
   }

@@ -1,8 +1,8 @@
 // The one place that says where the library is: its sources beside this package, run by Node as they are. So nothing has to be
 // built or linked first, and what is measured is always what the working tree holds.
 
-export { State } from '../../oriel/src/core/state.ts'
 export { prepare } from '../../oriel/src/core/prepare.ts'
+export { State } from '../../oriel/src/core/state.ts'
 export {
   type Counter,
   decode,

@@ -35,9 +35,7 @@ export function report(bench: string, tables: readonly Table[], { json }: Settin
     return
   }
   const { node, cpu, cores, memoryGb, date } = machine()
-  process.stdout.write(
-    `# ${bench}: ${date}, Node ${node}, ${cores} x ${cpu}, ${memoryGb} GB\n\n`,
-  )
+  process.stdout.write(`# ${bench}: ${date}, Node ${node}, ${cores} x ${cpu}, ${memoryGb} GB\n\n`)
   for (const table of tables) process.stdout.write(`${tableText(table)}\n`)
 }
 
@@ -97,7 +95,9 @@ function machine() {
 function tableText({ title, rows, notes = [] }: Table): string {
   const columns = Object.keys(rows[0] ?? {})
   const lines = [columns, ...rows.map((row) => columns.map((column) => String(row[column] ?? '')))]
-  const widths = columns.map((_, at) => Math.max(3, ...lines.map((line) => (line[at] ?? '').length)))
+  const widths = columns.map((_, at) =>
+    Math.max(3, ...lines.map((line) => (line[at] ?? '').length)),
+  )
   const write = (line: readonly string[]): string => {
     const cells = line.map((cell, at) => {
       const width = widths[at] as number

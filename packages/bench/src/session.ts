@@ -6,7 +6,16 @@ import type { ChatMessage } from './conversations.ts'
 import { fileSystemOf, withFolder } from './disk.ts'
 import { mean } from './harness.ts'
 import { memoryStore, openThread, project, type Store, sqliteStore } from './oriel.ts'
-import { count, endProgress, ms, progress, type Row, ratio, readSettings, report } from './report.ts'
+import {
+  count,
+  endProgress,
+  ms,
+  progress,
+  type Row,
+  ratio,
+  readSettings,
+  report,
+} from './report.ts'
 import { naiveLoop } from './tokens.ts'
 
 const turns = 9500
@@ -33,7 +42,7 @@ await withFolder(settings.directory, async (folder) => {
           rowOf('naive loop (sampled)', naive, fastest),
           rowOf('project, lastN 10 (sampled)', stateless, fastest),
           rowOf('thread on memoryStore, lastN 10', inMemory, fastest),
-          rowOf(`thread on sqliteStore, lastN 10`, onDisk, fastest),
+          rowOf('thread on sqliteStore, lastN 10', onDisk, fastest),
         ],
         notes: [
           `A turn: the user's message, one model call, the reply; ${count(turns * 2)} messages in the end.`,

@@ -53,7 +53,8 @@ report(
       rows: rowsOf(timings, sizes, (own, base) => ratio(own.medianMs / base.medianMs)),
     },
     {
-      title: 'The thread with a window alone, up to 100,000 messages: milliseconds of computing per step',
+      title:
+        'The thread with a window alone, up to 100,000 messages: milliseconds of computing per step',
       rows: [
         ...rowsOf(windowTimings, [...sizes, longest], (own) => ms(own.medianMs)),
         ...rowsOf(windowTimings, [...sizes, longest], (own, base) =>
@@ -79,7 +80,8 @@ async function raceAll() {
 /** By itself, since a heap that holds 100,000 messages slows down whoever makes garbage beside it. */
 async function raceWindow() {
   const threads: GrowingThread[] = []
-  for (const size of [...sizes, longest]) threads.push(await growingThread(size, 'thread, lastN 10'))
+  for (const size of [...sizes, longest])
+    threads.push(await growingThread(size, 'thread, lastN 10'))
   const windowTimings = await raceSized(threads.map(({ contender }) => contender))
   return { windowTimings, work: threads.map((thread) => thread.workPerStep()) }
 }

@@ -6,8 +6,27 @@ import { conversationOf, turnOf } from './agent.ts'
 import { type ChatMessage, readCorpus } from './conversations.ts'
 import { fileSystemOf, fsyncContender, RawTable, withFolder } from './disk.ts'
 import { type Contender, race, type Timing } from './harness.ts'
-import { decode, type Entry, openThread, prepare, State, resolveCounter, type Store, sqliteStore } from './oriel.ts'
-import { count, endProgress, ms, progress, type Row, ratio, readSettings, report, type Table } from './report.ts'
+import {
+  decode,
+  type Entry,
+  openThread,
+  prepare,
+  resolveCounter,
+  State,
+  type Store,
+  sqliteStore,
+} from './oriel.ts'
+import {
+  count,
+  endProgress,
+  ms,
+  progress,
+  type Row,
+  ratio,
+  readSettings,
+  report,
+  type Table,
+} from './report.ts'
 
 const writers = 100
 /** Appends in one timed run: enough that the clock's own cost does not matter. */
@@ -36,13 +55,21 @@ async function appendTable(folder: string): Promise<Table> {
       steps: appendsPerRun,
       run: () => raw.insertEach(texts.slice(0, appendsPerRun)),
     },
-    appender(store, entries, { name: 'sqliteStore, one after the other', threads: 1, each: appendsPerRun }),
+    appender(store, entries, {
+      name: 'sqliteStore, one after the other',
+      threads: 1,
+      each: appendsPerRun,
+    }),
     {
       name: `raw insert, ${writers} a transaction`,
       steps: writers,
       run: () => raw.insertTogether(texts.slice(0, writers)),
     },
-    appender(store, entries, { name: `sqliteStore, ${writers} writers at once`, threads: writers, each: 2 }),
+    appender(store, entries, {
+      name: `sqliteStore, ${writers} writers at once`,
+      threads: writers,
+      each: 2,
+    }),
   ]
   const timings = await race(contenders, {
     rounds: appendRounds,
@@ -55,7 +82,7 @@ async function appendTable(folder: string): Promise<Table> {
     rows: timings.map((own) => appendRow(own, timings)),
     notes: [
       'One message of about 600 bytes an append. Both: node:sqlite, WAL, synchronous=FULL; resolved means that the disk has it.',
-      "The store also hashes, chains and checks, and writes from a worker, so that the event loop never waits; a raw insert blocks it.",
+      'The store also hashes, chains and checks, and writes from a worker, so that the event loop never waits; a raw insert blocks it.',
       `${writers} writers: each appends to a thread of its own and waits for the answer before the next.`,
     ],
   }
@@ -191,7 +218,9 @@ async function sizeTable(folder: string): Promise<Table> {
       row(`sqliteStore: ${name}`, 'size.db', payload),
       row(`sqliteStore: ${count(loadedMessages)} messages, a view a turn`, 'load.db', stepwise),
     ],
-    notes: ['Payload: the messages as JSON in UTF-8. Files after closing, when the write log is empty.'],
+    notes: [
+      'Payload: the messages as JSON in UTF-8. Files after closing, when the write log is empty.',
+    ],
   }
 }
 

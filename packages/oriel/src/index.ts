@@ -30,6 +30,8 @@ export type {
   Source,
 } from './core/entry.ts'
 export { type ErrorCode, errorCodes, OrielError, type OrielErrorOptions } from './core/errors.ts'
+/** The text that hashes of JSON values are made over: sorted keys, one text for one value. */
+export { canonicalJson } from './core/json.ts'
 export type { Json, JsonObject } from './core/json.ts'
 export type { Change, Frame, TokenCount, ViewMessage } from './core/view.ts'
 export { resolveCounter, type TokensOption } from './counters.ts'
@@ -57,6 +59,12 @@ export { presets } from './presets.ts'
 export { type Projection, type ProjectOptions, project } from './project.ts'
 export { type MemoryStoreOptions, memoryStore } from './stores/memory.ts'
 export { type SqliteStoreOptions, sqliteStore } from './stores/sqlite.ts'
+/**
+ * The file behind `sqliteStore`, read without changing a byte and across all tenants: for tools that check it or copy it, such as
+ * `oriel doctor`. Programs use the store. These follow the tables, so they may change with any version.
+ */
+export { openForReading, pragma } from './stores/sqlite-database.ts'
+export { SqliteReader, type ThreadState } from './stores/sqlite-reader.ts'
 export type {
   AppendResult,
   Problem,

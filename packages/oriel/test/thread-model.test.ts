@@ -201,7 +201,7 @@ describe('a thread that is fed message by message', () => {
         expect(await withProjectedIds(thread, view.messages)).toEqual(projected.messages)
         expect(view.system).toEqual(projected.system)
       }),
-      { numRuns: 60 * factor },
+      { numRuns: 25 * factor },
     ),
   )
 })
@@ -222,7 +222,6 @@ function scenarioArbitrary(hasCaps: boolean): fc.Arbitrary<Scenario> {
       policy: policyOf(hasCaps),
       snapshotEvery: fc.integer({ min: 1, max: 20 }),
       isListenerBad: fc.boolean(),
-      clientFormat: fc.constantFrom<FormatName>('openai-chat'),
     },
     { requiredKeys: [], noNullPrototype: true },
   )

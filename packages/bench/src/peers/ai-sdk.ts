@@ -41,7 +41,7 @@ export function fromAiSdk(messages: readonly ModelMessage[]): readonly ChatMessa
         return [{ role: 'user', content: textOf(message.content) }]
       case 'assistant':
         return [assistantMessage(message)]
-      case 'tool':
+      default:
         return toolMessages(message)
     }
   })

@@ -11,9 +11,9 @@ import {
 import type { ChatMessage } from '../conversations.ts'
 
 /** LangChain's messages for chat messages. Each carries its position as its id, so that it can be found again. */
-export function toLangchain(messages: readonly ChatMessage[], from = 0): BaseMessage[] {
+export function toLangchain(messages: readonly ChatMessage[]): BaseMessage[] {
   return messages.map((message, index) => {
-    const id = String(from + index)
+    const id = String(index)
     const content = message.content ?? ''
     switch (message.role) {
       case 'system':
@@ -22,7 +22,7 @@ export function toLangchain(messages: readonly ChatMessage[], from = 0): BaseMes
         return new HumanMessage({ id, content })
       case 'tool':
         return new ToolMessage({ id, content, tool_call_id: message.tool_call_id ?? '' })
-      case 'assistant':
+      default:
         return new AIMessage({ id, content, tool_calls: callsOf(message) })
     }
   })

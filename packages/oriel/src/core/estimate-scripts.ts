@@ -29,9 +29,9 @@ const evenly = { isCostly: () => false, perCostly: 0 }
 const scripts: Readonly<Record<number, Script>> = {
   [kinds.hangul]: {
     free: 1.2,
-    perLetter: 0.51,
+    perLetter: 0.46,
     isCostly: (code) => isMergingSyllable[code - firstSyllable] === 0,
-    perCostly: 0.52,
+    perCostly: 0.5,
   },
   // Ukrainian, Belarusian, Serbian, Kazakh beside Russian.
   [kinds.cyrillic]: {

@@ -1,12 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { Block } from '../core/block.ts'
 import type { MessageEntry } from '../core/entry.ts'
 import { OrielError } from '../core/errors.ts'
 import type { Json } from '../core/json.ts'
 import type { ViewMessage } from '../core/view.ts'
 import {
-  createLosses,
   extraOf,
   fieldOf,
   findIllFormed,
@@ -14,13 +12,11 @@ import {
   materialOfView,
   nativeIfNeeded,
   nativeOf,
-  noteInside,
   parseDataUrl,
   readList,
   readObject,
   readObjects,
   readString,
-  replaced,
   standIn,
   wellFormed,
 } from './foreign.ts'
@@ -158,52 +154,6 @@ describe('what a builder works from', () => {
   })
 })
 
-describe('losses', () => {
-  const image = { type: 'image', mediaType: 'image/png', data: 'AAAA' } as const
-  const text = { type: 'text', text: 'a' } as const
-  const message: ViewMessage = { role: 'user', origin: 'user', blocks: [text, image] }
-
-  test('are listed by message and block, the worst of each block', () => {
-    const losses = createLosses()
-    expect(losses.found()).toEqual({})
-    losses.noteFor(message, 3)(image, 'omitted', 'second')
-    losses.noteFor(message, 3)(undefined, 'full', 'first')
-    losses.noteFor(message, 2)(text, 'full', 'mild')
-    losses.noteFor(message, 2)(text, 'dropped', 'worst')
-    losses.noteFor(message, 2)(text, 'omitted', 'late')
-    losses.noteFor(message, 2)({ ...image }, 'omitted', 'not a block of it')
-    expect(losses.found().losses).toEqual([
-      { message: 2, block: 0, form: 'dropped', reason: 'worst' },
-      { message: 3, block: 0, form: 'full', reason: 'first' },
-      { message: 3, block: 1, form: 'omitted', reason: 'second' },
-    ])
-  })
-
-  test('a result is gone only if nothing inside it is left', () => {
-    const told = (content: readonly Block[], lost: readonly Block[]) => {
-      const result = { type: 'tool-result', callId: 'a', content } as const
-      const notes: unknown[] = []
-      const inside = noteInside(result, (block, form) => notes.push(block === result, form))
-      for (const block of lost) inside.note(block, 'omitted', 'why')
-      inside.tell()
-      return notes
-    }
-    expect(told([image], [])).toEqual([])
-    expect(told([image, { ...text, text: '' }], [image])).toEqual([true, 'omitted'])
-    expect(told([image, text], [image])).toEqual([true, 'full'])
-  })
-
-  test('a picture is not gone if its stand-in has its address', () => {
-    const forms: string[] = []
-    const note = (_: unknown, form: string) => forms.push(form)
-    expect(replaced(image, note, 'why')).toBe('[image image/png]')
-    expect(replaced({ type: 'image', url: 'https://a.test' }, note, 'why')).toBe(
-      '[image https://a.test]',
-    )
-    expect(forms).toEqual(['omitted', 'full'])
-  })
-})
-
 describe('well-formed strings', () => {
   test('a value without lone surrogates is returned as it is', () => {
     const value = { a: ['\u{1F600}', 1, null], b: { c: true } }
@@ -261,8 +211,6 @@ describe('data URLs and stand-ins', () => {
     expect(standIn({ type: 'image', mediaType: 'image/png', data: 'AAAA' })).toBe(
       '[image image/png]',
     )
-    expect(standIn({ type: 'opaque', format: 'x', value: { type: 'hologram' } })).toBe('[hologram]')
-    expect(standIn({ type: 'opaque', format: 'x', value: null })).toBe('[unknown part]')
     expect(standIn({ type: 'image', url: 'https://a.test/b.png' })).toBe(
       '[image https://a.test/b.png]',
     )

@@ -1,12 +1,12 @@
 // What every format needs to read foreign messages: typed access that names the path, and rebuilding that keeps what it cannot read.
 
-import type { Block, Role, ToolResultBlock } from '../core/block.ts'
+import type { Block, Role } from '../core/block.ts'
 import type { Draft, Native } from '../core/entry.ts'
 import { OrielError } from '../core/errors.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { cloneJson, equalJson, isObject, reading, setField } from '../core/json.ts'
 import type { ViewMessage } from '../core/view.ts'
-import type { FormatName, Loss, Violation } from './format.ts'
+import type { FormatName, Violation } from './format.ts'
 
 /** A foreign object together with where it stands, so that every error can name the path. */
 export interface Place {
@@ -130,58 +130,6 @@ export function materialOfView(message: ViewMessage, format: FormatName): Materi
   return { role, blocks, isOwn, extra, ...(wireIds === undefined ? {} : { wireIds }) }
 }
 
-/** How a builder tells that it could not carry a block as it is; undefined stands for the message as such. */
-export type Note = (block: Block | undefined, form: Loss['form'], reason: string) => void
-
-export interface Losses {
-  /** To spread into what `encode` returns: by message and block, one at most for each block; nothing if nothing was lost. */
-  found(): { readonly losses?: readonly Loss[] }
-  /** What the builder of the message at `index` of the view calls. */
-  noteFor(message: ViewMessage, index: number): Note
-}
-
-/** From least to most. */
-const lossForms: readonly Loss['form'][] = ['full', 'omitted', 'dropped']
-
-/** Collects what an encoder could not carry. Of several things told of a block the worst counts, then the first. */
-export function createLosses(): Losses {
-  const losses = new Map<string, Loss>()
-  return {
-    found: () => {
-      const list = [...losses.values()]
-      list.sort((a, b) => a.message - b.message || a.block - b.block)
-      return list.length === 0 ? {} : { losses: list }
-    },
-    noteFor: (message, index) => (block, form, reason) => {
-      const position = block === undefined ? 0 : message.blocks.indexOf(block)
-      const key = `${index}:${position}`
-      const known = losses.get(key)
-      if (position < 0) return
-      if (known !== undefined && lossForms.indexOf(known.form) >= lossForms.indexOf(form)) return
-      losses.set(key, { message: index, block: position, form, reason })
-    },
-  }
-}
-
-/** The note for what is inside a result. `tell` then tells it of the result: as gone only if nothing of it is left. */
-export function noteInside(
-  result: ToolResultBlock,
-  note: Note,
-): { readonly note: Note; readonly tell: () => void } {
-  const told: Pick<Loss, 'form' | 'reason'>[] = []
-  const tell = (): void => {
-    const [first] = told
-    if (first === undefined) return
-    const inside = typeof result.content === 'string' ? [] : result.content
-    const isBlank = (block: Block): boolean => block.type === 'text' && block.text === ''
-    const isLeft =
-      told.length < inside.filter((block) => !isBlank(block)).length ||
-      told.some(({ form }) => form === 'full')
-    note(result, isLeft ? 'full' : 'omitted', first.reason)
-  }
-  return { note: (_, form, reason) => told.push({ form, reason }), tell }
-}
-
 /** The original foreign messages of a view message that is shown unchanged, if they were kept. */
 export function nativeOf(message: ViewMessage, format: FormatName): readonly Json[] | undefined {
   const { entry, wireIds } = message
@@ -247,24 +195,11 @@ const standInUrlLength = 200
 
 /** A short text that stands for a block the format cannot carry, so that it does not vanish: `[image image/png]`. */
 export function standIn(block: Block): string {
-  const facts: (string | undefined)[] = [block.type === 'opaque' ? typeOf(block.value) : block.type]
+  const facts: (string | undefined)[] = [block.type]
   if (block.type === 'image') facts.push(block.mediaType, shortUrl(block.url))
   if (block.type === 'file') facts.push(block.name, block.mediaType, shortUrl(block.url))
   if (block.type === 'tool-call' || block.type === 'tool-result') facts.push(block.name)
   return `[${facts.filter((fact) => fact !== undefined).join(' ')}]`
-}
-
-function typeOf(value: Json): string {
-  return isObject(value) && typeof value.type === 'string' ? value.type : 'unknown part'
-}
-
-/** Sends a stand-in for a block and tells so. A picture whose address is in the stand-in is not gone. */
-export function replaced(block: Block, note: Note, reason: string): string {
-  const text = standIn(block)
-  const isMedia = block.type === 'image' || block.type === 'file'
-  const hasAddress = isMedia && block.url !== undefined && text.includes(block.url)
-  note(block, hasAddress ? 'full' : 'omitted', `${reason}, a stand-in is sent`)
-  return text
 }
 
 /** A URL may be a whole picture: `data:` is not an address. */

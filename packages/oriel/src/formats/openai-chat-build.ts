@@ -3,7 +3,8 @@
 import type { Block, Role, ToolCallBlock, ToolResultBlock } from '../core/block.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { isObject } from '../core/json.ts'
-import { extraOf, type Material, type Note, noteInside, replaced } from './foreign.ts'
+import { extraOf, type Material } from './foreign.ts'
+import { type Note, noteInside, replaced } from './losses.ts'
 import { chatFormat } from './openai-chat-decode.ts'
 import { partViolations } from './openai-chat-rules.ts'
 
@@ -145,7 +146,9 @@ function buildPart(block: Block, context: Context): JsonObject | string | undefi
       return (role === 'user' ? buildFile(block, extra) : undefined) ?? refused(block, context)
     case 'opaque':
       if (block.format === chatFormat) {
-        return isPart(block.value, role) ? block.value : refused(block, context)
+        return isPart(block.value, role)
+          ? block.value
+          : refused(block, context, nameOf(block.value))
       }
       note(block, 'dropped', `${chatFormat}: a block of another format`)
       return undefined
@@ -157,10 +160,14 @@ function buildPart(block: Block, context: Context): JsonObject | string | undefi
   }
 }
 
-function refused(block: Block, { role, note }: Context): string {
+function refused(block: Block, { role, note }: Context, text?: string): string {
   const reason =
     role === 'tool' ? 'O4: a tool message holds text' : `${chatFormat}: cannot stand here`
-  return replaced(block, note, reason)
+  return replaced(block, note, text === undefined ? { reason } : { reason, text })
+}
+
+function nameOf(value: Json): string {
+  return isObject(value) && typeof value.type === 'string' ? `[${value.type}]` : '[unknown part]'
 }
 
 /** Whether a foreign part can be sent as it is. */

@@ -3,7 +3,6 @@
 import type { Json } from '../core/json.ts'
 import type { ViewMessage } from '../core/view.ts'
 import {
-  createLosses,
   materialOfDraft,
   materialOfView,
   nativeIfNeeded,
@@ -13,6 +12,7 @@ import {
   wellFormed,
 } from './foreign.ts'
 import type { Decoded, Encoded, Format } from './format.ts'
+import { createLosses } from './losses.ts'
 import { type BuildOptions, buildChatMessages, isLegacyCall } from './openai-chat-build.ts'
 import { chatFormat, decodeChatMessage } from './openai-chat-decode.ts'
 import { maxCallIdLength, messageViolations, validateChatBody } from './openai-chat-rules.ts'
@@ -76,15 +76,13 @@ function encodeMessage(
   message: ViewMessage,
   { isLegacy, note }: Required<BuildOptions>,
 ): readonly Json[] {
-  if (isLegacy || !isLegacyMessage(message)) {
-    const native = nativeOf(message, chatFormat)?.map(wellFormed)
-    const [fault] = native?.flatMap((one) => messageViolations(one, '')) ?? []
-    if (native !== undefined && fault === undefined) return native
-    const built = buildChatMessages(materialOfView(message, chatFormat), { isLegacy, note })
-    if (fault !== undefined) note(undefined, 'full', `${fault.rule}: sent in an accepted shape`)
-    return built
-  }
-  return buildChatMessages(materialOfView(message, chatFormat), { isLegacy, note })
+  const canReplay = isLegacy || !isLegacyMessage(message)
+  const native = canReplay ? nativeOf(message, chatFormat)?.map(wellFormed) : undefined
+  const [fault] = native?.flatMap((one) => messageViolations(one, '')) ?? []
+  if (native !== undefined && fault === undefined) return native
+  const built = buildChatMessages(materialOfView(message, chatFormat), { isLegacy, note })
+  if (fault !== undefined) note(undefined, 'full', `${fault.rule}: sent in an accepted shape`)
+  return built
 }
 
 /** Whether an assistant message and everything that answers it came in the deprecated form, so that it can go back in it. */

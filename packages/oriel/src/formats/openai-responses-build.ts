@@ -10,7 +10,8 @@ import type {
 } from '../core/block.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { isObject } from '../core/json.ts'
-import { extraOf, type Material, type Note, noteInside, replaced } from './foreign.ts'
+import { extraOf, type Material } from './foreign.ts'
+import { type Note, noteInside, replaced } from './losses.ts'
 import { wireName } from './openai-chat-build.ts'
 import { argumentsField, kindOf, responsesFormat } from './openai-responses-items.ts'
 import { partViolations } from './openai-responses-rules.ts'
@@ -183,7 +184,7 @@ function partsOf(blocks: readonly Block[], context: Context): readonly (JsonObje
 }
 
 /** Why a stand-in is sent. */
-const refusal = `${responsesFormat}: cannot stand here`
+const reason = `${responsesFormat}: cannot stand here`
 
 /** A part, or a string for plain text; undefined for what must not leave the format it came from. */
 function buildPart(block: Block, context: Context): JsonObject | string | undefined {
@@ -196,17 +197,18 @@ function buildPart(block: Block, context: Context): JsonObject | string | undefi
     case 'image':
       return (
         (role === 'assistant' ? undefined : buildImage(block, extra)) ??
-        replaced(block, note, refusal)
+        replaced(block, note, { reason })
       )
     case 'file':
       return (
         (role === 'assistant' ? undefined : buildFile(block, extra)) ??
-        replaced(block, note, refusal)
+        replaced(block, note, { reason })
       )
     case 'opaque':
       // Without the run it came in, nothing says whether it is an item or a part.
       if (block.format === responsesFormat && (role !== 'assistant' || isOwn)) {
-        return isPart(block.value, role) ? block.value : replaced(block, note, refusal)
+        if (isPart(block.value, role)) return block.value
+        return replaced(block, note, { reason, text: '[unknown part]' })
       }
       note(block, 'dropped', `${responsesFormat}: a block of another format`)
       return undefined
@@ -218,7 +220,7 @@ function buildPart(block: Block, context: Context): JsonObject | string | undefi
       )
       return undefined
     default:
-      return replaced(block, note, refusal)
+      return replaced(block, note, { reason })
   }
 }
 

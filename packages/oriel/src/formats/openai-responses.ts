@@ -5,12 +5,9 @@ import type { Json, JsonObject } from '../core/json.ts'
 import { isObject } from '../core/json.ts'
 import type { ViewMessage } from '../core/view.ts'
 import {
-  createLosses,
   isUnchanged,
-  type Losses,
   materialOfDraft,
   materialOfView,
-  type Note,
   nativeIfNeeded,
   nativeOf,
   neverThrowing,
@@ -18,6 +15,7 @@ import {
   wellFormed,
 } from './foreign.ts'
 import type { Decoded, Encoded, Format } from './format.ts'
+import { createLosses, type Losses, type Note } from './losses.ts'
 import { buildItems, isItem } from './openai-responses-build.ts'
 import { decodeGroup, groupItems } from './openai-responses-decode.ts'
 import { kindOf, responsesFormat } from './openai-responses-items.ts'

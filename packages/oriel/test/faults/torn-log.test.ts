@@ -119,9 +119,9 @@ const reported = [
 
 describe(`damage (ORIEL_SEED=${seed})`, () => {
   const files = [
-    { file: '-wal', copies: 40 },
-    { file: '', copies: 40 },
-    { file: '-high-water', copies: 10 },
+    { file: '-wal', copies: 25 },
+    { file: '', copies: 25 },
+    { file: '-high-water', copies: 8 },
   ]
 
   it.each(files.flatMap((one) => Object.keys(damages).map((how) => ({ ...one, how }))))(

@@ -21,7 +21,7 @@ import {
 import type { Operation, ViewChoice } from './operations.ts'
 import { linesOf, type Session } from './session.ts'
 import { syncAction } from './sync-action.ts'
-import { type Piece, type Saying, write } from './talk.ts'
+import { hasNeighbours, type Piece, type Saying, write } from './talk.ts'
 
 /** A call that can be made again with the same arguments. */
 export interface Action {
@@ -89,7 +89,8 @@ function appendAction(session: Session, operation: Of<'append'>, folded: Folded)
   const isNeutral =
     operation.hasIds ||
     repeated.length > 0 ||
-    hasNeighbours(sayings) ||
+    hasNeighbours(sayings, 'assistant') ||
+    hasNeighbours(sayings, 'tool') ||
     sayings.some(({ speaker }) => speaker === 'host' || speaker === 'system')
   const format = isNeutral ? 'neutral' : operation.format
   const ids = sayings.map(() => session.nextId())
@@ -115,13 +116,6 @@ function appendAction(session: Session, operation: Of<'append'>, folded: Folded)
 function gistOf({ speaker, text, calls, answers }: Saying): Gist {
   const role = speaker === 'host' ? 'user' : speaker
   return { role, text, calls, ...(answers === undefined ? {} : { answers }) }
-}
-
-/** Items of one response are one message, whatever their number. */
-function hasNeighbours(sayings: readonly Saying[]): boolean {
-  return sayings.some(
-    ({ speaker }, index) => speaker === 'assistant' && sayings[index + 1]?.speaker === 'assistant',
-  )
 }
 
 function viewAction(session: Session, { who, choice }: Of<'view'>): Action {

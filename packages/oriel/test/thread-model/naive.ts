@@ -184,8 +184,16 @@ interface FoundResult {
   readonly gist: Gist
 }
 
-/** The result of each call, by the caller's seq and the call's index in it. */
+const knownResults = new WeakMap<readonly MessageEntry[], ReadonlyMap<string, FoundResult>>()
+
+/** The result of each call, by the caller's seq and the call's index in it. Found once for each list. */
 function resultsOf(messages: readonly MessageEntry[]): ReadonlyMap<string, FoundResult> {
+  const known = knownResults.get(messages) ?? findResults(messages)
+  knownResults.set(messages, known)
+  return known
+}
+
+function findResults(messages: readonly MessageEntry[]): ReadonlyMap<string, FoundResult> {
   const found = new Map<string, FoundResult>()
   for (const holder of messages) {
     for (const gist of resultGists(holder)) {

@@ -41,6 +41,7 @@ export type Operation =
   | {
       readonly type: 'sync'
       readonly who: Who
+      readonly format: FormatName
       readonly change: Change
       readonly pieces: readonly Piece[]
       /** Which system text comes first; 0 for none. */
@@ -118,6 +119,7 @@ function arbitraryOf(type: OperationType, options: OperationOptions): fc.Arbitra
       return fc.record({
         type: fc.constant('sync' as const),
         who,
+        format: fc.constantFrom<FormatName>(...formatNames),
         change: change(),
         pieces,
         leading: fc.nat({ max: 2 }),

@@ -2,7 +2,6 @@
 
 import type { Entry } from '../../src/core/entry.ts'
 import { canonicalJson, type Json } from '../../src/core/json.ts'
-import type { FormatName } from '../../src/formats/format.ts'
 import type { Policy } from '../../src/policy.ts'
 import type { Store } from '../../src/stores/store.ts'
 import { Journal } from '../../src/thread/journal.ts'
@@ -16,8 +15,6 @@ import { Speech } from './talk.ts'
 export interface Scenario {
   /** The policy the thread begins with. */
   readonly policy?: Policy
-  /** The format in which a client resends its history. @default 'openai-chat' */
-  readonly clientFormat?: FormatName
   /** Entries between two snapshots; 0 for none. @default 0 */
   readonly snapshotEvery?: number
   /** Whether every listener throws. @default false */

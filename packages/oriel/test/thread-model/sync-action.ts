@@ -9,15 +9,17 @@ import { type Action, sayAll } from './actions.ts'
 import { type Folded, foldLog, type Gist, gistsOf } from './naive.ts'
 import type { Change, Operation } from './operations.ts'
 import { linesOf, type Session } from './session.ts'
-import { type Piece, type Saying, write } from './talk.ts'
+import { hasNeighbours, type Piece, type Saying, write } from './talk.ts'
 
 type SyncOperation = Operation & { readonly type: 'sync' }
 
 const leadings = ['', 'You are Ann.', 'You are Bob.']
 
 export function syncAction(session: Session, operation: SyncOperation, folded: Folded): Action {
-  const { clientFormat: format = 'openai-chat' } = session.scenario
   const sayings = resent(session, operation, folded)
+  const isMerged = hasNeighbours(sayings, 'assistant') || hasNeighbours(sayings, 'tool')
+  const isAltered = operation.change.kind === 'altered'
+  const format = isMerged || isAltered ? 'openai-chat' : operation.format
   const leading: readonly Saying[] =
     operation.leading === 0
       ? []

@@ -96,6 +96,13 @@ export function write(sayings: readonly Saying[], format: WrittenFormat): readon
   }
 }
 
+/** Whether two things in a row are said by the same speaker: formats may make one message of them. */
+export function hasNeighbours(sayings: readonly Saying[], speaker: Saying['speaker']): boolean {
+  return sayings.some(
+    (saying, index) => saying.speaker === speaker && sayings[index + 1]?.speaker === speaker,
+  )
+}
+
 export function argumentsOf(callId: string): JsonObject {
   return { path: `${callId}.ts`, line: 1 }
 }

@@ -1,0 +1,35 @@
+// All benchmarks, one after the other, each in a process of its own so that none leaves garbage to the next: `npm run bench`.
+
+import { spawn } from 'node:child_process'
+import { join } from 'node:path'
+
+const names = ['counters', 'validity', 'steps', 'stores', 'session']
+const options = process.argv.slice(2)
+const isJson = options.includes('--json')
+
+const results: unknown[] = []
+for (const name of names) {
+  process.stderr.write(`${name} ...\n`)
+  const output = await run(name)
+  if (isJson) results.push(JSON.parse(output))
+}
+if (isJson) process.stdout.write(`${JSON.stringify(results, undefined, 2)}\n`)
+
+/** Runs one benchmark; its tables appear as it prints them, its JSON is given back. */
+function run(name: string): Promise<string> {
+  const file = join(import.meta.dirname, `${name}.ts`)
+  const child = spawn(process.execPath, [file, ...options], {
+    stdio: ['ignore', isJson ? 'pipe' : 'inherit', 'inherit'],
+  })
+  let output = ''
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+    output += text
+  })
+  return new Promise((resolve, reject) => {
+    child.on('error', reject)
+    child.on('close', (code) => {
+      if (code === 0) resolve(output)
+      else reject(new Error(`The benchmark ${name} failed with code ${code}.`))
+    })
+  })
+}

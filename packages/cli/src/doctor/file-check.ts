@@ -1,0 +1,72 @@
+// What can be said about a store without looking into its threads: who may read its files, and how they were set.
+
+import { statSync } from 'node:fs'
+import { basename } from 'node:path'
+import type { Finding } from './report.ts'
+import { isDamage, type StoreFile } from './store-file.ts'
+
+/** The database and the files that stand beside it. */
+const endings = ['', '-wal', '-shm', '-high-water'] as const
+
+/** Files of the store that others than their owner may read or write. */
+export function openFiles(path: string): readonly string[] {
+  // Windows has no such modes.
+  if (process.platform === 'win32') return []
+  return endings
+    .map((ending) => `${path}${ending}`)
+    .filter((file) => {
+      const stat = statSync(file, { throwIfNoEntry: false })
+      return stat !== undefined && (stat.mode & 0o077) !== 0
+    })
+}
+
+/** Copied together, these are the store as it is. */
+export function filesToCopy(path: string): readonly { from: string; ending: string }[] {
+  return endings
+    .filter((ending) => ending !== '-shm')
+    .map((ending) => ({ from: `${path}${ending}`, ending }))
+    .filter(({ from }) => statSync(from, { throwIfNoEntry: false }) !== undefined)
+}
+
+export function* checkModes(path: string): Generator<Finding> {
+  for (const file of openFiles(path)) {
+    const mode = (statSync(file).mode & 0o777).toString(8)
+    yield {
+      code: 'file-mode',
+      message: `${basename(file)} has mode ${mode}: others than its owner may read or write it.`,
+      remedy: 'oriel doctor --repair makes it private',
+    }
+  }
+}
+
+/** Compares settings as they were before the store opened the file. */
+export function* checkSettings({ settings }: Pick<StoreFile, 'settings'>): Generator<Finding> {
+  if (settings.journalMode === 'wal') return
+  yield {
+    code: 'settings',
+    message: `Another program had set the journal mode to ${settings.journalMode}.`,
+    remedy: 'none needed: opening the store has set it back; keep other programs away from it',
+  }
+}
+
+/** SQLite's own check of all pages and indexes. */
+export function* checkPages(file: StoreFile): Generator<Finding> {
+  let complaint: string | undefined
+  try {
+    complaint = file.complaint()
+  } catch (error) {
+    if (!isDamage(error)) throw error
+    complaint = 'the check itself fails on a damaged page'
+  }
+  if (complaint !== undefined) yield damagedFile(complaint)
+}
+
+/** The message of SQLite may run over several lines; it names tables and pages, no content. */
+export function damagedFile(complaint: string): Finding {
+  return {
+    code: 'damaged-file',
+    message: `SQLite finds the file damaged: ${complaint.split('\n').join('; ').slice(0, 300)}`,
+    remedy:
+      'oriel export what is whole, oriel import it into a new store; or put a backup in its place',
+  }
+}

@@ -1,0 +1,83 @@
+// The options that doctor, export and import share: where the store is, and which threads are meant.
+
+import { join } from 'node:path'
+import { OrielError } from 'oriel'
+import type { RawOptions } from '../inspect/settings.ts'
+
+/** Where `oriel serve` and its neighbours keep their data unless told otherwise. */
+export const defaultFolder = './oriel-data'
+const fileName = 'oriel.db'
+
+/** Threads by tenant and id; what is absent is not asked about. */
+export interface Choice {
+  readonly tenant?: string
+  /** None means all. */
+  readonly threads: readonly string[]
+}
+
+/** The file of the store, from `--data` or `--store`. */
+export function readPath(raw: RawOptions): string {
+  const folder = readText(raw, 'data')
+  const file = readText(raw, 'store')
+  if (folder !== undefined && file !== undefined) {
+    throw wrong('--data and --store both name a store; give one of them.')
+  }
+  if (file !== undefined && /^[a-z]+:\/\//i.test(file)) {
+    throw wrong('--store takes the path of a SQLite file; this version has no other store.')
+  }
+  return file ?? join(folder ?? defaultFolder, fileName)
+}
+
+export function readChoice(raw: RawOptions): Choice {
+  const tenant = readText(raw, 'tenant')
+  const threads = readTexts(raw, 'thread')
+  return { ...(tenant === undefined ? {} : { tenant }), threads }
+}
+
+export function isChosen({ tenant, threads }: Choice, key: ThreadName): boolean {
+  if (tenant !== undefined && key.tenant !== tenant) return false
+  return threads.length === 0 || threads.includes(key.thread)
+}
+
+interface ThreadName {
+  readonly tenant: string
+  readonly thread: string
+}
+
+/** The one value of an option. */
+export function readText(raw: RawOptions, name: string): string | undefined {
+  const [value, ...others] = readTexts(raw, name)
+  if (others.length > 0) throw wrong(`--${name} takes one value; give it once.`)
+  return value
+}
+
+/** All values of an option that may be given several times. */
+function readTexts(raw: RawOptions, name: string): readonly string[] {
+  const value = raw[name]
+  const values = value === undefined ? [] : Array.isArray(value) ? value : [value]
+  return values.map((one: unknown) => {
+    if (typeof one !== 'string' || one === '') throw wrong(`--${name} must not be empty.`)
+    return one
+  })
+}
+
+export function wrong(message: string, cause?: unknown): OrielError {
+  return new OrielError('invalid-option', message, { cause })
+}
+
+const defaultTenant = 'default'
+
+/** A thread in a sentence. The tenant is named only where it is not the usual one. */
+export function nameOf({ tenant, thread }: ThreadName): string {
+  return tenant === defaultTenant ? `thread ${thread}` : `thread ${thread} of tenant ${tenant}`
+}
+
+/** The options that name a thread, as they are typed into a shell. */
+export function optionsFor({ tenant, thread }: ThreadName): string {
+  const own = `--thread ${shellWord(thread)}`
+  return tenant === defaultTenant ? own : `--tenant ${shellWord(tenant)} ${own}`
+}
+
+function shellWord(text: string): string {
+  return /^[\w@%+=:,./][\w@%+=:,./-]*$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
+}

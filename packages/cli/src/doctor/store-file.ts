@@ -1,0 +1,175 @@
+// An existing store as a file: every thread of every tenant, beside the store itself.
+
+import { statSync } from 'node:fs'
+import type { DatabaseSync } from 'node:sqlite'
+import {
+  OrielError,
+  openForReading,
+  pragma,
+  SqliteReader,
+  type Store,
+  sqliteStore,
+  type ThreadState,
+} from 'oriel'
+import { type Choice, isChosen } from './place.ts'
+
+/** How long to wait for another process that writes. */
+const busyTimeoutMs = 5000
+
+// Primary result codes of SQLite: https://sqlite.org/rescode.html
+const corrupt = 11
+const notADatabase = 26
+
+/** What the file says about itself, as it was before the store opened it. */
+export interface FileSettings {
+  readonly journalMode: string
+  readonly schema: number
+  readonly pageSize: number
+}
+
+/**
+ * Contracts:
+ * - A file that is not there, or is empty, is refused; nothing is created.
+ * - As long as this is open, closing the store does not empty the write-ahead log: what is damaged in it stays to be copied.
+ */
+export class StoreFile {
+  readonly path: string
+  readonly settings: FileSettings
+  readonly #database: DatabaseSync
+  readonly #reader: SqliteReader
+  #store: Store
+
+  constructor(path: string) {
+    checkFile(path)
+    this.path = path
+    this.#database = reading(path, () => openForReading(path, busyTimeoutMs))
+    this.#reader = new SqliteReader(this.#database)
+    try {
+      this.settings = reading(path, () => settingsOf(this.#database))
+    } catch (error) {
+      this.#reader.close()
+      throw error
+    }
+    this.#store = sqliteStore(path, { busyTimeoutMs })
+  }
+
+  get store(): Store {
+    return this.#store
+  }
+
+  /** Opens the store. What is wrong with the file as a whole is the error. */
+  async open(): Promise<void> {
+    await this.#store.list('default', { limit: 1 })
+  }
+
+  /** Opens the store although acknowledged entries are missing: what is left is the whole log from now on. */
+  async openTruncated(): Promise<void> {
+    const store = sqliteStore(this.path, { busyTimeoutMs, truncated: 'accept' })
+    try {
+      await store.list('default', { limit: 1 })
+    } finally {
+      await store.close()
+    }
+    await this.#store.close()
+    this.#store = sqliteStore(this.path, { busyTimeoutMs })
+    await this.open()
+  }
+
+  /** The first complaint of SQLite's own check of every page and index, if it has one. */
+  complaint(): string | undefined {
+    const answer = reading(this.path, () => String(pragma(this.#database, 'integrity_check')))
+    return answer === 'ok' ? undefined : answer
+  }
+
+  /** The chosen threads in the order they were begun, erased ones included. */
+  *threads(choice: Choice): Generator<ThreadState> {
+    let last = 0
+    for (;;) {
+      const page = reading(this.path, () => this.#reader.threadsAfter(last))
+      for (const state of page) if (isChosen(choice, state.key)) yield state
+      const { id } = page.at(-1) ?? {}
+      if (id === undefined) return
+      last = id
+    }
+  }
+
+  /** Runs `copy` while no process can change what the file and its log hold now. */
+  frozen<T>(copy: () => T): T {
+    this.#database.exec('begin')
+    try {
+      // The transaction takes its lock with the first read.
+      pragma(this.#database, 'user_version')
+      return copy()
+    } finally {
+      this.#database.exec('commit')
+    }
+  }
+
+  async close(): Promise<void> {
+    // The store is the last to close: then SQLite tidies up its log files.
+    this.#reader.close()
+    await this.#store.close()
+  }
+
+  /** Closes without tidying up, so that a damaged write-ahead log stays as it is. */
+  async leave(): Promise<void> {
+    await this.#store.close()
+    this.#reader.close()
+  }
+}
+
+/** Whether an error says that the file is damaged, rather than foreign, locked or not allowed. */
+export function isDamage(error: unknown): boolean {
+  if (!OrielError.is(error)) return false
+  const code = Number(error.details?.sqlite ?? 0) & 0xff
+  return code === corrupt || code === notADatabase
+}
+
+function checkFile(path: string): void {
+  let size: number
+  try {
+    const stat = statSync(path)
+    if (!stat.isFile()) throw notAStore(path)
+    size = stat.size
+  } catch (cause) {
+    if (OrielError.is(cause)) throw cause
+    throw new OrielError(
+      'storage-failed',
+      `there is no store at ${path}; name one with --data or --store.`,
+      { cause },
+    )
+  }
+  // SQLite would take an empty file for a new database, and make a store of it.
+  if (size === 0) throw notAStore(path)
+}
+
+function settingsOf(database: DatabaseSync): FileSettings {
+  return {
+    schema: Number(pragma(database, 'user_version')),
+    journalMode: String(pragma(database, 'journal_mode')),
+    pageSize: Number(pragma(database, 'page_size')),
+  }
+}
+
+/** The library's reading functions throw what SQLite throws; here it becomes an error with a sentence. */
+function reading<T>(path: string, read: () => T): T {
+  try {
+    return read()
+  } catch (cause) {
+    if (OrielError.is(cause)) throw cause
+    const code = cause instanceof Error && 'errcode' in cause ? Number(cause.errcode) : 0
+    if ((code & 0xff) === notADatabase) throw notAStore(path)
+    const what = (code & 0xff) === corrupt ? 'is damaged' : 'cannot be read'
+    throw new OrielError('storage-failed', `The file ${path} ${what} (SQLite code ${code}).`, {
+      cause,
+      details: { sqlite: code },
+    })
+  }
+}
+
+function notAStore(path: string): OrielError {
+  return new OrielError(
+    'storage-failed',
+    `${path} is not a store of Oriel and was left as it is; name one with --data or --store.`,
+  )
+}
