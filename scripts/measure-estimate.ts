@@ -48,8 +48,8 @@ function printRecorded(recorded: readonly Recorded[]): void {
     console.log('Not measured: the recorded conversations are not on this machine.\n')
     return
   }
-  console.log(`The prices were fitted on every second conversation of each file; "held out" are the others. (pi-mono is one single
-conversation, so all of it was used.)
+  console.log(`The prices of words were fitted on every second conversation of each file; "held out" are the others. (pi-mono is one
+single conversation, so all of it was used.)
 `)
   const byFile = Map.groupBy(recorded, (text) => text.file)
   printTable(
@@ -73,8 +73,10 @@ as these words are. Without a vocabulary nothing tells \`/admin\` (one token) fr
 function printSamples(): void {
   console.log(`## Kinds of text
 
-Written or generated for this page (\`scripts/estimate-samples.ts\`, \`scripts/estimate-prose.ts\`). chars / 4 stands beside
-it for comparison. Languages in Latin letters that use few accents and are far from English come out too low.
+Written or generated for this page (\`scripts/estimate-samples.ts\`, \`scripts/estimate-prose.ts\`). The prices of other scripts were
+set with these passages in view and with the translated messages and manuals of a Debian system, which cost up to a tenth
+more. Chinese, Japanese and Korean differ most from text to text: news is cheap, novels are dear. Languages in Latin letters
+that are far from English and use few accents come out low. The last column is for comparison.
 `)
   printTable(
     ['category', 'characters', 'exact', 'estimate', 'error', 'error of chars / 4'],

@@ -6,13 +6,14 @@ import { resolveCounter } from './oriel.ts'
 import {
   count,
   endProgress,
-  ms,
+  figure,
   percent,
   progress,
   type Row,
   ratio,
   readSettings,
   report,
+  words,
 } from './report.ts'
 
 type Kind = 'system' | 'user' | 'assistant' | 'arguments' | 'tool'
@@ -47,7 +48,7 @@ report(
       title: 'Speed',
       rows: speeds,
       notes: [
-        `On ${count(sampleLength)} characters of ${corpus.name}, message by message, in CPU time.`,
+        `On ${words(sampleLength)} characters of ${corpus.name}, message by message, in CPU time.`,
         'o200k is gpt-tokenizer behind our guard against endless runs; it remembers words that it has seen.',
       ],
     },
@@ -89,8 +90,8 @@ async function speedRows(): Promise<readonly Row[]> {
   const slowest = timings.find(({ name }) => name === 'o200k')?.medianMs ?? Number.NaN
   return timings.map(({ name, medianMs }) => ({
     counter: name,
-    'ms for 1 M characters': ms((medianMs / characters) * 1_000_000),
-    'against o200k': `${ratio(slowest / medianMs)} as fast`,
+    'ms for 1 M characters': figure((medianMs / characters) * 1_000_000),
+    'times as fast as o200k': ratio(slowest / medianMs),
   }))
 }
 

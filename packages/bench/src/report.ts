@@ -3,7 +3,13 @@
 import { cpus, totalmem } from 'node:os'
 import { parseArgs } from 'node:util'
 
-export type Cell = string | number
+/** A number as machines read it and as people do. */
+export interface Figure {
+  readonly value: number
+  readonly text: string
+}
+
+export type Cell = string | Figure
 export type Row = Readonly<Record<string, Cell>>
 
 export interface Table {
@@ -30,7 +36,8 @@ export function readSettings(): Settings {
 /** Prints what a benchmark found, to the standard output. */
 export function report(bench: string, tables: readonly Table[], { json }: Settings): void {
   if (json) {
-    const body = { bench, ...machine(), tables }
+    const plain = tables.map(({ rows, ...table }) => ({ ...table, rows: rows.map(plainRow) }))
+    const body = { bench, ...machine(), tables: plain }
     process.stdout.write(`${JSON.stringify(body, undefined, 2)}\n`)
     return
   }
@@ -58,27 +65,33 @@ export function endProgress(): void {
   if (process.stderr.isTTY) process.stderr.write('\r\u001b[2K')
 }
 
-/** Milliseconds with three significant digits. */
-export function ms(value: number): string {
-  return significant(value)
+/** A number with three significant digits: milliseconds, bytes per byte. */
+export function figure(value: number): Figure {
+  return { value, text: significant(value) }
 }
 
 /** A ratio such as `1.2x`. */
-export function ratio(value: number): string {
-  return Number.isFinite(value) ? `${significant(value)}x` : '-'
+export function ratio(value: number): Figure {
+  return { value, text: Number.isFinite(value) ? `${significant(value)}x` : '-' }
 }
 
-export function percent(share: number): string {
-  return Number.isFinite(share) ? `${(share * 100).toFixed(1)} %` : '-'
+export function percent(share: number): Figure {
+  return { value: share, text: Number.isFinite(share) ? `${(share * 100).toFixed(1)} %` : '-' }
 }
 
-export function count(value: number): string {
+/** A whole number. */
+export function count(value: number): Figure {
+  return { value, text: words(value) }
+}
+
+/** A whole number inside a sentence. */
+export function words(value: number): string {
   return Math.round(value).toLocaleString('en-US')
 }
 
 function significant(value: number): string {
   if (!Number.isFinite(value)) return '-'
-  return value >= 1000 ? count(value) : String(Number(value.toPrecision(3)))
+  return value >= 1000 ? words(value) : String(Number(value.toPrecision(3)))
 }
 
 function machine() {
@@ -91,10 +104,22 @@ function machine() {
   }
 }
 
+function plainRow(row: Row): Readonly<Record<string, string | number>> {
+  const cells = Object.entries(row).map(([name, cell]) => [
+    name,
+    typeof cell === 'string' ? cell : cell.value,
+  ])
+  return Object.fromEntries(cells) as Record<string, string | number>
+}
+
+function textOf(cell: Cell | undefined): string {
+  return typeof cell === 'object' ? cell.text : (cell ?? '')
+}
+
 /** A Markdown table, aligned, numbers to the right. */
 function tableText({ title, rows, notes = [] }: Table): string {
   const columns = Object.keys(rows[0] ?? {})
-  const lines = [columns, ...rows.map((row) => columns.map((column) => String(row[column] ?? '')))]
+  const lines = [columns, ...rows.map((row) => columns.map((column) => textOf(row[column])))]
   const widths = columns.map((_, at) =>
     Math.max(3, ...lines.map((line) => (line[at] ?? '').length)),
   )

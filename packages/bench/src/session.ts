@@ -7,14 +7,14 @@ import { fileSystemOf, withFolder } from './disk.ts'
 import { mean } from './harness.ts'
 import { memoryStore, openThread, project, type Store, sqliteStore } from './oriel.ts'
 import {
-  count,
   endProgress,
-  ms,
+  figure,
   progress,
   type Row,
   ratio,
   readSettings,
   report,
+  words,
 } from './report.ts'
 import { naiveLoop } from './tokens.ts'
 
@@ -37,7 +37,7 @@ await withFolder(settings.directory, async (folder) => {
     'session',
     [
       {
-        title: `${count(turns)} turns, the time around the model calls`,
+        title: `${words(turns)} turns, the time around the model calls`,
         rows: [
           rowOf('naive loop (sampled)', naive, fastest),
           rowOf('project, lastN 10 (sampled)', stateless, fastest),
@@ -45,7 +45,7 @@ await withFolder(settings.directory, async (folder) => {
           rowOf('thread on sqliteStore, lastN 10', onDisk, fastest),
         ],
         notes: [
-          `A turn: the user's message, one model call, the reply; ${count(turns * 2)} messages in the end.`,
+          `A turn: the user's message, one model call, the reply; ${words(turns * 2)} messages in the end.`,
           'Wall time. The naive loop copies and counts everything at every turn, and sends all of it.',
           `Sampled: measured at every ${sampledEvery}th turn; the total is ${sampledEvery} times the sum of these.`,
           `sqliteStore on ${fileSystemOf(folder)}: two durable writes a turn, the messages and the record of the request.`,
@@ -103,9 +103,9 @@ function rowOf(name: string, session: Session, fastest: number): Row {
   const shown = Math.ceil(edge / every)
   return {
     contender: name,
-    'seconds in all': ms(sumOf(session) / 1000),
+    'seconds in all': figure(sumOf(session) / 1000),
     'against memoryStore': ratio(sumOf(session) / fastest),
-    'ms a turn, first 5 %': ms(mean(times.slice(0, shown))),
-    'ms a turn, last 5 %': ms(mean(times.slice(-shown))),
+    'ms a turn, first 5 %': figure(mean(times.slice(0, shown))),
+    'ms a turn, last 5 %': figure(mean(times.slice(-shown))),
   }
 }

@@ -8,7 +8,17 @@ import { type Contender, race, type Timing } from './harness.ts'
 import { memoryStore, openThread, project, resolveCounter, type Store } from './oriel.ts'
 import { toAiSdk } from './peers/ai-sdk.ts'
 import { countCharacters, createCounter, toLangchain } from './peers/langchain.ts'
-import { endProgress, ms, progress, type Row, ratio, readSettings, report } from './report.ts'
+import {
+  endProgress,
+  type Figure,
+  figure,
+  progress,
+  type Row,
+  ratio,
+  readSettings,
+  report,
+  words,
+} from './report.ts'
 import { chatTokens, naiveLoop } from './tokens.ts'
 
 const sizes = [100, 1000, 10_000]
@@ -39,7 +49,7 @@ report(
   [
     {
       title: 'Milliseconds of computing per step, by messages so far',
-      rows: rowsOf(timings, sizes, (own) => ms(own.medianMs)),
+      rows: rowsOf(timings, sizes, (own) => figure(own.medianMs)),
       notes: [
         'Medians of CPU time; contenders and sizes take turns in every round. A step is what happens before one model call.',
         'Threads append the new messages and view the conversation, on memoryStore. With a window: the mean of the 4 steps of a turn.',
@@ -56,7 +66,7 @@ report(
       title:
         'The thread with a window alone, up to 100,000 messages: milliseconds of computing per step',
       rows: [
-        ...rowsOf(windowTimings, [...sizes, longest], (own) => ms(own.medianMs)),
+        ...rowsOf(windowTimings, [...sizes, longest], (own) => figure(own.medianMs)),
         ...rowsOf(windowTimings, [...sizes, longest], (own, base) =>
           ratio(own.medianMs / base.medianMs),
         ).map((row) => ({ ...row, contender: 'times that at 1,000' })),
@@ -150,10 +160,10 @@ async function growingThread(
     }
   }
   const workPerStep = (): Row => ({
-    'messages so far': size.toLocaleString('en-US'),
-    'entries read': ms(counts.read / counts.steps),
-    'entries written': ms(counts.written / counts.steps),
-    'messages shown': ms(counts.shown / counts.steps),
+    'messages so far': words(size),
+    'entries read': figure(counts.read / counts.steps),
+    'entries written': figure(counts.written / counts.steps),
+    'messages shown': figure(counts.shown / counts.steps),
   })
   return { contender: { name: row, row, size, steps, run }, workPerStep }
 }
@@ -187,7 +197,7 @@ function countingStore(store: Store, counts: { read: number; written: number }):
 function rowsOf(
   all: readonly (Timing & Sized)[],
   columns: readonly number[],
-  cell: (own: Timing, base: Timing) => string,
+  cell: (own: Timing, base: Timing) => Figure,
 ): readonly Row[] {
   const rows = [...new Set(all.map(({ row }) => row))]
   return rows.map((row) => {
@@ -195,7 +205,7 @@ function rowsOf(
     const base = find(baseSize) as Timing
     const cells = columns.map((size) => {
       const own = find(size)
-      return [`at ${size.toLocaleString('en-US')}`, own === undefined ? '-' : cell(own, base)]
+      return [`at ${words(size)}`, own === undefined ? '-' : cell(own, base)]
     })
     return { contender: row, ...Object.fromEntries(cells) }
   })

@@ -19,13 +19,14 @@ import {
 import {
   count,
   endProgress,
-  ms,
+  figure,
   progress,
   type Row,
   ratio,
   readSettings,
   report,
   type Table,
+  words,
 } from './report.ts'
 
 const writers = 100
@@ -68,7 +69,7 @@ async function appendTable(folder: string): Promise<Table> {
     appender(store, entries, {
       name: `sqliteStore, ${writers} writers at once`,
       threads: writers,
-      each: 2,
+      each: 10,
     }),
   ]
   const timings = await race(contenders, {
@@ -92,7 +93,7 @@ function appendRow(own: Timing, all: readonly Timing[]): Row {
   const single = all.find(({ name }) => name.startsWith('raw insert, one')) as Timing
   return {
     contender: own.name,
-    'ms each': ms(own.medianMs),
+    'ms each': figure(own.medianMs),
     'per second': count(1000 / own.medianMs),
     'against raw, one after the other': ratio(single.medianMs / own.medianMs),
   }
@@ -149,10 +150,10 @@ async function loadTable(folder: string): Promise<Table> {
   await store.close()
   raw.close()
   return {
-    title: `Loading a thread of ${count(loadedMessages)} messages`,
-    rows: timings.map(({ name, medianMs }) => ({ contender: name, ms: ms(medianMs) })),
+    title: `Loading a thread of ${words(loadedMessages)} messages`,
+    rows: timings.map(({ name, medianMs }) => ({ contender: name, ms: figure(medianMs) })),
     notes: [
-      `The thread was written with one view a turn (lastN 10): ${count(version)} entries. The raw rows are the messages alone.`,
+      `The thread was written with one view a turn (lastN 10): ${words(version)} entries. The raw rows are the messages alone.`,
     ],
   }
 }
@@ -208,7 +209,7 @@ async function sizeTable(folder: string): Promise<Table> {
       contender: what,
       'payload bytes': count(bytes),
       'file bytes': count(size),
-      'per payload byte': ms(size / bytes),
+      'per payload byte': figure(size / bytes),
     }
   }
   return {
@@ -216,7 +217,7 @@ async function sizeTable(folder: string): Promise<Table> {
     rows: [
       row(`raw rows: ${name}`, 'raw-size.db', payload),
       row(`sqliteStore: ${name}`, 'size.db', payload),
-      row(`sqliteStore: ${count(loadedMessages)} messages, a view a turn`, 'load.db', stepwise),
+      row(`sqliteStore: ${words(loadedMessages)} messages, a view a turn`, 'load.db', stepwise),
     ],
     notes: [
       'Payload: the messages as JSON in UTF-8. Files after closing, when the write log is empty.',

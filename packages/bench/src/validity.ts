@@ -18,6 +18,7 @@ import {
   readSettings,
   report,
   type Table,
+  words,
 } from './report.ts'
 import { chatTokens, rememberingCounter } from './tokens.ts'
 
@@ -33,7 +34,7 @@ type Contender = (messages: readonly ChatMessage[], budget: number) => View | Pr
 const counter = rememberingCounter()
 const judge = new Judge(counter)
 const contenders: Readonly<Record<string, Contender>> = {
-  'everything, as recorded': (chat) => ({ chat }),
+  'everything, unchanged': (chat) => ({ chat }),
   'last 20 messages': lastMessages,
   'trimMessages, chars/4': (messages, budget) =>
     trim(messages, { maxTokens: budget, tokenCounter: countTokensApproximately }),
@@ -56,7 +57,7 @@ for (const budget of budgets) {
   for (const [name, contender] of Object.entries(contenders)) {
     rows.push(await rowOf(name, contender, budget))
   }
-  const title = `${count(requests.length)} requests, budget ${count(budget)} tokens`
+  const title = `${words(requests.length)} requests, budget ${words(budget)} tokens`
   tables.push({ title, rows, ...(budget === budgets.at(-1) ? { notes: notes() } : {}) })
 }
 endProgress()
@@ -71,7 +72,7 @@ async function rowOf(name: string, contender: Contender, budget: number): Promis
     else judgements.push(judge.judge({ ...view, messages, budget }))
     progress(`validity: ${budget} tokens, ${name}, ${index} of ${requests.length} requests`)
   }
-  const share = (test: (one: Judgement) => boolean): string =>
+  const share = (test: (one: Judgement) => boolean) =>
     percent(judgements.filter(test).length / requests.length)
   return {
     contender: name,

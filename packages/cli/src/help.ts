@@ -10,28 +10,37 @@ const examples = [
   ['oriel inspect s.json --policy history-window', 'what one policy would do, in detail'],
   ['oriel inspect s.json --budget 32k', 'what has to go to fit a budget'],
   ['cat s.json | oriel inspect - --json', 'for machines'],
+  ['oriel doctor', 'is the store sound, and what to do if it is not'],
+  ['oriel export --out backup.jsonl', 'a backup of all threads'],
+  ['oriel import backup.jsonl --data ./other', 'the same threads in another store'],
+  ['oriel import session.json', 'a recorded conversation as a new thread'],
 ] as const
 
 export function renderHelp(cli: ReturnType<typeof cac>, colors: Colors): string {
-  const commands = cli.commands.map(({ rawName, description }) => [rawName, description] as const)
-  const options = [
-    ...cli.commands.flatMap((command) => command.options),
-    ...cli.globalCommand.options,
-  ]
+  const commands = cli.commands.map(row)
   const lines = [
     `${colors.bold('oriel')}  context management for LLM agents`,
     ...section('Commands', commands, colors),
-    ...section(
-      'Options',
-      options.map(({ rawName, description }) => [rawName, description] as const),
-      colors,
+    ...cli.commands.flatMap(({ name, options }) =>
+      section(`Options of ${name}`, options.map(row), colors),
     ),
+    ...section('Options of all', cli.globalCommand.options.map(row), colors),
     ...section('Examples', examples, colors),
     '',
     'Reads OpenAI chat, OpenAI Responses and Anthropic messages: one JSON value, or JSONL with one',
     'message or one conversation a line. Nothing leaves this machine.',
   ]
   return `${lines.join('\n')}\n`
+}
+
+function row({
+  rawName,
+  description,
+}: {
+  readonly rawName: string
+  readonly description: string
+}): readonly [string, string] {
+  return [rawName, description]
 }
 
 function section(

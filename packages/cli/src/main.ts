@@ -3,23 +3,37 @@
 import { readFileSync } from 'node:fs'
 import { cac } from 'cac'
 import { OrielError } from 'oriel'
+import { doctor } from './doctor/command.ts'
+import { defaultFolder } from './doctor/place.ts'
+import { readDoctorSettings } from './doctor/settings.ts'
+import { exportThreads } from './export/command.ts'
+import { readExportSettings } from './export/settings.ts'
 import { renderHelp } from './help.ts'
+import { importThreads } from './import/command.ts'
+import { readImportSettings } from './import/settings.ts'
 import { inspect } from './inspect/command.ts'
-import { defaultTop, exactMegabytes, readSettings } from './inspect/settings.ts'
+import { defaultTop, exactMegabytes, type RawOptions, readSettings } from './inspect/settings.ts'
 import { clean } from './render/text.ts'
 import { colorsFor, processTerminal, type Terminal } from './terminal.ts'
 
 type Cli = ReturnType<typeof cac>
 
-/** What `-` is called while options are parsed, since the parser drops it. No word of a command line holds a NUL. */
-const stdinWord = '\0-'
+/**
+ * Stands in front of words that the parser would change: it drops `-`, and makes numbers of ids that look like one. No word of a
+ * command line holds a NUL.
+ */
+const mark = '\0'
+
+/** Options whose values stay as they were typed. */
+const textOptions: readonly string[] = ['--data', '--store', '--tenant', '--thread', '--out']
 
 /** The request was wrong, or the input cannot be used. */
 const failed = 2
 
 /**
- * Runs the command and resolves to the exit code: 0; 1 if `--strict` found broken structure; 2 if the request was wrong or the
- * input cannot be used. Never ends the process. `argv` is that of the process: the program and the script come first.
+ * Runs the command and resolves to the exit code: 0; 1 if `--strict` found broken structure, `doctor` found problems, or `export` or
+ * `import` left something out; 2 if the request was wrong or the input cannot be used. Never ends the process. `argv` is that of
+ * the process: the program and the script come first.
  */
 export async function main(
   argv: readonly string[],
@@ -28,10 +42,7 @@ export async function main(
   const { stdout, stderr, env } = terminal
   try {
     const cli = createCli()
-    cli.parse(
-      argv.map((word) => (word === '-' ? stdinWord : word)),
-      { run: false },
-    )
+    cli.parse(argv.map(markWord), { run: false })
     if (cli.options.version === true) {
       stdout.write(`${version()}\n`)
       return 0
@@ -47,10 +58,26 @@ export async function main(
       throw new OrielError('invalid-option', problem)
     }
     checkOptions(cli)
-    return await inspect(filesOf(cli), readSettings(cli.options), terminal)
+    return await run(cli, command.name, terminal)
   } catch (error) {
     stderr.write(`oriel: ${explain(error)}\n`)
     return failed
+  }
+}
+
+function run(cli: Cli, command: string, terminal: Terminal): Promise<number> {
+  const options = optionsOf(cli)
+  switch (command) {
+    case 'doctor':
+      cli.matchedCommand?.checkUnusedArgs()
+      return doctor(readDoctorSettings(options), terminal)
+    case 'export':
+      cli.matchedCommand?.checkUnusedArgs()
+      return exportThreads(readExportSettings(options), terminal)
+    case 'import':
+      return importThreads(readImportSettings(filesOf(cli), options), terminal)
+    default:
+      return inspect(filesOf(cli), readSettings(options), terminal)
   }
 }
 
@@ -58,6 +85,12 @@ function createCli(): Cli {
   const cli = cac('oriel')
   cli.option('-h, --help', 'Show this help')
   cli.option('-v, --version', 'Show the version')
+  addInspect(cli)
+  addKeeping(cli)
+  return cli
+}
+
+function addInspect(cli: Cli): void {
   cli
     .command(
       'inspect [...files]',
@@ -72,13 +105,55 @@ function createCli(): Cli {
     .option('--json', 'Print JSON, for machines')
     .option('--strict', 'End with exit code 1 if structure is broken')
     .option('--no-content', 'Show no first lines of results')
-  return cli
+}
+
+/** The commands around a store. */
+function addKeeping(cli: Cli): void {
+  const commands = [
+    cli
+      .command('doctor', 'Check a store: every entry, every thread, every view')
+      .option('--repair', 'Repair what is safe to repair, after asking; keeps a copy')
+      .option('--yes', 'Do not ask')
+      .option('--json', 'Print JSON, for machines'),
+    cli
+      .command('export', 'Write threads as JSONL, a hash with every entry')
+      .option('--out <file>', 'The file to write; else, or with -, standard output')
+      .option('--until <seq>', 'Only up to this entry, of one thread'),
+    cli
+      .command('import <file>', 'Read an export, or a history in a format that inspect reads')
+      .option('--format <name>', 'The format of a history; else it is found out'),
+  ]
+  for (const command of commands) {
+    const isImport = command.name === 'import'
+    command
+      .option('--data <folder>', `The folder of the store; else ${defaultFolder}`)
+      .option('--store <file>', 'The SQLite file of the store, instead of a folder')
+      .option('--tenant <name>', isImport ? 'Import for this tenant' : 'Only this tenant; else all')
+      .option('--thread <id>', isImport ? 'Import under this id' : 'Only this thread; else all')
+  }
+}
+
+function markWord(word: string, index: number, words: readonly string[]): string {
+  if (word === '-') return mark + word
+  if (textOptions.includes(words[index - 1] ?? '') && !word.startsWith('-')) return mark + word
+  const name = textOptions.find((option) => word.startsWith(`${option}=`))
+  return name === undefined ? word : `${name}=${mark}${word.slice(name.length + 1)}`
+}
+
+function unmark(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(unmark)
+  return typeof value === 'string' && value.startsWith(mark) ? value.slice(mark.length) : value
+}
+
+function optionsOf(cli: Cli): RawOptions {
+  return Object.fromEntries(
+    Object.entries(cli.options).map(([name, value]) => [name, unmark(value)]),
+  )
 }
 
 /** Words behind `--` are files, even if they look like options. */
 function filesOf(cli: Cli): readonly string[] {
-  const words: readonly string[] = [...cli.args, ...cli.options['--']]
-  return words.map((word) => (word === stdinWord ? '-' : word))
+  return [...cli.args, ...cli.options['--']].map((word) => String(unmark(word)))
 }
 
 /** Refuses options that the command does not have, and options without their value. */

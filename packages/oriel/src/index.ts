@@ -30,9 +30,9 @@ export type {
   Source,
 } from './core/entry.ts'
 export { type ErrorCode, errorCodes, OrielError, type OrielErrorOptions } from './core/errors.ts'
+export type { Json, JsonObject } from './core/json.ts'
 /** The text that hashes of JSON values are made over: sorted keys, one text for one value. */
 export { canonicalJson } from './core/json.ts'
-export type { Json, JsonObject } from './core/json.ts'
 export type { Change, Frame, TokenCount, ViewMessage } from './core/view.ts'
 export { resolveCounter, type TokensOption } from './counters.ts'
 export {

@@ -60,6 +60,6 @@ describe('a policy', () => {
 
   it('[P3] a part that this version does not have is refused, never ignored', () => {
     const attempt = () => project([{ role: 'user', content: 'hello' }], { memory: {} })
-    expect(attempt).toThrow(/policy part 'memory' is not available/)
+    expect(attempt).toThrow(/asks for 'memory', which this version does not have/)
   })
 })

@@ -6,7 +6,7 @@
  * - `history-window`: the last twenty user turns (document 002)
  * - `compaction`: bounded tool output, summaries in place, checkpoints (document 003)
  * - `placeholders`: at most fifty messages, old tool results as `[Omitted]` (document 004)
- * - `recommended`: cache-aware, with memory of facts
+ * - `recommended`: bounded tool output, the ten newest results full, the others as placeholders that say what is gone
  */
 export const presets = {
   'plugin-retention': { retention: {} },
@@ -24,8 +24,5 @@ export const presets = {
   recommended: {
     toolOutput: {},
     toolResults: { strategy: 'keepRecent', max: 10, cutoff: 0 },
-    compaction: {},
-    memory: {},
-    schedule: 'cache-aware',
   },
 } as const

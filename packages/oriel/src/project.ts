@@ -16,6 +16,7 @@ import { formatNamed } from './formats/registry.ts'
 import { assertSize } from './formats/size.ts'
 import { type PolicyInput, parsePolicy } from './policy.ts'
 import { assertAvailable, propose } from './propose.ts'
+import { sha256 } from './sha256.ts'
 
 export interface ProjectOptions {
   /** The messages' format. @default 'openai-chat' */
@@ -73,7 +74,7 @@ export function project<M = Json>(
     now,
   ))
     state.apply(entry)
-  const planned = propose(state, parsed, { now })
+  const planned = propose(state, parsed, { now, sha256 })
   const view = assemble(state, planned, { profile: target.profile, frame, budget })
   const encoded = target.encode(view.messages)
   assertSize(target, encoded)

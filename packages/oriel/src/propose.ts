@@ -5,33 +5,50 @@ import { OrielError } from './core/errors.ts'
 import { waitsFrom } from './core/reasoning.ts'
 import { strongest } from './core/render.ts'
 import type { State } from './core/state.ts'
-import type { Policy, PolicyPart } from './policy.ts'
+import type { Policy } from './policy.ts'
+import { expiry } from './rules/expiry.ts'
 import { history } from './rules/history.ts'
+import { retention } from './rules/retention.ts'
 import type { RuleContext } from './rules/rule.ts'
+import { toolOutput } from './rules/tool-output.ts'
+import { toolResults } from './rules/tool-results.ts'
 
-/** Parts of the policy that this version acts on. */
-const availableParts: ReadonlySet<PolicyPart> = new Set(['history', 'schedule'])
-
-/** The edits that a policy proposes for this state, the strongest verdict for each block. */
+/** The edits that a policy proposes for this state: the strongest verdict for each block, where it goes further than what is in force. */
 export function propose(state: State, policy: Policy, context: RuleContext): readonly Edit[] {
   const edits: Edit[] = []
-  if (policy.history !== undefined) edits.push(...history.propose(state, policy.history, context))
+  const { history: window, retention: fading, toolOutput: output, toolResults: results } = policy
+  if (output !== undefined) edits.push(...toolOutput.propose(state, output, context))
+  if (fading !== undefined) edits.push(...retention.propose(state, fading, context))
+  if (policy.expiry !== undefined) edits.push(...expiry.propose(state, policy.expiry, context))
+  if (results !== undefined) edits.push(...toolResults.propose(state, results, context))
+  if (window !== undefined) edits.push(...history.propose(state, window, context))
   const waits = waitsFrom(state)
-  return strongestPerBlock(
-    edits.filter(({ since = Infinity }) => waits === Infinity || since < waits),
-  )
+  const isReady = ({ since = Infinity }: Edit): boolean => waits === Infinity || since < waits
+  return strongestPerBlock(edits.filter(isReady)).filter((edit) => isNews(state, edit))
 }
+
+/** What the policy can say and this version does not do yet. */
+const unavailable: readonly {
+  readonly path: string
+  readonly isAsked: (policy: Policy) => boolean
+}[] = [
+  { path: 'compaction', isAsked: (policy) => policy.compaction !== undefined },
+  { path: 'memory', isAsked: (policy) => policy.memory !== undefined },
+  { path: 'schedule', isAsked: (policy) => policy.schedule === 'cache-aware' },
+  { path: 'expiry.duplicates', isAsked: ({ expiry: part }) => part?.duplicates !== undefined },
+  { path: 'expiry.relevance', isAsked: ({ expiry: part }) => part?.relevance !== undefined },
+  { path: 'toolOutput.directory', isAsked: (policy) => policy.toolOutput?.directory !== undefined },
+]
 
 /** Refuses a policy that asks for what is not built: better than a rule that silently does nothing. */
 export function assertAvailable(policy: Policy): void {
-  for (const part of Object.keys(policy) as PolicyPart[]) {
-    if (policy[part] === undefined || availableParts.has(part)) continue
-    throw new OrielError(
-      'not-available',
-      `The policy part '${part}' is not available in this version; available: ${[...availableParts].join(', ')}.`,
-      { path: `policy.${part}` },
-    )
-  }
+  const missing = unavailable.find(({ isAsked }) => isAsked(policy))
+  if (missing === undefined) return
+  throw new OrielError(
+    'not-available',
+    `The policy asks for '${missing.path}', which this version does not have yet. Leave it out.`,
+    { path: `policy.${missing.path}` },
+  )
 }
 
 function strongestPerBlock(edits: readonly Edit[]): readonly Edit[] {
@@ -44,8 +61,20 @@ function strongestPerBlock(edits: readonly Edit[]): readonly Edit[] {
     }
     const key = `${edit.target.seq}:${edit.target.block}`
     const other = winners.get(key)
-    if (other === undefined || strongest(other.form, edit.form) !== other.form)
-      winners.set(key, edit)
+    if (other === undefined || isStronger(edit, other)) winners.set(key, edit)
   }
   return [...drops, ...winners.values()]
+}
+
+/** Whether an edit goes further than the one in force. */
+function isNews(state: State, edit: Edit): boolean {
+  if (!('seq' in edit.target)) return true
+  const live = state.blockEdit(edit.target.seq, edit.target.block)
+  return live === undefined || isStronger(edit, live)
+}
+
+/** A stronger form, or the same form with fewer tokens. */
+function isStronger(a: Edit, b: Edit): boolean {
+  if (a.form === b.form) return a.tokensAfter < b.tokensAfter
+  return strongest(a.form, b.form) === a.form
 }

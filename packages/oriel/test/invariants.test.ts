@@ -7,7 +7,7 @@ import { resolveCounter } from '../src/counters.ts'
 import { type FormatName, formatNames } from '../src/formats/format.ts'
 import { formatNamed } from '../src/formats/registry.ts'
 import type { PolicyInput } from '../src/policy.ts'
-import { type ProjectOptions, type Projection, project } from '../src/project.ts'
+import { type Projection, type ProjectOptions, project } from '../src/project.ts'
 import {
   budgetArbitrary,
   type Conversation,

@@ -1,9 +1,10 @@
 // Tags in the content of a conversation, so that a test can tell what became of each block of it, whatever format it went to.
 
+import { type Block, textOf } from '../src/core/block.ts'
 import { blockId, fixedSalt } from '../src/core/handle.ts'
 import { isObject, type Json, type JsonObject } from '../src/core/json.ts'
-import { formatNamed } from '../src/formats/registry.ts'
 import type { FormatName } from '../src/formats/format.ts'
+import { formatNamed } from '../src/formats/registry.ts'
 import type { Conversation } from '../src/testing/arbitraries.ts'
 
 /** Texts get their tag in front, where clipping leaves it. */
@@ -48,7 +49,7 @@ export interface TaggedBlock {
   readonly index: number
   readonly type: string
   readonly tags: readonly string[]
-  /** Characters of its text. */
+  /** Characters of its text, for texts and results. */
   readonly length: number
   /** Whether a picture, a file or something unknown is in it. */
   readonly hasMedia: boolean
@@ -68,10 +69,15 @@ export function blocksOf(format: FormatName, messages: Conversation): readonly T
         index: from,
         type: block.type,
         tags: tagsIn(JSON.stringify(block)),
-        length: stringsIn(block).reduce((sum, text) => sum + text.length, 0),
+        length: lengthOf(block),
         hasMedia: /"type":"(image|file|opaque)"/.test(JSON.stringify(block)),
       }))
     })
+}
+
+function lengthOf(block: Block): number {
+  if (block.type === 'text') return block.text.length
+  return block.type === 'tool-result' ? textOf(block.content).length : 0
 }
 
 export function tagsIn(text: string): readonly string[] {

@@ -1,4 +1,5 @@
-// Records the coding agents: `npm run record:agents [part of a name]`, after `npm ci` in src/record/agents.
+// Records the coding agents: `npm run record:agents [part of a name]`, after `npm install` in src/record/agents (no lock file: it would
+// name programs of other platforms, which a clean install then refuses). On Linux only; use `unshare -n` to shut the network out.
 
 import { claudeCode } from './agents/claude-code.ts'
 import { codex } from './agents/codex.ts'

@@ -34,7 +34,8 @@ export function* checkModes(path: string): Generator<Finding> {
     yield {
       code: 'file-mode',
       message: `${basename(file)} has mode ${mode}: others than its owner may read or write it.`,
-      remedy: 'oriel doctor --repair makes it private',
+      remedy: 'make it private',
+      command: 'oriel doctor --repair',
     }
   }
 }
@@ -45,7 +46,7 @@ export function* checkSettings({ settings }: Pick<StoreFile, 'settings'>): Gener
   yield {
     code: 'settings',
     message: `Another program had set the journal mode to ${settings.journalMode}.`,
-    remedy: 'none needed: opening the store has set it back; keep other programs away from it',
+    remedy: 'nothing: opening the store has set it back; keep other programs away from it',
   }
 }
 
@@ -66,7 +67,7 @@ export function damagedFile(complaint: string): Finding {
   return {
     code: 'damaged-file',
     message: `SQLite finds the file damaged: ${complaint.split('\n').join('; ').slice(0, 300)}`,
-    remedy:
-      'oriel export what is whole, oriel import it into a new store; or put a backup in its place',
+    remedy: 'export what is whole and import it into a new store, or put a backup in its place',
+    command: 'oriel export --out rescued.jsonl',
   }
 }

@@ -25,7 +25,10 @@ export interface Finding {
   readonly thread?: string
   readonly seq?: number
   readonly message: string
+  /** What to do, in words. */
   readonly remedy: string
+  /** The same as a command or a line of code, to be copied. */
+  readonly command?: string
 }
 
 export interface ThreadCounts {

@@ -1,7 +1,7 @@
 // One thread: its chain of hashes, then whether it can be used.
 
 import type { Problem, Store, ThreadKey, ThreadState } from 'oriel'
-import { nameOf, optionsFor } from './place.ts'
+import { optionsFor } from './place.ts'
 import { findPoisons, type Poison } from './poison.ts'
 import type { Finding } from './report.ts'
 import { failureOf } from './view-check.ts'
@@ -23,49 +23,45 @@ export async function* checkViews(store: Store, state: ThreadState): AsyncGenera
 }
 
 function damaged({ code, seq, message }: Problem, key: ThreadKey, first?: number): Finding {
-  return {
-    code,
-    ...key,
-    ...(seq === undefined ? {} : { seq }),
-    message,
-    remedy: rescue(key, first),
-  }
+  const place = seq === undefined ? {} : { seq }
+  return { code, ...key, ...place, message, ...goOnBefore(first, key) }
 }
 
-/** Nothing is cut off from a damaged log; what stands before the damage can go on as another thread. */
-function rescue(key: ThreadKey, firstBad: number | undefined): string {
-  const backup = 'oriel import a backup under another id'
-  if (firstBad === undefined || firstBad < 2) return backup
-  return `${backup}, or what is before the damage: oriel export ${optionsFor(key)} --until ${firstBad - 1}`
-}
-
-function poisoned({ seq, id, type, failure, canExclude }: Poison, key: ThreadKey): Finding {
+function poisoned(poison: Poison, key: ThreadKey): Finding {
+  const { seq, type, failure } = poison
   const { format, reason } = failure
-  const name = nameOf(key)
-  return {
-    code: format === undefined ? 'cannot-open' : 'cannot-view',
-    ...key,
-    seq,
-    message:
-      format === undefined
-        ? `With this ${type} ${name} cannot be opened (${reason}).`
-        : `With this ${type} there is no valid view for ${format} (${reason}).`,
-    remedy: canExclude
-      ? `leave it out of every view, the log keeps it: await thread.exclude('${id}')`
-      : remedyFor({ type, id, reason }, key, seq),
-  }
+  const message =
+    format === undefined
+      ? `With this ${type} the thread cannot be opened (${reason}).`
+      : `With this ${type} there is no valid view for ${format} (${reason}).`
+  const code = format === undefined ? 'cannot-open' : 'cannot-view'
+  return { code, ...key, seq, message, ...cureOf(poison, key) }
 }
+
+type Cure = Pick<Finding, 'remedy' | 'command'>
 
 /** Codes that a newer version may not have any more. */
 const versionReasons: ReadonlySet<string> = new Set(['not-available', 'schema-version'])
 
-function remedyFor(
-  { type, id, reason }: { type: string; id: string; reason: string },
-  key: ThreadKey,
-  seq: number,
-): string {
-  if (versionReasons.has(reason)) return 'it was written by a later version: update Oriel'
-  if (type === 'edit') return `take the edit back: await thread.undo('${id}')`
-  if (seq < 2) return 'oriel import a backup under another id'
-  return `go on from what is before it: oriel export ${optionsFor(key)} --until ${seq - 1}`
+function cureOf({ seq, id, type, failure, canExclude }: Poison, key: ThreadKey): Cure {
+  if (canExclude) {
+    const command = `await thread.exclude('${id}')`
+    return { remedy: 'leave it out of every view; the log keeps it', command }
+  }
+  if (versionReasons.has(failure.reason)) {
+    return { remedy: 'it was written by a later version: update Oriel' }
+  }
+  if (type === 'edit') return { remedy: 'take it back', command: `await thread.undo('${id}')` }
+  return goOnBefore(seq, key)
+}
+
+/** Nothing is cut off from a log; what stands before the damage can go on as another thread. */
+function goOnBefore(firstBad: number | undefined, key: ThreadKey): Cure {
+  if (firstBad === undefined || firstBad < 2) {
+    return { remedy: 'import a backup of it under another id' }
+  }
+  return {
+    remedy: 'import a backup of it under another id, or what stands before',
+    command: `oriel export ${optionsFor(key)} --until ${firstBad - 1} --out rescued.jsonl`,
+  }
 }

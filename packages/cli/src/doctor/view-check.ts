@@ -10,8 +10,8 @@ import {
   type Thread,
   type ThreadKey,
   type TokensOption,
-  validate,
   type View,
+  validate,
 } from 'oriel'
 
 /** Why a thread cannot be used. */

@@ -107,6 +107,10 @@ export interface Edit {
    * @default the edit's own place in the log
    */
   readonly since?: number
+  /** The original must not be shown again. @default false */
+  readonly isFinal?: boolean
+  /** Pictures and other blocks of a result stay beside the text. @default false */
+  readonly keepsMedia?: boolean
 }
 
 export interface EditEntry extends EntryFields, Edit {

@@ -143,8 +143,8 @@ const minSolid = 16
  * is priced.
  */
 const maxSolid = 64
-/** Pieces for each character: camelCase has up to 0.3, base64 0.43, hex 0.47. */
-const randomDensity = 0.36
+/** Pieces for each character: names in camelCase have about 0.2, base64 0.43, hex 0.47. */
+const randomDensity = 0.3
 
 /** Adds the piece that ends here to the solid run, or begins a new run with it. */
 function noteSolid(scan: Scan, from: number): void {

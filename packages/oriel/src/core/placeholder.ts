@@ -16,6 +16,8 @@ export interface Omitted {
   readonly content: string | readonly Block[]
   readonly tool?: string
   readonly isError?: boolean
+  /** Whether the original can be had back. @default true */
+  readonly canExpand?: boolean
 }
 
 /** The informative placeholder of a tool result. Deterministic. */
@@ -29,7 +31,8 @@ export function placeholder(omitted: Omitted): string {
   ]
   const shape = shapeOf(text)
   if (shape !== '') parts.push(shape)
-  return `[Omitted: ${parts.join(', ')}; expand ${omitted.id}]`
+  const how = omitted.canExpand === false ? 'it was not kept' : `expand ${omitted.id}`
+  return `[Omitted: ${parts.join(', ')}; ${how}]`
 }
 
 function sizeOf(content: string | readonly Block[], text: string): string {

@@ -1,6 +1,6 @@
 // Blocks in the form that the live edits give them.
 
-import type { Block } from './block.ts'
+import type { Block, ToolResultBlock } from './block.ts'
 import { isInRanges } from './edit-index.ts'
 import type { Edit, EditEntry, Form } from './entry.ts'
 import { forms } from './entry.ts'
@@ -48,14 +48,26 @@ export function render(state: State, planned: readonly Edit[]): readonly Rendere
 }
 
 /** A block in an edit's form; undefined when it is dropped. Kinds that cannot be rewritten become text. */
-export function reduce(block: Block, edit: Pick<EditEntry, 'form' | 'text'>): Block | undefined {
+export function reduce(
+  block: Block,
+  edit: Pick<EditEntry, 'form' | 'text' | 'keepsMedia'>,
+): Block | undefined {
   if (edit.form === 'full') return block
   if (edit.form === 'dropped') return undefined
   const text = edit.text ?? ''
   if (block.type === 'text') return { ...block, text }
-  if (block.type === 'tool-result') return { ...block, content: text }
+  if (block.type === 'tool-result') return { ...block, content: reduceContent(block, edit) }
   if (block.type === 'tool-call' || block.type === 'reasoning') return block
   return { type: 'text', text, ...(block.id === undefined ? {} : { id: block.id }) }
+}
+
+function reduceContent(
+  { content }: ToolResultBlock,
+  { text = '', keepsMedia }: Pick<EditEntry, 'text' | 'keepsMedia'>,
+): string | readonly Block[] {
+  const media = typeof content === 'string' ? [] : content.filter(({ type }) => type !== 'text')
+  if (keepsMedia !== true || media.length === 0) return text
+  return [{ type: 'text', text }, ...media]
 }
 
 function isForModel(thing: {

@@ -51,7 +51,7 @@ interface Captured {
 function list(input: TraceInput, captured: Captured): readonly Change[] {
   const { state, indexOf, canExpand } = input
   const changes: (Change & { seq: number; block: number })[] = []
-  const add: Add = (seq, block, { form, rule, reason, tokensAfter }) => {
+  const add: Add = (seq, block, { form, rule, reason, tokensAfter, isFinal }) => {
     const item = state.item(seq)
     if (item === undefined) return
     const tokensBefore = item.tokens[block] ?? 0
@@ -63,7 +63,7 @@ function list(input: TraceInput, captured: Captured): readonly Change[] {
       reason,
       tokensBefore,
       tokensAfter: form === 'dropped' ? 0 : (tokensAfter ?? tokensBefore),
-      canExpand,
+      canExpand: canExpand && isFinal !== true,
       originalLength: lengthOf(item.entry.blocks[block]),
       seq,
       block,
@@ -101,13 +101,13 @@ function list(input: TraceInput, captured: Captured): readonly Change[] {
 type Add = (
   seq: number,
   block: number,
-  change: { form: Form; rule: string; reason: string; tokensAfter?: number },
+  change: { form: Form; rule: string; reason: string; tokensAfter?: number; isFinal?: boolean },
 ) => void
 
 function addEdit(state: State, edit: Edit, add: Add, addUnknown: (edit: Edit) => void): void {
-  const { form, rule, reason, tokensAfter } = edit
+  const { form, rule, reason, tokensAfter, isFinal = false } = edit
   if ('seq' in edit.target) {
-    add(edit.target.seq, edit.target.block, { form, rule, reason, tokensAfter })
+    add(edit.target.seq, edit.target.block, { form, rule, reason, tokensAfter, isFinal })
     return
   }
   let known = 0

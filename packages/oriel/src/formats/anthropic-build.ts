@@ -8,64 +8,40 @@ import type {
   ToolResultBlock,
 } from '../core/block.ts'
 import { assertNever } from '../core/errors.ts'
-import type { Json, JsonObject } from '../core/json.ts'
-import { checkJson, isObject } from '../core/json.ts'
+import type { JsonObject } from '../core/json.ts'
+import { equalJson, isObject } from '../core/json.ts'
+import { parseArguments } from './anthropic-arguments.ts'
+import { deepFaultOf, faultOf } from './anthropic-faults.ts'
+import type { Tell, WireMessage } from './anthropic-wire.ts'
 import type { Material } from './foreign.ts'
+import type { Note } from './losses.ts'
 
-/** A message that is not written yet, so that it can still be merged, ordered and cleaned. */
-export interface WireMessage {
-  readonly role: 'user' | 'assistant' | 'system'
-  readonly blocks: readonly JsonObject[]
-  /** Whether a lone text is written as a string instead of a list with one block. */
-  readonly isPlain: boolean
-  /** Fields of the message that Oriel does not read. */
-  readonly extra: JsonObject
+export interface BuildOptions {
+  /** Told of every block that this format cannot carry as it is. @default nobody is told */
+  readonly note?: Note
+  /** What each block looked like when it came, where that is known. @default none is known */
+  readonly originals?: readonly (JsonObject | undefined)[]
 }
 
 /** A message in Anthropic's blocks, in the order given. Blocks that the format cannot carry are left out. */
-export function buildMessage(material: Material): WireMessage {
-  const { role, blocks, isOwn, extra, wireIds } = material
+export function buildMessage(
+  material: Material,
+  { note = () => {}, originals = [] }: BuildOptions = {},
+): WireMessage {
+  const { blocks, isOwn, extra, wireIds } = material
+  const role = material.role === 'tool' ? 'user' : material.role
   const built = blocks.flatMap((block, index) => {
-    const one = buildBlock(block, { isOwn, callId: wireIds?.get(index) })
-    return one === undefined ? [] : [one]
+    const tell: Tell = (form, reason) => note(block, form, reason)
+    const value = buildBlock(block, { isOwn, callId: wireIds?.get(index), tell })
+    if (value === undefined) return []
+    const original = originals[index]
+    if (original !== undefined && !equalJson(original, value)) {
+      const rule = deepFaultOf(original, role)?.rule ?? 'anthropic'
+      tell('full', `${rule}: sent in an accepted shape`)
+    }
+    return [{ value, tell }]
   })
-  return { role: role === 'tool' ? 'user' : role, blocks: built, isPlain: isPlain(material), extra }
-}
-
-/** A message as it goes on the wire. */
-export function writeMessage({ role, blocks, isPlain, extra }: WireMessage): JsonObject {
-  const text = isPlain && blocks.length === 1 ? blocks[0]?.text : undefined
-  return { ...extra, role, content: text ?? blocks }
-}
-
-/** A message that is already written, taken apart again; undefined if it is not one. */
-export function readWritten(value: Json | undefined): WireMessage | undefined {
-  if (!isObject(value)) return undefined
-  const { role, content, ...extra } = value as JsonObject
-  if (role !== 'user' && role !== 'assistant') return undefined
-  if (typeof content === 'string') {
-    return { role, blocks: [{ type: 'text', text: content }], isPlain: true, extra }
-  }
-  if (!Array.isArray(content) || !content.every(isObject)) return undefined
-  return { role, blocks: content as readonly JsonObject[], isPlain: false, extra }
-}
-
-/**
- * The text of a call's arguments as the object that `input` must be. Nothing in it is lost:
- * - no text at all is an empty object;
- * - integers that a JavaScript number cannot hold are written as strings, digit for digit;
- * - text that is not a JSON object is wrapped as `{ "_raw": text }`.
- */
-export function parseArguments(text: string): JsonObject {
-  if (text.trim() === '') return {}
-  try {
-    const value: unknown = JSON.parse(quoteHugeIntegers(text))
-    checkJson(value, 'arguments')
-    if (isObject(value)) return value as JsonObject
-  } catch {
-    // Not JSON, or nested too deep to be sent as JSON: sent as text.
-  }
-  return { _raw: text }
+  return { role, blocks: built, isPlain: isPlain(material), extra }
 }
 
 function isPlain({ blocks, isOwn }: Material): boolean {
@@ -74,42 +50,54 @@ function isPlain({ blocks, isOwn }: Material): boolean {
   return others.length === 0 && first?.type === 'text' && !(isOwn && first.extra !== undefined)
 }
 
-interface BuildOptions {
+interface Context {
   readonly isOwn: boolean
   readonly callId?: string | undefined
+  readonly tell: Tell
 }
 
-function buildBlock(block: Block, { isOwn, callId }: BuildOptions): JsonObject | undefined {
+/** Undefined, after telling why, for a block that the format has no words for. */
+function buildBlock(block: Block, context: Context): JsonObject | undefined {
+  const { isOwn, callId, tell } = context
   const extra = (isOwn ? block.extra : undefined) ?? {}
   switch (block.type) {
     case 'text':
       return { ...extra, type: 'text', text: block.text }
     case 'image':
-      return withSource(imageSource(block), { ...extra, type: 'image' })
+      return withSource(imageSource(block), { ...extra, type: 'image' }, tell)
     case 'file': {
       const title = block.name === undefined ? {} : { title: block.name }
-      return withSource(fileSource(block), { ...extra, type: 'document', ...title })
+      return withSource(fileSource(block, tell), { ...extra, type: 'document', ...title }, tell)
     }
     case 'reasoning':
       // Thinking means something only to the provider that signed it (A14).
-      return isOwn ? { ...extra, ...buildReasoning(block) } : undefined
+      if (isOwn) return { ...extra, ...buildReasoning(block) }
+      tell('dropped', 'A14: reasoning goes back only to the format it came from')
+      return undefined
     case 'tool-call': {
       const { name } = block
-      const input = parseArguments(block.arguments)
+      const input = parseArguments(block.arguments, tell)
       return { ...extra, type: 'tool_use', id: callId ?? block.callId, name, input }
     }
     case 'tool-result':
-      return { ...extra, ...buildResult(block, { isOwn, callId }) }
+      return { ...extra, ...buildResult(block, context) }
     case 'opaque':
-      if (block.format !== 'anthropic' || !isObject(block.value)) return undefined
-      return block.value as JsonObject
+      if (block.format === 'anthropic' && isObject(block.value)) return block.value as JsonObject
+      tell('dropped', 'anthropic: a block of another format')
+      return undefined
     default:
       return assertNever(block)
   }
 }
 
-function withSource(source: JsonObject | undefined, block: JsonObject): JsonObject | undefined {
-  return source === undefined ? undefined : { ...block, source }
+function withSource(
+  source: JsonObject | undefined,
+  block: JsonObject,
+  tell: Tell,
+): JsonObject | undefined {
+  if (source !== undefined) return { ...block, source }
+  tell('dropped', 'anthropic: has neither data nor an address')
+  return undefined
 }
 
 function imageSource({ mediaType = 'image/png', data, url }: ImageBlock): JsonObject | undefined {
@@ -118,14 +106,17 @@ function imageSource({ mediaType = 'image/png', data, url }: ImageBlock): JsonOb
 }
 
 /** Plain text travels as text, since base64 is accepted for PDF only. */
-function fileSource({
-  mediaType = 'application/pdf',
-  data,
-  url,
-}: FileBlock): JsonObject | undefined {
+function fileSource(
+  { mediaType = 'application/pdf', data, url }: FileBlock,
+  tell: Tell,
+): JsonObject | undefined {
   if (data === undefined) return url === undefined ? undefined : { type: 'url', url }
   if (!mediaType.startsWith('text/')) return { type: 'base64', media_type: mediaType, data }
-  return { type: 'text', media_type: 'text/plain', data: Buffer.from(data, 'base64').toString() }
+  const bytes = Buffer.from(data, 'base64')
+  const text = bytes.toString()
+  const isSame = mediaType === 'text/plain' && Buffer.from(text).equals(bytes)
+  if (!isSame) tell('full', 'anthropic: sent as plain text in UTF-8')
+  return { type: 'text', media_type: 'text/plain', data: text }
 }
 
 /** Reasoning without text is the redacted kind: its signature is the encrypted thinking itself. */
@@ -135,27 +126,29 @@ function buildReasoning({ text, signature }: ReasoningBlock): JsonObject {
   return { type: 'thinking', thinking: text, ...(signature === undefined ? {} : { signature }) }
 }
 
-function buildResult(block: ToolResultBlock, { isOwn, callId }: BuildOptions): JsonObject {
+function buildResult(block: ToolResultBlock, context: Context): JsonObject {
   const isError = block.isError === undefined ? {} : { is_error: block.isError }
-  const content = buildContent(block.content, isOwn)
-  return { type: 'tool_result', tool_use_id: callId ?? block.callId, ...content, ...isError }
+  const content = buildContent(block.content, context)
+  const id = context.callId ?? block.callId
+  return { type: 'tool_result', tool_use_id: id, ...content, ...isError }
 }
 
 /** An empty result has no `content` at all, the form that Anthropic documents; one of its own stays as it came. */
-function buildContent(content: ToolResultBlock['content'], isOwn: boolean): JsonObject {
-  if (typeof content === 'string') return isOwn || content.trim() !== '' ? { content } : {}
-  const blocks = content.flatMap((block) => buildBlock(block, { isOwn }) ?? [])
+function buildContent(content: ToolResultBlock['content'], { isOwn, tell }: Context): JsonObject {
+  if (typeof content === 'string') {
+    if (isOwn || content.trim() !== '') return { content }
+    if (content !== '') tell('full', 'A4: its text is blank')
+    return {}
+  }
+  const lost: string[] = []
+  const tellInside: Tell = (form, reason) => {
+    if (form === 'dropped') lost.push(reason)
+    else tell(form, reason)
+  }
+  const blocks = content.flatMap((block) => buildBlock(block, { isOwn, tell: tellInside }) ?? [])
+  const [reason] = lost
+  // The result itself is gone only if nothing in it can be sent.
+  const isLeft = blocks.some((block) => faultOf(block, 'result') === undefined)
+  if (reason !== undefined) tell(isLeft ? 'full' : 'omitted', reason)
   return blocks.length === 0 ? {} : { content: blocks }
-}
-
-/** Matches strings too, so that digits inside them are passed over. */
-const stringOrNumber = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g
-
-function quoteHugeIntegers(text: string): string {
-  // Any integer of at most 15 digits is exact.
-  if (!/\d{16}/.test(text)) return text
-  return text.replaceAll(stringOrNumber, (token) => {
-    const isInteger = /^-?\d{16,}$/.test(token)
-    return isInteger && BigInt(token) !== BigInt(Number(token)) ? `"${token}"` : token
-  })
 }

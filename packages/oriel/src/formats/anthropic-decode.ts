@@ -4,7 +4,8 @@ import type { Block, FileBlock, ImageBlock, ToolResultBlock } from '../core/bloc
 import type { Draft } from '../core/entry.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { isObject } from '../core/json.ts'
-import { buildMessage, writeMessage } from './anthropic-build.ts'
+import { buildMessage } from './anthropic-build.ts'
+import { withGaps, writeMessage } from './anthropic-wire.ts'
 import type { Place } from './foreign.ts'
 import {
   extraOf,
@@ -43,9 +44,14 @@ function split(place: Place): readonly Part[] {
   if (results.length === 0) return [{ role, message, content }]
   const others = content.filter((block) => !isResult(block))
   if (others.length === 0) return [{ role: 'tool', message, content }]
-  // Written by the same builder and merged again, the two give back the message they came from.
+  // Written by the same builder and merged again, the two give back the message they came from. If others stood before a result,
+  // they cannot: then the original of the results says where, so that the encoder can tell that they were moved (A11).
   return [
-    { role: 'tool', message: { ...message, content: results }, content: results },
+    {
+      role: 'tool',
+      message: { ...message, content: withGaps(content, isResult) },
+      content: results,
+    },
     { role: 'user', message: { role, content: others }, content: others },
   ]
 }

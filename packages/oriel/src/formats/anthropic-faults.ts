@@ -1,6 +1,7 @@
 // What makes a single block unacceptable to Anthropic, wherever the rest of the request stands.
 // `validate` reports these faults; `encode` leaves such blocks out.
 
+import type { Json, JsonObject } from '../core/json.ts'
 import { isObject } from '../core/json.ts'
 
 type Fields = Readonly<Record<string, unknown>>
@@ -39,6 +40,14 @@ export function faultOf(block: unknown, standing: Standing): Fault | undefined {
     default:
       return undefined
   }
+}
+
+/** The first rule that the block, or one inside a result, breaks by itself. */
+export function deepFaultOf(block: JsonObject, standing: Standing): Fault | undefined {
+  const fault = faultOf(block, standing)
+  if (fault !== undefined || block.type !== 'tool_result') return fault
+  const inside: readonly Json[] = Array.isArray(block.content) ? block.content : []
+  return inside.map((inner) => faultOf(inner, 'result')).find((inner) => inner !== undefined)
 }
 
 interface ServerScan {

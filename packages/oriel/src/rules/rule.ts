@@ -6,6 +6,8 @@ import type { State } from '../core/state.ts'
 export interface RuleContext {
   /** Milliseconds since 1970, from the host. */
   readonly now: number
+  /** SHA-256 of a text in UTF-8, as hexadecimal digits. */
+  readonly sha256: (text: string) => string
 }
 
 /**

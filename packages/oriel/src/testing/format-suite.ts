@@ -13,6 +13,7 @@ import { State } from '../core/state.ts'
 import type { Decoded, Encoded, Format } from '../formats/format.ts'
 import type { Policy } from '../policy.ts'
 import { propose } from '../propose.ts'
+import { sha256 } from '../sha256.ts'
 import { budgetArbitrary, type Conversation, policyArbitrary } from './arbitraries.ts'
 import { exactText, frozen } from './compare.ts'
 import { mutate, mutationsArbitrary } from './mutations.ts'
@@ -179,7 +180,7 @@ function send(format: Format, request: Pick<Reduced, 'messages'> & Partial<Reduc
   const state = new State({ counter, salt: fixedSalt })
   const drafts = format.decode(messages, 'messages').map(({ draft }) => draft)
   for (const entry of prepare(state, drafts, 0)) state.apply(entry)
-  const planned = propose(state, policy, { now: 0 })
+  const planned = propose(state, policy, { now: 0, sha256 })
   return format.encode(assemble(state, planned, { profile: format.profile, budget }).messages)
 }
 

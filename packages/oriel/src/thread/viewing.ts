@@ -1,6 +1,5 @@
 // One view of a thread: what the policy changes, what the provider gets, and the entries that record both.
 
-import { createHash } from 'node:crypto'
 import { type Assembled, assemble } from '../assemble.ts'
 import type { Edit, EditEntry, Entry, MessageEntry, RequestEntry } from '../core/entry.ts'
 import { canonicalJson, cloneJson, type Json, type JsonObject } from '../core/json.ts'
@@ -14,6 +13,7 @@ import { formatNamed } from '../formats/registry.ts'
 import { assertSize } from '../formats/size.ts'
 import type { Policy, PolicyInput } from '../policy.ts'
 import { propose } from '../propose.ts'
+import { sha256 } from '../sha256.ts'
 import type { Journal, Stamp } from './journal.ts'
 
 /** Raised when the same log and options would encode to other bytes. */
@@ -79,7 +79,7 @@ export function buildView(request: ViewRequest): BuiltView {
   const { state, policy, options, leading, now } = request
   const { format = 'openai-chat', frame, budget } = options
   const target = formatNamed(format)
-  const planned = propose(state, policy, { now })
+  const planned = propose(state, policy, { now, sha256 })
   const system = leading.map(
     (entry): ViewMessage => ({
       role: entry.role,
@@ -99,7 +99,7 @@ export function buildView(request: ViewRequest): BuiltView {
     ...(encoded.system === undefined ? {} : { system: encoded.system }),
   }
   // Encoding is deterministic, so plain JSON is canonical enough here, and several times faster to write.
-  const bodyHash = createHash('sha256').update(JSON.stringify(body)).digest('hex')
+  const bodyHash = sha256(JSON.stringify(body))
   return {
     planned,
     assembled,
@@ -204,5 +204,5 @@ function withLeading(
 
 /** SHA-256 of a value's canonical JSON. */
 export function hashOf(value: Json): string {
-  return createHash('sha256').update(canonicalJson(value)).digest('hex')
+  return sha256(canonicalJson(value))
 }

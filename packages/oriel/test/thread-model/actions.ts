@@ -1,113 +1,79 @@
 // Operations made concrete: what is called, and what must be true of the log and the answer afterwards.
 
 import { expect } from 'vitest'
-import type { EditEntry, Entry, MessageEntry } from '../../src/core/entry.ts'
+import type { EditEntry } from '../../src/core/entry.ts'
 import { OrielError } from '../../src/core/errors.ts'
 import type { Json } from '../../src/core/json.ts'
 import type { Policy } from '../../src/policy.ts'
 import type { View, ViewOptions } from '../../src/thread/viewing.ts'
+import { type Action, newEntries, sayAll } from './action.ts'
 import {
   covers,
   droppedByWindow,
   type Folded,
-  type Gist,
   foldLog,
+  type Gist,
   gistOfChat,
   gistsOf,
   isTurnStart,
   shownGists,
-  waitingCalls,
 } from './naive.ts'
-import type { Operation, ViewChoice } from './operations.ts'
+import type { Request, ViewChoice } from './operations.ts'
 import { linesOf, type Session } from './session.ts'
 import { syncAction } from './sync-action.ts'
-import { hasNeighbours, type Piece, type Saying, write } from './talk.ts'
+import { hasNeighbours, type Saying, write } from './talk.ts'
 
-/** A call that can be made again with the same arguments. */
-export interface Action {
-  run(): Promise<void>
-  /** Compares the log before and after with what was asked for. */
-  verify(before: Folded, after: Folded): void | Promise<void>
-  /** What was viewed, if it was a plain view of the thread. */
-  viewed?(): View | undefined
-}
+type Of<T extends Request['type']> = Request & { readonly type: T }
 
-type Of<T extends Operation['type']> = Operation & { readonly type: T }
-
-/** Fixes everything random about an operation, so that it can be retried. */
-export async function actionOf(
-  session: Session,
-  operation: Exclude<Operation, Of<'race' | 'fault' | 'tick' | 'reload'>>,
-): Promise<Action> {
-  const folded = await session.folded(operation.who)
-  switch (operation.type) {
+/** Fixes everything random about a request, so that it can be made again. */
+export async function actionOf(session: Session, request: Request): Promise<Action> {
+  const folded = await session.folded(request.who)
+  switch (request.type) {
     case 'append':
-      return appendAction(session, operation, folded)
+      return appendAction(session, request, folded)
     case 'sync':
-      return syncAction(session, operation, folded)
+      return syncAction(session, request, folded)
     case 'view':
-      return viewAction(session, operation)
+      return viewAction(session, request)
     case 'undo':
-      return undoAction(session, operation, folded)
+      return undoAction(session, request, folded)
     case 'fork':
-      return forkAction(session, operation, folded)
+      return forkAction(session, request, folded)
     case 'mark':
-      return markAction(session, operation, folded)
+      return markAction(session, request, folded)
     case 'policy':
-      return policyAction(session, operation)
+      return policyAction(session, request)
     case 'usage':
-      return usageAction(session, operation, folded)
+      return usageAction(session, request, folded)
   }
 }
 
-/** Gives pieces their words; results answer what waits. */
-export function sayAll(
-  session: Session,
-  pieces: readonly Piece[],
-  messages: readonly MessageEntry[],
-): readonly Saying[] {
-  const waiting = [...waitingCalls(messages)]
-  return pieces.flatMap((piece) => {
-    const sayings = session.speech.say(piece, waiting)
-    for (const { calls, answers } of sayings) {
-      waiting.push(...calls)
-      if (answers !== undefined) waiting.splice(waiting.indexOf(answers), 1)
-    }
-    return sayings
-  })
-}
-
-/** Entries that came after those of `before`. */
-export function newEntries(before: Folded, after: Folded): readonly Entry[] {
-  return after.log.slice(before.log.length)
-}
-
-function appendAction(session: Session, operation: Of<'append'>, folded: Folded): Action {
-  const sayings = sayAll(session, operation.pieces, folded.messages)
+function appendAction(session: Session, request: Of<'append'>, folded: Folded): Action {
+  const sayings = sayAll(session, request.pieces, folded.messages)
   const known = folded.messages.flatMap(({ externalId }) => externalId ?? [])
-  const repeated = known.slice(0, operation.repeated)
+  const repeated = known.slice(0, request.repeated)
   const isNeutral =
-    operation.hasIds ||
+    request.hasIds ||
     repeated.length > 0 ||
     hasNeighbours(sayings, 'assistant') ||
     hasNeighbours(sayings, 'tool') ||
     sayings.some(({ speaker }) => speaker === 'host' || speaker === 'system')
-  const format = isNeutral ? 'neutral' : operation.format
+  const format = isNeutral ? 'neutral' : request.format
   const ids = sayings.map(() => session.nextId())
   const messages: readonly unknown[] = [
     ...repeated.map((id) => ({ id, role: 'user', content: 'said before' })),
     ...write(sayings, format).map((message, index) =>
-      operation.hasIds ? { ...message, id: ids[index] } : message,
+      request.hasIds ? { ...message, id: ids[index] } : message,
     ),
   ]
   return {
     async run() {
-      await session.thread(operation.who).append(messages, format === 'neutral' ? {} : { format })
+      await session.thread(request.who).append(messages, format === 'neutral' ? {} : { format })
     },
     verify(before, after) {
       const added = newEntries(before, after).filter((entry) => entry.type === 'message')
       expect(added.flatMap(gistsOf)).toEqual(sayings.map(gistOf))
-      if (operation.hasIds) expect(added.map(({ externalId }) => externalId)).toEqual(ids)
+      if (request.hasIds) expect(added.map(({ externalId }) => externalId)).toEqual(ids)
     },
   }
 }
@@ -179,14 +145,14 @@ function newEdits(before: Folded, after: Folded): readonly EditEntry[] {
   return newEntries(before, after).filter((entry) => entry.type === 'edit')
 }
 
-function undoAction(session: Session, operation: Of<'undo'>, folded: Folded): Action {
-  const edit = folded.live[operation.pick % Math.max(1, folded.live.length)]
-  const id = edit === undefined ? 'e9zz' : operation.isEpoch ? edit.epoch : edit.id
+function undoAction(session: Session, request: Of<'undo'>, folded: Folded): Action {
+  const edit = folded.live[request.pick % Math.max(1, folded.live.length)]
+  const id = edit === undefined ? 'e9zz' : request.isEpoch ? edit.epoch : edit.id
   const isMeant = (one: EditEntry): boolean => one.id === id || one.epoch === id
   const undone = new Set(folded.live.filter(isMeant).map((one) => one.id))
   return {
     async run() {
-      const call = session.thread(operation.who).undo(id)
+      const call = session.thread(request.who).undo(id)
       if (edit === undefined) await expect(call).rejects.toMatchObject({ code: 'cannot-undo' })
       else await call
     },
@@ -197,12 +163,12 @@ function undoAction(session: Session, operation: Of<'undo'>, folded: Folded): Ac
   }
 }
 
-function forkAction(session: Session, operation: Of<'fork'>, folded: Folded): Action {
-  const at = operation.at % (folded.log.length + 1)
+function forkAction(session: Session, request: Of<'fork'>, folded: Folded): Action {
+  const at = request.at % (folded.log.length + 1)
   let fork: Awaited<ReturnType<typeof session.openActor>>['thread'] | undefined
   return {
     async run() {
-      fork = await session.thread(operation.who).fork(at)
+      fork = await session.thread(request.who).fork(at)
     },
     async verify(before, after) {
       if (fork === undefined) throw new Error('The fork was not made.')
@@ -214,23 +180,27 @@ function forkAction(session: Session, operation: Of<'fork'>, folded: Folded): Ac
       const view = await fork.view({ policy: {}, dryRun: true })
       const messages = before.messages.filter(({ seq }) => seq <= at)
       const visible = before.visible.filter(({ seq }) => seq <= at)
-      const { leading } = foldLog(log)
-      const gists = shownGists({ ...before, messages, visible, leading })
+      const own = foldLog(log)
+      const isKept = (seq: number): boolean => seq <= at
+      expect([...own.pinned].sort()).toEqual([...before.pinned].filter(isKept).sort())
+      expect([...own.excluded].sort()).toEqual([...before.excluded].filter(isKept).sort())
+      expect([...own.vetoed].sort()).toEqual([...before.vetoed].filter(isKept).sort())
+      const gists = shownGists({ ...before, messages, visible, leading: own.leading })
       expect(view.messages.map(gistOfChat)).toEqual(gists)
-      if (operation.isStaying) session.replace(operation.who, { thread: fork })
+      if (request.isStaying) session.replace(request.who, { thread: fork })
     },
   }
 }
 
-function markAction(session: Session, operation: Of<'mark'>, folded: Folded): Action {
+function markAction(session: Session, request: Of<'mark'>, folded: Folded): Action {
   const { messages } = folded
-  const message = messages[operation.pick % Math.max(1, messages.length)]
+  const message = messages[request.pick % Math.max(1, messages.length)]
   const id = message?.externalId ?? message?.id ?? 'e9zz'
-  const isOn = operation.mark === 'pin' || operation.mark === 'exclude'
-  const isPin = operation.mark === 'pin' || operation.mark === 'unpin'
+  const isOn = request.mark === 'pin' || request.mark === 'exclude'
+  const isPin = request.mark === 'pin' || request.mark === 'unpin'
   return {
     async run() {
-      const thread = session.thread(operation.who)
+      const thread = session.thread(request.who)
       const call = isPin ? thread.pin(id, { pinned: isOn }) : thread.exclude(id, { excluded: isOn })
       if (message === undefined) await expect(call).rejects.toMatchObject({ code: 'not-found' })
       else await call
@@ -257,16 +227,16 @@ function policyAction(session: Session, { who, policy }: Of<'policy'>): Action {
   }
 }
 
-function usageAction(session: Session, operation: Of<'usage'>, folded: Folded): Action {
-  const request = folded.log.findLast((entry) => entry.type === 'request')
-  const view = request?.type === 'request' ? request.view : 'v0'
+function usageAction(session: Session, request: Of<'usage'>, folded: Folded): Action {
+  const sent = folded.log.findLast((entry) => entry.type === 'request')
+  const view = sent?.type === 'request' ? sent.view : 'v0'
   return {
     async run() {
-      await session.thread(operation.who).usage({ prompt_tokens: operation.tokens }, view)
+      await session.thread(request.who).usage({ prompt_tokens: request.tokens }, view)
     },
     verify(before, after) {
       const added = newEntries(before, after).filter((entry) => entry.type === 'usage')
-      const sample: Json = { uncached: operation.tokens, cacheRead: 0, cacheWrite: 0, output: 0 }
+      const sample: Json = { uncached: request.tokens, cacheRead: 0, cacheWrite: 0, output: 0 }
       expect(added).toMatchObject([{ view, sample }])
     },
   }

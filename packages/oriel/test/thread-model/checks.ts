@@ -115,6 +115,20 @@ export function growthCheck(): Check {
   }
 }
 
+/** What was sent at every step can be rebuilt byte for byte. */
+export function requestCheck(): Check {
+  return {
+    async after(session, who) {
+      const { log } = await session.folded(who)
+      const steps = log.flatMap((entry) => (entry.type === 'request' ? [entry.step] : []))
+      for (const step of new Set(steps)) {
+        const { exact, request } = await session.thread(who).requestAt(step)
+        expect({ step, seq: request.seq, exact }).toEqual({ step, seq: request.seq, exact: true })
+      }
+    },
+  }
+}
+
 function hasChanged({ log }: Folded, since: number): boolean {
   return log.slice(since).some((entry) => {
     if (entry.type === 'setting') return entry.name === 'leading'

@@ -87,7 +87,9 @@ export function droppedByWindow(folded: Folded, history: HistoryPolicy): Readonl
   const newest = messages.findLast(isTurnStart)
   const isSafe = ({ seq }: MessageEntry): boolean =>
     seq === newest?.seq || pinned.has(seq) || vetoed.has(seq)
-  const first = policy === 'none' ? turn : turn - Math.max(1, length) + 1
+  const count = policy === 'none' ? 1 : Math.max(1, length)
+  // What stands before the first turn stays as long as no turn has to leave.
+  const first = policy === 'none' || turn > count ? turn - count + 1 : 0
   const callers = callersOf(messages)
   const dropped = visible.filter((message) => {
     if (message.role === 'system') return !preserveSystemMessages && !isSafe(message)

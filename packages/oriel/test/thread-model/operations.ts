@@ -3,7 +3,6 @@
 import * as fc from 'fast-check'
 import { type FormatName, formatNames } from '../../src/formats/format.ts'
 import type { Policy } from '../../src/policy.ts'
-import { historyArbitrary } from '../../src/testing/arbitraries.ts'
 import type { Fault } from './faulty-store.ts'
 import { type Piece, pieceArbitrary, type WrittenFormat } from './talk.ts'
 
@@ -27,7 +26,8 @@ export interface ViewChoice {
   readonly model?: string
 }
 
-export type Operation =
+/** Something that is asked of one Thread, and can be asked again. */
+export type Request =
   | {
       readonly type: 'append'
       readonly who: Who
@@ -58,14 +58,17 @@ export type Operation =
     }
   | { readonly type: 'policy'; readonly who: Who; readonly policy: Policy }
   | { readonly type: 'usage'; readonly who: Who; readonly tokens: number }
+
+export type Operation =
+  | Request
   | { readonly type: 'reload'; readonly who: Who }
   | { readonly type: 'tick'; readonly by: number }
   /** Both objects at once. */
-  | { readonly type: 'race'; readonly both: readonly [Operation, Operation] }
+  | { readonly type: 'race'; readonly both: readonly [Request, Request] }
   | {
       readonly type: 'fault'
       readonly fault: Fault
-      readonly operation: Operation
+      readonly request: Request
       /** Whether the retry comes from a new process. */
       readonly isReloaded: boolean
     }
@@ -91,23 +94,42 @@ export function operationsArbitrary(options: OperationOptions): fc.Arbitrary<rea
   return fc.array(one, { minLength: 1, maxLength, size: 'max' })
 }
 
+/** Policies whose windows are so short that they often cut. Shrinks to none. */
 export function policyOf(hasCaps: boolean): fc.Arbitrary<Policy> {
-  const history = historyArbitrary().map(({ maxMessages, keepRecentMessages, ...rest }) =>
-    hasCaps && maxMessages !== undefined
-      ? {
-          ...rest,
-          maxMessages,
-          ...(keepRecentMessages === undefined ? {} : { keepRecentMessages }),
-        }
-      : rest,
+  const history = fc.record(
+    {
+      policy: fc.constantFrom('lastN' as const, 'none' as const, 'all' as const),
+      length: fc.nat({ max: 2 }),
+      preserveSystemMessages: fc.boolean(),
+      ...(hasCaps
+        ? { maxMessages: fc.nat({ max: 6 }), keepRecentMessages: fc.nat({ max: 3 }) }
+        : {}),
+    },
+    { requiredKeys: [], noNullPrototype: true },
   )
   return fc.oneof(
-    fc.constant({}),
-    history.map((part): Policy => ({ history: part })),
+    { weight: 1, arbitrary: fc.constant<Policy>({}) },
+    { weight: 3, arbitrary: history.map((part): Policy => ({ history: part })) },
   )
 }
 
 function arbitraryOf(type: OperationType, options: OperationOptions): fc.Arbitrary<Operation> {
+  const who = fc.constantFrom<Who>(0, 1)
+  switch (type) {
+    case 'reload':
+      return fc.record({ type: fc.constant('reload' as const), who })
+    case 'tick':
+      return fc.record({ type: fc.constant('tick' as const), by: fc.integer({ min: -5, max: 20 }) })
+    case 'race':
+      return race(options)
+    case 'fault':
+      return faulty(options)
+    default:
+      return requestOf(type, options)
+  }
+}
+
+function requestOf(type: Request['type'], options: OperationOptions): fc.Arbitrary<Request> {
   const { isComplete = false, hasCaps = true } = options
   const kinds = isComplete ? completeKinds : allKinds
   const pieces = fc.array(pieceArbitrary(kinds), { minLength: 1, maxLength: 4 })
@@ -150,21 +172,13 @@ function arbitraryOf(type: OperationType, options: OperationOptions): fc.Arbitra
         who,
         tokens: fc.integer({ min: 1, max: 9999 }),
       })
-    case 'reload':
-      return fc.record({ type: fc.constant('reload' as const), who })
-    case 'tick':
-      return fc.record({ type: fc.constant('tick' as const), by: fc.integer({ min: -5, max: 20 }) })
-    case 'race':
-      return race(options)
-    case 'fault':
-      return faulty(options)
   }
 }
 
 function append(
   who: fc.Arbitrary<Who>,
   pieces: fc.Arbitrary<readonly Piece[]>,
-): fc.Arbitrary<Operation> {
+): fc.Arbitrary<Request> {
   return fc.record({
     type: fc.constant('append' as const),
     who,
@@ -201,7 +215,7 @@ function viewChoice(hasCaps: boolean): fc.Arbitrary<ViewChoice> {
   )
 }
 
-function mark(who: fc.Arbitrary<Who>): fc.Arbitrary<Operation> {
+function mark(who: fc.Arbitrary<Who>): fc.Arbitrary<Request> {
   return fc.record({
     type: fc.constant('mark' as const),
     who,
@@ -211,12 +225,14 @@ function mark(who: fc.Arbitrary<Who>): fc.Arbitrary<Operation> {
 }
 
 function race(options: OperationOptions): fc.Arbitrary<Operation> {
-  const one = fc.oneof(
-    ...(['append', 'view', 'mark', 'usage'] as const).map((type) => arbitraryOf(type, options)),
-  )
+  const types = ['append', 'view', 'mark', 'usage'] as const
+  const one = fc.oneof(...types.map((type) => requestOf(type, options)))
   return fc.tuple(one, one).map(([left, right]) => ({
     type: 'race',
-    both: [{ ...left, who: 0 } as Operation, { ...right, who: 1 } as Operation],
+    both: [
+      { ...left, who: 0 },
+      { ...right, who: 1 },
+    ],
   }))
 }
 
@@ -226,11 +242,9 @@ function faulty(options: OperationOptions): fc.Arbitrary<Operation> {
     type: fc.constant('fault' as const),
     fault: fc.record({ nth: fc.integer({ min: 1, max: 3 }), isWritten: fc.boolean() }),
     isReloaded: fc.boolean(),
-    operation: fc
-      .oneof(...types.map((type) => arbitraryOf(type, options)))
+    request: fc
+      .oneof(...types.map((type) => requestOf(type, options)))
       // Only what has an id can be retried without doubling.
-      .map((operation) =>
-        operation.type === 'append' ? { ...operation, hasIds: true } : operation,
-      ),
+      .map((request) => (request.type === 'append' ? { ...request, hasIds: true } : request)),
   })
 }

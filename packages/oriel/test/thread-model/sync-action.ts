@@ -5,38 +5,38 @@ import type { MessageEntry } from '../../src/core/entry.ts'
 import { equalJson, isObject, type JsonObject } from '../../src/core/json.ts'
 import type { FormatName } from '../../src/formats/format.ts'
 import type { SyncResult } from '../../src/thread/thread.ts'
-import { type Action, sayAll } from './actions.ts'
+import { type Action, sayAll } from './action.ts'
 import { type Folded, foldLog, type Gist, gistsOf } from './naive.ts'
-import type { Change, Operation } from './operations.ts'
+import type { Change, Request } from './operations.ts'
 import { linesOf, type Session } from './session.ts'
 import { hasNeighbours, type Piece, type Saying, write } from './talk.ts'
 
-type SyncOperation = Operation & { readonly type: 'sync' }
+type SyncRequest = Request & { readonly type: 'sync' }
 
 const leadings = ['', 'You are Ann.', 'You are Bob.']
 
-export function syncAction(session: Session, operation: SyncOperation, folded: Folded): Action {
-  const sayings = resent(session, operation, folded)
+export function syncAction(session: Session, request: SyncRequest, folded: Folded): Action {
+  const sayings = resent(session, request, folded)
   const isMerged = hasNeighbours(sayings, 'assistant') || hasNeighbours(sayings, 'tool')
-  const isAltered = operation.change.kind === 'altered'
-  const format = isMerged || isAltered ? 'openai-chat' : operation.format
+  const isAltered = request.change.kind === 'altered'
+  const format = isMerged || isAltered ? 'openai-chat' : request.format
   const leading: readonly Saying[] =
-    operation.leading === 0
+    request.leading === 0
       ? []
-      : [{ speaker: 'system', text: leadings[operation.leading] as string, calls: [] }]
+      : [{ speaker: 'system', text: leadings[request.leading] as string, calls: [] }]
   const written = write([...leading, ...sayings], format)
   const history =
-    operation.change.kind === 'altered'
-      ? written.map((message) => altered(message, (operation.change as { how: number }).how))
+    request.change.kind === 'altered'
+      ? written.map((message) => altered(message, (request.change as { how: number }).how))
       : written
   let result: SyncResult | undefined
   let branches = new Map<string, readonly Gist[]>()
-  const first = session.thread(operation.who).id
+  const first = session.thread(request.who).id
   return {
     async run() {
       if (sayings.length === 0) return
       branches = await histories(session)
-      result = await session.thread(operation.who).sync(history, { format })
+      result = await session.thread(request.who).sync(history, { format })
     },
     async verify(before) {
       if (result === undefined) return
@@ -50,7 +50,7 @@ export function syncAction(session: Session, operation: SyncOperation, folded: F
       expect(result.isForked).toBe(!isContinuing)
       if (isPrefix(historyOf(before), said)) expect(result.thread).toBe(first)
       if (joined !== undefined) expect(isPrefix(joined, said)).toBe(true)
-      await verifyTwice(session, operation, { history, format, result })
+      await verifyTwice(session, request, { history, format, result })
     },
   }
 }
@@ -64,7 +64,7 @@ export function historyOf({ messages }: Pick<Folded, 'messages'>): readonly Gist
 
 async function verifyTwice(
   session: Session,
-  operation: SyncOperation,
+  request: SyncRequest,
   {
     history,
     format,
@@ -73,7 +73,7 @@ async function verifyTwice(
 ): Promise<void> {
   const lines = linesOf(await session.log(result.thread))
   const again = { thread: result.thread, appended: 0, isForked: false }
-  const thread = session.thread(operation.who)
+  const thread = session.thread(request.who)
   expect(await thread.sync(history, { format })).toMatchObject(again)
   expect(linesOf(await session.log(result.thread))).toEqual(lines)
 }
@@ -84,8 +84,8 @@ async function histories(session: Session): Promise<Map<string, readonly Gist[]>
   return found
 }
 
-function resent(session: Session, operation: SyncOperation, folded: Folded): readonly Saying[] {
-  const { change, pieces } = operation
+function resent(session: Session, request: SyncRequest, folded: Folded): readonly Saying[] {
+  const { change, pieces } = request
   const own = folded.messages.filter(({ origin }) => origin !== 'host' && origin !== 'plugin')
   const start = own.findIndex(({ role }) => role !== 'system')
   const history = start === -1 ? [] : own.slice(start)

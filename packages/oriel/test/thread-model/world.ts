@@ -1,6 +1,5 @@
-// The same operations in two worlds, compared byte for byte.
+// Everything that a session left behind, as text: the same operations give the same text in every world.
 
-import { expect } from 'vitest'
 import type { Entry } from '../../src/core/entry.ts'
 import { canonicalJson, type Json } from '../../src/core/json.ts'
 import { formatNames } from '../../src/formats/format.ts'
@@ -15,10 +14,6 @@ export async function worldOf(session: Session): Promise<string> {
     for (const format of formatNames) parts.push(bytesOf(await dryView(thread, { format })))
   }
   return withoutRandomIds(parts.join('\n'))
-}
-
-export async function expectTwins(one: Session, other: Session): Promise<void> {
-  expect(await worldOf(other)).toBe(await worldOf(one))
 }
 
 /** An entry without the mark of its writer, which is random. */

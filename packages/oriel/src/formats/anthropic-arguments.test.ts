@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { parseArguments } from './anthropic-build.ts'
+import { parseArguments } from './anthropic-arguments.ts'
 
 describe('parseArguments', () => {
   it('reads a JSON object', () => {

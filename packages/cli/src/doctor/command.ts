@@ -1,0 +1,171 @@
+// `oriel doctor`: checks a store from the file down to every view, and repairs what is safe to repair.
+
+import { statSync } from 'node:fs'
+import { OrielError } from 'oriel'
+import { createProgress, type Progress } from '../progress.ts'
+import { colorsFor, type Terminal, widthOf } from '../terminal.ts'
+import { checkModes, checkPages, checkSettings, damagedFile } from './file-check.ts'
+import { toJson } from './json.ts'
+import { type Choice, nameOf, wrong } from './place.ts'
+import { renderDoctor } from './render.ts'
+import { acceptTruncated, isConfirmed, makePrivate, type Repair } from './repair.ts'
+import { type DoctorReport, type Finding, Findings, type ThreadCounts } from './report.ts'
+import type { DoctorSettings } from './settings.ts'
+import { isDamage, StoreFile } from './store-file.ts'
+import { checkChain, checkViews } from './thread-check.ts'
+
+/** Resolves to the exit code: 0 when the store is sound, 1 when problems are left. Throws when it cannot be looked at. */
+export async function doctor(settings: DoctorSettings, terminal: Terminal): Promise<number> {
+  const file = new StoreFile(settings.path)
+  let isWhole = false
+  try {
+    const visit = new Visit(file, settings, terminal)
+    isWhole = await visit.open()
+    const counts = isWhole ? await visit.checkThreads() : undefined
+    const report: DoctorReport = {
+      file: file.path,
+      bytes: statSync(file.path).size,
+      sqlite: process.versions.sqlite ?? 'unknown',
+      settings: file.settings,
+      ...(counts === undefined ? {} : { counts }),
+      findings: visit.findings.kept,
+      more: visit.findings.more,
+      repairs: visit.repairs,
+    }
+    print(report, settings, terminal)
+    return report.findings.length === 0 ? 0 : 1
+  } finally {
+    await (isWhole ? file.close() : file.leave())
+  }
+}
+
+/** One run over one store. */
+class Visit {
+  readonly findings = new Findings()
+  readonly repairs: string[] = []
+  readonly #file: StoreFile
+  readonly #settings: DoctorSettings
+  readonly #terminal: Terminal
+
+  constructor(file: StoreFile, settings: DoctorSettings, terminal: Terminal) {
+    this.#file = file
+    this.#settings = settings
+    this.#terminal = terminal
+  }
+
+  /** Checks the files and opens the store; false when its threads cannot be looked at. */
+  async open(): Promise<boolean> {
+    const file = this.#file
+    const opened = await openingProblem(file)
+    const modes = [...checkModes(file.path)]
+    const repairs: Repair[] = []
+    if (opened?.code === 'log-truncated') repairs.push(acceptTruncated(file))
+    if (modes.length > 0) repairs.push(makePrivate(file.path))
+    const isRepaired = await this.#repair(repairs)
+    for (const finding of checkSettings(file)) this.findings.add(finding)
+    if (!isRepaired) for (const finding of modes) this.findings.add(finding)
+    const isOpen = opened === undefined || (isRepaired && opened.code === 'log-truncated')
+    if (opened !== undefined && !isOpen) this.findings.add(opened)
+    return isOpen
+  }
+
+  async checkThreads(): Promise<ThreadCounts> {
+    const { store } = this.#file
+    const { choice } = this.#settings
+    for (const finding of checkPages(this.#file)) this.findings.add(finding)
+    const progress = createProgress(this.#terminal, 2 * this.#bytes())
+    const counts = { threads: 0, entries: 0, damaged: 0, erased: 0 }
+    try {
+      for (const state of this.#file.threads(choice)) {
+        counts.threads += 1
+        counts.entries += state.version
+        if (state.salt === undefined) counts.erased += 1
+        const chain = await this.#take(checkChain(store, state.key))
+        advance(progress, state.bytes)
+        const views = chain === 0 ? await this.#take(checkViews(store, state)) : 0
+        advance(progress, state.bytes)
+        if (chain + views > 0) counts.damaged += 1
+      }
+    } catch (error) {
+      if (!isDamage(error)) throw error
+      this.findings.add(damagedFile('the list of threads cannot be read to its end'))
+    } finally {
+      progress.stop()
+    }
+    if (counts.threads === 0) checkFound(choice)
+    return counts
+  }
+
+  /** True when everything that was asked for was repaired. */
+  async #repair(repairs: readonly Repair[]): Promise<boolean> {
+    const { isRepairing, isSure } = this.#settings
+    if (!isRepairing || repairs.length === 0) return false
+    if (!isSure && !(await isConfirmed(repairs, this.#terminal))) return false
+    for (const repair of repairs) this.repairs.push(await repair.run())
+    return true
+  }
+
+  async #take(findings: AsyncIterable<Finding>): Promise<number> {
+    let count = 0
+    for await (const finding of findings) {
+      count += 1
+      this.findings.add(finding)
+    }
+    return count
+  }
+
+  #bytes(): number {
+    let bytes = 0
+    try {
+      for (const state of this.#file.threads(this.#settings.choice)) bytes += state.bytes
+    } catch (error) {
+      if (!isDamage(error)) throw error
+    }
+    return bytes
+  }
+}
+
+function advance(progress: Progress, bytes: number): void {
+  progress.read(bytes)
+  progress.work(1)
+}
+
+/** Why the store refuses to open, where that is a problem of this file; other reasons are thrown. */
+async function openingProblem(file: StoreFile): Promise<Finding | undefined> {
+  try {
+    await file.open()
+    return undefined
+  } catch (error) {
+    if (OrielError.is(error, 'log-truncated')) {
+      const { position } = error.details ?? {}
+      const which = position === undefined ? '' : ` (number ${String(position)} of the store)`
+      return {
+        code: 'log-truncated',
+        message: `The newest acknowledged entry${which} is missing: the write-ahead log was damaged, or an older copy was put back.`,
+        remedy:
+          'put the newest copy back, or take what is left as the whole log, which keeps a copy first; threads are checked after that',
+        command: 'oriel doctor --repair',
+      }
+    }
+    if (isDamage(error)) return damagedFile('the store cannot be opened')
+    throw error
+  }
+}
+
+/** A store without threads is sound; a thread that was asked for by name must be there. */
+function checkFound({ tenant, threads }: Choice): void {
+  const [thread] = threads
+  if (thread === undefined) return
+  throw wrong(
+    `there is no ${nameOf({ tenant: tenant ?? 'default', thread })}; leave --thread out to check all.`,
+  )
+}
+
+function print(report: DoctorReport, { isJson }: DoctorSettings, terminal: Terminal): void {
+  const { stdout, env } = terminal
+  stdout.write(
+    isJson
+      ? toJson(report)
+      : renderDoctor(report, { colors: colorsFor(stdout, env), width: widthOf(stdout) }),
+  )
+}

@@ -1,0 +1,24 @@
+// The report for machines. The shape is documented in docs/guides/keep.md; `version` grows when a field changes its meaning.
+
+import { escapeControls } from '../export/lines.ts'
+import type { DoctorReport } from './report.ts'
+
+const version = 1
+
+/** One JSON object and a line end. */
+export function toJson(report: DoctorReport): string {
+  const { file, bytes, sqlite, settings, counts, findings, more, repairs } = report
+  const value = {
+    version,
+    isSound: findings.length === 0,
+    file,
+    bytes,
+    sqlite,
+    settings,
+    ...(counts === undefined ? {} : { counts }),
+    problems: findings,
+    moreProblems: more,
+    repairs,
+  }
+  return `${escapeControls(JSON.stringify(value, null, 2))}\n`
+}

@@ -1,0 +1,115 @@
+// What `oriel doctor --repair` does, and that it does nothing else.
+
+import { chmodSync, copyFileSync, readdirSync, statSync, truncateSync } from 'node:fs'
+import { openThread, sqliteStore } from 'oriel'
+import { describe, expect, it } from 'vitest'
+import {
+  examine as examineAt,
+  filesIn,
+  fill,
+  oriel,
+  raw,
+  secret,
+  temporaryFolder,
+  withStore,
+} from '../../test/keeping.ts'
+
+const folder = temporaryFolder()
+const path = (): string => folder.file('oriel.db')
+const examine = (...words: string[]): ReturnType<typeof examineAt> =>
+  examineAt(folder.path, ...words)
+
+describe('a log that lost its end', () => {
+  /** A store as it is while a process uses it, its write-ahead log cut short. */
+  async function tear(): Promise<void> {
+    const live = folder.file('live.db')
+    const store = sqliteStore(live)
+    const thread = await openThread({ id: 'torn', store })
+    for (let count = 1; count <= 5; count++) {
+      await thread.append({ role: 'user', content: `${secret} ${count}` })
+    }
+    for (const ending of ['', '-wal', '-high-water']) {
+      copyFileSync(`${live}${ending}`, `${path()}${ending}`)
+    }
+    await store.close()
+    truncateSync(`${path()}-wal`, statSync(`${path()}-wal`).size - 2000)
+  }
+
+  const own = (): Record<string, string> =>
+    Object.fromEntries(
+      Object.entries(filesIn(folder.path)).filter(([name]) => name.startsWith('oriel.db')),
+    )
+
+  it('is noticed, and nothing is touched unless a repair is asked for and confirmed', async () => {
+    await tear()
+    const before = own()
+    const { code, report } = await examine()
+    expect(code).toBe(1)
+    expect(report.problems).toMatchObject([
+      { code: 'log-truncated', command: 'oriel doctor --repair' },
+    ])
+    expect(report.counts).toBeUndefined()
+    expect(own()).toEqual(before)
+    for (const input of ['n\n', '', 'maybe\n']) {
+      const { code, stderr } = await oriel(['doctor', '--data', folder.path, '--repair'], { input })
+      expect(code).toBe(1)
+      expect(stderr).toMatch(/take what is left as the whole log.*Go on\? \[y\/N\] $/s)
+    }
+    expect(own()).toEqual(before)
+  })
+
+  it.each([
+    ['confirmed', [], 'y\n'],
+    ['ordered', ['--yes'], ''],
+  ])('is repaired when that is %s, after a copy of everything', async (_, words, input) => {
+    await tear()
+    const before = own()
+    const repair = ['doctor', '--data', folder.path, '--repair', ...words]
+    const { code, stdout } = await oriel(repair, { input })
+    expect(stdout).toContain('repaired  What is left is now the whole log.')
+    expect(code).toBe(0)
+    const copies = Object.entries(own()).filter(([name]) => name.includes('.bak-'))
+    const renamed = copies.map(([name, bytes]) => [name.replace(/\.bak-\d{8}T\d{6}Z/, ''), bytes])
+    expect(Object.fromEntries(renamed)).toEqual(before)
+    for (const [name] of copies) expect(statSync(folder.file(name)).mode & 0o777).toBe(0o600)
+    expect((await examine()).code).toBe(0)
+    await withStore(path(), async (store) => {
+      const thread = await openThread({ id: 'torn', store })
+      expect(await thread.append({ role: 'user', content: 'On we go.' })).toHaveLength(1)
+    })
+  })
+
+  it('has nothing to repair where nothing is wrong', async () => {
+    await fill(path())
+    const before = filesIn(folder.path)
+    const { code, stderr } = await oriel(['doctor', '--data', folder.path, '--repair'])
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(filesIn(folder.path)).toEqual(before)
+  })
+})
+
+describe.skipIf(process.platform === 'win32')('files that others may read', () => {
+  it('are a problem, and are made private on request', async () => {
+    await fill(path())
+    chmodSync(path(), 0o644)
+    chmodSync(`${path()}-high-water`, 0o620)
+    const { code, report } = await examine()
+    expect(code).toBe(1)
+    expect(new Set(report.problems.map((problem) => problem.code))).toEqual(new Set(['file-mode']))
+    const repaired = await oriel(['doctor', '--data', folder.path, '--repair', '--yes'])
+    expect(repaired.code).toBe(0)
+    for (const name of readdirSync(folder.path)) {
+      expect(statSync(folder.file(name)).mode & 0o777).toBe(0o600)
+    }
+    expect(readdirSync(folder.path).some((name) => name.includes('.bak'))).toBe(false)
+  })
+})
+
+it('says when another program changed the journal mode', async () => {
+  await fill(path())
+  raw(path(), (database) => database.exec('pragma journal_mode = delete'))
+  const { code, report } = await examine()
+  expect(code).toBe(1)
+  expect(report.problems).toMatchObject([{ code: 'settings' }])
+  expect((await examine()).code).toBe(0)
+})

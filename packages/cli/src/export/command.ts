@@ -1,0 +1,158 @@
+// `oriel export`: threads as lines of JSON, with a hash for every entry. Streams: no thread is ever held in memory.
+
+import { OrielError, type Store, type ThreadKey, type ThreadState } from 'oriel'
+import { type Choice, nameOf, optionsFor, wrong } from '../doctor/place.ts'
+import { entriesText } from '../doctor/render.ts'
+import { StoreFile } from '../doctor/store-file.ts'
+import { createProgress, type Progress } from '../progress.ts'
+import { plural } from '../render/layout.ts'
+import { clean } from '../render/text.ts'
+import type { Terminal } from '../terminal.ts'
+import { entryHash, exportVersion, HeadHash, LinesHash, toLine } from './lines.ts'
+import type { ExportSettings } from './settings.ts'
+import { openSink, type Sink } from './sink.ts'
+
+/** Resolves to the exit code: 0, or 1 when a damaged thread was left out. Throws when nothing can be exported. */
+export async function exportThreads(settings: ExportSettings, terminal: Terminal): Promise<number> {
+  const file = new StoreFile(settings.path)
+  try {
+    await file.open()
+    const bytes = sizeOf(file, settings.choice)
+    const sink = await openSink(settings.out, terminal.stdout)
+    const progress = createProgress(terminal, 2 * bytes)
+    try {
+      const run = new Run(file.store, sink, progress)
+      await run.writeAll(file.threads(settings.choice), settings.until)
+      await sink.finish()
+      report(run, settings.out, terminal)
+      return run.damaged.length === 0 ? 0 : 1
+    } finally {
+      progress.stop()
+      await sink.abandon()
+    }
+  } finally {
+    await file.close()
+  }
+}
+
+/** A thread that cannot be read, and the first entry of it that is damaged. */
+interface Damaged {
+  readonly key: ThreadKey
+  readonly seq: number
+}
+
+class Run {
+  readonly damaged: Damaged[] = []
+  threads = 0
+  entries = 0
+  readonly #store: Store
+  readonly #sink: Sink
+  readonly #progress: Progress
+  readonly #lines = new LinesHash()
+  #hasReader = true
+
+  constructor(store: Store, sink: Sink, progress: Progress) {
+    this.#store = store
+    this.#sink = sink
+    this.#progress = progress
+  }
+
+  async writeAll(threads: Iterable<ThreadState>, until = Number.MAX_SAFE_INTEGER): Promise<void> {
+    for (const state of threads) {
+      // Of an erased thread nothing is left to export.
+      if (state.salt === undefined) continue
+      if (!this.#hasReader) return
+      await this.#writeThread(state, Math.min(until, state.version))
+    }
+    const { threads: count, entries } = this
+    const hash = this.#lines.digest()
+    await this.#sink.write(toLine({ oriel: 'end', threads: count, entries, hash }))
+  }
+
+  /** Reads twice: the header names the hash of everything behind it, and a damaged thread must not leave half of itself. */
+  async #writeThread({ key, bytes }: ThreadState, last: number): Promise<void> {
+    const head = await this.#measure(key, last)
+    this.#advance(bytes)
+    if (head !== undefined) {
+      const { tenant, thread } = key
+      const names = { oriel: 'export', version: exportVersion, tenant, thread } as const
+      await this.#write(toLine({ ...names, entries: last, head }))
+      let seq = 0
+      for await (const entry of this.#store.read(key, { to: last })) {
+        seq = entry.seq
+        await this.#write(toLine({ seq, hash: entryHash(entry), entry }))
+        if (!this.#hasReader) return
+      }
+      if (seq !== last) throw vanished(key)
+      this.threads += 1
+      this.entries += last
+    }
+    this.#advance(bytes)
+  }
+
+  /** The hash over the thread's entries; undefined when one of them is damaged, or all are gone. */
+  async #measure(key: ThreadKey, last: number): Promise<string | undefined> {
+    const head = new HeadHash(key)
+    let seq = 0
+    try {
+      for await (const entry of this.#store.read(key, { to: last })) {
+        head.add(entryHash(entry))
+        seq = entry.seq
+      }
+    } catch (error) {
+      if (!isDamaged(error)) throw error
+      this.damaged.push({ key, seq: Number(error.details?.seq ?? seq + 1) })
+      return undefined
+    }
+    // Erased since it was listed.
+    return seq === last ? head.digest() : undefined
+  }
+
+  async #write(line: string): Promise<void> {
+    this.#lines.add(line)
+    this.#hasReader = await this.#sink.write(line)
+  }
+
+  #advance(bytes: number): void {
+    this.#progress.read(bytes)
+    this.#progress.work(1)
+  }
+}
+
+function vanished(key: ThreadKey): OrielError {
+  return new OrielError('not-found', `${nameOf(key)} was erased meanwhile; export again.`)
+}
+
+function isDamaged(error: unknown): error is OrielError {
+  return OrielError.is(error, 'corrupt-entry') || OrielError.is(error, 'log-truncated')
+}
+
+/** Bytes of the chosen threads. Every thread that was named must be there. */
+function sizeOf(file: StoreFile, choice: Choice): number {
+  const missing = new Set(choice.threads)
+  let bytes = 0
+  for (const { key, salt, bytes: own } of file.threads(choice)) {
+    if (salt === undefined) continue
+    missing.delete(key.thread)
+    bytes += own
+  }
+  const [thread] = missing
+  if (thread === undefined) return bytes
+  const where = choice.tenant === undefined ? '' : ` for tenant ${choice.tenant}`
+  throw wrong(`there is no thread ${thread}${where}; leave --thread out to export all.`)
+}
+
+/** Standard output belongs to the lines when they go there. */
+function report({ threads, entries, damaged }: Run, out: string, terminal: Terminal): void {
+  const { stdout, stderr } = terminal
+  for (const { key, seq } of damaged) {
+    const before =
+      seq > 1 ? `; what is before it: oriel export ${optionsFor(key)} --until ${seq - 1}` : ''
+    const text = `${nameOf(key)} is damaged at entry ${seq} and was left out${before}`
+    stderr.write(`oriel export: ${clean(text)}\n`)
+  }
+  const target = out === '-' ? '' : ` to ${out}`
+  const text = `${plural(threads, 'thread')}, ${entriesText(entries)}${target}`
+  const output = out === '-' ? stderr : stdout
+  output.write(`oriel export: ${clean(text)}\n`)
+}

@@ -1,0 +1,36 @@
+// The options of `oriel export`, checked.
+
+import { type Choice, readChoice, readPath, readText, wrong } from '../doctor/place.ts'
+import type { RawOptions } from '../inspect/settings.ts'
+
+export interface ExportSettings {
+  readonly path: string
+  readonly choice: Choice
+  /** The last entry to export. @default the newest */
+  readonly until?: number
+  /** A file; `-` is standard output. */
+  readonly out: string
+}
+
+export function readExportSettings(raw: RawOptions): ExportSettings {
+  const choice = readChoice(raw)
+  const until = readSeq(raw)
+  if (until !== undefined && choice.threads.length !== 1) {
+    throw wrong('--until is about one thread; name it with --thread.')
+  }
+  return {
+    path: readPath(raw),
+    choice,
+    ...(until === undefined ? {} : { until }),
+    out: readText(raw, 'out') ?? '-',
+  }
+}
+
+function readSeq(raw: RawOptions): number | undefined {
+  const value = raw.until
+  if (value === undefined) return undefined
+  if (typeof value === 'number' && Number.isSafeInteger(value) && value > 0) return value
+  throw wrong(
+    `--until must be the seq of an entry, a whole number above 0; got '${String(value)}'.`,
+  )
+}

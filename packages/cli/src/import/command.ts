@@ -1,0 +1,52 @@
+// `oriel import`: an export, or a history in a provider's format, into a store. Importing twice changes nothing.
+
+import { type Store, sqliteStore } from 'oriel'
+import { createProgress, type Progress } from '../progress.ts'
+import { colorsFor, type Terminal, widthOf } from '../terminal.ts'
+import { type Imported, importExport } from './exported.ts'
+import { importHistories } from './history.ts'
+import { renderImport } from './outcome.ts'
+import { isExport } from './reading.ts'
+import type { ImportSettings } from './settings.ts'
+import { Source } from './source.ts'
+
+/** Resolves to the exit code: 0, or 1 when something of the file is not in the store. Throws when nothing can be imported. */
+export async function importThreads(settings: ImportSettings, terminal: Terminal): Promise<number> {
+  const source = await Source.open(settings.file, terminal.stdin)
+  try {
+    const store = sqliteStore(settings.path)
+    try {
+      const { outcomes, notes, isWhole } = await read(source, settings, { store, terminal })
+      const { stdout, env } = terminal
+      const paper = { colors: colorsFor(stdout, env), width: widthOf(stdout) }
+      stdout.write(renderImport({ file: settings.file, outcomes, notes }, paper))
+      return isWhole && outcomes.every(({ type }) => type !== 'refused') ? 0 : 1
+    } finally {
+      await store.close()
+    }
+  } finally {
+    source.close()
+  }
+}
+
+async function read(
+  source: Source,
+  settings: ImportSettings,
+  { store, terminal }: { readonly store: Store; readonly terminal: Terminal },
+): Promise<Imported> {
+  const isOurs = isExport(await source.first())
+  const progress = createProgress(terminal, source.bytes * (isOurs ? 2 : 1))
+  const around = { store, onBytes: (bytes: number) => advance(progress, bytes) }
+  try {
+    return await (isOurs
+      ? importExport(source, settings, around)
+      : importHistories(source, settings, around))
+  } finally {
+    progress.stop()
+  }
+}
+
+function advance(progress: Progress, bytes: number): void {
+  progress.read(bytes)
+  progress.work(1)
+}

@@ -1,0 +1,56 @@
+// What one line of an export is, as far as its own fields tell.
+
+import type { Entry } from 'oriel'
+import type { EndLine, EntryLine, HeaderLine } from '../export/lines.ts'
+import { type Fields, isFields } from '../transcript/detect.ts'
+import { parse } from './source.ts'
+
+export type Reading =
+  | { readonly type: 'header'; readonly header: HeaderLine }
+  | { readonly type: 'entry'; readonly line: EntryLine }
+  | { readonly type: 'end'; readonly end: EndLine }
+  | { readonly type: 'bad'; readonly isJson: boolean }
+
+/** Whether the first line of a file opens an export, of whatever version. */
+export function isExport(first: unknown): boolean {
+  return isFields(first) && (first.oriel === 'export' || first.oriel === 'end')
+}
+
+export function readLine(text: string): Reading {
+  const value = parse(text)
+  if (!isFields(value)) return { type: 'bad', isJson: value !== undefined }
+  // Each was just checked to have the fields of its kind.
+  if (isHeader(value)) return { type: 'header', header: value as unknown as HeaderLine }
+  if (isEnd(value)) return { type: 'end', end: value as unknown as EndLine }
+  if (isEntryLine(value)) return { type: 'entry', line: value as unknown as EntryLine }
+  return { type: 'bad', isJson: true }
+}
+
+/** The fields that the store and the fold rely on. Entries of types that this version does not know are passed along. */
+export function isWholeEntry(entry: Entry): boolean {
+  const { id, type, at, seq, name, role, blocks } = entry as unknown as Fields
+  if (typeof id !== 'string' || typeof type !== 'string' || typeof at !== 'number') return false
+  if (seq === 1) return type === 'setting' && name === 'thread'
+  return type !== 'message' || (typeof role === 'string' && Array.isArray(blocks))
+}
+
+function isHeader({ oriel, tenant, thread, entries, head }: Fields): boolean {
+  const isNamed = typeof tenant === 'string' && typeof thread === 'string'
+  return oriel === 'export' && isNamed && isCount(entries) && isHash(head)
+}
+
+function isEnd({ oriel, threads, entries, hash }: Fields): boolean {
+  return oriel === 'end' && isCount(threads) && isCount(entries) && isHash(hash)
+}
+
+function isEntryLine({ seq, hash, entry }: Fields): boolean {
+  return isCount(seq) && isHash(hash) && isFields(entry)
+}
+
+function isCount(value: unknown): boolean {
+  return Number.isSafeInteger(value) && (value as number) >= 0
+}
+
+function isHash(value: unknown): boolean {
+  return typeof value === 'string' && /^[0-9a-f]{64}$/.test(value)
+}

@@ -1,0 +1,41 @@
+// The options of `oriel import`, checked.
+
+import { type FormatName, formatNames } from 'oriel'
+import { readPath, readText, wrong } from '../doctor/place.ts'
+import type { RawOptions } from '../inspect/settings.ts'
+
+export interface ImportSettings {
+  /** The file to import; `-` is standard input. */
+  readonly file: string
+  readonly path: string
+  /** @default the tenant that an export names, else 'default' */
+  readonly tenant?: string
+  /** @default the id that an export names, else one derived from the content */
+  readonly thread?: string
+  /** The format of a history. @default found out */
+  readonly format?: FormatName
+}
+
+export function readImportSettings(files: readonly string[], raw: RawOptions): ImportSettings {
+  const [file, ...others] = files
+  if (file === undefined) throw wrong('name the file to import, or - for standard input.')
+  if (others.length > 0) throw wrong('one file is imported at a time; name one.')
+  const tenant = readText(raw, 'tenant')
+  const thread = readText(raw, 'thread')
+  const format = readFormat(raw)
+  return {
+    file,
+    path: readPath(raw),
+    ...(tenant === undefined ? {} : { tenant }),
+    ...(thread === undefined ? {} : { thread }),
+    ...(format === undefined ? {} : { format }),
+  }
+}
+
+function readFormat(raw: RawOptions): FormatName | undefined {
+  const value = readText(raw, 'format')
+  if (value === undefined) return undefined
+  const format = formatNames.find((name) => name === value)
+  if (format !== undefined) return format
+  throw wrong(`--format cannot be '${value}'; allowed: ${formatNames.join(', ')}.`)
+}

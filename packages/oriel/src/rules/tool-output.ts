@@ -1,0 +1,186 @@
+// Every tool result, error or not, is bounded from the moment it comes in (document 003). The log keeps the whole.
+
+import { textOf } from '../core/block.ts'
+import { head, tail } from '../core/clip.ts'
+import type { Edit } from '../core/entry.ts'
+import { reduceResult } from '../core/reduction.ts'
+import { type Result, resultsOf } from '../core/results.ts'
+import type { State } from '../core/state.ts'
+import type { Rule, RuleContext } from './rule.ts'
+
+export interface ToolOutputSettings {
+  /** Most lines; 0 = no limit. @default 2000 */
+  readonly maxLines?: number | undefined
+  /** Most bytes in UTF-8, marker and notice included; 0 = no limit. @default 51200 */
+  readonly maxBytes?: number | undefined
+  /** Most characters, marker and notice included; 0 = no limit. @default 204800 */
+  readonly maxChars?: number | undefined
+  /** Above this many characters only a notice is shown, with size, hash and handle; 0 = never. @default 204800 */
+  readonly largeOutputThreshold?: number | undefined
+  /** Whether the end of an output survives the cut. @default 'head_tail' */
+  readonly truncateMode?: 'head' | 'head_tail' | undefined
+  readonly directory?: string | undefined
+}
+
+interface Limits {
+  readonly maxLines: number
+  readonly maxBytes: number
+  readonly maxChars: number
+  readonly truncateMode: 'head' | 'head_tail'
+}
+
+/** Room kept for the handle, whatever its length, so that one output is cut alike in every log. */
+const idLength = 12
+/** Fewer lines than this cannot be split into a head and a tail. */
+const minSplitLines = 4
+
+export const toolOutput: Rule<ToolOutputSettings> = {
+  name: 'toolOutput',
+  propose(state, settings, context) {
+    const threshold = settings.largeOutputThreshold ?? 204_800
+    return resultsOf(state).flatMap((result) => {
+      const { seq } = result.item.entry
+      // Whether the model has seen it does not matter: it never sees more than this.
+      if (state.isPinned(seq)) return []
+      const text = textOf(result.content.content)
+      const isLarge = threshold > 0 && text.length > threshold
+      return isLarge
+        ? tooLarge(state, result, text, context)
+        : bounded(state, result, text, limitsOf(settings))
+    })
+  },
+}
+
+function limitsOf(settings: ToolOutputSettings): Limits {
+  const { maxLines, maxBytes, maxChars, truncateMode } = settings
+  return {
+    maxLines: maxLines ?? 2000,
+    maxBytes: maxBytes ?? 51_200,
+    maxChars: maxChars ?? 204_800,
+    truncateMode: truncateMode ?? 'head_tail',
+  }
+}
+
+function tooLarge(
+  state: State,
+  result: Result,
+  text: string,
+  { sha256 }: RuleContext,
+): readonly Edit[] {
+  const { entry } = result.item
+  const id = state.blockIdAt({ seq: entry.seq, block: result.block })
+  const { notice } = state.derive(`large:${id}`, () => ({
+    notice: `[tool output too large: ${text.length} chars]\nSHA256: ${sha256(text.toWellFormed())}\nexpand ${id}, by lines or by query`,
+  }))
+  const change = { rule: 'toolOutput', form: 'omitted', text: notice, since: entry.seq } as const
+  const reason = 'larger than what is shown at all'
+  return reduceResult(state, result, { ...change, reason, keepsMedia: true })
+}
+
+function bounded(state: State, result: Result, text: string, limits: Limits): readonly Edit[] {
+  const { entry } = result.item
+  if (isWithin(text, limits)) return []
+  const id = state.blockIdAt({ seq: entry.seq, block: result.block })
+  const key = `bounded:${id}:${Object.values(limits).join(':')}`
+  const { shown } = state.derive(key, () => ({ shown: boundText(text, limits, id) }))
+  const change = { rule: 'toolOutput', form: 'clipped', text: shown, since: entry.seq } as const
+  const reason = 'longer than the limits of tool output'
+  return reduceResult(state, result, { ...change, reason, keepsMedia: true })
+}
+
+/** An output within its limits: first by lines, then by characters and bytes, with a notice of what is shown. */
+export function boundText(text: string, limits: Limits, id: string): string {
+  const byLines = cutLines(text, limits)
+  const notice = (shown: string): string =>
+    `\n\n[tool output truncated: showing ${countLines(shown)}/${countLines(text)} lines, ${byteLength(shown)}/${byteLength(text)} bytes, ${shown.length}/${text.length} chars; expand ${id}]`
+  const room = roomFor(notice(byLines).length - id.length + idLength, limits)
+  const shown = cutLength(byLines, room, limits.truncateMode)
+  const withNotice = shown + notice(shown)
+  // A notice that makes it longer than the original helps nobody: then only the cut remains.
+  return withNotice.length < text.length
+    ? withNotice
+    : cutLength(byLines, sizeLimits(limits), limits.truncateMode)
+}
+
+interface Room {
+  readonly chars: number
+  readonly bytes: number
+}
+
+function sizeLimits({ maxChars, maxBytes }: Limits): Room {
+  return { chars: maxChars || Infinity, bytes: maxBytes || Infinity }
+}
+
+/** What is left for the output itself; where the notice alone would take most of it, the notice comes on top. */
+function roomFor(notice: number, limits: Limits): Room {
+  const { chars, bytes } = sizeLimits(limits)
+  const isTight = chars < notice * 2 || bytes < notice * 2
+  // Numbers in the notice may grow by a digit or two once the cut is made.
+  const reserve = isTight ? 0 : notice + 8
+  return { chars: chars - reserve, bytes: bytes - reserve }
+}
+
+function isWithin(text: string, { maxLines, maxBytes, maxChars }: Limits): boolean {
+  if (maxChars > 0 && text.length > maxChars) return false
+  if (maxLines > 0 && countLines(text) > maxLines) return false
+  return maxBytes <= 0 || text.length * 3 <= maxBytes || byteLength(text) <= maxBytes
+}
+
+function cutLines(text: string, { maxLines, truncateMode }: Limits): string {
+  const lines = text.split('\n')
+  if (maxLines <= 0 || lines.length <= maxLines) return text
+  if (truncateMode === 'head' || maxLines < minSplitLines)
+    return lines.slice(0, maxLines).join('\n')
+  const headCount = Math.floor(maxLines / 2)
+  const marker = `... [truncated ${lines.length - maxLines} lines] ...`
+  return [...lines.slice(0, headCount), marker, ...lines.slice(-(maxLines - headCount))].join('\n')
+}
+
+/** Cuts to characters and bytes at once; head and tail both survive in `head_tail`. */
+function cutLength(text: string, { chars, bytes }: Room, mode: 'head' | 'head_tail'): string {
+  if (text.length <= chars && (text.length * 3 <= bytes || byteLength(text) <= bytes)) return text
+  const marker = '\n... [truncated] ...\n'
+  const canSplit = mode === 'head_tail' && Math.min(chars, bytes) > marker.length * 3
+  // The longest cut that fits: bytes per character vary, so it is found by halving.
+  const cut = (length: number): string => {
+    if (!canSplit) return head(text, length)
+    const room = Math.max(0, length - marker.length)
+    return head(text, Math.ceil(room / 2)) + marker + tail(text, Math.floor(room / 2))
+  }
+  let low = 0
+  let high = Math.max(0, Math.floor(Math.min(chars, bytes, text.length)))
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2)
+    if (byteLength(cut(middle)) <= bytes) low = middle
+    else high = middle - 1
+  }
+  return cut(low)
+}
+
+/** Bytes in UTF-8; half a surrogate pair is written as the replacement character, which has three. */
+function byteLength(text: string): number {
+  let bytes = text.length
+  for (let index = 0; index < text.length; index++) {
+    const unit = text.charCodeAt(index)
+    if (unit < 0x80) continue
+    if (unit < 0x800) bytes += 1
+    else if (unit >= 0xd800 && unit <= 0xdbff && isLow(text.charCodeAt(index + 1))) {
+      bytes += 2
+      index += 1
+    } else bytes += 2
+  }
+  return bytes
+}
+
+function isLow(unit: number): boolean {
+  return unit >= 0xdc00 && unit <= 0xdfff
+}
+
+/** Lines as the source document counts them: a trailing newline begins another line. */
+function countLines(text: string): number {
+  if (text === '') return 0
+  let lines = 1
+  for (let index = text.indexOf('\n'); index !== -1; index = text.indexOf('\n', index + 1))
+    lines += 1
+  return lines
+}

@@ -1,0 +1,189 @@
+// Which tool results stay full (document 004), and which become summaries beyond a cutoff (document 003): always in place.
+
+import { type Block, textOf } from '../core/block.ts'
+import { head, tail } from '../core/clip.ts'
+import { countBlock } from '../core/counter.ts'
+import type { Edit } from '../core/entry.ts'
+import { placeholder } from '../core/placeholder.ts'
+import { reduceResult } from '../core/reduction.ts'
+import { reduce } from '../core/render.ts'
+import { type Result, resultsOf } from '../core/results.ts'
+import type { State } from '../core/state.ts'
+import type { Rule } from './rule.ts'
+
+export interface ToolResultsSettings {
+  /** Which results stay full. @default 'keepRecent' */
+  readonly strategy?:
+    | 'keepAll'
+    | 'keepRecent'
+    | 'keepSuccessful'
+    | 'keepOne'
+    | 'dropAll'
+    | undefined
+  /** How many stay full; 0 = unlimited; `keepOne` ignores it. @default 0 */
+  readonly max?: number | undefined
+  /** `informative` says what is gone and how to get it back; `plain` is literally [Omitted]. @default 'informative' */
+  readonly placeholder?: 'informative' | 'plain' | undefined
+  /** Only this many of the newest messages with pictures keep them. @default no limit */
+  readonly maxImages?: number | undefined
+  /** Beyond this many results the oldest become summaries; 0 = off. @default 10 */
+  readonly cutoff?: number | undefined
+  /** How they are summarized; `llm` without a model acts as `heuristic`. @default 'llm' */
+  readonly summary?: 'llm' | 'heuristic' | 'off' | undefined
+}
+
+const plainText = '[Omitted]'
+/** Characters of an output that its summary quotes: two thirds from the start, one third from the end. */
+const excerptLength = 800
+
+export const toolResults: Rule<ToolResultsSettings> = {
+  name: 'toolResults',
+  propose(state, settings) {
+    const { cutoff = 10, summary = 'llm', maxImages } = settings
+    const results = resultsOf(state)
+    const isPlain = settings.placeholder === 'plain'
+    const edits = outside(results, settings).flatMap(({ result, since, reason }) => {
+      if (result.isProtected) return []
+      const text = isPlain ? plainText : informative(state, result)
+      const change = { rule: 'toolResults', form: 'omitted', text, since, reason } as const
+      return reduceResult(state, result, change, { mayGrow: isPlain })
+    })
+    if (cutoff > 0 && summary !== 'off') edits.push(...beyondCutoff(state, results, cutoff))
+    if (maxImages !== undefined) edits.push(...withoutImages(state, maxImages))
+    return edits
+  },
+}
+
+/** The oldest results beyond the cutoff, summarized in place. */
+function beyondCutoff(state: State, results: readonly Result[], cutoff: number): readonly Edit[] {
+  const reason = `beyond the newest ${cutoff} results`
+  return results.slice(0, Math.max(0, results.length - cutoff)).flatMap((result, index) => {
+    if (result.isProtected) return []
+    const id = state.blockIdAt({ seq: result.item.entry.seq, block: result.block })
+    const text = `${heuristicSummary(result)}\n[expand ${id}]`
+    const since = later(results[index + cutoff], result)
+    return reduceResult(state, result, {
+      rule: 'toolResults',
+      form: 'summarized',
+      text,
+      since,
+      reason,
+    })
+  })
+}
+
+interface Outside {
+  readonly result: Result
+  readonly since: number
+  readonly reason: string
+}
+
+/** The results that the strategy does not keep full. */
+function outside(results: readonly Result[], settings: ToolResultsSettings): readonly Outside[] {
+  const { strategy = 'keepRecent', max = 0 } = settings
+  switch (strategy) {
+    case 'keepAll':
+      return []
+    case 'dropAll':
+      return results.map((result) => ({
+        result,
+        since: seen(result),
+        reason: 'all results are omitted',
+      }))
+    case 'keepOne':
+      return beyond(results, 1)
+    case 'keepRecent':
+      return max === 0 ? [] : beyond(results, max)
+    case 'keepSuccessful': {
+      const failed = results.filter((result) => result.content.isError === true)
+      const successful = results.filter((result) => result.content.isError !== true)
+      return [
+        ...failed.map((result) => ({
+          result,
+          since: seen(result),
+          reason: 'only successful results stay',
+        })),
+        ...(max === 0 ? [] : beyond(successful, max)),
+      ]
+    }
+  }
+}
+
+function beyond(results: readonly Result[], max: number): readonly Outside[] {
+  return results.slice(0, Math.max(0, results.length - max)).map((result, index) => ({
+    result,
+    since: later(results[index + max], result),
+    reason: `older than the newest ${max === 1 ? 'result' : `${max} results`}`,
+  }))
+}
+
+/** When a result fell behind `pusher` and the model had seen it. */
+function later(pusher: Result | undefined, result: Result): number {
+  return Math.max(pusher?.item.entry.seq ?? 0, seen(result))
+}
+
+function seen(result: Result): number {
+  return result.seenAt ?? Infinity
+}
+
+function informative(state: State, { item, block, content, tool }: Result): string {
+  const id = state.blockIdAt({ seq: item.entry.seq, block })
+  return state.derive(`omitted:${id}`, () => ({ text: placeholder({ ...content, tool, id }) })).text
+}
+
+/** The summary that needs no model (document 003): status, and head and tail of the output. */
+export function heuristicSummary({ content, tool }: Pick<Result, 'content' | 'tool'>): string {
+  const text = textOf(content.content).trim()
+  const headLength = Math.floor((excerptLength * 2) / 3)
+  const excerpt =
+    text.length <= excerptLength
+      ? text
+      : `${head(text, headLength)}\n... (truncated) ...\n${tail(text, excerptLength - headLength)}`
+  const status = content.isError === true ? 'error' : 'ok'
+  return `Tool "${tool}" finished with status ${status}. Output excerpt:\n${excerpt === '' ? '(empty output)' : excerpt}`
+}
+
+/** Pictures of all but the newest messages that have some. The newest user message and what the model has not seen stay. */
+function withoutImages(state: State, maxImages: number): readonly Edit[] {
+  const unseen = new Set(
+    resultsOf(state).flatMap(({ item, isProtected }) => (isProtected ? [item] : [])),
+  )
+  const holders = state.visible.filter(({ entry }) => entry.blocks.some(hasImage))
+  return holders.slice(0, Math.max(0, holders.length - maxImages)).flatMap((item, index) => {
+    const { entry, tokens } = item
+    if (entry.seq === state.newestUser || state.isPinned(entry.seq) || unseen.has(item)) return []
+    return entry.blocks.flatMap((block, position): Edit[] => {
+      if (!hasImage(block) || state.isVetoed(entry.seq, position, 'clipped')) return []
+      const text = textWithoutImages(block)
+      const shown = reduce(block, { form: 'clipped', text })
+      return [
+        {
+          rule: 'toolResults',
+          form: 'clipped',
+          target: { seq: entry.seq, block: position },
+          text,
+          reason: `only the newest ${maxImages} messages keep their pictures`,
+          tokensBefore: tokens[position] as number,
+          tokensAfter: shown === undefined ? 0 : countBlock(state.counter, shown),
+          since: holders[index + maxImages]?.entry.seq ?? state.version,
+        },
+      ]
+    })
+  })
+}
+
+function hasImage(block: Block): boolean {
+  if (block.type === 'image') return true
+  return (
+    block.type === 'tool-result' &&
+    typeof block.content !== 'string' &&
+    block.content.some((inner) => inner.type === 'image')
+  )
+}
+
+function textWithoutImages(block: Block): string {
+  const note = `[Image omitted${block.id === undefined ? '' : `; expand ${block.id}`}]`
+  if (block.type !== 'tool-result') return note
+  const text = textOf(block.content)
+  return text === '' ? note : `${text}\n${note}`
+}

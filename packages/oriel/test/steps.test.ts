@@ -1,0 +1,107 @@
+// A thread that is viewed after every message ends where `project` ends, for every rule that needs no model.
+
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { memoryStore, openThread, type PolicyInput, project } from '../src/index.ts'
+
+interface Step {
+  readonly tools: readonly {
+    readonly name: string
+    readonly size: number
+    readonly isError: boolean
+  }[]
+  readonly isTurn: boolean
+}
+
+const step: fc.Arbitrary<Step> = fc.record({
+  tools: fc.array(
+    fc.record({
+      name: fc.constantFrom('read', 'search', 'web_fetch'),
+      size: fc.constantFrom(5, 900, 4000),
+      isError: fc.boolean(),
+    }),
+    { maxLength: 3 },
+  ),
+  isTurn: fc.boolean(),
+})
+
+const toolResults = fc.record(
+  {
+    strategy: fc.constantFrom('keepAll', 'keepRecent', 'keepSuccessful', 'keepOne', 'dropAll'),
+    max: fc.integer({ min: 0, max: 4 }),
+    placeholder: fc.constantFrom('informative', 'plain'),
+    cutoff: fc.integer({ min: 0, max: 4 }),
+  },
+  { requiredKeys: [] },
+)
+const expiry = fc.record({
+  tools: fc.dictionary(
+    fc.constantFrom('read', 'web_*', '*'),
+    fc.record({
+      after: fc.integer({ min: 0, max: 3 }),
+      mode: fc.constantFrom('none', 'remove', 'compact'),
+      length: fc.constantFrom(100, 500),
+      unit: fc.constantFrom('steps', 'turns'),
+    }),
+  ),
+})
+const toolOutput = fc.record(
+  { maxChars: fc.constantFrom(600, 2000), maxLines: fc.constantFrom(3, 20) },
+  { requiredKeys: [] },
+)
+const history = fc.record({ length: fc.integer({ min: 1, max: 3 }) })
+const policies = fc.record({ toolResults, expiry, toolOutput, history }, { requiredKeys: [] })
+
+function messagesOf(steps: readonly Step[]): { role: string; content: unknown }[] {
+  return [
+    { role: 'user', content: 'begin' },
+    ...steps.flatMap(({ tools, isTurn }, n) => {
+      const uses = tools.map(({ name }, m) => ({
+        type: 'tool_use',
+        id: `t${n}_${m}`,
+        name,
+        input: {},
+      }))
+      const results = tools.map(({ size, isError }, m) => ({
+        type: 'tool_result',
+        tool_use_id: `t${n}_${m}`,
+        content: `${n}.${m} ${'a line of output\n'.repeat(Math.ceil(size / 17))}`,
+        is_error: isError,
+      }))
+      return [
+        { role: 'assistant', content: [{ type: 'text', text: `step ${n}` }, ...uses] },
+        ...(tools.length > 0 ? [{ role: 'user', content: results }] : []),
+        ...(isTurn || tools.length === 0 ? [{ role: 'user', content: `turn ${n}` }] : []),
+      ]
+    }),
+  ]
+}
+
+/** Handles derive from the thread's salt and the log's own numbering. */
+const withoutHandles = (messages: readonly unknown[]): string =>
+  JSON.stringify(messages).replaceAll(/(expand(?:ed|sion if needed:)?) e[0-9a-z_]+/g, '$1 ID')
+
+describe('a thread fed step by step', () => {
+  it('[T6] shows what project shows of the whole, for every rule that needs no model', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 8 }), policies, async (steps, policy) => {
+        const messages = messagesOf(steps)
+        const input = policy as PolicyInput
+        const thread = await openThread({
+          id: 't',
+          store: memoryStore(),
+          policy: input,
+          now: () => 1,
+        })
+        for (const message of messages) {
+          await thread.append([message], { format: 'anthropic' })
+          await thread.view({ format: 'anthropic' })
+        }
+        const view = await thread.view({ format: 'anthropic' })
+        const whole = project(messages, input, { format: 'anthropic' })
+        expect(withoutHandles(view.messages)).toBe(withoutHandles(whole.messages))
+      }),
+      { numRuns: 60 },
+    )
+  })
+})

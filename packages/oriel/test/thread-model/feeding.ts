@@ -1,0 +1,38 @@
+// Feeding a thread message by message, and comparing its view with a projection.
+
+import { blockId, fixedSalt } from '../../src/core/handle.ts'
+import { isObject } from '../../src/core/json.ts'
+import type { FormatName } from '../../src/formats/format.ts'
+import { formatNamed } from '../../src/formats/registry.ts'
+import type { Thread } from '../../src/thread/thread.ts'
+
+/** What a client would append at a time: a message, or the items of one response. */
+export function rangesOf(
+  format: FormatName,
+  messages: readonly unknown[],
+): ReadonlyMap<number, number> {
+  const decoded = formatNamed(format).decode(messages, 'messages')
+  return new Map(decoded.map(({ from, to }) => [from, to]))
+}
+
+/** A thread's ids in messages, replaced by those that `project` gives the same blocks. */
+export async function withProjectedIds(
+  thread: Thread,
+  messages: readonly unknown[],
+): Promise<unknown> {
+  const [header, ...log] = await thread.log()
+  const value = header?.type === 'setting' && isObject(header.value) ? header.value : {}
+  let text = JSON.stringify(messages)
+  const entries = log.filter((entry) => entry.type === 'message')
+  entries.forEach(({ seq, blocks }, index) => {
+    blocks.forEach((_, block) => {
+      const own = blockId(String(value.salt), seq, block)
+      const projected = blockId(fixedSalt, index + 1, block)
+      for (const word of ['call_', 'expand ', 'to ']) {
+        text = text.replaceAll(`"${word}${own}`, `"${word}!${projected}`)
+        text = text.replaceAll(` ${word}${own}`, ` ${word}!${projected}`)
+      }
+    })
+  })
+  return JSON.parse(text.replaceAll(/(call_|expand |to )!e/g, '$1e')) as unknown
+}

@@ -1,0 +1,325 @@
+// Random operations on threads, compared after each of them with a naive model. ORIEL_RUNS=10 runs ten times as many.
+
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import * as fc from 'fast-check'
+import { afterAll, describe, expect, it } from 'vitest'
+import { formatNames } from '../src/formats/format.ts'
+import { project } from '../src/project.ts'
+import { memoryStore } from '../src/stores/memory.ts'
+import { sqliteStore } from '../src/stores/sqlite.ts'
+import type { Store } from '../src/stores/store.ts'
+import { conversationOf, historyArbitrary } from '../src/testing/arbitraries.ts'
+import { openThread, type Thread } from '../src/thread/thread.ts'
+import {
+  bytesCheck,
+  type Check,
+  growthCheck,
+  naiveCheck,
+  prefixCheck,
+  requestCheck,
+  scratchCheck,
+} from './zz-model/checks.ts'
+import { rangesOf, withProjectedIds } from './zz-model/feeding.ts'
+import { foldLog } from './zz-model/naive.ts'
+import {
+  type OperationOptions,
+  type OperationType,
+  operationsArbitrary,
+  policyOf,
+} from './zz-model/operations.ts'
+import {
+  Branches,
+  chatOf,
+  isPrefix,
+  resend,
+  resentArbitrary,
+  toldArbitrary,
+} from './zz-model/resent.ts'
+import { run } from './zz-model/run.ts'
+import { dryView, type Scenario, Session } from './zz-model/session.ts'
+import { workOfOneStep } from './zz-model/work.ts'
+import { worldOf } from './zz-model/world.ts'
+
+const factor = Number(process.env.ORIEL_RUNS ?? 1)
+const directory = mkdtempSync(join(tmpdir(), 'oriel-zz-model-'))
+const database = sqliteStore(join(directory, 'threads.db'))
+let tenantCount = 0
+
+afterAll(async () => {
+  await database.close()
+  rmSync(directory, { recursive: true, force: true })
+})
+
+const quiet = ['append', 'append', 'view', 'usage', 'reload', 'tick', 'policy', 'sync'] as const
+const forking = ['append', 'append', 'view', 'view', 'undo', 'mark', 'fork', 'policy'] as const
+const usual = [
+  ...['append', 'append', 'append', 'view', 'view', 'view', 'undo'],
+  ...['mark', 'policy', 'usage', 'reload', 'tick', 'fork', 'sync'],
+] as readonly OperationType[]
+
+/** A store of each kind; runs share it, each as its own tenant. Disks are slow: they get fewer runs. */
+const stores = [
+  { name: 'memory', store: memoryStore(), runs: 60 },
+  { name: 'sqlite', store: database, runs: 6 },
+]
+
+describe.each(stores)('a thread on $name', ({ store, runs }) => {
+  it('[I1] never changes the prefix of its log', () =>
+    holds(store, { types: usual }, [prefixCheck], runs))
+
+  it('[I13] shows what a naive fold of its log shows', () =>
+    holds(store, { types: usual }, [naiveCheck], runs))
+
+  it('[I13] keeps the state that a fold from scratch gives', () =>
+    holds(store, { types: usual }, [scratchCheck], runs))
+
+  it('[I3] gives the same bytes again, to every object and after a reload', () =>
+    holds(store, { types: usual }, [bytesCheck], runs))
+
+  it('[I3] rebuilds what it sent at every step', () =>
+    holds(store, { types: usual }, [requestCheck], runs))
+
+  it('[I9] only grows at its end between epochs', () =>
+    holds(store, { types: quiet, isComplete: true }, [growthCheck], runs))
+
+  it('[I11] loses and doubles nothing when two objects act at once', () =>
+    holds(store, { types: ['race', 'race', ...usual] }, [prefixCheck, bytesCheck], runs))
+
+  it('[I11] keeps equal messages that two objects append in the same millisecond', async () => {
+    const options = { id: 't', tenant: nextTenant(), store, now: () => 1000 }
+    const threads = await Promise.all([1, 2, 3].map(() => openThread(options)))
+    const message = { role: 'user', content: 'continue' }
+    await Promise.all(threads.map((thread) => thread.append(message)))
+    expect((await dryView(await openThread(options))).messages).toEqual([message, message, message])
+  })
+
+  it('[I11] is unchanged by a store that fails, and a retry does the work once', () =>
+    holds(store, { types: ['fault', 'fault', ...usual] }, [prefixCheck, naiveCheck], runs))
+
+  it('[F1] forks with the ids, forms, pins and undos of what it keeps', () =>
+    holds(store, { types: forking }, [bytesCheck], runs))
+
+  it('[I10] takes a resent history once, on the branch that it continues', () =>
+    fc.assert(
+      fc.asyncProperty(resentArbitrary(), async (requests) => {
+        const branches = new Branches(store, nextTenant())
+        const sent: (readonly string[])[] = [[]]
+        let thread = await branches.open()
+        for (const { base, keep, more, isFresh } of requests) {
+          const told = [...(sent[base % sent.length] ?? []).slice(0, keep), ...more]
+          if (told.length === 0) continue
+          if (isFresh) thread = await branches.open()
+          await resend(branches, thread, told)
+          const again = await thread.sync(told.map(chatOf))
+          expect(again).toMatchObject({ thread: thread.id, appended: 0, isForked: false })
+          sent.push(told)
+        }
+      }),
+      { numRuns: runs * 2 * factor },
+    ))
+
+  it('[I10] takes a retry that another process gets once', () =>
+    fc.assert(
+      fc.asyncProperty(resentArbitrary(), async (requests) => {
+        const branches = new Branches(store, nextTenant())
+        const thread = await branches.open()
+        let told: readonly string[] = []
+        for (const { keep, more } of requests) {
+          told = [...told.slice(0, keep), ...more]
+          if (told.length === 0) continue
+          await thread.sync(told.map(chatOf))
+          const other = await branches.open()
+          const again = await other.sync(told.map(chatOf))
+          expect(again).toMatchObject({ appended: 0, isForked: false })
+        }
+      }),
+      { numRuns: runs * factor },
+    ))
+
+  it('[I10] takes histories that come at the same time once each', () =>
+    fc.assert(
+      fc.asyncProperty(fc.tuple(toldArbitrary(3), toldArbitrary(2), toldArbitrary(2)), (told) =>
+        takesBoth(new Branches(store, nextTenant()), told),
+      ),
+      { numRuns: runs * factor },
+    ))
+
+  it('[I12] shows after an undo what it showed before the edit', () =>
+    fc.assert(
+      fc.asyncProperty(
+        scenarioArbitrary(false),
+        operationsArbitrary({ types: usual, hasCaps: false }),
+        fc.boolean(),
+        async (scenario, operations, isEpoch) => {
+          const tenant = nextTenant()
+          const session = await run({ store, tenant, scenario, operations, checks: [] })
+          const thread = session.thread(0)
+          await thread.append(['user', 'assistant', 'user'].map((role) => ({ role, content: 'x' })))
+          await undoesEpoch(thread, isEpoch)
+        },
+      ),
+      { numRuns: runs * factor },
+    ))
+})
+
+describe('threads on different stores', () => {
+  it('[I3] hold the same bytes after the same operations', () =>
+    fc.assert(
+      fc.asyncProperty(
+        scenarioArbitrary(true),
+        operationsArbitrary({ types: usual }),
+        async (scenario, operations) => {
+          const same = { tenant: nextTenant(), scenario, operations, checks: [] }
+          const inMemory = await run({ ...same, store: memoryStore() })
+          const onDisk = await run({ ...same, store: database })
+          expect(await worldOf(onDisk)).toBe(await worldOf(inMemory))
+        },
+      ),
+      { numRuns: 10 * factor },
+    ))
+
+  it('[I3] hold the same bytes after a restart', async () => {
+    const path = join(directory, 'restarted.db')
+    const worlds: { readonly session: Session; readonly world: string }[] = []
+    const first = sqliteStore(path)
+    const scenario = { policy: { history: { length: 1 } }, snapshotEvery: 5 }
+    const samples = { numRuns: 5 * factor, seed: 1 }
+    for (const operations of fc.sample(operationsArbitrary({ types: usual }), samples)) {
+      const tenant = nextTenant()
+      const session = await run({ store: first, tenant, scenario, operations, checks: [] })
+      worlds.push({ session, world: await worldOf(session) })
+    }
+    await first.close()
+    const second = sqliteStore(path)
+    for (const { session, world } of worlds) {
+      const again = await Session.open(second, session.tenant, { snapshotEvery: 5 })
+      for (const id of session.branches) again.branches.add(id)
+      expect(await worldOf(again)).toBe(world)
+    }
+    await second.close()
+  })
+
+  it('[I11] hold the same bytes whether listeners throw or not', () =>
+    fc.assert(
+      fc.asyncProperty(
+        scenarioArbitrary(true),
+        operationsArbitrary({ types: usual }),
+        async (scenario, operations) => {
+          const same = { tenant: nextTenant(), operations, checks: [] }
+          const good = { ...scenario, isListenerBad: false }
+          const bad = { ...scenario, isListenerBad: true }
+          const quiet = await run({ ...same, store: memoryStore(), scenario: good })
+          const noisy = await run({ ...same, store: memoryStore(), scenario: bad })
+          expect(await worldOf(noisy)).toBe(await worldOf(quiet))
+        },
+      ),
+      { numRuns: 30 * factor },
+    ))
+})
+
+describe('a thread that is fed message by message', () => {
+  it.each(formatNames)('[T6] shows what project shows of the whole, in %s', (format) =>
+    fc.assert(
+      fc.asyncProperty(conversationOf(format), historyArbitrary(), async (messages, history) => {
+        const thread = await openThread({ store: memoryStore(), policy: { history }, now: () => 0 })
+        for (const [from, to] of rangesOf(format, messages)) {
+          await thread.append(messages.slice(from, to), { format })
+          await thread.view({ format })
+        }
+        const view = await thread.view({ format })
+        const projected = project(messages, { history }, { format })
+        expect(await withProjectedIds(thread, view.messages)).toEqual(projected.messages)
+        expect(view.system).toEqual(projected.system)
+      }),
+      { numRuns: 25 * factor },
+    ),
+  )
+})
+
+describe('work per step', () => {
+  it('[T7] does not grow with the log', async () => {
+    const short = await workOfOneStep(1000)
+    const long = await workOfOneStep(20_000)
+    expect(long.seen).toBeLessThanOrEqual(short.seen)
+    expect(long.visits).toBeLessThanOrEqual(short.visits)
+    expect(long.read).toBeLessThanOrEqual(short.read)
+  })
+})
+
+function scenarioArbitrary(hasCaps: boolean): fc.Arbitrary<Scenario> {
+  return fc.record(
+    {
+      policy: policyOf(hasCaps),
+      snapshotEvery: fc.integer({ min: 1, max: 20 }),
+      isListenerBad: fc.boolean(),
+    },
+    { requiredKeys: [], noNullPrototype: true },
+  )
+}
+
+function holds(
+  store: Store,
+  options: OperationOptions,
+  checks: readonly (() => Check)[],
+  numRuns: number,
+): Promise<void> {
+  return fc.assert(
+    fc.asyncProperty(
+      scenarioArbitrary(options.hasCaps ?? true),
+      operationsArbitrary(options),
+      async (scenario, operations) => {
+        const made = checks.map((make) => make())
+        await run({ store, tenant: nextTenant(), scenario, operations, checks: made })
+      },
+    ),
+    { numRuns: numRuns * factor },
+  )
+}
+
+function nextTenant(): string {
+  tenantCount += 1
+  return `tenant-${tenantCount}`
+}
+
+/** Two processes get histories with the same beginning at the same time. */
+async function takesBoth(
+  branches: Branches,
+  [base, left, right]: readonly [readonly string[], readonly string[], readonly string[]],
+): Promise<void> {
+  const threads = [await branches.open(), await branches.open()] as const
+  if (base.length > 0) await threads[0].sync(base.map(chatOf))
+  const histories = [
+    [...base, ...left],
+    [...base, ...right],
+  ] as const
+  const results = await Promise.all(
+    threads.map((thread, index) => thread.sync((histories[index] ?? []).map(chatOf))),
+  )
+  for (const [index, { thread }] of results.entries()) {
+    branches.add(thread)
+    expect(isPrefix(histories[index] ?? [], await branches.told(thread))).toBe(true)
+  }
+  // Nobody else said anything: every branch holds what one of them sent, once.
+  const sent = [base, ...histories].map((told) => told.join())
+  for (const told of (await branches.all()).values()) expect(sent).toContain(told.join())
+}
+
+/** Applies what the policy proposes, takes it back, and expects the view from before. */
+async function undoesEpoch(thread: Thread, isEpoch: boolean): Promise<void> {
+  const shown = async (): Promise<unknown> => {
+    const views = formatNames.map((format) => dryView(thread, { format, policy: {} }))
+    return (await Promise.all(views)).map(({ messages, system }) => ({ messages, system }))
+  }
+  const before = await shown()
+  const { epoch } = await thread.view()
+  if (epoch.applied === 0) return
+  const { live } = foldLog(await thread.log())
+  const edits = live.filter((edit) => edit.epoch === epoch.id)
+  for (const id of isEpoch ? [epoch.id] : edits.map((edit) => edit.id)) await thread.undo(id)
+  expect(await shown()).toEqual(before)
+  // What was taken back is not proposed again.
+  expect((await thread.view()).epoch.applied).toBe(0)
+  expect(await shown()).toEqual(before)
+}

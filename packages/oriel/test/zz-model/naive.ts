@@ -1,0 +1,300 @@
+// The naive model: a log as a plain array, folded from scratch, with straightforward code for turns, windows and what is shown.
+
+import type { Block } from '../../src/core/block.ts'
+import type { EditEntry, Entry, MessageEntry } from '../../src/core/entry.ts'
+import { isObject, type Json, type JsonObject } from '../../src/core/json.ts'
+import type { HistoryPolicy, Policy } from '../../src/policy.ts'
+
+/** The gist of one message of OpenAI's chat: what a person would call its content. */
+export interface Gist {
+  readonly role: string
+  readonly text: string
+  readonly calls: readonly string[]
+  readonly answers?: string
+}
+
+/** Everything that a log says, by rereading all of it. */
+export interface Folded {
+  readonly log: readonly Entry[]
+  readonly messages: readonly MessageEntry[]
+  /** Edits that were not undone. */
+  readonly live: readonly EditEntry[]
+  readonly pinned: ReadonlySet<number>
+  readonly excluded: ReadonlySet<number>
+  /** Messages that an undone edit had dropped. */
+  readonly vetoed: ReadonlySet<number>
+  /** Messages that are neither dropped nor excluded. */
+  readonly visible: readonly MessageEntry[]
+  readonly turn: number
+  readonly step: number
+  /** The newest policy; none is the same as an empty one. */
+  readonly policy: Policy
+  /** System messages that came with a resent history. */
+  readonly leading: readonly Gist[]
+}
+
+export function foldLog(log: readonly Entry[]): Folded {
+  const messages = log.filter((entry) => entry.type === 'message')
+  const undone = new Set(log.flatMap((entry) => (entry.type === 'undo' ? [entry.edit] : [])))
+  const edits = log.filter((entry) => entry.type === 'edit')
+  const live = edits.filter(({ id }) => !undone.has(id))
+  const taken = edits.filter(({ id }) => undone.has(id))
+  const pinned = marked(log, 'pin', 'unpin')
+  const excluded = marked(log, 'exclude', 'include')
+  return {
+    log,
+    messages,
+    live,
+    pinned,
+    excluded,
+    vetoed: seqsOf(messages.filter(({ seq }) => taken.some((edit) => covers(edit, seq)))),
+    visible: messages.filter((message) => {
+      if (excluded.has(message.seq)) return false
+      if (!live.some((edit) => covers(edit, message.seq))) return true
+      // A pin brings back what was dropped, with the whole exchange around it.
+      return membersOf(messages, message).some(({ seq }) => pinned.has(seq))
+    }),
+    turn: messages.filter(isTurnStart).length,
+    step: 1 + messages.filter(({ role }) => role === 'assistant').length,
+    policy: (newestSetting(log, 'policy') ?? {}) as Policy,
+    leading: leadingOf(newestSetting(log, 'leading')),
+  }
+}
+
+/** The turn and the step of each message, counted anew: a result has those of its call. */
+export function placesOf(
+  messages: readonly MessageEntry[],
+): readonly { turn: number; step: number }[] {
+  const callers = callersOf(messages)
+  const places: { turn: number; step: number }[] = []
+  messages.forEach((message, index) => {
+    const before = messages.slice(0, index)
+    const caller = callers.get(message)
+    const turn = [...before, message].filter(isTurnStart).length
+    const step = 1 + before.filter(({ role }) => role === 'assistant').length
+    const place = caller === undefined ? undefined : places[messages.indexOf(caller)]
+    places.push(place ?? { turn, step })
+  })
+  return places
+}
+
+/** The seqs that a window over turns drops from what is visible. Caps on messages are not its business. */
+export function droppedByWindow(folded: Folded, history: HistoryPolicy): ReadonlySet<number> {
+  const { policy = 'lastN', length = 20, preserveSystemMessages = true } = history
+  if (policy === 'all') return new Set()
+  const { messages, visible, pinned, vetoed, turn } = folded
+  const places = placesOf(messages)
+  const newest = messages.findLast(isTurnStart)
+  const isSafe = ({ seq }: MessageEntry): boolean =>
+    seq === newest?.seq || pinned.has(seq) || vetoed.has(seq)
+  const count = policy === 'none' ? 1 : Math.max(1, length)
+  // What stands before the first turn stays as long as no turn has to leave.
+  const first = policy === 'none' || turn > count ? turn - count + 1 : 0
+  const callers = callersOf(messages)
+  const dropped = visible.filter((message) => {
+    if (message.role === 'system') return !preserveSystemMessages && !isSafe(message)
+    const unit = callers.get(message) ?? message
+    const members = visible.filter((other) => (callers.get(other) ?? other) === unit)
+    const place = places[messages.indexOf(members[0] as MessageEntry)]
+    return (place as { turn: number }).turn < first && !members.some(isSafe)
+  })
+  return seqsOf(dropped)
+}
+
+/** What a chat request shows of these messages: exchanges put together, what cannot be answered left out. */
+export function shownGists(
+  folded: Folded,
+  hidden: ReadonlySet<number> = new Set(),
+): readonly Gist[] {
+  const shown = folded.visible.filter(({ seq }) => !hidden.has(seq) && seq >= startOf(folded))
+  const results = resultsOf(folded.messages)
+  const findResult = (message: MessageEntry, call: number): Gist | undefined => {
+    const found = results.get(`${message.seq}:${call}`)
+    return found !== undefined && shown.includes(found.holder) ? found.gist : undefined
+  }
+  const isOpen = (message: MessageEntry): boolean =>
+    callsOf(message).some((_, index) => findResult(message, index) === undefined)
+  const last = shown.findLast((message) => message.role !== 'tool')
+  const gists = shown.flatMap((message): readonly Gist[] => {
+    if (message.role === 'tool' || (message === last && isOpen(message))) return []
+    const own: Gist = { role: message.role, text: textOf(message.blocks), calls: callsOf(message) }
+    const answers = own.calls.map((id, index) => findResult(message, index) ?? missing(id))
+    return [own, ...inOrder(answers, folded.messages)]
+  })
+  return [...folded.leading, ...gists].map(({ text, ...rest }) => ({
+    ...rest,
+    text: text.toWellFormed(),
+  }))
+}
+
+/** Where the conversation starts: system texts that come with a history stand for those at the start of the log. */
+function startOf({ messages, leading }: Folded): number {
+  if (leading.length === 0) return 0
+  return messages.find(({ role }) => role !== 'system')?.seq ?? Infinity
+}
+
+/** Whether every call has its result, and nothing stands before the first user's words. */
+export function isComplete(folded: Folded): boolean {
+  const results = resultsOf(folded.messages)
+  const isAnswered = (message: MessageEntry): boolean =>
+    callsOf(message).every((_, index) => {
+      const found = results.get(`${message.seq}:${index}`)
+      return found !== undefined && folded.visible.includes(found.holder)
+    })
+  const first = folded.visible.find(({ role }) => role !== 'system')
+  return first?.role === 'user' && folded.visible.every(isAnswered)
+}
+
+/** The gists of a message of the log, whatever is shown of it. */
+export function gistsOf(message: MessageEntry): readonly Gist[] {
+  if (message.role === 'tool') return resultGists(message)
+  return [{ role: message.role, text: textOf(message.blocks), calls: callsOf(message) }]
+}
+
+/** The gist of a foreign chat message. */
+export function gistOfChat(message: Json): Gist {
+  const { role, content, tool_calls: calls, tool_call_id: answers } = message as JsonObject
+  const texts = Array.isArray(content) ? content.map((part) => textIn(part)) : [content ?? '']
+  return {
+    role: String(role),
+    calls: Array.isArray(calls) ? calls.map((call) => String((call as JsonObject).id)) : [],
+    ...(answers === undefined ? {} : { answers: String(answers) }),
+    text: texts.join(''),
+  }
+}
+
+/** Ids of calls that no result has answered yet. */
+export function waitingCalls(messages: readonly MessageEntry[]): readonly string[] {
+  const results = resultsOf(messages)
+  return messages.flatMap((message) =>
+    callsOf(message).filter((_, index) => !results.has(`${message.seq}:${index}`)),
+  )
+}
+
+export function isTurnStart({ role, origin }: MessageEntry): boolean {
+  return role === 'user' && origin === 'user'
+}
+
+/** Whether an edit drops the message at `seq`. */
+export function covers(edit: EditEntry, seq: number): boolean {
+  const { target } = edit
+  return 'ranges' in target && target.ranges.some(([from, to]) => from <= seq && seq <= to)
+}
+
+interface FoundResult {
+  readonly holder: MessageEntry
+  readonly gist: Gist
+}
+
+const knownResults = new WeakMap<readonly MessageEntry[], ReadonlyMap<string, FoundResult>>()
+
+/** The result of each call, by the caller's seq and the call's index in it. Found once for each list. */
+function resultsOf(messages: readonly MessageEntry[]): ReadonlyMap<string, FoundResult> {
+  const known = knownResults.get(messages) ?? findResults(messages)
+  knownResults.set(messages, known)
+  return known
+}
+
+function findResults(messages: readonly MessageEntry[]): ReadonlyMap<string, FoundResult> {
+  const found = new Map<string, FoundResult>()
+  for (const holder of messages) {
+    for (const gist of resultGists(holder)) {
+      const caller = messages.findLast(
+        (message) =>
+          message.seq < holder.seq &&
+          callsOf(message).some(
+            (id, at) => id === gist.answers && !found.has(`${message.seq}:${at}`),
+          ),
+      )
+      if (caller === undefined) continue
+      const index = callsOf(caller).findIndex(
+        (id, at) => id === gist.answers && !found.has(`${caller.seq}:${at}`),
+      )
+      found.set(`${caller.seq}:${index}`, { holder, gist })
+    }
+  }
+  return found
+}
+
+/** The assistant message that each message with results answers first. */
+function callersOf(messages: readonly MessageEntry[]): ReadonlyMap<MessageEntry, MessageEntry> {
+  const callers = new Map<MessageEntry, MessageEntry>()
+  for (const [key, { holder }] of resultsOf(messages)) {
+    const caller = messages.find(({ seq }) => seq === Number.parseInt(key, 10)) as MessageEntry
+    if (!callers.has(holder)) callers.set(holder, caller)
+  }
+  return callers
+}
+
+/** All messages of the exchange that a message belongs to. */
+function membersOf(
+  messages: readonly MessageEntry[],
+  message: MessageEntry,
+): readonly MessageEntry[] {
+  const callers = callersOf(messages)
+  const unit = callers.get(message) ?? message
+  return messages.filter((other) => (callers.get(other) ?? other) === unit)
+}
+
+function marked(log: readonly Entry[], on: string, off: string): ReadonlySet<number> {
+  const seqs = new Set<number>()
+  for (const entry of log) {
+    if (entry.type !== 'mark') continue
+    if (entry.mark === on) seqs.add(entry.target)
+    if (entry.mark === off) seqs.delete(entry.target)
+  }
+  return seqs
+}
+
+function newestSetting(log: readonly Entry[], name: string): Json | undefined {
+  const entry = log.findLast((one) => one.type === 'setting' && one.name === name)
+  return entry?.type === 'setting' ? entry.value : undefined
+}
+
+function leadingOf(value: Json | undefined): readonly Gist[] {
+  if (!Array.isArray(value)) return []
+  return value.map((draft: JsonObject) => {
+    const content = draft.content as string | readonly Block[]
+    const text = typeof content === 'string' ? content : textOf(content)
+    return { role: 'system', text, calls: [] }
+  })
+}
+
+function textOf(blocks: readonly Block[]): string {
+  return blocks.map((block) => (block.type === 'text' ? block.text : '')).join('')
+}
+
+function callsOf({ role, blocks }: MessageEntry): readonly string[] {
+  if (role !== 'assistant') return []
+  return blocks.flatMap((block) => (block.type === 'tool-call' ? [block.callId] : []))
+}
+
+function resultGists({ blocks }: MessageEntry): readonly Gist[] {
+  return blocks.flatMap((block) => {
+    if (block.type !== 'tool-result') return []
+    const text = typeof block.content === 'string' ? block.content : textOf(block.content)
+    return [{ role: 'tool', calls: [], answers: block.callId, text }]
+  })
+}
+
+/** Results in the order in which they came; notices for missing ones last. */
+function inOrder(answers: readonly Gist[], messages: readonly MessageEntry[]): readonly Gist[] {
+  const all = messages.flatMap(resultGists)
+  const place = ({ answers: id, text }: Gist): number => {
+    const index = all.findIndex((gist) => gist.answers === id && gist.text === text)
+    return index === -1 ? all.length : index
+  }
+  return [...answers].sort((a, b) => place(a) - place(b))
+}
+
+function missing(answers: string): Gist {
+  return { role: 'tool', calls: [], answers, text: '[No result was recorded for this call.]' }
+}
+
+function seqsOf(messages: readonly MessageEntry[]): ReadonlySet<number> {
+  return new Set(messages.map(({ seq }) => seq))
+}
+
+function textIn(part: unknown): string {
+  return isObject(part) && typeof part.text === 'string' ? part.text : ''
+}

@@ -1,0 +1,127 @@
+// Two Thread objects on one store, and what a test must remember about them.
+
+import type { Entry } from '../../src/core/entry.ts'
+import { canonicalJson, type Json } from '../../src/core/json.ts'
+import type { Policy } from '../../src/policy.ts'
+import type { Store } from '../../src/stores/store.ts'
+import { Journal } from '../../src/thread/journal.ts'
+import { Thread, type ThreadOptions } from '../../src/thread/thread.ts'
+import type { View, ViewOptions } from '../../src/thread/viewing.ts'
+import { FaultyStore } from './faulty-store.ts'
+import { type Folded, foldLog } from './naive.ts'
+import type { Who } from './operations.ts'
+import { Speech } from './talk.ts'
+
+export interface Scenario {
+  /** The policy the thread begins with. */
+  readonly policy?: Policy
+  /** Entries between two snapshots; 0 for none. @default 0 */
+  readonly snapshotEvery?: number
+  /** Whether every listener throws. @default false */
+  readonly isListenerBad?: boolean
+}
+
+/** A Thread and the journal that it was opened with. */
+export interface Actor {
+  readonly thread: Thread
+  readonly journal?: Journal
+}
+
+export class Session {
+  readonly faulty: FaultyStore
+  readonly tenant: string
+  readonly scenario: Scenario
+  readonly speech = new Speech()
+  #idCount = 0
+  /** The clock that all Threads read; it may go backwards. */
+  clock = 1000
+  /** Every branch that was made, the first thread included. */
+  readonly branches = new Set<string>(['t'])
+  #actors: [Actor, Actor] | undefined
+
+  private constructor(store: Store, tenant: string, scenario: Scenario) {
+    this.faulty = new FaultyStore(store)
+    this.tenant = tenant
+    this.scenario = scenario
+  }
+
+  /** Opens the thread `t` of a tenant twice. */
+  static async open(store: Store, tenant: string, scenario: Scenario): Promise<Session> {
+    const session = new Session(store, tenant, scenario)
+    session.#actors = [await session.openActor('t'), await session.openActor('t')]
+    if (scenario.policy !== undefined) await session.thread(0).setPolicy(scenario.policy)
+    return session
+  }
+
+  actor(who: Who): Actor {
+    if (this.#actors === undefined) throw new Error('The session is not open.')
+    return this.#actors[who]
+  }
+
+  thread(who: Who): Thread {
+    return this.actor(who).thread
+  }
+
+  replace(who: Who, actor: Actor): void {
+    if (this.#actors === undefined) throw new Error('The session is not open.')
+    this.#actors[who] = actor
+  }
+
+  /** Opens a branch as another process would, with the policy that its log has. */
+  async openActor(id: string): Promise<Actor> {
+    const { store } = this.faulty
+    const key = { tenant: this.tenant, thread: id }
+    const now = (): number => this.clock
+    const { isListenerBad = false, snapshotEvery = 0 } = this.scenario
+    // What the others keep for a quick start is complete: a run can be repeated.
+    for (const actor of this.#actors ?? []) await actor.thread.settled()
+    const options: ThreadOptions = {
+      id,
+      tenant: this.tenant,
+      store,
+      now,
+      snapshotEvery,
+      ...(isListenerBad ? { on: throwing } : {}),
+    }
+    const journal = await Journal.open({ store, key, tokens: undefined, now, snapshotEvery })
+    return { thread: new Thread(options, journal), journal }
+  }
+
+  /** An id that no message has yet. */
+  nextId(): string {
+    this.#idCount += 1
+    return `id-${this.#idCount}`
+  }
+
+  /** The log of a branch, read from the store. */
+  async log(id: string): Promise<readonly Entry[]> {
+    const entries: Entry[] = []
+    for await (const entry of this.faulty.store.read({ tenant: this.tenant, thread: id })) {
+      entries.push(entry)
+    }
+    return entries
+  }
+
+  async folded(who: Who): Promise<Folded> {
+    return foldLog(await this.log(this.thread(who).id))
+  }
+}
+
+/** Everything that a caller can see of a view, as text. */
+export function bytesOf({ id, messages, system, tokens, epoch }: View): string {
+  return JSON.stringify({ id, messages, system, tokens, epoch })
+}
+
+/** A view that commits nothing. */
+export function dryView(thread: Thread, options: ViewOptions = {}): Promise<View> {
+  return thread.view({ ...options, dryRun: true })
+}
+
+/** Entries as text, one line each. */
+export function linesOf(log: readonly Entry[]): readonly string[] {
+  return log.map((entry) => canonicalJson(entry as unknown as Json))
+}
+
+function throwing(): void {
+  throw new Error('A listener broke.')
+}
