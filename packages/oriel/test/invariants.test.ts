@@ -74,14 +74,16 @@ describe.each(formatNames)('project of %s', (format) => {
   })
 
   it('[I6] never shows less for a larger budget', () => {
-    holds(fc.tuple(any, budgetArbitrary()), ([{ messages, policy, options }, more]) => {
-      const { budget = more } = options
+    // Little more is the harder case: both budgets are then met by nearly the same reductions.
+    const more = fc.integer({ min: 1, max: 200 })
+    holds(fc.tuple(any, more), ([{ messages, policy, options }, difference]) => {
+      const { budget = difference } = options
       const small = attempt(messages, policy, { ...options, budget })
-      const large = attempt(messages, policy, { ...options, budget: budget + more })
+      const large = attempt(messages, policy, { ...options, budget: budget + difference })
       if (small === undefined) return
       expect(large).toBeDefined()
-      const shown = new Set(notFull(small))
-      const lost = notFull(large as Projection<unknown>).filter((id) => !shown.has(id))
+      const reduced = new Set(notFull(small))
+      const lost = large === undefined ? [] : notFull(large).filter((id) => !reduced.has(id))
       expect(lost).toEqual([])
     })
   })

@@ -55,7 +55,7 @@ afterAll(async () => {
 const quiet = ['append', 'append', 'view', 'usage', 'reload', 'tick', 'policy', 'sync'] as const
 const forking = ['append', 'append', 'view', 'view', 'undo', 'mark', 'fork', 'policy'] as const
 const usual = [
-  ...['append', 'append', 'append', 'view', 'view', 'view', 'undo'],
+  ...['append', 'append', 'append', 'view', 'view', 'view', 'undo', 'undo'],
   ...['mark', 'policy', 'usage', 'reload', 'tick', 'fork', 'sync'],
 ] as readonly OperationType[]
 
@@ -255,7 +255,7 @@ function scenarioArbitrary(hasCaps: boolean): fc.Arbitrary<Scenario> {
       snapshotEvery: fc.integer({ min: 1, max: 20 }),
       isListenerBad: fc.boolean(),
     },
-    { requiredKeys: [], noNullPrototype: true },
+    { requiredKeys: ['policy'], noNullPrototype: true },
   )
 }
 

@@ -24,6 +24,8 @@ export async function exportThreads(settings: ExportSettings, terminal: Terminal
       const run = new Run(file.store, sink, progress)
       await run.writeAll(file.threads(settings.choice), settings.until)
       await sink.finish()
+      // A reader that has seen enough is no failure, and wants no summary.
+      if (!run.hasReader) return 0
       report(run, settings.out, terminal)
       return run.damaged.length === 0 ? 0 : 1
     } finally {
@@ -45,11 +47,11 @@ class Run {
   readonly damaged: Damaged[] = []
   threads = 0
   entries = 0
+  hasReader = true
   readonly #store: Store
   readonly #sink: Sink
   readonly #progress: Progress
   readonly #lines = new LinesHash()
-  #hasReader = true
 
   constructor(store: Store, sink: Sink, progress: Progress) {
     this.#store = store
@@ -61,8 +63,8 @@ class Run {
     for (const state of threads) {
       // Of an erased thread nothing is left to export.
       if (state.salt === undefined) continue
-      if (!this.#hasReader) return
       await this.#writeThread(state, Math.min(until, state.version))
+      if (!this.hasReader) return
     }
     const { threads: count, entries } = this
     const hash = this.#lines.digest()
@@ -79,11 +81,11 @@ class Run {
       await this.#write(toLine({ ...names, entries: last, head }))
       let seq = 0
       for await (const entry of this.#store.read(key, { to: last })) {
+        if (!this.hasReader) return
         seq = entry.seq
         await this.#write(toLine({ seq, hash: entryHash(entry), entry }))
-        if (!this.#hasReader) return
       }
-      if (seq !== last) throw vanished(key)
+      if (seq !== last && this.hasReader) throw vanished(key)
       this.threads += 1
       this.entries += last
     }
@@ -110,7 +112,7 @@ class Run {
 
   async #write(line: string): Promise<void> {
     this.#lines.add(line)
-    this.#hasReader = await this.#sink.write(line)
+    this.hasReader = await this.#sink.write(line)
   }
 
   #advance(bytes: number): void {

@@ -196,10 +196,7 @@ function readSpace(scan: Scan): void {
   else if (!mergesWithSpace(next)) scan.tokens += 1
 }
 
-/**
- * Words of alphabets swallow the space before them; digits, other white space and ideographs do
- * not.
- */
+/** Words of alphabets swallow the space before them; digits, symbols and ideographs do not. */
 function mergesWithSpace(kind: number): boolean {
   const isApart = kind === kinds.digit || kind === kinds.symbol
   return !isApart && kind !== kinds.ideograph && kind !== kinds.kana

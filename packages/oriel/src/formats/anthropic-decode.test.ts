@@ -210,6 +210,16 @@ describe('the original', () => {
     expect(draftsOf(plain)[0]?.native).toBeUndefined()
   })
 
+  it('says that results stood behind other content, without a copy of that content', () => {
+    const result = { type: 'tool_result', tool_use_id: 'a' }
+    const text = { type: 'text', text: 'x' }
+    const [results, others] = draftsOf({ role: 'user', content: [text, result, text] })
+    const native = { format: 'anthropic', value: [{ role: 'user', content: [null, result] }] }
+    expect(results?.native).toEqual(native)
+    expect(others?.native).toBeUndefined()
+    expect(draftsOf({ role: 'user', content: [result, text] })[0]?.native).toBeUndefined()
+  })
+
   it('is not touched, and nothing of it is shared', () => {
     const block = { type: 'custom', value: { list: [1] } }
     const messages = [{ role: 'user', content: [block] }]

@@ -2,7 +2,7 @@
 
 import { forkJournal, forksOf } from './fork.ts'
 import { Journal, type JournalOptions } from './journal.ts'
-import type { KeyIndex, Meeting } from './sync.ts'
+import type { KeyIndex, Meeting, Sent } from './sync.ts'
 
 /** The most branches that are looked at, newest first. */
 const maxBranches = 64
@@ -18,18 +18,18 @@ export class Branch {
     this.journal = journal
   }
 
-  /** How many messages of a history the branch has; throws `BranchMoved` when it now contradicts it. */
-  meet(keys: readonly string[]): number {
+  /** How a history meets the branch; throws `BranchMoved` when it now contradicts it. */
+  meet(history: readonly Sent[]): Meeting {
     this.#keys?.update(this.journal.state)
-    const { matched, behind } = this.#keys?.meet(keys) ?? { matched: 0, behind: 1 }
-    if (behind > 0) throw new BranchMoved()
-    return matched
+    const meeting = this.#keys?.meet(history, this.journal.state)
+    if (meeting === undefined || meeting.behind > 0) throw new BranchMoved()
+    return meeting
   }
 
-  async look(keys: readonly string[]): Promise<Meeting> {
+  async look(history: readonly Sent[]): Promise<Meeting> {
     await this.journal.refresh()
     this.#keys = await this.journal.keys()
-    return this.#keys.meet(keys)
+    return this.#keys.meet(history, this.journal.state)
   }
 
   seqAt(count: number): number {
@@ -65,11 +65,11 @@ export class Family {
    * that shares most with it. A history is never joined to a branch that it contradicts, also when others write meanwhile.
    */
   async place<T>(
-    keys: readonly string[],
+    history: readonly Sent[],
     write: (branch: Branch) => Promise<T>,
   ): Promise<Placed<T>> {
     for (let attempt = 1; ; attempt++) {
-      const { branch, meeting } = await this.#best(keys)
+      const { branch, meeting } = await this.#best(history)
       const isForked = meeting.behind > 0
       this.#current = isForked ? await this.#fork(branch, meeting.matched) : branch
       try {
@@ -80,19 +80,19 @@ export class Family {
     }
   }
 
-  async #best(keys: readonly string[]): Promise<Candidate> {
-    let best = await this.#look(this.#current, keys)
+  async #best(history: readonly Sent[]): Promise<Candidate> {
+    let best = await this.#look(this.#current, history)
     if (best.meeting.behind === 0) return best
     for (const branch of await this.#others()) {
-      const other = await this.#look(branch, keys)
+      const other = await this.#look(branch, history)
       if (isBetter(other.meeting, best.meeting)) best = other
       if (best.meeting.behind === 0) break
     }
     return best
   }
 
-  async #look(branch: Branch, keys: readonly string[]): Promise<Candidate> {
-    return { branch, meeting: await branch.look(keys) }
+  async #look(branch: Branch, history: readonly Sent[]): Promise<Candidate> {
+    return { branch, meeting: await branch.look(history) }
   }
 
   async #fork(branch: Branch, matched: number): Promise<Branch> {

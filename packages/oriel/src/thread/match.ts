@@ -1,61 +1,113 @@
-// When is a message that a client sends again the one that is already in the log? By a key of what it visibly says.
+// When is a message that a client sends again the one that is already in the log? Decided by what it visibly says: see
+// docs/decisions/0002-what-clients-resend.md for what real clients change on the way.
 
 import { createHash } from 'node:crypto'
-import { type Block, textOf } from '../core/block.ts'
-import type { Draft } from '../core/entry.ts'
-import { canonicalJson, type Json } from '../core/json.ts'
+import { type Block, type ToolCallBlock, type ToolResultBlock, textOf } from '../core/block.ts'
+import { canonicalJson, isObject, type Json } from '../core/json.ts'
+
+export interface Matchable {
+  readonly role: string
+  readonly blocks: readonly Block[]
+}
 
 /**
- * The key of a message: role, visible text, calls (id, name, canonical arguments), results (id, text), pictures and files.
- * Reasoning, nulls, cache markers and unknown fields do not count: clients drop and add them freely.
+ * The key of a message: role, visible text, calls (id and name), results (id), pictures and files. Reasoning, nulls, cache markers,
+ * reminders and unknown fields do not count: clients drop and add them freely.
  */
-export function keyOf(
-  message: Pick<Draft, 'role' | 'content'> | { role: string; blocks: readonly Block[] },
-): string {
-  const content = 'blocks' in message ? message.blocks : message.content
-  const blocks: readonly Block[] =
-    typeof content === 'string' ? [{ type: 'text', text: content }] : content
-  const hash = createHash('sha256')
-  hash.update(message.role)
-  hash.update(JSON.stringify(visibleText(blocks)))
-  for (const block of blocks) {
-    const part = partOf(block)
-    if (part !== undefined) hash.update(JSON.stringify(part))
-  }
-  return hash.digest('base64url').slice(0, 22)
+export function keyOf({ role, blocks }: Matchable): string {
+  const results = blocks.flatMap((block) => (block.type === 'tool-result' ? [block.callId] : []))
+  const parts = [role, visibleText(blocks), ...blocks.flatMap(partOf), ...results.sort()]
+  return createHash('sha256').update(JSON.stringify(parts)).digest('base64url').slice(0, 22)
 }
 
 /** Clients split and join texts, and trim their ends. */
 function visibleText(blocks: readonly Block[]): string {
   return blocks
-    .map((block) => (block.type === 'text' ? block.text : ''))
+    .map((block) => (block.type === 'text' && !isReminder(block.text) ? block.text : ''))
     .join('')
     .trim()
 }
 
-function partOf(block: Block): unknown {
-  switch (block.type) {
-    case 'tool-call':
-      return ['call', block.callId, block.name, canonicalArguments(block.arguments)]
-    case 'tool-result':
-      return ['result', block.callId, resultText(block.content)]
-    case 'image':
-    case 'file':
-      return [block.type, block.url ?? block.data ?? '']
-    default:
-      return undefined
-  }
+/** Coding agents put notes to the model beside the user's words, and move or drop them later. */
+function isReminder(text: string): boolean {
+  const trimmed = text.trim()
+  return trimmed.startsWith('<system-reminder>') && trimmed.endsWith('</system-reminder>')
 }
 
-function resultText(content: string | readonly Block[]): string {
+function partOf(block: Block): readonly string[] {
+  if (block.type === 'tool-call') return [block.callId, block.name]
+  if (block.type === 'image' || block.type === 'file') return [block.url ?? block.data ?? '']
+  return []
+}
+
+/** A result whose text the client now shows shorter than it was. */
+export interface Revision {
+  readonly block: number
+  readonly text: string
+}
+
+/**
+ * Whether two messages of one key are the same message. Undefined: they contradict each other. Else what the client reduced of its
+ * results: such a client means the model to see less, it does not start another conversation.
+ */
+export function compare(logged: Matchable, sent: Matchable): readonly Revision[] | undefined {
+  const revisions: Revision[] = []
+  for (const block of sent.blocks) {
+    if (block.type === 'tool-call') {
+      const other = logged.blocks.find((one) => isCallOf(one, block.callId))
+      if (other !== undefined && !agree(other.arguments, block.arguments)) return undefined
+    } else if (block.type === 'tool-result') {
+      const position = logged.blocks.findIndex((one) => isResultOf(one, block.callId))
+      if (position === -1) continue
+      const before = logged.blocks[position] as ToolResultBlock
+      const text = resultText(block)
+      if (text === resultText(before)) continue
+      if (!isReduced(before, block)) return undefined
+      revisions.push({ block: position, text })
+    }
+  }
+  return revisions
+}
+
+/** Whether a client shows less of a result: at most half of it, or a shorter word for a failure. */
+function isReduced(before: ToolResultBlock, after: ToolResultBlock): boolean {
+  const [was, is] = [resultText(before).length, resultText(after).length]
+  const isFailure = before.isError === true && after.isError === true
+  return is * 2 <= was || (isFailure && is < was)
+}
+
+function isCallOf(block: Block, callId: string): block is ToolCallBlock {
+  return block.type === 'tool-call' && block.callId === callId
+}
+
+function isResultOf(block: Block, callId: string): boolean {
+  return block.type === 'tool-result' && block.callId === callId
+}
+
+function resultText({ content }: ToolResultBlock): string {
   return typeof content === 'string' ? content.trim() : textOf(content).trim()
 }
 
-/** Arguments are re-serialised by clients: spaces, escapes and the order of keys do not count. */
-function canonicalArguments(text: string): string {
+/**
+ * Whether arguments do not contradict each other: on every key that both have, the values are the same. Clients write them anew,
+ * leave out what their schema does not know and add its defaults; text that is no JSON object contradicts nothing.
+ */
+function agree(a: string, b: string): boolean {
+  if (a === b) return true
+  const [left, right] = [objectOf(a), objectOf(b)]
+  if (left === undefined || right === undefined) return true
+  return Object.keys(left).every(
+    (key) =>
+      !Object.hasOwn(right, key) ||
+      canonicalJson(left[key] as Json) === canonicalJson(right[key] as Json),
+  )
+}
+
+function objectOf(text: string): Readonly<Record<string, unknown>> | undefined {
   try {
-    return canonicalJson(JSON.parse(text) as Json)
+    const value: unknown = JSON.parse(text)
+    return isObject(value) ? value : undefined
   } catch {
-    return text
+    return undefined
   }
 }

@@ -1,15 +1,18 @@
 // The working parts of a thread: what its public operations have in common.
 
-import type { Draft, EditEntry, MarkEntry, MessageEntry } from '../core/entry.ts'
+import { countBlock } from '../core/counter.ts'
+import type { Draft, Edit, EditEntry, MarkEntry, MessageEntry } from '../core/entry.ts'
 import { assert, OrielError } from '../core/errors.ts'
 import { parseId } from '../core/handle.ts'
 import { cloneJson, equalJson, type Json, type JsonObject } from '../core/json.ts'
 import { prepare } from '../core/prepare.ts'
+import { reduce } from '../core/render.ts'
 import type { State } from '../core/state.ts'
 import { type Policy, parsePolicy } from '../policy.ts'
 import { type EventType, type Listener, notify, type ThreadEvent } from './events.ts'
 import type { Journal } from './journal.ts'
 import { leadingOf } from './leading.ts'
+import type { SeqRevision } from './sync.ts'
 import {
   type BuiltView,
   buildView,
@@ -106,6 +109,31 @@ export class Session {
       if (logged !== undefined) this.emit('policy-changed', { message: 'The policy changed.' })
     }
     this.#pending = undefined
+  }
+
+  /** Results that a client reduced in the history it resends: the view follows, the log keeps the originals. */
+  async revise(revisions: readonly SeqRevision[]): Promise<void> {
+    if (revisions.length === 0) return
+    await this.journal.commit((state, stamp) =>
+      revisions.flatMap(({ seq, block, text }) => {
+        const item = state.item(seq)
+        const original = item?.entry.blocks[block]
+        if (item === undefined || original === undefined) return []
+        if (state.blockEdit(seq, block)?.text === text || state.isVetoed(seq, block, 'clipped'))
+          return []
+        const shown = reduce(original, { form: 'clipped', text })
+        const edit: Edit = {
+          rule: 'client',
+          form: 'clipped',
+          target: { seq, block },
+          text,
+          reason: 'the client sends it so',
+          tokensBefore: item.tokens[block] ?? 0,
+          tokensAfter: shown === undefined ? 0 : countBlock(state.counter, shown),
+        }
+        return [stamp.entry({ ...edit, type: 'edit', epoch: `c${state.version.toString(36)}` })]
+      }),
+    )
   }
 
   /** System messages that came in front of a resent history. */

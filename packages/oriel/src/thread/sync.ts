@@ -1,8 +1,9 @@
 // Clients that resend everything: what is new is appended, what was edited becomes a fork.
 
+import type { Block } from '../core/block.ts'
 import type { Draft } from '../core/entry.ts'
 import type { State } from '../core/state.ts'
-import { keyOf } from './match.ts'
+import { compare, keyOf, type Matchable, type Revision } from './match.ts'
 
 /** How a resent history meets a log. */
 export interface Meeting {
@@ -10,6 +11,18 @@ export interface Meeting {
   readonly matched: number
   /** Messages of the log that the history contradicts or lacks. */
   readonly behind: number
+  /** Results that the client now shows shorter than the log has them. */
+  readonly revisions: readonly SeqRevision[]
+}
+
+export interface SeqRevision extends Revision {
+  readonly seq: number
+}
+
+/** A message that a client sends again, with its key. */
+export interface Sent {
+  readonly key: string
+  readonly message: Matchable
 }
 
 /** The keys of a log's messages, kept up to date as it grows. Excluded messages stay: the client still sends them. */
@@ -47,10 +60,21 @@ export class KeyIndex {
     this.#version = state.version
   }
 
-  meet(keys: readonly string[]): Meeting {
+  /** How far a history agrees with the log. */
+  meet(history: readonly Sent[], state: State): Meeting {
+    const revisions: SeqRevision[] = []
     let matched = 0
-    while (matched < keys.length && keys[matched] === this.#keys[matched]) matched += 1
-    return { matched, behind: this.#keys.length - matched }
+    for (; matched < history.length; matched++) {
+      const { key, message } = history[matched] as Sent
+      const seq = this.#seqs[matched]
+      if (seq === undefined || key !== this.#keys[matched]) break
+      // A message from before the snapshot is not at hand: its key was enough once, and is again.
+      const entry = state.item(seq)?.entry
+      const found = entry === undefined ? [] : compare(entry, message)
+      if (found === undefined) break
+      revisions.push(...found.map((revision) => ({ ...revision, seq })))
+    }
+    return { matched, behind: this.#keys.length - matched, revisions }
   }
 
   /** The seq of the last of the first `count` messages; 0 for none. */
@@ -69,6 +93,11 @@ export function splitLeading(drafts: readonly Draft[]): {
   return { leading: drafts.slice(0, end), history: drafts.slice(end) }
 }
 
-export function keysOf(drafts: readonly Draft[]): readonly string[] {
-  return drafts.map((draft) => keyOf(draft))
+export function sentOf(drafts: readonly Draft[]): readonly Sent[] {
+  return drafts.map(({ role, content }) => {
+    const blocks: readonly Block[] =
+      typeof content === 'string' ? [{ type: 'text', text: content }] : content
+    const message = { role, blocks }
+    return { key: keyOf(message), message }
+  })
 }

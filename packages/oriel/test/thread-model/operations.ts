@@ -90,8 +90,15 @@ export interface OperationOptions {
 /** Lists of operations that begin with something to work on. */
 export function operationsArbitrary(options: OperationOptions): fc.Arbitrary<readonly Operation[]> {
   const { maxLength = 14 } = options
+  const pieces = fc.array(pieceArbitrary(kindsOf(options)), { maxLength: 8, size: 'max' })
+  const opening = append(fc.constant<Who>(0), pieces)
   const one = fc.oneof(...options.types.map((type) => arbitraryOf(type, options)))
-  return fc.array(one, { minLength: 1, maxLength, size: 'max' })
+  const rest = fc.array(one, { maxLength, size: 'max' })
+  return fc.tuple(opening, rest).map(([first, others]) => [first, ...others])
+}
+
+function kindsOf({ isComplete = false }: OperationOptions): readonly Piece['kind'][] {
+  return isComplete ? completeKinds : allKinds
 }
 
 /** Policies whose windows are so short that they often cut. Shrinks to none. */
@@ -109,7 +116,7 @@ export function policyOf(hasCaps: boolean): fc.Arbitrary<Policy> {
   )
   return fc.oneof(
     { weight: 1, arbitrary: fc.constant<Policy>({}) },
-    { weight: 3, arbitrary: history.map((part): Policy => ({ history: part })) },
+    { weight: 5, arbitrary: history.map((part): Policy => ({ history: part })) },
   )
 }
 
@@ -130,9 +137,8 @@ function arbitraryOf(type: OperationType, options: OperationOptions): fc.Arbitra
 }
 
 function requestOf(type: Request['type'], options: OperationOptions): fc.Arbitrary<Request> {
-  const { isComplete = false, hasCaps = true } = options
-  const kinds = isComplete ? completeKinds : allKinds
-  const pieces = fc.array(pieceArbitrary(kinds), { minLength: 1, maxLength: 4 })
+  const { hasCaps = true } = options
+  const pieces = fc.array(pieceArbitrary(kindsOf(options)), { minLength: 1, maxLength: 4 })
   const who = fc.constantFrom<Who>(0, 1)
   switch (type) {
     case 'append':
@@ -198,20 +204,25 @@ function change(): fc.Arbitrary<Change> {
   )
 }
 
+/** Most views are the thread's own; some have a budget, a policy for this call, or commit nothing. */
 function viewChoice(hasCaps: boolean): fc.Arbitrary<ViewChoice> {
-  return fc.record(
-    {
-      format: fc.oneof(
-        { weight: 2, arbitrary: fc.constant<FormatName>('openai-chat') },
-        { weight: 1, arbitrary: fc.constantFrom<FormatName>(...formatNames) },
-      ),
-      budget: fc.integer({ min: 1, max: 3000 }),
-      policy: policyOf(hasCaps),
-      dryRun: fc.boolean(),
-      system: fc.constantFrom('Be brief.', 'Be kind.'),
-      model: fc.constantFrom('small', 'large'),
-    },
-    { requiredKeys: ['format'], noNullPrototype: true },
+  const format = fc.oneof(
+    { weight: 2, arbitrary: fc.constant<FormatName>('openai-chat') },
+    { weight: 1, arbitrary: fc.constantFrom<FormatName>(...formatNames) },
+  )
+  const around = {
+    system: fc.constantFrom('Be brief.', 'Be kind.'),
+    model: fc.constantFrom('small', 'large'),
+  }
+  const some = { requiredKeys: ['format'] as ['format'], noNullPrototype: true }
+  const special = {
+    budget: fc.integer({ min: 1, max: 3000 }),
+    policy: policyOf(hasCaps),
+    dryRun: fc.boolean(),
+  }
+  return fc.oneof(
+    { weight: 3, arbitrary: fc.record({ format, ...around }, some) },
+    { weight: 1, arbitrary: fc.record({ format, ...around, ...special }, some) },
   )
 }
 

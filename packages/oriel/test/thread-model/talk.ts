@@ -36,9 +36,21 @@ const flavours = [
   'word '.repeat(400),
 ]
 
+/** How often each kind comes, among those asked for. */
+const weights: Readonly<Record<Piece['kind'], number>> = {
+  user: 5,
+  reply: 3,
+  exchange: 3,
+  system: 1,
+  note: 1,
+  calls: 1,
+  results: 2,
+}
+
 export function pieceArbitrary(kinds: readonly Piece['kind'][]): fc.Arbitrary<Piece> {
+  const weighted = kinds.map((kind) => ({ weight: weights[kind], arbitrary: fc.constant(kind) }))
   return fc.record({
-    kind: fc.constantFrom(...kinds),
+    kind: fc.oneof(...weighted),
     flavour: fc.nat({ max: flavours.length - 1 }),
     calls: fc.integer({ min: 1, max: 3 }),
   })
