@@ -70,6 +70,10 @@ report(
         ...rowsOf(windowTimings, [...sizes, longest], (own, base) =>
           ratio(own.medianMs / base.medianMs),
         ).map((row) => ({ ...row, contender: 'times that at 1,000' })),
+        ...rowsOf(windowTimings, [...sizes, longest], (own) => figure(own.meanMs)).map((row) => ({
+          ...row,
+          contender: 'mean, snapshots included',
+        })),
       ],
     },
     { title: 'What the thread asks of its store per step', rows: work },

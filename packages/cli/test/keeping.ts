@@ -1,6 +1,14 @@
 // What the tests of doctor, export and import share: a terminal that remembers, a folder that goes away, stores with threads.
 
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import {
+  copyFileSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -119,6 +127,22 @@ export function flip(path: string, thread: string, seq: number): void {
   })
 }
 
+/** A store of one thread, as it is while a process uses it, its write-ahead log cut short: four of five messages are left. */
+export async function tornStore(path: string): Promise<void> {
+  const live = `${path}.live`
+  const store = sqliteStore(live)
+  const thread = await openThread({ id: 'torn', store })
+  for (let count = 1; count <= 5; count++) {
+    await thread.append({ role: 'user', content: `${secret} ${count}` })
+  }
+  for (const ending of ['', '-wal', '-high-water']) {
+    copyFileSync(`${live}${ending}`, `${path}${ending}`)
+  }
+  await store.close()
+  for (const ending of ['', '-high-water']) rmSync(`${live}${ending}`)
+  truncateSync(`${path}-wal`, statSync(`${path}-wal`).size - 2000)
+}
+
 /** All files of a folder with their bytes, the shared memory of SQLite aside. */
 export function filesIn(folder: string): Record<string, string> {
   return Object.fromEntries(
@@ -131,7 +155,8 @@ export function filesIn(folder: string): Record<string, string> {
 /** What `oriel doctor --json` prints, as far as tests look at it. */
 export interface DoctorJson {
   readonly isSound: boolean
-  readonly counts: unknown
+  readonly settings: object
+  readonly counts: object
   readonly problems: readonly Record<string, unknown>[]
   readonly repairs: readonly string[]
 }

@@ -1,9 +1,10 @@
 // From state to view: render, repair for the provider, fit into the budget. Pure; used by `project` and by the thread.
 
 import type { Edit } from './core/entry.ts'
+import type { Profile, Repair } from './core/profile.ts'
 import { withoutUnboundReasoning } from './core/reasoning.ts'
 import { type Rendered, render } from './core/render.ts'
-import { type Profile, type Repair, repair } from './core/repair.ts'
+import { repair } from './core/repair.ts'
 import type { State } from './core/state.ts'
 import { frameTokens, viewTokens } from './core/tally.ts'
 import type { Frame, ViewMessage } from './core/view.ts'

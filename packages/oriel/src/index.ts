@@ -15,7 +15,7 @@ export type {
   ToolCallBlock,
   ToolResultBlock,
 } from './core/block.ts'
-export { type Counter, countBlock, messageTokens } from './core/counter.ts'
+export { type Counter, countBlock, overheadOf } from './core/counter.ts'
 export type {
   Draft,
   Edit,

@@ -83,7 +83,7 @@ export function project<M = Json>(
     planned,
     repairs: [...view.repairs, ...lossesAsRepairs(view.messages, encoded.losses ?? [])],
     fitted: view.fitted,
-    indexOf: (item) => decoded[item.index]?.from ?? item.index,
+    indexOf: (index) => decoded[index]?.from ?? index,
     canExpand: true,
   })
   let tokens: TokenCount | undefined

@@ -1,8 +1,9 @@
 import * as fc from 'fast-check'
 import { describe, expect, it, vi } from 'vitest'
-import { type Counter, countBlock, messageTokens } from '../src/core/counter.ts'
+import { type Counter, countBlock, messageTokens, overheadOf } from '../src/core/counter.ts'
 import { OrielError } from '../src/core/errors.ts'
 import { isObject } from '../src/core/json.ts'
+import type { Change } from '../src/core/view.ts'
 import { resolveCounter } from '../src/counters.ts'
 import { type FormatName, formatNames } from '../src/formats/format.ts'
 import { formatNamed } from '../src/formats/registry.ts'
@@ -14,9 +15,10 @@ import {
   conversationOf,
   policyArbitrary,
 } from '../src/testing/arbitraries.ts'
+import { chatMessage } from '../src/testing/builders.ts'
 import { exactText, frozen } from '../src/testing/compare.ts'
 import { brokenConversation } from '../src/testing/mutations.ts'
-import { blocksOf, shownTags, stringsIn, tagged, tagsIn } from './tagged.ts'
+import { blocksOf, isDigest, shownTags, stringsIn, tagged, tagsIn } from './tagged.ts'
 
 interface Case {
   readonly messages: Conversation
@@ -112,6 +114,13 @@ describe.each(formatNames)('project of %s', (format) => {
     })
   })
 
+  it('[I8] folds nothing into a note that costs more', () => {
+    holds(any, ({ messages, policy, options }) => {
+      const result = attempt(tagged(messages), policy, options)
+      if (result !== undefined) expectDigestPays(result, resolveCounter(options.tokens))
+    })
+  })
+
   it('[I14] gives back a valid conversation as it came, without a policy', () => {
     holds(conversationOf(format), (messages) => {
       const { messages: sent, trace, tokens } = project(messages, undefined, { format })
@@ -135,6 +144,13 @@ describe.each(formatNames)('project of %s', (format) => {
       expect(result.tokens.after).toBeLessThanOrEqual(result.tokens.before)
     })
   })
+})
+
+it('[I8] keeps short messages rather than a longer note', () => {
+  const { user, assistant, calls, result } = chatMessage
+  const loop = [calls({ id: 'a' }), result('a', 'x y z '.repeat(2000))]
+  const messages = [user('hello'), assistant('hi'), user('go'), ...loop]
+  expectDigestPays(project(messages, undefined, { budget: 500 }), resolveCounter('estimate'))
 })
 
 function holds<T>(arbitrary: fc.Arbitrary<T>, check: (value: T) => void): void {
@@ -228,10 +244,12 @@ function countAnew(
 ): number {
   const drafts = formatNamed(to).decode(messages, 'messages')
   const around = system === undefined ? 0 : counter.count(stringsIn(system).join('\n'))
-  return drafts.reduce((sum, { draft: { content } }) => {
+  return drafts.reduce((sum, { draft: { content, role } }) => {
     const blocks =
       typeof content === 'string' ? [{ type: 'text', text: content } as const] : content
-    return sum + blocks.reduce((total, block) => total + countBlock(counter, block), messageTokens)
+    return (
+      sum + blocks.reduce((total, block) => total + countBlock(counter, block), overheadOf(role))
+    )
   }, around)
 }
 
@@ -266,11 +284,21 @@ function longerNotes(
   })
 }
 
+/** The note must not cost more than the messages that it stands for. */
+function expectDigestPays({ messages, trace }: Projection<unknown>, counter: Counter): void {
+  const folded = trace.filter(({ reason }) => reason === 'folded into the digest')
+  const digest = stringsIn(messages).find(isDigest)
+  if (digest === undefined || folded.length === 0) return
+  const count = new Set(folded.map(({ index }) => index)).size
+  const gained = folded.reduce((sum, line) => sum + line.tokensBefore, count * messageTokens)
+  expect(messageTokens + counter.count(digest)).toBeLessThanOrEqual(gained)
+}
+
 /** Whether a repair added a text: in place of a missing result, or of all that could not be shown. */
 function hasNotice({ messages, trace }: Projection<unknown>): boolean {
   if (trace.some(({ reason }) => reason.includes('a notice stands in for it'))) return true
   const isFolded = trace.some(({ rule }) => rule === 'budget')
-  return !isFolded && stringsIn(messages).some((text) => /^\[\d+ earlier messages? left/.test(text))
+  return !isFolded && stringsIn(messages).some(isDigest)
 }
 
 /**
@@ -282,16 +310,16 @@ function untracedChanges(
   input: Conversation,
   result: Projection<unknown>,
 ): readonly string[] {
-  const lines = new Set(result.trace.map(({ index }) => index))
   // Several items of openai-responses may be one message, which has the index of the first.
-  const traced = new Set(
-    formatNamed(format)
-      .decode(input, 'messages')
-      .filter(({ from }) => lines.has(from))
-      .flatMap(({ from, to }) => Array.from({ length: to - from }, (_, offset) => from + offset)),
-  )
-  const renamed = result.trace.filter(({ reason }) => reason.includes('renamed on the wire'))
-  const renamedIds = new Set(renamed.flatMap(({ index }) => callIdsIn(input[index])))
+  const decoded = formatNamed(format).decode(input, 'messages')
+  const touched = (lines: readonly Change[]): ReadonlySet<number> => {
+    const indexes = new Set(lines.map(({ index }) => index))
+    const ranges = decoded.filter(({ from }) => indexes.has(from))
+    return new Set(ranges.flatMap(({ from, to }) => input.map((_, at) => at).slice(from, to)))
+  }
+  const traced = touched(result.trace)
+  const renamed = touched(result.trace.filter(({ reason }) => reason.includes('renamed')))
+  const renamedIds = new Set([...renamed].flatMap((index) => callIdsIn(input[index])))
   const expected = input.flatMap((message, index) => {
     const isCovered = traced.has(index) || callIdsIn(message).some((id) => renamedIds.has(id))
     return isCovered ? [] : piecesOf(format, message)

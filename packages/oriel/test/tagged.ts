@@ -89,10 +89,14 @@ export function shownTags(projection: {
   readonly messages: readonly unknown[]
   readonly system?: unknown
 }): readonly string[] {
-  const notes = /^\[(Omitted: |\d+ earlier messages left out)/
   return stringsIn([projection.system ?? [], projection.messages])
-    .filter((text) => !notes.test(text))
+    .filter((text) => !text.startsWith('[Omitted: ') && !isDigest(text))
     .flatMap(tagsIn)
+}
+
+/** Whether a text is the note that stands for messages which were folded away. */
+export function isDigest(text: string): boolean {
+  return /^\[\d+ earlier messages? left out/.test(text)
 }
 
 /** Every string in a value, in order. */

@@ -1,6 +1,7 @@
 // `oriel doctor` as its users run it, on real files, sound and damaged.
 
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { openThread } from 'oriel'
 import { describe, expect, it } from 'vitest'
 import {
@@ -69,6 +70,17 @@ describe('a sound store', () => {
     expect((await examine('--thread=1e3')).code).toBe(0)
     expect((await examine('--thread', '007')).code).toBe(1)
   })
+})
+
+it('has no field in its JSON that the guide does not name', async () => {
+  await fill(path())
+  flip(path(), 'first', 3)
+  const guide = readFileSync(join(import.meta.dirname, '../../../../docs/guides/keep.md'), 'utf8')
+  const { report } = await examine()
+  const fields = [report, report.settings, report.counts, report.problems[0]].flatMap((value) =>
+    Object.keys(value ?? {}),
+  )
+  expect(fields.filter((field) => !guide.includes(`\`${field}\``))).toEqual([])
 })
 
 describe('a damaged thread', () => {

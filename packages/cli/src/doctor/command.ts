@@ -1,8 +1,8 @@
 // `oriel doctor`: checks a store from the file down to every view, and repairs what is safe to repair.
 
 import { statSync } from 'node:fs'
-import { OrielError } from 'oriel'
-import { createProgress, type Progress } from '../progress.ts'
+import { OrielError, type ThreadState } from 'oriel'
+import { createProgress } from '../progress.ts'
 import { colorsFor, type Terminal, widthOf } from '../terminal.ts'
 import { checkModes, checkPages, checkSettings, damagedFile } from './file-check.ts'
 import { toJson } from './json.ts'
@@ -12,22 +12,22 @@ import { acceptTruncated, isConfirmed, makePrivate, type Repair } from './repair
 import { type DoctorReport, type Finding, Findings, type ThreadCounts } from './report.ts'
 import type { DoctorSettings } from './settings.ts'
 import { isDamage, StoreFile } from './store-file.ts'
-import { checkChain, checkViews } from './thread-check.ts'
+import { checkChain, checkReadable, checkViews } from './thread-check.ts'
 
 /** Resolves to the exit code: 0 when the store is sound, 1 when problems are left. Throws when it cannot be looked at. */
 export async function doctor(settings: DoctorSettings, terminal: Terminal): Promise<number> {
   const file = new StoreFile(settings.path)
-  let isWhole = false
+  let isOpen = false
   try {
     const visit = new Visit(file, settings, terminal)
-    isWhole = await visit.open()
-    const counts = isWhole ? await visit.checkThreads() : undefined
+    isOpen = await visit.open()
+    const counts = await visit.checkThreads(isOpen)
     const report: DoctorReport = {
       file: file.path,
       bytes: statSync(file.path).size,
       sqlite: process.versions.sqlite ?? 'unknown',
       settings: file.settings,
-      ...(counts === undefined ? {} : { counts }),
+      counts,
       findings: visit.findings.kept,
       more: visit.findings.more,
       repairs: visit.repairs,
@@ -35,7 +35,7 @@ export async function doctor(settings: DoctorSettings, terminal: Terminal): Prom
     print(report, settings, terminal)
     return report.findings.length === 0 ? 0 : 1
   } finally {
-    await (isWhole ? file.close() : file.leave())
+    await (isOpen ? file.close() : file.leave())
   }
 }
 
@@ -53,7 +53,7 @@ class Visit {
     this.#terminal = terminal
   }
 
-  /** Checks the files and opens the store; false when its threads cannot be looked at. */
+  /** Checks the files and opens the store; false when it does not open, and its threads can only be read. */
   async open(): Promise<boolean> {
     const file = this.#file
     const opened = await openingProblem(file)
@@ -69,22 +69,25 @@ class Visit {
     return isOpen
   }
 
-  async checkThreads(): Promise<ThreadCounts> {
-    const { store } = this.#file
+  async checkThreads(isOpen: boolean): Promise<ThreadCounts> {
     const { choice } = this.#settings
-    for (const finding of checkPages(this.#file)) this.findings.add(finding)
-    const progress = createProgress(this.#terminal, 2 * this.#bytes())
+    const size = statSync(this.#file.path).size
+    const progress = createProgress(this.#terminal, size + 2 * this.#bytes())
+    const advance = (bytes: number): void => {
+      progress.read(bytes)
+      progress.work(1)
+    }
     const counts = { threads: 0, entries: 0, damaged: 0, erased: 0 }
     try {
+      for (const finding of checkPages(this.#file)) this.findings.add(finding)
+      advance(size)
       for (const state of this.#file.threads(choice)) {
         counts.threads += 1
         counts.entries += state.version
         if (state.salt === undefined) counts.erased += 1
-        const chain = await this.#take(checkChain(store, state.key))
-        advance(progress, state.bytes)
-        const views = chain === 0 ? await this.#take(checkViews(store, state)) : 0
-        advance(progress, state.bytes)
-        if (chain + views > 0) counts.damaged += 1
+        const problems = await this.#checkThread(state, isOpen, () => advance(state.bytes))
+        if (problems > 0) counts.damaged += 1
+        advance(state.bytes)
       }
     } catch (error) {
       if (!isDamage(error)) throw error
@@ -92,8 +95,18 @@ class Visit {
     } finally {
       progress.stop()
     }
-    if (counts.threads === 0) checkFound(choice)
+    if (counts.threads === 0 && this.findings.kept.length === 0) checkFound(choice)
     return counts
+  }
+
+  /** How many problems a thread has. */
+  async #checkThread(state: ThreadState, isOpen: boolean, onHalf: () => void): Promise<number> {
+    const { store } = this.#file
+    const count = await this.#take(
+      isOpen ? checkChain(store, state.key) : checkReadable(this.#file, state),
+    )
+    onHalf()
+    return count > 0 || !isOpen ? count : this.#take(checkViews(store, state))
   }
 
   /** True when everything that was asked for was repaired. */
@@ -125,11 +138,6 @@ class Visit {
   }
 }
 
-function advance(progress: Progress, bytes: number): void {
-  progress.read(bytes)
-  progress.work(1)
-}
-
 /** Why the store refuses to open, where that is a problem of this file; other reasons are thrown. */
 async function openingProblem(file: StoreFile): Promise<Finding | undefined> {
   try {
@@ -143,7 +151,7 @@ async function openingProblem(file: StoreFile): Promise<Finding | undefined> {
         code: 'log-truncated',
         message: `The newest acknowledged entry${which} is missing: the write-ahead log was damaged, or an older copy was put back.`,
         remedy:
-          'put the newest copy back, or take what is left as the whole log, which keeps a copy first; threads are checked after that',
+          'put the newest copy back, or take what is left as the whole log, which keeps a copy first',
         command: 'oriel doctor --repair',
       }
     }

@@ -15,7 +15,7 @@ export function toJson(report: DoctorReport): string {
     bytes,
     sqlite,
     settings,
-    ...(counts === undefined ? {} : { counts }),
+    counts,
     problems: findings,
     moreProblems: more,
     repairs,

@@ -31,18 +31,16 @@ function facts(
   { colors }: PlainPaper,
 ): { readonly text: string }[][] {
   const { schema, journalMode, pageSize } = settings
+  const erased = counts.erased === 0 ? '' : `, ${number(counts.erased)} erased`
   const rows = [
     ['sqlite', sqlite],
     [
       'file',
       `${number(bytes)} bytes, schema ${schema}, journal ${journalMode}, pages of ${pageSize}`,
     ],
+    ['threads', `${number(counts.threads)}${erased}`],
+    ['entries', number(counts.entries)],
   ]
-  if (counts !== undefined) {
-    const erased = counts.erased === 0 ? '' : `, ${number(counts.erased)} erased`
-    rows.push(['threads', `${number(counts.threads)}${erased}`])
-    rows.push(['entries', number(counts.entries)])
-  }
   return rows.map(([name = '', text = '']) => [{ text: name, style: colors.dim }, { text }])
 }
 
@@ -53,7 +51,7 @@ function renderFindings({ findings, more, counts }: DoctorReport, paper: PlainPa
     return ['', `  ${colors.green('sound')}  ${text}`]
   }
   const total = findings.length + more
-  const damaged = counts === undefined || counts.damaged === 0 ? '' : damagedText(counts.damaged)
+  const damaged = counts.damaged === 0 ? '' : damagedText(counts.damaged)
   const hidden = total - Math.min(findings.length, shownFindings)
   return [
     ...heading({ ...paper, top: 0, showContent: false }, plural(total, 'problem'), damaged),

@@ -43,8 +43,7 @@ export interface DoctorReport {
   readonly bytes: number
   readonly sqlite: string
   readonly settings: FileSettings
-  /** Absent when the threads could not be looked at. */
-  readonly counts?: ThreadCounts
+  readonly counts: ThreadCounts
   readonly findings: readonly Finding[]
   /** Findings beyond those that are kept. */
   readonly more: number

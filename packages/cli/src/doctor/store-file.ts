@@ -1,8 +1,9 @@
-// An existing store as a file: every thread of every tenant, beside the store itself.
+// An existing store as a file: every thread of every tenant, as far as it can be read, beside the store itself.
 
 import { statSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
 import {
+  type Entry,
   OrielError,
   openForReading,
   pragma,
@@ -93,6 +94,22 @@ export class StoreFile {
     }
   }
 
+  /**
+   * A thread's entries up to `last`, each checked against its hash. Needs no open store, so it works where that refuses to open.
+   * Throws 'corrupt-entry' or 'log-truncated' at the first one that is damaged or missing; ends early if the thread is erased.
+   */
+  *entries({ key }: ThreadState, last: number): Generator<Entry> {
+    for (let next = 1; next <= last; ) {
+      const page = reading(this.path, () => {
+        const state = this.#reader.thread(key)
+        return state?.salt === undefined ? [] : this.#reader.entries(state, next, last)
+      })
+      if (page.length === 0) return
+      yield* page
+      next += page.length
+    }
+  }
+
   /** Runs `copy` while no process can change what the file and its log hold now. */
   frozen<T>(copy: () => T): T {
     this.#database.exec('begin')
@@ -118,8 +135,8 @@ export class StoreFile {
   }
 }
 
-/** Whether an error says that the file is damaged, rather than foreign, locked or not allowed. */
-export function isDamage(error: unknown): boolean {
+/** Whether an error says that pages of the file are damaged, rather than that it is foreign, locked or not allowed. */
+export function isDamage(error: unknown): error is OrielError {
   if (!OrielError.is(error)) return false
   const code = Number(error.details?.sqlite ?? 0) & 0xff
   return code === corrupt || code === notADatabase

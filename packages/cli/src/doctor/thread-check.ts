@@ -1,9 +1,11 @@
 // One thread: its chain of hashes, then whether it can be used.
 
-import type { Problem, Store, ThreadKey, ThreadState } from 'oriel'
+import { setImmediate } from 'node:timers/promises'
+import { OrielError, type Problem, type Store, type ThreadKey, type ThreadState } from 'oriel'
 import { optionsFor } from './place.ts'
 import { findPoisons, type Poison } from './poison.ts'
 import type { Finding } from './report.ts'
+import { isDamage, type StoreFile } from './store-file.ts'
 import { failureOf } from './view-check.ts'
 
 /** The problems of a thread's chain. */
@@ -15,6 +17,41 @@ export async function* checkChain(store: Store, key: ThreadKey): AsyncGenerator<
   }
 }
 
+/** Where a thread stops being readable, of a store that does not open. Reading holds the event loop, so it lets go now and then. */
+export async function* checkReadable(file: StoreFile, state: ThreadState): AsyncGenerator<Finding> {
+  const { key, salt, version } = state
+  if (salt === undefined) return
+  let seq = 0
+  try {
+    for (const entry of file.entries(state, version)) {
+      seq = entry.seq
+      if (seq % pageSize === 0) await setImmediate()
+    }
+  } catch (error) {
+    const damage = damageOf(error, seq + 1)
+    if (damage === undefined) throw error
+    yield damaged({ ...key, ...damage }, key, damage.seq)
+  }
+}
+
+/** What an error of reading says about the thread; undefined when it says nothing. `next` is the entry that was to be read. */
+export function damageOf(error: unknown, next: number): Damage | undefined {
+  const code = (['corrupt-entry', 'log-truncated'] as const).find((one) =>
+    OrielError.is(error, one),
+  )
+  if (OrielError.is(error) && code !== undefined) {
+    return { code, seq: Number(error.details?.seq ?? next), message: error.message }
+  }
+  return isDamage(error) ? { code: 'corrupt-entry', seq: next, message: error.message } : undefined
+}
+
+/** The first entry of a thread that cannot be read, and why. */
+export interface Damage extends Pick<Problem, 'code' | 'message'> {
+  readonly seq: number
+}
+
+const pageSize = 256
+
 /** What keeps a thread with a sound chain from being used. An erased one has nothing to show. */
 export async function* checkViews(store: Store, state: ThreadState): AsyncGenerator<Finding> {
   const { key, salt } = state
@@ -24,7 +61,9 @@ export async function* checkViews(store: Store, state: ThreadState): AsyncGenera
 
 function damaged({ code, seq, message }: Problem, key: ThreadKey, first?: number): Finding {
   const place = seq === undefined ? {} : { seq }
-  return { code, ...key, ...place, message, ...goOnBefore(first, key) }
+  // Who reads this has run it.
+  const text = message.replace(' Run `oriel doctor`.', '')
+  return { code, ...key, ...place, message: text, ...goOnBefore(first, key) }
 }
 
 function poisoned(poison: Poison, key: ThreadKey): Finding {

@@ -7,6 +7,7 @@ import { canonicalJson, type Json } from 'oriel'
 import { describe, expect, it } from 'vitest'
 import {
   entriesOf,
+  examine,
   filesIn,
   fill,
   flip,
@@ -15,6 +16,7 @@ import {
   rowOf,
   secret,
   temporaryFolder,
+  tornStore,
   withStore,
 } from '../../test/keeping.ts'
 
@@ -167,6 +169,41 @@ describe('a damaged thread', () => {
     const rescued = await run('--thread', 'second', '--until', String(seq - 1))
     expect(rescued.code).toBe(0)
     expect(linesOf(rescued.stdout)).toHaveLength(seq - 1 + 2)
+  })
+})
+
+describe('a store that does not open', () => {
+  it('because it lost its end is exported as far as it goes, and stays as it is', async () => {
+    await tornStore(path())
+    const before = filesIn(folder.path)
+    const { code, stdout, stderr } = await run()
+    expect(code).toBe(1)
+    expect(stderr).toContain('oriel export: the store is damaged; what can be read is exported.')
+    expect(linesOf(stdout)[0]).toMatchObject({ thread: 'torn', entries: 5 })
+    expect(linesOf(stdout).at(-1)).toMatchObject({ oriel: 'end', threads: 1, entries: 5 })
+    expect(filesIn(folder.path)).toEqual(before)
+  })
+
+  it('because of a damaged page is exported around the damage', async () => {
+    await fill(path())
+    const page = raw(
+      path(),
+      (database) =>
+        database.prepare("select max(pageno) as n from dbstat where name = 'entries'").get()?.n,
+    )
+    const bytes = readFileSync(path())
+    bytes.fill(0xa5, (Number(page) - 1) * 4096 + 8, (Number(page) - 1) * 4096 + 200)
+    writeFileSync(path(), bytes)
+    const { code, stdout, stderr } = await run()
+    expect(code).toBe(1)
+    expect(linesOf(stdout).filter(({ oriel }) => oriel === 'export')).toMatchObject([
+      { thread: 'first' },
+      { thread: 'second' },
+    ])
+    expect(stderr).toContain('thread third of tenant acme is damaged at entry ')
+    const { report } = await examine(folder.path)
+    expect(report.problems.map((problem) => problem.thread)).toContain('third')
+    expect(report.counts).toMatchObject({ threads: 3, damaged: 1 })
   })
 })
 

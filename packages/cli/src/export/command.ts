@@ -1,9 +1,10 @@
 // `oriel export`: threads as lines of JSON, with a hash for every entry. Streams: no thread is ever held in memory.
 
-import { OrielError, type Store, type ThreadKey, type ThreadState } from 'oriel'
+import { OrielError, type ThreadKey, type ThreadState } from 'oriel'
 import { type Choice, nameOf, optionsFor, wrong } from '../doctor/place.ts'
 import { entriesText } from '../doctor/render.ts'
-import { StoreFile } from '../doctor/store-file.ts'
+import { isDamage, StoreFile } from '../doctor/store-file.ts'
+import { damageOf } from '../doctor/thread-check.ts'
 import { createProgress, type Progress } from '../progress.ts'
 import { plural } from '../render/layout.ts'
 import { clean } from '../render/text.ts'
@@ -15,25 +16,40 @@ import { openSink, type Sink } from './sink.ts'
 /** Resolves to the exit code: 0, or 1 when a damaged thread was left out. Throws when nothing can be exported. */
 export async function exportThreads(settings: ExportSettings, terminal: Terminal): Promise<number> {
   const file = new StoreFile(settings.path)
+  let isOpen = false
   try {
-    await file.open()
+    isOpen = await opens(file, terminal)
     const bytes = sizeOf(file, settings.choice)
     const sink = await openSink(settings.out, terminal.stdout)
     const progress = createProgress(terminal, 2 * bytes)
     try {
-      const run = new Run(file.store, sink, progress)
+      const run = new Run(file, sink, progress)
       await run.writeAll(file.threads(settings.choice), settings.until)
       await sink.finish()
       // A reader that has seen enough is no failure, and wants no summary.
       if (!run.hasReader) return 0
       report(run, settings.out, terminal)
-      return run.damaged.length === 0 ? 0 : 1
+      return isOpen && run.damaged.length === 0 ? 0 : 1
     } finally {
       progress.stop()
       await sink.abandon()
     }
   } finally {
-    await file.close()
+    await (isOpen ? file.close() : file.leave())
+  }
+}
+
+/** Whether the store is in order as a whole. Where it is damaged or has lost its end, what can be read is exported all the same. */
+async function opens(file: StoreFile, { stderr }: Terminal): Promise<boolean> {
+  try {
+    await file.open()
+    return true
+  } catch (error) {
+    if (!OrielError.is(error, 'log-truncated') && !isDamage(error)) throw error
+    stderr.write(
+      'oriel export: the store is damaged; what can be read is exported. Run oriel doctor\n',
+    )
+    return false
   }
 }
 
@@ -48,13 +64,13 @@ class Run {
   threads = 0
   entries = 0
   hasReader = true
-  readonly #store: Store
+  readonly #file: StoreFile
   readonly #sink: Sink
   readonly #progress: Progress
   readonly #lines = new LinesHash()
 
-  constructor(store: Store, sink: Sink, progress: Progress) {
-    this.#store = store
+  constructor(file: StoreFile, sink: Sink, progress: Progress) {
+    this.#file = file
     this.#sink = sink
     this.#progress = progress
   }
@@ -72,38 +88,41 @@ class Run {
   }
 
   /** Reads twice: the header names the hash of everything behind it, and a damaged thread must not leave half of itself. */
-  async #writeThread({ key, bytes }: ThreadState, last: number): Promise<void> {
-    const head = await this.#measure(key, last)
-    this.#advance(bytes)
+  async #writeThread(state: ThreadState, last: number): Promise<void> {
+    const { key } = state
+    const head = this.#measure(state, last)
     if (head !== undefined) {
       const { tenant, thread } = key
       const names = { oriel: 'export', version: exportVersion, tenant, thread } as const
       await this.#write(toLine({ ...names, entries: last, head }))
       let seq = 0
-      for await (const entry of this.#store.read(key, { to: last })) {
+      for (const entry of this.#file.entries(state, last)) {
         if (!this.hasReader) return
         seq = entry.seq
         await this.#write(toLine({ seq, hash: entryHash(entry), entry }))
+        this.#advance(state)
       }
       if (seq !== last && this.hasReader) throw vanished(key)
       this.threads += 1
       this.entries += last
     }
-    this.#advance(bytes)
   }
 
   /** The hash over the thread's entries; undefined when one of them is damaged, or all are gone. */
-  async #measure(key: ThreadKey, last: number): Promise<string | undefined> {
+  #measure(state: ThreadState, last: number): string | undefined {
+    const { key } = state
     const head = new HeadHash(key)
     let seq = 0
     try {
-      for await (const entry of this.#store.read(key, { to: last })) {
+      for (const entry of this.#file.entries(state, last)) {
         head.add(entryHash(entry))
         seq = entry.seq
+        this.#advance(state)
       }
     } catch (error) {
-      if (!isDamaged(error)) throw error
-      this.damaged.push({ key, seq: Number(error.details?.seq ?? seq + 1) })
+      const damage = damageOf(error, seq + 1)
+      if (damage === undefined) throw error
+      this.damaged.push({ key, seq: damage.seq })
       return undefined
     }
     // Erased since it was listed.
@@ -115,18 +134,15 @@ class Run {
     this.hasReader = await this.#sink.write(line)
   }
 
-  #advance(bytes: number): void {
-    this.#progress.read(bytes)
+  /** One more entry was read; each counts as much as the average of its thread. */
+  #advance({ bytes, version }: ThreadState): void {
+    this.#progress.read(bytes / version)
     this.#progress.work(1)
   }
 }
 
 function vanished(key: ThreadKey): OrielError {
   return new OrielError('not-found', `${nameOf(key)} was erased meanwhile; export again.`)
-}
-
-function isDamaged(error: unknown): error is OrielError {
-  return OrielError.is(error, 'corrupt-entry') || OrielError.is(error, 'log-truncated')
 }
 
 /** Bytes of the chosen threads. Every thread that was named must be there. */

@@ -9,6 +9,7 @@ import {
   filesIn,
   fill,
   oriel,
+  raw,
   secret,
   temporaryFolder,
   withStore,
@@ -234,7 +235,8 @@ describe('a damaged export', () => {
     expect(stdout).toContain(message)
     expect(stdout).not.toContain(secret)
     expect(code).toBe(1)
-    expect(await threadsOf(to())).toHaveLength(count)
+    const threads = raw(to(), (database) => database.prepare('select * from threads').all())
+    expect(threads).toHaveLength(count)
   })
 
   function nested(line: string): string {

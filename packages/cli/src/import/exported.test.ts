@@ -31,7 +31,7 @@ async function makeExport(): Promise<{ logs: Map<string, Entry[]>; text: string 
   for (const key of keys) {
     const thread = await openThread({ id: key.thread, tenant: key.tenant, store, now: () => 1 })
     await thread.append([
-      { role: 'user', content: 'Hello \u{1f600}.' },
+      { role: 'user', content: 'Hello?' },
       { role: 'assistant', content: 'Hello.' },
     ])
     const entries = await entriesOf(store, key)
@@ -94,10 +94,8 @@ describe('a file that was damaged on its way', () => {
       const store = memoryStore()
       await importBytes(bytes.subarray(0, length), store)
       const count = await expectOnlyWhole(store, logs)
-      // The characters of the text are bytes: everything else was escaped or is in the first thread only.
-      const offset = Buffer.byteLength(text) - text.length
-      const whole = length >= end + offset - 1 ? 2 : length >= second + offset / 2 - 1 ? 1 : 0
-      expect(count).toBe(whole)
+      // The end of the last line may be missing.
+      expect(count).toBe(length >= end - 1 ? 2 : length >= second - 1 ? 1 : 0)
     }
   })
 

@@ -9,6 +9,9 @@ import { pipeline } from 'node:stream/promises'
 import { wrong } from '../doctor/place.ts'
 import { type Line, readLines } from '../transcript/lines.ts'
 
+/** Two names of 512 characters, all of them escaped, and the rest of the line. */
+const maxHeaderLength = 16 * 1024
+
 /** Standard input becomes a private file for as long as the import takes. */
 export class Source {
   readonly #path: string
@@ -54,9 +57,11 @@ export class Source {
     }
   }
 
-  /** The first line that holds something, parsed; undefined when it is not JSON. */
+  /** The first line that holds something, parsed; undefined when it is not JSON, or too long to be a header. */
   async first(): Promise<unknown> {
-    for await (const { text } of this.lines()) return parse(text)
+    for await (const { text } of this.lines()) {
+      return text.length > maxHeaderLength ? undefined : parse(text)
+    }
     return undefined
   }
 

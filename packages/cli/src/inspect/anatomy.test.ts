@@ -70,9 +70,9 @@ describe('dissect', () => {
     expect(
       tools.map(({ tool, calls: count, resultTokens }) => [tool, count, resultTokens]),
     ).toEqual([
-      ['search', 1, 12],
-      ['read', 1, 10],
-      [unknownTool, 0, 9],
+      ['search', 1, 16],
+      ['read', 1, 14],
+      [unknownTool, 0, 13],
     ])
     expect(results.map(({ index, tool }) => [index, tool])).toEqual([
       [2, 'search'],

@@ -7,7 +7,7 @@ import {
   type Decoded,
   type Draft,
   decode,
-  messageTokens,
+  overheadOf,
 } from 'oriel'
 import type { Conversation } from '../transcript/conversation.ts'
 import { findRepeats, type Repeat, type Repeatable } from './repeats.ts'
@@ -111,8 +111,8 @@ class Walk {
     if (startsTurn(draft)) this.#turn += 1
     if (draft.role === 'assistant') this.#growth.push(this.#tokens)
     const turn = this.#turnOf(blocks)
-    let tokens = messageTokens
-    this.#parts[partOf(draft.role)] += messageTokens
+    let tokens = overheadOf(draft.role)
+    this.#parts[partOf(draft.role)] += overheadOf(draft.role)
     for (const block of blocks) {
       const weight = countBlock(this.#counter, block)
       tokens += weight

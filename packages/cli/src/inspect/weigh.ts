@@ -1,6 +1,6 @@
 // What each piece of a conversation costs, in the tokens that `project` counts.
 
-import { type Block, type Counter, type Draft, messageTokens } from 'oriel'
+import { type Block, type Counter, type Draft, overheadOf } from 'oriel'
 
 /** Counts each text once: a conversation is projected many times, and its texts stay the same. */
 export function rememberingCounter(counter: Counter): Counter {
@@ -20,7 +20,9 @@ export function rememberingCounter(counter: Counter): Counter {
 /** The tokens of what stands around the messages: system text or tool definitions. */
 export function weighFrame(counter: Counter, value: unknown): number {
   if (value === undefined) return 0
-  return messageTokens + counter.count(typeof value === 'string' ? value : JSON.stringify(value))
+  return (
+    overheadOf('system') + counter.count(typeof value === 'string' ? value : JSON.stringify(value))
+  )
 }
 
 export function blocksOf({ content }: Draft): readonly Block[] {

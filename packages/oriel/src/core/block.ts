@@ -94,6 +94,22 @@ export type Block =
 export type Role = 'system' | 'user' | 'assistant' | 'tool'
 export type Origin = 'user' | 'assistant' | 'tool' | 'system' | 'plugin' | 'host'
 
+/** Characters of a block's text. */
+export function lengthOf(block: Block): number {
+  switch (block.type) {
+    case 'text':
+      return block.text.length
+    case 'tool-result':
+      return textOf(block.content).length
+    case 'tool-call':
+      return block.arguments.length
+    case 'reasoning':
+      return (block.text ?? '').length
+    default:
+      return 0
+  }
+}
+
 /** The text of a block or of a tool result's content; blocks without text contribute nothing. */
 export function textOf(content: string | readonly Block[]): string {
   if (typeof content === 'string') return content

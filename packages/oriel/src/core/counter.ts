@@ -1,6 +1,6 @@
 // What a token counter is, and how many tokens a block costs in a request.
 
-import type { Block, FileBlock } from './block.ts'
+import type { Block, FileBlock, Role } from './block.ts'
 import { assertNever } from './errors.ts'
 
 /** Counts the tokens of a text. Named, pure, never throws, linear in the text's length. */
@@ -18,6 +18,11 @@ export const imageTokens = 1200
 /** What providers charge for one attached file at least; the text inside is unknown to us. */
 export const fileTokens = 1200
 
+/** Tokens around a message. Results carry their own: some formats send each as a message of its own. */
+export function overheadOf(role: Role): number {
+  return role === 'tool' ? 0 : messageTokens
+}
+
 /** The tokens of one block in its full form. */
 export function countBlock(counter: Counter, block: Block): number {
   switch (block.type) {
@@ -28,7 +33,7 @@ export function countBlock(counter: Counter, block: Block): number {
     case 'tool-call':
       return callTokens + counter.count(block.name) + counter.count(block.arguments)
     case 'tool-result':
-      return callTokens + countContent(counter, block.content)
+      return messageTokens + callTokens + countContent(counter, block.content)
     case 'image':
       return imageTokens
     case 'file':

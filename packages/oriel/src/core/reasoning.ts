@@ -2,7 +2,7 @@
 
 import type { Block } from './block.ts'
 import type { Edit, EditEntry } from './entry.ts'
-import type { Repair } from './repair.ts'
+import type { Repair } from './profile.ts'
 import type { State } from './state.ts'
 import type { ViewMessage } from './view.ts'
 

@@ -4,7 +4,8 @@ import type { Block, ToolResultBlock } from './block.ts'
 import { isInRanges } from './edit-index.ts'
 import type { Edit, EditEntry, Form } from './entry.ts'
 import { forms } from './entry.ts'
-import type { Item, State } from './state.ts'
+import type { Item } from './item.ts'
+import type { State } from './state.ts'
 
 /** A visible message with its blocks as they appear. */
 export interface Rendered {

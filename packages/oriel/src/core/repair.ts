@@ -4,52 +4,12 @@
 import type { Block } from './block.ts'
 import { Digest } from './digest.ts'
 import type { Form } from './entry.ts'
-import { type Call, isCall, isResult } from './exchange.ts'
+import { type Call, isResult } from './exchange.ts'
+import type { Profile, Repair } from './profile.ts'
 import type { Rendered, RenderedBlock } from './render.ts'
 import type { State } from './state.ts'
 import type { ViewMessage } from './view.ts'
-
-/** What the provider demands of a list of messages, so that one repair pass serves every format. */
-export interface Profile {
-  /** The first message must be a user's (A2). */
-  readonly startsWithUser: boolean
-  /** The last message must not be an assistant's (A6). */
-  readonly endsWithUser: boolean
-  /** Text blocks must not be empty or blank (A4). */
-  readonly refusesBlankText: boolean
-  /** Reasoning is bound to everything before it: behind a later change it must not be sent. @default false */
-  readonly bindsReasoning?: boolean
-  /** Largest request in bytes (A17). @default no limit */
-  readonly maxBytes?: number
-  /** Longest call id allowed on the wire (O3). */
-  readonly maxIdLength: number
-  /** Call ids must match (A10). */
-  readonly idPattern: RegExp
-  /** Whether the calls of the message at `index` go out without ids, so that none can be wrong. @default none do */
-  readonly ignoresIds?: (messages: readonly ViewMessage[], index: number) => boolean
-  /** Rule ids named in the trace by each repair. */
-  readonly rules: {
-    readonly start: string
-    readonly end: string
-    readonly size?: string
-    readonly unanswered: string
-    readonly orphan: string
-    readonly duplicate: string
-    readonly order: string
-    readonly blank: string
-    readonly id: string
-    /** For an id that an earlier call has. @default the same as `id` */
-    readonly reused?: string
-    readonly reasoning: string
-  }
-}
-
-export interface Repair {
-  readonly seq: number
-  readonly block: number
-  readonly form: Form
-  readonly reason: string
-}
+import { withWireIds } from './wire-ids.ts'
 
 export interface Repaired {
   readonly messages: readonly ViewMessage[]
@@ -62,11 +22,25 @@ export const missingResultText = '[No result was recorded for this call.]'
 /** Orders, pairs and trims rendered messages until `profile` is satisfied. */
 export function repair(state: State, rendered: readonly Rendered[], profile: Profile): Repaired {
   const repairs: Repair[] = []
-  const paired = pair(state, rendered, profile, repairs)
+  const sendable = rendered.map((one) => withoutBrokenReasoning(one, profile, repairs))
+  const paired = pair(state, sendable, profile, repairs)
   const filled = profile.refusesBlankText ? withoutBlanks(paired, profile, repairs) : paired
   const started = profile.startsWithUser ? fromFirstUser(filled, profile, repairs) : filled
   const ended = profile.endsWithUser ? untilLastUser(started, profile, repairs) : started
   return { messages: withWireIds(state, ended, profile, repairs), repairs }
+}
+
+/** Reasoning is sent as it came or not at all, and half a character cannot be sent. */
+function withoutBrokenReasoning(one: Rendered, profile: Profile, repairs: Repair[]): Rendered {
+  const isBroken = ({ block }: RenderedBlock): boolean =>
+    block.type === 'reasoning' &&
+    !((block.text ?? '').isWellFormed() && (block.signature ?? '').isWellFormed())
+  if (!one.blocks.some(isBroken)) return one
+  for (const { position } of one.blocks.filter(isBroken)) {
+    const reason = `${profile.rules.reasoning}: holds half a character, which cannot be sent`
+    repairs.push({ seq: one.item.entry.seq, block: position, form: 'dropped', reason })
+  }
+  return { ...one, blocks: one.blocks.filter((block) => !isBroken(block)) }
 }
 
 /** Puts each exchange together: the assistant message, then its results in the order they came. */
@@ -325,59 +299,6 @@ function untilLastUser(
     dropAll(message, `${profile.rules.end}: the request must end with the user's side`, repairs)
     return false
   })
-}
-
-/** Gives every call and its result an id that the provider accepts and that no other call of the view has. */
-function withWireIds(
-  state: State,
-  messages: readonly ViewMessage[],
-  profile: Profile,
-  repairs: Repair[],
-): ViewMessage[] {
-  const used = new Set<string>()
-  const wire = new Map<Call, string>()
-  return messages.map((message, at) => {
-    const ids = new Map<number, string>()
-    message.blocks.forEach((block, index) => {
-      const call = callOf(state, message, index)
-      if (call === undefined || (!isCall(block) && !isResult(block))) return
-      if (isCall(block) && profile.ignoresIds?.(messages, at) === true) wire.set(call, call.callId)
-      else if (isCall(block)) wire.set(call, chooseId(state, call, profile, used))
-      const id = wire.get(call) ?? block.callId
-      if (id === block.callId) return
-      ids.set(index, id)
-      if (isCall(block)) {
-        const { id: rule, reused = rule } = profile.rules
-        const reason = call.isReused
-          ? `${reused}: its call id is used twice, renamed on the wire`
-          : `${rule}: its call id is not accepted, renamed on the wire`
-        repairs.push({ ...call.place, form: 'full', reason })
-      }
-    })
-    return ids.size === 0 ? message : { ...message, wireIds: ids }
-  })
-}
-
-function chooseId(state: State, call: Call, profile: Profile, used: Set<string>): string {
-  const { callId, place } = call
-  const isFine =
-    !call.isReused &&
-    callId.length <= profile.maxIdLength &&
-    profile.idPattern.test(callId) &&
-    !used.has(callId)
-  let id = isFine ? callId : `call_${state.blockIdAt(place).replaceAll(/[^a-z0-9_]/g, '')}`
-  while (used.has(id)) id = `${id}_`
-  used.add(id)
-  return id
-}
-
-function callOf(state: State, message: ViewMessage, index: number): Call | undefined {
-  if (message.answers !== undefined) return message.answers[index]
-  if (message.entry === undefined) return undefined
-  const place = { seq: message.entry.seq, block: message.positions?.[index] ?? index }
-  const exchange = state.exchanges.exchangeAt(place.seq)
-  const own = exchange?.calls.find((call) => call.place.block === place.block)
-  return own ?? state.exchanges.answeredBy(place)?.call
 }
 
 function pick(message: ViewMessage, kept: readonly number[]): ViewMessage {

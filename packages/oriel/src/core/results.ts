@@ -1,7 +1,8 @@
 // Tool results that a view shows, in order, with what rules need to know of each.
 
 import type { ToolResultBlock } from './block.ts'
-import type { Item, State } from './state.ts'
+import type { Item } from './item.ts'
+import type { State } from './state.ts'
 
 export interface Result {
   readonly item: Item

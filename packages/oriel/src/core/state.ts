@@ -1,40 +1,13 @@
 // The incremental fold of a log: everything the rules and the view need, kept up to date entry by entry.
 
-import type { BlockId, Origin, Role } from './block.ts'
-import { type Counter, countBlock, messageTokens } from './counter.ts'
+import { type BlockId, lengthOf, type Origin, type Role } from './block.ts'
+import { type Counter, overheadOf } from './counter.ts'
 import { EditIndex, type EditIndexData, isInRanges, seqsOf } from './edit-index.ts'
 import type { EditEntry, Entry, EntryId, MarkEntry, MessageEntry } from './entry.ts'
 import { assert } from './errors.ts'
 import { ExchangeIndex, type ExchangeIndexData, type Place } from './exchange.ts'
 import { blockId } from './handle.ts'
-
-/** A message of the log as the state knows it. */
-export interface Item {
-  readonly entry: MessageEntry
-  /** Position among the log's messages, from 0. */
-  readonly index: number
-  /** Tokens of each block in full form; counted when first asked for. */
-  readonly tokens: readonly number[]
-}
-
-/** Counting is most of the work of a short call, and many calls never look at it. */
-class LazyItem implements Item {
-  readonly entry: MessageEntry
-  readonly index: number
-  readonly #counter: Counter
-  #tokens: readonly number[] | undefined
-
-  constructor(entry: MessageEntry, index: number, counter: Counter) {
-    this.entry = entry
-    this.index = index
-    this.#counter = counter
-  }
-
-  get tokens(): readonly number[] {
-    this.#tokens ??= this.entry.blocks.map((block) => countBlock(this.#counter, block))
-    return this.#tokens
-  }
-}
+import { type Item, LazyItem, type MessageFacts } from './item.ts'
 
 export interface StateOptions {
   readonly counter: Counter
@@ -50,9 +23,12 @@ export interface StateData {
   readonly totalTokens: number
   readonly turn: number
   readonly newestUser: number | null
+  readonly firstSpoken: number | null
   readonly newestAssistant: number | null
   /** Visible messages: seq, index, tokens of each block. */
   readonly visible: readonly (readonly [number, number, readonly number[]])[]
+  /** All others: seq, index, tokens and characters of each block. */
+  readonly hidden: readonly (readonly [number, number, readonly number[], readonly number[]])[]
   readonly pinned: readonly number[]
   readonly excluded: readonly number[]
   readonly exchanges: ExchangeIndexData
@@ -77,12 +53,15 @@ export class State {
   #uncounted: Item[] = []
   #turn = 0
   #newestUser: number | undefined
+  #firstSpoken: number | undefined
   #newestAssistant: number | undefined
   #visible: Item[] = []
   #visits = 0
   readonly #messages = new Map<number, Item>()
   readonly #externalIds = new Map<string, number>()
   readonly #derived = new Map<string, object>()
+  /** Of messages that were hidden when the snapshot was made. */
+  readonly #facts = new Map<number, MessageFacts>()
   readonly #pinned = new Set<number>()
   readonly #excluded = new Set<number>()
 
@@ -107,8 +86,10 @@ export class State {
       totalTokens: this.totalTokens,
       turn: this.#turn,
       newestUser: this.#newestUser ?? null,
+      firstSpoken: this.#firstSpoken ?? null,
       newestAssistant: this.#newestAssistant ?? null,
       visible,
+      hidden: this.#hiddenFacts(),
       pinned: [...this.#pinned],
       excluded: [...this.#excluded],
       exchanges: this.exchanges.data(new Set(visible.map(([seq]) => seq))),
@@ -132,8 +113,8 @@ export class State {
 
   /** Tokens of all messages in full form, dropped ones included. */
   get totalTokens(): number {
-    for (const { tokens } of this.#uncounted) {
-      this.#totalTokens += messageTokens + tokens.reduce((a, b) => a + b, 0)
+    for (const { entry, tokens } of this.#uncounted) {
+      this.#totalTokens += overheadOf(entry.role) + tokens.reduce((a, b) => a + b, 0)
     }
     this.#uncounted = []
     return this.#totalTokens
@@ -152,6 +133,11 @@ export class State {
   /** The seq of the newest message that a user wrote. */
   get newestUser(): number | undefined {
     return this.#newestUser
+  }
+
+  /** The seq of the first message that is no system message: what stands before it leads the conversation. */
+  get firstSpoken(): number | undefined {
+    return this.#firstSpoken
   }
 
   /** The seq of the newest assistant message. */
@@ -173,6 +159,14 @@ export class State {
   item(seq: number): Item | undefined {
     this.#visits += 1
     return this.#messages.get(seq)
+  }
+
+  /** Facts about a message, whether it is at hand or not. */
+  facts(seq: number): MessageFacts | undefined {
+    const item = this.item(seq)
+    if (item === undefined) return this.#facts.get(seq)
+    const { index, tokens, entry } = item
+    return { index, tokens, lengths: entry.blocks.map(lengthOf) }
   }
 
   seqOf(externalId: string): number | undefined {
@@ -254,6 +248,7 @@ export class State {
     this.#visible.push(item)
     this.#know(item)
     this.exchanges.add(entry)
+    if (entry.role !== 'system') this.#firstSpoken ??= entry.seq
     if (entry.role === 'assistant') {
       this.#assistantCount += 1
       this.#newestAssistant = entry.seq
@@ -315,6 +310,17 @@ export class State {
     this.#visible = [...visible.values()].sort((a, b) => a.entry.seq - b.entry.seq)
   }
 
+  #hiddenFacts(): StateData['hidden'] {
+    const visible = new Set(this.#visible.map(({ entry }) => entry.seq))
+    const seqs = [...this.#facts.keys(), ...this.#messages.keys()].filter(
+      (seq) => !visible.has(seq),
+    )
+    return seqs.flatMap((seq) => {
+      const facts = this.facts(seq)
+      return facts === undefined ? [] : [[seq, facts.index, facts.tokens, facts.lengths] as const]
+    })
+  }
+
   #restore(data: StateData, entries: readonly MessageEntry[]): void {
     this.#version = data.version
     this.#messageCount = data.messageCount
@@ -322,9 +328,13 @@ export class State {
     this.#totalTokens = data.totalTokens
     this.#turn = data.turn
     this.#newestUser = data.newestUser ?? undefined
+    this.#firstSpoken = data.firstSpoken ?? undefined
     this.#newestAssistant = data.newestAssistant ?? undefined
     for (const seq of data.pinned) this.#pinned.add(seq)
     for (const seq of data.excluded) this.#excluded.add(seq)
+    for (const [seq, index, tokens, lengths] of data.hidden) {
+      this.#facts.set(seq, { index, tokens, lengths })
+    }
     const bySeq = new Map(entries.map((entry) => [entry.seq, entry]))
     for (const [seq, index, tokens] of data.visible) {
       const entry = bySeq.get(seq)

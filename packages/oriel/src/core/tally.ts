@@ -1,6 +1,6 @@
 // Tokens of a view, counted once per block: full blocks are looked up, only rewritten ones are counted anew.
 
-import { type Counter, countBlock, messageTokens } from './counter.ts'
+import { type Counter, countBlock, overheadOf } from './counter.ts'
 import type { State } from './state.ts'
 import type { Frame, ViewMessage } from './view.ts'
 
@@ -17,7 +17,8 @@ export function blockTokens(state: State, message: ViewMessage): number[] {
 /** The tokens of a whole view, without its frame. */
 export function viewTokens(state: State, messages: readonly ViewMessage[]): number {
   return messages.reduce(
-    (sum, message) => sum + messageTokens + blockTokens(state, message).reduce((a, b) => a + b, 0),
+    (sum, message) =>
+      sum + overheadOf(message.role) + blockTokens(state, message).reduce((a, b) => a + b, 0),
     0,
   )
 }
@@ -30,5 +31,7 @@ export function frameTokens(counter: Counter, frame: Frame | undefined): number 
 
 function countAny(counter: Counter, value: unknown): number {
   if (value === undefined || value === null) return 0
-  return messageTokens + counter.count(typeof value === 'string' ? value : JSON.stringify(value))
+  return (
+    overheadOf('system') + counter.count(typeof value === 'string' ? value : JSON.stringify(value))
+  )
 }

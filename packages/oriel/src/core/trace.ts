@@ -1,10 +1,9 @@
 // The trace: every block that is not full or not there, with the rule and the reason.
 
-import { type Block, textOf } from './block.ts'
 import { seqsOf } from './edit-index.ts'
 import type { Edit, Form, MessageEntry } from './entry.ts'
-import type { Repair } from './repair.ts'
-import type { Item, State } from './state.ts'
+import type { Repair } from './profile.ts'
+import type { State } from './state.ts'
 import type { Change } from './view.ts'
 
 export interface TraceInput {
@@ -14,8 +13,8 @@ export interface TraceInput {
   readonly repairs: readonly Repair[]
   /** Reductions of the budget ladder. */
   readonly fitted: { readonly edits: readonly Edit[]; readonly folded: readonly MessageEntry[] }
-  /** Position of a message in what the caller passed. */
-  readonly indexOf: (item: Item) => number
+  /** Position in what the caller passed of the log's message at `index`. */
+  readonly indexOf: (index: number) => number
   readonly canExpand: boolean
 }
 
@@ -52,41 +51,32 @@ function list(input: TraceInput, captured: Captured): readonly Change[] {
   const { state, indexOf, canExpand } = input
   const changes: (Change & { seq: number; block: number })[] = []
   const add: Add = (seq, block, { form, rule, reason, tokensAfter, isFinal }) => {
-    const item = state.item(seq)
-    if (item === undefined) return
-    const tokensBefore = item.tokens[block] ?? 0
+    const facts = state.facts(seq)
+    if (facts === undefined) return
+    const tokensBefore = facts.tokens[block] ?? 0
     changes.push({
       id: state.blockIdAt({ seq, block }),
-      index: indexOf(item),
+      index: indexOf(facts.index),
       form,
       rule,
       reason,
       tokensBefore,
       tokensAfter: form === 'dropped' ? 0 : (tokensAfter ?? tokensBefore),
       canExpand: canExpand && isFinal !== true,
-      originalLength: lengthOf(item.entry.blocks[block]),
+      originalLength: facts.lengths[block] ?? 0,
       seq,
       block,
     })
   }
-  const addUnknown = (edit: Edit): void => {
-    const [seq = 0] = seqsOf(edit)
-    const { form, rule, reason, tokensBefore, tokensAfter } = edit
-    const id = state.blockIdAt({ seq, block: 0 })
-    const facts = { tokensBefore, tokensAfter, canExpand, originalLength: 0 }
-    changes.push({ id, index: -1, form, rule, reason, ...facts, seq, block: 0 })
+  const drop = (seq: number, rule: string, reason: string): void => {
+    each(state, seq, (block) => add(seq, block, { form: 'dropped', rule, reason }))
   }
-  const drop = (entry: MessageEntry | undefined, rule: string, reason: string): void => {
-    if (entry === undefined) return
-    each(entry, (block) => add(entry.seq, block, { form: 'dropped', rule, reason }))
-  }
-  for (const edit of captured.edits) addEdit(state, edit, add, addUnknown)
-  for (const seq of captured.excluded)
-    drop(state.item(seq)?.entry, 'exclude', 'excluded on request')
+  for (const edit of captured.edits) addEdit(state, edit, add)
+  for (const seq of captured.excluded) drop(seq, 'exclude', 'excluded on request')
   for (const { seq, block, form, reason } of captured.repairs) {
     add(seq, block, { form, rule: 'repair', reason })
   }
-  for (const entry of captured.folded) drop(entry, 'budget', 'folded into the digest')
+  for (const { seq } of captured.folded) drop(seq, 'budget', 'folded into the digest')
   // What is not there needs no other line: the first that took it away explains it.
   const gone = new Map<string, Change>()
   for (const change of changes) {
@@ -104,21 +94,14 @@ type Add = (
   change: { form: Form; rule: string; reason: string; tokensAfter?: number; isFinal?: boolean },
 ) => void
 
-function addEdit(state: State, edit: Edit, add: Add, addUnknown: (edit: Edit) => void): void {
+function addEdit(state: State, edit: Edit, add: Add): void {
   const { form, rule, reason, tokensAfter, isFinal = false } = edit
   if ('seq' in edit.target) {
     add(edit.target.seq, edit.target.block, { form, rule, reason, tokensAfter, isFinal })
     return
   }
-  let known = 0
-  for (const seq of seqsOf(edit)) {
-    const entry = state.item(seq)?.entry
-    if (entry === undefined) continue
-    known += 1
-    each(entry, (block) => add(seq, block, { form, rule, reason }))
-  }
-  // Dropped before the snapshot that the state began from: one line for all of them.
-  if (known === 0 && state.isPartial) addUnknown(edit)
+  for (const seq of seqsOf(edit))
+    each(state, seq, (block) => add(seq, block, { form, rule, reason }))
 }
 
 function* liveBlockEdits(state: State): Generator<Edit> {
@@ -130,23 +113,9 @@ function* liveBlockEdits(state: State): Generator<Edit> {
   }
 }
 
-/** Each block of a message; a message without blocks still has one line. */
-function each(entry: MessageEntry, visit: (block: number) => void): void {
-  for (let block = 0; block < Math.max(1, entry.blocks.length); block++) visit(block)
-}
-
-function lengthOf(block: Block | undefined): number {
-  if (block === undefined) return 0
-  switch (block.type) {
-    case 'text':
-      return block.text.length
-    case 'tool-result':
-      return textOf(block.content).length
-    case 'tool-call':
-      return block.arguments.length
-    case 'reasoning':
-      return (block.text ?? '').length
-    default:
-      return 0
-  }
+/** Each block of a message, if there is one at `seq`; a message without blocks still has one line. */
+function each(state: State, seq: number, visit: (block: number) => void): void {
+  const facts = state.facts(seq)
+  if (facts === undefined) return
+  for (let block = 0; block < Math.max(1, facts.lengths.length); block++) visit(block)
 }

@@ -1,6 +1,7 @@
 // The smallest pieces that may be cut away: whole exchanges and single messages.
 
-import type { Item, State } from './state.ts'
+import type { Item } from './item.ts'
+import type { State } from './state.ts'
 import { startsTurn } from './state.ts'
 
 export interface Unit {

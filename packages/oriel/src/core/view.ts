@@ -24,10 +24,7 @@ export interface ViewMessage {
 export interface Change {
   /** The stable id: pass it to `expand`. */
   readonly id: string
-  /**
-   * Position of the message in the input of `project`, or among the thread's messages. -1: one line for all messages that an edit
-   * dropped before the thread was opened from a snapshot.
-   */
+  /** Position of the message in the input of `project`, or among the thread's messages. */
   readonly index: number
   readonly form: Form
   /** The rule that changed it: a policy part's name, `budget`, or `repair`. */

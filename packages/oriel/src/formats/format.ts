@@ -2,7 +2,7 @@
 
 import type { Draft } from '../core/entry.ts'
 import type { Json } from '../core/json.ts'
-import type { Profile } from '../core/repair.ts'
+import type { Profile } from '../core/profile.ts'
 import type { ViewMessage } from '../core/view.ts'
 
 export type { Profile }

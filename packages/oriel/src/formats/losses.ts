@@ -48,7 +48,7 @@ export function noteInside(
     const [first] = told
     if (first === undefined) return
     const inside = typeof result.content === 'string' ? [] : result.content
-    const isBlank = (block: Block): boolean => block.type === 'text' && block.text === ''
+    const isBlank = (block: Block): boolean => block.type === 'text' && block.text.trim() === ''
     const isLeft =
       told.length < inside.filter((block) => !isBlank(block)).length ||
       told.some(({ form }) => form === 'full')

@@ -4,8 +4,8 @@ import type { Block, Role } from '../core/block.ts'
 import type { Draft } from '../core/entry.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { isObject } from '../core/json.ts'
-import type { Decoded } from './format.ts'
 import { fieldOf, type Place, readList, readString, wrongShape } from './foreign.ts'
+import type { Decoded } from './format.ts'
 
 const roles: readonly string[] = ['system', 'user', 'assistant', 'tool']
 const origins: readonly string[] = ['user', 'assistant', 'tool', 'system', 'plugin', 'host']
@@ -21,7 +21,8 @@ export function decodeNeutral(messages: readonly unknown[], path: string): reado
 
 function draftOf(place: Place): Draft {
   const role = readString(place, 'role')
-  if (!roles.includes(role)) throw wrongShape(`${place.path}.role`, `one of ${roles.join(', ')}`, role)
+  if (!roles.includes(role))
+    throw wrongShape(`${place.path}.role`, `one of ${roles.join(', ')}`, role)
   const origin = fieldOf(place, 'origin')
   if (origin !== undefined && !(typeof origin === 'string' && origins.includes(origin))) {
     throw wrongShape(`${place.path}.origin`, `one of ${origins.join(', ')}`, origin)

@@ -2,7 +2,13 @@
 
 import { OrielError } from '../core/errors.ts'
 import { anthropic } from './anthropic.ts'
-import { type Decoded, type Format, type FormatName, formatNames, type Violation } from './format.ts'
+import {
+  type Decoded,
+  type Format,
+  type FormatName,
+  formatNames,
+  type Violation,
+} from './format.ts'
 import { openaiChat } from './openai-chat.ts'
 import { openaiResponses } from './openai-responses.ts'
 

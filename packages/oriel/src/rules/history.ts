@@ -1,8 +1,9 @@
 // The window over user turns (document 002) and the cap on messages (document 004), both on exchange edges.
 
 import type { Edit } from '../core/entry.ts'
+import type { Item } from '../core/item.ts'
 import { waitsFrom } from '../core/reasoning.ts'
-import type { Item, State } from '../core/state.ts'
+import type { State } from '../core/state.ts'
 import { isProtected, rangesOf, tokensOf, type Unit, unitsOf } from '../core/units.ts'
 import { overCap } from './message-cap.ts'
 import type { Rule } from './rule.ts'

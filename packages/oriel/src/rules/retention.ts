@@ -3,9 +3,10 @@
 import type { Block, Lifetime } from '../core/block.ts'
 import { countBlock } from '../core/counter.ts'
 import type { Edit } from '../core/entry.ts'
+import type { Item } from '../core/item.ts'
 import { placeholder } from '../core/placeholder.ts'
 import { reduce } from '../core/render.ts'
-import type { Item, State } from '../core/state.ts'
+import type { State } from '../core/state.ts'
 import type { Rule } from './rule.ts'
 
 export interface RetentionSettings {

@@ -132,8 +132,10 @@ function slotsOf(state: State, messages: readonly ViewMessage[]): readonly Slot[
       messages: members,
       isUser: message.role === 'user' && message.origin === 'user',
       isUnseen: members.length > 1 && message.entry?.seq === state.newestAssistant,
+      // A note that a repair put there (no entry, no calls) is what makes the view valid.
       isProtected:
         message.role === 'system' ||
+        message.entry === undefined ||
         entries.some((entry) => entry.seq === state.newestUser || state.isPinned(entry.seq)),
     })
   }

@@ -1,7 +1,7 @@
 // A view while it is being fitted: what is shown, what it costs, what was done to it.
 
 import { type Block, textOf } from '../core/block.ts'
-import { countBlock, messageTokens } from '../core/counter.ts'
+import { countBlock, overheadOf } from '../core/counter.ts'
 import { Digest } from '../core/digest.ts'
 import type { Edit, Form, MessageEntry } from '../core/entry.ts'
 import { reduce } from '../core/render.ts'
@@ -47,7 +47,7 @@ export class Fitting {
     this.#shown = messages.map((message) => [...message.blocks])
     this.#tokens = messages.map((message) => blockTokens(state, message))
     this.total = this.#tokens.reduce(
-      (sum, tokens) => sum + messageTokens + tokens.reduce((a, b) => a + b, 0),
+      (sum, tokens, index) => sum + this.#overhead(index) + tokens.reduce((a, b) => a + b, 0),
       frame,
     )
   }
@@ -107,7 +107,7 @@ export class Fitting {
     for (const message of slot.messages) {
       this.#folded.add(message)
       const tokens = this.#tokens[message] as number[]
-      this.total -= messageTokens + tokens.reduce((a, b) => a + b, 0)
+      this.total -= this.#overhead(message) + tokens.reduce((a, b) => a + b, 0)
       const { entry } = this.messages[message] as ViewMessage
       if (entry !== undefined) this.#digest.add(entry)
     }
@@ -176,9 +176,13 @@ export class Fitting {
     return first?.role === 'user'
   }
 
+  #overhead(message: number): number {
+    return overheadOf(this.messages[message]?.role ?? 'user')
+  }
+
   #weighDigest(): void {
     const text = this.#digestText()
-    const tokens = text === undefined ? 0 : messageTokens + this.state.counter.count(text)
+    const tokens = text === undefined ? 0 : overheadOf('user') + this.state.counter.count(text)
     this.total += tokens - this.#digestTokens
     this.#digestTokens = tokens
   }

@@ -71,9 +71,11 @@ export class Family {
     for (let attempt = 1; ; attempt++) {
       const { branch, meeting } = await this.#best(history)
       const isForked = meeting.behind > 0
-      this.#current = isForked ? await this.#fork(branch, meeting.matched) : branch
+      const target = isForked ? await this.#fork(branch, meeting.matched) : branch
       try {
-        return { isForked, written: await write(this.#current) }
+        const written = await write(target)
+        this.#current = target
+        return { isForked, written }
       } catch (error) {
         if (!(error instanceof BranchMoved) || attempt === maxAttempts) throw error
       }
@@ -82,11 +84,9 @@ export class Family {
 
   async #best(history: readonly Sent[]): Promise<Candidate> {
     let best = await this.#look(this.#current, history)
-    if (best.meeting.behind === 0) return best
     for (const branch of await this.#others()) {
       const other = await this.#look(branch, history)
       if (isBetter(other.meeting, best.meeting)) best = other
-      if (best.meeting.behind === 0) break
     }
     return best
   }

@@ -1,10 +1,11 @@
 // A fork: another log that begins with the same entries, ids included, and keeps what is live of what it kept.
 
 import { randomUUID } from 'node:crypto'
-import type { EditEntry, Entry, Target } from '../core/entry.ts'
+import type { EditEntry, Entry, EntryId, Target } from '../core/entry.ts'
 import { OrielError } from '../core/errors.ts'
+import { equalJson } from '../core/json.ts'
 import type { State } from '../core/state.ts'
-import { Journal, type JournalOptions, type Stamp } from './journal.ts'
+import { type EntryBody, Journal, type JournalOptions, type Stamp } from './journal.ts'
 
 /** Entries copied at once. */
 const pageSize = 500
@@ -27,7 +28,7 @@ export async function forkJournal(
   }
   const key = { tenant: parent.key.tenant, thread: randomUUID() }
   const at = Math.max(1, atSeq)
-  const copied = await copyEntries(parent, key.thread, at)
+  const later = await copyEntries(parent, key.thread, at)
   const child = await Journal.open({ ...options, store: parent.store, key }, parent.header)
   await child.commit((state, stamp) => [
     stamp.entry({
@@ -35,7 +36,8 @@ export async function forkJournal(
       name: 'forked-from',
       value: { thread: parent.key.thread, seq: atSeq },
     }),
-    ...inherited(parent.state, copied, state, stamp),
+    ...['policy', 'leading'].flatMap((name) => inheritedSetting(parent, child, name, stamp)),
+    ...inherited(parent.state, later, state, stamp),
   ])
   await parent.commit((_, stamp) => [
     stamp.entry({ type: 'setting', name: `fork/${key.thread}`, value: { seq: atSeq } }),
@@ -65,13 +67,27 @@ async function copyEntries(parent: Journal, thread: string, at: number): Promise
   }
   for await (const entry of store.read(key)) {
     if (entry.seq <= at) page.push(entry)
-    else if (entry.type === 'mark' || entry.type === 'undo') later.push(entry)
+    else if (entry.type === 'mark' || entry.type === 'undo' || entry.type === 'edit')
+      later.push(entry)
     if (page.length >= pageSize) await flush()
   }
   await flush()
   return later
 }
 
+/** A setting as it is now, where the copied entries end before it was made. */
+function inheritedSetting(
+  parent: Journal,
+  child: Journal,
+  name: string,
+  stamp: Stamp,
+): readonly Entry[] {
+  const value = parent.setting(name)?.value
+  if (value === undefined || equalJson(value, child.setting(name)?.value)) return []
+  return [stamp.entry({ type: 'setting', name, value })]
+}
+
+/** Marks, edits and undos that came later and act on what the fork keeps, in their order. */
 function inherited(
   parent: State,
   later: readonly Entry[],
@@ -80,18 +96,30 @@ function inherited(
 ): readonly Entry[] {
   const kept = child.version
   const epoch = `f${kept.toString(36)}`
-  const entries: Entry[] = []
-  for (const entry of later) {
-    if (entry.type === 'mark' && entry.target <= kept) entries.push(stamp.entry(entry))
-    else if (entry.type === 'undo' && child.edit(entry.edit) !== undefined) {
-      entries.push(stamp.entry(entry))
+  const renamed = new Map<EntryId, EntryId>()
+  const undone = new Set(later.flatMap((entry) => (entry.type === 'undo' ? [entry.edit] : [])))
+  return later.flatMap((entry): Entry[] => {
+    if (entry.type === 'mark') return entry.target <= kept ? [stamp.entry(body(entry))] : []
+    if (entry.type === 'undo') {
+      const edit = renamed.get(entry.edit) ?? entry.edit
+      const isKnown = renamed.has(entry.edit) || child.edit(entry.edit) !== undefined
+      return isKnown ? [stamp.entry({ type: 'undo', edit })] : []
     }
-  }
-  for (const edit of parent.liveEdits()) {
-    const target = edit.seq > kept ? within(edit.target, kept) : undefined
-    if (target !== undefined) entries.push(stamp.entry({ ...edit, target, epoch } as EditEntry))
-  }
-  return entries
+    if (entry.type !== 'edit') return []
+    const target = within(entry.target, kept)
+    // An edit that was superseded or undone counts only for the form that its undo forbids.
+    if (target === undefined || (parent.edit(entry.id) === undefined && !undone.has(entry.id)))
+      return []
+    const since = Math.min(entry.since ?? kept, kept)
+    const copy = stamp.entry({ ...body(entry), target, epoch, since } as EditEntry)
+    renamed.set(entry.id, copy.id)
+    return [copy]
+  })
+}
+
+/** An entry without what its own log gave it. */
+function body<E extends Entry>({ id: _id, seq: _seq, at: _at, by: _by, ...rest }: E): EntryBody {
+  return rest as unknown as EntryBody
 }
 
 /** The part of a target that lies at or before `last`. */

@@ -46,6 +46,8 @@ export type EntryBody<E extends Entry = Entry> = E extends Entry
 export interface Stamp {
   readonly at: number
   entry(body: EntryBody): Entry
+  /** Leaves room for an entry that was numbered elsewhere. */
+  skip(): void
 }
 
 export class Journal {
@@ -171,6 +173,8 @@ export class Journal {
   /** Takes in what other writers appended since. */
   async refresh(): Promise<void> {
     for await (const entry of this.store.read(this.key, { from: this.#state.version + 1 })) {
+      // Another writer may bring back what was dropped before the snapshot.
+      if (entry.type === 'undo' || entry.type === 'mark') await this.complete()
       this.#take(entry)
     }
   }
@@ -262,6 +266,9 @@ export class Journal {
       entry: (body) => {
         seq += 1
         return { ...body, id: entryId(salt, seq) as EntryId, seq, at } as Entry
+      },
+      skip: () => {
+        seq += 1
       },
     }
   }

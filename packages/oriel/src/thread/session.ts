@@ -1,7 +1,7 @@
 // The working parts of a thread: what its public operations have in common.
 
 import { countBlock } from '../core/counter.ts'
-import type { Draft, Edit, EditEntry, MarkEntry, MessageEntry } from '../core/entry.ts'
+import type { Draft, EditEntry, Entry, MarkEntry, MessageEntry } from '../core/entry.ts'
 import { assert, OrielError } from '../core/errors.ts'
 import { parseId } from '../core/handle.ts'
 import { cloneJson, equalJson, type Json, type JsonObject } from '../core/json.ts'
@@ -10,9 +10,9 @@ import { reduce } from '../core/render.ts'
 import type { State } from '../core/state.ts'
 import { type Policy, parsePolicy } from '../policy.ts'
 import { type EventType, type Listener, notify, type ThreadEvent } from './events.ts'
-import type { Journal } from './journal.ts'
+import type { EntryBody, Journal, Stamp } from './journal.ts'
 import { leadingOf } from './leading.ts'
-import type { SeqRevision } from './sync.ts'
+import type { Meeting, SeqRevision } from './sync.ts'
 import {
   type BuiltView,
   buildView,
@@ -58,20 +58,48 @@ export class Session {
     return result
   }
 
-  /** Appends drafts; `skip` tells, at the moment of writing, how many of them are already there. */
-  async append(
-    drafts: readonly Draft[],
-    skip: () => number = () => 0,
-  ): Promise<readonly MessageEntry[]> {
+  /** Appends drafts whose ids are not there yet. */
+  async append(drafts: readonly Draft[]): Promise<readonly MessageEntry[]> {
     const known = await this.#knownIds(drafts)
     const entries = await this.journal.commit((state, stamp) =>
-      prepare(state, freshDrafts(state, drafts.slice(skip()), known), stamp.at),
+      prepare(state, freshDrafts(state, drafts, known), stamp.at),
     )
+    this.#reportAdded(entries)
+    return entries
+  }
+
+  /**
+   * Writes what a resent history brings, in one append: new messages, results that the client reduced, system messages in front.
+   * `meet` tells, at the moment of writing, what is already there.
+   */
+  async appendHistory(
+    journal: Journal,
+    history: History,
+    meet: () => Meeting,
+  ): Promise<{ readonly meeting: Meeting; readonly appended: readonly MessageEntry[] }> {
+    let meeting: Meeting | undefined
+    const entries = await journal.commit((state, stamp): readonly Entry[] => {
+      meeting = meet()
+      const messages = prepare(state, history.conversation.slice(meeting.matched), stamp.at)
+      for (const _message of messages) stamp.skip()
+      return [
+        ...messages,
+        ...revisionEdits(state, meeting.revisions).map((edit) => stamp.entry(edit)),
+        ...leadingSetting(journal, history.leading, stamp),
+      ]
+    })
+    assert(meeting !== undefined, 'a commit asks for its entries')
+    this.journal = journal
+    const appended = entries.filter((entry): entry is MessageEntry => entry.type === 'message')
+    this.#reportAdded(appended)
+    return { meeting, appended }
+  }
+
+  #reportAdded(entries: readonly MessageEntry[]): void {
     for (const { id, seq, role } of entries) {
       const index = this.journal.state.item(seq)?.index ?? 0
       this.emit('message-added', { id, index, message: `A ${role} message was added.` })
     }
-    return entries
   }
 
   async view(options: ViewOptions, own: Policy | undefined): Promise<View> {
@@ -88,17 +116,24 @@ export class Session {
       const now = request()
       return toView(now, buildView(now), this.#epoch(0))
     }
-    if (this.#pending !== undefined) await this.setPolicy(this.#pending)
     let view: { request: ViewRequest; built: BuiltView } | undefined
     const entries = await this.journal.commit((_, stamp) => {
       const now = request()
       view = { request: now, built: buildView(now) }
-      return entriesOf(now, view.built, stamp, this.journal)
+      return [...this.#pendingSetting(stamp), ...entriesOf(now, view.built, stamp, this.journal)]
     })
+    this.#pending = undefined
     assert(view !== undefined, 'a commit asks for its entries')
     const edits = entries.filter((entry): entry is EditEntry => entry.type === 'edit')
     if (edits.length > 0) this.#report(edits, before)
     return toView(view.request, view.built, this.#epoch(edits.length))
+  }
+
+  /** The policy that was given and is not in the log yet. */
+  #pendingSetting(stamp: Stamp): readonly Entry[] {
+    const logged = this.journal.setting('policy')?.value
+    if (this.#pending === undefined || equalJson(logged ?? {}, this.#pending)) return []
+    return [stamp.entry({ type: 'setting', name: 'policy', value: this.#pending as JsonObject })]
   }
 
   async setPolicy(policy: Policy): Promise<void> {
@@ -109,39 +144,6 @@ export class Session {
       if (logged !== undefined) this.emit('policy-changed', { message: 'The policy changed.' })
     }
     this.#pending = undefined
-  }
-
-  /** Results that a client reduced in the history it resends: the view follows, the log keeps the originals. */
-  async revise(revisions: readonly SeqRevision[]): Promise<void> {
-    if (revisions.length === 0) return
-    await this.journal.commit((state, stamp) =>
-      revisions.flatMap(({ seq, block, text }) => {
-        const item = state.item(seq)
-        const original = item?.entry.blocks[block]
-        if (item === undefined || original === undefined) return []
-        if (state.blockEdit(seq, block)?.text === text || state.isVetoed(seq, block, 'clipped'))
-          return []
-        const shown = reduce(original, { form: 'clipped', text })
-        const edit: Edit = {
-          rule: 'client',
-          form: 'clipped',
-          target: { seq, block },
-          text,
-          reason: 'the client sends it so',
-          tokensBefore: item.tokens[block] ?? 0,
-          tokensAfter: shown === undefined ? 0 : countBlock(state.counter, shown),
-        }
-        return [stamp.entry({ ...edit, type: 'edit', epoch: `c${state.version.toString(36)}` })]
-      }),
-    )
-  }
-
-  /** System messages that came in front of a resent history. */
-  async setLeading(leading: readonly Draft[]): Promise<void> {
-    // A history without one says nothing about it: formats that keep system text elsewhere never send it.
-    if (leading.length === 0) return
-    const value = cloneJson(leading, 'history')
-    if (!equalJson(this.journal.setting('leading')?.value, value)) await this.set('leading', value)
   }
 
   async set(name: string, value: Json): Promise<void> {
@@ -214,6 +216,52 @@ export class Session {
       this.#options.log?.(`[History] Trimmed messages from ${before} to ${after}`)
     }
   }
+}
+
+/** A history that a client resends: system messages in front, and the conversation. */
+export interface History {
+  readonly leading: readonly Draft[]
+  readonly conversation: readonly Draft[]
+}
+
+/** Results that a client reduced in the history it resends: the view follows, the log keeps the originals. */
+function revisionEdits(
+  state: State,
+  revisions: readonly SeqRevision[],
+): readonly EntryBody<EditEntry>[] {
+  return revisions.flatMap(({ seq, block, text }) => {
+    const item = state.item(seq)
+    const original = item?.entry.blocks[block]
+    if (item === undefined || original === undefined) return []
+    if (state.blockEdit(seq, block)?.text === text || state.isVetoed(seq, block, 'clipped'))
+      return []
+    const shown = reduce(original, { form: 'clipped', text })
+    return [
+      {
+        type: 'edit',
+        epoch: `c${state.version.toString(36)}`,
+        rule: 'client',
+        form: 'clipped',
+        target: { seq, block },
+        text,
+        reason: 'the client sends it so',
+        tokensBefore: item.tokens[block] ?? 0,
+        tokensAfter: shown === undefined ? 0 : countBlock(state.counter, shown),
+      },
+    ]
+  })
+}
+
+/** Says nothing for a history without system messages: formats that keep system text elsewhere never send it. */
+function leadingSetting(
+  journal: Journal,
+  leading: readonly Draft[],
+  stamp: Stamp,
+): readonly Entry[] {
+  if (leading.length === 0) return []
+  const value = cloneJson(leading, 'history')
+  if (equalJson(journal.setting('leading')?.value, value)) return []
+  return [stamp.entry({ type: 'setting', name: 'leading', value })]
 }
 
 /** Drafts whose id neither the log nor an earlier draft has. */

@@ -19,7 +19,7 @@ import { Journal, type JournalOptions } from './journal.ts'
 import { LogReader } from './log-reader.ts'
 import { type RebuiltRequest, rebuildRequest } from './requests.ts'
 import { Session } from './session.ts'
-import { type Meeting, sentOf, splitLeading } from './sync.ts'
+import { sentOf, splitLeading } from './sync.ts'
 import { estimateOf, readUsage } from './usage.ts'
 import type { View, ViewOptions } from './viewing.ts'
 
@@ -109,21 +109,15 @@ export class Thread {
     const { leading, history: conversation } = splitLeading(decoded.map(({ draft }) => draft))
     const sent = sentOf(conversation)
     return this.#session.run(async () => {
-      let meeting: Meeting = { matched: 0, behind: 0, revisions: [] }
-      const { isForked, written } = await this.#family.place(sent, (branch) => {
-        this.#session.journal = branch.journal
-        return this.#session.append(conversation, () => {
-          // The branch may have grown since it was chosen: what is new is decided when it is written.
-          meeting = branch.meet(sent)
-          return meeting.matched
-        })
-      })
-      const { matched, revisions } = meeting
+      const { isForked, written } = await this.#family.place(sent, (branch) =>
+        this.#session.appendHistory(branch.journal, { leading, conversation }, () =>
+          branch.meet(sent),
+        ),
+      )
+      const { matched } = written.meeting
       const message = 'A resent history was edited: forked.'
       if (isForked) this.#session.emit('thread-forked', { message })
-      await this.#session.revise(revisions)
-      await this.#session.setLeading(leading)
-      return { thread: this.id, matched, appended: written.length, isForked }
+      return { thread: this.id, matched, appended: written.appended.length, isForked }
     })
   }
 

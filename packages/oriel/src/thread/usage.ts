@@ -1,6 +1,6 @@
 // The provider's own numbers, in one shape whatever the provider calls them.
 
-import { messageTokens } from '../core/counter.ts'
+import { overheadOf } from '../core/counter.ts'
 import { OrielError } from '../core/errors.ts'
 import { isObject } from '../core/json.ts'
 import { frameTokens } from '../core/tally.ts'
@@ -74,7 +74,7 @@ export function estimateOf(journal: Journal): number {
   const base = isValid ? inputOf(readUsage(usage.sample)) : recordedFrame(journal)
   return state.visible.reduce((sum, { entry, tokens }) => {
     if (entry.seq <= after) return sum
-    return sum + messageTokens + tokens.reduce((a, b) => a + b, 0)
+    return sum + overheadOf(entry.role) + tokens.reduce((a, b) => a + b, 0)
   }, base)
 }
 

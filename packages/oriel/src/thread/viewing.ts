@@ -3,6 +3,7 @@
 import { type Assembled, assemble } from '../assemble.ts'
 import type { Edit, EditEntry, Entry, MessageEntry, RequestEntry } from '../core/entry.ts'
 import { canonicalJson, cloneJson, type Json, type JsonObject } from '../core/json.ts'
+import type { Repair } from '../core/profile.ts'
 import { lossesAsRepairs } from '../core/repair.ts'
 import type { State } from '../core/state.ts'
 import { frameTokens } from '../core/tally.ts'
@@ -90,7 +91,11 @@ export function buildView(request: ViewRequest): BuiltView {
   )
   const around = withLeading(frame, leading)
   const assembled = assemble(state, planned, { profile: target.profile, frame: around, budget })
-  const shown = [...system, ...(system.length > 0 ? withoutLeading(assembled) : assembled.messages)]
+  const spoken =
+    system.length > 0
+      ? withoutLeading(state, assembled.messages)
+      : { messages: assembled.messages, repairs: [] }
+  const shown = [...system, ...spoken.messages]
   const encoded = target.encode(shown)
   assertSize(target, encoded)
   const frameHash = hashOf((around ?? {}) as JsonObject)
@@ -109,9 +114,13 @@ export function buildView(request: ViewRequest): BuiltView {
     trace: traceOf({
       state,
       planned,
-      repairs: [...assembled.repairs, ...lossesAsRepairs(shown, encoded.losses ?? [])],
+      repairs: [
+        ...assembled.repairs,
+        ...spoken.repairs,
+        ...lossesAsRepairs(shown, encoded.losses ?? []),
+      ],
       fitted: assembled.fitted,
-      indexOf: (item) => item.index,
+      indexOf: (index) => index,
       canExpand: true,
     }),
     viewId: `v${hashOf([format, options.model ?? '', frameHash, bodyHash]).slice(0, 20)}`,
@@ -186,10 +195,21 @@ export function toView(request: ViewRequest, built: BuiltView, epoch: Epoch): Vi
   }
 }
 
-/** System messages at the start of the log give way to those that came with the history. */
-function withoutLeading({ messages }: Assembled): readonly ViewMessage[] {
-  const first = messages.findIndex(({ role }) => role !== 'system')
-  return first === -1 ? [] : messages.slice(first)
+/** System messages that lead the log give way to those that came with the history. */
+function withoutLeading(
+  state: State,
+  messages: readonly ViewMessage[],
+): { readonly messages: readonly ViewMessage[]; readonly repairs: readonly Repair[] } {
+  const { firstSpoken = Infinity } = state
+  const isLeading = ({ role, entry }: ViewMessage): boolean =>
+    role === 'system' && entry !== undefined && entry.seq < firstSpoken
+  const reason = 'frame: system messages that came with the history stand in its place'
+  const repairs = messages
+    .filter(isLeading)
+    .flatMap(({ entry, blocks }) =>
+      blocks.map((_, block): Repair => ({ seq: entry?.seq ?? 0, block, form: 'dropped', reason })),
+    )
+  return { messages: messages.filter((message) => !isLeading(message)), repairs }
 }
 
 /** A frame that also holds the system messages which came with the history. */

@@ -109,7 +109,7 @@ async function performFault(
   const thread = session.thread(who)
   const { id } = thread
   const before = foldLog(await session.log(id))
-  const bytes = bytesOf(await dryView(thread))
+  const bytes = bytesOf(await dryView(thread), session.scenario)
   const action = await actionOf(session, request)
   session.faulty.arm(fault)
   const error = await action.run().catch((reason: unknown) => reason)
@@ -126,7 +126,7 @@ async function performFault(
     // A header alone says nothing.
     expect(linesOf(after).slice(0, Math.max(1, lines.length))).toEqual(linesOf(after))
     expect(linesOf(after).slice(0, lines.length)).toEqual(lines)
-    expect(bytesOf(await dryView(thread))).toBe(bytes)
+    expect(bytesOf(await dryView(thread), session.scenario)).toBe(bytes)
   }
   const between = foldLog(await session.log(id))
   if (isReloaded) session.replace(who, await session.openActor(id))

@@ -108,7 +108,10 @@ export class Session {
 }
 
 /** Everything that a caller can see of a view, as text. */
-export function bytesOf({ id, messages, system, trace, tokens, epoch }: View): string {
+export function bytesOf(view: View, { snapshotEvery = 0 }: Scenario): string {
+  const { id, messages, system, tokens, epoch } = view
+  // What was dropped before a snapshot has one line of the trace for all; what repairs do is told in full.
+  const trace = view.trace.filter(({ rule }) => snapshotEvery === 0 || rule === 'repair')
   return JSON.stringify({ id, messages, system, trace, tokens, epoch })
 }
 

@@ -11,7 +11,9 @@ export async function worldOf(session: Session): Promise<string> {
   for (const id of session.branches) {
     parts.push(...(await session.log(id)).map(lineOf))
     const { thread } = await session.openActor(id)
-    for (const format of formatNames) parts.push(bytesOf(await dryView(thread, { format })))
+    for (const format of formatNames) {
+      parts.push(bytesOf(await dryView(thread, { format }), session.scenario))
+    }
   }
   return withoutRandomIds(parts.join('\n'))
 }

@@ -1,0 +1,41 @@
+// A message of the log as the state knows it.
+
+import { type Counter, countBlock } from './counter.ts'
+import type { MessageEntry } from './entry.ts'
+
+/** A message of the log as the state knows it. */
+export interface Item {
+  readonly entry: MessageEntry
+  /** Position among the log's messages, from 0. */
+  readonly index: number
+  /** Tokens of each block in full form; counted when first asked for. */
+  readonly tokens: readonly number[]
+}
+
+/** Counting is most of the work of a short call, and many calls never look at it. */
+export class LazyItem implements Item {
+  readonly entry: MessageEntry
+  readonly index: number
+  readonly #counter: Counter
+  #tokens: readonly number[] | undefined
+
+  constructor(entry: MessageEntry, index: number, counter: Counter) {
+    this.entry = entry
+    this.index = index
+    this.#counter = counter
+  }
+
+  get tokens(): readonly number[] {
+    this.#tokens ??= this.entry.blocks.map((block) => countBlock(this.#counter, block))
+    return this.#tokens
+  }
+}
+
+/** What a trace needs to know of a message, also where the message itself is only in the store. */
+export interface MessageFacts {
+  readonly index: number
+  /** Tokens of each block. */
+  readonly tokens: readonly number[]
+  /** Characters of each block. */
+  readonly lengths: readonly number[]
+}
