@@ -34,10 +34,11 @@ export function assemble(
 ): Assembled {
   const rendered: readonly Rendered[] = render(state, planned)
   const repaired = repair(state, rendered, profile)
+  const messages = withCheckpoint(state, planned, repaired.messages)
   const fitted: Fitted =
     budget === undefined
-      ? unfitted(repaired.messages)
-      : fitToBudget(state, repaired.messages, { budget, frame: frameTokens(state.counter, frame) })
+      ? unfitted(messages)
+      : fitToBudget(state, messages, { budget, frame: frameTokens(state.counter, frame) })
   const changes = [...planned, ...fitted.edits, ...foldedAsEdits(fitted)]
   const bound = profile.bindsReasoning
     ? withoutUnboundReasoning(state, fitted.messages, changes, profile.rules.reasoning)
@@ -50,6 +51,24 @@ export function assemble(
       return frameTokens(state.counter, frame) + viewTokens(state, bound.messages)
     },
   }
+}
+
+/**
+ * Puts the newest checkpoint's text in its place: user-role data right after the first user message, never system, never assistant.
+ */
+function withCheckpoint(
+  state: State,
+  planned: readonly Edit[],
+  messages: readonly ViewMessage[],
+): readonly ViewMessage[] {
+  const isCheckpoint = (edit: Edit): boolean => !('seq' in edit.target) && edit.text !== undefined
+  const { text } = planned.findLast(isCheckpoint) ?? state.dropEdits.findLast(isCheckpoint) ?? {}
+  if (text === undefined) return messages
+  const note: ViewMessage = { role: 'user', origin: 'host', blocks: [{ type: 'text', text }] }
+  const first = messages.findIndex(({ role, entry }) => role === 'user' && entry !== undefined)
+  const lead = messages.findIndex(({ role }) => role !== 'system')
+  const at = first === -1 ? Math.max(0, lead) : first + 1
+  return messages.toSpliced(at, 0, note)
 }
 
 function unfitted(messages: readonly ViewMessage[]): Fitted {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { OrielError } from './core/errors.ts'
+import { validate } from './formats/registry.ts'
 import { parsePolicy } from './policy.ts'
 import { presets } from './presets.ts'
 import { project } from './project.ts'
@@ -17,6 +18,27 @@ const problem = (policy: unknown): { path: string | undefined; message: string }
 describe('a policy', () => {
   it.each(Object.keys(presets))('[P1] the preset %s is a valid policy', (name) => {
     expect(parsePolicy(name)).toEqual(presets[name as keyof typeof presets])
+  })
+
+  it.each(Object.keys(presets))('[P1] the preset %s gives a valid view of a long run', (name) => {
+    const messages = [
+      { role: 'user', content: 'begin' },
+      ...Array.from({ length: 60 }, (_, n) => [
+        {
+          role: 'assistant',
+          content: `step ${n}`,
+          tool_calls: [
+            { id: `c${n}`, type: 'function', function: { name: 'run', arguments: '{}' } },
+          ],
+        },
+        { role: 'tool', tool_call_id: `c${n}`, content: 'a line of output '.repeat(n * 5) },
+      ]).flat(),
+    ]
+    for (const to of ['openai-chat', 'anthropic', 'openai-responses'] as const) {
+      const { messages: sent } = project(messages, name as keyof typeof presets, { to })
+      const body = to === 'openai-responses' ? { input: sent } : { messages: sent }
+      expect(validate(to, body)).toEqual([])
+    }
   })
 
   it('[P1] parts stand over those of its preset', () => {

@@ -74,7 +74,13 @@ export function project<M = Json>(
     now,
   ))
     state.apply(entry)
-  const planned = propose(state, parsed, { now, sha256 })
+  const planned = propose(state, parsed, {
+    now,
+    sha256,
+    get frameTokens() {
+      return frameTokens(counter, frame)
+    },
+  })
   const view = assemble(state, planned, { profile: target.profile, frame, budget })
   const encoded = target.encode(view.messages)
   assertSize(target, encoded)

@@ -6,6 +6,7 @@ import { waitsFrom } from './core/reasoning.ts'
 import { strongest } from './core/render.ts'
 import type { State } from './core/state.ts'
 import type { Policy } from './policy.ts'
+import { compaction } from './rules/compaction.ts'
 import { expiry } from './rules/expiry.ts'
 import { history } from './rules/history.ts'
 import { retention } from './rules/retention.ts'
@@ -14,14 +15,22 @@ import { toolOutput } from './rules/tool-output.ts'
 import { toolResults } from './rules/tool-results.ts'
 
 /** The edits that a policy proposes for this state: the strongest verdict for each block, where it goes further than what is in force. */
-export function propose(state: State, policy: Policy, context: RuleContext): readonly Edit[] {
+export function propose(
+  state: State,
+  policy: Policy,
+  around: Omit<RuleContext, 'planned'>,
+): readonly Edit[] {
   const edits: Edit[] = []
+  const context: RuleContext = { ...around, planned: edits }
   const { history: window, retention: fading, toolOutput: output, toolResults: results } = policy
   if (output !== undefined) edits.push(...toolOutput.propose(state, output, context))
   if (fading !== undefined) edits.push(...retention.propose(state, fading, context))
   if (policy.expiry !== undefined) edits.push(...expiry.propose(state, policy.expiry, context))
   if (results !== undefined) edits.push(...toolResults.propose(state, results, context))
   if (window !== undefined) edits.push(...history.propose(state, window, context))
+  if (policy.compaction !== undefined) {
+    edits.push(...compaction.propose(state, policy.compaction, context))
+  }
   const waits = waitsFrom(state)
   const isReady = ({ since = Infinity }: Edit): boolean => waits === Infinity || since < waits
   return strongestPerBlock(edits.filter(isReady)).filter((edit) => isNews(state, edit))
@@ -32,7 +41,6 @@ const unavailable: readonly {
   readonly path: string
   readonly isAsked: (policy: Policy) => boolean
 }[] = [
-  { path: 'compaction', isAsked: (policy) => policy.compaction !== undefined },
   { path: 'memory', isAsked: (policy) => policy.memory !== undefined },
   { path: 'schedule', isAsked: (policy) => policy.schedule === 'cache-aware' },
   { path: 'expiry.duplicates', isAsked: ({ expiry: part }) => part?.duplicates !== undefined },

@@ -97,8 +97,10 @@ export interface Edit {
   readonly rule: string
   readonly form: Form
   readonly target: Target
-  /** The text as rendered, for every form except `full` and `dropped`. */
+  /** The text as rendered, for every form except `full` and `dropped`; for a checkpoint, what stands for all it covers. */
   readonly text?: string
+  /** For a checkpoint: what its text was made from, so that the next one can go on from it. */
+  readonly digest?: JsonObject
   readonly reason: string
   readonly tokensBefore: number
   readonly tokensAfter: number

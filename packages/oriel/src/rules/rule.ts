@@ -6,6 +6,10 @@ import type { State } from '../core/state.ts'
 export interface RuleContext {
   /** Milliseconds since 1970, from the host. */
   readonly now: number
+  /** Tokens of what stands around the messages in the request. */
+  readonly frameTokens: number
+  /** What other rules propose in the same pass. */
+  readonly planned: readonly Edit[]
   /** SHA-256 of a text in UTF-8, as hexadecimal digits. */
   readonly sha256: (text: string) => string
 }

@@ -180,7 +180,7 @@ function send(format: Format, request: Pick<Reduced, 'messages'> & Partial<Reduc
   const state = new State({ counter, salt: fixedSalt })
   const drafts = format.decode(messages, 'messages').map(({ draft }) => draft)
   for (const entry of prepare(state, drafts, 0)) state.apply(entry)
-  const planned = propose(state, policy, { now: 0, sha256 })
+  const planned = propose(state, policy, { now: 0, frameTokens: 0, sha256 })
   return format.encode(assemble(state, planned, { profile: format.profile, budget }).messages)
 }
 

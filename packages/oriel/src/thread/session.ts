@@ -9,6 +9,7 @@ import { prepare } from '../core/prepare.ts'
 import { reduce } from '../core/render.ts'
 import type { State } from '../core/state.ts'
 import { type Policy, parsePolicy } from '../policy.ts'
+import { checkpoint, limitOf } from '../rules/compaction.ts'
 import { type EventType, type Listener, notify, type ThreadEvent } from './events.ts'
 import type { EntryBody, Journal, Stamp } from './journal.ts'
 import { leadingOf } from './leading.ts'
@@ -129,6 +130,22 @@ export class Session {
     return toView(view.request, view.built, this.#epoch(edits.length))
   }
 
+  /** Makes a checkpoint now, whatever the limit says. */
+  async compact(): Promise<{ readonly tokensSaved: number }> {
+    const settings = this.policy.compaction ?? {}
+    this.emit('compaction-started', { message: 'A checkpoint was asked for.' })
+    const limit = limitOf(settings) || Infinity
+    const entries = await this.journal.commit((state, stamp) => {
+      const epoch = `k${(state.version + 1).toString(36)}`
+      const edits = checkpoint(state, settings, { limit, reason: 'asked for', planned: [] })
+      return edits.map((edit) => stamp.entry({ ...edit, type: 'edit', epoch }) as EditEntry)
+    })
+    const tokensSaved = entries.reduce((sum, edit) => sum + edit.tokensBefore - edit.tokensAfter, 0)
+    const message = entries.length > 0 ? 'A checkpoint was made.' : 'Nothing could give way.'
+    this.emit('compaction-ended', { message, tokensSaved })
+    return { tokensSaved }
+  }
+
   /** The policy that was given and is not in the log yet. */
   #pendingSetting(stamp: Stamp): readonly Entry[] {
     const logged = this.journal.setting('policy')?.value
@@ -201,6 +218,11 @@ export class Session {
     for (const { id, form, rule, reason, tokensBefore, tokensAfter } of edits) {
       const saved = tokensBefore - tokensAfter
       tokensSaved += saved
+      if (rule === 'compaction') {
+        this.emit('compaction-started', { id, message: 'The limit was reached.', reason })
+        this.emit('compaction-ended', { id, message: 'A checkpoint was made.', tokensSaved: saved })
+        continue
+      }
       this.emit(form === 'dropped' ? 'message-removed' : 'message-compacted', {
         id,
         message: `${rule}: ${form}`,

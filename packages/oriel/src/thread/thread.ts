@@ -8,6 +8,7 @@ import type { TokensOption } from '../counters.ts'
 import type { FormatName } from '../formats/format.ts'
 import { decodeNeutral } from '../formats/neutral.ts'
 import { formatNamed } from '../formats/registry.ts'
+import { isContextLengthError } from '../overflow.ts'
 import { type Policy, type PolicyInput, parsePolicy } from '../policy.ts'
 import { assertAvailable } from '../propose.ts'
 import type { Store } from '../stores/store.ts'
@@ -17,6 +18,7 @@ import { Family } from './family.ts'
 import { forkJournal } from './fork.ts'
 import { Journal, type JournalOptions } from './journal.ts'
 import { LogReader } from './log-reader.ts'
+import { recoveryBudget } from './recovery.ts'
 import { type RebuiltRequest, rebuildRequest } from './requests.ts'
 import { Session } from './session.ts'
 import { sentOf, splitLeading } from './sync.ts'
@@ -135,6 +137,37 @@ export class Thread {
       await this.#journal.refresh()
       // The messages are of the format's own type, which only the caller can name.
       return (await this.#session.view(options, own)) as unknown as View<M>
+    })
+  }
+
+  /**
+   * Makes a checkpoint now: everything but the newest messages gives way to one summary. The summary is Oriel's own digest; nothing
+   * happens where nothing can give way.
+   */
+  compact(): Promise<{ readonly tokensSaved: number }> {
+    return this.#session.run(async () => {
+      await this.#journal.refresh()
+      return this.#session.compact()
+    })
+  }
+
+  /**
+   * A smaller view after the provider refused the last one as too long. Needs no model and always makes progress, or rejects with
+   * 'cannot-project'. Rejects with 'invalid-option' for any other error: a rate limit is not cured by forgetting.
+   */
+  async recover<M = Json>(error: unknown, options: ViewOptions = {}): Promise<View<M>> {
+    if (!isContextLengthError(error)) {
+      const message =
+        'recover takes a context-length error; this is another one. Handle it as it is.'
+      throw new OrielError('invalid-option', message, { path: 'error', cause: error })
+    }
+    return this.#session.run(async () => {
+      await this.#journal.refresh()
+      const sent = this.#journal.facts.newestRequest?.details?.tokens
+      const budget = recoveryBudget(error, typeof sent === 'number' ? sent : this.estimate())
+      const view = await this.#session.view({ ...options, budget: Math.max(1, budget) }, undefined)
+      this.#session.emit('recovery', { message: `Reduced to ${view.tokens.after} tokens.` })
+      return view as unknown as View<M>
     })
   }
 

@@ -80,7 +80,6 @@ export function buildView(request: ViewRequest): BuiltView {
   const { state, policy, options, leading, now } = request
   const { format = 'openai-chat', frame, budget } = options
   const target = formatNamed(format)
-  const planned = propose(state, policy, { now, sha256 })
   const system = leading.map(
     (entry): ViewMessage => ({
       role: entry.role,
@@ -90,6 +89,13 @@ export function buildView(request: ViewRequest): BuiltView {
     }),
   )
   const around = withLeading(frame, leading)
+  const planned = propose(state, policy, {
+    now,
+    sha256,
+    get frameTokens() {
+      return frameTokens(state.counter, around)
+    },
+  })
   const assembled = assemble(state, planned, { profile: target.profile, frame: around, budget })
   const spoken =
     system.length > 0

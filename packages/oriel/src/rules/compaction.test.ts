@@ -1,0 +1,110 @@
+import { describe, expect, it } from 'vitest'
+import { project } from '../project.ts'
+import { memoryStore } from '../stores/memory.ts'
+import { openThread } from '../thread/thread.ts'
+import { limitOf } from './compaction.ts'
+
+const words = (count: number) => 'some words to fill it '.repeat(count)
+const user = (n: number, size = 40) => ({ role: 'user', content: `question ${n} ${words(size)}` })
+const assistant = (n: number, size = 40) => ({
+  role: 'assistant',
+  content: `answer ${n} ${words(size)}`,
+})
+const turns = (count: number) =>
+  Array.from({ length: count }, (_, n) => [user(n), assistant(n)]).flat()
+const first = (message: { content?: unknown } | undefined) =>
+  String(message?.content).split(' ').slice(0, 2).join(' ')
+
+describe('the limit (document 003)', () => {
+  it('[K1] is the window without its reserve, else the fixed one', () => {
+    expect(limitOf({ contextWindow: 100_000, maxTokens: 9999 })).toBe(100_000 - 16_384)
+    expect(limitOf({ contextWindow: 0 })).toBe(8000)
+    expect(limitOf({ contextWindow: 1000, reserveTokens: 200_000, maxTokens: 1234 })).toBe(1234)
+    expect(limitOf({ contextWindow: 0, maxTokens: 0 })).toBe(0)
+  })
+})
+
+describe('the checkpoint', () => {
+  it('[K2] comes when the limit is reached, right after the first user message, in the user role', () => {
+    const short = turns(4)
+    expect(project(short, { compaction: { maxTokens: 4000 } }).messages).toEqual(short)
+    const { messages, trace, tokens } = project(turns(20), { compaction: { maxTokens: 4000 } })
+    expect(first(messages[0])).toBe('question 0')
+    expect(messages[1]).toMatchObject({
+      role: 'user',
+      content: expect.stringMatching(/^\[Previous conversation summary\]\n\n/),
+    })
+    const covered = Number(
+      /(\d+) earlier messages left out/.exec(String(messages[1]?.content))?.[1],
+    )
+    expect(covered + messages.length - 1).toBe(40)
+    expect(first(messages.at(-1))).toBe('answer 19')
+    expect(tokens.after).toBeLessThan(4000)
+    expect(
+      trace.every(
+        ({ rule, form, canExpand }) => rule === 'compaction' && form === 'dropped' && canExpand,
+      ),
+    ).toBe(true)
+  })
+
+  it('[K2] counts messages where no limit in tokens is known; off is off', () => {
+    const settings = { maxTokens: 0, maxMessages: 10, keepRecentTokens: 0, keepRecent: 4 }
+    expect(project(turns(4), { compaction: settings }).messages).toHaveLength(8)
+    expect(project(turns(6), { compaction: settings }).messages).toHaveLength(6)
+    expect(
+      project(turns(20), { compaction: { auto: false, maxTokens: 100 } }).messages,
+    ).toHaveLength(40)
+  })
+
+  it('[K3] a newer one stands for all that the older one covered, and undo brings it back', async () => {
+    const thread = await openThread({
+      id: 't',
+      store: memoryStore(),
+      policy: { compaction: { maxTokens: 3000 } },
+    })
+    const views: { messages: { content?: unknown }[]; epoch: { id: string; applied: number } }[] =
+      []
+    for (const message of turns(30)) {
+      await thread.append([message])
+      views.push(await thread.view<{ content?: unknown }>())
+    }
+    const epochs = views.filter(({ epoch }) => epoch.applied > 0)
+    expect(epochs.length).toBeGreaterThan(1)
+    const last = views.at(-1)
+    const summaries =
+      last?.messages.filter(({ content }) => String(content).startsWith('[Previous')) ?? []
+    expect(summaries).toHaveLength(1)
+    const covered = Number(/(\d+) earlier messages/.exec(String(summaries[0]?.content))?.[1])
+    expect(covered + (last?.messages.length ?? 0) - 1).toBe(60)
+    await thread.undo(last?.epoch.id ?? '')
+    const restored = await thread.view({ policy: {} })
+    expect(restored.messages.length).toBeGreaterThan(last?.messages.length ?? 0)
+  })
+
+  it('[K4] can be asked for, and says when nothing can give way', async () => {
+    const thread = await openThread({ id: 't', store: memoryStore() })
+    await thread.append(turns(2))
+    expect(await thread.compact()).toEqual({ tokensSaved: 0 })
+    await thread.append(turns(40))
+    expect((await thread.compact()).tokensSaved).toBeGreaterThan(0)
+  })
+})
+
+describe('recovery', () => {
+  it('[K5] answers a context-length error with a smaller view, without a model', async () => {
+    const thread = await openThread({ id: 't', store: memoryStore() })
+    await thread.append(turns(30))
+    const before = await thread.view()
+    const error = {
+      status: 400,
+      message: `prompt is too long: ${before.tokens.after * 2} tokens > ${before.tokens.after} maximum`,
+    }
+    const after = await thread.recover(error)
+    expect(after.tokens.after).toBeLessThanOrEqual(before.tokens.after * 0.45)
+    const vague = await thread.recover({ code: 'context_length_exceeded' })
+    expect(vague.tokens.after).toBeLessThan(after.tokens.after)
+    await expect(thread.recover({ status: 429, message: 'slow down' })).rejects.toMatchObject({
+      code: 'invalid-option',
+    })
+  })
+})

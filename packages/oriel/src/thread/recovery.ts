@@ -1,0 +1,49 @@
+// After the provider refused a request as too long: how small the next one must be.
+
+import { isObject } from '../core/json.ts'
+
+/** How much of the limit the next request may use: counters and providers differ. */
+const safety = 0.9
+/** Where the error names no numbers: how much of what was sent may be sent again. */
+const shrink = 0.7
+
+/**
+ * The budget of the next request, in our counter's tokens. An error that names what was sent and what is allowed also tells how our
+ * count compares with the provider's.
+ */
+export function recoveryBudget(error: unknown, sentTokens: number): number {
+  const { sent, limit } = numbersIn(error)
+  if (limit === undefined) return Math.floor(sentTokens * shrink)
+  const scale = sent === undefined || sent < limit ? 1 : sentTokens / sent
+  return Math.floor(Math.min(limit * scale * safety, sentTokens * safety))
+}
+
+/** Wordings that name both numbers, in either order. */
+const patterns: readonly {
+  readonly pattern: RegExp
+  readonly sent: number
+  readonly limit: number
+}[] = [
+  { pattern: /(\d+) tokens > (\d+) maximum/, sent: 1, limit: 2 },
+  { pattern: /maximum context length is (\d+) tokens\D{1,60}(\d+) tokens/, sent: 2, limit: 1 },
+  { pattern: /token count \((\d+)\) exceeds\D{1,60}\((\d+)\)/, sent: 1, limit: 2 },
+  { pattern: /maximum context length (?:is|of) (\d+)/, sent: 9, limit: 1 },
+]
+
+function numbersIn(error: unknown): { sent?: number; limit?: number } {
+  const text = textsIn(error, 0).join('\n')
+  for (const { pattern, sent, limit } of patterns) {
+    const match = pattern.exec(text)
+    if (match === null) continue
+    const found = Number(match[sent])
+    return { limit: Number(match[limit]), ...(Number.isFinite(found) ? { sent: found } : {}) }
+  }
+  return {}
+}
+
+function textsIn(error: unknown, depth: number): readonly string[] {
+  if (typeof error === 'string') return [error.slice(0, 4000)]
+  if (!isObject(error) || depth > 3) return []
+  const { message, responseBody, body, error: inner, cause } = error
+  return [message, responseBody, body, inner, cause].flatMap((value) => textsIn(value, depth + 1))
+}
