@@ -68,7 +68,8 @@ export async function time({ run, steps = 1 }: Contender, clock: Clock): Promise
   return (now(clock) - start) / steps
 }
 
-function now(clock: Clock): number {
+/** Milliseconds since some moment. */
+export function now(clock: Clock): number {
   if (clock === 'wall') return performance.now()
   const { user, system } = process.cpuUsage()
   return (user + system) / 1000

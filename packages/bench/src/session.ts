@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { turnOf } from './agent.ts'
 import type { ChatMessage } from './conversations.ts'
 import { fileSystemOf, withFolder } from './disk.ts'
-import { mean } from './harness.ts'
+import { mean, now } from './harness.ts'
 import { memoryStore, openThread, project, type Store, sqliteStore } from './oriel.ts'
 import {
   endProgress,
@@ -32,21 +32,20 @@ await withFolder(settings.directory, async (folder) => {
   const inMemory = await played('thread on memoryStore', memoryStore())
   const onDisk = await played('thread on sqliteStore', sqliteStore(join(folder, 'session.db')))
   endProgress()
-  const fastest = sumOf(inMemory)
   report(
     'session',
     [
       {
-        title: `${words(turns)} turns, the time around the model calls`,
+        title: `${words(turns)} turns: what happens around the model calls`,
         rows: [
-          rowOf('naive loop (sampled)', naive, fastest),
-          rowOf('project, lastN 10 (sampled)', stateless, fastest),
-          rowOf('thread on memoryStore, lastN 10', inMemory, fastest),
-          rowOf('thread on sqliteStore, lastN 10', onDisk, fastest),
+          rowOf('naive loop (sampled)', naive, inMemory),
+          rowOf('project, lastN 10 (sampled)', stateless, inMemory),
+          rowOf('thread on memoryStore, lastN 10', inMemory, inMemory),
+          rowOf('thread on sqliteStore, lastN 10', onDisk, inMemory),
         ],
         notes: [
           `A turn: the user's message, one model call, the reply; ${words(turns * 2)} messages in the end.`,
-          'Wall time. The naive loop copies and counts everything at every turn, and sends all of it.',
+          'The naive loop copies and counts everything at every turn, and sends all of it.',
           `Sampled: measured at every ${sampledEvery}th turn; the total is ${sampledEvery} times the sum of these.`,
           `sqliteStore on ${fileSystemOf(folder)}: two durable writes a turn, the messages and the record of the request.`,
         ],
@@ -56,9 +55,9 @@ await withFolder(settings.directory, async (folder) => {
   )
 })
 
-/** Milliseconds of each turn, with the number of turns it stands for. */
+/** What each measured turn took, and the number of turns it stands for. */
 interface Session {
-  readonly times: readonly number[]
+  readonly turns: readonly { readonly cpuMs: number; readonly wallMs: number }[]
   readonly every: number
 }
 
@@ -67,45 +66,54 @@ async function sampled(
   step: (messages: readonly ChatMessage[]) => unknown,
 ): Promise<Session> {
   const messages: ChatMessage[] = []
-  const times: number[] = []
+  const measured: Session['turns'][number][] = []
   for (let turn = 0; turn < turns; turn++) {
     messages.push(...turnOf(turn, 0).flat())
     if (turn % sampledEvery !== 0) continue
     progress(`session: ${name}, turn ${turn} of ${turns}`)
-    const start = performance.now()
-    step(messages)
-    times.push(performance.now() - start)
+    measured.push(await measure(() => step(messages)))
   }
-  return { times, every: sampledEvery }
+  return { turns: measured, every: sampledEvery }
 }
 
 async function played(name: string, store: Store): Promise<Session> {
   const thread = await openThread({ store, policy: window })
-  const times: number[] = []
+  const measured: Session['turns'][number][] = []
   for (let turn = 0; turn < turns; turn++) {
     const added = turnOf(turn, 0).flat()
     progress(`session: ${name}, turn ${turn} of ${turns}`)
-    const start = performance.now()
-    await thread.append(added, { format: 'openai-chat' })
-    await thread.view()
-    times.push(performance.now() - start)
+    const step = async (): Promise<void> => {
+      await thread.append(added, { format: 'openai-chat' })
+      await thread.view()
+    }
+    measured.push(await measure(step))
   }
   await store.close()
-  return { times, every: 1 }
+  return { turns: measured, every: 1 }
 }
 
-function sumOf({ times, every }: Session): number {
-  return times.reduce((a, b) => a + b, 0) * every
+async function measure(step: () => unknown): Promise<Session['turns'][number]> {
+  const before = { cpu: now('cpu'), wall: now('wall') }
+  await step()
+  return { cpuMs: now('cpu') - before.cpu, wallMs: now('wall') - before.wall }
 }
 
-function rowOf(name: string, session: Session, fastest: number): Row {
-  const { times, every } = session
+function rowOf(name: string, session: Session, least: Session): Row {
+  const { turns: measured, every } = session
   const shown = Math.ceil(edge / every)
+  const cpuTimes = measured.map(({ cpuMs }) => cpuMs)
   return {
     contender: name,
-    'seconds in all': figure(sumOf(session) / 1000),
-    'against memoryStore': ratio(sumOf(session) / fastest),
-    'ms a turn, first 5 %': figure(mean(times.slice(0, shown))),
-    'ms a turn, last 5 %': figure(mean(times.slice(-shown))),
+    'seconds of computing': figure(cpuSeconds(session)),
+    'times memoryStore': ratio(cpuSeconds(session) / cpuSeconds(least)),
+    'ms a turn, first 5 %': figure(mean(cpuTimes.slice(0, shown))),
+    'ms a turn, last 5 %': figure(mean(cpuTimes.slice(-shown))),
+    'seconds by the clock': figure(
+      (measured.reduce((sum, { wallMs }) => sum + wallMs, 0) * every) / 1000,
+    ),
   }
+}
+
+function cpuSeconds({ turns: measured, every }: Session): number {
+  return (measured.reduce((sum, { cpuMs }) => sum + cpuMs, 0) * every) / 1000
 }

@@ -77,7 +77,9 @@ function unfitted(messages: readonly ViewMessage[]): Fitted {
 
 function foldedAsEdits(fitted: Fitted): readonly Edit[] {
   if (fitted.folded.length === 0) return []
-  const ranges = fitted.folded.map((entry) => [entry.seq, entry.seq] as const)
+  const ranges = fitted.folded.flatMap(({ entry }) =>
+    entry === undefined ? [] : [[entry.seq, entry.seq] as const],
+  )
   return [
     {
       rule: 'budget',

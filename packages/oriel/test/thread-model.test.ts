@@ -106,11 +106,11 @@ describe.each(stores)('a thread on $name', ({ store, runs }) => {
       fc.asyncProperty(resentArbitrary(), async (requests) => {
         const branches = new Branches(store, nextTenant())
         const sent: (readonly string[])[] = [[]]
-        let thread = await branches.open()
-        for (const { base, keep, more, isFresh } of requests) {
+        const known = { first: await branches.open(), second: await branches.open() }
+        for (const { base, keep, more, by } of requests) {
           const told = [...(sent[base % sent.length] ?? []).slice(0, keep), ...more]
           if (told.length === 0) continue
-          if (isFresh) thread = await branches.open()
+          const thread = by === 'new' ? await branches.open() : known[by]
           await resend(branches, thread, told)
           const again = await thread.sync(told.map(chatOf))
           expect(again).toMatchObject({ thread: thread.id, appended: 0, isForked: false })

@@ -9,7 +9,6 @@ import {
   fill,
   oriel,
   raw,
-  secret,
   temporaryFolder,
   tornStore,
   withStore,

@@ -87,10 +87,13 @@ export class StoreFile {
     let last = 0
     for (;;) {
       const page = reading(this.path, () => this.#reader.threadsAfter(last))
-      for (const state of page) if (isChosen(choice, state.key)) yield state
-      const { id } = page.at(-1) ?? {}
-      if (id === undefined) return
-      last = id
+      if (page.length === 0) return
+      for (const state of page) {
+        // A damaged page may give rows in any order, and the same ones for ever.
+        if (state.id <= last) throw damagedFile(this.path, corrupt)
+        last = state.id
+        if (isChosen(choice, state.key)) yield state
+      }
     }
   }
 
@@ -176,12 +179,21 @@ function reading<T>(path: string, read: () => T): T {
     if (OrielError.is(cause)) throw cause
     const code = cause instanceof Error && 'errcode' in cause ? Number(cause.errcode) : 0
     if ((code & 0xff) === notADatabase) throw notAStore(path)
-    const what = (code & 0xff) === corrupt ? 'is damaged' : 'cannot be read'
-    throw new OrielError('storage-failed', `The file ${path} ${what} (SQLite code ${code}).`, {
-      cause,
-      details: { sqlite: code },
-    })
+    if ((code & 0xff) === corrupt) throw damagedFile(path, code, cause)
+    throw new OrielError(
+      'storage-failed',
+      `The file ${path} cannot be read (SQLite code ${code}). Check its permissions, or end the process that locks it.`,
+      { cause, details: { sqlite: code } },
+    )
   }
+}
+
+function damagedFile(path: string, code: number, cause?: unknown): OrielError {
+  return new OrielError(
+    'storage-failed',
+    `The file ${path} is damaged (SQLite code ${code}). Put a backup in its place.`,
+    { cause, details: { sqlite: code } },
+  )
 }
 
 function notAStore(path: string): OrielError {

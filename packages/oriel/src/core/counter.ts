@@ -13,6 +13,8 @@ export interface Counter {
 export const messageTokens = 4
 /** Name, id and structure around one tool call or tool result. */
 export const callTokens = 8
+/** What it takes to wrap arguments that are no JSON object. */
+const wrappingTokens = 6
 /** What providers charge for one picture, roughly, whatever its base64 length. */
 export const imageTokens = 1200
 /** What providers charge for one attached file at least; the text inside is unknown to us. */
@@ -31,7 +33,7 @@ export function countBlock(counter: Counter, block: Block): number {
     case 'reasoning':
       return counter.count(block.text ?? '') + counter.count(block.signature ?? '')
     case 'tool-call':
-      return callTokens + counter.count(block.name) + counter.count(block.arguments)
+      return callTokens + counter.count(block.name) + countArguments(counter, block.arguments)
     case 'tool-result':
       return messageTokens + callTokens + countContent(counter, block.content)
     case 'image':
@@ -43,6 +45,12 @@ export function countBlock(counter: Counter, block: Block): number {
     default:
       return assertNever(block)
   }
+}
+
+/** Arguments that are no JSON object are wrapped in one by formats that demand one. */
+function countArguments(counter: Counter, text: string): number {
+  const isObject = text.startsWith('{') && text.endsWith('}')
+  return counter.count(text) + (isObject ? 0 : wrappingTokens)
 }
 
 /** A text file inside a request is read as text: about four characters a token, three of them per four of base64. */

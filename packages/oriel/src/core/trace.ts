@@ -1,10 +1,10 @@
 // The trace: every block that is not full or not there, with the rule and the reason.
 
 import { seqsOf } from './edit-index.ts'
-import type { Edit, Form, MessageEntry } from './entry.ts'
+import type { Edit, Form } from './entry.ts'
 import type { Repair } from './profile.ts'
 import type { State } from './state.ts'
-import type { Change } from './view.ts'
+import type { Change, ViewMessage } from './view.ts'
 
 export interface TraceInput {
   readonly state: State
@@ -12,7 +12,7 @@ export interface TraceInput {
   readonly planned: readonly Edit[]
   readonly repairs: readonly Repair[]
   /** Reductions of the budget ladder. */
-  readonly fitted: { readonly edits: readonly Edit[]; readonly folded: readonly MessageEntry[] }
+  readonly fitted: { readonly edits: readonly Edit[]; readonly folded: readonly ViewMessage[] }
   /** Position in what the caller passed of the log's message at `index`. */
   readonly indexOf: (index: number) => number
   readonly canExpand: boolean
@@ -42,7 +42,7 @@ export function traceOf(input: TraceInput): () => readonly Change[] {
 
 interface Captured {
   readonly edits: readonly Edit[]
-  readonly folded: readonly MessageEntry[]
+  readonly folded: readonly ViewMessage[]
   readonly excluded: readonly number[]
   readonly repairs: readonly Repair[]
 }
@@ -76,7 +76,12 @@ function list(input: TraceInput, captured: Captured): readonly Change[] {
   for (const { seq, block, form, reason } of captured.repairs) {
     add(seq, block, { form, rule: 'repair', reason })
   }
-  for (const { seq } of captured.folded) drop(seq, 'budget', 'folded into the digest')
+  for (const { entry, blocks, positions } of captured.folded) {
+    if (entry === undefined) continue
+    const reason = 'folded into the digest'
+    const shown = blocks.length === 0 ? [0] : blocks.map((_, at) => positions?.[at] ?? at)
+    for (const block of shown) add(entry.seq, block, { form: 'dropped', rule: 'budget', reason })
+  }
   // What is not there needs no other line: the first that took it away explains it.
   const gone = new Map<string, Change>()
   for (const change of changes) {

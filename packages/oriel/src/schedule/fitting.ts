@@ -3,7 +3,7 @@
 import { type Block, textOf } from '../core/block.ts'
 import { countBlock, overheadOf } from '../core/counter.ts'
 import { Digest } from '../core/digest.ts'
-import type { Edit, Form, MessageEntry } from '../core/entry.ts'
+import type { Edit, Form } from '../core/entry.ts'
 import { reduce } from '../core/render.ts'
 import type { State } from '../core/state.ts'
 import { blockTokens } from '../core/tally.ts'
@@ -14,8 +14,8 @@ export interface Fitted {
   readonly tokens: number
   /** Reductions of single blocks. */
   readonly edits: readonly Edit[]
-  /** Messages folded into the digest. */
-  readonly folded: readonly MessageEntry[]
+  /** Messages folded into the digest, as they were shown. */
+  readonly folded: readonly ViewMessage[]
   readonly digest?: string
 }
 
@@ -39,6 +39,7 @@ export class Fitting {
   readonly #folded = new Set<number>()
   readonly #digest = new Digest()
   #digestTokens = 0
+  #foldedTokens = 0
   #digestStyle: 'long' | 'brief' | 'none' = 'long'
 
   constructor(state: State, messages: readonly ViewMessage[], frame: number) {
@@ -107,7 +108,9 @@ export class Fitting {
     for (const message of slot.messages) {
       this.#folded.add(message)
       const tokens = this.#tokens[message] as number[]
-      this.total -= this.#overhead(message) + tokens.reduce((a, b) => a + b, 0)
+      const size = this.#overhead(message) + tokens.reduce((a, b) => a + b, 0)
+      this.total -= size
+      this.#foldedTokens += size
       const { entry } = this.messages[message] as ViewMessage
       if (entry !== undefined) this.#digest.add(entry)
     }
@@ -139,7 +142,7 @@ export class Fitting {
       messages,
       tokens: this.total,
       edits: this.#unfoldedEdits(),
-      folded: folded.flatMap((index) => this.messages[index]?.entry ?? []),
+      folded: folded.map((index) => this.messages[index] as ViewMessage),
       ...(digest === undefined ? {} : { digest }),
     }
   }
@@ -182,15 +185,27 @@ export class Fitting {
 
   #weighDigest(): void {
     const text = this.#digestText()
-    const tokens = text === undefined ? 0 : overheadOf('user') + this.state.counter.count(text)
+    const tokens = text === undefined ? 0 : this.#noteTokens(text)
     this.total += tokens - this.#digestTokens
     this.#digestTokens = tokens
   }
 
+  #noteTokens(text: string): number {
+    return overheadOf('user') + this.state.counter.count(text)
+  }
+
+  /** The longest note that the ladder allows and that costs no more than what it stands for. */
   #digestText(): string | undefined {
     if (this.#digest.size === 0 || this.#digestStyle === 'none') return undefined
-    return this.#digest.text(this.#digestStyle === 'brief')
+    const notes = [this.#digest.text(true)]
+    if (this.#digestStyle === 'long') notes.unshift(this.#digest.text(false))
+    const fits = notes.find((note) => this.#noteTokens(note) <= this.#foldedTokens)
+    return fits ?? (this.#startsWithUser() ? undefined : notes.at(-1))
   }
+}
+
+export function hasMedia(content: string | readonly Block[]): boolean {
+  return typeof content !== 'string' && content.some((block) => block.type !== 'text')
 }
 
 function isLonger(original: Block, text: string): boolean {
@@ -199,8 +214,4 @@ function isLonger(original: Block, text: string): boolean {
     return text.length > textOf(original.content).length
   }
   return false
-}
-
-export function hasMedia(content: string | readonly Block[]): boolean {
-  return typeof content !== 'string' && content.some((block) => block.type !== 'text')
 }

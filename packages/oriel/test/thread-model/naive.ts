@@ -108,23 +108,51 @@ export function shownGists(
 ): readonly Gist[] {
   const shown = folded.visible.filter(({ seq }) => !hidden.has(seq) && seq >= startOf(folded))
   const results = resultsOf(folded.messages)
-  const findResult = (message: MessageEntry, call: number): Gist | undefined => {
+  const findResult = (message: MessageEntry, call: number): FoundResult | undefined => {
     const found = results.get(`${message.seq}:${call}`)
-    return found !== undefined && shown.includes(found.holder) ? found.gist : undefined
+    return found !== undefined && shown.includes(found.holder) ? found : undefined
   }
   const isOpen = (message: MessageEntry): boolean =>
     callsOf(message).some((_, index) => findResult(message, index) === undefined)
   const last = shown.findLast((message) => message.role !== 'tool')
   const gists = shown.flatMap((message): readonly Gist[] => {
     if (message.role === 'tool' || (message === last && isOpen(message))) return []
-    const own: Gist = { role: message.role, text: textOf(message.blocks), calls: callsOf(message) }
-    const answers = own.calls.map((id, index) => findResult(message, index) ?? missing(id))
-    return [own, ...inOrder(answers, folded.messages)]
+    const calls = callsOf(message)
+    const found = calls.flatMap((_, index) => findResult(message, index) ?? [])
+    const lacking = calls.filter((_, index) => findResult(message, index) === undefined)
+    return [
+      { role: message.role, text: textOf(blocksShown(folded, message)), calls },
+      ...found.sort(inOrder).map((result) => resultShown(folded, result)),
+      ...lacking.map(missing),
+    ]
   })
   return [...folded.leading, ...gists].map(({ text, ...rest }) => ({
     ...rest,
     text: text.toWellFormed(),
   }))
+}
+
+/** The blocks of a message with their texts as the newest edits give them. Pinned ones are verbatim. */
+function blocksShown(folded: Folded, message: MessageEntry): readonly Block[] {
+  return message.blocks.map((block, index) => {
+    const text = newText(folded, message, index)
+    return block.type === 'text' && text !== undefined ? { ...block, text } : block
+  })
+}
+
+function resultShown(folded: Folded, { holder, block, gist }: FoundResult): Gist {
+  return { ...gist, text: newText(folded, holder, block) ?? gist.text }
+}
+
+function newText(
+  { live, pinned }: Folded,
+  { seq }: MessageEntry,
+  block: number,
+): string | undefined {
+  if (pinned.has(seq)) return undefined
+  return live.findLast(
+    ({ target }) => 'seq' in target && target.seq === seq && target.block === block,
+  )?.text
 }
 
 /** Where the conversation starts: system texts that come with a history stand for those at the start of the log. */
@@ -147,7 +175,7 @@ export function isComplete(folded: Folded): boolean {
 
 /** The gists of a message of the log, whatever is shown of it. */
 export function gistsOf(message: MessageEntry): readonly Gist[] {
-  if (message.role === 'tool') return resultGists(message)
+  if (message.role === 'tool') return resultsIn(message).map(({ gist }) => gist)
   return [{ role: message.role, text: textOf(message.blocks), calls: callsOf(message) }]
 }
 
@@ -183,6 +211,8 @@ export function covers(edit: EditEntry, seq: number): boolean {
 
 interface FoundResult {
   readonly holder: MessageEntry
+  /** Where in its holder the result is. */
+  readonly block: number
   readonly gist: Gist
 }
 
@@ -198,19 +228,15 @@ function resultsOf(messages: readonly MessageEntry[]): ReadonlyMap<string, Found
 function findResults(messages: readonly MessageEntry[]): ReadonlyMap<string, FoundResult> {
   const found = new Map<string, FoundResult>()
   for (const holder of messages) {
-    for (const gist of resultGists(holder)) {
+    for (const { block, gist } of resultsIn(holder)) {
+      const isWaiting = (message: MessageEntry) => (id: string, at: number) =>
+        id === gist.answers && !found.has(`${message.seq}:${at}`)
       const caller = messages.findLast(
-        (message) =>
-          message.seq < holder.seq &&
-          callsOf(message).some(
-            (id, at) => id === gist.answers && !found.has(`${message.seq}:${at}`),
-          ),
+        (message) => message.seq < holder.seq && callsOf(message).some(isWaiting(message)),
       )
       if (caller === undefined) continue
-      const index = callsOf(caller).findIndex(
-        (id, at) => id === gist.answers && !found.has(`${caller.seq}:${at}`),
-      )
-      found.set(`${caller.seq}:${index}`, { holder, gist })
+      const index = callsOf(caller).findIndex(isWaiting(caller))
+      found.set(`${caller.seq}:${index}`, { holder, block, gist })
     }
   }
   return found
@@ -269,22 +295,17 @@ function callsOf({ role, blocks }: MessageEntry): readonly string[] {
   return blocks.flatMap((block) => (block.type === 'tool-call' ? [block.callId] : []))
 }
 
-function resultGists({ blocks }: MessageEntry): readonly Gist[] {
-  return blocks.flatMap((block) => {
-    if (block.type !== 'tool-result') return []
-    const text = typeof block.content === 'string' ? block.content : textOf(block.content)
-    return [{ role: 'tool', calls: [], answers: block.callId, text }]
+function resultsIn({ blocks }: MessageEntry): readonly { block: number; gist: Gist }[] {
+  return blocks.flatMap((result, block) => {
+    if (result.type !== 'tool-result') return []
+    const text = typeof result.content === 'string' ? result.content : textOf(result.content)
+    return [{ block, gist: { role: 'tool', calls: [], answers: result.callId, text } }]
   })
 }
 
-/** Results in the order in which they came; notices for missing ones last. */
-function inOrder(answers: readonly Gist[], messages: readonly MessageEntry[]): readonly Gist[] {
-  const all = messages.flatMap(resultGists)
-  const place = ({ answers: id, text }: Gist): number => {
-    const index = all.findIndex((gist) => gist.answers === id && gist.text === text)
-    return index === -1 ? all.length : index
-  }
-  return [...answers].sort((a, b) => place(a) - place(b))
+/** Results come in the order of the log. */
+function inOrder(one: FoundResult, other: FoundResult): number {
+  return one.holder.seq - other.holder.seq || one.block - other.block
 }
 
 function missing(answers: string): Gist {

@@ -14,6 +14,8 @@ export type Change =
   | { readonly kind: 'grown' }
   | { readonly kind: 'truncated'; readonly keep: number }
   | { readonly kind: 'edited'; readonly at: number }
+  /** A result comes back with another text; a short one is meant as less of the same. */
+  | { readonly kind: 'revised'; readonly at: number; readonly isShort: boolean }
   /** Assistant messages come back with another shape and the same content. */
   | { readonly kind: 'altered'; readonly how: number }
 
@@ -200,6 +202,11 @@ function change(): fc.Arbitrary<Change> {
     fc.constant<Change>({ kind: 'grown' }),
     fc.record({ kind: fc.constant('truncated' as const), keep: fc.nat({ max: 20 }) }),
     fc.record({ kind: fc.constant('edited' as const), at: fc.nat({ max: 20 }) }),
+    fc.record({
+      kind: fc.constant('revised' as const),
+      at: fc.nat({ max: 20 }),
+      isShort: fc.boolean(),
+    }),
     fc.record({ kind: fc.constant('altered' as const), how: fc.nat({ max: 4 }) }),
   )
 }
@@ -251,7 +258,7 @@ function faulty(options: OperationOptions): fc.Arbitrary<Operation> {
   const types = ['append', 'sync', 'view', 'undo', 'fork', 'mark', 'policy'] as const
   return fc.record({
     type: fc.constant('fault' as const),
-    fault: fc.record({ nth: fc.integer({ min: 1, max: 3 }), isWritten: fc.boolean() }),
+    fault: fc.record({ nth: fc.integer({ min: 1, max: 5 }), isWritten: fc.boolean() }),
     isReloaded: fc.boolean(),
     request: fc
       .oneof(...types.map((type) => requestOf(type, options)))

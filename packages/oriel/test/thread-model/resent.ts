@@ -15,8 +15,8 @@ export interface Resent {
   readonly base: number
   readonly keep: number
   readonly more: Told
-  /** Whether another process takes it, which knows only the first thread. */
-  readonly isFresh: boolean
+  /** Which process takes it: one of two that know what they saw, or a new one. */
+  readonly by: 'first' | 'second' | 'new'
 }
 
 export function toldArbitrary(maxLength: number): fc.Arbitrary<Told> {
@@ -28,7 +28,7 @@ export function resentArbitrary(): fc.Arbitrary<readonly Resent[]> {
     base: fc.nat({ max: 9 }),
     keep: fc.nat({ max: 9 }),
     more: toldArbitrary(3),
-    isFresh: fc.boolean(),
+    by: fc.constantFrom('first' as const, 'second' as const, 'new' as const),
   })
   return fc.array(one, { minLength: 1, maxLength: 10, size: 'max' })
 }
@@ -70,16 +70,15 @@ export class Branches {
 /** Sends one history and compares what happened with the plain lists. */
 export async function resend(branches: Branches, thread: Thread, told: Told): Promise<void> {
   const before = await branches.all()
-  const current = before.get(thread.id) ?? []
+  const continued = [...before.values()].filter((branch) => isPrefix(branch, told))
   const result = await thread.sync(told.map(chatOf))
   branches.add(result.thread)
   const shared = Math.max(...[...before.values()].map((branch) => sharedLength(branch, told)))
-  const isContinuing = [...before.values()].some((branch) => isPrefix(branch, told))
-  expect(result.isForked).toBe(!isContinuing)
-  if (isPrefix(current, told)) expect(result.thread).toBe(thread.id)
-  const joined = before.get(result.thread)
-  const matched = joined === undefined ? shared : joined.length
+  // The longest branch that it continues, or a fork of one that shares most with it.
+  expect(result.isForked).toBe(continued.length === 0)
+  const matched = continued.length === 0 ? shared : Math.max(...continued.map(lengthOf))
   expect(result).toMatchObject({ matched, appended: told.length - matched })
+  const joined = before.get(result.thread)
   if (joined !== undefined) expect(isPrefix(joined, told)).toBe(true)
   const after = await branches.all()
   expect(after).toEqual(new Map([...before, [result.thread, told]]))
@@ -91,6 +90,10 @@ export function chatOf(word: string, index: number): object {
 
 export function isPrefix(short: Told, long: Told): boolean {
   return sharedLength(short, long) === short.length
+}
+
+function lengthOf({ length }: Told): number {
+  return length
 }
 
 function sharedLength(one: Told, other: Told): number {
