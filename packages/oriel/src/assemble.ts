@@ -62,7 +62,7 @@ function withCheckpoint(
   messages: readonly ViewMessage[],
 ): readonly ViewMessage[] {
   const isCheckpoint = (edit: Edit): boolean => !('seq' in edit.target) && edit.text !== undefined
-  const { text } = planned.findLast(isCheckpoint) ?? state.dropEdits.findLast(isCheckpoint) ?? {}
+  const { text } = planned.findLast(isCheckpoint) ?? state.checkpoint ?? {}
   if (text === undefined) return messages
   const note: ViewMessage = { role: 'user', origin: 'host', blocks: [{ type: 'text', text }] }
   const first = messages.findIndex(({ role, entry }) => role === 'user' && entry !== undefined)

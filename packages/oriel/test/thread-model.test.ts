@@ -28,6 +28,7 @@ import {
   type OperationType,
   operationsArbitrary,
   policyOf,
+  type Rules,
 } from './thread-model/operations.ts'
 import {
   Branches,
@@ -56,7 +57,7 @@ const quiet = ['append', 'append', 'view', 'usage', 'reload', 'tick', 'policy', 
 const forking = ['append', 'append', 'view', 'view', 'undo', 'mark', 'fork', 'policy'] as const
 const usual = [
   ...['append', 'append', 'append', 'view', 'view', 'view', 'undo', 'undo'],
-  ...['mark', 'policy', 'usage', 'reload', 'tick', 'fork', 'sync'],
+  ...['mark', 'policy', 'usage', 'reload', 'tick', 'fork', 'sync', 'compact'],
 ] as readonly OperationType[]
 
 /** A store of each kind; runs share it, each as its own tenant. Disks are slow: they get fewer runs. */
@@ -149,8 +150,8 @@ describe.each(stores)('a thread on $name', ({ store, runs }) => {
   it('[I12] shows after an undo what it showed before the edit', () =>
     fc.assert(
       fc.asyncProperty(
-        scenarioArbitrary(false),
-        operationsArbitrary({ types: usual, hasCaps: false }),
+        scenarioArbitrary('windows'),
+        operationsArbitrary({ types: usual, rules: 'windows' }),
         fc.boolean(),
         async (scenario, operations, isEpoch) => {
           const tenant = nextTenant()
@@ -168,7 +169,7 @@ describe('threads on different stores', () => {
   it('[I3] hold the same bytes after the same operations', () =>
     fc.assert(
       fc.asyncProperty(
-        scenarioArbitrary(true),
+        scenarioArbitrary('all'),
         operationsArbitrary({ types: usual }),
         async (scenario, operations) => {
           const same = { tenant: nextTenant(), scenario, operations, checks: [] }
@@ -204,7 +205,7 @@ describe('threads on different stores', () => {
   it('[I11] hold the same bytes whether listeners throw or not', () =>
     fc.assert(
       fc.asyncProperty(
-        scenarioArbitrary(true),
+        scenarioArbitrary('all'),
         operationsArbitrary({ types: usual }),
         async (scenario, operations) => {
           const same = { tenant: nextTenant(), operations, checks: [] }
@@ -248,10 +249,10 @@ describe('work per step', () => {
   })
 })
 
-function scenarioArbitrary(hasCaps: boolean): fc.Arbitrary<Scenario> {
+function scenarioArbitrary(rules: Rules): fc.Arbitrary<Scenario> {
   return fc.record(
     {
-      policy: policyOf(hasCaps),
+      policy: policyOf(rules),
       snapshotEvery: fc.integer({ min: 1, max: 20 }),
       isListenerBad: fc.boolean(),
     },
@@ -267,7 +268,7 @@ function holds(
 ): Promise<void> {
   return fc.assert(
     fc.asyncProperty(
-      scenarioArbitrary(options.hasCaps ?? true),
+      scenarioArbitrary(options.rules ?? 'all'),
       operationsArbitrary(options),
       async (scenario, operations) => {
         const made = checks.map((make) => make())

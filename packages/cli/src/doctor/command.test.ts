@@ -62,7 +62,11 @@ describe('a sound store', () => {
   it('names a thread as it was typed, also where it looks like a number', async () => {
     await withStore(path(), async (store) => {
       for (const id of ['007', '7', '1e3']) {
-        await (await openThread({ id, store })).append({ role: 'user', content: id })
+        const thread = await openThread({ id, store })
+        await thread.append([
+          { role: 'user', content: id },
+          { role: 'user', content: id },
+        ])
       }
     })
     flipUser('007')
@@ -98,13 +102,13 @@ describe('a damaged thread', () => {
         seq: 3,
         message: 'The entry does not match its hash.',
         remedy: 'import a backup of it under another id, or what stands before',
-        command: 'oriel export --thread second --until 2 --out rescued.jsonl',
+        command: `oriel export --thread second --until 2 --out rescued.jsonl --store ${path()}`,
       },
     ])
     const { stdout } = await oriel(['doctor', '--data', folder.path])
     expect(stdout).toContain('1 problem  in 1 thread; all others can be used\n')
     expect(stdout).toContain('corrupt-entry  thread second, entry 3\n')
-    expect(stdout).toContain('oriel export --thread second --until 2 --out rescued.jsonl\n')
+    expect(stdout).toContain('oriel export --thread second --until 2 --out rescued.jsonl --store')
     expect(stdout).not.toContain(secret)
     expect((await examine('--thread', 'first')).code).toBe(0)
   })
@@ -127,7 +131,10 @@ describe('a damaged thread', () => {
     const id = "a'b\u001b[2J\u202eevil"
     await withStore(path(), async (store) => {
       const thread = await openThread({ id, tenant: 'x y', store })
-      await thread.append({ role: 'user', content: secret })
+      await thread.append([
+        { role: 'user', content: secret },
+        { role: 'user', content: secret },
+      ])
     })
     flipUser(id)
     for (const words of [[], ['--json']]) {
@@ -210,13 +217,13 @@ describe('what cannot be looked at', () => {
   })
 })
 
-/** Changes a byte of the only message of a thread. */
+/** Changes a byte of the second message of a thread. */
 function flipUser(thread: string): void {
   raw(path(), (database) => {
     database
       .prepare(
         `update entries set body = replace(body, '"user"', '"usex"')
-         where seq = 2 and thread = (select id from threads where thread = ?)`,
+         where seq = 3 and thread = (select id from threads where thread = ?)`,
       )
       .run(thread)
   })

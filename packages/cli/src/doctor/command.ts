@@ -6,7 +6,7 @@ import { createProgress } from '../progress.ts'
 import { colorsFor, type Terminal, widthOf } from '../terminal.ts'
 import { checkModes, checkPages, checkSettings, damagedFile } from './file-check.ts'
 import { toJson } from './json.ts'
-import { type Choice, nameOf, wrong } from './place.ts'
+import { type Choice, commandFor, nameOf, wrong } from './place.ts'
 import { renderDoctor } from './render.ts'
 import { acceptTruncated, isConfirmed, makePrivate, type Repair } from './repair.ts'
 import { type DoctorReport, type Finding, Findings, type ThreadCounts } from './report.ts'
@@ -62,10 +62,10 @@ class Visit {
     if (opened?.code === 'log-truncated') repairs.push(acceptTruncated(file))
     if (modes.length > 0) repairs.push(makePrivate(file.path))
     const isRepaired = await this.#repair(repairs)
-    for (const finding of checkSettings(file)) this.findings.add(finding)
-    if (!isRepaired) for (const finding of modes) this.findings.add(finding)
+    for (const finding of checkSettings(file)) this.#add(finding)
+    if (!isRepaired) for (const finding of modes) this.#add(finding)
     const isOpen = opened === undefined || (isRepaired && opened.code === 'log-truncated')
-    if (opened !== undefined && !isOpen) this.findings.add(opened)
+    if (opened !== undefined && !isOpen) this.#add(opened)
     return isOpen
   }
 
@@ -79,7 +79,7 @@ class Visit {
     }
     const counts = { threads: 0, entries: 0, damaged: 0, erased: 0 }
     try {
-      for (const finding of checkPages(this.#file)) this.findings.add(finding)
+      for (const finding of checkPages(this.#file)) this.#add(finding)
       advance(size)
       for (const state of this.#file.threads(choice)) {
         counts.threads += 1
@@ -91,7 +91,7 @@ class Visit {
       }
     } catch (error) {
       if (!isDamage(error)) throw error
-      this.findings.add(damagedFile('the list of threads cannot be read to its end'))
+      this.#add(damagedFile('the list of threads cannot be read to its end'))
     } finally {
       progress.stop()
     }
@@ -122,9 +122,17 @@ class Visit {
     let count = 0
     for await (const finding of findings) {
       count += 1
-      this.findings.add(finding)
+      this.#add(finding)
     }
     return count
+  }
+
+  #add(finding: Finding): void {
+    const { command } = finding
+    const path = this.#file.path
+    this.findings.add(
+      command === undefined ? finding : { ...finding, command: commandFor(command, path) },
+    )
   }
 
   #bytes(): number {

@@ -29,14 +29,16 @@ export function filesToCopy(path: string): readonly { from: string; ending: stri
 }
 
 export function* checkModes(path: string): Generator<Finding> {
-  for (const file of openFiles(path)) {
+  const files = openFiles(path).map((file) => {
     const mode = (statSync(file).mode & 0o777).toString(8)
-    yield {
-      code: 'file-mode',
-      message: `${basename(file)} has mode ${mode}: others than its owner may read or write it.`,
-      remedy: 'make it private',
-      command: 'oriel doctor --repair',
-    }
+    return `${basename(file)} (mode ${mode})`
+  })
+  if (files.length === 0) return
+  yield {
+    code: 'file-mode',
+    message: `Others than the owner may read or write ${files.join(', ')}.`,
+    remedy: 'make them private',
+    command: 'oriel doctor --repair',
   }
 }
 

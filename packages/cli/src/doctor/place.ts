@@ -25,7 +25,18 @@ export function readPath(raw: RawOptions): string {
   if (file !== undefined && /^[a-z]+:\/\//i.test(file)) {
     throw wrong('--store takes the path of a SQLite file; this version has no other store.')
   }
-  return file ?? join(folder ?? defaultFolder, fileName)
+  if (file !== undefined) return file
+  return folder === undefined ? usualPath() : join(folder, fileName)
+}
+
+/** The command with the option that names the store, where it is not the usual one. */
+export function commandFor(command: string, path: string): string {
+  if (!command.startsWith('oriel ') || path === usualPath()) return command
+  return `${command} --store ${shellWord(path)}`
+}
+
+function usualPath(): string {
+  return join(defaultFolder, fileName)
 }
 
 export function readChoice(raw: RawOptions): Choice {

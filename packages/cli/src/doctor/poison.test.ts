@@ -53,7 +53,7 @@ describe('a poisoned thread', () => {
       {
         code: 'cannot-open',
         seq: 4,
-        command: 'oriel export --thread bad --until 3 --out rescued.jsonl',
+        command: `oriel export --thread bad --until 3 --out rescued.jsonl --store ${path()}`,
       },
     ])
     const out = folder.file('rescued.jsonl')
@@ -65,18 +65,18 @@ describe('a poisoned thread', () => {
     expect((await examine('--thread', 'good')).code).toBe(0)
   })
 
-  it('that asks for what this version lacks needs a newer one', async () => {
+  it('that asks for what this version does not know needs a newer one', async () => {
     await poison((entry) => ({
       id: entry.id,
       seq: entry.seq,
       at: entry.at,
       type: 'setting',
       name: 'policy',
-      value: { compaction: {} },
+      value: { unheardOf: {} },
     }))
     const { report } = await examine()
     expect(report.problems).toMatchObject([
-      { seq: 4, remedy: 'it was written by a later version: update Oriel' },
+      { code: 'cannot-open', seq: 4, remedy: 'it may come from a later version: update Oriel' },
     ])
   })
 })

@@ -79,8 +79,12 @@ function poisoned(poison: Poison, key: ThreadKey): Finding {
 
 type Cure = Pick<Finding, 'remedy' | 'command'>
 
-/** Codes that a newer version may not have any more. */
-const versionReasons: ReadonlySet<string> = new Set(['not-available', 'schema-version'])
+/** Reasons that a newer version may not have any more. */
+const versionReasons: ReadonlySet<string> = new Set([
+  'not-available',
+  'schema-version',
+  'invalid-policy',
+])
 
 function cureOf({ seq, id, type, failure, canExclude }: Poison, key: ThreadKey): Cure {
   if (canExclude) {
@@ -88,7 +92,7 @@ function cureOf({ seq, id, type, failure, canExclude }: Poison, key: ThreadKey):
     return { remedy: 'leave it out of every view; the log keeps it', command }
   }
   if (versionReasons.has(failure.reason)) {
-    return { remedy: 'it was written by a later version: update Oriel' }
+    return { remedy: 'it may come from a later version: update Oriel' }
   }
   if (type === 'edit') return { remedy: 'take it back', command: `await thread.undo('${id}')` }
   return goOnBefore(seq, key)
@@ -96,7 +100,8 @@ function cureOf({ seq, id, type, failure, canExclude }: Poison, key: ThreadKey):
 
 /** Nothing is cut off from a log; what stands before the damage can go on as another thread. */
 function goOnBefore(firstBad: number | undefined, key: ThreadKey): Cure {
-  if (firstBad === undefined || firstBad < 2) {
+  // The first entry is only the thread's header.
+  if (firstBad === undefined || firstBad < 3) {
     return { remedy: 'import a backup of it under another id' }
   }
   return {

@@ -163,7 +163,7 @@ describe('a damaged thread', () => {
     ])
     expect(linesOf(stdout).at(-1)).toMatchObject({ threads: 2, entries: 10 })
     expect(stderr).toContain(
-      `oriel export: thread second is damaged at entry ${seq} and was left out; what is before it: oriel export --thread second --until ${seq - 1}\n`,
+      `oriel export: thread second is damaged at entry ${seq} and was left out; what is before it: oriel export --thread second --until ${seq - 1} --store ${path()}\n`,
     )
     expect(stderr).not.toContain(secret)
     const rescued = await run('--thread', 'second', '--until', String(seq - 1))

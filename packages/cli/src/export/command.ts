@@ -1,7 +1,7 @@
 // `oriel export`: threads as lines of JSON, with a hash for every entry. Streams: no thread is ever held in memory.
 
 import { OrielError, type ThreadKey, type ThreadState } from 'oriel'
-import { type Choice, nameOf, optionsFor, wrong } from '../doctor/place.ts'
+import { type Choice, commandFor, nameOf, optionsFor, wrong } from '../doctor/place.ts'
 import { entriesText } from '../doctor/render.ts'
 import { isDamage, StoreFile } from '../doctor/store-file.ts'
 import { damageOf } from '../doctor/thread-check.ts'
@@ -28,7 +28,7 @@ export async function exportThreads(settings: ExportSettings, terminal: Terminal
       await sink.finish()
       // A reader that has seen enough is no failure, and wants no summary.
       if (!run.hasReader) return 0
-      report(run, settings.out, terminal)
+      report(run, settings, terminal)
       return isOpen && run.damaged.length === 0 ? 0 : 1
     } finally {
       progress.stop()
@@ -161,13 +161,18 @@ function sizeOf(file: StoreFile, choice: Choice): number {
 }
 
 /** Standard output belongs to the lines when they go there. */
-function report({ threads, entries, damaged }: Run, out: string, terminal: Terminal): void {
-  const { stdout, stderr } = terminal
+function report(
+  { threads, entries, damaged }: Run,
+  { out, path }: ExportSettings,
+  { stdout, stderr }: Terminal,
+): void {
   for (const { key, seq } of damaged) {
-    const before =
-      seq > 1 ? `; what is before it: oriel export ${optionsFor(key)} --until ${seq - 1}` : ''
-    const text = `${nameOf(key)} is damaged at entry ${seq} and was left out${before}`
-    stderr.write(`oriel export: ${clean(text)}\n`)
+    const before = commandFor(`oriel export ${optionsFor(key)} --until ${seq - 1}`, path)
+    // The first entry is only the thread's header.
+    const rest = seq > 2 ? `; what is before it: ${before}` : ''
+    stderr.write(
+      `oriel export: ${clean(`${nameOf(key)} is damaged at entry ${seq} and was left out${rest}`)}\n`,
+    )
   }
   const target = out === '-' ? '' : ` to ${out}`
   const text = `${plural(threads, 'thread')}, ${entriesText(entries)}${target}`

@@ -94,6 +94,29 @@ export type Block =
 export type Role = 'system' | 'user' | 'assistant' | 'tool'
 export type Origin = 'user' | 'assistant' | 'tool' | 'system' | 'plugin' | 'host'
 
+const knownTypes: ReadonlySet<string> = new Set([
+  'text',
+  'image',
+  'file',
+  'reasoning',
+  'tool-call',
+  'tool-result',
+  'opaque',
+])
+
+/** A message of which blocks of a later version are opaque: kept whole, read by nobody here. */
+export function withKnownBlocks<M extends { readonly blocks: readonly Block[] }>(message: M): M {
+  if (message.blocks.every(({ type }) => knownTypes.has(type))) return message
+  const blocks = message.blocks.map((block): Block => {
+    if (knownTypes.has(block.type)) return block
+    const { id, ...value } = block
+    // What a later version wrote is JSON like everything in the log.
+    const kept = value as unknown as Json
+    return { type: 'opaque', format: 'unknown', value: kept, ...(id === undefined ? {} : { id }) }
+  })
+  return { ...message, blocks }
+}
+
 /** Characters of a block's text. */
 export function lengthOf(block: Block): number {
   switch (block.type) {

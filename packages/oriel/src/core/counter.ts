@@ -16,9 +16,9 @@ export const callTokens = 8
 /** What it takes to wrap arguments that are no JSON object. */
 const wrappingTokens = 6
 /** What providers charge for one picture, roughly, whatever its base64 length. */
-export const imageTokens = 1200
+const imageTokens = 1200
 /** What providers charge for one attached file at least; the text inside is unknown to us. */
-export const fileTokens = 1200
+const fileTokens = 1200
 
 /** Tokens around a message. Results carry their own: some formats send each as a message of its own. */
 export function overheadOf(role: Role): number {

@@ -15,6 +15,7 @@ export class EditIndex {
   readonly #byBlock = new Map<string, EditEntry[]>()
   /** Edits that drop messages, oldest first. Replaced, never shortened in place: a trace may still hold it. */
   #drops: EditEntry[] = []
+  #checkpoint: EditEntry | undefined
   /** Forms that a person took back: `seq:block:form`, block `*` for whole messages. */
   readonly #vetoes = new Set<string>()
 
@@ -42,6 +43,11 @@ export class EditIndex {
     return this.#drops
   }
 
+  /** The checkpoint in force: the newest edit that drops messages and has a text. It stands for all that older ones covered. */
+  get checkpoint(): EditEntry | undefined {
+    return this.#checkpoint
+  }
+
   /** The newest edit of one block. */
   ofBlock(seq: number, block: number): EditEntry | undefined {
     return this.#byBlock.get(`${seq}:${block}`)?.at(-1)
@@ -59,6 +65,7 @@ export class EditIndex {
     this.#edits.set(edit.id, edit)
     if ('ranges' in edit.target) {
       this.#drops.push(edit)
+      if (edit.text !== undefined) this.#checkpoint = edit
       return
     }
     const key = `${edit.target.seq}:${edit.target.block}`
@@ -72,6 +79,9 @@ export class EditIndex {
     this.#edits.delete(id)
     if ('ranges' in edit.target) {
       this.#drops = this.#drops.filter((other) => other.id !== id)
+      if (this.#checkpoint?.id === id) {
+        this.#checkpoint = this.#drops.findLast((other) => other.text !== undefined)
+      }
       for (const seq of seqsOf(edit)) this.#vetoes.add(`${seq}:*:dropped`)
       return edit
     }

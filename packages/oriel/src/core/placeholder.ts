@@ -48,7 +48,7 @@ function sizeOf(content: string | readonly Block[], text: string): string {
 }
 
 /** A few words on what a text is: the keys of a JSON object, the count of a JSON array, the lines of a text, ids in it. */
-export function shapeOf(text: string): string {
+function shapeOf(text: string): string {
   const trimmed = text.length <= inspectedLength ? text.trim() : ''
   if (trimmed.startsWith('{') || trimmed.startsWith('[')) {
     const shape = jsonShape(trimmed)

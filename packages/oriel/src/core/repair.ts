@@ -17,7 +17,7 @@ export interface Repaired {
 }
 
 /** What a call without a result gets, so that the request stays valid and the model knows. */
-export const missingResultText = '[No result was recorded for this call.]'
+const missingResultText = '[No result was recorded for this call.]'
 
 /** Orders, pairs and trims rendered messages until `profile` is satisfied. */
 export function repair(state: State, rendered: readonly Rendered[], profile: Profile): Repaired {

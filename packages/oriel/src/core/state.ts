@@ -1,6 +1,6 @@
 // The incremental fold of a log: everything the rules and the view need, kept up to date entry by entry.
 
-import { type BlockId, lengthOf, type Origin, type Role } from './block.ts'
+import { type BlockId, lengthOf, type Origin, type Role, withKnownBlocks } from './block.ts'
 import { type Counter, overheadOf } from './counter.ts'
 import { EditIndex, type EditIndexData, isInRanges, seqsOf } from './edit-index.ts'
 import type { EditEntry, Entry, EntryId, MarkEntry, MessageEntry } from './entry.ts'
@@ -187,6 +187,11 @@ export class State {
     return this.#edits.drops
   }
 
+  /** The checkpoint in force. */
+  get checkpoint(): EditEntry | undefined {
+    return this.#edits.checkpoint
+  }
+
   /** Every edit that is still in force, oldest first. */
   liveEdits(): Iterable<EditEntry> {
     return this.#edits.values()
@@ -241,7 +246,8 @@ export class State {
     }
   }
 
-  #applyMessage(entry: MessageEntry): void {
+  #applyMessage(logged: MessageEntry): void {
+    const entry = withKnownBlocks(logged)
     const item = new LazyItem(entry, this.#messageCount, this.counter)
     this.#messageCount += 1
     this.#uncounted.push(item)

@@ -37,7 +37,7 @@ export function unitsOf(state: State, items: readonly Item[]): readonly Unit[] {
 }
 
 /** The seq of the exchange that a message opens or answers. */
-export function exchangeOf(state: State, item: Item): number | undefined {
+function exchangeOf(state: State, item: Item): number | undefined {
   const own = state.exchanges.exchangeAt(item.entry.seq)
   if (own !== undefined) return own.seq
   for (const [block, content] of item.entry.blocks.entries()) {

@@ -39,7 +39,7 @@ export function neverThrowing(
 }
 
 /** Whether a value is an array. A proxy that was revoked is none: asking it throws. */
-export function isList(value: unknown): value is readonly unknown[] {
+function isList(value: unknown): value is readonly unknown[] {
   try {
     return Array.isArray(value)
   } catch {

@@ -100,7 +100,7 @@ export function checkpoint(
   const folded = foldable(state, units, settings, { limit, weigh: weigher(state, planned) })
   if (folded.length === 0) return []
   const items = folded.flatMap((unit) => unit.items)
-  const digest = Digest.from(newestCheckpoint(state)?.digest)
+  const digest = Digest.from(state.checkpoint?.digest)
   for (const { entry } of items) digest.add(entry)
   const text = `${opening}\n\n${digest.text(false)}`
   const tokensBefore = tokensOf(items)
@@ -118,11 +118,6 @@ export function checkpoint(
       tokensAfter,
     },
   ]
-}
-
-/** The checkpoint in force: a newer one stands for all that an older one covered. */
-function newestCheckpoint(state: State): Edit | undefined {
-  return state.dropEdits.findLast((edit) => edit.text !== undefined)
 }
 
 /** The oldest units before the boundary. The first user message, which states the goal, stays, and so does what is protected. */

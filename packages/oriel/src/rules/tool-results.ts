@@ -132,7 +132,7 @@ function informative(state: State, { item, block, content, tool }: Result): stri
 }
 
 /** The summary that needs no model (document 003): status, and head and tail of the output. */
-export function heuristicSummary({ content, tool }: Pick<Result, 'content' | 'tool'>): string {
+function heuristicSummary({ content, tool }: Pick<Result, 'content' | 'tool'>): string {
   const text = textOf(content.content).trim()
   const headLength = Math.floor((excerptLength * 2) / 3)
   const excerpt =

@@ -22,7 +22,7 @@ export type Expansion =
   | { readonly ok: false; readonly reason: string }
 
 /** The most characters one expansion returns; reading on is by ranges, so that it cannot overflow the context again. */
-export const maxExpansion = 200_000
+const maxExpansion = 200_000
 
 /** The part of an original that was asked for. Never throws: a model reads the reason and goes on. */
 export function expandText(text: string, options: ExpandOptions): Expansion {

@@ -113,6 +113,8 @@ export class Family {
     const waiting = [this.#current]
     while (waiting.length > 0 && found.size < maxBranches) {
       const { journal } = waiting.shift() as Branch
+      // Another object may have forked it since.
+      await journal.refresh()
       for (const id of [...parentsOf(journal), ...[...forksOf(journal)].reverse()]) {
         if (found.has(id) || id === this.#current.journal.key.thread) continue
         const branch = this.#branches.get(id) ?? (await this.#open(id))

@@ -107,11 +107,16 @@ function inherited(
     }
     if (entry.type !== 'edit') return []
     const target = within(entry.target, kept)
+    // A checkpoint that covers more than was kept would speak of what is not there; undone, only what it forbids remains.
+    const isPartial = entry.text !== undefined && !equalJson(target, entry.target)
+    if (isPartial && !undone.has(entry.id)) return []
     // An edit that was superseded or undone counts only for the form that its undo forbids.
     if (target === undefined || (parent.edit(entry.id) === undefined && !undone.has(entry.id)))
       return []
     const since = Math.min(entry.since ?? kept, kept)
-    const copy = stamp.entry({ ...body(entry), target, epoch, since } as EditEntry)
+    const { text: _text, digest: _digest, ...bare } = body(entry) as EditEntry
+    const edit = isPartial ? bare : (body(entry) as EditEntry)
+    const copy = stamp.entry({ ...edit, target, epoch, since } as EditEntry)
     renamed.set(entry.id, copy.id)
     return [copy]
   })

@@ -6,7 +6,7 @@ import type { StateData } from '../core/state.ts'
 import type { Store, ThreadKey } from '../stores/store.ts'
 
 /** Raised whenever the meaning of any part changes; snapshots of other formats are ignored. */
-export const snapshotFormat = 1
+const snapshotFormat = 1
 
 /** The facts about a log that a journal keeps beside its state. */
 export interface JournalFacts {

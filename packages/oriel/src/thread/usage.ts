@@ -57,7 +57,7 @@ export function readUsage(sample: unknown): Usage {
 }
 
 /** All input tokens of a call. */
-export function inputOf(usage: Usage): number {
+function inputOf(usage: Usage): number {
   return usage.uncached + usage.cacheRead + usage.cacheWrite
 }
 

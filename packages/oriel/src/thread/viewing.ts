@@ -229,6 +229,6 @@ function withLeading(
 }
 
 /** SHA-256 of a value's canonical JSON. */
-export function hashOf(value: Json): string {
+function hashOf(value: Json): string {
   return sha256(canonicalJson(value))
 }

@@ -4,7 +4,7 @@ import { expect } from 'vitest'
 import type { EditEntry } from '../../src/core/entry.ts'
 import { OrielError } from '../../src/core/errors.ts'
 import type { Json } from '../../src/core/json.ts'
-import type { Policy } from '../../src/policy.ts'
+import type { HistoryPolicy, Policy } from '../../src/policy.ts'
 import type { View, ViewOptions } from '../../src/thread/viewing.ts'
 import { type Action, newEntries, sayAll } from './action.ts'
 import {
@@ -12,6 +12,7 @@ import {
   droppedByWindow,
   type Folded,
   foldLog,
+  forkOf,
   type Gist,
   gistOfChat,
   gistsOf,
@@ -43,6 +44,8 @@ export async function actionOf(session: Session, request: Request): Promise<Acti
       return markAction(session, request, folded)
     case 'policy':
       return policyAction(session, request)
+    case 'compact':
+      return compactAction(session, request)
     case 'usage':
       return usageAction(session, request, folded)
   }
@@ -103,7 +106,7 @@ function viewAction(session: Session, { who, choice }: Of<'view'>): Action {
   }
 }
 
-export function optionsOf(choice: ViewChoice): ViewOptions {
+function optionsOf(choice: ViewChoice): ViewOptions {
   const { system, ...options } = choice
   return { ...options, ...(system === undefined ? {} : { frame: { system } }) }
 }
@@ -117,28 +120,32 @@ function verifyShown(
   const { budget = Infinity, format } = choice
   expect(view.tokens.after).toBeLessThanOrEqual(budget)
   if (budget !== Infinity || format !== 'openai-chat') return
-  const { history } = policy
-  // What a cap on messages drops is taken from the log, where it was logged.
-  const isCapped = (history?.maxMessages ?? 0) > 0
-  if (isCapped && (choice.policy !== undefined || choice.dryRun === true)) return
-  const hidden = history === undefined || isCapped ? undefined : droppedByWindow(folded, history)
+  const window = windowOf(policy)
+  // What other rules do is taken from the log, where it was logged.
+  const isLogged = choice.policy === undefined && choice.dryRun !== true
+  if (window === undefined && !isLogged) return
+  const hidden = window === undefined ? undefined : droppedByWindow(folded, window)
   expect(view.messages.map(gistOfChat)).toEqual(shownGists(folded, hidden))
 }
 
-/** The edits of one view: exactly the window, and never what is protected or half an exchange. */
-function verifyEdits(before: Folded, edits: readonly EditEntry[], { history }: Policy): void {
+/** The edits of one view: exactly the window where there is nothing else, and never what is protected. */
+function verifyEdits(before: Folded, edits: readonly EditEntry[], policy: Policy): void {
   const dropped = before.visible.filter(({ seq }) => edits.some((edit) => covers(edit, seq)))
-  const window = history === undefined ? new Set<number>() : droppedByWindow(before, history)
-  const cap = history?.maxMessages ?? 0
   const seqs = dropped.map(({ seq }) => seq)
-  if (cap === 0) expect(new Set(seqs)).toEqual(window)
-  else expect(seqs).toEqual(expect.arrayContaining([...window]))
   const newest = before.messages.findLast(isTurnStart)?.seq
   const isSafe = (seq: number): boolean =>
     seq === newest || before.pinned.has(seq) || before.vetoed.has(seq)
   expect(seqs.filter(isSafe)).toEqual([])
-  const counted = before.visible.filter(({ role, seq }) => role !== 'system' && !window.has(seq))
-  if (counted.length <= cap) expect(new Set(seqs)).toEqual(window)
+  const window = windowOf(policy)
+  if (window === undefined) return
+  expect(new Set(seqs)).toEqual(droppedByWindow(before, window))
+  expect(edits.filter(({ target }) => 'seq' in target)).toEqual([])
+}
+
+/** The window of a policy that has no other rule. */
+function windowOf({ history = { policy: 'all' }, ...others }: Policy): HistoryPolicy | undefined {
+  const isAlone = Object.keys(others).length === 0 && (history.maxMessages ?? 0) === 0
+  return isAlone ? history : undefined
 }
 
 function newEdits(before: Folded, after: Folded): readonly EditEntry[] {
@@ -177,16 +184,15 @@ function forkAction(session: Session, request: Of<'fork'>, folded: Folded): Acti
       const log = await session.log(fork.id)
       const kept = before.log.slice(0, Math.max(1, at))
       expect(linesOf(log.slice(0, kept.length))).toEqual(linesOf(kept))
-      const view = await fork.view({ policy: {}, dryRun: true })
-      const messages = before.messages.filter(({ seq }) => seq <= at)
-      const visible = before.visible.filter(({ seq }) => seq <= at)
       const own = foldLog(log)
-      const isKept = (seq: number): boolean => seq <= at
-      expect([...own.pinned].sort()).toEqual([...before.pinned].filter(isKept).sort())
-      expect([...own.excluded].sort()).toEqual([...before.excluded].filter(isKept).sort())
-      expect([...own.vetoed].sort()).toEqual([...before.vetoed].filter(isKept).sort())
-      const gists = shownGists({ ...before, messages, visible, leading: own.leading })
-      expect(view.messages.map(gistOfChat)).toEqual(gists)
+      const expected = forkOf(before, at)
+      expect(own.pinned).toEqual(expected.pinned)
+      expect(own.excluded).toEqual(expected.excluded)
+      expect(own.vetoed).toEqual(expected.vetoed)
+      const view = await fork.view({ policy: {}, dryRun: true })
+      expect(view.messages.map(gistOfChat)).toEqual(
+        shownGists({ ...expected, leading: own.leading }),
+      )
       if (request.isStaying) session.replace(request.who, { thread: fork })
     },
   }
@@ -223,6 +229,18 @@ function policyAction(session: Session, { who, policy }: Of<'policy'>): Action {
     verify(before, after) {
       expect(after.policy).toEqual(policy)
       expect(after.visible).toEqual(before.visible)
+    },
+  }
+}
+
+function compactAction(session: Session, { who }: Of<'compact'>): Action {
+  return {
+    async run() {
+      await session.thread(who).compact()
+    },
+    verify(before, after) {
+      expect(newEntries(before, after).filter(({ type }) => type !== 'edit')).toEqual([])
+      verifyEdits(before, newEdits(before, after), { compaction: {} })
     },
   }
 }

@@ -140,7 +140,7 @@ function hasChanged({ log }: Folded, since: number): boolean {
 }
 
 /** Encoded blocks with their role, whatever messages they are grouped into. */
-export function blocksOf(format: FormatName, messages: readonly unknown[]): readonly string[] {
+function blocksOf(format: FormatName, messages: readonly unknown[]): readonly string[] {
   if (format !== 'anthropic') return messages.map((message) => JSON.stringify(message))
   return messages.flatMap((message) => {
     const { role, content } = message as { role: string; content: string | readonly unknown[] }

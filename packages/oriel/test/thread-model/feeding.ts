@@ -22,17 +22,15 @@ export async function withProjectedIds(
 ): Promise<unknown> {
   const [header, ...log] = await thread.log()
   const value = header?.type === 'setting' && isObject(header.value) ? header.value : {}
-  let text = JSON.stringify(messages)
+  const projected = new Map<string, string>()
   const entries = log.filter((entry) => entry.type === 'message')
   entries.forEach(({ seq, blocks }, index) => {
     blocks.forEach((_, block) => {
       const own = blockId(String(value.salt), seq, block)
-      const projected = blockId(fixedSalt, index + 1, block)
-      for (const word of ['call_', 'expand ', 'to ']) {
-        text = text.replaceAll(`"${word}${own}`, `"${word}!${projected}`)
-        text = text.replaceAll(` ${word}${own}`, ` ${word}!${projected}`)
-      }
+      projected.set(own, blockId(fixedSalt, index + 1, block))
     })
   })
-  return JSON.parse(text.replaceAll(/(call_|expand |to )!e/g, '$1e')) as unknown
+  const text = JSON.stringify(messages)
+  const replaced = text.replaceAll(/e[0-9a-z]+(?:_[0-9a-z]+)?/g, (id) => projected.get(id) ?? id)
+  return JSON.parse(replaced) as unknown
 }

@@ -48,16 +48,48 @@ export function foldLog(log: readonly Entry[]): Folded {
     pinned,
     excluded,
     vetoed: seqsOf(messages.filter(({ seq }) => taken.some((edit) => covers(edit, seq)))),
-    visible: messages.filter((message) => {
-      if (excluded.has(message.seq)) return false
-      if (!live.some((edit) => covers(edit, message.seq))) return true
-      // A pin brings back what was dropped, with the whole exchange around it.
-      return membersOf(messages, message).some(({ seq }) => pinned.has(seq))
-    }),
+    visible: visibleOf({ messages, live, pinned, excluded }),
     turn: messages.filter(isTurnStart).length,
     step: 1 + messages.filter(({ role }) => role === 'assistant').length,
     policy: (newestSetting(log, 'policy') ?? {}) as Policy,
     leading: leadingOf(newestSetting(log, 'leading')),
+  }
+}
+
+/** Messages that are neither dropped nor excluded. */
+function visibleOf({
+  messages,
+  live,
+  pinned,
+  excluded,
+}: Pick<Folded, 'messages' | 'live' | 'pinned' | 'excluded'>): readonly MessageEntry[] {
+  return messages.filter((message) => {
+    if (excluded.has(message.seq)) return false
+    if (!live.some((edit) => covers(edit, message.seq))) return true
+    // A pin brings back what was dropped, with the whole exchange around it.
+    return membersOf(messages, message).some(({ seq }) => pinned.has(seq))
+  })
+}
+
+/** What a fork has of a log: its first entries, and all that was done to them later. */
+export function forkOf(folded: Folded, at: number): Folded {
+  const messages = folded.messages.filter(({ seq }) => seq <= at)
+  const gone = folded.messages.filter(({ seq }) => seq > at)
+  // A summary stands for all that it covers, or is not there.
+  const isWhole = (edit: EditEntry): boolean =>
+    edit.text === undefined || !gone.some(({ seq }) => covers(edit, seq))
+  const live = folded.live.filter(
+    (edit) => isWhole(edit) && messages.some(({ seq }) => concerns(edit, seq)),
+  )
+  const isKept = (seq: number): boolean => seq <= at
+  return {
+    ...folded,
+    messages,
+    live,
+    pinned: new Set([...folded.pinned].filter(isKept)),
+    excluded: new Set([...folded.excluded].filter(isKept)),
+    vetoed: new Set([...folded.vetoed].filter(isKept)),
+    visible: visibleOf({ ...folded, messages, live }),
   }
 }
 
@@ -126,10 +158,20 @@ export function shownGists(
       ...lacking.map(missing),
     ]
   })
-  return [...folded.leading, ...gists].map(({ text, ...rest }) => ({
+  return [...folded.leading, ...withCheckpoint(folded, gists)].map(({ text, ...rest }) => ({
     ...rest,
     text: text.toWellFormed(),
   }))
+}
+
+/** The newest summary of what gave way, right after the first user's words. */
+function withCheckpoint({ live }: Folded, gists: readonly Gist[]): readonly Gist[] {
+  const text = live.findLast((edit) => 'ranges' in edit.target && edit.text !== undefined)?.text
+  if (text === undefined) return gists
+  const user = gists.findIndex(({ role }) => role === 'user')
+  const lead = gists.findIndex(({ role }) => role !== 'system')
+  const at = user === -1 ? Math.max(0, lead) : user + 1
+  return gists.toSpliced(at, 0, { role: 'user', text, calls: [] })
 }
 
 /** The blocks of a message with their texts as the newest edits give them. Pinned ones are verbatim. */
@@ -207,6 +249,10 @@ export function isTurnStart({ role, origin }: MessageEntry): boolean {
 export function covers(edit: EditEntry, seq: number): boolean {
   const { target } = edit
   return 'ranges' in target && target.ranges.some(([from, to]) => from <= seq && seq <= to)
+}
+
+function concerns(edit: EditEntry, seq: number): boolean {
+  return covers(edit, seq) || ('seq' in edit.target && edit.target.seq === seq)
 }
 
 interface FoundResult {

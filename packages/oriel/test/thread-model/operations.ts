@@ -60,6 +60,7 @@ export type Request =
     }
   | { readonly type: 'policy'; readonly who: Who; readonly policy: Policy }
   | { readonly type: 'usage'; readonly who: Who; readonly tokens: number }
+  | { readonly type: 'compact'; readonly who: Who }
 
 export type Operation =
   | Request
@@ -80,12 +81,15 @@ export type OperationType = Operation['type']
 const allKinds = ['user', 'reply', 'system', 'note', 'exchange', 'calls', 'results'] as const
 const completeKinds = ['user', 'reply', 'exchange'] as const
 
+/** Windows over turns alone, the whole of `history`, or every rule. */
+export type Rules = 'windows' | 'history' | 'all'
+
 export interface OperationOptions {
   readonly types: readonly OperationType[]
   /** Only whole exchanges. @default false */
   readonly isComplete?: boolean
-  /** Policies that count messages too. @default true */
-  readonly hasCaps?: boolean
+  /** Which rules the policies have. @default 'all' */
+  readonly rules?: Rules
   readonly maxLength?: number
 }
 
@@ -103,22 +107,43 @@ function kindsOf({ isComplete = false }: OperationOptions): readonly Piece['kind
   return isComplete ? completeKinds : allKinds
 }
 
-/** Policies whose windows are so short that they often cut. Shrinks to none. */
-export function policyOf(hasCaps: boolean): fc.Arbitrary<Policy> {
-  const history = fc.record(
+/** Policies whose limits are so small that they often act. Shrinks to none. */
+export function policyOf(rules: Rules): fc.Arbitrary<Policy> {
+  const part = { requiredKeys: [], noNullPrototype: true }
+  const windows = {
+    policy: fc.constantFrom('lastN' as const, 'none' as const, 'all' as const),
+    length: fc.nat({ max: 2 }),
+    preserveSystemMessages: fc.boolean(),
+  }
+  const caps = { maxMessages: fc.nat({ max: 6 }), keepRecentMessages: fc.nat({ max: 3 }) }
+  const history = fc.record(rules === 'windows' ? windows : { ...windows, ...caps }, part)
+  const toolResults = fc.record(
     {
-      policy: fc.constantFrom('lastN' as const, 'none' as const, 'all' as const),
-      length: fc.nat({ max: 2 }),
-      preserveSystemMessages: fc.boolean(),
-      ...(hasCaps
-        ? { maxMessages: fc.nat({ max: 6 }), keepRecentMessages: fc.nat({ max: 3 }) }
-        : {}),
+      strategy: fc.constantFrom('keepRecent' as const, 'keepOne' as const, 'dropAll' as const),
+      max: fc.nat({ max: 2 }),
+      placeholder: fc.constantFrom('informative' as const, 'plain' as const),
+      cutoff: fc.nat({ max: 3 }),
     },
-    { requiredKeys: [], noNullPrototype: true },
+    part,
   )
+  const expiring = fc.record({
+    after: fc.nat({ max: 2 }),
+    mode: fc.constantFrom('remove' as const, 'compact' as const),
+    length: fc.integer({ min: 1, max: 20 }),
+  })
+  const expiry = expiring.map((one) => ({ tools: { '*': one } }))
+  const toolOutput = fc.record({ maxChars: fc.integer({ min: 10, max: 500 }) })
+  const compaction = fc.record({
+    maxTokens: fc.constantFrom(0, 200, 600),
+    maxMessages: fc.integer({ min: 3, max: 8 }),
+    keepRecent: fc.nat({ max: 3 }),
+    keepRecentTokens: fc.nat({ max: 100 }),
+  })
+  const several = fc.record({ history, toolResults, expiry, toolOutput, compaction }, part)
   return fc.oneof(
     { weight: 1, arbitrary: fc.constant<Policy>({}) },
-    { weight: 5, arbitrary: history.map((part): Policy => ({ history: part })) },
+    { weight: 3, arbitrary: history.map((one): Policy => ({ history: one })) },
+    ...(rules === 'all' ? [{ weight: 3, arbitrary: several as fc.Arbitrary<Policy> }] : []),
   )
 }
 
@@ -139,7 +164,7 @@ function arbitraryOf(type: OperationType, options: OperationOptions): fc.Arbitra
 }
 
 function requestOf(type: Request['type'], options: OperationOptions): fc.Arbitrary<Request> {
-  const { hasCaps = true } = options
+  const { rules = 'all' } = options
   const pieces = fc.array(pieceArbitrary(kindsOf(options)), { minLength: 1, maxLength: 4 })
   const who = fc.constantFrom<Who>(0, 1)
   switch (type) {
@@ -155,7 +180,7 @@ function requestOf(type: Request['type'], options: OperationOptions): fc.Arbitra
         leading: fc.nat({ max: 2 }),
       })
     case 'view':
-      return fc.record({ type: fc.constant('view' as const), who, choice: viewChoice(hasCaps) })
+      return fc.record({ type: fc.constant('view' as const), who, choice: viewChoice(rules) })
     case 'undo':
       return fc.record({
         type: fc.constant('undo' as const),
@@ -173,7 +198,9 @@ function requestOf(type: Request['type'], options: OperationOptions): fc.Arbitra
     case 'mark':
       return mark(who)
     case 'policy':
-      return fc.record({ type: fc.constant('policy' as const), who, policy: policyOf(hasCaps) })
+      return fc.record({ type: fc.constant('policy' as const), who, policy: policyOf(rules) })
+    case 'compact':
+      return fc.record({ type: fc.constant('compact' as const), who })
     case 'usage':
       return fc.record({
         type: fc.constant('usage' as const),
@@ -212,7 +239,7 @@ function change(): fc.Arbitrary<Change> {
 }
 
 /** Most views are the thread's own; some have a budget, a policy for this call, or commit nothing. */
-function viewChoice(hasCaps: boolean): fc.Arbitrary<ViewChoice> {
+function viewChoice(rules: Rules): fc.Arbitrary<ViewChoice> {
   const format = fc.oneof(
     { weight: 2, arbitrary: fc.constant<FormatName>('openai-chat') },
     { weight: 1, arbitrary: fc.constantFrom<FormatName>(...formatNames) },
@@ -224,7 +251,7 @@ function viewChoice(hasCaps: boolean): fc.Arbitrary<ViewChoice> {
   const some = { requiredKeys: ['format'] as ['format'], noNullPrototype: true }
   const special = {
     budget: fc.integer({ min: 1, max: 3000 }),
-    policy: policyOf(hasCaps),
+    policy: policyOf(rules),
     dryRun: fc.boolean(),
   }
   return fc.oneof(

@@ -77,7 +77,7 @@ function sharedLength(
 }
 
 /** What a client has of a log: what Oriel or its host added is not its own, and leading system texts are part of the frame. */
-export function historyOf({ messages }: Pick<Folded, 'messages'>): readonly Gist[] {
+function historyOf({ messages }: Pick<Folded, 'messages'>): readonly Gist[] {
   const own = messages.filter(({ origin }) => origin !== 'host' && origin !== 'plugin')
   const start = own.findIndex(({ role }) => role !== 'system')
   return start === -1 ? [] : own.slice(start).flatMap(gistsOf)
