@@ -88,7 +88,6 @@ export const policySchema = z.strictObject({
 
 /** What the model should see, declared. A part that is absent is off; `{}` means the part's defaults. */
 export type Policy = Readonly<z.infer<typeof policySchema>>
-type PolicyPart = keyof Policy
 export type HistoryPolicy = Readonly<z.infer<typeof historySchema>>
 
 export type PresetName = keyof typeof presets
