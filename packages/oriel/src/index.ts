@@ -76,6 +76,7 @@ export type {
 } from './stores/store.ts'
 export { type EventType, eventTypes, type Listener, type ThreadEvent } from './thread/events.ts'
 export type { ExpandOptions, Expansion } from './thread/expand.ts'
+export { type Expandable, type ExpandTool, expandTool } from './thread/expand-tool.ts'
 export type { LogReader } from './thread/log-reader.ts'
 export type { RebuiltRequest, RequestChange } from './thread/requests.ts'
 export {
