@@ -14,6 +14,7 @@ export default defineConfig({
   },
   test: {
     reporters: ['default', plainReporter],
+    setupFiles: ['./scripts/property-seed.ts'],
     exclude: ['packages/bench/**', '**/node_modules/**', '**/dist/**'],
     include: [
       'packages/*/src/**/*.test.ts',

@@ -31,6 +31,9 @@ export async function withProjectedIds(
     })
   })
   const text = JSON.stringify(messages)
-  const replaced = text.replaceAll(/e[0-9a-z]+(?:_[0-9a-z]+)?/g, (id) => projected.get(id) ?? id)
+  const replaced = text.replaceAll(
+    /(?<![0-9a-z])e[0-9a-z]+(?:_[0-9a-z]+)?/g,
+    (id) => projected.get(id) ?? id,
+  )
   return JSON.parse(replaced) as unknown
 }
