@@ -1,7 +1,8 @@
 // Chance that can be repeated: one seed, one run.
 
 /** The seed of this run: ORIEL_SEED, or a new one. Every test name shows it. */
-export const seed = Number(process.env.ORIEL_SEED ?? Math.floor(Math.random() * 2 ** 31))
+const wanted = Number(process.env.ORIEL_SEED ?? Number.NaN)
+export const seed = Number.isInteger(wanted) ? wanted : Math.floor(Math.random() * 2 ** 31)
 
 /** Numbers from 0 to below 1 that follow from the seed (the well-known mulberry32). */
 export function createRandom(from: number): () => number {
