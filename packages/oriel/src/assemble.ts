@@ -33,8 +33,8 @@ export function assemble(
   { profile, frame, budget }: AssembleOptions,
 ): Assembled {
   const rendered: readonly Rendered[] = render(state, planned)
-  const repaired = repair(state, rendered, profile)
-  const messages = withCheckpoint(state, planned, repaired.messages)
+  const repaired = repair(state, rendered, profile, checkpointText(state, planned))
+  const { messages } = repaired
   const fitted: Fitted =
     budget === undefined
       ? unfitted(messages)
@@ -53,22 +53,10 @@ export function assemble(
   }
 }
 
-/**
- * Puts the newest checkpoint's text in its place: user-role data right after the first user message, never system, never assistant.
- */
-function withCheckpoint(
-  state: State,
-  planned: readonly Edit[],
-  messages: readonly ViewMessage[],
-): readonly ViewMessage[] {
+/** The text of the newest checkpoint: one that is being made, else the one in force. */
+function checkpointText(state: State, planned: readonly Edit[]): string | undefined {
   const isCheckpoint = (edit: Edit): boolean => !('seq' in edit.target) && edit.text !== undefined
-  const { text } = planned.findLast(isCheckpoint) ?? state.checkpoint ?? {}
-  if (text === undefined) return messages
-  const note: ViewMessage = { role: 'user', origin: 'host', blocks: [{ type: 'text', text }] }
-  const first = messages.findIndex(({ role, entry }) => role === 'user' && entry !== undefined)
-  const lead = messages.findIndex(({ role }) => role !== 'system')
-  const at = first === -1 ? Math.max(0, lead) : first + 1
-  return messages.toSpliced(at, 0, note)
+  return (planned.findLast(isCheckpoint) ?? state.checkpoint)?.text
 }
 
 function unfitted(messages: readonly ViewMessage[]): Fitted {

@@ -48,6 +48,11 @@ export class EditIndex {
     return this.#checkpoint
   }
 
+  /** Every edit of one block that is in force, newest last. */
+  allOfBlock(seq: number, block: number): readonly EditEntry[] {
+    return this.#byBlock.get(`${seq}:${block}`) ?? []
+  }
+
   /** The newest edit of one block. */
   ofBlock(seq: number, block: number): EditEntry | undefined {
     return this.#byBlock.get(`${seq}:${block}`)?.at(-1)

@@ -20,14 +20,28 @@ export interface Repaired {
 const missingResultText = '[No result was recorded for this call.]'
 
 /** Orders, pairs and trims rendered messages until `profile` is satisfied. */
-export function repair(state: State, rendered: readonly Rendered[], profile: Profile): Repaired {
+export function repair(
+  state: State,
+  rendered: readonly Rendered[],
+  profile: Profile,
+  checkpoint?: string,
+): Repaired {
   const repairs: Repair[] = []
   const sendable = rendered.map((one) => withoutBrokenReasoning(one, profile, repairs))
   const paired = pair(state, sendable, profile, repairs)
-  const filled = profile.refusesBlankText ? withoutBlanks(paired, profile, repairs) : paired
+  const marked = checkpoint === undefined ? paired : withCheckpoint(paired, checkpoint)
+  const filled = profile.refusesBlankText ? withoutBlanks(marked, profile, repairs) : marked
   const started = profile.startsWithUser ? fromFirstUser(filled, profile, repairs) : filled
   const ended = profile.endsWithUser ? untilLastUser(started, profile, repairs) : started
   return { messages: withWireIds(state, ended, profile, repairs), repairs }
+}
+
+/** A checkpoint is user-role data right after the first user message, never system, never assistant. */
+function withCheckpoint(messages: readonly ViewMessage[], text: string): readonly ViewMessage[] {
+  const note: ViewMessage = { role: 'user', origin: 'host', blocks: [{ type: 'text', text }] }
+  const first = messages.findIndex(({ role, entry }) => role === 'user' && entry !== undefined)
+  const lead = messages.findIndex(({ role }) => role !== 'system')
+  return messages.toSpliced(first === -1 ? Math.max(0, lead) : first + 1, 0, note)
 }
 
 /** Reasoning is sent as it came or not at all, and half a character cannot be sent. */

@@ -182,6 +182,11 @@ export class State {
     return this.#edits.ofBlock(seq, block)
   }
 
+  /** Every live edit of one block, newest last. */
+  blockEdits(seq: number, block: number): readonly EditEntry[] {
+    return this.#edits.allOfBlock(seq, block)
+  }
+
   /** Live edits that drop whole messages, oldest first. */
   get dropEdits(): readonly EditEntry[] {
     return this.#edits.drops

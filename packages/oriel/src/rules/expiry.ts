@@ -6,7 +6,7 @@ import type { Edit, Expiry } from '../core/entry.ts'
 import { placeholder } from '../core/placeholder.ts'
 import { reduceResult } from '../core/reduction.ts'
 import { type Result, resultsOf } from '../core/results.ts'
-import type { State } from '../core/state.ts'
+import { type State, startsTurn } from '../core/state.ts'
 import type { Rule } from './rule.ts'
 
 type Loose<T> = { readonly [K in keyof T]?: T[K] | null | undefined }
@@ -38,6 +38,7 @@ export const expiry: Rule<ExpirySettings> = {
     if (settings.disable === true) return []
     const { preserveOriginals = true } = settings
     const results = resultsOf(state)
+    const clock = clockOf(state)
     const byExchange = new Map<number, ExpirySetting | undefined>()
     for (const result of results) {
       const known = byExchange.get(result.exchange)
@@ -46,7 +47,7 @@ export const expiry: Rule<ExpirySettings> = {
     return results.flatMap((result) => {
       const setting = byExchange.get(result.exchange)
       if (setting === undefined || result.isProtected) return []
-      return expire(state, result, setting, preserveOriginals)
+      return expire(state, result, setting, { preserveOriginals, clock })
     })
   },
 }
@@ -130,11 +131,27 @@ function moreAggressive(
   return differs === -1 || (left[differs] as number) < (right[differs] as number) ? a : b
 }
 
+/** When each step and turn began: the seq of its assistant or user message, as far as they are visible. */
+interface Clock {
+  readonly steps: ReadonlyMap<number, number>
+  readonly turns: ReadonlyMap<number, number>
+}
+
+function clockOf(state: State): Clock {
+  const steps = new Map<number, number>()
+  const turns = new Map<number, number>()
+  for (const { entry } of state.visible) {
+    if (entry.role === 'assistant') steps.set(entry.step, entry.seq)
+    else if (startsTurn(entry)) turns.set(entry.turn, entry.seq)
+  }
+  return { steps, turns }
+}
+
 function expire(
   state: State,
   result: Result,
   setting: ExpirySetting,
-  preserveOriginals: boolean,
+  { preserveOriginals, clock }: { readonly preserveOriginals: boolean; readonly clock: Clock },
 ): readonly Edit[] {
   const { item, block, content, tool } = result
   const { seq, turn, step } = item.entry
@@ -144,7 +161,12 @@ function expire(
   const id = state.blockIdAt({ seq, block })
   const unit = isByTurns ? 'turn' : 'step'
   const reason = `older than ${setting.after} ${unit}${setting.after === 1 ? '' : 's'}`
-  const final = preserveOriginals ? {} : { isFinal: true }
+  // It took effect in the first request that was too late for it, and not before the model had seen it.
+  const began = isByTurns
+    ? clock.turns.get(turn + setting.after + 1)
+    : clock.steps.get(step + setting.after)
+  const since = Math.max(began ?? 0, result.seenAt ?? 0)
+  const final = preserveOriginals ? { since } : { since, isFinal: true }
   if (setting.mode === 'remove') {
     const text = placeholder({ ...content, tool, id, canExpand: preserveOriginals })
     return reduceResult(state, result, { rule: 'expiry', form: 'omitted', text, reason, ...final })

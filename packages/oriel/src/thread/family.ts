@@ -29,6 +29,9 @@ export class Branch {
   async look(history: readonly Sent[]): Promise<Meeting> {
     await this.journal.refresh()
     this.#keys = await this.journal.keys()
+    const meeting = this.#keys.meet(history, this.journal.state)
+    if (!meeting.isUnsure) return meeting
+    await this.journal.complete()
     return this.#keys.meet(history, this.journal.state)
   }
 

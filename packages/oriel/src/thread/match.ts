@@ -3,7 +3,7 @@
 
 import { createHash } from 'node:crypto'
 import { type Block, type ToolCallBlock, type ToolResultBlock, textOf } from '../core/block.ts'
-import { canonicalJson, isObject, type Json } from '../core/json.ts'
+import { canonicalJson, isObject, type Json, type JsonObject } from '../core/json.ts'
 
 export interface Matchable {
   readonly role: string
@@ -18,6 +18,21 @@ export function keyOf({ role, blocks }: Matchable): string {
   const results = blocks.flatMap((block) => (block.type === 'tool-result' ? [block.callId] : []))
   const parts = [role, visibleText(blocks), ...blocks.flatMap(partOf), ...results.sort()]
   return createHash('sha256').update(JSON.stringify(parts)).digest('base64url').slice(0, 22)
+}
+
+/** What the key leaves out and `compare` looks at: arguments and results. Equal details need no comparison. */
+export function detailsOf({ blocks }: Matchable): string {
+  const parts = blocks.flatMap((block) => {
+    if (block.type === 'tool-call') return [block.callId, canonicalArguments(block.arguments)]
+    return block.type === 'tool-result' ? [block.callId, resultText(block)] : []
+  })
+  if (parts.length === 0) return ''
+  return createHash('sha256').update(JSON.stringify(parts)).digest('base64url').slice(0, 16)
+}
+
+function canonicalArguments(text: string): string {
+  const value = objectOf(text)
+  return value === undefined ? text : canonicalJson(value as JsonObject)
 }
 
 /** Clients split and join texts, and trim their ends. */

@@ -45,12 +45,11 @@ export async function rebuildRequest(journal: Journal, step: number): Promise<Re
       `No request was made at step ${step}; known: ${known || 'none'}.`,
     )
   }
-  const rebuilt = await rebuild(journal, request)
+  const { messages, ...answer } = await rebuild(journal, request)
   const before = requests.slice(0, index).findLast((one) => one.format === request.format)
-  if (before === undefined) return { ...rebuilt, request }
+  if (before === undefined) return { ...answer, request }
   const previous = await rebuild(journal, before)
-  const change = compare(previous.messages, rebuilt.messages)
-  const { messages: _messages, ...answer } = rebuilt
+  const change = compare(previous.messages, messages)
   if (change === undefined) return { ...answer, request }
   return { ...answer, request, change: { index: change, ...causeOf(before, request, edits) } }
 }

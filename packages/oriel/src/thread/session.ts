@@ -52,6 +52,11 @@ export class Session {
     return this.#pending ?? parsePolicy(this.journal.setting('policy')?.value)
   }
 
+  /** A policy that was given and is not in the log yet. */
+  get pending(): Policy | undefined {
+    return this.#pending
+  }
+
   /** A view sees every append that was asked for before it. */
   run<T>(task: () => Promise<T>): Promise<T> {
     const result = this.#queue.then(task)
@@ -255,8 +260,11 @@ function revisionEdits(
     const item = state.item(seq)
     const original = item?.entry.blocks[block]
     if (item === undefined || original === undefined) return []
-    if (state.blockEdit(seq, block)?.text === text || state.isVetoed(seq, block, 'clipped'))
-      return []
+    const edits = state.blockEdits(seq, block)
+    const isKnown = edits.some((edit) => edit.rule === 'client' && edit.text === text)
+    // A rule that already shows less of it wins.
+    const isWeaker = edits.some(({ form }) => form !== 'clipped' && form !== 'full')
+    if (isKnown || isWeaker || state.isVetoed(seq, block, 'clipped')) return []
     const shown = reduce(original, { form: 'clipped', text })
     return [
       {

@@ -4,6 +4,7 @@ import type { MessageEntry, RequestEntry, SettingEntry, UsageEntry } from '../co
 import type { JsonObject } from '../core/json.ts'
 import type { StateData } from '../core/state.ts'
 import type { Store, ThreadKey } from '../stores/store.ts'
+import type { KeyData } from './sync.ts'
 
 /** Raised whenever the meaning of any part changes; snapshots of other formats are ignored. */
 const snapshotFormat = 1
@@ -22,7 +23,7 @@ export interface SnapshotValue {
   readonly state: StateData
   readonly facts: JournalFacts
   /** Keys of all messages, where a client resends its history. */
-  readonly keys?: { readonly keys: readonly string[]; readonly seqs: readonly number[] }
+  readonly keys?: KeyData
 }
 
 export interface LoadedSnapshot {

@@ -3,7 +3,7 @@
 import type { Block } from '../core/block.ts'
 import type { Draft } from '../core/entry.ts'
 import type { State } from '../core/state.ts'
-import { compare, keyOf, type Matchable, type Revision } from './match.ts'
+import { compare, detailsOf, keyOf, type Matchable, type Revision } from './match.ts'
 
 /** How a resent history meets a log. */
 export interface Meeting {
@@ -13,6 +13,8 @@ export interface Meeting {
   readonly behind: number
   /** Results that the client now shows shorter than the log has them. */
   readonly revisions: readonly SeqRevision[]
+  /** A message that must be compared is only in the store. */
+  readonly isUnsure: boolean
 }
 
 export interface SeqRevision extends Revision {
@@ -25,26 +27,29 @@ export interface Sent {
   readonly message: Matchable
 }
 
+/** What a snapshot keeps of it. */
+export interface KeyData {
+  readonly keys: readonly string[]
+  readonly seqs: readonly number[]
+  readonly details: readonly string[]
+}
+
 /** The keys of a log's messages, kept up to date as it grows. Excluded messages stay: the client still sends them. */
 export class KeyIndex {
   readonly #keys: string[]
   readonly #seqs: number[]
+  readonly #details: string[]
   #version: number
 
-  constructor(
-    data: { readonly keys: readonly string[]; readonly seqs: readonly number[] } = {
-      keys: [],
-      seqs: [],
-    },
-    version = 0,
-  ) {
+  constructor(data: KeyData = { keys: [], seqs: [], details: [] }, version = 0) {
     this.#keys = [...data.keys]
     this.#seqs = [...data.seqs]
+    this.#details = [...data.details]
     this.#version = version
   }
 
-  data(): { readonly keys: readonly string[]; readonly seqs: readonly number[] } {
-    return { keys: [...this.#keys], seqs: [...this.#seqs] }
+  data(): KeyData {
+    return { keys: [...this.#keys], seqs: [...this.#seqs], details: [...this.#details] }
   }
 
   /** Takes in entries that were appended since. */
@@ -56,6 +61,7 @@ export class KeyIndex {
       if (this.#keys.length === 0 && entry.role === 'system') continue
       this.#keys.push(keyOf(entry))
       this.#seqs.push(seq)
+      this.#details.push(detailsOf(entry))
     }
     this.#version = state.version
   }
@@ -68,13 +74,15 @@ export class KeyIndex {
       const { key, message } = history[matched] as Sent
       const seq = this.#seqs[matched]
       if (seq === undefined || key !== this.#keys[matched]) break
-      // A message from before the snapshot is not at hand: its key was enough once, and is again.
+      if (detailsOf(message) === this.#details[matched]) continue
       const entry = state.item(seq)?.entry
-      const found = entry === undefined ? [] : compare(entry, message)
+      // A message from before the snapshot is not at hand: the caller must get it first.
+      if (entry === undefined) return { matched, behind: 1, revisions, isUnsure: true }
+      const found = compare(entry, message)
       if (found === undefined) break
       revisions.push(...found.map((revision) => ({ ...revision, seq })))
     }
-    return { matched, behind: this.#keys.length - matched, revisions }
+    return { matched, behind: this.#keys.length - matched, revisions, isUnsure: false }
   }
 
   /** The seq of the last of the first `count` messages; 0 for none. */

@@ -220,7 +220,10 @@ export class Thread {
       const journal = await forkJournal(this.#journal, atSeq, options)
       const id = journal.key.thread
       this.#session.emit('thread-forked', { id, message: `Forked at ${atSeq}.` })
-      return new Thread({ ...this.#options, policy: this.policy }, journal)
+      // The fork's own log has the policy, unless it is in no log yet.
+      const { policy: _policy, ...rest } = this.#options
+      const { pending } = this.#session
+      return new Thread({ ...rest, ...(pending === undefined ? {} : { policy: pending }) }, journal)
     })
   }
 
