@@ -2,14 +2,14 @@
 
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
-import { conversationOf, turnOf } from './agent.ts'
+import { conversationOf } from './agent.ts'
 import { type ChatMessage, readCorpus } from './conversations.ts'
 import { fileSystemOf, fsyncContender, RawTable, withFolder } from './disk.ts'
 import { type Contender, race, type Timing } from './harness.ts'
+import { openingTable, smallFile, smallThread } from './opening.ts'
 import {
   decode,
   type Entry,
-  memoryStore,
   openThread,
   prepare,
   resolveCounter,
@@ -34,17 +34,11 @@ const writers = 100
 /** Appends in one timed run: enough that the clock's own cost does not matter. */
 const appendsPerRun = 20
 const appendRounds = 30
-const smallThread = 2000
-const largeThread = 100_000
-/** Entries in one append while a thread is copied. */
-const copiedAtOnce = 2000
 const tenant = 'bench'
-const key = { tenant, thread: 'opened' }
-const opened = { id: key.thread, tenant }
 
 const settings = readSettings()
 await withFolder(settings.directory, async (folder) => {
-  const tables = [await appendTable(folder), await loadTable(folder), await sizeTable(folder)]
+  const tables = [await appendTable(folder), await openingTable(folder), await sizeTable(folder)]
   endProgress()
   report('stores', tables, settings)
 })
@@ -127,97 +121,6 @@ function appender(
   }
 }
 
-async function loadTable(folder: string): Promise<Table> {
-  const small = await raceLoads(folder, smallThread)
-  const large = await raceLoads(folder, largeThread)
-  return {
-    title: 'Opening a thread: milliseconds of computing',
-    rows: small.timings.map(({ name, medianMs }, index) => ({
-      contender: name,
-      [`${words(smallThread)} messages`]: figure(medianMs),
-      [`${words(largeThread)} messages`]: figure(large.timings[index]?.medianMs ?? Number.NaN),
-    })),
-    notes: [
-      `Written with one view a turn (lastN 10): ${words(small.version)} and ${words(large.version)} entries. The raw rows are the messages alone.`,
-      'Opening reads the newest snapshot, the messages in view and the entries after the snapshot; it does not read the log.',
-      'Opening the file starts a worker; here it is started from TypeScript, which takes longer than in the published package.',
-    ],
-  }
-}
-
-async function raceLoads(folder: string, size: number) {
-  const path = join(folder, `load-${size}.db`)
-  await writeThread(path, size)
-  const raw = new RawTable(join(folder, `raw-load-${size}.db`))
-  raw.insertTogether(conversationOf(size).map((message) => JSON.stringify(message)))
-  const store = sqliteStore(path)
-  const timings = await race(
-    [
-      { name: 'raw rows, all parsed', run: () => raw.load() },
-      { name: 'sqliteStore: read and verify the whole log', run: () => readAll(store) },
-      { name: 'openThread', run: () => openThread({ ...opened, store }) },
-      { name: 'openThread and view', run: () => openAndView(store) },
-      {
-        name: 'open the file, openThread and view',
-        async run() {
-          const own = sqliteStore(path)
-          await openAndView(own)
-          await own.close()
-        },
-      },
-    ],
-    {
-      rounds: 20,
-      clock: 'cpu',
-      onRound: (done, of) => progress(`stores: opening, round ${done} of ${of}`),
-    },
-  )
-  const { version = 0 } = (await store.info(key)) ?? {}
-  await store.close()
-  raw.close()
-  return { timings, version }
-}
-
-/** A thread that had a view a turn. Played in memory and copied, entry by entry, since the disk would take minutes. */
-async function writeThread(path: string, size: number): Promise<void> {
-  const played = memoryStore()
-  const policy = { history: { policy: 'lastN', length: 10 } } as const
-  const thread = await openThread({ ...opened, store: played, policy })
-  for (let turn = 0, messages = 0; messages < size; turn++) {
-    const added = turnOf(turn).flat()
-    await thread.append(added, { format: 'openai-chat' })
-    await thread.view()
-    messages += added.length
-    progress(`stores: playing ${messages} of ${size} messages`)
-  }
-  const store = sqliteStore(path)
-  let batch: Entry[] = []
-  let version = 0
-  const flush = async (): Promise<void> => {
-    if (batch.length > 0) ({ version } = await store.append(key, batch, version))
-    batch = []
-  }
-  for await (const entry of played.read(key)) {
-    batch.push(entry)
-    if (batch.length === copiedAtOnce) await flush()
-  }
-  await flush()
-  const snapshot = await played.loadSnapshot(key)
-  if (snapshot !== undefined) await store.saveSnapshot(key, snapshot)
-  await store.close()
-}
-
-async function readAll(store: Store): Promise<number> {
-  let entries = 0
-  for await (const _entry of store.read(key)) entries += 1
-  return entries
-}
-
-async function openAndView(store: Store): Promise<unknown> {
-  const thread = await openThread({ ...opened, store })
-  return thread.view({ dryRun: true })
-}
-
 async function sizeTable(folder: string): Promise<Table> {
   const { name, conversations } = readCorpus()
   const lists = conversations.map(({ messages }) => messages)
@@ -248,11 +151,7 @@ async function sizeTable(folder: string): Promise<Table> {
     rows: [
       row(`raw rows: ${name}`, 'raw-size.db', payload),
       row(`sqliteStore: ${name}`, 'size.db', payload),
-      row(
-        `sqliteStore: ${words(smallThread)} messages, a view a turn`,
-        `load-${smallThread}.db`,
-        stepwise,
-      ),
+      row(`sqliteStore: ${words(smallThread)} messages, a view a step`, smallFile, stepwise),
     ],
     notes: [
       'Payload: the messages as JSON in UTF-8. Files after closing, when the write log is empty.',

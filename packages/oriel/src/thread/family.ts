@@ -1,5 +1,6 @@
 // A thread and its forks: which branch a resent history belongs to.
 
+import { OrielError } from '../core/errors.ts'
 import { forkJournal, forksOf } from './fork.ts'
 import { Journal, type JournalOptions } from './journal.ts'
 import type { KeyIndex, Meeting, Sent } from './sync.ts'
@@ -80,7 +81,8 @@ export class Family {
         this.#current = target
         return { isForked, written }
       } catch (error) {
-        if (!(error instanceof BranchMoved) || attempt === maxAttempts) throw error
+        if (!(error instanceof BranchMoved)) throw error
+        if (attempt === maxAttempts) throw tooBusy(this.#current.journal.key.thread)
       }
     }
   }
@@ -134,6 +136,13 @@ export class Family {
     const journal = await Journal.open({ ...this.#options, store, key: { ...key, thread } })
     return journal.state.version === 0 ? undefined : this.#add(journal)
   }
+}
+
+function tooBusy(thread: string): OrielError {
+  return new OrielError(
+    'version-conflict',
+    `Thread ${thread} is written to so often that the history found no place. Try again.`,
+  )
 }
 
 function parentsOf(journal: Journal): readonly string[] {
