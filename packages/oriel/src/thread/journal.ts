@@ -214,7 +214,7 @@ export class Journal {
   /** Snapshots cost the size of the state, so they are made the more rarely the longer the log is. */
   #maybeSnapshot(): void {
     const { snapshotEvery = defaultSnapshotEvery, onSnapshotFailed } = this.#options
-    const interval = Math.max(snapshotEvery, Math.ceil(this.#snapshotVersion / 4))
+    const interval = Math.max(snapshotEvery, Math.ceil(this.#snapshotVersion / 16))
     if (snapshotEvery <= 0 || this.#state.version - this.#snapshotVersion < interval) return
     this.#snapshotVersion = this.#state.version
     this.#keys?.update(this.#state)

@@ -181,7 +181,8 @@ function altered(message: JsonObject, how: number): JsonObject {
 
 function splitText(content: unknown): JsonObject[] | null {
   if (typeof content !== 'string') return null
-  const parts = [content.slice(0, 6), content.slice(6)]
+  const end = content.indexOf(' ')
+  const parts = [content.slice(0, end), content.slice(end)]
   return parts.map((text) => ({ type: 'text', text }))
 }
 
