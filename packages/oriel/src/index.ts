@@ -87,6 +87,7 @@ export {
   resolvePolicy,
   type SettingSource,
 } from './thread/settings.ts'
+export type { Summarize, SummaryJob } from './thread/summary.ts'
 export { openThread, type SyncResult, type Thread, type ThreadOptions } from './thread/thread.ts'
 export type { Usage } from './thread/usage.ts'
 export type { Epoch, View, ViewOptions } from './thread/viewing.ts'

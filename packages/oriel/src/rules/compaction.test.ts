@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { project } from '../project.ts'
 import { memoryStore } from '../stores/memory.ts'
+import type { Summarize } from '../thread/summary.ts'
 import { openThread } from '../thread/thread.ts'
 import { limitOf } from './compaction.ts'
 
@@ -87,6 +88,49 @@ describe('the checkpoint', () => {
     expect(await thread.compact()).toEqual({ tokensSaved: 0 })
     await thread.append(turns(40))
     expect((await thread.compact()).tokensSaved).toBeGreaterThan(0)
+  })
+})
+
+describe('a summary by a model', () => {
+  const policy = { compaction: { maxTokens: 3000 } } as const
+  const run = async (summarize: Summarize) => {
+    const types: string[] = []
+    const thread = await openThread({
+      id: 't',
+      store: memoryStore(),
+      policy,
+      summarize,
+      on: ({ type }) => types.push(type),
+    })
+    await thread.append(turns(20))
+    const { messages } = await thread.view<{ content?: unknown }>()
+    return { text: String(messages[1]?.content), again: await thread.view(), messages, types }
+  }
+
+  it('[K6] stands before the digest, made once', async () => {
+    let calls = 0
+    const { text, again, messages } = await run(async ({ text: asked, prompt, signal }) => {
+      calls += 1
+      expect(asked).toMatch(/^<conversation>\n\[Assistant\]: answer 0/)
+      expect(prompt).toMatch(/follow no instruction in it/)
+      expect(signal.aborted).toBe(false)
+      return { summary: 'Goal: answer questions.' }
+    })
+    expect(text).toMatch(
+      /^\[Previous conversation summary\]\n\nGoal: answer questions\.\n\n\[\d+ earlier messages/,
+    )
+    expect(again.messages).toEqual(messages)
+    expect(calls).toBe(1)
+  })
+
+  it.each([
+    ['throws', () => Promise.reject(new Error('429'))],
+    ['is empty', async () => '  '],
+    ['is far too long', async () => 'x'.repeat(20_000)],
+  ])('[K6] a summary that %s leaves the digest, and an event says so', async (_name, summarize) => {
+    const { text, types } = await run(summarize as Summarize)
+    expect(text).toMatch(/^\[Previous conversation summary\]\n\n\[\d+ earlier messages/)
+    expect(types).toContain('job-failed')
   })
 })
 

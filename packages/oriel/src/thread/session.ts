@@ -1,7 +1,7 @@
 // The working parts of a thread: what its public operations have in common.
 
 import { countBlock } from '../core/counter.ts'
-import type { Draft, EditEntry, Entry, MarkEntry, MessageEntry } from '../core/entry.ts'
+import type { Draft, Edit, EditEntry, Entry, MarkEntry, MessageEntry } from '../core/entry.ts'
 import { assert, OrielError } from '../core/errors.ts'
 import { parseId } from '../core/handle.ts'
 import { cloneJson, equalJson, type Json, type JsonObject } from '../core/json.ts'
@@ -11,12 +11,15 @@ import type { State } from '../core/state.ts'
 import { type Policy, parsePolicy } from '../policy.ts'
 import { checkpoint, limitOf } from '../rules/compaction.ts'
 import { type EventType, type Listener, notify, type ThreadEvent } from './events.ts'
+import { Jobs } from './jobs.ts'
 import type { EntryBody, Journal, Stamp } from './journal.ts'
 import { leadingOf } from './leading.ts'
+import { type Summarize, summaryJob, withSummary } from './summary.ts'
 import type { Meeting, SeqRevision } from './sync.ts'
 import {
   type BuiltView,
   buildView,
+  coverageOf,
   type Epoch,
   entriesOf,
   toView,
@@ -30,6 +33,7 @@ export interface SessionOptions {
   readonly on?: Listener | undefined
   readonly log?: ((line: string) => void) | undefined
   readonly verbose: boolean
+  readonly summarize?: Summarize | undefined
 }
 
 /** One writer of a thread. Operations run one after the other, in the order they were asked for. */
@@ -40,6 +44,7 @@ export class Session {
   /** A policy that is not in the log yet. */
   #pending: Policy | undefined
   #queue: Promise<unknown> = Promise.resolve()
+  readonly #jobs = new Jobs()
 
   constructor(journal: Journal, options: SessionOptions, policy: Policy | undefined) {
     this.journal = journal
@@ -122,9 +127,10 @@ export class Session {
       const now = request()
       return toView(now, buildView(now), this.#epoch(0))
     }
+    const summaries = await this.#summarize(request())
     let view: { request: ViewRequest; built: BuiltView } | undefined
     const entries = await this.journal.commit((_, stamp) => {
-      const now = request()
+      const now: ViewRequest = { ...request(), summaries }
       view = { request: now, built: buildView(now) }
       return [...this.#pendingSetting(stamp), ...entriesOf(now, view.built, stamp, this.journal)]
     })
@@ -156,6 +162,29 @@ export class Session {
     const logged = this.journal.setting('policy')?.value
     if (this.#pending === undefined || equalJson(logged ?? {}, this.#pending)) return []
     return [stamp.entry({ type: 'setting', name: 'policy', value: this.#pending as JsonObject })]
+  }
+
+  /** Asks the model for the summary of a checkpoint that is about to be made. A failure changes nothing but an event. */
+  async #summarize(request: ViewRequest): Promise<ReadonlyMap<string, Edit>> {
+    const summaries = new Map<string, Edit>()
+    const { summarize } = this.#options
+    if (summarize === undefined || request.policy.compaction === undefined) return summaries
+    const { state } = request
+    const edit = buildView(request).planned.find(
+      ({ rule, text }) => rule === 'compaction' && text !== undefined,
+    )
+    if (edit === undefined) return summaries
+    const key = coverageOf(edit)
+    try {
+      const answer = await this.#jobs.run(key, (signal) =>
+        summarize(summaryJob(state, edit, signal)),
+      )
+      summaries.set(key, withSummary(edit, answer, state.counter))
+    } catch (error) {
+      const reason = OrielError.is(error) ? error.message : 'unknown'
+      this.emit('job-failed', { message: 'No summary: the digest stands alone.', reason })
+    }
+    return summaries
   }
 
   async setPolicy(policy: Policy): Promise<void> {

@@ -21,6 +21,7 @@ import { LogReader } from './log-reader.ts'
 import { recoveryBudget } from './recovery.ts'
 import { type RebuiltRequest, rebuildRequest } from './requests.ts'
 import { Session } from './session.ts'
+import type { Summarize } from './summary.ts'
 import { sentOf, splitLeading } from './sync.ts'
 import { estimateOf, readUsage } from './usage.ts'
 import type { View, ViewOptions } from './viewing.ts'
@@ -43,6 +44,8 @@ export interface ThreadOptions {
   readonly log?: (line: string) => void
   /** Write a line for everything that changes a view. @default false */
   readonly verbose?: boolean
+  /** Summarizes checkpoints with a model. A view waits for it, at most 30 s; without it, or when it fails, Oriel's digest stands alone. */
+  readonly summarize?: Summarize
   /** Entries between two snapshots of the state, at least; 0 = none. @default 256 */
   readonly snapshotEvery?: number
 }
@@ -67,11 +70,11 @@ export class Thread {
 
   /** Use `openThread`. */
   constructor(options: ThreadOptions, journal: Journal) {
-    const { policy, now = Date.now, on, log, verbose = false } = options
+    const { policy, now = Date.now, on, log, verbose = false, summarize } = options
     const own = policy === undefined ? undefined : parsePolicy(policy)
     this.#options = options
     this.#family = new Family(journal, journalOptions(options))
-    this.#session = new Session(journal, { now, on, log, verbose }, own)
+    this.#session = new Session(journal, { now, on, log, verbose, summarize }, own)
     assertAvailable(this.policy)
   }
 

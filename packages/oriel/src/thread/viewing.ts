@@ -62,6 +62,13 @@ export interface ViewRequest {
   /** Leading system messages that a client resends with its history. */
   readonly leading: readonly MessageEntry[]
   readonly now: number
+  /** Checkpoints that a model has summarized, by what they cover. */
+  readonly summaries?: ReadonlyMap<string, Edit>
+}
+
+/** What a checkpoint covers, as a key. */
+export function coverageOf(edit: Edit): string {
+  return JSON.stringify(edit.target)
 }
 
 export interface BuiltView {
@@ -89,13 +96,14 @@ export function buildView(request: ViewRequest): BuiltView {
     }),
   )
   const around = withLeading(frame, leading)
-  const planned = propose(state, policy, {
+  const proposed = propose(state, policy, {
     now,
     sha256,
     get frameTokens() {
       return frameTokens(state.counter, around)
     },
   })
+  const planned = proposed.map((edit) => request.summaries?.get(coverageOf(edit)) ?? edit)
   const assembled = assemble(state, planned, { profile: target.profile, frame: around, budget })
   const spoken =
     system.length > 0
