@@ -1,0 +1,78 @@
+// A recorded conversation, read once: its messages as drafts, and the model calls in it.
+
+import type { Block } from '../core/block.ts'
+import type { Draft } from '../core/entry.ts'
+import type { Frame } from '../core/view.ts'
+import type { FormatName } from '../formats/format.ts'
+import { formatNamed } from '../formats/registry.ts'
+
+/** A conversation as it was recorded. */
+export interface Recording {
+  readonly id: string
+  /** Where it comes from: what many conversations of one source share is no fact of one of them. @default '' */
+  readonly source?: string
+  /** @default 'openai-chat' */
+  readonly format?: FormatName
+  /** Messages, or items for openai-responses. */
+  readonly messages: readonly unknown[]
+  readonly frame?: Frame
+  /** When each message was made, in milliseconds since 1970; absent or undefined = unknown. */
+  readonly times?: readonly (number | undefined)[]
+}
+
+export interface RecordedMessage {
+  readonly role: Draft['role']
+  /** The foreign messages it was made from. */
+  readonly foreign: readonly unknown[]
+  /** What a model reads in it. */
+  readonly texts: readonly string[]
+  /** Tool calls in it. */
+  readonly calls: readonly { readonly name: string; readonly arguments: string }[]
+  readonly at?: number
+}
+
+export interface Opened extends Recording {
+  readonly source: string
+  readonly format: FormatName
+  readonly recorded: readonly RecordedMessage[]
+  /** Positions in `recorded` of what a model answered. A greeting before anyone spoke was no model call. */
+  readonly answers: readonly number[]
+}
+
+export function openRecording(recording: Recording): Opened {
+  const { source = '', format = 'openai-chat', messages, times } = recording
+  const recorded = formatNamed(format)
+    .decode(messages, 'messages')
+    .map(({ draft, from, to }): RecordedMessage => {
+      const blocks: readonly Block[] =
+        typeof draft.content === 'string' ? [{ type: 'text', text: draft.content }] : draft.content
+      const at = times?.[from]
+      return {
+        role: draft.role,
+        foreign: messages.slice(from, to),
+        texts: blocks.flatMap(textsOf),
+        calls: blocks.flatMap((block) => (block.type === 'tool-call' ? [block] : [])),
+        ...(at === undefined ? {} : { at }),
+      }
+    })
+  const firstSpoken = recorded.findIndex(({ role }) => role === 'user' || role === 'tool')
+  const answers = recorded.flatMap(({ role }, index) =>
+    role === 'assistant' && firstSpoken !== -1 && index > firstSpoken ? [index] : [],
+  )
+  return { ...recording, source, format, recorded, answers }
+}
+
+function textsOf(block: Block): readonly string[] {
+  switch (block.type) {
+    case 'text':
+      return [block.text]
+    case 'reasoning':
+      return block.text === undefined ? [] : [block.text]
+    case 'tool-call':
+      return [block.name, block.arguments]
+    case 'tool-result':
+      return typeof block.content === 'string' ? [block.content] : block.content.flatMap(textsOf)
+    default:
+      return []
+  }
+}
