@@ -12,7 +12,10 @@ const counter = resolveCounter('estimate')
 const counts = new Map<string, number>()
 function count(text: string): number {
   let n = counts.get(text)
-  if (n === undefined) counts.set(text, (n = counter.count(text)))
+  if (n === undefined) {
+    n = counter.count(text)
+    counts.set(text, n)
+  }
   return n
 }
 function size(m: Chat): number {
