@@ -153,7 +153,9 @@ class History {
     const { role } = this.#recording.recorded[first] as RecordedMessage
     if (role !== 'tool' && role !== 'user') return false
     if (this.#names.has(value)) return false
-    return !this.#recording.recorded.some(
+    const { recorded, frameTexts } = this.#recording
+    if (frameTexts.some((text) => this.#sightings.has(text, value))) return false
+    return !recorded.some(
       (message, position) => message.role === 'system' && this.#stands(value, position),
     )
   }

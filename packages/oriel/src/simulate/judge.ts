@@ -6,7 +6,7 @@ import { validate } from '../formats/registry.ts'
 import { CacheMeter, type CachePrices } from './cost.ts'
 import type { Need } from './facts.ts'
 import { type Fate, type Originals, Witness } from './fidelity.ts'
-import { piecesOf } from './pieces.ts'
+import { framePieces, type Piece, piecesOf } from './pieces.ts'
 import type { Opened } from './recording.ts'
 import { type CreateManager, replay, type Sent } from './replay.ts'
 import type { Sightings } from './sightings.ts'
@@ -84,6 +84,7 @@ class Bench {
   readonly #meter: CacheMeter
   readonly #witness: Witness
   readonly #needs: ReadonlyMap<number, Need>
+  readonly #frame: readonly Piece[]
   readonly #steps: Step[] = []
   readonly #counts = { arguments: newCount(), text: newCount(), old: newCount() }
   readonly #calls = { needing: 0, complete: 0 }
@@ -98,6 +99,7 @@ class Bench {
     this.#options = options
     this.#meter = new CacheMeter(counter, prices)
     this.#witness = new Witness(recording, sightings)
+    this.#frame = framePieces(recording.frame)
     this.#needs = new Map(needs.map((need) => [need.answer, need]))
     this.#userTexts = recording.recorded.flatMap(({ role, texts }, at) =>
       role !== 'user'
@@ -113,7 +115,7 @@ class Bench {
     const facts = this.#needs.get(answer)?.facts ?? []
     if (sent === undefined) this.#refused += 1
     else if (!isValid(format, sent)) this.#invalid += 1
-    const pieces = piecesOf(sent?.messages ?? [], sent?.system)
+    const pieces = [...this.#frame, ...piecesOf(sent?.messages ?? [], sent?.system)]
     const at = this.#recording.recorded[answer]?.at
     const { tokens, cached, cost, broken } = this.#meter.send(pieces, at)
     const fates = this.#witness.fates(facts, pieces, {

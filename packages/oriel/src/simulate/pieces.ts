@@ -1,6 +1,7 @@
 // A request as a flat sequence of pieces: one text, tool call or tool result each. Caches and judges look at nothing else.
 
 import { callTokens, messageTokens } from '../core/counter.ts'
+import type { Frame } from '../core/view.ts'
 
 export interface Piece {
   readonly role: string
@@ -42,6 +43,17 @@ export function piecesOf(messages: readonly unknown[], system?: unknown): readon
   const pieces: Piece[] = []
   if (system !== undefined && system !== null) addContent(pieces, 'system', system)
   for (const message of messages) addMessage(pieces, message)
+  return pieces
+}
+
+/** What stands around the messages, in the order in which providers cache it: tools, system text. */
+export function framePieces(frame: Frame | undefined): readonly Piece[] {
+  const pieces: Piece[] = []
+  for (const tool of Array.isArray(frame?.tools) ? frame.tools : []) {
+    pieces.push(toPiece('tools', tool, callTokens))
+  }
+  const { system } = frame ?? {}
+  if (system !== undefined && system !== null) addContent(pieces, 'system', system)
   return pieces
 }
 

@@ -5,6 +5,7 @@ import type { Draft } from '../core/entry.ts'
 import type { Frame } from '../core/view.ts'
 import type { FormatName } from '../formats/format.ts'
 import { formatNamed } from '../formats/registry.ts'
+import { framePieces } from './pieces.ts'
 
 /** A conversation as it was recorded. */
 export interface Recording {
@@ -22,7 +23,9 @@ export interface Recording {
 
 export interface RecordedMessage {
   readonly role: Draft['role']
-  /** The foreign messages it was made from. */
+  /** The message as a thread takes it. */
+  readonly draft: Draft
+  /** The foreign messages it was made from. Of two made from the same one, the first has it. */
   readonly foreign: readonly unknown[]
   /** What a model reads in it. */
   readonly texts: readonly string[]
@@ -34,6 +37,8 @@ export interface RecordedMessage {
 export interface Opened extends Recording {
   readonly source: string
   readonly format: FormatName
+  /** Texts of the frame: system text, names and descriptions of tools. */
+  readonly frameTexts: readonly string[]
   readonly recorded: readonly RecordedMessage[]
   /** Positions in `recorded` of what a model answered. A greeting before anyone spoke was no model call. */
   readonly answers: readonly number[]
@@ -41,16 +46,20 @@ export interface Opened extends Recording {
 
 export function openRecording(recording: Recording): Opened {
   const { source = '', format = 'openai-chat', messages, times } = recording
+  let taken = 0
   const recorded = formatNamed(format)
     .decode(messages, 'messages')
     .map(({ draft, from, to }): RecordedMessage => {
       const blocks: readonly Block[] =
         typeof draft.content === 'string' ? [{ type: 'text', text: draft.content }] : draft.content
       const at = times?.[from]
+      const foreign = messages.slice(Math.max(from, taken), to)
+      taken = Math.max(taken, to)
       return {
         role: draft.role,
-        foreign: messages.slice(from, to),
-        texts: blocks.flatMap(textsOf),
+        draft,
+        foreign,
+        texts: textsIn(blocks),
         calls: blocks.flatMap((block) => (block.type === 'tool-call' ? [block] : [])),
         ...(at === undefined ? {} : { at }),
       }
@@ -59,7 +68,13 @@ export function openRecording(recording: Recording): Opened {
   const answers = recorded.flatMap(({ role }, index) =>
     role === 'assistant' && firstSpoken !== -1 && index > firstSpoken ? [index] : [],
   )
-  return { ...recording, source, format, recorded, answers }
+  const frameTexts = framePieces(recording.frame).flatMap(({ texts }) => texts)
+  return { ...recording, source, format, frameTexts, recorded, answers }
+}
+
+/** Every text that a model reads in these blocks. */
+export function textsIn(blocks: readonly Block[]): readonly string[] {
+  return blocks.flatMap(textsOf)
 }
 
 function textsOf(block: Block): readonly string[] {

@@ -9,7 +9,7 @@ import { memoryStore } from '../stores/memory.ts'
 import { openThread, type Thread, type ThreadOptions } from '../thread/thread.ts'
 import type { View } from '../thread/viewing.ts'
 import type { Originals } from './fidelity.ts'
-import type { Opened, RecordedMessage } from './recording.ts'
+import { type Opened, type RecordedMessage, textsIn } from './recording.ts'
 
 /** One request, as a manager would have sent it. */
 export interface Sent {
@@ -40,6 +40,17 @@ export async function* replay(
     await manager.append(recording.recorded.slice(next, answer))
     yield { answer, sent: await manager.view() }
     next = answer
+  }
+}
+
+/** No management: every request is everything said so far, as it was recorded. */
+export const unmanaged: CreateManager = () => {
+  const messages: unknown[] = []
+  return {
+    append(more) {
+      for (const { foreign } of more) messages.push(...foreign)
+    },
+    view: () => ({ messages }),
   }
 }
 
@@ -75,11 +86,10 @@ export function threadManager(options: ThreadManagerOptions = {}): CreateManager
       async append(messages) {
         const at = messages.findLast((message) => message.at !== undefined)?.at
         if (at !== undefined) clock.now = at
-        const foreign = messages.flatMap((message) => message.foreign)
-        const entries = await thread.append(foreign, { format: recording.format })
-        for (const [index, { id, blocks }] of entries.entries()) {
+        const entries = await thread.append(messages.map(({ draft }) => draft))
+        for (const { id, blocks } of entries) {
           const ids = [id, ...blocks.flatMap((block) => (block.id === undefined ? [] : [block.id]))]
-          book.add(ids, messages[index]?.texts ?? [])
+          book.add(ids, textsIn(blocks))
         }
       },
       async view() {
