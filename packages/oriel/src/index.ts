@@ -74,10 +74,14 @@ export type {
   ThreadInfo,
   ThreadKey,
 } from './stores/store.ts'
+export type { SummaryResult } from './thread/answer.ts'
+export type { Accuracy } from './thread/calibration.ts'
+export type { CompactOptions } from './thread/compact-options.ts'
 export { type EventType, eventTypes, type Listener, type ThreadEvent } from './thread/events.ts'
 export type { ExpandOptions, Expansion } from './thread/expand.ts'
 export { type Expandable, type ExpandTool, expandTool } from './thread/expand-tool.ts'
 export type { LogReader } from './thread/log-reader.ts'
+export type { Usage } from './thread/read-usage.ts'
 export type { RebuiltRequest, RequestChange } from './thread/requests.ts'
 export {
   type AgentTemplate,
@@ -89,5 +93,4 @@ export {
 } from './thread/settings.ts'
 export type { Summarize, SummaryJob } from './thread/summary.ts'
 export { openThread, type SyncResult, type Thread, type ThreadOptions } from './thread/thread.ts'
-export type { Usage } from './thread/usage.ts'
 export type { Epoch, View, ViewOptions } from './thread/viewing.ts'

@@ -2,6 +2,7 @@
 
 import type { Edit } from '../core/entry.ts'
 import type { State } from '../core/state.ts'
+import type { Measured } from '../core/weight.ts'
 import type { SummaryOf } from '../core/wish.ts'
 
 export interface RuleContext {
@@ -9,6 +10,8 @@ export interface RuleContext {
   readonly now: number
   /** Tokens of what stands around the messages in the request. */
   readonly frameTokens: number
+  /** What the provider measured. @default nothing */
+  readonly measured?: Measured
   /** What other rules propose in the same pass. */
   readonly planned: readonly Edit[]
   /** A model's summary, where there is one. Ask only for a block that would take the summary's form now. */

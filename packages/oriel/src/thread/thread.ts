@@ -8,22 +8,23 @@ import type { TokensOption } from '../counters.ts'
 import type { FormatName } from '../formats/format.ts'
 import { decodeNeutral } from '../formats/neutral.ts'
 import { formatNamed } from '../formats/registry.ts'
-import { isContextLengthError } from '../overflow.ts'
 import { type Policy, type PolicyInput, parsePolicy } from '../policy.ts'
 import { assertAvailable } from '../propose.ts'
 import type { Store } from '../stores/store.ts'
+import type { Accuracy } from './calibration.ts'
+import { type CompactOptions, readInstructions } from './compact-options.ts'
 import type { Listener } from './events.ts'
 import { type ExpandOptions, type Expansion, expandText, originalText } from './expand.ts'
 import { Family } from './family.ts'
 import { forkJournal } from './fork.ts'
 import { Journal, type JournalOptions } from './journal.ts'
 import { LogReader } from './log-reader.ts'
-import { recoveryBudget } from './recovery.ts'
+import { readUsage } from './read-usage.ts'
 import { type RebuiltRequest, rebuildRequest } from './requests.ts'
 import { Session } from './session.ts'
 import type { Summarize } from './summary.ts'
 import { sentOf, splitLeading } from './sync.ts'
-import { estimateOf, readUsage } from './usage.ts'
+import { accuracy, estimateOf } from './usage.ts'
 import type { View, ViewOptions } from './viewing.ts'
 
 export interface ThreadOptions {
@@ -151,34 +152,22 @@ export class Thread {
   }
 
   /**
-   * Makes a checkpoint now: everything but the newest messages gives way to one summary. The summary is Oriel's own digest; nothing
-   * happens where nothing can give way.
+   * Makes a checkpoint now: everything but the newest messages gives way to one summary. `instructions` tell the summarizer what
+   * matters; without one, or when it fails, Oriel's own digest serves. Nothing happens where nothing can give way.
    */
-  compact(): Promise<{ readonly tokensSaved: number }> {
-    return this.#session.run(async () => {
-      await this.#journal.refresh()
-      return this.#session.compact()
-    })
+  async compact(options: CompactOptions = {}): Promise<{ readonly tokensSaved: number }> {
+    return this.#session.compact(readInstructions(options))
   }
 
   /**
-   * A smaller view after the provider refused the last one as too long. Needs no model and always makes progress, or rejects with
-   * 'cannot-project'. Rejects with 'invalid-option' for any other error: a rate limit is not cured by forgetting.
+   * A smaller view after the provider refused the last one as too long: a checkpoint is made, and what remains is fitted. Needs no
+   * model and always makes progress, once for a request; else it rejects with 'cannot-project'. Rejects with 'invalid-option' for any
+   * other error: a rate limit is not cured by forgetting.
    */
   async recover<M = Json>(error: unknown, options: ViewOptions = {}): Promise<View<M>> {
-    if (!isContextLengthError(error)) {
-      const message =
-        'recover takes a context-length error; this is another one. Handle it as it is.'
-      throw new OrielError('invalid-option', message, { path: 'error', cause: error })
-    }
-    return this.#session.run(async () => {
-      await this.#journal.refresh()
-      const sent = this.#journal.facts.newestRequest?.details?.tokens
-      const budget = recoveryBudget(error, typeof sent === 'number' ? sent : this.estimate())
-      const view = await this.#session.view({ ...options, budget: Math.max(1, budget) }, undefined)
-      this.#session.emit('recovery', { message: `Reduced to ${view.tokens.after} tokens.` })
-      return view as unknown as View<M>
-    })
+    return this.#session.run(
+      async () => (await this.#session.recover(error, options)) as unknown as View<M>,
+    )
   }
 
   /** Reads an original by the id that a placeholder or the trace names. */
@@ -265,6 +254,11 @@ export class Thread {
   /** Tokens of the next request: the provider's own number for the newest view plus what came after, else an estimate. */
   estimate(): number {
     return estimateOf(this.#journal)
+  }
+
+  /** What estimates are multiplied by, learned from `usage` for the newest model, and how far off they are. */
+  get accuracy(): Accuracy {
+    return accuracy(this.#journal)
   }
 
   /** The whole log: iterate it, or await it for an array. */

@@ -31,6 +31,11 @@ export interface ViewOptions {
   readonly budget?: number
   /** A policy for this call only: its edits are not kept. @default the thread's policy */
   readonly policy?: PolicyInput
+  /**
+   * Whether you turn reasoning off for a request where the view says so (`reasoning: 'off'`). Else a tool loop whose signed reasoning
+   * can no longer be sent goes on as a record in the user role. @default false
+   */
+  readonly mayTurnReasoningOff?: boolean
   /** Commit nothing: neither edits nor the record of the request. @default false */
   readonly dryRun?: boolean
 }
@@ -43,6 +48,8 @@ export interface View<M = Json> {
   /** Made when first read: its cost is the number of changes, not the view's. */
   readonly trace: readonly Change[]
   readonly tokens: TokenCount
+  /** Send this request with reasoning turned off: the provider would refuse it otherwise. Only with `mayTurnReasoningOff`. */
+  readonly reasoning?: 'off'
   readonly epoch: Epoch
 }
 
@@ -63,15 +70,12 @@ export interface ViewRequest {
   /** Leading system messages that a client resends with its history. */
   readonly leading: readonly MessageEntry[]
   readonly now: number
-  /** Checkpoints that a model has summarized, by what they cover. */
-  readonly summaries?: ReadonlyMap<string, Edit>
+  /** Whether checkpoints are made elsewhere, so that the rule is not asked here. @default false */
+  readonly hasCompactor?: boolean
+  /** Whether it answers a context-length error; recorded, so that there is only one for a request. @default false */
+  readonly isRecovery?: boolean
   /** What models have said about single blocks. @default nothing */
   readonly summaryOf?: SummaryOf
-}
-
-/** What a checkpoint covers, as a key. */
-export function coverageOf(edit: Edit): string {
-  return JSON.stringify(edit.target)
 }
 
 export interface BuiltView {
@@ -88,7 +92,7 @@ export interface BuiltView {
 /** Computes a view without committing anything. Pure. */
 export function buildView(request: ViewRequest): BuiltView {
   const { state, options, leading } = request
-  const { format = 'openai-chat', frame, budget } = options
+  const { format = 'openai-chat', frame, budget, mayTurnReasoningOff } = options
   const target = formatNamed(format)
   const system = leading.map(
     (entry): ViewMessage => ({
@@ -99,9 +103,10 @@ export function buildView(request: ViewRequest): BuiltView {
     }),
   )
   const around = withLeading(frame, leading)
-  const proposed = proposalsOf(request)
-  const planned = proposed.map((edit) => request.summaries?.get(coverageOf(edit)) ?? edit)
-  const assembled = assemble(state, planned, { profile: target.profile, frame: around, budget })
+  const planned = proposalsOf(request)
+  const { profile } = target
+  const fitting = { profile, frame: around, budget, mayTurnReasoningOff }
+  const assembled = assemble(state, planned, fitting)
   const spoken =
     system.length > 0
       ? withoutLeading(state, assembled.messages)
@@ -109,7 +114,7 @@ export function buildView(request: ViewRequest): BuiltView {
   const shown = [...system, ...spoken.messages]
   const encoded = target.encode(shown)
   assertSize(target, encoded)
-  const frameHash = hashOf((around ?? {}) as JsonObject)
+  const frameHash = frameHashOf(request)
   const body = {
     messages: encoded.messages,
     ...(encoded.system === undefined ? {} : { system: encoded.system }),
@@ -140,15 +145,26 @@ export function buildView(request: ViewRequest): BuiltView {
 
 /** What the policy would change now. Pure. */
 export function proposalsOf(request: ViewRequest): readonly Edit[] {
-  const { state, policy, options, leading, now, summaryOf } = request
-  return propose(state, policy, {
+  const { state, policy, now, summaryOf, hasCompactor = false } = request
+  const rules = hasCompactor ? { ...policy, compaction: undefined } : policy
+  return propose(state, rules, {
     now,
     sha256,
     ...(summaryOf === undefined ? {} : { summaryOf }),
     get frameTokens() {
-      return frameTokens(state.counter, withLeading(options.frame, leading))
+      return frameTokensOf(request)
     },
   })
+}
+
+/** Names the frame that a view is asked for with. */
+export function frameHashOf({ options, leading }: ViewRequest): string {
+  return hashOf((withLeading(options.frame, leading) ?? {}) as JsonObject)
+}
+
+/** Tokens of the frame that a view is asked for with. */
+export function frameTokensOf({ state, options, leading }: ViewRequest): number {
+  return frameTokens(state.counter, withLeading(options.frame, leading))
 }
 
 /** The entries that a view adds to the log: its edits, as one epoch, and the record of the request. */
@@ -192,6 +208,8 @@ export function entriesOf(
     details: {
       tokens: built.assembled.tokens,
       ...(options.budget === undefined ? {} : { budget: options.budget }),
+      ...(options.mayTurnReasoningOff === true ? { mayTurnReasoningOff: true } : {}),
+      ...(request.isRecovery === true ? { isRecovery: true } : {}),
       ...(isTemporary ? { policy: request.policy as JsonObject } : {}),
     },
   }
@@ -215,6 +233,7 @@ export function toView(request: ViewRequest, built: BuiltView, epoch: Epoch): Vi
       return built.trace()
     },
     tokens: { before: state.totalTokens + around, after: built.assembled.tokens },
+    ...(built.assembled.turnsReasoningOff ? { reasoning: 'off' as const } : {}),
     epoch,
   }
 }
