@@ -14,6 +14,12 @@ export interface RuleContext {
   readonly measured?: Measured
   /** What other rules propose in the same pass. */
   readonly planned: readonly Edit[]
+  /** Where a cache-aware schedule wants a checkpoint, and how much conversation it leaves. @default the settings' own limit */
+  readonly window?: { readonly low: number; readonly high: number } | undefined
+  /** Tokens for the memory of facts in a checkpoint, if it has one; absent numbers are shares of what stays. */
+  readonly memory?:
+    | { readonly lines?: number | undefined; readonly values?: number | undefined }
+    | undefined
   /** A model's summary, where there is one. Ask only for a block that would take the summary's form now. */
   readonly summaryOf: SummaryOf
   /** SHA-256 of a text in UTF-8, as hexadecimal digits. */

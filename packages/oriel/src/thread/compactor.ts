@@ -28,7 +28,10 @@ export interface CompactorOptions {
 /** What starts a checkpoint. */
 export type Trigger = 'turn-end' | 'step' | 'manual' | 'recovery'
 
-export type Surroundings = Pick<RuleContext, 'frameTokens' | 'measured' | 'planned'>
+export type Surroundings = Pick<
+  RuleContext,
+  'frameTokens' | 'measured' | 'planned' | 'window' | 'memory'
+>
 
 /** A checkpoint under way. Never rejects: without a summary it has its digest. */
 interface Pending {
@@ -89,7 +92,8 @@ export class Compactor {
     this.#stoppedInTurn = undefined
     const reason =
       trigger === 'manual' ? 'asked for' : 'the provider refused the request as too long'
-    const options = { limit: limit || Infinity, reason, planned: around.planned }
+    const { planned, window, memory } = around
+    const options = { limit: limit || Infinity, reason, planned, window, memory }
     const [edit] = isBound(journal.state) ? [] : checkpoint(journal.state, settings, options)
     const tokens = requestTokens(journal.state, around.planned, around)
     if (edit === undefined && trigger === 'recovery') return false

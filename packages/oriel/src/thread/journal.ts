@@ -10,6 +10,7 @@ import { State } from '../core/state.ts'
 import { resolveCounter, type TokensOption } from '../counters.ts'
 import type { Store, ThreadKey } from '../stores/store.ts'
 import { learn } from './calibration.ts'
+import { withRequest, withUsage } from './lanes.ts'
 import { inputTokens } from './read-usage.ts'
 import {
   type JournalFacts,
@@ -278,8 +279,11 @@ export class Journal {
 
 /** What an entry says about the log beside its state. */
 function factsOf(entry: Entry, before: JournalFacts): Partial<JournalFacts> {
-  if (entry.type === 'request') return { newestRequest: entry }
-  if (entry.type === 'usage') return { newestUsage: entry, ...calibrated(entry, before) }
+  const { lanes = [] } = before
+  if (entry.type === 'request') return { newestRequest: entry, lanes: withRequest(lanes, entry) }
+  if (entry.type === 'usage') {
+    return { newestUsage: entry, lanes: withUsage(lanes, entry), ...calibrated(entry, before) }
+  }
   if (entry.type === 'edit') return { newestChange: entry.seq, newestEpoch: entry.epoch }
   return entry.type === 'undo' || entry.type === 'mark' ? { newestChange: entry.seq } : {}
 }

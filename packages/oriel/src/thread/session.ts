@@ -7,6 +7,7 @@ import { parseId } from '../core/handle.ts'
 import { equalJson, type Json, type JsonObject } from '../core/json.ts'
 import { prepare } from '../core/prepare.ts'
 import { type Policy, parsePolicy } from '../policy.ts'
+import { cacheFor, type PricesOption } from './cache.ts'
 import { Compactor, type Surroundings } from './compactor.ts'
 import {
   type EventFields,
@@ -36,6 +37,7 @@ import {
   type View,
   type ViewOptions,
   type ViewRequest,
+  windowOfView,
 } from './viewing.ts'
 
 export interface SessionOptions {
@@ -44,6 +46,7 @@ export interface SessionOptions {
   readonly log?: ((line: string) => void) | undefined
   readonly verbose: boolean
   readonly summarize?: Summarize | undefined
+  readonly prices?: PricesOption | undefined
   /** Tokens that the summarizer's model can read. @default 32000 */
   readonly summarizeWindow?: number | undefined
 }
@@ -153,7 +156,15 @@ export class Session {
       options,
       leading: leadingOf(this.journal),
       now: this.#options.now(),
+      ...(isTemporary ? {} : this.#cacheFor(options)),
     }
+  }
+
+  /** What a cache-aware schedule must know; nothing under another one. */
+  #cacheFor(options: ViewOptions): Partial<Pick<ViewRequest, 'cache' | 'prices'>> {
+    if (this.policy.schedule !== 'cache-aware') return {}
+    const leading = leadingOf(this.journal)
+    return cacheFor(this.journal, { options, leading, now: this.#options.now() }, this.#options)
   }
 
   /** A smaller view after the provider refused one. No model is asked. */
@@ -210,7 +221,8 @@ export class Session {
     if (!waitsForJobs(view.request.policy)) this.#summarizeBehind(view.asking.wanted)
     const { checkpoint } = this.journal.state
     const made = checkpoint !== undefined && checkpoint.seq > last ? 1 : 0
-    return toView(view.request, view.built, this.#epoch(edits.length + made))
+    const cause = made > 0 ? 'limit' : view.built.decision.cause
+    return toView(view.request, view.built, this.#epoch(edits.length + made, cause))
   }
 
   /** Makes a checkpoint now, whatever the limit says. The model is asked outside the queue: appends go on meanwhile. */
@@ -268,6 +280,8 @@ export class Session {
       frameTokens: view === undefined ? recordedFrame(journal) : frameTokensOf(view),
       measured: view === undefined ? measuredOf(journal) : measuredFor(journal, view),
       planned: proposalsOf({ ...request, summaryOf }),
+      window: windowOfView(request),
+      memory: request.policy.memory,
     }
   }
 
@@ -351,8 +365,8 @@ export class Session {
     return known
   }
 
-  #epoch(applied: number): Epoch {
-    const cause = applied === 0 ? 'none' : 'policy'
+  #epoch(applied: number, reason: Epoch['cause'] = 'policy'): Epoch {
+    const cause = applied === 0 ? 'none' : reason
     return { id: this.journal.facts.newestEpoch ?? '', applied, cause }
   }
 

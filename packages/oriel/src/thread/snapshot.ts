@@ -5,6 +5,7 @@ import type { JsonObject } from '../core/json.ts'
 import type { StateData } from '../core/state.ts'
 import type { Store, ThreadKey } from '../stores/store.ts'
 import type { Calibrations } from './calibration.ts'
+import type { Lane } from './lanes.ts'
 import type { KeyData } from './sync.ts'
 
 /** Raised whenever the meaning of any part changes; snapshots of other formats are ignored. */
@@ -19,6 +20,8 @@ export interface JournalFacts {
   readonly newestChange: number
   /** How our estimates compare with the provider's numbers, by model. */
   readonly calibrations?: Calibrations
+  /** The newest request of each consumer. */
+  readonly lanes?: readonly Lane[]
   readonly lastAt: number
 }
 

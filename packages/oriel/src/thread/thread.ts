@@ -11,6 +11,7 @@ import { formatNamed } from '../formats/registry.ts'
 import { type Policy, type PolicyInput, parsePolicy } from '../policy.ts'
 import { assertAvailable } from '../propose.ts'
 import type { Store } from '../stores/store.ts'
+import { type PricesOption, recordUsage } from './cache.ts'
 import type { Accuracy } from './calibration.ts'
 import { type CompactOptions, readInstructions } from './compact-options.ts'
 import type { Listener } from './events.ts'
@@ -52,6 +53,8 @@ export interface ThreadOptions {
   readonly summarize?: Summarize
   /** Tokens that the summarizer's model can read. @default 32000 */
   readonly summarizeWindow?: number
+  /** Whose prices and cache a `cache-aware` schedule reckons with: a provider's name, or numbers. @default by the view's model */
+  readonly prices?: PricesOption
   /** Entries between two snapshots of the state, at least; 0 = none. @default 256 */
   readonly snapshotEvery?: number
 }
@@ -77,11 +80,11 @@ export class Thread {
   /** Use `openThread`. */
   constructor(options: ThreadOptions, journal: Journal) {
     const { policy, now = Date.now, on, log, verbose = false } = options
-    const { summarize, summarizeWindow } = options
+    const { summarize, summarizeWindow, prices } = options
     const own = policy === undefined ? undefined : parsePolicy(policy)
     this.#options = options
     this.#family = new Family(journal, journalOptions(options))
-    const working = { now, on, log, verbose, summarize, summarizeWindow }
+    const working = { now, on, log, verbose, summarize, summarizeWindow, prices }
     this.#session = new Session(journal, working, own)
     assertAvailable(this.policy)
   }
@@ -244,11 +247,7 @@ export class Thread {
   /** Records the provider's own numbers for a view. */
   async usage(sample: object, viewId: string): Promise<void> {
     const usage = readUsage(sample)
-    return this.#session.run(async () => {
-      await this.#journal.commit((_, stamp) => [
-        stamp.entry({ type: 'usage', view: viewId, sample: { ...usage } }),
-      ])
-    })
+    return this.#session.run(() => recordUsage(this.#session, usage, viewId, this.#options.prices))
   }
 
   /** Tokens of the next request: the provider's own number for the newest view plus what came after, else an estimate. */

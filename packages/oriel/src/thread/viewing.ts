@@ -10,11 +10,15 @@ import { frameTokens } from '../core/tally.ts'
 import { traceOf } from '../core/trace.ts'
 import type { Change, Frame, TokenCount, ViewMessage } from '../core/view.ts'
 import type { SummaryOf } from '../core/wish.ts'
+import { withCacheMarks } from '../formats/cache-marks.ts'
 import type { FormatName } from '../formats/format.ts'
 import { formatNamed } from '../formats/registry.ts'
 import { assertSize } from '../formats/size.ts'
+import { plan, windowFor } from '../plan.ts'
 import type { Policy, PolicyInput } from '../policy.ts'
-import { propose } from '../propose.ts'
+import { type ProposeContext, propose } from '../propose.ts'
+import type { CacheState, Decision, DecisionCause } from '../schedule/cache-aware.ts'
+import type { Prices } from '../schedule/prices.ts'
 import { sha256 } from '../sha256.ts'
 import type { Journal, Stamp } from './journal.ts'
 
@@ -58,7 +62,8 @@ export interface Epoch {
   readonly id: string
   /** How many edits this view applied. */
   readonly applied: number
-  readonly cause: 'policy' | 'none'
+  /** Why now; see the schedule. */
+  readonly cause: DecisionCause
 }
 
 export interface ViewRequest {
@@ -76,10 +81,16 @@ export interface ViewRequest {
   readonly isRecovery?: boolean
   /** What models have said about single blocks. @default nothing */
   readonly summaryOf?: SummaryOf
+  /** What is known of the provider's cache. @default nothing */
+  readonly cache?: CacheState
+  /** @default the usual ones */
+  readonly prices?: Prices
 }
 
 export interface BuiltView {
   readonly planned: readonly Edit[]
+  /** Why these edits are applied now, and what was weighed. */
+  readonly decision: Omit<Decision, 'edits'>
   readonly assembled: Assembled
   readonly messages: readonly Json[]
   readonly system?: Json
@@ -103,7 +114,7 @@ export function buildView(request: ViewRequest): BuiltView {
     }),
   )
   const around = withLeading(frame, leading)
-  const planned = proposalsOf(request)
+  const { edits: planned, ...decision } = decisionOf(request)
   const { profile } = target
   const fitting = { profile, frame: around, budget, mayTurnReasoningOff }
   const assembled = assemble(state, planned, fitting)
@@ -115,14 +126,16 @@ export function buildView(request: ViewRequest): BuiltView {
   const encoded = target.encode(shown)
   assertSize(target, encoded)
   const frameHash = frameHashOf(request)
+  const isMarked = request.policy.schedule === 'cache-aware'
   const body = {
-    messages: encoded.messages,
+    messages: isMarked ? withCacheMarks(format, encoded.messages, around) : encoded.messages,
     ...(encoded.system === undefined ? {} : { system: encoded.system }),
   }
   // Encoding is deterministic, so plain JSON is canonical enough here, and several times faster to write.
   const bodyHash = sha256(JSON.stringify(body))
   return {
     planned,
+    decision,
     assembled,
     ...body,
     bodyHash,
@@ -143,22 +156,52 @@ export function buildView(request: ViewRequest): BuiltView {
   }
 }
 
-/** What the policy would change now. Pure. */
+/** What the policy changes now, and why now. Pure. */
+function decisionOf(request: ViewRequest): Decision {
+  const { state, cache, prices } = request
+  return plan(state, rulesOf(request), {
+    ...contextOf(request),
+    ...(cache === undefined ? {} : { cache }),
+    ...(prices === undefined ? {} : { prices }),
+  })
+}
+
+/** What the policy would change, whatever the schedule says. Pure. */
 export function proposalsOf(request: ViewRequest): readonly Edit[] {
-  const { state, policy, now, summaryOf, hasCompactor = false } = request
-  const rules = hasCompactor ? { ...policy, compaction: undefined } : policy
-  return propose(state, rules, {
+  const { state, policy } = request
+  const context = contextOf(request)
+  const window = windowOfView(request)
+  return propose(state, rulesOf(request), { ...context, window, memory: policy.memory })
+}
+
+/** How much conversation a cache-aware view carries; undefined under another schedule. */
+export function windowOfView(request: ViewRequest): ReturnType<typeof windowFor> {
+  const { state, policy, prices } = request
+  const around = { frameTokens: frameTokensOf(request) }
+  return windowFor(state, policy, prices === undefined ? around : { ...around, prices })
+}
+
+function rulesOf({ policy, hasCompactor = false }: ViewRequest): Policy {
+  return hasCompactor ? { ...policy, compaction: undefined } : policy
+}
+
+function contextOf(request: ViewRequest): ProposeContext {
+  const { now, summaryOf } = request
+  return {
     now,
     sha256,
     ...(summaryOf === undefined ? {} : { summaryOf }),
     get frameTokens() {
       return frameTokensOf(request)
     },
-  })
+  }
 }
 
 /** Names the frame that a view is asked for with. */
-export function frameHashOf({ options, leading }: ViewRequest): string {
+export function frameHashOf({
+  options,
+  leading,
+}: Pick<ViewRequest, 'options' | 'leading'>): string {
   return hashOf((withLeading(options.frame, leading) ?? {}) as JsonObject)
 }
 
@@ -210,6 +253,9 @@ export function entriesOf(
       ...(options.budget === undefined ? {} : { budget: options.budget }),
       ...(options.mayTurnReasoningOff === true ? { mayTurnReasoningOff: true } : {}),
       ...(request.isRecovery === true ? { isRecovery: true } : {}),
+      ...(built.decision.inputs === undefined
+        ? {}
+        : { schedule: { cause: built.decision.cause, ...built.decision.inputs } }),
       ...(isTemporary ? { policy: request.policy as JsonObject } : {}),
     },
   }
