@@ -2,7 +2,7 @@
 
 import { resolveCounter, type TokensOption } from '../counters.ts'
 import type { CachePrices } from './cost.ts'
-import { commonValues, type Need, needsOf, withoutCommon } from './facts.ts'
+import { commonValues, type Need, neededValues, needsOf, withoutCommon } from './facts.ts'
 import { type Judgement, judge } from './judge.ts'
 import { type Opened, openRecording, type Recording } from './recording.ts'
 import type { CreateManager } from './replay.ts'
@@ -25,7 +25,7 @@ export function study(recordings: readonly Recording[]): readonly Studied[] {
   const common = new Map(
     [...sources].map((source) => {
       const own = studied.filter(({ recording }) => recording.source === source)
-      return [source, commonValues(own.map(({ needs }) => needs))]
+      return [source, commonValues(own.map(({ needs }) => neededValues(needs)))]
     }),
   )
   return studied.map((one) => ({
