@@ -1,7 +1,7 @@
 // Recorded conversations, prepared once to be judged under many policies.
 
 import { resolveCounter, type TokensOption } from '../counters.ts'
-import type { CachePrices } from './cost.ts'
+import { type CachePrices, remembering } from './cost.ts'
 import { commonValues, type Need, neededValues, needsOf, withoutCommon } from './facts.ts'
 import { type Judgement, judge } from './judge.ts'
 import { type Opened, openRecording, type Recording } from './recording.ts'
@@ -48,9 +48,9 @@ export async function judgeAll(
   create: CreateManager,
   { tokens, prices, onDone }: JudgeAllOptions = {},
 ): Promise<readonly Judgement[]> {
-  const counter = resolveCounter(tokens)
   const judgements: Judgement[] = []
   for (const { recording, needs, sightings } of studied) {
+    const counter = remembering(resolveCounter(tokens))
     const options = { counter, needs, sightings, ...(prices === undefined ? {} : { prices }) }
     judgements.push(await judge(recording, create, options))
     onDone?.(judgements.length)

@@ -1,9 +1,10 @@
 // One piece of the simulator's work on one conversation, so that any thread of the process can do it.
 
+import type { Counter } from '../core/counter.ts'
 import { assert } from '../core/errors.ts'
 import { resolveCounter } from '../counters.ts'
 import type { PolicyInput } from '../policy.ts'
-import type { CachePrices } from './cost.ts'
+import { type CachePrices, remembering } from './cost.ts'
 import { type Need, neededValues, needsOf, withoutCommon } from './facts.ts'
 import { type Judgement, judge } from './judge.ts'
 import { optimalCost } from './optimum.ts'
@@ -56,6 +57,7 @@ interface Known {
   readonly opened: Opened
   readonly sightings: Sightings
   readonly needs: readonly Need[]
+  readonly counter: Counter
 }
 
 /** Does tasks, and remembers the conversations it has read: another policy on the same one costs only its own work. */
@@ -64,8 +66,8 @@ export class Desk {
 
   async do(task: Task): Promise<TaskResult> {
     const known = this.#read(task)
-    const { tokens, prices } = task.options
-    const counter = resolveCounter(tokens)
+    const { prices } = task.options
+    const { counter } = known
     if (task.type === 'study') {
       const { opened, needs } = known
       const studied = {
@@ -79,7 +81,7 @@ export class Desk {
     const needs = withoutCommon(known.needs, new Set(task.common))
     const { policy, budget } = task
     const settings: ThreadManagerOptions = {
-      tokens,
+      tokens: counter,
       ...(policy === undefined ? {} : { policy }),
       ...(budget === undefined ? {} : { budget }),
     }
@@ -88,13 +90,14 @@ export class Desk {
     return { type: 'judge', judgement: await judge(known.opened, create, options) }
   }
 
-  #read({ index, recording }: Task): Known {
+  #read({ index, recording, options }: Task): Known {
     let known = this.#known.get(index)
     if (known === undefined) {
       assert(recording !== undefined, 'a conversation comes with the first task about it')
       const opened = openRecording(recording)
       const sightings = new Sightings()
-      known = { opened, sightings, needs: needsOf(opened, sightings) }
+      const counter = remembering(resolveCounter(options.tokens))
+      known = { opened, sightings, counter, needs: needsOf(opened, sightings) }
       this.#known.set(index, known)
     }
     return known
