@@ -15,7 +15,7 @@ import { inspect } from './inspect/command.ts'
 import { defaultTop, exactMegabytes, type RawOptions, readSettings } from './inspect/settings.ts'
 import { clean } from './render/text.ts'
 import { simulateCommand } from './simulate/command.ts'
-import { defaultPolicies, readSimulateSettings } from './simulate/settings.ts'
+import { readSimulateSettings } from './simulate/settings.ts'
 import { colorsFor, processTerminal, type Terminal } from './terminal.ts'
 
 type Cli = ReturnType<typeof cac>
@@ -130,12 +130,9 @@ function addSimulate(cli: Cli): void {
     )
     .option(
       '--policy <preset or file>',
-      `A policy to compare; may be given again; else ${defaultPolicies.join(', ')}`,
+      'A policy to compare; may be given again; else five presets',
     )
-    .option(
-      '--prices <provider or model>',
-      'Such as openai or anthropic/claude-opus-5; else anthropic',
-    )
+    .option('--prices <provider or model>', 'Such as openai or claude-opus-5; else anthropic')
     .option('--long-cache', "The provider's longer life of the cache, at its price")
     .option('--budget <tokens>', 'Requests may have this many tokens, such as 32k')
     .option('--format <name>', 'The format of the files; else it is found out')
@@ -143,7 +140,7 @@ function addSimulate(cli: Cli): void {
     .option('--workers <count>', 'Threads; else one for each core')
     .option('--html <file>', 'Write a report with plots and timelines')
     .option('--json', 'Print JSON, for machines')
-    .option('--fail-if <condition>', 'Exit code 1 if a policy meets it: "cost>0.8 or recall<0.99"')
+    .option('--fail-if <condition>', 'Exit code 1 if a policy meets this: "recall<0.99"')
 }
 
 /** The commands around a store. */

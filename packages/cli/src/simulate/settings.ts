@@ -18,7 +18,7 @@ export interface SimulateSettings {
 }
 
 /** What is compared where nothing is asked for. */
-export const defaultPolicies: readonly string[] = [
+const defaultPolicies: readonly string[] = [
   'recommended',
   'placeholders',
   'compaction',

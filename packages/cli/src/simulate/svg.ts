@@ -47,7 +47,9 @@ ${[...ticksX, ...ticksY, ...dots].join('\n')}
 </svg>`
 }
 
-const lineSize = { width: 900, height: 180, left: 60, bottom: 34, top: 10 }
+const lineSize = { width: 900, plot: 150, left: 60, top: 10 }
+/** Each policy's cache breaks have a row of their own. */
+const breakRow = 7
 /** More points than this are drawn as the largest of each group. */
 const shownPoints = 450
 
@@ -55,7 +57,9 @@ const shownPoints = 450
 export function timeline(
   policies: readonly { readonly name: string; readonly steps: readonly Step[] }[],
 ): string {
-  const { width, height, left, bottom, top } = lineSize
+  const { width, plot: body, left, top } = lineSize
+  const bottom = 4 + breakRow * policies.length
+  const height = top + body + bottom
   const count = Math.max(1, ...policies.map(({ steps }) => steps.length))
   const highest = Math.max(1, ...policies.flatMap(({ steps }) => steps.map(({ tokens }) => tokens)))
   const toX = (step: number): number => left + (step / Math.max(1, count - 1)) * (width - left - 10)
@@ -64,7 +68,7 @@ export function timeline(
     const points = thin(steps).map(
       ({ step, tokens }) => `${round(toX(step))},${round(toY(tokens))}`,
     )
-    const base = height - bottom + 4 + Math.min(3, index) * 7
+    const base = height - bottom + 3 + index * breakRow
     const breaks = steps.flatMap(({ broken }, step) =>
       broken === undefined ? [] : [`M${round(toX(step))} ${base}v5`],
     )
