@@ -4,6 +4,7 @@ import { availableParallelism } from 'node:os'
 import { OrielError } from '../core/errors.ts'
 import { type PolicyInput, parsePolicy } from '../policy.ts'
 import { assertAvailable } from '../propose.ts'
+import type { Prices } from '../schedule/prices.ts'
 import type { CachePrices } from './cost.ts'
 import { commonValues } from './facts.ts'
 import type { Judgement } from './judge.ts'
@@ -20,8 +21,8 @@ export interface NamedPolicy {
 export interface SimulateOptions {
   /** What is compared. Doing nothing is always part of it. */
   readonly policies: readonly NamedPolicy[]
-  /** @default read 0.1, write 1.25, always live */
-  readonly prices?: CachePrices & { readonly inputDollars?: number }
+  /** What requests are billed by, and what cache-aware policies reckon with. @default read 0.1, write 1.25, always live */
+  readonly prices?: CachePrices & Partial<Prices>
   /** How tokens are counted. @default 'estimate' */
   readonly tokens?: 'estimate' | 'o200k'
   /** Tokens that a request may have. @default no limit */
@@ -69,15 +70,10 @@ export async function simulate(
     const message = "Policies must have different names, and 'none' is the name for doing nothing."
     throw new OrielError('invalid-option', message, { path: 'policies' })
   }
-  const { inputDollars, ...cache } = prices
+  const { inputDollars } = prices
   const pool = new Pool(options.workers ?? workersFor(recordings))
   try {
-    const run = new Run(
-      pool,
-      recordings,
-      { tokens, prices: cache },
-      onProgress ?? (() => undefined),
-    )
+    const run = new Run(pool, recordings, { tokens, prices }, onProgress ?? (() => undefined))
     const studies = await run.study(policies.length + 1)
     const judged = await run.judge(studies, policies, options.budget)
     const [none, ...outcomes] = judged.map((judgements, index) =>

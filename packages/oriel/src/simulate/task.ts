@@ -4,6 +4,7 @@ import type { Counter } from '../core/counter.ts'
 import { assert } from '../core/errors.ts'
 import { resolveCounter } from '../counters.ts'
 import type { PolicyInput } from '../policy.ts'
+import { lookupPrices, type Prices } from '../schedule/prices.ts'
 import { type CachePrices, remembering } from './cost.ts'
 import { type Need, neededValues, needsOf, withoutCommon } from './facts.ts'
 import { type Judgement, judge } from './judge.ts'
@@ -14,7 +15,7 @@ import { Sightings } from './sightings.ts'
 
 export interface TaskOptions {
   readonly tokens: 'estimate' | 'o200k'
-  readonly prices: CachePrices
+  readonly prices: CachePrices & Partial<Prices>
 }
 
 /** Reads a conversation and finds out what its model calls needed. */
@@ -82,6 +83,7 @@ export class Desk {
     const { policy, budget } = task
     const settings: ThreadManagerOptions = {
       tokens: counter,
+      thread: { prices: { ...lookupPrices(), ...prices } },
       ...(policy === undefined ? {} : { policy }),
       ...(budget === undefined ? {} : { budget }),
     }
