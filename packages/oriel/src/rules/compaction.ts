@@ -38,8 +38,8 @@ const gainShare = 0.1
 /** Tokens that are reckoned for the summary itself, and at most this share of the limit. */
 const summaryTokens = 1000
 /** With a memory of facts: how much of what stays it takes, where the policy does not say. */
-const linesShare = 0.65
-const valuesShare = 0.15
+const linesShare = 0.5
+const valuesShare = 0.2
 /** User messages up to this size stay as they were written, as long as all of what stays is at most this share of the trigger. */
 const longUserTokens = 2000
 const fullShare = 0.9
@@ -145,7 +145,8 @@ export function checkpoint(
     listing.add(entry)
   }
   const text = checkpointText({
-    listing: listing.text(),
+    // The memory holds the commands and paths that matter; listing them all would cost more than it brings.
+    listing: facts === undefined ? listing.text() : '',
     memory: facts?.text ?? '',
     digest: digest.text(false),
   })
