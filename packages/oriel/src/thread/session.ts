@@ -20,6 +20,7 @@ import { freshDrafts, type History, leadingSetting, revisionEdits } from './inco
 import { Jobs } from './jobs.ts'
 import type { Journal, Stamp } from './journal.ts'
 import { leadingOf } from './leading.ts'
+import { OutputFiles } from './output-files.ts'
 import { askingOf, prepareSummaries, summaryEntries, waitsForJobs } from './prepare-summaries.ts'
 import { assertProgress, planRecovery } from './recovery.ts'
 import { type Asking, Summaries } from './summaries.ts'
@@ -65,6 +66,7 @@ export class Session {
   readonly #jobs = new Jobs()
   readonly #summaries: Summaries | undefined
   readonly #compactor: Compactor
+  readonly #files: OutputFiles
   #behind: Promise<unknown> = Promise.resolve()
 
   constructor(journal: Journal, options: SessionOptions, policy: Policy | undefined) {
@@ -74,6 +76,9 @@ export class Session {
     const { summarize, summarizeWindow: window = defaultWindow } = options
     const emit: Session['emit'] = (type, fields) => this.emit(type, fields)
     this.#compactor = new Compactor({ jobs: this.#jobs, summarize, window, emit })
+    this.#files = new OutputFiles((reason) =>
+      emit('job-failed', { message: 'An output was not saved as a file: the log has it.', reason }),
+    )
     if (summarize === undefined) return
     const onFailed = (reason: string, count: number): void => {
       const message = `${count} summaries failed: the deterministic form serves.`
@@ -157,6 +162,7 @@ export class Session {
       leading: leadingOf(this.journal),
       now: this.#options.now(),
       ...(isTemporary ? {} : this.#cacheFor(options)),
+      fileOf: this.#files.ask().fileOf,
     }
   }
 
@@ -201,6 +207,7 @@ export class Session {
       return toView(now, buildView({ ...now, summaryOf }), this.#epoch(0))
     }
     const model = isRecovery ? undefined : this.#summaries
+    await this.#files.prepare((fileOf) => proposalsOf({ ...request(), fileOf }))
     const finished = await prepareSummaries(model, this.journal, request)
     if (own === undefined && !isRecovery) await this.#compactBefore(request())
     let view: { request: ViewRequest; built: BuiltView; asking: Asking } | undefined
