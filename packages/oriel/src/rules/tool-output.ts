@@ -44,11 +44,15 @@ export const toolOutput: Rule<ToolOutputSettings> = {
       const { seq } = result.item.entry
       // Whether the model has seen it does not matter: it never sees more than this.
       if (state.isPinned(seq)) return []
+      // What was shown once never changes.
+      if (state.blockEdit(seq, result.block)?.form === 'omitted') return []
       const text = textOf(result.content.content)
       const isLarge = threshold > 0 && text.length > threshold
-      return isLarge
+      const notice = isLarge
         ? tooLarge(state, result, text, { ...context, directory: settings.directory })
-        : bounded(state, result, text, limitsOf(settings))
+        : []
+      // A notice that is no shorter than the output is none; the limits hold in any case.
+      return notice.length > 0 ? notice : bounded(state, result, text, limitsOf(settings))
     })
   },
 }
@@ -70,8 +74,6 @@ function tooLarge(
   { sha256, fileOf, directory }: RuleContext & Pick<ToolOutputSettings, 'directory'>,
 ): readonly Edit[] {
   const { entry } = result.item
-  // A notice that was shown once never changes; nothing is written for it again.
-  if (state.blockEdit(entry.seq, result.block)?.form === 'omitted') return []
   const id = state.blockIdAt({ seq: entry.seq, block: result.block })
   const { hash } = state.derive(`sha256:${id}`, () => ({ hash: sha256(text.toWellFormed()) }))
   const saved =

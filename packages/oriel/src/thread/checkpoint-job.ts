@@ -166,7 +166,9 @@ function pack(lines: readonly string[], room: number): readonly (readonly string
 /** One message as the document writes it: no pictures, no reasoning, results and texts bounded. */
 function linesOf(state: State, entry: MessageEntry, share: number): readonly string[] {
   const calls: string[] = []
+  if (entry.audience?.later === false) return []
   const lines = entry.blocks.flatMap((block, position): string[] => {
+    if (block.audience?.later === false) return []
     if (block.type === 'tool-call') {
       calls.push(`${block.name}(${headAndTail(block.arguments, resultLength * share)})`)
       return []

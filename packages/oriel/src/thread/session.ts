@@ -22,6 +22,7 @@ import { leadingOf } from './leading.ts'
 import { OutputFiles } from './output-files.ts'
 import { askingOf, prepareSummaries, summaryEntries, waitsForJobs } from './prepare-summaries.ts'
 import { assertProgress, planRecovery } from './recovery.ts'
+import { resultLine } from './result-line.ts'
 import { type Asking, Summaries } from './summaries.ts'
 import type { Summarize } from './summary.ts'
 import type { Meeting } from './sync.ts'
@@ -222,6 +223,9 @@ export class Session {
     assert(view !== undefined, 'a commit asks for its entries')
     const edits = entries.filter((entry): entry is EditEntry => entry.type === 'edit')
     if (edits.length > 0) this.#report(edits, before)
+    const { repairs } = view.built.assembled
+    const line = resultLine(this.journal.state, edits, repairs.length)
+    if (this.#options.verbose && line !== undefined) this.#options.log?.(line)
     if (!waitsForJobs(view.request.policy)) this.#summarizeBehind(view.asking.wanted)
     const { checkpoint } = this.journal.state
     const made = checkpoint !== undefined && checkpoint.seq > last ? 1 : 0
