@@ -1,6 +1,7 @@
 // Reasoning that is bound to its prefix: behind a later change it leaves the view whole, or the provider refuses the request.
 
 import type { Block } from './block.ts'
+import { firstOf } from './edit-index.ts'
 import type { Edit, EditEntry } from './entry.ts'
 import { isLoopOpen } from './open-loop.ts'
 import type { Repair } from './profile.ts'
@@ -34,7 +35,11 @@ export function withoutUnboundReasoning(
       return message
     }
     const isCut = (cut: Cut): boolean => cut.first < entry.seq && cut.since >= entry.seq
-    if (!cuts.some(isCut) && !wasDroppedBefore(state, entry.seq)) return message
+    const isUnbound =
+      cuts.some(isCut) ||
+      wasDroppedBefore(state, entry.seq) ||
+      state.moves.haveChangedBefore(entry.seq)
+    if (!isUnbound) return message
     const kept: number[] = []
     message.blocks.forEach((block, index) => {
       const position = message.positions?.[index] ?? index
@@ -98,11 +103,6 @@ function wasDroppedBefore(state: State, seq: number): boolean {
 
 function loggedCut(edit: EditEntry): Cut {
   return { first: firstOf(edit), since: edit.since ?? edit.seq }
-}
-
-function firstOf(edit: Edit): number {
-  if ('seq' in edit.target) return edit.target.seq
-  return edit.target.ranges.reduce((first, [from]) => Math.min(first, from), Infinity)
 }
 
 function remap(ids: ReadonlyMap<number, string>, kept: readonly number[]): Map<number, string> {

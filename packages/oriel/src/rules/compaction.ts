@@ -85,8 +85,11 @@ export function planCheckpoint(
   if (!isReached) return { state: 'idle', tokens }
   const fixedTokens = context.frameTokens + fixedIn(state)
   if (limit > 0 && fixedTokens >= limit) return { state: 'hopeless', fixedTokens, limit }
+  // What is folded is weighed by our own counter, so the limit is put into its tokens.
+  const scale =
+    limit === 0 ? 1 : requestTokens(state, planned, { frameTokens: context.frameTokens }) / tokens
   const [edit] = checkpoint(state, settings, {
-    limit: limit || Infinity,
+    limit: limit * scale || Infinity,
     fixedTokens,
     reason: 'the conversation reached its limit',
     planned,
@@ -94,7 +97,7 @@ export function planCheckpoint(
     memory,
   })
   const isWorthwhile =
-    edit !== undefined && edit.tokensBefore - edit.tokensAfter >= limit * gainShare
+    edit !== undefined && edit.tokensBefore - edit.tokensAfter >= limit * scale * gainShare
   return isWorthwhile ? { state: 'due', edit, tokens } : { state: 'idle', tokens }
 }
 

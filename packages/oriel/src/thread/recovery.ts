@@ -49,8 +49,13 @@ export function assertProgress(sent: number, after: number): void {
 function recoveryBudget(error: unknown, sentTokens: number): number {
   const { sent, limit } = numbersIn(error)
   if (limit === undefined) return Math.floor(sentTokens * shrink)
-  const scale = sent === undefined || sent < limit ? 1 : sentTokens / sent
+  const scale = sent === undefined || sent < limit ? 1 : bounded(sentTokens / sent)
   return Math.floor(Math.min(limit * scale * safety, sentTokens * safety))
+}
+
+/** Counters differ, but not by more than this: an error that says so speaks of another request. */
+function bounded(scale: number): number {
+  return Math.min(4, Math.max(0.25, scale))
 }
 
 /** Wordings that name both numbers, in either order. */
