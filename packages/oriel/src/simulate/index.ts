@@ -6,6 +6,7 @@ export type { CachePrices } from './cost.ts'
 export type { Fact, Need } from './facts.ts'
 export type { Fate, Originals } from './fidelity.ts'
 export type { FactCount, Judgement, Step } from './judge.ts'
+export { type OptimumOptions, optimalCost } from './optimum.ts'
 export type { Opened, RecordedMessage, Recording } from './recording.ts'
 export {
   type CreateManager,
