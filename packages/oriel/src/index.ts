@@ -84,6 +84,15 @@ export type {
 export type { SummaryResult } from './thread/answer.ts'
 export type { Accuracy } from './thread/calibration.ts'
 export type { CompactOptions } from './thread/compact-options.ts'
+export {
+  type Erased,
+  type EraseOlderThanOptions,
+  type EraseTenantOptions,
+  type EraseThreadOptions,
+  eraseOlderThan,
+  eraseTenant,
+  eraseThread,
+} from './thread/erase.ts'
 export { type EventType, eventTypes, type Listener, type ThreadEvent } from './thread/events.ts'
 export type { ExpandOptions, Expansion } from './thread/expand.ts'
 export { type Expandable, type ExpandTool, expandTool } from './thread/expand-tool.ts'

@@ -102,7 +102,9 @@ function writes({ threads, entries, blobs, uses, snapshots, leases }: Tables) {
     eraseThread: `update ${threads} set salt = null, bytes = 0, version = $3, head = $4, updated_at = greatest(updated_at, $5)
       where tenant = $1 and thread = $2`,
     // The server's clock decides: those of the processes may differ.
-    lease: `insert into ${leases} as held (tenant, thread, name, holder, expires_at)
+    lease: `with gone as (
+        delete from ${leases} where tenant = $1 and thread = $2 and name <> $3 and expires_at < clock_timestamp()
+      ) insert into ${leases} as held (tenant, thread, name, holder, expires_at)
       values ($1, $2, $3, $4, clock_timestamp() + $5 * interval '1 millisecond')
       on conflict (tenant, thread, name) do update set holder = excluded.holder, expires_at = excluded.expires_at
       where held.expires_at < clock_timestamp() or held.holder = excluded.holder`,

@@ -22,6 +22,7 @@ import type { Journal, Stamp } from './journal.ts'
 import { leadingOf } from './leading.ts'
 import { askingOf, prepareSummaries, summaryEntries, waitsForJobs } from './prepare-summaries.ts'
 import { assertProgress, planRecovery } from './recovery.ts'
+import { singleFlight } from './single-flight.ts'
 import { type Asking, Summaries } from './summaries.ts'
 import type { Summarize } from './summary.ts'
 import type { Meeting } from './sync.ts'
@@ -71,7 +72,8 @@ export class Session {
     this.journal = journal
     this.#options = options
     this.#pending = policy
-    const { summarize, summarizeWindow: window = defaultWindow } = options
+    const { summarizeWindow: window = defaultWindow } = options
+    const summarize = options.summarize && singleFlight(options.summarize, () => this.journal)
     const emit: Session['emit'] = (type, fields) => this.emit(type, fields)
     this.#compactor = new Compactor({ jobs: this.#jobs, summarize, window, emit })
     if (summarize === undefined) return
