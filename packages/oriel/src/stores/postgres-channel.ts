@@ -95,7 +95,7 @@ export class PostgresChannel {
     const lost = (): void => this.#lost(listening)
     client.on('error', lost)
     client.on('end', lost)
-    client.on('notification', (message: { readonly payload?: string }) => {
+    client.on('notification', (message) => {
       for (const change of changesIn(message.payload)) this.#watchers.tell(change)
     })
     try {

@@ -6,9 +6,10 @@ import { createPool } from './postgres-driver.ts'
 import { isCollision, isLost, postgresError } from './postgres-errors.ts'
 import { storeClosed } from './stored-errors.ts'
 
-/** One statement of a fixed set. Names are used only where the caller allows prepared statements. */
+/** One statement of a fixed set. */
 export interface Statement {
-  readonly name: string
+  /** The server keeps it under this name, where the caller allows that. Absent for what is seldom asked. */
+  readonly name?: string
   readonly text: string
 }
 
@@ -33,6 +34,7 @@ export type Run = (statement: Statement, values: unknown[]) => Promise<PostgresR
 export class PostgresConnections {
   readonly #settings: ConnectionSettings
   #pool: Promise<PostgresPool> | undefined
+  readonly #heard = new WeakSet<PostgresClient>()
   readonly #busy = new Set<Promise<unknown>>()
   #isClosed = false
 
@@ -106,9 +108,6 @@ export class PostgresConnections {
 
   async #once<T>(work: (client: PostgresClient) => Promise<T>): Promise<T> {
     const client = await this.#connect()
-    // Between two statements nobody else listens, and an error that nobody hears ends the process.
-    const ignore = (): void => {}
-    client.on('error', ignore)
     let failed: Error | undefined
     try {
       return await work(client)
@@ -117,7 +116,6 @@ export class PostgresConnections {
       if (!OrielError.is(error)) failed = error instanceof Error ? error : new Error('failed')
       throw error
     } finally {
-      client.removeListener('error', ignore)
       client.release(failed)
     }
   }
@@ -129,7 +127,8 @@ export class PostgresConnections {
     timeoutMs: number,
   ): Promise<PostgresResult> {
     const query = { text, values, query_timeout: timeoutMs }
-    return client.query(this.#settings.isPrepared ? { ...query, name: `oriel-${name}` } : query)
+    const isKept = this.#settings.isPrepared && name !== undefined
+    return client.query(isKept ? { ...query, name: `oriel-${name}` } : query)
   }
 
   async #connect(): Promise<PostgresClient> {
@@ -138,7 +137,15 @@ export class PostgresConnections {
       this.#pool = undefined
       throw error
     })
-    return withTimeout(pool, this.#settings.timeoutMs)
+    const client = await withTimeout(pool, this.#settings.timeoutMs)
+    this.#hear(client)
+    return client
+  }
+
+  /** Between two statements, and after it was given up, nobody listens to a connection; an error that nobody hears ends the process. */
+  #hear(client: PostgresClient): void {
+    if (!this.#heard.has(client)) client.on('error', () => {})
+    this.#heard.add(client)
   }
 
   async #open(): Promise<PostgresPool> {
@@ -155,6 +162,8 @@ export class PostgresConnections {
         : source
     // The server may end idle connections at any time. The pool drops them; there is nothing else to do.
     pool.on('error', () => {})
+    // Also in the moment before it is handed over.
+    pool.on('connect', (client) => this.#hear(client))
     return pool
   }
 }
@@ -185,11 +194,10 @@ function noConnection(timeoutMs: number): OrielError {
   )
 }
 
-const begin = { name: 'begin', text: 'begin' }
-const commit = { name: 'commit', text: 'commit' }
-const rollback = { name: 'rollback', text: 'rollback' }
+const begin = { text: 'begin' }
+const commit = { text: 'commit' }
+const rollback = { text: 'rollback' }
 /** A process that dies without a word in mid-transaction must not hold its locks for ever. */
 const limits = {
-  name: 'limits',
   text: `select set_config('idle_in_transaction_session_timeout', '20s', true), set_config('lock_timeout', '20s', true)`,
 }

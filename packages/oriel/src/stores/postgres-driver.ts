@@ -23,8 +23,11 @@ export interface PostgresClient {
   query(query: PostgresQuery): Promise<PostgresResult>
   /** Gives the connection back; with an error it is closed instead. */
   release(error?: Error | boolean): void
-  on(event: 'error' | 'end' | 'notification', listener: (...values: never[]) => void): unknown
-  removeListener(event: 'error' | 'end', listener: (...values: never[]) => void): unknown
+  on(event: 'error' | 'end', listener: () => void): unknown
+  on(
+    event: 'notification',
+    listener: (message: { readonly payload?: string | undefined }) => void,
+  ): unknown
 }
 
 /** A `Pool` of the package `pg`, or anything that behaves like one. */
@@ -32,6 +35,7 @@ export interface PostgresPool {
   connect(): Promise<PostgresClient>
   end(): Promise<void>
   on(event: 'error', listener: (error: Error) => void): unknown
+  on(event: 'connect', listener: (client: PostgresClient) => void): unknown
 }
 
 export interface PoolSettings {

@@ -120,7 +120,7 @@ async function schemaVersion(
 ): Promise<number | undefined> {
   try {
     const text = `select version from "${schema}".oriel`
-    const { rows } = await connections.query({ name: 'schema', text })
+    const { rows } = await connections.query({ text })
     return rows[0] === undefined ? undefined : Number(rows[0].version)
   } catch (error) {
     if (isMissing((error as { cause?: unknown }).cause)) return undefined
@@ -130,7 +130,7 @@ async function schemaVersion(
 
 /** One transaction: another process sees the old tables or the new ones, never something between. */
 async function migrate(run: Run, settings: SchemaSettings): Promise<void> {
-  const execute = (text: string): ReturnType<Run> => run({ name: 'migrate', text }, [])
+  const execute = (text: string): ReturnType<Run> => run({ text }, [])
   await checkServer(run)
   // Held until the transaction ends; poolers keep a transaction on one connection.
   await execute(`select pg_advisory_xact_lock(${lockNumber})`)
@@ -154,7 +154,7 @@ async function migrate(run: Run, settings: SchemaSettings): Promise<void> {
 
 async function checkServer(run: Run): Promise<void> {
   const text = `select current_setting('server_version_num')::int as version, current_setting('server_encoding') as encoding`
-  const { rows } = await run({ name: 'server', text }, [])
+  const { rows } = await run({ text }, [])
   const { version, encoding } = rows[0] ?? {}
   if (Number(version) < minServerVersion) {
     const message = `PostgreSQL ${String(version)} is too old; Oriel needs 13 or later.`

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type PostgresServer, startPostgres } from '../../../../scripts/postgres.ts'
-import { describeStore } from '../testing/store-suite.ts'
+import { describeStore, type OpenedStore } from '../testing/store-suite.ts'
 import { postgresStore } from './postgres.ts'
 
 let server: PostgresServer
@@ -21,7 +21,7 @@ afterAll(async () => {
 const newSchema = (): string => `t_${randomBytes(6).toString('hex')}`
 
 for (const partitions of [0, 3]) {
-  describeStore(`postgres, ${partitions} partitions`, async () => {
+  const open = async (): Promise<OpenedStore> => {
     const schema = newSchema()
     let store = postgresStore(server.url, { schema, partitions })
     return {
@@ -36,7 +36,8 @@ for (const partitions of [0, 3]) {
         await pool.query(`drop schema if exists ${schema} cascade`)
       },
     }
-  })
+  }
+  describeStore(`postgres, ${partitions} partitions`, open, { runs: partitions === 0 ? 20 : 4 })
 }
 
 describe('options', () => {
