@@ -20,7 +20,7 @@ const lostTexts =
   /connection terminated|connection ended|not queryable|timeout|client was closed|server closed the connection|socket/i
 
 /** SQLSTATE, or the code of the operating system. https://www.postgresql.org/docs/current/errcodes-appendix.html */
-export function codeOf(error: unknown): string {
+function codeOf(error: unknown): string {
   if (typeof error !== 'object' || error === null || !('code' in error)) return ''
   return typeof error.code === 'string' ? error.code : ''
 }

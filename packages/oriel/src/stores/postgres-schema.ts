@@ -100,7 +100,7 @@ const steps: readonly Step[] = [
   },
 ]
 
-export const latestSchema = steps.at(-1)?.version ?? 0
+const latestSchema = steps.at(-1)?.version ?? 0
 
 /** Makes sure that the tables are there and of a version that this one knows. */
 export async function prepareSchema(

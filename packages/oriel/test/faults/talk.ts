@@ -5,9 +5,21 @@ import type { Policy } from '../../src/policy.ts'
 import type { Store } from '../../src/stores/store.ts'
 import { openThread, type Thread } from '../../src/thread/thread.ts'
 
-export const talkPolicy: Policy = {
+const talkPolicy: Policy = {
   compaction: { maxTokens: 700, maxMessages: 14, keepRecent: 2, keepRecentTokens: 100 },
 }
+
+/** With every section that a checkpoint's summary must have. */
+const summary = [
+  'Goal',
+  'Constraints',
+  'Progress',
+  'Key Decisions',
+  'Next Steps',
+  'Critical Context',
+]
+  .map((title) => `## ${title}\n(none)`)
+  .join('\n')
 
 /** Says `said <id>` when a message is acknowledged, `model` when a summary begins and `modelled` when it is made. */
 export async function talk(store: Store, say: (line: string) => void): Promise<void> {
@@ -15,7 +27,7 @@ export async function talk(store: Store, say: (line: string) => void): Promise<v
     say('model')
     await new Promise((resolve) => setTimeout(resolve, 40))
     say('modelled')
-    return 'A summary by a model.'
+    return summary
   }
   const thread = await again(() => openThread({ store, id: 'talk', policy: talkPolicy, summarize }))
   for (let turn = 0; turn < 30; turn++) {

@@ -21,6 +21,19 @@ const policy: Policy = {
   compaction: { maxTokens: 600, maxMessages: 12, keepRecent: 2, keepRecentTokens: 100 },
 }
 
+/** A summary with every section that is asked for. */
+function summaryOf(text: string): string {
+  const titles = [
+    'Goal',
+    'Constraints & Preferences',
+    'Progress',
+    'Key Decisions',
+    'Next Steps',
+    'Critical Context',
+  ]
+  return titles.map((title) => `## ${title}\n${text}`).join('\n')
+}
+
 async function threadsOn(summarize: Summarize, count: number): Promise<Thread[]> {
   const schema = `f_${randomBytes(6).toString('hex')}`
   const stores = Array.from({ length: count }, () => postgresStore(server.url, { schema }))
@@ -40,7 +53,7 @@ it('[PG6] two processes that reach the limit at once ask the model once, and sho
   const threads = await threadsOn(async () => {
     calls += 1
     await new Promise((resolve) => setTimeout(resolve, 150))
-    return 'THE SUMMARY OF THE MODEL'
+    return summaryOf('THE SUMMARY OF THE MODEL')
   }, 3)
   const views = await Promise.all(threads.map((thread) => thread.view()))
   expect(calls).toBe(1)
@@ -56,7 +69,7 @@ it('[PG6] one whose model fails does not keep the other from asking', async () =
     const own = calls
     await new Promise((resolve) => setTimeout(resolve, 100))
     if (own === 1) throw new Error('overloaded')
-    return 'THE SECOND SUMMARY'
+    return summaryOf('THE SECOND SUMMARY')
   }, 2)
   const views = await Promise.all(threads.map((thread) => thread.view()))
   expect(calls).toBeGreaterThanOrEqual(1)
