@@ -23,6 +23,7 @@ import { OutputFiles } from './output-files.ts'
 import { askingOf, prepareSummaries, summaryEntries, waitsForJobs } from './prepare-summaries.ts'
 import { assertProgress, planRecovery } from './recovery.ts'
 import { resultLine } from './result-line.ts'
+import { singleFlight } from './single-flight.ts'
 import { type Asking, Summaries } from './summaries.ts'
 import type { Summarize } from './summary.ts'
 import type { Meeting } from './sync.ts'
@@ -70,7 +71,8 @@ export class Session {
     this.journal = journal
     this.#options = options
     this.#pending = policy
-    const { summarize, summarizeWindow: window = defaultWindow } = options
+    const { summarizeWindow: window = defaultWindow } = options
+    const summarize = options.summarize && singleFlight(options.summarize, () => this.journal)
     const emit: Session['emit'] = (type, fields) => this.emit(type, fields)
     this.#compacting = new Compacting(this, { jobs: this.#jobs, summarize, window, emit })
     this.#files = new OutputFiles((reason) =>
