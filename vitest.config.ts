@@ -7,6 +7,10 @@ const source = (path: string): string => fileURLToPath(new URL(path, import.meta
 export default defineConfig({
   resolve: {
     alias: [
+      {
+        find: /^oriel\/(ai-sdk|anthropic|langchain|openai)$/,
+        replacement: source('./packages/oriel/src/integrations/$1.ts'),
+      },
       { find: /^oriel\/testing$/, replacement: source('./packages/oriel/src/testing/index.ts') },
       { find: /^oriel$/, replacement: source('./packages/oriel/src/index.ts') },
       { find: /^@oriel\/cli$/, replacement: source('./packages/cli/src/index.ts') },
