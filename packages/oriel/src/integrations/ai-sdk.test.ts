@@ -231,12 +231,12 @@ describe.each(versions)('$name', ({ ai, Model }) => {
       prompt: 'x '.repeat(3000),
       maxRetries: 0,
     })
-    await expect(again).rejects.toThrow()
+    await expect(again).rejects.toThrow('maximum context length')
     expect(twice.doGenerateCalls.length).toBeLessThanOrEqual(2)
   })
 
   it('[AI11] an overflow that is told in the stream counts too', async () => {
-    const own = await thread()
+    const own = await openThread({ store: memoryStore() })
     const model = scripted(
       [[call('a')], [call('b')], [{ type: 'error', error: tooLong() }], [say('Fits.')]],
       Model,

@@ -1,6 +1,7 @@
 // What every integration does around one model call: messages in, view out, answer and usage back, one retry after an overflow.
 
 import type { Draft } from '../core/entry.ts'
+import { OrielError } from '../core/errors.ts'
 import type { Json } from '../core/json.ts'
 import type { Change, Frame, TokenCount } from '../core/view.ts'
 import type { TokensOption } from '../counters.ts'
@@ -69,7 +70,7 @@ export interface CallUsage {
 export interface Call {
   readonly messages: readonly Json[]
   readonly system?: Json
-  /** A smaller view after this error; undefined where that would not help: another error, or the second one. */
+  /** A smaller view after this error; undefined where there is none: another error, the second one, or nothing can be left out. */
   recover(error: unknown): Promise<Call | undefined>
   /** Records what the model answered and what it cost. An empty answer is not recorded. */
   record(answer: readonly unknown[], usage: CallUsage | undefined): Promise<void>
@@ -119,7 +120,7 @@ export function statelessConversation(
       async recover(error) {
         if (isRecovery || !isContextLengthError(error)) return undefined
         const next = Math.max(1, recoveryBudget(error, shown.tokens.after))
-        return look(messages, call, { budget: next, isRecovery: true })
+        return orNothing(async () => look(messages, call, { budget: next, isRecovery: true }))
       },
       async record() {},
     }
@@ -153,9 +154,11 @@ async function threadCall(
     ...(view.system === undefined ? {} : { system: view.system }),
     async recover(error) {
       if (isRecovery || !isContextLengthError(error)) return undefined
-      return locked(thread, () =>
-        threadCall(thread, { ...context, isRecovery: true }, () =>
-          thread.recover(error, viewOptions(call, options, system)),
+      return orNothing(() =>
+        locked(thread, () =>
+          threadCall(thread, { ...context, isRecovery: true }, () =>
+            thread.recover(error, viewOptions(call, options, system)),
+          ),
         ),
       )
     },
@@ -174,6 +177,16 @@ async function threadCall(
         options.onError(error)
       })
     },
+  }
+}
+
+/** Undefined where nothing can be left out: the provider's own error then says it best. */
+async function orNothing<T>(work: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await work()
+  } catch (error) {
+    if (OrielError.is(error, 'cannot-project')) return undefined
+    throw error
   }
 }
 
