@@ -48,7 +48,7 @@ export function deniedText(reason: unknown): string {
 }
 
 /** Where a string leads: an address, or base64 data. */
-export function sourceOf(text: string): {
+function sourceOf(text: string): {
   readonly url?: string
   readonly data?: string
   readonly mediaType?: string
