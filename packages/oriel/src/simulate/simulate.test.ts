@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { OrielError } from '../core/errors.ts'
-import type { FormatName } from '../formats/format.ts'
 import { script } from '../testing/script.ts'
 import { writeAnthropic } from '../testing/write-anthropic.ts'
 import { writeOpenaiChat } from '../testing/write-openai-chat.ts'
@@ -113,7 +112,7 @@ describe('simulate', () => {
       anthropic: writeAnthropic,
       'openai-responses': writeOpenaiResponses,
     }
-    const formats = fc.constantFrom<FormatName>('openai-chat', 'anthropic', 'openai-responses')
+    const formats = fc.constantFrom(...(Object.keys(writers) as (keyof typeof writers)[]))
     await fc.assert(
       fc.asyncProperty(script(), formats, async (turns, format) => {
         const messages = writers[format](turns) as unknown[]

@@ -46,7 +46,7 @@ export function assertProgress(sent: number, after: number): void {
  * The budget of the next request, in our counter's tokens. An error that names what was sent and what is allowed also tells how our
  * count compares with the provider's.
  */
-function recoveryBudget(error: unknown, sentTokens: number): number {
+export function recoveryBudget(error: unknown, sentTokens: number): number {
   const { sent, limit } = numbersIn(error)
   if (limit === undefined) return Math.floor(sentTokens * shrink)
   const scale = sent === undefined || sent < limit ? 1 : bounded(sentTokens / sent)
