@@ -1,0 +1,3 @@
+// The public surface of the gateway.
+
+export { createGateway, type Gateway, type GatewayOptions } from './gateway.ts'
