@@ -77,8 +77,11 @@ export type {
 export { type EventType, eventTypes, type Listener, type ThreadEvent } from './thread/events.ts'
 export type { ExpandOptions, Expansion } from './thread/expand.ts'
 export { type Expandable, type ExpandTool, expandTool } from './thread/expand-tool.ts'
+export type { HistoryMatch } from './thread/family.ts'
+export { type HistoryKey, historyKeys } from './thread/history-keys.ts'
 export type { LogReader } from './thread/log-reader.ts'
 export type { RebuiltRequest, RequestChange } from './thread/requests.ts'
+export type { AppendOptions } from './thread/session.ts'
 export {
   type AgentTemplate,
   type RequestSettings,
@@ -88,6 +91,7 @@ export {
   type SettingSource,
 } from './thread/settings.ts'
 export type { Summarize, SummaryJob } from './thread/summary.ts'
-export { openThread, type SyncResult, type Thread, type ThreadOptions } from './thread/thread.ts'
+export type { SyncResult } from './thread/sync.ts'
+export { openThread, type Thread, type ThreadOptions } from './thread/thread.ts'
 export type { Usage } from './thread/usage.ts'
 export type { Epoch, View, ViewOptions } from './thread/viewing.ts'

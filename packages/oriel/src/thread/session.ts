@@ -8,6 +8,7 @@ import { cloneJson, equalJson, type Json, type JsonObject } from '../core/json.t
 import { prepare } from '../core/prepare.ts'
 import { reduce } from '../core/render.ts'
 import type { State } from '../core/state.ts'
+import type { FormatName } from '../formats/format.ts'
 import { type Policy, parsePolicy } from '../policy.ts'
 import { checkpoint, limitOf } from '../rules/compaction.ts'
 import { type EventType, type Listener, notify, type ThreadEvent } from './events.ts'
@@ -27,6 +28,13 @@ import {
   type ViewOptions,
   type ViewRequest,
 } from './viewing.ts'
+
+export interface AppendOptions {
+  /** @default Oriel's own */
+  readonly format?: FormatName
+  /** Messages that the log must have; with another number it rejects with 'unexpected-head'. @default any */
+  readonly expected?: number
+}
 
 export interface SessionOptions {
   readonly now: () => number
@@ -70,11 +78,12 @@ export class Session {
   }
 
   /** Appends drafts whose ids are not there yet. */
-  async append(drafts: readonly Draft[]): Promise<readonly MessageEntry[]> {
+  async append(drafts: readonly Draft[], expected?: number): Promise<readonly MessageEntry[]> {
     const known = await this.#knownIds(drafts)
-    const entries = await this.journal.commit((state, stamp) =>
-      prepare(state, freshDrafts(state, drafts, known), stamp.at),
-    )
+    const entries = await this.journal.commit((state, stamp) => {
+      assertCount(state, expected)
+      return prepare(state, freshDrafts(state, drafts, known), stamp.at)
+    })
     this.#reportAdded(entries)
     return entries
   }
@@ -321,6 +330,15 @@ function leadingSetting(
   const value = cloneJson(leading, 'history')
   if (equalJson(journal.setting('leading')?.value, value)) return []
   return [stamp.entry({ type: 'setting', name: 'leading', value })]
+}
+
+/** Refuses where other messages came in between; not by the code that makes `commit` try again. */
+function assertCount(state: State, expected: number | undefined): void {
+  if (expected === undefined || state.messageCount === expected) return
+  throw new OrielError(
+    'unexpected-head',
+    `The thread has ${state.messageCount} messages, not ${expected}. Read again and decide.`,
+  )
 }
 
 /** Drafts whose id neither the log nor an earlier draft has. */
