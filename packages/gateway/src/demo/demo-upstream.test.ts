@@ -9,8 +9,8 @@ import {
 } from 'oriel'
 import { describe, expect, it } from 'vitest'
 import { dialects } from '../../test/dialect.ts'
+import { createDemoUpstream, type DemoUpstreamOptions } from './demo-upstream.ts'
 import { demoTools, runDemoTool } from './tools.ts'
-import { createDemoUpstream, type DemoUpstreamOptions } from './upstream.ts'
 
 const template: unknown = JSON.parse(
   readFileSync(new URL('../../agents/demo.json', import.meta.url), 'utf8'),
