@@ -5,6 +5,7 @@ import { OrielError } from './core/errors.ts'
 import { waitsFrom } from './core/reasoning.ts'
 import { strongest } from './core/render.ts'
 import type { State } from './core/state.ts'
+import { noSummary } from './core/wish.ts'
 import type { Policy } from './policy.ts'
 import { compaction } from './rules/compaction.ts'
 import { expiry } from './rules/expiry.ts'
@@ -14,14 +15,14 @@ import type { RuleContext } from './rules/rule.ts'
 import { toolOutput } from './rules/tool-output.ts'
 import { toolResults } from './rules/tool-results.ts'
 
+/** What rules are told about; without answers of a model they take their deterministic forms. */
+export type ProposeContext = Omit<RuleContext, 'planned' | 'summaryOf'> &
+  Partial<Pick<RuleContext, 'summaryOf'>>
+
 /** The edits that a policy proposes for this state: the strongest verdict for each block, where it goes further than what is in force. */
-export function propose(
-  state: State,
-  policy: Policy,
-  around: Omit<RuleContext, 'planned'>,
-): readonly Edit[] {
+export function propose(state: State, policy: Policy, around: ProposeContext): readonly Edit[] {
   const edits: Edit[] = []
-  const context: RuleContext = { ...around, planned: edits }
+  const context: RuleContext = { summaryOf: noSummary, ...around, planned: edits }
   const { history: window, retention: fading, toolOutput: output, toolResults: results } = policy
   if (output !== undefined) edits.push(...toolOutput.propose(state, output, context))
   if (fading !== undefined) edits.push(...retention.propose(state, fading, context))

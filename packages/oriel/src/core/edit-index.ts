@@ -16,6 +16,8 @@ export class EditIndex {
   /** Edits that drop messages, oldest first. Replaced, never shortened in place: a trace may still hold it. */
   #drops: EditEntry[] = []
   #checkpoint: EditEntry | undefined
+  /** Edits whose text holds a model's summary, by what it was made from. */
+  readonly #summaries = new Map<string, EditEntry>()
   /** Forms that a person took back: `seq:block:form`, block `*` for whole messages. */
   readonly #vetoes = new Set<string>()
 
@@ -48,6 +50,12 @@ export class EditIndex {
     return this.#checkpoint
   }
 
+  /** The summary that a model made of the same thing before. */
+  summaryOf(key: string): string | undefined {
+    const edit = this.#summaries.get(key)
+    return edit?.summary === undefined ? undefined : edit.text?.slice(...edit.summary.at)
+  }
+
   /** Every edit of one block that is in force, newest last. */
   allOfBlock(seq: number, block: number): readonly EditEntry[] {
     return this.#byBlock.get(`${seq}:${block}`) ?? []
@@ -68,6 +76,7 @@ export class EditIndex {
 
   add(edit: EditEntry): void {
     this.#edits.set(edit.id, edit)
+    if (edit.summary !== undefined) this.#summaries.set(edit.summary.of, edit)
     if ('ranges' in edit.target) {
       this.#drops.push(edit)
       if (edit.text !== undefined) this.#checkpoint = edit
@@ -82,6 +91,7 @@ export class EditIndex {
     const edit = this.#edits.get(id)
     if (edit === undefined) return undefined
     this.#edits.delete(id)
+    if (edit.summary !== undefined) this.#summaries.delete(edit.summary.of)
     if ('ranges' in edit.target) {
       this.#drops = this.#drops.filter((other) => other.id !== id)
       if (this.#checkpoint?.id === id) {

@@ -9,7 +9,7 @@ import type { State } from './state.ts'
 
 export type Reduction = Pick<
   Edit,
-  'rule' | 'form' | 'reason' | 'since' | 'isFinal' | 'keepsMedia'
+  'rule' | 'form' | 'reason' | 'since' | 'isFinal' | 'keepsMedia' | 'summary'
 > & {
   readonly text: string
 }

@@ -197,6 +197,11 @@ export class State {
     return this.#edits.checkpoint
   }
 
+  /** The summary that a model made of the same thing before, where an edit in force holds it. */
+  summaryOf(key: string): string | undefined {
+    return this.#edits.summaryOf(key)
+  }
+
   /** Every edit that is still in force, oldest first. */
   liveEdits(): Iterable<EditEntry> {
     return this.#edits.values()

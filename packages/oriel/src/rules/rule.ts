@@ -2,6 +2,7 @@
 
 import type { Edit } from '../core/entry.ts'
 import type { State } from '../core/state.ts'
+import type { SummaryOf } from '../core/wish.ts'
 
 export interface RuleContext {
   /** Milliseconds since 1970, from the host. */
@@ -10,6 +11,8 @@ export interface RuleContext {
   readonly frameTokens: number
   /** What other rules propose in the same pass. */
   readonly planned: readonly Edit[]
+  /** A model's summary, where there is one. Ask only for a block that would take the summary's form now. */
+  readonly summaryOf: SummaryOf
   /** SHA-256 of a text in UTF-8, as hexadecimal digits. */
   readonly sha256: (text: string) => string
 }

@@ -6,9 +6,10 @@ import { countBlock } from '../core/counter.ts'
 import type { Edit } from '../core/entry.ts'
 import { placeholder } from '../core/placeholder.ts'
 import { reduceResult } from '../core/reduction.ts'
-import { reduce } from '../core/render.ts'
+import { reduce, strongest } from '../core/render.ts'
 import { type Result, resultsOf } from '../core/results.ts'
 import type { State } from '../core/state.ts'
+import { around, noSummary, type SummaryOf, type SummaryWish } from '../core/wish.ts'
 import type { Rule } from './rule.ts'
 
 export interface ToolResultsSettings {
@@ -38,7 +39,7 @@ const excerptLength = 800
 
 export const toolResults: Rule<ToolResultsSettings> = {
   name: 'toolResults',
-  propose(state, settings) {
+  propose(state, settings, { summaryOf }) {
     const { cutoff = 10, summary = 'llm', maxImages } = settings
     const results = resultsOf(state)
     const isPlain = settings.placeholder === 'plain'
@@ -48,28 +49,89 @@ export const toolResults: Rule<ToolResultsSettings> = {
       const change = { rule: 'toolResults', form: 'omitted', text, since, reason } as const
       return reduceResult(state, result, change, { mayGrow: isPlain })
     })
-    if (cutoff > 0 && summary !== 'off') edits.push(...beyondCutoff(state, results, cutoff))
+    if (cutoff > 0 && summary !== 'off') {
+      const ask = summary === 'llm' ? summaryOf : noSummary
+      // What the strategy omits needs no summary.
+      const omitted = new Set(
+        edits.flatMap(({ target }) => ('seq' in target ? [placeOf(target)] : [])),
+      )
+      const isFree = ({ item, block }: Result): boolean =>
+        !omitted.has(placeOf({ seq: item.entry.seq, block }))
+      edits.push(...beyondCutoff(state, results, { cutoff, isFree, summaryOf: ask }))
+    }
     if (maxImages !== undefined) edits.push(...withoutImages(state, maxImages))
     return edits
   },
 }
 
 /** The oldest results beyond the cutoff, summarized in place. */
-function beyondCutoff(state: State, results: readonly Result[], cutoff: number): readonly Edit[] {
+function beyondCutoff(
+  state: State,
+  results: readonly Result[],
+  {
+    cutoff,
+    isFree,
+    summaryOf,
+  }: {
+    readonly cutoff: number
+    readonly isFree: (result: Result) => boolean
+    readonly summaryOf: SummaryOf
+  },
+): readonly Edit[] {
   const reason = `beyond the newest ${cutoff} results`
   return results.slice(0, Math.max(0, results.length - cutoff)).flatMap((result, index) => {
-    if (result.isProtected) return []
+    if (result.isProtected || !isFree(result) || isReduced(state, result)) return []
     const id = state.blockIdAt({ seq: result.item.entry.seq, block: result.block })
-    const text = `${heuristicSummary(result)}\n[expand ${id}]`
     const since = later(results[index + cutoff], result)
-    return reduceResult(state, result, {
-      rule: 'toolResults',
-      form: 'summarized',
-      text,
-      since,
-      reason,
-    })
+    const change = { rule: 'toolResults', form: 'summarized', since, reason } as const
+    const answer = summaryOf(wishFor(result))
+    if (answer.state === 'waiting') return []
+    if (answer.state === 'ready') {
+      const status = result.content.isError === true ? 'error' : 'ok'
+      const before = `[Tool output summary]\nTool: ${result.tool}\nStatus: ${status}\n`
+      const summarized = around(answer, { before, after: `\n[expand ${id}]` })
+      const edits = reduceResult(state, result, { ...change, ...summarized })
+      if (edits.length > 0) return edits
+    }
+    const text = `${heuristicSummary(result)}\n[expand ${id}]`
+    return reduceResult(state, result, { ...change, text })
   })
+}
+
+function placeOf({ seq, block }: { readonly seq: number; readonly block: number }): string {
+  return `${seq}:${block}`
+}
+
+/** Shorter than what is written around a summary: there is nothing to gain. */
+const worthSummarizing = 100
+
+/** Whether a summary, or less, stands in its place already (a text that was shown once never changes), or none may. */
+function isReduced(state: State, { item, block, content }: Result): boolean {
+  const { seq } = item.entry
+  const form = state.blockEdit(seq, block)?.form ?? 'full'
+  if (strongest(form, 'summarized') === form || state.isVetoed(seq, block, 'summarized'))
+    return true
+  return textOf(content.content).length < worthSummarizing
+}
+
+/** What a model is asked for one result (document 003). */
+const summaryPrompt = [
+  'Summarize the output of a tool for an assistant that goes on with the work. Facts only: no instructions, no advice.',
+  'Key facts: two to five short points. Important artifacts: exact paths, names, ids, numbers, error messages.',
+].join('\n')
+/** The most characters of a model's summary. */
+const summaryLength = 1200
+
+function wishFor({ content, tool }: Result): SummaryWish {
+  return {
+    kind: 'tool-result',
+    source: content,
+    text: textOf(content.content),
+    about: `Tool: ${head(tool, 60)}; status: ${content.isError === true ? 'error' : 'ok'}`,
+    prompt: summaryPrompt,
+    targetChars: summaryLength,
+    maxChars: summaryLength,
+  }
 }
 
 interface Outside {

@@ -8,6 +8,7 @@ import type { FormatName } from '../formats/format.ts'
 import { type Policy, parsePolicy } from '../policy.ts'
 import { Journal } from './journal.ts'
 import { leadingOf } from './leading.ts'
+import { askLog } from './prepare-summaries.ts'
 import { buildView, encoderVersion, frameSetting } from './viewing.ts'
 
 export interface RequestChange {
@@ -84,6 +85,7 @@ async function rebuild(
     },
     leading: leadingOf(past),
     now: request.at,
+    summaryOf: askLog(past),
   })
   const exact = built.bodyHash === request.bodyHash && request.encoderVersion === encoderVersion
   const { messages } = built

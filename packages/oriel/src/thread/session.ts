@@ -15,6 +15,8 @@ import { type EventType, type Listener, notify, type ThreadEvent } from './event
 import { Jobs } from './jobs.ts'
 import type { EntryBody, Journal, Stamp } from './journal.ts'
 import { leadingOf } from './leading.ts'
+import { askingOf, prepareSummaries, summaryEntries, waitsForJobs } from './prepare-summaries.ts'
+import { type Asking, Summaries } from './summaries.ts'
 import { type Summarize, summaryJob, withSummary } from './summary.ts'
 import type { Meeting, SeqRevision } from './sync.ts'
 import {
@@ -42,7 +44,12 @@ export interface SessionOptions {
   readonly log?: ((line: string) => void) | undefined
   readonly verbose: boolean
   readonly summarize?: Summarize | undefined
+  /** Tokens that the summarizer's model can read. @default 32000 */
+  readonly summarizeWindow?: number | undefined
 }
+
+/** Small enough for the small models that summarize. */
+const defaultWindow = 32_000
 
 /** One writer of a thread. Operations run one after the other, in the order they were asked for. */
 export class Session {
@@ -53,11 +60,20 @@ export class Session {
   #pending: Policy | undefined
   #queue: Promise<unknown> = Promise.resolve()
   readonly #jobs = new Jobs()
+  readonly #summaries: Summaries | undefined
+  #behind: Promise<unknown> = Promise.resolve()
 
   constructor(journal: Journal, options: SessionOptions, policy: Policy | undefined) {
     this.journal = journal
     this.#options = options
     this.#pending = policy
+    const { summarize, summarizeWindow: window = defaultWindow } = options
+    if (summarize === undefined) return
+    const onFailed = (reason: string, count: number): void => {
+      const message = `${count} summaries failed: the deterministic form serves.`
+      this.emit('job-failed', { message, reason })
+    }
+    this.#summaries = new Summaries({ summarize, jobs: this.#jobs, window, onFailed })
   }
 
   /** The policy in force: the newest in the log, unless one was given that is not there yet. */
@@ -132,21 +148,30 @@ export class Session {
       leading: leadingOf(this.journal),
       now: this.#options.now(),
     })
+    const ask = (now: ViewRequest): Asking => askingOf(this.#summaries, this.journal, now)
     if (options.dryRun === true) {
       const now = request()
-      return toView(now, buildView(now), this.#epoch(0))
+      const { summaryOf } = ask(now)
+      return toView(now, buildView({ ...now, summaryOf }), this.#epoch(0))
     }
+    const finished = await prepareSummaries(this.#summaries, this.journal, request)
     const summaries = await this.#summarize(request())
-    let view: { request: ViewRequest; built: BuiltView } | undefined
+    let view: { request: ViewRequest; built: BuiltView; asking: Asking } | undefined
     const entries = await this.journal.commit((_, stamp) => {
-      const now: ViewRequest = { ...request(), summaries }
-      view = { request: now, built: buildView(now) }
-      return [...this.#pendingSetting(stamp), ...entriesOf(now, view.built, stamp, this.journal)]
+      const asking = ask(request())
+      const now: ViewRequest = { ...request(), summaries, summaryOf: asking.summaryOf }
+      view = { request: now, built: buildView(now), asking }
+      return [
+        ...this.#pendingSetting(stamp),
+        ...(now.isTemporary ? summaryEntries(this.journal, finished, stamp) : []),
+        ...entriesOf(now, view.built, stamp, this.journal),
+      ]
     })
     this.#pending = undefined
     assert(view !== undefined, 'a commit asks for its entries')
     const edits = entries.filter((entry): entry is EditEntry => entry.type === 'edit')
     if (edits.length > 0) this.#report(edits, before)
+    if (!waitsForJobs(view.request.policy)) this.#summarizeBehind(view.asking.wanted)
     return toView(view.request, view.built, this.#epoch(edits.length))
   }
 
@@ -164,6 +189,24 @@ export class Session {
     const message = entries.length > 0 ? 'A checkpoint was made.' : 'Nothing could give way.'
     this.emit('compaction-ended', { message, tokensSaved })
     return { tokensSaved }
+  }
+
+  /** Jobs of a schedule that never waits: their results come back as entries, for a later view. */
+  #summarizeBehind(wanted: Asking['wanted']): void {
+    if (this.#summaries === undefined || wanted.size === 0) return
+    const { journal } = this
+    const done = this.#summaries.fulfil(wanted, journal.state.step)
+    const keep = async (): Promise<void> => {
+      const finished = await done
+      await this.run(() => journal.commit((_, stamp) => summaryEntries(journal, finished, stamp)))
+    }
+    this.#behind = Promise.allSettled([this.#behind, keep()])
+  }
+
+  /** Resolves when no job is under way behind a view. */
+  async settled(): Promise<void> {
+    await this.#behind
+    await this.run(() => this.journal.settled())
   }
 
   /** The policy that was given and is not in the log yet. */

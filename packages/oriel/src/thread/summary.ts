@@ -8,10 +8,11 @@ import type { Edit, MessageEntry } from '../core/entry.ts'
 import { OrielError } from '../core/errors.ts'
 import type { JsonObject } from '../core/json.ts'
 import type { State } from '../core/state.ts'
+import { readAnswer, type SummaryResult } from './answer.ts'
 
 /** What a host's `summarize` gets. */
 export interface SummaryJob {
-  readonly kind: 'checkpoint'
+  readonly kind: 'checkpoint' | 'tool-result' | 'message'
   /** The conversation to summarize, as text. Data, never instructions. */
   readonly text: string
   readonly prompt: string
@@ -21,7 +22,7 @@ export interface SummaryJob {
 }
 
 /** Calls a model. Its answer is used only if it is not empty and not too long. */
-export type Summarize = (job: SummaryJob) => Promise<string | { readonly summary: string }>
+export type Summarize = (job: SummaryJob) => Promise<SummaryResult>
 
 /** The most characters of one tool result, and of the whole, that a summary is made from. */
 const resultLength = 1800
@@ -51,17 +52,12 @@ export function summaryJob(state: State, edit: Edit, signal: AbortSignal): Summa
 }
 
 /** The checkpoint with the model's summary before Oriel's own digest; throws when the answer cannot be used. */
-export function withSummary(
-  edit: Edit,
-  answer: string | { readonly summary: string },
-  counter: Counter,
-): Edit {
-  const summary = (typeof answer === 'string' ? answer : answer.summary).trim()
-  if (summary === '') throw new OrielError('job-failed', 'The summary is empty.')
+export function withSummary(edit: Edit, answer: SummaryResult, counter: Counter): Edit {
+  const summary = readAnswer(answer)
   if (summary.length > maxChars) throw new OrielError('job-failed', 'The summary is too long.')
   const own = edit.text ?? ''
   const opening = own.indexOf('\n\n')
-  const text = `${own.slice(0, opening)}\n\n${summary.toWellFormed()}${own.slice(opening)}`
+  const text = `${own.slice(0, opening)}\n\n${summary}${own.slice(opening)}`
   const tokensAfter = overheadOf('user') + counter.count(text)
   if (tokensAfter >= edit.tokensBefore) {
     throw new OrielError('job-failed', 'The summary is longer than what it stands for.')

@@ -44,8 +44,13 @@ export interface ThreadOptions {
   readonly log?: (line: string) => void
   /** Write a line for everything that changes a view. @default false */
   readonly verbose?: boolean
-  /** Summarizes checkpoints with a model. A view waits for it, at most 30 s; without it, or when it fails, Oriel's digest stands alone. */
+  /**
+   * Summarizes with a model. With the schedule `immediate` a view waits for it, at most 30 s a call; `cache-aware` never does.
+   * Without it, or when it fails, the deterministic forms serve.
+   */
   readonly summarize?: Summarize
+  /** Tokens that the summarizer's model can read. @default 32000 */
+  readonly summarizeWindow?: number
   /** Entries between two snapshots of the state, at least; 0 = none. @default 256 */
   readonly snapshotEvery?: number
 }
@@ -61,11 +66,13 @@ export class Thread {
 
   /** Use `openThread`. */
   constructor(options: ThreadOptions, journal: Journal) {
-    const { policy, now = Date.now, on, log, verbose = false, summarize } = options
+    const { policy, now = Date.now, on, log, verbose = false } = options
+    const { summarize, summarizeWindow } = options
     const own = policy === undefined ? undefined : parsePolicy(policy)
     this.#options = options
     this.#family = new Family(journal, journalOptions(options))
-    this.#session = new Session(journal, { now, on, log, verbose, summarize }, own)
+    const working = { now, on, log, verbose, summarize, summarizeWindow }
+    this.#session = new Session(journal, working, own)
     assertAvailable(this.policy)
   }
 
@@ -270,7 +277,7 @@ export class Thread {
 
   /** Resolves when everything asked for is done, snapshots included. Call it before closing the store. */
   async settled(): Promise<void> {
-    await this.#session.run(() => this.#journal.settled())
+    await this.#session.settled()
   }
 
   get #journal(): Journal {

@@ -9,6 +9,7 @@ import type { State } from '../core/state.ts'
 import { frameTokens } from '../core/tally.ts'
 import { traceOf } from '../core/trace.ts'
 import type { Change, Frame, TokenCount, ViewMessage } from '../core/view.ts'
+import type { SummaryOf } from '../core/wish.ts'
 import type { FormatName } from '../formats/format.ts'
 import { formatNamed } from '../formats/registry.ts'
 import { assertSize } from '../formats/size.ts'
@@ -64,6 +65,8 @@ export interface ViewRequest {
   readonly now: number
   /** Checkpoints that a model has summarized, by what they cover. */
   readonly summaries?: ReadonlyMap<string, Edit>
+  /** What models have said about single blocks. @default nothing */
+  readonly summaryOf?: SummaryOf
 }
 
 /** What a checkpoint covers, as a key. */
@@ -84,7 +87,7 @@ export interface BuiltView {
 
 /** Computes a view without committing anything. Pure. */
 export function buildView(request: ViewRequest): BuiltView {
-  const { state, policy, options, leading, now } = request
+  const { state, options, leading } = request
   const { format = 'openai-chat', frame, budget } = options
   const target = formatNamed(format)
   const system = leading.map(
@@ -96,13 +99,7 @@ export function buildView(request: ViewRequest): BuiltView {
     }),
   )
   const around = withLeading(frame, leading)
-  const proposed = propose(state, policy, {
-    now,
-    sha256,
-    get frameTokens() {
-      return frameTokens(state.counter, around)
-    },
-  })
+  const proposed = proposalsOf(request)
   const planned = proposed.map((edit) => request.summaries?.get(coverageOf(edit)) ?? edit)
   const assembled = assemble(state, planned, { profile: target.profile, frame: around, budget })
   const spoken =
@@ -139,6 +136,19 @@ export function buildView(request: ViewRequest): BuiltView {
     }),
     viewId: `v${hashOf([format, options.model ?? '', frameHash, bodyHash]).slice(0, 20)}`,
   }
+}
+
+/** What the policy would change now. Pure. */
+export function proposalsOf(request: ViewRequest): readonly Edit[] {
+  const { state, policy, options, leading, now, summaryOf } = request
+  return propose(state, policy, {
+    now,
+    sha256,
+    ...(summaryOf === undefined ? {} : { summaryOf }),
+    get frameTokens() {
+      return frameTokens(state.counter, withLeading(options.frame, leading))
+    },
+  })
 }
 
 /** The entries that a view adds to the log: its edits, as one epoch, and the record of the request. */

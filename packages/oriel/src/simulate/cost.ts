@@ -1,0 +1,91 @@
+// What a sequence of requests costs with a provider's prefix cache, in base input tokens.
+
+import type { Counter } from '../core/counter.ts'
+import { type Piece, sharedPrefix } from './pieces.ts'
+
+export interface CachePrices {
+  /** Price of a cached token, in units of an uncached input token. @default 0.1 */
+  readonly read?: number
+  /** Price of a token that is not cached yet. @default 1.25 */
+  readonly write?: number
+  /** How long a prefix stays cached, in milliseconds. @default for ever */
+  readonly ttlMs?: number
+  /** The shortest prefix that is cached, in tokens. @default 0 */
+  readonly minimumTokens?: number
+}
+
+export interface RequestCost {
+  /** Tokens of the whole request. */
+  readonly tokens: number
+  /** Tokens that were read from the cache. */
+  readonly cached: number
+  /** In base input tokens. */
+  readonly cost: number
+  /** Why the cache did not hold all of the request before, if it did not. */
+  readonly broken?: 'edit' | 'ttl'
+  /** Tokens of the request before that had to be written again, or were given up. */
+  readonly lost: number
+  /** The first piece that is not cached. */
+  readonly shared: number
+}
+
+/** A provider's cache in front of one conversation. It holds the newest request. */
+export class CacheMeter {
+  readonly #counter: Counter
+  readonly #prices: Required<CachePrices>
+  readonly #tokens = new Map<string, number>()
+  #before: readonly Piece[] = []
+  #beforeAt: number | undefined
+
+  constructor(counter: Counter, prices: CachePrices = {}) {
+    const { read = 0.1, write = 1.25, ttlMs = Infinity, minimumTokens = 0 } = prices
+    this.#counter = counter
+    this.#prices = { read, write, ttlMs, minimumTokens }
+  }
+
+  /** Sends a request; `at` is when, in milliseconds, where that is known. */
+  send(pieces: readonly Piece[], at?: number): RequestCost {
+    const { read, write, ttlMs, minimumTokens } = this.#prices
+    const before = this.#before
+    const gap = at === undefined || this.#beforeAt === undefined ? 0 : at - this.#beforeAt
+    const isLive = gap <= ttlMs
+    const shared = sharedPrefix(before, pieces)
+    const sharedTokens = this.#sum(pieces, 0, shared)
+    const tokens = sharedTokens + this.#sum(pieces, shared, pieces.length)
+    const cached = isLive && sharedTokens >= minimumTokens ? sharedTokens : 0
+    const isEdited = shared < before.length
+    const broken = !isLive ? 'ttl' : isEdited ? 'edit' : undefined
+    const lost = isLive
+      ? this.#sum(before, shared, before.length)
+      : this.#sum(before, 0, before.length)
+    this.#before = pieces
+    this.#beforeAt = at ?? this.#beforeAt
+    return {
+      tokens,
+      cached,
+      cost: read * cached + write * (tokens - cached),
+      ...(broken === undefined ? {} : { broken }),
+      lost,
+      shared,
+    }
+  }
+
+  #sum(pieces: readonly Piece[], from: number, to: number): number {
+    let tokens = 0
+    for (let index = from; index < to; index++) {
+      const piece = pieces[index] as Piece
+      tokens += piece.extraTokens
+      for (const text of piece.texts) tokens += this.#count(text)
+    }
+    return tokens
+  }
+
+  #count(text: string): number {
+    let tokens = this.#tokens.get(text)
+    if (tokens === undefined) {
+      tokens = this.#counter.count(text)
+      this.#tokens.set(text, tokens)
+    }
+    return tokens
+  }
+}

@@ -1,0 +1,122 @@
+// Of the facts that an agent really used at a step, how many could it see in the request of that step?
+
+import type { Fact } from './facts.ts'
+import type { Piece } from './pieces.ts'
+import type { Opened, RecordedMessage } from './recording.ts'
+import type { Sightings } from './sightings.ts'
+import { indexOfValue } from './values.ts'
+
+/**
+ * - `anchored`: visible as it was said, or rewritten with words that stood beside it
+ * - `bare`: visible, but only in rewritten text and without its words
+ * - `recoverable`: not visible, but in a text whose id the request prints
+ * - `lost`: none of these
+ */
+export type Fate = 'anchored' | 'bare' | 'recoverable' | 'lost'
+
+/** How many words on each side of a value count as its neighbours. */
+const reach = 6
+/** How many of them must survive with it. */
+const wanted = 2
+
+/** The originals behind the ids that a rewritten text prints: what someone who asks for them gets. */
+export type Originals = (text: string) => readonly string[]
+
+export class Witness {
+  readonly #recording: Opened
+  readonly #sightings: Sightings
+  readonly #original = new Set<string>()
+  readonly #neighbours = new Map<string, readonly (readonly string[])[]>()
+
+  constructor(recording: Opened, sightings: Sightings) {
+    this.#recording = recording
+    this.#sightings = sightings
+    for (const { texts } of recording.recorded) for (const text of texts) this.#original.add(text)
+  }
+
+  /** What became of each fact in a request. `until` is the position of the answer that needs them. */
+  fates(
+    facts: readonly Fact[],
+    pieces: readonly Piece[],
+    options: { readonly until: number; readonly originals?: Originals },
+  ): readonly Fate[] {
+    if (facts.length === 0) return []
+    const full: string[] = []
+    const rewritten: string[] = []
+    for (let index = pieces.length - 1; index >= 0; index--) {
+      for (const text of (pieces[index] as Piece).texts) {
+        if (this.#original.has(text)) full.push(text)
+        else rewritten.push(text)
+      }
+    }
+    let recoverable: readonly string[] | undefined
+    return facts.map((fact) => {
+      const has = (text: string): boolean => this.#sightings.has(text, fact.value)
+      if (full.some(has)) return 'anchored'
+      const seen = rewritten.filter(has)
+      if (seen.length > 0) {
+        return seen.some((text) => this.#isAnchored(text, fact, options.until))
+          ? 'anchored'
+          : 'bare'
+      }
+      recoverable ??= rewritten.flatMap((text) => options.originals?.(text) ?? [])
+      return recoverable.some(has) ? 'recoverable' : 'lost'
+    })
+  }
+
+  /** Whether enough of a value's neighbours in any of its original lines stand beside it here. */
+  #isAnchored(text: string, { value }: Fact, until: number): boolean {
+    const here = this.#sightings.plain(text)
+    const lines: string[] = []
+    for (let at = indexOfValue(here, value); at !== -1; at = indexOfValue(here, value, at + 1)) {
+      lines.push(lineAt(here, at))
+    }
+    const words = lines.map((line) => new Set(wordsOf(line)))
+    return this.#neighboursOf(value, until).some((neighbours) => {
+      const enough = Math.min(wanted, neighbours.length)
+      return words.some((own) => neighbours.filter((word) => own.has(word)).length >= enough)
+    })
+  }
+
+  /** The words around a value, one list for each place where it was said before. */
+  #neighboursOf(value: string, until: number): readonly (readonly string[])[] {
+    const key = `${until}:${value}`
+    const known = this.#neighbours.get(key)
+    if (known !== undefined) return known
+    const found: (readonly string[])[] = []
+    for (let position = 0; position < until; position++) {
+      const { texts } = this.#recording.recorded[position] as RecordedMessage
+      for (const text of texts) {
+        if (!this.#sightings.has(text, value)) continue
+        const whole = this.#sightings.plain(text)
+        for (
+          let at = indexOfValue(whole, value);
+          at !== -1;
+          at = indexOfValue(whole, value, at + value.length)
+        ) {
+          found.push(neighboursAt(whole, at, value.length))
+        }
+      }
+    }
+    this.#neighbours.set(key, found)
+    return found
+  }
+}
+
+function neighboursAt(text: string, at: number, length: number): readonly string[] {
+  const from = text.lastIndexOf('\n', at - 1) + 1
+  const end = text.indexOf('\n', at)
+  // Lines of JSON can be megabytes: neighbours are near.
+  const before = text.slice(Math.max(from, at - 300), at)
+  const after = text.slice(at + length, Math.min(end === -1 ? text.length : end, at + length + 300))
+  return [...new Set([...wordsOf(before).slice(-reach), ...wordsOf(after).slice(0, reach)])]
+}
+
+function lineAt(text: string, at: number): string {
+  const end = text.indexOf('\n', at)
+  return text.slice(text.lastIndexOf('\n', at - 1) + 1, end === -1 ? text.length : end)
+}
+
+function wordsOf(text: string): readonly string[] {
+  return text.match(/\w+/g) ?? []
+}

@@ -1,0 +1,191 @@
+// Judges how a manager of contexts did on one recorded conversation, by nothing but the requests that it would have sent.
+
+import type { Counter } from '../core/counter.ts'
+import type { FormatName } from '../formats/format.ts'
+import { validate } from '../formats/registry.ts'
+import { CacheMeter, type CachePrices } from './cost.ts'
+import type { Need } from './facts.ts'
+import { type Fate, type Originals, Witness } from './fidelity.ts'
+import { framePieces, type Piece, piecesOf } from './pieces.ts'
+import type { Opened } from './recording.ts'
+import { type CreateManager, replay, type Sent } from './replay.ts'
+import type { Sightings } from './sightings.ts'
+
+export interface FactCount {
+  readonly needed: number
+  /** Somewhere in the request. */
+  readonly visible: number
+  /** Visible as it was said, or with words that stood beside it. */
+  readonly anchored: number
+  /** Not visible, but behind an id that the request prints. */
+  readonly recoverable: number
+  readonly lost: number
+}
+
+/** One model call. */
+export interface Step {
+  readonly tokens: number
+  readonly cached: number
+  /** In base input tokens. */
+  readonly cost: number
+  /** What broke the cached prefix, if anything did: a rule's name, `edit`, or `ttl`. */
+  readonly broken?: string
+  /** Facts that were needed and not visible. */
+  readonly missing: number
+}
+
+export interface Judgement {
+  readonly id: string
+  readonly source: string
+  readonly steps: readonly Step[]
+  readonly arguments: FactCount
+  readonly text: FactCount
+  /** Facts of arguments that were last seen four or more calls before. */
+  readonly old: FactCount
+  /** Calls that needed facts, and those of them that saw all. */
+  readonly calls: { readonly needing: number; readonly complete: number }
+  /** Requests that the provider would refuse, and those that could not be made. */
+  readonly invalid: number
+  readonly refused: number
+  /** Share of the user's text, up to 2,000 tokens a message, that stands verbatim, mean over requests. */
+  readonly userText: number
+}
+
+export interface JudgeOptions {
+  readonly counter: Counter
+  readonly needs: readonly Need[]
+  readonly sightings: Sightings
+  readonly prices?: CachePrices
+  /** The format of the requests. @default the recording's */
+  readonly format?: FormatName
+}
+
+/** User messages longer than this need not stay verbatim. */
+const longUserMessage = 2000
+/** From how many calls on a fact is an old one. */
+const oldAge = 4
+
+export async function judge(
+  recording: Opened,
+  create: CreateManager,
+  options: JudgeOptions,
+): Promise<Judgement> {
+  const manager = await create(recording)
+  const bench = new Bench(recording, options)
+  for await (const { answer, sent } of replay(recording, manager)) {
+    bench.see(answer, sent, manager.originals)
+  }
+  return bench.judgement()
+}
+
+class Bench {
+  readonly #recording: Opened
+  readonly #options: JudgeOptions
+  readonly #meter: CacheMeter
+  readonly #witness: Witness
+  readonly #needs: ReadonlyMap<number, Need>
+  readonly #frame: readonly Piece[]
+  readonly #steps: Step[] = []
+  readonly #counts = { arguments: newCount(), text: newCount(), old: newCount() }
+  readonly #calls = { needing: 0, complete: 0 }
+  readonly #userTexts: { readonly text: string; readonly tokens: number; readonly at: number }[]
+  #userText = 0
+  #invalid = 0
+  #refused = 0
+
+  constructor(recording: Opened, options: JudgeOptions) {
+    const { counter, prices, needs, sightings } = options
+    this.#recording = recording
+    this.#options = options
+    this.#meter = new CacheMeter(counter, prices)
+    this.#witness = new Witness(recording, sightings)
+    this.#frame = framePieces(recording.frame)
+    this.#needs = new Map(needs.map((need) => [need.answer, need]))
+    this.#userTexts = recording.recorded.flatMap(({ role, texts }, at) =>
+      role !== 'user'
+        ? []
+        : texts
+            .map((text) => ({ text, tokens: counter.count(text), at }))
+            .filter(({ tokens }) => tokens > 0 && tokens <= longUserMessage),
+    )
+  }
+
+  see(answer: number, sent: Sent | undefined, originals: Originals | undefined): void {
+    const { format = this.#recording.format } = this.#options
+    const facts = this.#needs.get(answer)?.facts ?? []
+    if (sent === undefined) this.#refused += 1
+    else if (!isValid(format, sent)) this.#invalid += 1
+    const pieces = [...this.#frame, ...piecesOf(sent?.messages ?? [], sent?.system)]
+    const at = this.#recording.recorded[answer]?.at
+    const { tokens, cached, cost, broken } = this.#meter.send(pieces, at)
+    const fates = this.#witness.fates(facts, pieces, {
+      until: answer,
+      ...(originals === undefined ? {} : { originals }),
+    })
+    let missing = 0
+    let needed = 0
+    for (const [index, fate] of fates.entries()) {
+      const fact = facts[index] as (typeof facts)[number]
+      add(this.#counts[fact.place], fate)
+      if (fact.place !== 'arguments') continue
+      if (fact.age >= oldAge) add(this.#counts.old, fate)
+      needed += 1
+      if (fate === 'recoverable' || fate === 'lost') missing += 1
+    }
+    if (needed > 0) this.#calls.needing += 1
+    if (needed > 0 && missing === 0) this.#calls.complete += 1
+    this.#userText += this.#userTextKept(answer, new Set(pieces.flatMap(({ texts }) => texts)))
+    const causes = sent?.causes?.() ?? []
+    const why = broken === 'edit' ? (causes[0] ?? 'edit') : broken
+    this.#steps.push({
+      tokens,
+      cached,
+      cost,
+      missing,
+      ...(why === undefined ? {} : { broken: why }),
+    })
+  }
+
+  judgement(): Judgement {
+    const { id, source } = this.#recording
+    return {
+      id,
+      source,
+      steps: this.#steps,
+      ...this.#counts,
+      calls: this.#calls,
+      invalid: this.#invalid,
+      refused: this.#refused,
+      userText: this.#steps.length === 0 ? 1 : this.#userText / this.#steps.length,
+    }
+  }
+
+  #userTextKept(until: number, shown: ReadonlySet<string>): number {
+    let all = 0
+    let kept = 0
+    for (const { text, tokens, at } of this.#userTexts) {
+      if (at >= until) break
+      all += tokens
+      if (shown.has(text)) kept += tokens
+    }
+    return all === 0 ? 1 : kept / all
+  }
+}
+
+type Counting = { -readonly [K in keyof FactCount]: FactCount[K] }
+
+function newCount(): Counting {
+  return { needed: 0, visible: 0, anchored: 0, recoverable: 0, lost: 0 }
+}
+
+function add(count: Counting, fate: Fate): void {
+  count.needed += 1
+  if (fate === 'anchored' || fate === 'bare') count.visible += 1
+  if (fate !== 'bare') count[fate] += 1
+}
+
+function isValid(format: FormatName, { messages, system }: Sent): boolean {
+  const field = format === 'openai-responses' ? 'input' : 'messages'
+  const body = { [field]: messages, ...(system === undefined ? {} : { system }) }
+  return messages.length > 0 && validate(format, body).length === 0
+}

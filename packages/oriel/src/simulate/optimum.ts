@@ -1,0 +1,121 @@
+// The least that clearing old tool results can cost on a conversation whose end is known: what a schedule is measured against.
+
+import type { Counter } from '../core/counter.ts'
+import type { CachePrices } from './cost.ts'
+import { framePieces, type Piece, piecesOf } from './pieces.ts'
+import type { Opened, RecordedMessage } from './recording.ts'
+
+export interface OptimumOptions {
+  readonly counter: Counter
+  readonly prices?: CachePrices
+  /** Newest results that are never cleared. @default 4 */
+  readonly keep?: number
+  /** Tokens of what stands for a cleared result. @default those of `[Omitted]` */
+  readonly placeholderTokens?: number
+}
+
+/**
+ * The cost, in base input tokens, of the best schedule of this class: results are cleared oldest first, for good, the newest
+ * `keep` are untouched, the cache is always live. Dynamic programming over (request, results cleared so far).
+ */
+export function optimalCost(recording: Opened, options: OptimumOptions): number {
+  const { prices, keep = 4, counter } = options
+  const { read = 0.1, write = 1.25 } = prices ?? {}
+  const { placeholderTokens = counter.count('[Omitted]') } = options
+  const ledger = new Ledger(recording, counter, placeholderTokens)
+  const saved = write - read
+  // The least cost so far, by the number of results cleared.
+  let best: readonly number[] = [0]
+  let before: number | undefined
+  for (const answer of recording.answers) {
+    const now = ledger.at(answer)
+    const most = Math.max(best.length - 1, now.results - keep)
+    const next: number[] = []
+    // What it takes to come from the best state with fewer results cleared.
+    let breaking = Infinity
+    for (let cleared = 0; cleared <= most; cleared++) {
+      const stay = best[cleared] ?? Infinity
+      const cached = before === undefined ? 0 : before - ledger.gain(cleared)
+      const tokens = now.tokens - ledger.gain(cleared)
+      next.push(write * tokens + Math.min(stay - saved * cached, breaking))
+      const prefix = before === undefined ? 0 : ledger.prefix(cleared, before)
+      breaking = Math.min(breaking, stay - saved * prefix)
+    }
+    best = next
+    before = now.tokens
+  }
+  return recording.answers.length === 0 ? 0 : Math.min(...best)
+}
+
+/** Tokens of a conversation, by position and by result. */
+class Ledger {
+  readonly #tokens: number[] = [0]
+  readonly #results: number[] = [0]
+  /** Tokens before each result, in full, and what clearing it saves. */
+  readonly #places: { readonly before: number; readonly gain: number }[] = []
+  readonly #gains: number[] = [0]
+
+  constructor(recording: Opened, counter: Counter, placeholderTokens: number) {
+    let total = sum(framePieces(recording.frame), counter)
+    this.#tokens[0] = total
+    for (const message of recording.recorded) {
+      for (const piece of piecesOf(message.foreign)) {
+        const tokens = sum([piece], counter)
+        const gain = isResult(message, piece)
+          ? Math.max(0, tokens - piece.extraTokens - placeholderTokens)
+          : undefined
+        if (gain !== undefined) {
+          this.#places.push({ before: total, gain })
+          this.#gains.push((this.#gains.at(-1) as number) + gain)
+        }
+        total += tokens
+      }
+      this.#tokens.push(total)
+      this.#results.push(this.#places.length)
+    }
+  }
+
+  /** Everything before a position, nothing cleared. */
+  at(position: number): { readonly tokens: number; readonly results: number } {
+    return {
+      tokens: this.#tokens[position] as number,
+      results: this.#results[position] as number,
+    }
+  }
+
+  /** What clearing the oldest results saves. */
+  gain(cleared: number): number {
+    return this.#gains[cleared] ?? (this.#gains.at(-1) as number)
+  }
+
+  /** What stays cached when the next result is cleared too: everything before the first one whose clearing changes anything. */
+  prefix(cleared: number, full: number): number {
+    let next = cleared
+    while (this.#places[next]?.gain === 0) next += 1
+    const before = Math.min(this.#places[next]?.before ?? Infinity, full)
+    return before - this.gain(cleared)
+  }
+}
+
+const resultTypes: ReadonlySet<string> = new Set([
+  'tool_result',
+  'tool-result',
+  'function_call_output',
+  'custom_tool_call_output',
+])
+
+/** A tool's result; other pieces of the same message, such as a user's text, are none. */
+function isResult({ role }: RecordedMessage, piece: Piece): boolean {
+  return (
+    role === 'tool' && (piece.role === 'tool' || piece.identity.some((one) => resultTypes.has(one)))
+  )
+}
+
+function sum(pieces: readonly Piece[], counter: Counter): number {
+  let tokens = 0
+  for (const { texts, extraTokens } of pieces) {
+    tokens += extraTokens
+    for (const text of texts) tokens += counter.count(text)
+  }
+  return tokens
+}

@@ -1,0 +1,93 @@
+// A recorded conversation, read once: its messages as drafts, and the model calls in it.
+
+import type { Block } from '../core/block.ts'
+import type { Draft } from '../core/entry.ts'
+import type { Frame } from '../core/view.ts'
+import type { FormatName } from '../formats/format.ts'
+import { formatNamed } from '../formats/registry.ts'
+import { framePieces } from './pieces.ts'
+
+/** A conversation as it was recorded. */
+export interface Recording {
+  readonly id: string
+  /** Where it comes from: what many conversations of one source share is no fact of one of them. @default '' */
+  readonly source?: string
+  /** @default 'openai-chat' */
+  readonly format?: FormatName
+  /** Messages, or items for openai-responses. */
+  readonly messages: readonly unknown[]
+  readonly frame?: Frame
+  /** When each message was made, in milliseconds since 1970; absent or undefined = unknown. */
+  readonly times?: readonly (number | undefined)[]
+}
+
+export interface RecordedMessage {
+  readonly role: Draft['role']
+  /** The message as a thread takes it. */
+  readonly draft: Draft
+  /** The foreign messages it was made from. Of two made from the same one, the first has it. */
+  readonly foreign: readonly unknown[]
+  /** What a model reads in it. */
+  readonly texts: readonly string[]
+  /** Tool calls in it. */
+  readonly calls: readonly { readonly name: string; readonly arguments: string }[]
+  readonly at?: number
+}
+
+export interface Opened extends Recording {
+  readonly source: string
+  readonly format: FormatName
+  /** Texts of the frame: system text, names and descriptions of tools. */
+  readonly frameTexts: readonly string[]
+  readonly recorded: readonly RecordedMessage[]
+  /** Positions in `recorded` of what a model answered. A greeting before anyone spoke was no model call. */
+  readonly answers: readonly number[]
+}
+
+export function openRecording(recording: Recording): Opened {
+  const { source = '', format = 'openai-chat', messages, times } = recording
+  let taken = 0
+  const recorded = formatNamed(format)
+    .decode(messages, 'messages')
+    .map(({ draft, from, to }): RecordedMessage => {
+      const blocks: readonly Block[] =
+        typeof draft.content === 'string' ? [{ type: 'text', text: draft.content }] : draft.content
+      const at = times?.[from]
+      const foreign = messages.slice(Math.max(from, taken), to)
+      taken = Math.max(taken, to)
+      return {
+        role: draft.role,
+        draft,
+        foreign,
+        texts: textsIn(blocks),
+        calls: blocks.flatMap((block) => (block.type === 'tool-call' ? [block] : [])),
+        ...(at === undefined ? {} : { at }),
+      }
+    })
+  const firstSpoken = recorded.findIndex(({ role }) => role === 'user' || role === 'tool')
+  const answers = recorded.flatMap(({ role }, index) =>
+    role === 'assistant' && firstSpoken !== -1 && index > firstSpoken ? [index] : [],
+  )
+  const frameTexts = framePieces(recording.frame).flatMap(({ texts }) => texts)
+  return { ...recording, source, format, frameTexts, recorded, answers }
+}
+
+/** Every text that a model reads in these blocks. */
+export function textsIn(blocks: readonly Block[]): readonly string[] {
+  return blocks.flatMap(textsOf)
+}
+
+function textsOf(block: Block): readonly string[] {
+  switch (block.type) {
+    case 'text':
+      return [block.text]
+    case 'reasoning':
+      return block.text === undefined ? [] : [block.text]
+    case 'tool-call':
+      return [block.name, block.arguments]
+    case 'tool-result':
+      return typeof block.content === 'string' ? [block.content] : block.content.flatMap(textsOf)
+    default:
+      return []
+  }
+}

@@ -1,0 +1,166 @@
+// Feeds a recorded conversation to whatever manages its context, and shows every request it would have sent.
+
+import { OrielError } from '../core/errors.ts'
+import type { Change, Frame } from '../core/view.ts'
+import type { TokensOption } from '../counters.ts'
+import type { FormatName } from '../formats/format.ts'
+import type { PolicyInput } from '../policy.ts'
+import { memoryStore } from '../stores/memory.ts'
+import { openThread, type Thread, type ThreadOptions } from '../thread/thread.ts'
+import type { View } from '../thread/viewing.ts'
+import type { Originals } from './fidelity.ts'
+import { type Opened, type RecordedMessage, textsIn } from './recording.ts'
+
+/** One request, as a manager would have sent it. */
+export interface Sent {
+  readonly messages: readonly unknown[]
+  readonly system?: unknown
+  /** What made this request differ from the one before, most important first. */
+  readonly causes?: () => readonly string[]
+}
+
+/** Manages the context of one conversation. */
+export interface Manager {
+  append(messages: readonly RecordedMessage[]): void | Promise<void>
+  /** The request for the next model call; undefined when it says that it cannot make one. */
+  view(): Sent | undefined | Promise<Sent | undefined>
+  /** What stands behind ids that its requests print. */
+  readonly originals?: Originals
+}
+
+export type CreateManager = (recording: Opened) => Manager | Promise<Manager>
+
+/** Every request of a conversation, one before each recorded answer. */
+export async function* replay(
+  recording: Opened,
+  manager: Manager,
+): AsyncGenerator<{ readonly answer: number; readonly sent: Sent | undefined }> {
+  let next = 0
+  for (const answer of recording.answers) {
+    await manager.append(recording.recorded.slice(next, answer))
+    yield { answer, sent: await manager.view() }
+    next = answer
+  }
+}
+
+/** No management: every request is everything said so far, as it was recorded. */
+export const unmanaged: CreateManager = () => {
+  const messages: unknown[] = []
+  return {
+    append(more) {
+      for (const { foreign } of more) messages.push(...foreign)
+    },
+    view: () => ({ messages }),
+  }
+}
+
+export interface ThreadManagerOptions {
+  /** @default none: every request is the whole log */
+  readonly policy?: PolicyInput
+  /** The format of the requests. @default the recording's */
+  readonly format?: FormatName
+  /** @default 'estimate' */
+  readonly tokens?: TokensOption
+  /** Tokens that a request may have. @default no limit */
+  readonly budget?: number
+  readonly model?: string
+  /** Anything else that `openThread` takes. */
+  readonly thread?: Partial<ThreadOptions>
+}
+
+/** A thread of this library, with a policy. */
+export function threadManager(options: ThreadManagerOptions = {}): CreateManager {
+  return async (recording) => {
+    const clock = { now: 0 }
+    const thread = await openThread({
+      store: memoryStore(),
+      snapshotEvery: 0,
+      now: () => clock.now,
+      ...(options.policy === undefined ? {} : { policy: options.policy }),
+      ...(options.tokens === undefined ? {} : { tokens: options.tokens }),
+      ...options.thread,
+    })
+    const book = new Book()
+    let known: ReadonlySet<string> = new Set()
+    return {
+      async append(messages) {
+        const at = messages.findLast((message) => message.at !== undefined)?.at
+        if (at !== undefined) clock.now = at
+        const entries = await thread.append(messages.map(({ draft }) => draft))
+        for (const { id, blocks } of entries) {
+          const ids = [id, ...blocks.flatMap((block) => (block.id === undefined ? [] : [block.id]))]
+          book.add(ids, textsIn(blocks))
+        }
+      },
+      async view() {
+        const view = await tryView(thread, options, recording)
+        if (view === undefined) return undefined
+        const causes = (): readonly string[] => {
+          const before = known
+          known = new Set(view.trace.map(changeKey))
+          const fresh = view.trace.filter((change) => !before.has(changeKey(change)))
+          return [...new Set(fresh.map(({ rule }) => rule))]
+        }
+        const { messages, system } = view
+        return { messages, causes, ...(system === undefined ? {} : { system }) }
+      },
+      originals: (text) => book.printed(text),
+    }
+  }
+}
+
+async function tryView(
+  thread: Thread,
+  { format, budget, model }: ThreadManagerOptions,
+  recording: Opened,
+): Promise<View | undefined> {
+  const frame: Frame | undefined = recording.frame
+  try {
+    return await thread.view({
+      format: format ?? recording.format,
+      ...(frame === undefined ? {} : { frame }),
+      ...(budget === undefined ? {} : { budget }),
+      ...(model === undefined ? {} : { model }),
+    })
+  } catch (error) {
+    if (OrielError.is(error, 'cannot-project')) return undefined
+    throw error
+  }
+}
+
+function changeKey({ id, form, rule }: Change): string {
+  return `${id} ${form} ${rule}`
+}
+
+/** Which text each id of a thread stands for. */
+class Book {
+  readonly #texts: (readonly string[])[] = []
+  readonly #places = new Map<string, number>()
+  readonly #printed = new Map<string, readonly string[]>()
+
+  add(ids: readonly string[], texts: readonly string[]): void {
+    for (const id of ids) this.#places.set(id, this.#texts.length)
+    this.#texts.push(texts)
+  }
+
+  /** The texts behind the ids in a text. `expand e1ab to e9cd` stands for everything between the two. */
+  printed(text: string): readonly string[] {
+    let found = this.#printed.get(text)
+    if (found === undefined) {
+      found = [...this.#placesIn(text)].flatMap((place) => this.#texts[place] ?? [])
+      this.#printed.set(text, found)
+    }
+    return found
+  }
+
+  #placesIn(text: string): ReadonlySet<number> {
+    const places = new Set<number>()
+    for (const [, first = '', last] of text.matchAll(/\b(e\w{3,20})(?: to (e\w{3,20}))?\b/g)) {
+      const from = this.#places.get(first)
+      if (from === undefined) continue
+      const to = (last === undefined ? undefined : this.#places.get(last)) ?? from
+      for (let place = from; place <= to; place++) places.add(place)
+    }
+    return places
+  }
+}

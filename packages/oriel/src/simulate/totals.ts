@@ -1,0 +1,84 @@
+// Judgements of many conversations, added up: per source and over all.
+
+import type { FactCount, Judgement } from './judge.ts'
+
+export interface Totals {
+  readonly conversations: number
+  readonly requests: number
+  /** Input tokens of all requests. */
+  readonly tokens: number
+  /** Share of them that was read from the cache. */
+  readonly cachedShare: number
+  /** In base input tokens. */
+  readonly cost: number
+  readonly meanTokens: number
+  readonly peakTokens: number
+  /** Requests whose cached prefix was broken, by cause. */
+  readonly breaks: Readonly<Record<string, number>>
+  readonly invalid: number
+  readonly refused: number
+  readonly arguments: FactCount
+  readonly text: FactCount
+  readonly old: FactCount
+  /** Share of the calls that needed facts and saw all of them. */
+  readonly completeCalls: number
+  readonly userText: number
+}
+
+export function totalsOf(judgements: readonly Judgement[]): Totals {
+  let tokens = 0
+  let cached = 0
+  let cost = 0
+  let peakTokens = 0
+  let requests = 0
+  let userText = 0
+  const breaks: Record<string, number> = {}
+  for (const { steps, userText: kept } of judgements) {
+    requests += steps.length
+    userText += kept * steps.length
+    for (const step of steps) {
+      tokens += step.tokens
+      cached += step.cached
+      cost += step.cost
+      peakTokens = Math.max(peakTokens, step.tokens)
+      if (step.broken !== undefined) breaks[step.broken] = (breaks[step.broken] ?? 0) + 1
+    }
+  }
+  const needing = sum(judgements, ({ calls }) => calls.needing)
+  const complete = sum(judgements, ({ calls }) => calls.complete)
+  return {
+    conversations: judgements.length,
+    requests,
+    tokens,
+    cachedShare: ratio(cached, tokens, 0),
+    cost,
+    meanTokens: ratio(tokens, requests, 0),
+    peakTokens,
+    breaks,
+    invalid: sum(judgements, ({ invalid }) => invalid),
+    refused: sum(judgements, ({ refused }) => refused),
+    arguments: addCounts(judgements.map((one) => one.arguments)),
+    text: addCounts(judgements.map(({ text }) => text)),
+    old: addCounts(judgements.map(({ old }) => old)),
+    completeCalls: ratio(complete, needing, 1),
+    userText: ratio(userText, requests, 1),
+  }
+}
+
+function addCounts(counts: readonly FactCount[]): FactCount {
+  return {
+    needed: sum(counts, ({ needed }) => needed),
+    visible: sum(counts, ({ visible }) => visible),
+    anchored: sum(counts, ({ anchored }) => anchored),
+    recoverable: sum(counts, ({ recoverable }) => recoverable),
+    lost: sum(counts, ({ lost }) => lost),
+  }
+}
+
+function sum<T>(values: readonly T[], of: (value: T) => number): number {
+  return values.reduce((total, value) => total + of(value), 0)
+}
+
+function ratio(part: number, whole: number, otherwise: number): number {
+  return whole === 0 ? otherwise : part / whole
+}
