@@ -170,6 +170,7 @@ export class Calls {
     const headers = responseHeaders(answer.headers)
     describe(headers, managed, settings, call)
     const isGood = answer.status >= 200 && answer.status < 300 && !isPacked(headers)
+    if (answer.status >= 400) managed.failed()
     const reader = createReader(endpoint, headers.get('content-type') ?? '')
     const body = relayBody(answer, {
       limits: this.#options.limits,
@@ -182,7 +183,9 @@ export class Calls {
       onEnd(ending: Ending) {
         if (!isGood) return
         if (ending === 'complete') reader.end()
-        if (reader.isComplete) managed.record(reader.answer())
+        // A client that sees its answer cut takes nothing of it, even if only the last mark is missing.
+        const isWhole = ending === 'upstream-broke' ? reader.isOver : reader.isComplete
+        if (isWhole) managed.record(reader.answer())
         else
           managed.recordInterrupted(reader.answer(), ending === 'complete' ? 'cut-short' : ending)
       },

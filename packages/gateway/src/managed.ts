@@ -108,11 +108,17 @@ export class ManagedCall {
     })
   }
 
+  /** The client got no answer: it may ask again. */
+  failed(): void {
+    this.#dependencies.sessions.failed(this.#input.session)
+  }
+
   /** Logs what came before a break: for people, never for the model, since no client sends it back. */
   recordInterrupted(answer: Answer | undefined, reason: string): void {
     if (this.#isRecorded) return
     this.#isRecorded = true
     const messages = answer?.messages ?? []
+    this.failed()
     this.#later(async (thread) => {
       await this.#return(thread)
       await thread.append([

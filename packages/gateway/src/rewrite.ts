@@ -2,6 +2,7 @@
 
 import type { Json, JsonObject } from 'oriel'
 import type { Endpoint } from './endpoints.ts'
+import { type Gist, gistOf } from './gist.ts'
 import { elementsOf, type Outline, type Range } from './json-outline.ts'
 
 /** A request body as it came: its text, and what it says. */
@@ -29,9 +30,9 @@ export function rewriteBody(body: ClientBody, endpoint: Endpoint, view: WireView
   const sent: readonly Json[] = Array.isArray(list) ? list : (endpoint.history(body.value) ?? [])
   const raw = Array.isArray(list) ? elementsOf(body.text, range) : []
   const isAnthropic = endpoint.format === 'anthropic'
-  const parts = isAnthropic
-    ? withNotes(align(sent, view.messages), sent)
-    : align(sent, view.messages)
+  const hasMarkers = body.text.includes('"cache_control"')
+  const aligned = align(sent, view.messages, hasMarkers)
+  const parts = isAnthropic ? withNotes(aligned, sent) : aligned
   const system = isAnthropic && !sent.some(isSystem) ? view.system : undefined
   if (system === undefined && isUntouched(parts, sent)) return body.text
   const written = parts.map(({ value, from, isSame }) => {
@@ -59,7 +60,12 @@ function isUntouched(parts: readonly Part[], sent: readonly Json[]): boolean {
 }
 
 /** Finds the client's message behind each message of the view: by what it says, else by its call ids. Order is kept. */
-function align(sent: readonly Json[], shown: readonly Json[]): readonly Part[] {
+function align(
+  sent: readonly Json[],
+  shown: readonly Json[],
+  hasMarkers: boolean,
+): readonly Part[] {
+  const gists = sent.map(gistOf)
   const places = new Map<string, number[]>()
   const note = (key: string, at: number): void => {
     const known = places.get(key)
@@ -67,29 +73,33 @@ function align(sent: readonly Json[], shown: readonly Json[]): readonly Part[] {
     else known.push(at)
   }
   sent.forEach((message, at) => {
-    note(textOf(message), at)
+    note((gists[at] as Gist).text, at)
     const ids = idsOf(message)
     if (ids !== '') note(ids, at)
   })
   let next = 0
   const find = (key: string): number | undefined => places.get(key)?.find((at) => at >= next)
-  return shown.map((message) => {
-    const plain = withoutMarkers(message)
-    const same = find(textOf(plain))
+  const parts = shown.map((message): Part => {
+    // Where the client sets no markers, those of the view are meant.
+    const plain = hasMarkers ? withoutMarkers(message) : message
+    const gist = gistOf(plain)
+    const same = find(gist.text)
     const ids = same === undefined ? idsOf(plain) : ''
     const from = same ?? (ids === '' ? undefined : find(ids))
-    if (from !== undefined) next = from + 1
-    return { value: plain, isSame: same !== undefined, ...(from === undefined ? {} : { from }) }
+    if (from === undefined) return { value: plain, isSame: false }
+    next = from + 1
+    // Reasoning that the view leaves out must not come back with the client's bytes.
+    const isWhole = gist.hasReasoning || gists[from]?.hasReasoning !== true
+    const isSame = same !== undefined && isWhole && !isMarked(plain)
+    return { value: plain, isSame, from }
   })
+  return parts.filter((part, at) => !isLeftOut(part, parts[at + 1]))
 }
 
-/** What a message says, written in one way. */
-function textOf(message: Json): string {
-  const plain = withoutMarkers(message)
-  if (!isObject(plain) || typeof plain.content !== 'string') return JSON.stringify(plain)
-  if (plain.content === '') return JSON.stringify(plain)
-  // A lone text is a string or a block; clients change between the two when they move cache markers.
-  return JSON.stringify({ ...plain, content: [{ type: 'text', text: plain.content }] })
+/** Reasoning that the client did not send stays out where the step it belongs to goes as the client sent it. */
+function isLeftOut({ value, from }: Part, next: Part | undefined): boolean {
+  const isReasoning = isObject(value) && value.type === 'reasoning'
+  return isReasoning && from === undefined && next?.isSame === true
 }
 
 /** The ids of the calls that a message makes or answers: what a reduced message still shares with its original. */
@@ -146,6 +156,10 @@ function withoutMarkers(message: Json): Json {
   const { content } = message
   if (!Array.isArray(content) || !content.some(hasMarker)) return message
   return { ...message, content: content.map(withoutMarker) }
+}
+
+function isMarked(message: Json): boolean {
+  return isObject(message) && Array.isArray(message.content) && message.content.some(hasMarker)
 }
 
 function withoutMarker(block: Json): Json {

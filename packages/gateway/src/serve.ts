@@ -3,8 +3,10 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import { OrielError } from 'oriel'
 import type { Gateway } from './gateway.ts'
+import { writeResponse } from './write-response.ts'
 
 export interface ServeOptions {
   /** 0 takes any free port. @default 4141 */
@@ -72,9 +74,14 @@ export async function serveGateway(
 }
 
 function listener(gateway: Gateway): (incoming: IncomingMessage, outgoing: ServerResponse) => void {
-  const listen = getRequestListener((request) => gateway.fetch(request), {
-    overrideGlobalObjects: false,
-  })
+  const listen = getRequestListener(
+    async (request, { outgoing }) => {
+      // This server speaks HTTP/1 only.
+      await writeResponse(await gateway.fetch(request), outgoing as ServerResponse)
+      return RESPONSE_ALREADY_SENT
+    },
+    { overrideGlobalObjects: false },
+  )
   return (incoming, outgoing) => {
     const { url = '', headers } = incoming
     // Absolute addresses are for proxies; HTTP/1.0 may leave the host out.

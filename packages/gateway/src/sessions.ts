@@ -28,6 +28,16 @@ export interface FoundSession {
   readonly scope: Scope
   readonly frame: FrameSign
   readonly lastKey: HistoryKey | undefined
+  /** The same for the same request again. */
+  readonly repetition: string
+}
+
+/** A request that was here. */
+interface Recent {
+  readonly root: string
+  readonly at: number
+  /** Whether it got no answer, so that the same request again is a repetition even if the client does not mark it. */
+  readonly hasFailed: boolean
 }
 
 /** Requests whose retries are recognised, and for how long. */
@@ -38,7 +48,7 @@ export class Sessions {
   readonly #families: Families
   readonly #index: ThreadIndex
   readonly #now: () => number
-  readonly #recent = new Map<string, { readonly root: string; readonly at: number }>()
+  readonly #recent = new Map<string, Recent>()
   /** The frame of each session's main conversation. */
   readonly #mains = new Map<string, FrameSign>()
 
@@ -71,13 +81,15 @@ export class Sessions {
         )
       }
       const scope = { tenant, session: sessionHash(['thread', named]) }
-      return { family: this.#families.get(tenant, named), scope, frame, lastKey }
+      const repetition = repetitionOf(scope, request)
+      return { family: this.#families.get(tenant, named), scope, frame, lastKey, repetition }
     }
     const session = sessionOf(headers, body)
     const scope = { tenant, session: session?.hash ?? '' }
+    const repetition = repetitionOf(scope, request)
     const found = (root: string): FoundSession => {
-      if (!isPeek) this.#note(scope, request, root)
-      return { family: this.#families.get(tenant, root), scope, frame, lastKey }
+      if (!isPeek) this.#note(repetition, root)
+      return { family: this.#families.get(tenant, root), scope, frame, lastKey, repetition }
     }
     const places = await this.#index.find(scope, keys)
     const joined = await this.#choose(
@@ -102,6 +114,11 @@ export class Sessions {
     if (key?.role === 'assistant') {
       this.#index.add(scope, key, { root: family.root, frame, at: this.#now() })
     }
+  }
+
+  /** Remembers that a request got no answer. */
+  failed({ repetition, family }: FoundSession): void {
+    this.#recent.set(repetition, { root: family.root, at: this.#now(), hasFailed: true })
   }
 
   /** Where several conversations said the same, the one that shares most with the history, if there is exactly one. */
@@ -138,20 +155,22 @@ export class Sessions {
       : `${root}~${hash(`${frame.tools}\0${frame.system}`).slice(0, 8)}`
   }
 
-  #note(scope: Scope, request: SessionRequest, root: string): void {
+  #note(repetition: string, root: string): void {
     const at = this.#now()
-    this.#recent.set(repetitionOf(scope, request), { root, at })
+    this.#recent.delete(repetition)
+    this.#recent.set(repetition, { root, at, hasFailed: false })
     for (const [key, { at: then }] of this.#recent) {
       if (this.#recent.size <= maxRetries && at - then < retryMs) break
       this.#recent.delete(key)
     }
   }
 
-  /** A request that the client marks as a repetition, and that was here before. */
+  /** A request that was here before, and that the client marks as a repetition or that got no answer. */
   #retried(scope: Scope, request: SessionRequest): string | undefined {
-    const count = Number(request.headers.get('x-stainless-retry-count') ?? 0)
-    if (!(count > 0)) return undefined
-    return this.#recent.get(repetitionOf(scope, request))?.root
+    const recent = this.#recent.get(repetitionOf(scope, request))
+    if (recent === undefined) return undefined
+    const isMarked = Number(request.headers.get('x-stainless-retry-count') ?? 0) > 0
+    return isMarked || recent.hasFailed ? recent.root : undefined
   }
 }
 
