@@ -74,14 +74,18 @@ export type {
   ThreadInfo,
   ThreadKey,
 } from './stores/store.ts'
+export type { SummaryResult } from './thread/answer.ts'
+export type { Accuracy } from './thread/calibration.ts'
+export type { CompactOptions } from './thread/compact-options.ts'
 export { type EventType, eventTypes, type Listener, type ThreadEvent } from './thread/events.ts'
 export type { ExpandOptions, Expansion } from './thread/expand.ts'
 export { type Expandable, type ExpandTool, expandTool } from './thread/expand-tool.ts'
 export type { HistoryMatch } from './thread/family.ts'
 export { type HistoryKey, historyKeys } from './thread/history-keys.ts'
+export type { AppendOptions } from './thread/incoming.ts'
 export type { LogReader } from './thread/log-reader.ts'
+export type { Usage } from './thread/read-usage.ts'
 export type { RebuiltRequest, RequestChange } from './thread/requests.ts'
-export type { AppendOptions } from './thread/session.ts'
 export {
   type AgentTemplate,
   type RequestSettings,
@@ -93,5 +97,4 @@ export {
 export type { Summarize, SummaryJob } from './thread/summary.ts'
 export type { SyncResult } from './thread/sync.ts'
 export { openThread, type Thread, type ThreadOptions } from './thread/thread.ts'
-export type { Usage } from './thread/usage.ts'
 export type { Epoch, View, ViewOptions } from './thread/viewing.ts'

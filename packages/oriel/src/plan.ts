@@ -8,7 +8,7 @@ import { type CacheState, type Decision, decide } from './schedule/cache-aware.t
 import { lookupPrices, type Prices } from './schedule/prices.ts'
 import { type Window, windowOf } from './schedule/window.ts'
 
-export interface PlanContext extends Omit<ProposeContext, 'window'> {
+export interface PlanContext extends Omit<ProposeContext, 'window' | 'memory'> {
   /** What is known of the provider's cache. @default nothing: everything that is proposed is applied */
   readonly cache?: CacheState
   /** @default the usual ones: read 0.1, write 1.25, five minutes */
@@ -18,10 +18,7 @@ export interface PlanContext extends Omit<ProposeContext, 'window'> {
 /** The edits to apply now, why now, and what was weighed. Pure. */
 export function plan(state: State, policy: Policy, context: PlanContext): Decision {
   const window = windowFor(state, policy, context)
-  const proposed = propose(state, policy, {
-    ...around(context),
-    ...(window === undefined ? {} : { window }),
-  })
+  const proposed = propose(state, policy, { ...context, window, memory: policy.memory })
   if (policy.schedule !== 'cache-aware') {
     return { edits: proposed, cause: proposed.length === 0 ? 'none' : 'policy' }
   }

@@ -109,7 +109,9 @@ describe('the memory of facts', () => {
           const memory = new Memory(estimate, data)
           memory.add(message(index * 2 + 1, 'tool', text.join('\n')))
           const composed = memory.compose({ ...request, lines, values: 20 })
-          const body = composed.text.split('\n').filter((line) => line !== '' && !/^e\d+:$|^Also seen/.test(line))
+          const body = composed.text
+            .split('\n')
+            .filter((line) => line !== '' && !/^e\d+:$|^Also seen/.test(line))
           const used = body.reduce((sum, line) => sum + estimate.count(line) + 1, 0)
           expect(used).toBeLessThanOrEqual(lines)
           expect(composed).toEqual(memory.compose({ ...request, lines, values: 20 }))

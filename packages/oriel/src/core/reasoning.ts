@@ -2,6 +2,7 @@
 
 import type { Block } from './block.ts'
 import type { Edit, EditEntry } from './entry.ts'
+import { isLoopOpen } from './open-loop.ts'
 import type { Repair } from './profile.ts'
 import type { State } from './state.ts'
 import type { ViewMessage } from './view.ts'
@@ -18,7 +19,13 @@ export function withoutUnboundReasoning(
   messages: readonly ViewMessage[],
   planned: readonly Edit[],
   rule: string,
-): { readonly messages: readonly ViewMessage[]; readonly repairs: readonly Repair[] } {
+): {
+  readonly messages: readonly ViewMessage[]
+  readonly repairs: readonly Repair[]
+  /** Messages that lost signed reasoning. */
+  readonly cut: ReadonlySet<number>
+} {
+  const cut = new Set<number>()
   const cuts = cutsOf(state, planned)
   const repairs: Repair[] = []
   const bound = messages.map((message) => {
@@ -33,6 +40,7 @@ export function withoutUnboundReasoning(
       const position = message.positions?.[index] ?? index
       if (block.type !== 'reasoning') kept.push(index)
       else {
+        if (block.signature !== undefined) cut.add(entry.seq)
         const reason = `${rule}: what came before this reasoning has changed since`
         repairs.push({ seq: entry.seq, block: position, form: 'dropped', reason })
       }
@@ -44,7 +52,7 @@ export function withoutUnboundReasoning(
       ...(message.wireIds === undefined ? {} : { wireIds: remap(message.wireIds, kept) }),
     }
   })
-  return { messages: bound, repairs }
+  return { messages: bound, repairs, cut }
 }
 
 /**
@@ -52,12 +60,8 @@ export function withoutUnboundReasoning(
  * provider refuse the loop; the next user message ends it.
  */
 export function waitsFrom(state: State): number {
-  const { visible, newestUser = 0, newestAssistant } = state
-  const isOpen =
-    newestAssistant !== undefined &&
-    newestAssistant > newestUser &&
-    state.exchanges.exchangeAt(newestAssistant) !== undefined
-  if (!isOpen) return Infinity
+  const { visible, newestUser = 0 } = state
+  if (!isLoopOpen(state)) return Infinity
   const isSigned = (block: Block): boolean =>
     block.type === 'reasoning' && block.signature !== undefined
   for (let index = visible.length - 1, first = Infinity; ; index--) {

@@ -32,8 +32,8 @@ export interface Decision {
   readonly inputs?: JsonObject
 }
 
-/** A conversation is expected to go on for as many steps as it had, and for this many at least. */
-const leastHorizon = 10
+/** How many more steps are expected, for each that a conversation had. Below 1: most short chats end soon. */
+const horizonShare = 0.8
 /** What must give way for each token that is written again, at the usual prices (write 1.25, read 0.1). */
 const gainShare = 0.5
 const usualRatio = 11.5
@@ -59,7 +59,7 @@ export function decide(
   const free = proposed.filter((edit) => firstOf(edit) > sent)
   if (pending.length === 0) return { edits: free, cause: 'policy' }
   const best = bestStart(state, pending, prices)
-  const horizon = Math.max(leastHorizon, state.step)
+  const horizon = horizonShare * state.step
   const ratio = Math.max(0, (prices.write - prices.read) / Math.max(prices.read, 0.01))
   const isWorth =
     best.gain > 0 &&
@@ -70,7 +70,7 @@ export function decide(
     taken: isWorth ? pending.length - best.from : 0,
     gain: best.gain,
     rewritten: best.rewritten,
-    horizon,
+    horizon: Math.round(horizon),
     read: prices.read,
     write: prices.write,
   }
@@ -93,7 +93,7 @@ function bestStart(
   pending: readonly Edit[],
   prices: Pick<Prices, 'read' | 'write'>,
 ): Start {
-  const horizon = Math.max(leastHorizon, state.step)
+  const horizon = horizonShare * state.step
   const behind = tokensBehind(state)
   let best: Start & { value: number } = { from: pending.length, gain: 0, rewritten: 0, value: 0 }
   let gain = 0

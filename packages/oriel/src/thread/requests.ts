@@ -82,6 +82,7 @@ async function rebuild(
       ...(isObject(frame) ? { frame } : {}),
       ...(request.model === undefined ? {} : { model: request.model }),
       ...(typeof details.budget === 'number' ? { budget: details.budget } : {}),
+      ...(details.mayTurnReasoningOff === true ? { mayTurnReasoningOff: true } : {}),
     },
     leading: leadingOf(past),
     now: request.at,

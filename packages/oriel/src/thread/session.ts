@@ -1,42 +1,50 @@
 // The working parts of a thread: what its public operations have in common.
 
-import { countBlock } from '../core/counter.ts'
-import type { Draft, Edit, EditEntry, Entry, MarkEntry, MessageEntry } from '../core/entry.ts'
+import type { Draft, EditEntry, Entry, MarkEntry, MessageEntry } from '../core/entry.ts'
 import { assert, OrielError } from '../core/errors.ts'
+import { isCall } from '../core/exchange.ts'
 import { parseId } from '../core/handle.ts'
-import { cloneJson, equalJson, type Json, type JsonObject } from '../core/json.ts'
+import { equalJson, type Json, type JsonObject } from '../core/json.ts'
 import { prepare } from '../core/prepare.ts'
-import { reduce } from '../core/render.ts'
-import type { State } from '../core/state.ts'
-import type { FormatName } from '../formats/format.ts'
 import { type Policy, parsePolicy } from '../policy.ts'
-import { checkpoint, limitOf } from '../rules/compaction.ts'
-import { type EventType, type Listener, notify, type ThreadEvent } from './events.ts'
+import { cacheFor, type PricesOption } from './cache.ts'
+import { Compactor, type Surroundings } from './compactor.ts'
+import {
+  type EventFields,
+  type EventType,
+  type Listener,
+  notify,
+  type ThreadEvent,
+} from './events.ts'
+import {
+  assertCount,
+  freshDrafts,
+  type History,
+  leadingSetting,
+  revisionEdits,
+} from './incoming.ts'
 import { Jobs } from './jobs.ts'
-import type { EntryBody, Journal, Stamp } from './journal.ts'
+import type { Journal, Stamp } from './journal.ts'
 import { leadingOf } from './leading.ts'
 import { askingOf, prepareSummaries, summaryEntries, waitsForJobs } from './prepare-summaries.ts'
+import { assertProgress, planRecovery } from './recovery.ts'
 import { type Asking, Summaries } from './summaries.ts'
-import { type Summarize, summaryJob, withSummary } from './summary.ts'
-import type { Meeting, SeqRevision } from './sync.ts'
+import type { Summarize } from './summary.ts'
+import type { Meeting } from './sync.ts'
+import { measuredFor, measuredOf, recordedFrame } from './usage.ts'
 import {
   type BuiltView,
   buildView,
-  coverageOf,
   type Epoch,
   entriesOf,
+  frameTokensOf,
+  proposalsOf,
   toView,
   type View,
   type ViewOptions,
   type ViewRequest,
+  windowOfView,
 } from './viewing.ts'
-
-export interface AppendOptions {
-  /** @default Oriel's own */
-  readonly format?: FormatName
-  /** Messages that the log must have; with another number it rejects with 'unexpected-head'. @default any */
-  readonly expected?: number
-}
 
 export interface SessionOptions {
   readonly now: () => number
@@ -44,6 +52,7 @@ export interface SessionOptions {
   readonly log?: ((line: string) => void) | undefined
   readonly verbose: boolean
   readonly summarize?: Summarize | undefined
+  readonly prices?: PricesOption | undefined
   /** Tokens that the summarizer's model can read. @default 32000 */
   readonly summarizeWindow?: number | undefined
 }
@@ -61,6 +70,7 @@ export class Session {
   #queue: Promise<unknown> = Promise.resolve()
   readonly #jobs = new Jobs()
   readonly #summaries: Summaries | undefined
+  readonly #compactor: Compactor
   #behind: Promise<unknown> = Promise.resolve()
 
   constructor(journal: Journal, options: SessionOptions, policy: Policy | undefined) {
@@ -68,6 +78,8 @@ export class Session {
     this.#options = options
     this.#pending = policy
     const { summarize, summarizeWindow: window = defaultWindow } = options
+    const emit: Session['emit'] = (type, fields) => this.emit(type, fields)
+    this.#compactor = new Compactor({ jobs: this.#jobs, summarize, window, emit })
     if (summarize === undefined) return
     const onFailed = (reason: string, count: number): void => {
       const message = `${count} summaries failed: the deterministic form serves.`
@@ -101,6 +113,7 @@ export class Session {
       return prepare(state, freshDrafts(state, drafts, known), stamp.at)
     })
     this.#reportAdded(entries)
+    await this.#compactAfter(entries)
     return entries
   }
 
@@ -128,6 +141,7 @@ export class Session {
     this.journal = journal
     const appended = entries.filter((entry): entry is MessageEntry => entry.type === 'message')
     this.#reportAdded(appended)
+    await this.#compactAfter(appended)
     return { meeting, appended }
   }
 
@@ -138,28 +152,68 @@ export class Session {
     }
   }
 
-  async view(options: ViewOptions, own: Policy | undefined): Promise<View> {
-    const before = this.journal.state.visible.length
-    const request = (): ViewRequest => ({
+  #request(options: ViewOptions, own: Policy | undefined): ViewRequest {
+    const isTemporary = own !== undefined
+    return {
       state: this.journal.state,
       policy: own ?? this.policy,
-      isTemporary: own !== undefined,
+      isTemporary,
+      // Checkpoints are jobs of their own; only a view that keeps nothing makes one in passing.
+      hasCompactor: !isTemporary && options.dryRun !== true,
       options,
       leading: leadingOf(this.journal),
       now: this.#options.now(),
+      ...(isTemporary ? {} : this.#cacheFor(options)),
+    }
+  }
+
+  /** What a cache-aware schedule must know; nothing under another one. */
+  #cacheFor(options: ViewOptions): Partial<Pick<ViewRequest, 'cache' | 'prices'>> {
+    if (this.policy.schedule !== 'cache-aware') return {}
+    const leading = leadingOf(this.journal)
+    return cacheFor(this.journal, { options, leading, now: this.#options.now() }, this.#options)
+  }
+
+  /** A smaller view after the provider refused one. No model is asked. */
+  async recover(error: unknown, options: ViewOptions): Promise<View> {
+    await this.journal.refresh()
+    const { sent, budget } = planRecovery(error, this.journal, options.budget)
+    const before = this.journal.state.visible.length
+    const around = { ...this.#around(undefined), measured: { factor: 1 } }
+    const request = { trigger: 'recovery', limit: budget, around } as const
+    if (this.#compactor.start(this.journal, this.policy, request)) await this.#compactor.finish()
+    const view = await this.view({ ...options, budget }, undefined, { isRecovery: true })
+    assertProgress(sent, view.tokens.after)
+    this.emit('recovery', {
+      message: `Reduced to ${view.tokens.after} tokens.`,
+      messages: { before, after: view.messages.length },
+      tokens: { before: sent, after: view.tokens.after },
+      tokensSaved: sent - view.tokens.after,
     })
+    return view
+  }
+
+  async view(
+    options: ViewOptions,
+    own: Policy | undefined,
+    { isRecovery = false }: { readonly isRecovery?: boolean } = {},
+  ): Promise<View> {
+    const before = this.journal.state.visible.length
+    const last = this.journal.facts.newestRequest?.seq ?? 0
+    const request = (): ViewRequest => this.#request(options, own)
     const ask = (now: ViewRequest): Asking => askingOf(this.#summaries, this.journal, now)
     if (options.dryRun === true) {
       const now = request()
       const { summaryOf } = ask(now)
       return toView(now, buildView({ ...now, summaryOf }), this.#epoch(0))
     }
-    const finished = await prepareSummaries(this.#summaries, this.journal, request)
-    const summaries = await this.#summarize(request())
+    const model = isRecovery ? undefined : this.#summaries
+    const finished = await prepareSummaries(model, this.journal, request)
+    if (own === undefined && !isRecovery) await this.#compactBefore(request())
     let view: { request: ViewRequest; built: BuiltView; asking: Asking } | undefined
     const entries = await this.journal.commit((_, stamp) => {
       const asking = ask(request())
-      const now: ViewRequest = { ...request(), summaries, summaryOf: asking.summaryOf }
+      const now: ViewRequest = { ...request(), isRecovery, summaryOf: asking.summaryOf }
       view = { request: now, built: buildView(now), asking }
       return [
         ...this.#pendingSetting(stamp),
@@ -172,23 +226,70 @@ export class Session {
     const edits = entries.filter((entry): entry is EditEntry => entry.type === 'edit')
     if (edits.length > 0) this.#report(edits, before)
     if (!waitsForJobs(view.request.policy)) this.#summarizeBehind(view.asking.wanted)
-    return toView(view.request, view.built, this.#epoch(edits.length))
+    const { checkpoint } = this.journal.state
+    const made = checkpoint !== undefined && checkpoint.seq > last ? 1 : 0
+    const cause = made > 0 ? 'limit' : view.built.decision.cause
+    return toView(view.request, view.built, this.#epoch(edits.length + made, cause))
   }
 
-  /** Makes a checkpoint now, whatever the limit says. */
-  async compact(): Promise<{ readonly tokensSaved: number }> {
-    const settings = this.policy.compaction ?? {}
-    this.emit('compaction-started', { message: 'A checkpoint was asked for.' })
-    const limit = limitOf(settings) || Infinity
-    const entries = await this.journal.commit((state, stamp) => {
-      const epoch = `k${(state.version + 1).toString(36)}`
-      const edits = checkpoint(state, settings, { limit, reason: 'asked for', planned: [] })
-      return edits.map((edit) => stamp.entry({ ...edit, type: 'edit', epoch }) as EditEntry)
-    })
-    const tokensSaved = entries.reduce((sum, edit) => sum + edit.tokensBefore - edit.tokensAfter, 0)
-    const message = entries.length > 0 ? 'A checkpoint was made.' : 'Nothing could give way.'
-    this.emit('compaction-ended', { message, tokensSaved })
-    return { tokensSaved }
+  /** Makes a checkpoint now, whatever the limit says. The model is asked outside the queue: appends go on meanwhile. */
+  async compact(instructions: string | undefined): Promise<{ readonly tokensSaved: number }> {
+    const start = async (): Promise<boolean> => {
+      await this.journal.refresh()
+      const around = this.#around(undefined)
+      return this.#compactor.start(this.journal, this.policy, {
+        trigger: 'manual',
+        instructions,
+        around,
+      })
+    }
+    const before = await this.#finishUnderWay()
+    if (!(await this.run(start))) return { tokensSaved: savedBy(before) }
+    return { tokensSaved: savedBy(before) + savedBy(await this.#finishUnderWay()) }
+  }
+
+  async #finishUnderWay(): Promise<EditEntry | undefined> {
+    await this.#compactor.answered()
+    return this.run(() => this.#compactor.finish())
+  }
+
+  /** A turn that ended: the checkpoint starts now, so that the next view finds it. A failure changes nothing but an event. */
+  async #compactAfter(appended: readonly MessageEntry[]): Promise<void> {
+    const last = appended.at(-1)
+    const isEnd = last?.role === 'assistant' && !last.blocks.some(isCall)
+    if (!isEnd || this.policy.compaction === undefined) return
+    const around = this.#around(undefined)
+    if (!this.#compactor.startIfDue(this.journal, this.policy, 'turn-end', around)) return
+    if (this.#compactor.hasSummarizer) this.#finishBehind()
+    else await this.#compactor.finish().catch(() => undefined)
+  }
+
+  /** Between steps: a view waits for the checkpoint, or goes on without it, by its schedule. */
+  async #compactBefore(request: ViewRequest): Promise<void> {
+    if (request.policy.compaction === undefined) return
+    const around = this.#around(request)
+    if (!this.#compactor.startIfDue(this.journal, request.policy, 'step', around)) return
+    if (waitsForJobs(request.policy) || !this.#compactor.hasSummarizer) {
+      await this.#compactor.finish()
+    } else this.#finishBehind()
+  }
+
+  #finishBehind(): void {
+    this.#behind = Promise.allSettled([this.#behind, this.#finishUnderWay()])
+  }
+
+  /** What a checkpoint must know beside the state: for a view, or for the request that will come after the newest one. */
+  #around(view: ViewRequest | undefined): Surroundings {
+    const { journal } = this
+    const request = view ?? this.#request({}, undefined)
+    const { summaryOf } = askingOf(this.#summaries, journal, request)
+    return {
+      frameTokens: view === undefined ? recordedFrame(journal) : frameTokensOf(view),
+      measured: view === undefined ? measuredOf(journal) : measuredFor(journal, view),
+      planned: proposalsOf({ ...request, summaryOf }),
+      window: windowOfView(request),
+      memory: request.policy.memory,
+    }
   }
 
   /** Jobs of a schedule that never waits: their results come back as entries, for a later view. */
@@ -214,29 +315,6 @@ export class Session {
     const logged = this.journal.setting('policy')?.value
     if (this.#pending === undefined || equalJson(logged ?? {}, this.#pending)) return []
     return [stamp.entry({ type: 'setting', name: 'policy', value: this.#pending as JsonObject })]
-  }
-
-  /** Asks the model for the summary of a checkpoint that is about to be made. A failure changes nothing but an event. */
-  async #summarize(request: ViewRequest): Promise<ReadonlyMap<string, Edit>> {
-    const summaries = new Map<string, Edit>()
-    const { summarize } = this.#options
-    if (summarize === undefined || request.policy.compaction === undefined) return summaries
-    const { state } = request
-    const edit = buildView(request).planned.find(
-      ({ rule, text }) => rule === 'compaction' && text !== undefined,
-    )
-    if (edit === undefined) return summaries
-    const key = coverageOf(edit)
-    try {
-      const answer = await this.#jobs.run(key, (signal) =>
-        summarize(summaryJob(state, edit, signal)),
-      )
-      summaries.set(key, withSummary(edit, answer, state.counter))
-    } catch (error) {
-      const reason = OrielError.is(error) ? error.message : 'unknown'
-      this.emit('job-failed', { message: 'No summary: the digest stands alone.', reason })
-    }
-    return summaries
   }
 
   async setPolicy(policy: Policy): Promise<void> {
@@ -278,7 +356,7 @@ export class Session {
     return block === undefined ? { entry } : { entry, block }
   }
 
-  emit(type: EventType, fields: Omit<ThreadEvent, 'type' | 'thread' | 'turn' | 'step'>): void {
+  emit(type: EventType, fields: EventFields): void {
     const { turn, step } = this.journal.state
     const event: ThreadEvent = { type, thread: this.journal.key.thread, turn, step, ...fields }
     notify(this.#options.on, event, (line) => this.#options.log?.(line))
@@ -294,8 +372,8 @@ export class Session {
     return known
   }
 
-  #epoch(applied: number): Epoch {
-    const cause = applied === 0 ? 'none' : 'policy'
+  #epoch(applied: number, reason: Epoch['cause'] = 'policy'): Epoch {
+    const cause = applied === 0 ? 'none' : reason
     return { id: this.journal.facts.newestEpoch ?? '', applied, cause }
   }
 
@@ -304,11 +382,6 @@ export class Session {
     for (const { id, form, rule, reason, tokensBefore, tokensAfter } of edits) {
       const saved = tokensBefore - tokensAfter
       tokensSaved += saved
-      if (rule === 'compaction') {
-        this.emit('compaction-started', { id, message: 'The limit was reached.', reason })
-        this.emit('compaction-ended', { id, message: 'A checkpoint was made.', tokensSaved: saved })
-        continue
-      }
       this.emit(form === 'dropped' ? 'message-removed' : 'message-compacted', {
         id,
         message: `${rule}: ${form}`,
@@ -326,75 +399,6 @@ export class Session {
   }
 }
 
-/** A history that a client resends: system messages in front, and the conversation. */
-export interface History {
-  readonly leading: readonly Draft[]
-  readonly conversation: readonly Draft[]
-}
-
-/** Results that a client reduced in the history it resends: the view follows, the log keeps the originals. */
-function revisionEdits(
-  state: State,
-  revisions: readonly SeqRevision[],
-): readonly EntryBody<EditEntry>[] {
-  return revisions.flatMap(({ seq, block, text }) => {
-    const item = state.item(seq)
-    const original = item?.entry.blocks[block]
-    if (item === undefined || original === undefined) return []
-    const edits = state.blockEdits(seq, block)
-    const isKnown = edits.some((edit) => edit.rule === 'client' && edit.text === text)
-    // A rule that already shows less of it wins.
-    const isWeaker = edits.some(({ form }) => form !== 'clipped' && form !== 'full')
-    if (isKnown || isWeaker || state.isVetoed(seq, block, 'clipped')) return []
-    const shown = reduce(original, { form: 'clipped', text })
-    return [
-      {
-        type: 'edit',
-        epoch: `c${state.version.toString(36)}`,
-        rule: 'client',
-        form: 'clipped',
-        target: { seq, block },
-        text,
-        reason: 'the client sends it so',
-        tokensBefore: item.tokens[block] ?? 0,
-        tokensAfter: shown === undefined ? 0 : countBlock(state.counter, shown),
-      },
-    ]
-  })
-}
-
-/** Says nothing for a history without system messages: formats that keep system text elsewhere never send it. */
-function leadingSetting(
-  journal: Journal,
-  leading: readonly Draft[],
-  stamp: Stamp,
-): readonly Entry[] {
-  if (leading.length === 0) return []
-  const value = cloneJson(leading, 'history')
-  if (equalJson(journal.setting('leading')?.value, value)) return []
-  return [stamp.entry({ type: 'setting', name: 'leading', value })]
-}
-
-/** Refuses where other messages came in between; not by the code that makes `commit` try again. */
-function assertCount(state: State, expected: number | undefined): void {
-  if (expected === undefined || state.messageCount === expected) return
-  throw new OrielError(
-    'unexpected-head',
-    `The thread has ${state.messageCount} messages, not ${expected}. Read again and decide.`,
-  )
-}
-
-/** Drafts whose id neither the log nor an earlier draft has. */
-function freshDrafts(
-  state: State,
-  drafts: readonly Draft[],
-  known: ReadonlySet<string>,
-): readonly Draft[] {
-  const seen = new Set<string>(known)
-  return drafts.filter(({ id }) => {
-    if (id === undefined) return true
-    if (seen.has(id) || state.seqOf(id) !== undefined) return false
-    seen.add(id)
-    return true
-  })
+function savedBy(edit: EditEntry | undefined): number {
+  return edit === undefined ? 0 : edit.tokensBefore - edit.tokensAfter
 }
