@@ -81,9 +81,9 @@ export interface AppendOptions {
   readonly expected?: number
 }
 
-/** Refuses where other messages came in between; not by the code that makes `commit` try again. */
-export function assertCount(state: State, expected: number | undefined): void {
-  if (expected === undefined || state.messageCount === expected) return
+/** The state, if it has as many messages as expected. Refuses by a code that does not make `commit` try again. */
+export function withCount(state: State, expected: number | undefined): State {
+  if (expected === undefined || state.messageCount === expected) return state
   throw new OrielError(
     'unexpected-head',
     `The thread has ${state.messageCount} messages, not ${expected}. Read again and decide.`,

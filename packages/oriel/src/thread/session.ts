@@ -16,13 +16,7 @@ import {
   notify,
   type ThreadEvent,
 } from './events.ts'
-import {
-  assertCount,
-  freshDrafts,
-  type History,
-  leadingSetting,
-  revisionEdits,
-} from './incoming.ts'
+import { freshDrafts, type History, leadingSetting, revisionEdits, withCount } from './incoming.ts'
 import { Jobs } from './jobs.ts'
 import type { Journal, Stamp } from './journal.ts'
 import { leadingOf } from './leading.ts'
@@ -108,10 +102,9 @@ export class Session {
   /** Appends drafts whose ids are not there yet. */
   async append(drafts: readonly Draft[], expected?: number): Promise<readonly MessageEntry[]> {
     const known = await this.#knownIds(drafts)
-    const entries = await this.journal.commit((state, stamp) => {
-      assertCount(state, expected)
-      return prepare(state, freshDrafts(state, drafts, known), stamp.at)
-    })
+    const entries = await this.journal.commit((state, stamp) =>
+      prepare(withCount(state, expected), freshDrafts(state, drafts, known), stamp.at),
+    )
     this.#reportAdded(entries)
     await this.#compactAfter(entries)
     return entries
