@@ -152,7 +152,8 @@ export class Calls {
     { managed, text }: Prepared,
   ): Promise<UpstreamAnswer> {
     try {
-      return await upstream.send(this.#outgoing(call, text))
+      const body = upstream.wantsCacheKey ? managed.withCacheKey(text) : text
+      return await upstream.send(this.#outgoing(call, body))
     } catch (error) {
       managed.recordInterrupted(
         undefined,

@@ -5,6 +5,7 @@ export type { Difference, StepRequest } from './api/difference.ts'
 export type { ThreadSummary } from './api/summary.ts'
 export type { Timeline, TimelineStep } from './api/timeline.ts'
 export type { ViewBlock } from './api/view-blocks.ts'
+export { demoAgents, findStudio, type GatewayConfig, optionsOf, readConfig } from './config.ts'
 export { createGateway, type Gateway } from './gateway.ts'
 export type {
   AgentOptions,

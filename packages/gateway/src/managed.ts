@@ -1,5 +1,6 @@
 // One managed model call: the history is taken into its thread, the view goes upstream, the answer comes back into the thread.
 
+import { createHash } from 'node:crypto'
 import {
   type Json,
   type JsonObject,
@@ -65,6 +66,16 @@ export class ManagedCall {
     })
     this.#dependencies.changed(session.family.tenant, this.#branch)
     return this.#write(view)
+  }
+
+  /** The text with a key by which calls of this thread reach the same cache, unless the client has its own. */
+  withCacheKey(text: string): string {
+    const { endpoint, body, session } = this.#input
+    if (endpoint.format === 'anthropic' || body.value.prompt_cache_key !== undefined) return text
+    const key = createHash('sha256')
+      .update(`${session.family.tenant}\0${this.#branch}`)
+      .digest('hex')
+    return text.replace('{', () => `{"prompt_cache_key":"oriel-${key.slice(0, 32)}",`)
   }
 
   /** The body to send after the upstream refused the first one as too long; undefined where it cannot be made smaller. */

@@ -22,6 +22,11 @@ export interface UpstreamOptions {
   readonly models?: readonly string[]
   /** How requests are sent. @default Node's own HTTP client, which follows no redirects */
   readonly fetch?: (request: Request) => Promise<Response>
+  /**
+   * Whether managed calls in OpenAI's formats get a `prompt_cache_key` of their thread where the client sent none: then calls of one
+   * thread reach the same cache. Servers that do not know the field may refuse it. @default false
+   */
+  readonly cacheKey?: boolean
   /** Times that a 408, 409, 429 or 5xx is asked again, honouring retry-after. Clients do that themselves. @default 0 */
   readonly retries?: number
 }

@@ -25,7 +25,8 @@ export interface UpstreamAnswer {
 
 export interface Upstream {
   readonly name: string
-  readonly hasKey: boolean
+  /** Whether managed calls get a `prompt_cache_key`. */
+  readonly wantsCacheKey: boolean
   serves(model: string): 'named' | 'any' | 'no'
   send(request: UpstreamRequest): Promise<UpstreamAnswer>
 }
@@ -50,7 +51,7 @@ export function createUpstream(options: UpstreamOptions, limits: Limits): Upstre
       : sendFetch(options.fetch, new URL(request.path, base), request)
   return {
     name,
-    hasKey: key !== undefined,
+    wantsCacheKey: options.cacheKey ?? false,
     serves: (model) => {
       if (models === undefined) return 'any'
       const isNamed = models.some((one) =>

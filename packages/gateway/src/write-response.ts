@@ -47,19 +47,6 @@ function drained(outgoing: ServerResponse): Promise<void> {
   })
 }
 
-/** Resolves when the client has read enough, or is gone. */
-function room(outgoing: ServerResponse): Promise<void> {
-  return new Promise((resolve) => {
-    const go = (): void => {
-      outgoing.off('drain', go)
-      outgoing.off('close', go)
-      resolve()
-    }
-    outgoing.on('drain', go)
-    outgoing.on('close', go)
-  })
-}
-
 /** Ends the connection after what was written has left; a client that does not read is not waited for. */
 function cut(outgoing: ServerResponse): void {
   const timer = setTimeout(() => outgoing.destroy(), 1000)
