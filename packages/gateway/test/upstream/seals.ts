@@ -6,8 +6,11 @@ import type { Breach } from './laws.ts'
 import { isThinking, type WireMessage, wireMessages } from './laws-anthropic.ts'
 import { inputItems } from './laws-responses.ts'
 
-/** `prefix`: a signature is bound to everything before it, as newer models have it; `text`: to the thinking alone. */
-export type Binding = 'prefix' | 'text'
+/**
+ * `prefix`: a signature is bound to everything before it, as newer models have it; `text`: to the thinking alone; `none`: signatures
+ * are not checked, for conversations that another upstream signed.
+ */
+export type Binding = 'prefix' | 'text' | 'none'
 
 /** Remembers what was given out. */
 export class Seals {
@@ -53,6 +56,7 @@ export class Seals {
 
   /** What a request did to the seals that it carries. */
   breaches(format: FormatName, body: JsonObject): readonly Breach[] {
+    if (this.#binding === 'none') return []
     if (format === 'anthropic') return this.#thinkingBreaches(body)
     return format === 'openai-responses' ? this.#reasoningBreaches(body) : []
   }

@@ -1,6 +1,5 @@
 // How the scripted upstream sends what its script says: whole, in events, in pieces, too slowly, half, or not at all.
 
-import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { FormatName, JsonObject } from 'oriel'
@@ -130,7 +129,16 @@ async function write(
   if (response.destroyed) return
   const hasRoom = response.write(data)
   recorded.bytesSent += data.length
-  if (!hasRoom) await Promise.race([once(response, 'drain'), once(response, 'close')])
+  if (hasRoom || response.destroyed) return
+  await new Promise<void>((resolve) => {
+    const go = (): void => {
+      response.off('drain', go)
+      response.off('close', go)
+      resolve()
+    }
+    response.on('drain', go)
+    response.on('close', go)
+  })
 }
 
 function cutWhole(

@@ -1,7 +1,6 @@
 // A strict provider on loopback: it refuses what the real ones refuse, in their words, answers what its script says, and writes down
 // every byte that it was sent.
 
-import { createHash } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type FormatName, type JsonObject, resolveCounter, type TokensOption } from 'oriel'
@@ -143,7 +142,7 @@ export async function startUpstream(options: UpstreamOptions): Promise<Upstream>
             ...{ input, cached, output, reasoning: 0 },
             written: format === 'anthropic' ? input - cached : 0,
           },
-          makeId: createIds(`${index} ${createHash('sha256').update(recorded.raw).digest('hex')}`),
+          makeId: createIds(String(index)),
           seal: seals.forAnswer(format, body),
         })
         seals.remember(format, body, said.body)
