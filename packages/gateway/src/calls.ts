@@ -70,7 +70,8 @@ export class Calls {
     if (history.length > limits.messages) {
       throw refuse(413, 'too-large', `The request holds more than ${limits.messages} messages.`)
     }
-    const managed = await this.#manage(call, { endpoint, body, settings, history })
+    const hasCacheHints = upstream.wantsCacheHints
+    const managed = await this.#manage(call, { endpoint, body, settings, history, hasCacheHints })
     if (managed === undefined) {
       return this.#unmanaged(call, await upstream.send(this.#outgoing(call, body.text)))
     }
@@ -95,7 +96,7 @@ export class Calls {
     { request, caller }: CallRequest,
     parts: Pick<
       ConstructorParameters<typeof ManagedCall>[0],
-      'endpoint' | 'body' | 'settings' | 'history'
+      'endpoint' | 'body' | 'settings' | 'history' | 'hasCacheHints'
     >,
   ): Promise<Prepared | undefined> {
     const { endpoint, body, history } = parts
@@ -152,8 +153,7 @@ export class Calls {
     { managed, text }: Prepared,
   ): Promise<UpstreamAnswer> {
     try {
-      const body = upstream.wantsCacheKey ? managed.withCacheKey(text) : text
-      return await upstream.send(this.#outgoing(call, body))
+      return await upstream.send(this.#outgoing(call, text))
     } catch (error) {
       managed.recordInterrupted(
         undefined,

@@ -23,10 +23,11 @@ export interface UpstreamOptions {
   /** How requests are sent. @default Node's own HTTP client, which follows no redirects */
   readonly fetch?: (request: Request) => Promise<Response>
   /**
-   * Whether managed calls in OpenAI's formats get a `prompt_cache_key` of their thread where the client sent none: then calls of one
-   * thread reach the same cache. Servers that do not know the field may refuse it. @default false
+   * Whether managed calls ask for the provider's cache where the client does not: marks in Anthropic's messages, a `prompt_cache_key`
+   * of the thread in OpenAI's formats. Changes more than the messages, and servers that do not know the fields may refuse them.
+   * @default false
    */
-  readonly cacheKey?: boolean
+  readonly cacheHints?: boolean
   /** Times that a 408, 409, 429 or 5xx is asked again, honouring retry-after. Clients do that themselves. @default 0 */
   readonly retries?: number
 }

@@ -16,6 +16,8 @@ export interface ClientBody {
 export interface WireView {
   readonly messages: readonly Json[]
   readonly system?: Json | undefined
+  /** Whether its cache markers are sent where the client sets none. @default false */
+  readonly hasMarks?: boolean
 }
 
 /**
@@ -30,8 +32,8 @@ export function rewriteBody(body: ClientBody, endpoint: Endpoint, view: WireView
   const sent: readonly Json[] = Array.isArray(list) ? list : (endpoint.history(body.value) ?? [])
   const raw = Array.isArray(list) ? elementsOf(body.text, range) : []
   const isAnthropic = endpoint.format === 'anthropic'
-  const hasMarkers = body.text.includes('"cache_control"')
-  const aligned = align(sent, view.messages, hasMarkers)
+  const isMarking = view.hasMarks === true && !body.text.includes('"cache_control"')
+  const aligned = align(sent, view.messages, isMarking)
   const parts = isAnthropic ? withNotes(aligned, sent) : aligned
   const system = isAnthropic && !sent.some(isSystem) ? view.system : undefined
   if (system === undefined && isUntouched(parts, sent)) return body.text
@@ -60,11 +62,7 @@ function isUntouched(parts: readonly Part[], sent: readonly Json[]): boolean {
 }
 
 /** Finds the client's message behind each message of the view: by what it says, else by its call ids. Order is kept. */
-function align(
-  sent: readonly Json[],
-  shown: readonly Json[],
-  hasMarkers: boolean,
-): readonly Part[] {
+function align(sent: readonly Json[], shown: readonly Json[], isMarking: boolean): readonly Part[] {
   const gists = sent.map(gistOf)
   const places = new Map<string, number[]>()
   const note = (key: string, at: number): void => {
@@ -80,8 +78,7 @@ function align(
   let next = 0
   const find = (key: string): number | undefined => places.get(key)?.find((at) => at >= next)
   const parts = shown.map((message): Part => {
-    // Where the client sets no markers, those of the view are meant.
-    const plain = hasMarkers ? withoutMarkers(message) : message
+    const plain = isMarking ? message : withoutMarkers(message)
     const gist = gistOf(plain)
     const same = find(gist.text)
     const ids = same === undefined ? idsOf(plain) : ''
