@@ -14,6 +14,7 @@ export default defineConfig({
       },
       { find: /^oriel\/testing$/, replacement: source('./packages/oriel/src/testing/index.ts') },
       { find: /^oriel$/, replacement: source('./packages/oriel/src/index.ts') },
+      { find: /^@oriel\/gateway$/, replacement: source('./packages/gateway/src/index.ts') },
       { find: /^@oriel\/cli$/, replacement: source('./packages/cli/src/index.ts') },
     ],
   },

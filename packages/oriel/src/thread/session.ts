@@ -15,7 +15,7 @@ import {
   notify,
   type ThreadEvent,
 } from './events.ts'
-import { freshDrafts, type History, leadingSetting, revisionEdits } from './incoming.ts'
+import { freshDrafts, type History, leadingSetting, revisionEdits, withCount } from './incoming.ts'
 import { Jobs } from './jobs.ts'
 import type { Journal, Stamp } from './journal.ts'
 import { leadingOf } from './leading.ts'
@@ -104,10 +104,10 @@ export class Session {
   }
 
   /** Appends drafts whose ids are not there yet. */
-  async append(drafts: readonly Draft[]): Promise<readonly MessageEntry[]> {
+  async append(drafts: readonly Draft[], expected?: number): Promise<readonly MessageEntry[]> {
     const known = await this.#knownIds(drafts)
     const entries = await this.journal.commit((state, stamp) =>
-      prepare(state, freshDrafts(state, drafts, known), stamp.at),
+      prepare(withCount(state, expected), freshDrafts(state, drafts, known), stamp.at),
     )
     this.#reportAdded(entries)
     await this.#compacting.afterAppend(entries)
