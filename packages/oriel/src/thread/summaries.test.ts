@@ -62,7 +62,7 @@ describe('summaries of results by a model', () => {
       long(5),
     ])
     expect(jobs).toHaveLength(1)
-    expect(jobs[0]).toMatchObject({ kind: 'tool-result', targetChars: 1200, meta: { count: 5 } })
+    expect(jobs[0]).toMatchObject({ kind: 'tool-result', targetChars: 6000, meta: { count: 5 } })
     expect((await thread.view()).messages).toEqual(messages)
     expect(jobs).toHaveLength(1)
     const again = await thread.requestAt(7)

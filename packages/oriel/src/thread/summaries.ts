@@ -152,7 +152,14 @@ export class Summaries {
     const key = sha256(batch.map((one) => one.key).join())
     return jobs.run(`summaries:${key}`, async (signal) =>
       readAnswer(
-        await summarize({ kind, text, prompt: rules.join('\n'), targetChars, meta, signal }),
+        await summarize({
+          kind,
+          text,
+          prompt: rules.join('\n'),
+          targetChars: targetChars * batch.length,
+          meta,
+          signal,
+        }),
       ),
     )
   }
