@@ -1,5 +1,7 @@
 // From state to view: render, repair for the provider, fit into the budget. Pure; used by `project` and by the thread.
 
+import { tailOf } from './core/audience.ts'
+import type { Block } from './core/block.ts'
 import type { Edit } from './core/entry.ts'
 import type { Profile, Repair } from './core/profile.ts'
 import { withoutUnboundReasoning } from './core/reasoning.ts'
@@ -35,22 +37,32 @@ export function assemble(
   const rendered: readonly Rendered[] = render(state, planned)
   const repaired = repair(state, rendered, profile, checkpointText(state, planned))
   const { messages } = repaired
+  const tail = sendable(tailOf(state), profile)
+  const around = (): number => frameTokens(state.counter, frame) + viewTokens(state, tail)
   const fitted: Fitted =
     budget === undefined
       ? unfitted(messages)
-      : fitToBudget(state, messages, { budget, frame: frameTokens(state.counter, frame) })
+      : fitToBudget(state, messages, { budget, frame: around() })
   const changes = [...planned, ...fitted.edits, ...foldedAsEdits(fitted)]
   const bound = profile.bindsReasoning
     ? withoutUnboundReasoning(state, fitted.messages, changes, profile.rules.reasoning)
     : { messages: fitted.messages, repairs: [] }
   return {
-    messages: bound.messages,
+    messages: [...bound.messages, ...tail],
     repairs: [...repaired.repairs, ...bound.repairs],
     fitted,
     get tokens() {
-      return frameTokens(state.counter, frame) + viewTokens(state, bound.messages)
+      return around() + viewTokens(state, bound.messages)
     },
   }
+}
+
+/** What is shown only now, as far as the provider takes it. */
+function sendable(tail: ViewMessage | undefined, profile: Profile): readonly ViewMessage[] {
+  if (tail === undefined) return []
+  const isBlank = (block: Block): boolean => block.type === 'text' && block.text.trim() === ''
+  const blocks = tail.blocks.filter((block) => !(profile.refusesBlankText && isBlank(block)))
+  return blocks.length === 0 ? [] : [{ ...tail, blocks }]
 }
 
 /** The text of the newest checkpoint: one that is being made, else the one in force. */

@@ -74,10 +74,17 @@ export type {
   ThreadInfo,
   ThreadKey,
 } from './stores/store.ts'
+export {
+  type Enriched,
+  type EnrichOptions,
+  enrich,
+  type RetentionUnit,
+} from './thread/enrich.ts'
 export { type EventType, eventTypes, type Listener, type ThreadEvent } from './thread/events.ts'
 export type { ExpandOptions, Expansion } from './thread/expand.ts'
 export { type Expandable, type ExpandTool, expandTool } from './thread/expand-tool.ts'
 export type { LogReader } from './thread/log-reader.ts'
+export type { BlockMessage, Contribution, Plugin, PluginContext } from './thread/plugin.ts'
 export type { RebuiltRequest, RequestChange } from './thread/requests.ts'
 export {
   type AgentTemplate,
@@ -88,6 +95,7 @@ export {
   type SettingSource,
 } from './thread/settings.ts'
 export type { Summarize, SummaryJob } from './thread/summary.ts'
-export { openThread, type SyncResult, type Thread, type ThreadOptions } from './thread/thread.ts'
+export { openThread, type SyncResult, type Thread } from './thread/thread.ts'
+export type { ThreadOptions } from './thread/thread-options.ts'
 export type { Usage } from './thread/usage.ts'
 export type { Epoch, View, ViewOptions } from './thread/viewing.ts'

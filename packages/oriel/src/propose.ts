@@ -2,6 +2,7 @@
 
 import type { Edit } from './core/entry.ts'
 import { OrielError } from './core/errors.ts'
+import { expansionsOf } from './core/expansion.ts'
 import { waitsFrom } from './core/reasoning.ts'
 import { strongest } from './core/render.ts'
 import type { State } from './core/state.ts'
@@ -34,7 +35,13 @@ export function propose(state: State, policy: Policy, around: ProposeContext): r
   }
   const waits = waitsFrom(state)
   const isReady = ({ since = Infinity }: Edit): boolean => waits === Infinity || since < waits
-  return strongestPerBlock(edits.filter(isReady)).filter((edit) => isNews(state, edit))
+  const expansionOf = expansionsOf(state)
+  // What was asked for again is protected while that lasts.
+  const isFree = ({ target }: Edit): boolean =>
+    !('seq' in target) || expansionOf(target.seq, target.block) === undefined
+  return strongestPerBlock(edits.filter((edit) => isReady(edit) && isFree(edit))).filter((edit) =>
+    isNews(state, edit),
+  )
 }
 
 /** What the policy can say and this version does not do yet. */

@@ -102,7 +102,7 @@ function openExchange(
       const isOpen = exchange.calls.some((call) => !hasResult(call, bySeq))
       return isOpen ? exchange.seq : undefined
     }
-    if (entry.role !== 'tool') return undefined
+    if (entry.role !== 'tool' && entry.origin !== 'plugin') return undefined
   }
   return undefined
 }
@@ -161,6 +161,8 @@ function adjacentTools({ rendered, position }: Surroundings): ReadonlySet<number
   const seqs = new Set<number>()
   for (let index = position + 1; index < rendered.length; index++) {
     const { entry } = (rendered[index] as Rendered).item
+    // What plugins add to one result stands behind it, and does not part it from the next.
+    if (entry.origin === 'plugin') continue
     // A message with results and the user's own words holds its results first: they are still adjacent.
     if (!entry.blocks.some(isResult)) break
     seqs.add(entry.seq)

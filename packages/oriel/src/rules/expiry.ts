@@ -2,11 +2,12 @@
 
 import { textOf } from '../core/block.ts'
 import { head } from '../core/clip.ts'
+import { type Clock, clockOf } from '../core/clock.ts'
 import type { Edit, Expiry } from '../core/entry.ts'
 import { placeholder } from '../core/placeholder.ts'
 import { reduceResult } from '../core/reduction.ts'
 import { type Result, resultsOf } from '../core/results.ts'
-import { type State, startsTurn } from '../core/state.ts'
+import type { State } from '../core/state.ts'
 import type { Rule } from './rule.ts'
 
 type Loose<T> = { readonly [K in keyof T]?: T[K] | null | undefined }
@@ -129,22 +130,6 @@ function moreAggressive(
   const [left, right] = [order(a), order(b)]
   const differs = left.findIndex((value, index) => value !== right[index])
   return differs === -1 || (left[differs] as number) < (right[differs] as number) ? a : b
-}
-
-/** When each step and turn began: the seq of its assistant or user message, as far as they are visible. */
-interface Clock {
-  readonly steps: ReadonlyMap<number, number>
-  readonly turns: ReadonlyMap<number, number>
-}
-
-function clockOf(state: State): Clock {
-  const steps = new Map<number, number>()
-  const turns = new Map<number, number>()
-  for (const { entry } of state.visible) {
-    if (entry.role === 'assistant') steps.set(entry.step, entry.seq)
-    else if (startsTurn(entry)) turns.set(entry.turn, entry.seq)
-  }
-  return { steps, turns }
 }
 
 function expire(

@@ -15,6 +15,7 @@ export const eventTypes = {
   'compaction-ended': 'A checkpoint was made, or not.',
   'cache-broken': "The provider's prefix cache was lost.",
   recovery: 'A view was reduced after a context-length error.',
+  'plugin-failed': 'A plugin failed; the message came in without it.',
   'job-failed': 'A job failed; the view is unchanged.',
 } as const
 

@@ -7,8 +7,9 @@ import type { FormatName } from '../formats/format.ts'
 import { type Policy, parsePolicy } from '../policy.ts'
 import { Journal } from './journal.ts'
 import { leadingOf } from './leading.ts'
+import { systemOf } from './plugins.ts'
 import { askLog } from './prepare-summaries.ts'
-import { buildView, encoderVersion, frameSetting } from './viewing.ts'
+import { type BuiltView, buildView, encoderVersion, frameSetting } from './viewing.ts'
 
 export interface RequestChange {
   /** Position of the first message that differs from the request before. */
@@ -46,7 +47,7 @@ export async function rebuildRequest(journal: Journal, step: number): Promise<Re
       `No request was made at step ${step}; known: ${known || 'none'}.`,
     )
   }
-  const { messages, ...answer } = await rebuild(journal, request)
+  const { messages, built: _built, ...answer } = await rebuild(journal, request)
   const before = requests.slice(0, index).findLast((one) => one.format === request.format)
   if (before === undefined) return { ...answer, request }
   const previous = await rebuild(journal, before)
@@ -58,7 +59,7 @@ export async function rebuildRequest(journal: Journal, step: number): Promise<Re
 async function rebuild(
   journal: Journal,
   request: RequestEntry,
-): Promise<{ body: JsonObject; exact: boolean; messages: readonly Json[] }> {
+): Promise<{ body: JsonObject; exact: boolean; messages: readonly Json[]; built: BuiltView }> {
   const past = await Journal.until(journal, request.seq - 1)
   const details = request.details ?? {}
   const temporary = details.policy
@@ -76,11 +77,18 @@ async function rebuild(
       ...(typeof details.budget === 'number' ? { budget: details.budget } : {}),
     },
     leading: leadingOf(past),
+    pluginSystem: systemOf(past),
     now: request.at,
     summaryOf: askLog(past),
   })
   const exact = built.bodyHash === request.bodyHash && request.encoderVersion === encoderVersion
-  return { body: bodyOf(format, request, built, frame), exact, messages: built.messages }
+  return { body: bodyOf(format, request, built, frame), exact, messages: built.messages, built }
+}
+
+/** The newest view, as it was sent. */
+export async function newestView(journal: Journal): Promise<BuiltView | undefined> {
+  const { newestRequest } = journal.facts
+  return newestRequest === undefined ? undefined : (await rebuild(journal, newestRequest)).built
 }
 
 function bodyOf(

@@ -1,23 +1,27 @@
 // The working parts of a thread: what its public operations have in common.
 
-import { countBlock } from '../core/counter.ts'
 import type { Draft, Edit, EditEntry, Entry, MarkEntry, MessageEntry } from '../core/entry.ts'
 import { assert, OrielError } from '../core/errors.ts'
 import { parseId } from '../core/handle.ts'
-import { cloneJson, equalJson, type Json, type JsonObject } from '../core/json.ts'
+import { equalJson, type Json, type JsonObject } from '../core/json.ts'
 import { prepare } from '../core/prepare.ts'
-import { reduce } from '../core/render.ts'
-import type { State } from '../core/state.ts'
 import { type Policy, parsePolicy } from '../policy.ts'
 import { checkpoint, limitOf } from '../rules/compaction.ts'
 import { type EventType, type Listener, notify, type ThreadEvent } from './events.ts'
+import type { ExpandOptions, Expansion } from './expand.ts'
+import { expandIn } from './expanding.ts'
+import { freshDrafts, type History, leadingSetting, revisionEdits } from './incoming.ts'
 import { Jobs } from './jobs.ts'
-import type { EntryBody, Journal, Stamp } from './journal.ts'
+import type { Journal, Stamp } from './journal.ts'
 import { leadingOf } from './leading.ts'
+import { happeningsOf, pruningLine } from './lifecycle.ts'
+import type { Plugin } from './plugin.ts'
+import { Plugins, replaced, systemSetting } from './plugins.ts'
 import { askingOf, prepareSummaries, summaryEntries, waitsForJobs } from './prepare-summaries.ts'
+import { newestView } from './requests.ts'
 import { type Asking, Summaries } from './summaries.ts'
 import { type Summarize, summaryJob, withSummary } from './summary.ts'
-import type { Meeting, SeqRevision } from './sync.ts'
+import type { Meeting } from './sync.ts'
 import {
   type BuiltView,
   buildView,
@@ -38,6 +42,7 @@ export interface SessionOptions {
   readonly summarize?: Summarize | undefined
   /** Tokens that the summarizer's model can read. @default 32000 */
   readonly summarizeWindow?: number | undefined
+  readonly plugins: readonly Plugin[]
 }
 
 /** Small enough for the small models that summarize. */
@@ -54,11 +59,16 @@ export class Session {
   readonly #jobs = new Jobs()
   readonly #summaries: Summaries | undefined
   #behind: Promise<unknown> = Promise.resolve()
+  readonly #plugins: Plugins
+  #lastView: { readonly seq: number | undefined; readonly built: BuiltView } | undefined
 
   constructor(journal: Journal, options: SessionOptions, policy: Policy | undefined) {
     this.journal = journal
     this.#options = options
     this.#pending = policy
+    this.#plugins = new Plugins(options.plugins, (name, reason) => {
+      this.emit('plugin-failed', { id: name, message: `The plugin ${name} added nothing.`, reason })
+    })
     const { summarize, summarizeWindow: window = defaultWindow } = options
     if (summarize === undefined) return
     const onFailed = (reason: string, count: number): void => {
@@ -88,8 +98,10 @@ export class Session {
   /** Appends drafts whose ids are not there yet. */
   async append(drafts: readonly Draft[]): Promise<readonly MessageEntry[]> {
     const known = await this.#knownIds(drafts)
+    const asked = freshDrafts(this.journal.state, drafts, known)
+    const enriched = replaced(drafts, await this.#enrich(asked, this.journal))
     const entries = await this.journal.commit((state, stamp) =>
-      prepare(state, freshDrafts(state, drafts, known), stamp.at),
+      prepare(state, freshDrafts(state, enriched, known), stamp.at),
     )
     this.#reportAdded(entries)
     return entries
@@ -105,9 +117,14 @@ export class Session {
     meet: () => Meeting,
   ): Promise<{ readonly meeting: Meeting; readonly appended: readonly MessageEntry[] }> {
     let meeting: Meeting | undefined
+    const { conversation } = history
+    // Of a history that comes for the first time, only what the model has not answered is new to the plugins.
+    const asked = Math.max(meet().matched, conversation.findLastIndex(isAssistant) + 1)
+    const enriched = await this.#enrich(conversation.slice(asked), journal)
     const entries = await journal.commit((state, stamp): readonly Entry[] => {
       meeting = meet()
-      const messages = prepare(state, history.conversation.slice(meeting.matched), stamp.at)
+      const fresh = replaced(conversation.slice(meeting.matched), enriched)
+      const messages = prepare(state, fresh, stamp.at)
       for (const _message of messages) stamp.skip()
       return [
         ...messages,
@@ -119,7 +136,14 @@ export class Session {
     this.journal = journal
     const appended = entries.filter((entry): entry is MessageEntry => entry.type === 'message')
     this.#reportAdded(appended)
-    return { meeting, appended }
+    return { meeting, appended: appended.filter(({ origin }) => origin !== 'plugin') }
+  }
+
+  #enrich(
+    drafts: readonly Draft[],
+    journal: Journal,
+  ): Promise<ReadonlyMap<Draft, readonly Draft[]>> {
+    return this.#plugins.enrich(drafts, journal, this.policy.retention?.unit ?? 'newer')
   }
 
   #reportAdded(entries: readonly MessageEntry[]): void {
@@ -131,12 +155,14 @@ export class Session {
 
   async view(options: ViewOptions, own: Policy | undefined): Promise<View> {
     const before = this.journal.state.visible.length
+    const pluginSystem = await this.#plugins.system(this.journal)
     const request = (): ViewRequest => ({
       state: this.journal.state,
       policy: own ?? this.policy,
       isTemporary: own !== undefined,
       options,
       leading: leadingOf(this.journal),
+      pluginSystem,
       now: this.#options.now(),
     })
     const ask = (now: ViewRequest): Asking => askingOf(this.#summaries, this.journal, now)
@@ -154,16 +180,40 @@ export class Session {
       view = { request: now, built: buildView(now), asking }
       return [
         ...this.#pendingSetting(stamp),
+        ...systemSetting(this.journal, pluginSystem, stamp),
         ...(now.isTemporary ? summaryEntries(this.journal, finished, stamp) : []),
         ...entriesOf(now, view.built, stamp, this.journal),
       ]
     })
     this.#pending = undefined
+    this.#plugins.settle(this.journal)
     assert(view !== undefined, 'a commit asks for its entries')
+    this.#lastView = { seq: this.journal.facts.newestRequest?.seq, built: view.built }
     const edits = entries.filter((entry): entry is EditEntry => entry.type === 'edit')
     if (edits.length > 0) this.#report(edits, before)
     if (!waitsForJobs(view.request.policy)) this.#summarizeBehind(view.asking.wanted)
     return toView(view.request, view.built, this.#epoch(edits.length))
+  }
+
+  /** The newest view of this thread, whoever asked for it. */
+  async lastView(): Promise<BuiltView | undefined> {
+    const isKnown = this.#lastView?.seq === this.journal.facts.newestRequest?.seq
+    return isKnown ? this.#lastView?.built : newestView(this.journal)
+  }
+
+  /** Shows an original again; see `expandIn`. */
+  async expand(target: string | number, options: ExpandOptions): Promise<Expansion> {
+    await this.journal.refresh()
+    const { found, ...expansion } = await expandIn(this, target, options)
+    if (!expansion.ok || found === undefined) return expansion
+    const { seq } = found.entry
+    const id = this.journal.state.blockIdAt({ seq, block: found.block ?? 0 })
+    const index = this.journal.state.facts(seq)?.index ?? 0
+    const { reason = 'Agent requested expansion', inPlace = false } = options
+    const message = inPlace ? `${id} is shown in its place again.` : `${id} was expanded.`
+    this.emit('message-expanded', { id, index, message, reason, canExpand: !inPlace })
+    this.say(`[Turn ${this.journal.state.step}] Expanded message at index ${index}`)
+    return expansion
   }
 
   /** Makes a checkpoint now, whatever the limit says. */
@@ -269,6 +319,11 @@ export class Session {
     return block === undefined ? { entry } : { entry, block }
   }
 
+  /** A line for people who asked for them. */
+  say(line: string): void {
+    if (this.#options.verbose) this.#options.log?.(line)
+  }
+
   emit(type: EventType, fields: Omit<ThreadEvent, 'type' | 'thread' | 'turn' | 'step'>): void {
     const { turn, step } = this.journal.state
     const event: ThreadEvent = { type, thread: this.journal.key.thread, turn, step, ...fields }
@@ -291,92 +346,25 @@ export class Session {
   }
 
   #report(edits: readonly EditEntry[], before: number): void {
-    let tokensSaved = 0
-    for (const { id, form, rule, reason, tokensBefore, tokensAfter } of edits) {
-      const saved = tokensBefore - tokensAfter
-      tokensSaved += saved
-      if (rule === 'compaction') {
-        this.emit('compaction-started', { id, message: 'The limit was reached.', reason })
-        this.emit('compaction-ended', { id, message: 'A checkpoint was made.', tokensSaved: saved })
-        continue
-      }
-      this.emit(form === 'dropped' ? 'message-removed' : 'message-compacted', {
-        id,
-        message: `${rule}: ${form}`,
-        reason,
-        tokensSaved: saved,
-        canExpand: true,
-      })
+    const { state } = this.journal
+    for (const { id, rule, reason, tokensBefore, tokensAfter } of edits) {
+      if (rule !== 'compaction') continue
+      const tokensSaved = tokensBefore - tokensAfter
+      this.emit('compaction-started', { id, message: 'The limit was reached.', reason })
+      this.emit('compaction-ended', { id, message: 'A checkpoint was made.', tokensSaved })
     }
+    const others = edits.filter(({ rule }) => rule !== 'compaction')
+    for (const { type, ...fields } of happeningsOf(state, others)) this.emit(type, fields)
+    const tokensSaved = edits.reduce((sum, edit) => sum + edit.tokensBefore - edit.tokensAfter, 0)
     const id = (edits[0] as EditEntry).epoch
     this.emit('epoch-applied', { id, message: `${edits.length} edits were applied.`, tokensSaved })
-    const after = this.journal.state.visible.length
-    if (this.#options.verbose && after < before) {
-      this.#options.log?.(`[History] Trimmed messages from ${before} to ${after}`)
-    }
+    const after = state.visible.length
+    const line = pruningLine(state, edits)
+    if (line !== undefined) this.say(line)
+    if (after < before) this.say(`[History] Trimmed messages from ${before} to ${after}`)
   }
 }
 
-/** A history that a client resends: system messages in front, and the conversation. */
-export interface History {
-  readonly leading: readonly Draft[]
-  readonly conversation: readonly Draft[]
-}
-
-/** Results that a client reduced in the history it resends: the view follows, the log keeps the originals. */
-function revisionEdits(
-  state: State,
-  revisions: readonly SeqRevision[],
-): readonly EntryBody<EditEntry>[] {
-  return revisions.flatMap(({ seq, block, text }) => {
-    const item = state.item(seq)
-    const original = item?.entry.blocks[block]
-    if (item === undefined || original === undefined) return []
-    const edits = state.blockEdits(seq, block)
-    const isKnown = edits.some((edit) => edit.rule === 'client' && edit.text === text)
-    // A rule that already shows less of it wins.
-    const isWeaker = edits.some(({ form }) => form !== 'clipped' && form !== 'full')
-    if (isKnown || isWeaker || state.isVetoed(seq, block, 'clipped')) return []
-    const shown = reduce(original, { form: 'clipped', text })
-    return [
-      {
-        type: 'edit',
-        epoch: `c${state.version.toString(36)}`,
-        rule: 'client',
-        form: 'clipped',
-        target: { seq, block },
-        text,
-        reason: 'the client sends it so',
-        tokensBefore: item.tokens[block] ?? 0,
-        tokensAfter: shown === undefined ? 0 : countBlock(state.counter, shown),
-      },
-    ]
-  })
-}
-
-/** Says nothing for a history without system messages: formats that keep system text elsewhere never send it. */
-function leadingSetting(
-  journal: Journal,
-  leading: readonly Draft[],
-  stamp: Stamp,
-): readonly Entry[] {
-  if (leading.length === 0) return []
-  const value = cloneJson(leading, 'history')
-  if (equalJson(journal.setting('leading')?.value, value)) return []
-  return [stamp.entry({ type: 'setting', name: 'leading', value })]
-}
-
-/** Drafts whose id neither the log nor an earlier draft has. */
-function freshDrafts(
-  state: State,
-  drafts: readonly Draft[],
-  known: ReadonlySet<string>,
-): readonly Draft[] {
-  const seen = new Set<string>(known)
-  return drafts.filter(({ id }) => {
-    if (id === undefined) return true
-    if (seen.has(id) || state.seqOf(id) !== undefined) return false
-    seen.add(id)
-    return true
-  })
+function isAssistant({ role }: Draft): boolean {
+  return role === 'assistant'
 }

@@ -2,12 +2,12 @@
 
 import type { MessageEntry, RequestEntry, SettingEntry, UsageEntry } from '../core/entry.ts'
 import type { JsonObject } from '../core/json.ts'
-import type { StateData } from '../core/state.ts'
+import type { StateData } from '../core/state-data.ts'
 import type { Store, ThreadKey } from '../stores/store.ts'
 import type { KeyData } from './sync.ts'
 
 /** Raised whenever the meaning of any part changes; snapshots of other formats are ignored. */
-const snapshotFormat = 1
+const snapshotFormat = 2
 
 /** The facts about a log that a journal keeps beside its state. */
 export interface JournalFacts {

@@ -1,12 +1,14 @@
 // One view of a thread: what the policy changes, what the provider gets, and the entries that record both.
 
 import { type Assembled, assemble } from '../assemble.ts'
+import { tailOf } from '../core/audience.ts'
+import type { Block } from '../core/block.ts'
 import type { Edit, EditEntry, Entry, MessageEntry, RequestEntry } from '../core/entry.ts'
 import { canonicalJson, cloneJson, type Json, type JsonObject } from '../core/json.ts'
 import type { Repair } from '../core/profile.ts'
 import { lossesAsRepairs } from '../core/repair.ts'
 import type { State } from '../core/state.ts'
-import { frameTokens } from '../core/tally.ts'
+import { frameTokens, viewTokens } from '../core/tally.ts'
 import { traceOf } from '../core/trace.ts'
 import type { Change, Frame, TokenCount, ViewMessage } from '../core/view.ts'
 import type { SummaryOf } from '../core/wish.ts'
@@ -62,6 +64,8 @@ export interface ViewRequest {
   readonly options: ViewOptions
   /** Leading system messages that a client resends with its history. */
   readonly leading: readonly MessageEntry[]
+  /** What plugins say in the system prompt. */
+  readonly pluginSystem: readonly Block[]
   readonly now: number
   /** Checkpoints that a model has summarized, by what they cover. */
   readonly summaries?: ReadonlyMap<string, Edit>
@@ -78,6 +82,8 @@ export interface BuiltView {
   readonly planned: readonly Edit[]
   readonly assembled: Assembled
   readonly messages: readonly Json[]
+  /** The messages before they were encoded. */
+  readonly shown: readonly ViewMessage[]
   readonly system?: Json
   readonly bodyHash: string
   readonly frameHash: string
@@ -88,7 +94,7 @@ export interface BuiltView {
 /** Computes a view without committing anything. Pure. */
 export function buildView(request: ViewRequest): BuiltView {
   const { state, options, leading } = request
-  const { format = 'openai-chat', frame, budget } = options
+  const { format = 'openai-chat', budget } = options
   const target = formatNamed(format)
   const system = leading.map(
     (entry): ViewMessage => ({
@@ -98,7 +104,7 @@ export function buildView(request: ViewRequest): BuiltView {
       entry,
     }),
   )
-  const around = withLeading(frame, leading)
+  const around = aroundOf(request)
   const proposed = proposalsOf(request)
   const planned = proposed.map((edit) => request.summaries?.get(coverageOf(edit)) ?? edit)
   const assembled = assemble(state, planned, { profile: target.profile, frame: around, budget })
@@ -106,7 +112,7 @@ export function buildView(request: ViewRequest): BuiltView {
     system.length > 0
       ? withoutLeading(state, assembled.messages)
       : { messages: assembled.messages, repairs: [] }
-  const shown = [...system, ...spoken.messages]
+  const shown = withPluginSystem([...system, ...spoken.messages], request.pluginSystem)
   const encoded = target.encode(shown)
   assertSize(target, encoded)
   const frameHash = hashOf((around ?? {}) as JsonObject)
@@ -120,6 +126,7 @@ export function buildView(request: ViewRequest): BuiltView {
     planned,
     assembled,
     ...body,
+    shown,
     bodyHash,
     frameHash,
     trace: traceOf({
@@ -140,13 +147,13 @@ export function buildView(request: ViewRequest): BuiltView {
 
 /** What the policy would change now. Pure. */
 export function proposalsOf(request: ViewRequest): readonly Edit[] {
-  const { state, policy, options, leading, now, summaryOf } = request
+  const { state, policy, now, summaryOf } = request
   return propose(state, policy, {
     now,
     sha256,
     ...(summaryOf === undefined ? {} : { summaryOf }),
     get frameTokens() {
-      return frameTokens(state.counter, withLeading(options.frame, leading))
+      return frameTokens(state.counter, aroundOf(request))
     },
   })
 }
@@ -205,8 +212,11 @@ export function frameSetting(hash: string): string {
 
 /** The view as callers get it. */
 export function toView(request: ViewRequest, built: BuiltView, epoch: Epoch): View {
-  const { state, options, leading } = request
-  const around = frameTokens(state.counter, withLeading(options.frame, leading))
+  const { state } = request
+  const tail = tailOf(state)
+  const around =
+    frameTokens(state.counter, aroundOf(request)) +
+    (tail === undefined ? 0 : viewTokens(state, [tail]))
   return {
     id: built.viewId,
     messages: [...built.messages],
@@ -236,14 +246,27 @@ function withoutLeading(
   return { messages: messages.filter((message) => !isLeading(message)), repairs }
 }
 
-/** A frame that also holds the system messages which came with the history. */
-function withLeading(
-  frame: Frame | undefined,
-  leading: readonly MessageEntry[],
-): Frame | undefined {
-  if (leading.length === 0) return frame
-  const own = leading.map((entry) => entry.blocks as unknown as Json)
-  return { ...frame, system: frame?.system === undefined ? own : [frame.system, ...own] }
+/** The frame with everything that the view itself puts into the system prompt. */
+function aroundOf({ options, leading, pluginSystem }: ViewRequest): Frame | undefined {
+  const { frame } = options
+  const own = [
+    ...leading.map(({ blocks }) => blocks),
+    ...(pluginSystem.length > 0 ? [pluginSystem] : []),
+  ]
+  if (own.length === 0) return frame
+  const system = own as unknown as readonly Json[]
+  return { ...frame, system: frame?.system === undefined ? system : [frame.system, ...system] }
+}
+
+/** What plugins say stands behind all other system text in front: what changes least comes first. */
+function withPluginSystem(
+  messages: readonly ViewMessage[],
+  blocks: readonly Block[],
+): readonly ViewMessage[] {
+  if (blocks.length === 0) return messages
+  const first = messages.findIndex(({ role }) => role !== 'system')
+  const at = first === -1 ? messages.length : first
+  return messages.toSpliced(at, 0, { role: 'system', origin: 'plugin', blocks })
 }
 
 /** SHA-256 of a value's canonical JSON. */

@@ -1,0 +1,73 @@
+// What comes in and becomes entries: messages that are new, and what a resent history says beside them.
+
+import { countBlock } from '../core/counter.ts'
+import type { Draft, EditEntry, Entry } from '../core/entry.ts'
+import { cloneJson, equalJson } from '../core/json.ts'
+import { reduce } from '../core/render.ts'
+import type { State } from '../core/state.ts'
+import type { EntryBody, Journal, Stamp } from './journal.ts'
+import type { SeqRevision } from './sync.ts'
+
+/** A history that a client resends: system messages in front, and the conversation. */
+export interface History {
+  readonly leading: readonly Draft[]
+  readonly conversation: readonly Draft[]
+}
+
+/** Results that a client reduced in the history it resends: the view follows, the log keeps the originals. */
+export function revisionEdits(
+  state: State,
+  revisions: readonly SeqRevision[],
+): readonly EntryBody<EditEntry>[] {
+  return revisions.flatMap(({ seq, block, text }) => {
+    const item = state.item(seq)
+    const original = item?.entry.blocks[block]
+    if (item === undefined || original === undefined) return []
+    const edits = state.blockEdits(seq, block)
+    const isKnown = edits.some((edit) => edit.rule === 'client' && edit.text === text)
+    // A rule that already shows less of it wins.
+    const isWeaker = edits.some(({ form }) => form !== 'clipped' && form !== 'full')
+    if (isKnown || isWeaker || state.isVetoed(seq, block, 'clipped')) return []
+    const shown = reduce(original, { form: 'clipped', text })
+    return [
+      {
+        type: 'edit',
+        epoch: `c${state.version.toString(36)}`,
+        rule: 'client',
+        form: 'clipped',
+        target: { seq, block },
+        text,
+        reason: 'the client sends it so',
+        tokensBefore: item.tokens[block] ?? 0,
+        tokensAfter: shown === undefined ? 0 : countBlock(state.counter, shown),
+      },
+    ]
+  })
+}
+
+/** Says nothing for a history without system messages: formats that keep system text elsewhere never send it. */
+export function leadingSetting(
+  journal: Journal,
+  leading: readonly Draft[],
+  stamp: Stamp,
+): readonly Entry[] {
+  if (leading.length === 0) return []
+  const value = cloneJson(leading, 'history')
+  if (equalJson(journal.setting('leading')?.value, value)) return []
+  return [stamp.entry({ type: 'setting', name: 'leading', value })]
+}
+
+/** Drafts whose id neither the log nor an earlier draft has. */
+export function freshDrafts(
+  state: State,
+  drafts: readonly Draft[],
+  known: ReadonlySet<string>,
+): readonly Draft[] {
+  const seen = new Set<string>(known)
+  return drafts.filter(({ id }) => {
+    if (id === undefined) return true
+    if (seen.has(id) || state.seqOf(id) !== undefined) return false
+    seen.add(id)
+    return true
+  })
+}
