@@ -57,6 +57,8 @@ export {
 export { type PolicyField, policyFields } from './policy-fields.ts'
 export { presets } from './presets.ts'
 export { type Projection, type ProjectOptions, project } from './project.ts'
+export { compactMessagePrompt, type Prompt } from './rules/compact-prompt.ts'
+export type { Relevance } from './rules/relevance.ts'
 export { type MemoryStoreOptions, memoryStore } from './stores/memory.ts'
 export { type SqliteStoreOptions, sqliteStore } from './stores/sqlite.ts'
 /**

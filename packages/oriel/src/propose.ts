@@ -51,8 +51,6 @@ const unavailable: readonly {
 }[] = [
   { path: 'memory', isAsked: (policy) => policy.memory !== undefined },
   { path: 'schedule', isAsked: (policy) => policy.schedule === 'cache-aware' },
-  { path: 'expiry.duplicates', isAsked: ({ expiry: part }) => part?.duplicates !== undefined },
-  { path: 'expiry.relevance', isAsked: ({ expiry: part }) => part?.relevance !== undefined },
   { path: 'toolOutput.directory', isAsked: (policy) => policy.toolOutput?.directory !== undefined },
 ]
 
@@ -86,11 +84,15 @@ function strongestPerBlock(edits: readonly Edit[]): readonly Edit[] {
 function isNews(state: State, edit: Edit): boolean {
   if (!('seq' in edit.target)) return true
   const live = state.blockEdit(edit.target.seq, edit.target.block)
+  // A placeholder is not replaced by another one: both say that it is gone.
+  if (live?.form === 'omitted' && edit.form === 'omitted') return false
   return live === undefined || isStronger(edit, live)
 }
 
-/** A stronger form, or the same form with fewer tokens. */
+/** A stronger form, or the same form with fewer tokens; of two placeholders the one that was there first. */
 function isStronger(a: Edit, b: Edit): boolean {
+  if (a.form === b.form && a.form === 'omitted')
+    return (a.since ?? Infinity) < (b.since ?? Infinity)
   if (a.form === b.form) return a.tokensAfter < b.tokensAfter
   return strongest(a.form, b.form) === a.form
 }

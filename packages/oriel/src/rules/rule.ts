@@ -3,6 +3,8 @@
 import type { Edit } from '../core/entry.ts'
 import type { State } from '../core/state.ts'
 import type { SummaryOf } from '../core/wish.ts'
+import type { Prompt } from './compact-prompt.ts'
+import type { Relevance } from './relevance.ts'
 
 export interface RuleContext {
   /** Milliseconds since 1970, from the host. */
@@ -13,6 +15,10 @@ export interface RuleContext {
   readonly planned: readonly Edit[]
   /** A model's summary, where there is one. Ask only for a block that would take the summary's form now. */
   readonly summaryOf: SummaryOf
+  /** Prompts by id, for summaries. @default only Oriel's own */
+  readonly prompts?: Readonly<Record<string, Prompt>>
+  /** Judges how relevant a result is. @default the lexical score */
+  readonly relevance?: Relevance
   /** SHA-256 of a text in UTF-8, as hexadecimal digits. */
   readonly sha256: (text: string) => string
 }

@@ -43,6 +43,7 @@ export interface SessionOptions {
   /** Tokens that the summarizer's model can read. @default 32000 */
   readonly summarizeWindow?: number | undefined
   readonly plugins: readonly Plugin[]
+  readonly given: NonNullable<ViewRequest['given']>
 }
 
 /** Small enough for the small models that summarize. */
@@ -163,6 +164,7 @@ export class Session {
       options,
       leading: leadingOf(this.journal),
       pluginSystem,
+      given: this.#options.given,
       now: this.#options.now(),
     })
     const ask = (now: ViewRequest): Asking => askingOf(this.#summaries, this.journal, now)

@@ -1,7 +1,11 @@
 // What a thread is opened with.
 
+import { OrielError } from '../core/errors.ts'
+import { isObject } from '../core/json.ts'
 import type { TokensOption } from '../counters.ts'
 import type { PolicyInput } from '../policy.ts'
+import type { Prompt } from '../rules/compact-prompt.ts'
+import type { Relevance } from '../rules/relevance.ts'
 import type { Store } from '../stores/store.ts'
 import type { Listener } from './events.ts'
 import type { Plugin } from './plugin.ts'
@@ -32,8 +36,40 @@ export interface ThreadOptions {
   readonly summarize?: Summarize
   /** Tokens that the summarizer's model can read. @default 32000 */
   readonly summarizeWindow?: number
+  /** Prompts for summaries, by id. @default only 'compactMessagePrompt', Oriel's own */
+  readonly prompts?: Readonly<Record<string, Prompt>>
+  /** Judges how relevant a result is, for `expiry.relevance`. @default the share of words it has in common with the recent steps */
+  readonly relevance?: Relevance
   /** Asked for context that comes with each user message and tool result. @default none */
   readonly plugins?: readonly Plugin[]
   /** Entries between two snapshots of the state, at least; 0 = none. @default 256 */
   readonly snapshotEvery?: number
+}
+
+/** What the host gives the rules, checked. A judge that throws keeps the result. */
+export function givenBy({ prompts, relevance, log }: ThreadOptions): {
+  readonly prompts?: Readonly<Record<string, Prompt>>
+  readonly relevance?: Relevance
+} {
+  for (const [id, prompt] of Object.entries(prompts ?? {})) {
+    if (isObject(prompt) && typeof prompt.template === 'string') continue
+    const message = `prompts.${id} must be { name, template, models? }.`
+    throw new OrielError('invalid-option', message, { path: `prompts.${id}` })
+  }
+  if (relevance !== undefined && typeof relevance !== 'function') {
+    const message = 'relevance must be a function (result, recent) => number.'
+    throw new OrielError('invalid-option', message, { path: 'relevance' })
+  }
+  const judge: Relevance = (result, recent) => {
+    try {
+      return relevance?.(result, recent) ?? Number.NaN
+    } catch {
+      log?.('[Oriel] The function `relevance` threw: the result stays.')
+      return Number.NaN
+    }
+  }
+  return {
+    ...(prompts === undefined ? {} : { prompts }),
+    ...(relevance === undefined ? {} : { relevance: judge }),
+  }
 }

@@ -20,7 +20,7 @@ import { recoveryBudget } from './recovery.ts'
 import { type RebuiltRequest, rebuildRequest } from './requests.ts'
 import { Session } from './session.ts'
 import { sentOf, splitLeading } from './sync.ts'
-import type { ThreadOptions } from './thread-options.ts'
+import { givenBy, type ThreadOptions } from './thread-options.ts'
 import { estimateOf, readUsage } from './usage.ts'
 import type { View, ViewOptions } from './viewing.ts'
 
@@ -48,10 +48,11 @@ export class Thread {
   constructor(options: ThreadOptions, journal: Journal) {
     const { policy, now = Date.now, on, log, verbose = false, plugins = [] } = options
     const { summarize, summarizeWindow } = options
+    const given = givenBy(options)
     const own = policy === undefined ? undefined : parsePolicy(policy)
     this.#options = options
     this.#family = new Family(journal, journalOptions(options))
-    const working = { now, on, log, verbose, summarize, summarizeWindow, plugins }
+    const working = { now, on, log, verbose, summarize, summarizeWindow, plugins, given }
     this.#session = new Session(journal, working, own)
     assertAvailable(this.policy)
   }

@@ -17,6 +17,7 @@ import { formatNamed } from '../formats/registry.ts'
 import { assertSize } from '../formats/size.ts'
 import type { Policy, PolicyInput } from '../policy.ts'
 import { propose } from '../propose.ts'
+import type { RuleContext } from '../rules/rule.ts'
 import { sha256 } from '../sha256.ts'
 import type { Journal, Stamp } from './journal.ts'
 
@@ -64,6 +65,8 @@ export interface ViewRequest {
   readonly options: ViewOptions
   /** Leading system messages that a client resends with its history. */
   readonly leading: readonly MessageEntry[]
+  /** What the host gave the rules: prompts, a judge of relevance. */
+  readonly given?: Pick<RuleContext, 'prompts' | 'relevance'>
   /** What plugins say in the system prompt. */
   readonly pluginSystem: readonly Block[]
   readonly now: number
@@ -147,8 +150,9 @@ export function buildView(request: ViewRequest): BuiltView {
 
 /** What the policy would change now. Pure. */
 export function proposalsOf(request: ViewRequest): readonly Edit[] {
-  const { state, policy, now, summaryOf } = request
+  const { state, policy, now, summaryOf, given } = request
   return propose(state, policy, {
+    ...given,
     now,
     sha256,
     ...(summaryOf === undefined ? {} : { summaryOf }),
