@@ -59,6 +59,13 @@ export { presets } from './presets.ts'
 export { type Projection, type ProjectOptions, project } from './project.ts'
 export { compactMessagePrompt, type Prompt } from './rules/compact-prompt.ts'
 export type { Relevance } from './rules/relevance.ts'
+export {
+  type AgentKey,
+  type AgentSettings,
+  agentSettings,
+  type StoredSettings,
+  type ToolSetting,
+} from './stores/agent-settings.ts'
 export { type MemoryStoreOptions, memoryStore } from './stores/memory.ts'
 export { type SqliteStoreOptions, sqliteStore } from './stores/sqlite.ts'
 /**

@@ -130,7 +130,8 @@ export class Summaries {
       }
       this.#failures += 1
       if (this.#failures >= failuresToPause) this.#pausedUntil = step + pauseSteps
-      this.#fail(batch, OrielError.is(error) ? error.message : 'unknown')
+      const told = OrielError.is(cause) ? cause : error
+      this.#fail(batch, OrielError.is(told) ? told.message : 'unknown')
       return []
     }
   }

@@ -19,6 +19,8 @@ export interface ThreadOptions {
   readonly store: Store
   /** @default the policy the log has, or none */
   readonly policy?: PolicyInput
+  /** The agent whose settings in the store (`store.settings`) stand over the policy's, tool by tool. @default none */
+  readonly agent?: string
   /** How tokens are counted: fixed when the thread begins. @default 'estimate' */
   readonly tokens?: TokensOption
   /** The clock. @default Date.now */

@@ -19,6 +19,7 @@ import { LogReader } from './log-reader.ts'
 import { recoveryBudget } from './recovery.ts'
 import { type RebuiltRequest, rebuildRequest } from './requests.ts'
 import { Session } from './session.ts'
+import { withStoredSettings } from './stored-settings.ts'
 import { sentOf, splitLeading } from './sync.ts'
 import { givenBy, type ThreadOptions } from './thread-options.ts'
 import { estimateOf, readUsage } from './usage.ts'
@@ -256,7 +257,11 @@ export class Thread {
 export async function openThread(options: ThreadOptions): Promise<Thread> {
   const { id = randomUUID(), tenant = 'default', store } = options
   const key = { tenant, thread: id }
-  return new Thread(options, await Journal.open({ ...journalOptions(options), store, key }))
+  const journal = await Journal.open({ ...journalOptions(options), store, key })
+  if (options.agent === undefined) return new Thread(options, journal)
+  const stored = await store.settings.read({ tenant, agent: options.agent })
+  const own = parsePolicy(options.policy ?? journal.setting('policy')?.value)
+  return new Thread({ ...options, policy: withStoredSettings(own, stored) }, journal)
 }
 
 function journalOptions(options: ThreadOptions): Omit<JournalOptions, 'key' | 'store'> {
