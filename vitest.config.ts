@@ -7,6 +7,7 @@ const source = (path: string): string => fileURLToPath(new URL(path, import.meta
 export default defineConfig({
   resolve: {
     alias: [
+      { find: /^oriel\/simulate$/, replacement: source('./packages/oriel/src/simulate/index.ts') },
       { find: /^oriel\/testing$/, replacement: source('./packages/oriel/src/testing/index.ts') },
       { find: /^oriel$/, replacement: source('./packages/oriel/src/index.ts') },
       { find: /^@oriel\/cli$/, replacement: source('./packages/cli/src/index.ts') },

@@ -3,6 +3,7 @@
 import { tailOf } from './core/audience.ts'
 import type { Block } from './core/block.ts'
 import type { Edit } from './core/entry.ts'
+import { foldOpenLoop, isLoopOpen } from './core/open-loop.ts'
 import type { Profile, Repair } from './core/profile.ts'
 import { withoutUnboundReasoning } from './core/reasoning.ts'
 import { type Rendered, render } from './core/render.ts'
@@ -18,12 +19,16 @@ export interface AssembleOptions {
   readonly frame?: Frame | undefined
   /** Tokens that the request may use, frame included. */
   readonly budget?: number | undefined
+  /** Whether the host turns reasoning off for a request whose open loop has lost some; else the loop goes as a record. @default false */
+  readonly mayTurnReasoningOff?: boolean | undefined
 }
 
 export interface Assembled {
   readonly messages: readonly ViewMessage[]
   readonly repairs: readonly Repair[]
   readonly fitted: Pick<Fitted, 'edits' | 'folded' | 'digest'>
+  /** Whether the provider accepts it only with reasoning turned off. */
+  readonly turnsReasoningOff: boolean
   /** Tokens of the request, frame included; counted when first asked for. */
   readonly tokens: number
 }
@@ -32,25 +37,22 @@ export interface Assembled {
 export function assemble(
   state: State,
   planned: readonly Edit[],
-  { profile, frame, budget }: AssembleOptions,
+  options: AssembleOptions,
 ): Assembled {
+  const { profile, frame, budget } = options
   const rendered: readonly Rendered[] = render(state, planned)
   const repaired = repair(state, rendered, profile, checkpointText(state, planned))
-  const { messages } = repaired
   const tail = sendable(tailOf(state), profile)
   const around = (): number => frameTokens(state.counter, frame) + viewTokens(state, tail)
-  const fitted: Fitted =
-    budget === undefined
-      ? unfitted(messages)
-      : fitToBudget(state, messages, { budget, frame: around() })
-  const changes = [...planned, ...fitted.edits, ...foldedAsEdits(fitted)]
-  const bound = profile.bindsReasoning
-    ? withoutUnboundReasoning(state, fitted.messages, changes, profile.rules.reasoning)
-    : { messages: fitted.messages, repairs: [] }
+  const { fitted, bound } = fitAndBind(state, repaired.messages, planned, {
+    ...options,
+    frameTokens: budget === undefined ? 0 : around(),
+  })
   return {
     messages: [...bound.messages, ...tail],
     repairs: [...repaired.repairs, ...bound.repairs],
     fitted,
+    turnsReasoningOff: bound.turnsReasoningOff,
     get tokens() {
       return around() + viewTokens(state, bound.messages)
     },
@@ -63,6 +65,68 @@ function sendable(tail: ViewMessage | undefined, profile: Profile): readonly Vie
   const isBlank = (block: Block): boolean => block.type === 'text' && block.text.trim() === ''
   const blocks = tail.blocks.filter((block) => !(profile.refusesBlankText && isBlank(block)))
   return blocks.length === 0 ? [] : [{ ...tail, blocks }]
+}
+
+/** Fits, then leaves out what the fitting has unbound. Where the record of a loop is longer than the loop, the rest gets less. */
+function fitAndBind(
+  state: State,
+  messages: readonly ViewMessage[],
+  planned: readonly Edit[],
+  options: AssembleOptions & { readonly frameTokens: number },
+): { readonly fitted: Fitted; readonly bound: Bound } {
+  const { budget, frameTokens: frame } = options
+  for (let room = budget; ; ) {
+    const fitted =
+      room === undefined
+        ? unfitted(messages)
+        : fitToBudget(state, messages, { budget: Math.max(1, room), frame })
+    const changes = [...planned, ...fitted.edits, ...foldedAsEdits(fitted)]
+    const bound = bind(state, fitted.messages, changes, options)
+    if (budget === undefined || room === undefined || !bound.isRecord) return { fitted, bound }
+    const excess = frame + viewTokens(state, bound.messages) - budget
+    if (excess <= 0) return { fitted, bound }
+    room -= excess
+  }
+}
+
+interface Bound extends Pick<Assembled, 'messages' | 'repairs' | 'turnsReasoningOff'> {
+  /** Whether an open loop goes as a record. */
+  readonly isRecord: boolean
+}
+
+/** The lengths to which results in the record of a loop are clipped, one after the other, until it fits. */
+const recordLengths = [Infinity, 8000, 2000, 500, 100] as const
+
+/** Leaves out reasoning that is bound to what has changed. In an open loop the provider demands it: then the loop goes as a record. */
+function bind(
+  state: State,
+  messages: readonly ViewMessage[],
+  changes: readonly Edit[],
+  options: AssembleOptions & { readonly frameTokens: number },
+): Bound {
+  const { profile, mayTurnReasoningOff = false, budget = Infinity } = options
+  const plain = { messages, repairs: [], turnsReasoningOff: false, isRecord: false }
+  if (profile.bindsReasoning !== true) return plain
+  const rule = profile.rules.reasoning
+  const { cut, ...bound } = withoutUnboundReasoning(state, messages, changes, rule)
+  const isLoopCut = isLoopOpen(state) && [...cut].some((seq) => seq > (state.newestUser ?? 0))
+  if (!isLoopCut || mayTurnReasoningOff) {
+    return { ...bound, turnsReasoningOff: isLoopCut, isRecord: false }
+  }
+  const room = budget - options.frameTokens
+  const records = recordLengths.map((resultLength) => () => {
+    return foldOpenLoop(state, bound.messages, { cut, rule, resultLength })
+  })
+  const fits = records.find(
+    (record) => room === Infinity || viewTokens(state, record().messages) <= room,
+  )
+  const record = (fits ?? (records.at(-1) as (typeof records)[number]))()
+  return {
+    messages: record.messages,
+    repairs: [...bound.repairs, ...record.repairs],
+    turnsReasoningOff: false,
+    isRecord: true,
+  }
 }
 
 /** The text of the newest checkpoint: one that is being made, else the one in force. */

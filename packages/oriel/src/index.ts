@@ -83,6 +83,9 @@ export type {
   ThreadInfo,
   ThreadKey,
 } from './stores/store.ts'
+export type { SummaryResult } from './thread/answer.ts'
+export type { Accuracy } from './thread/calibration.ts'
+export type { CompactOptions } from './thread/compact-options.ts'
 export {
   type Enriched,
   type EnrichOptions,
@@ -94,6 +97,7 @@ export type { ExpandOptions, Expansion } from './thread/expand.ts'
 export { type Expandable, type ExpandTool, expandTool } from './thread/expand-tool.ts'
 export type { LogReader } from './thread/log-reader.ts'
 export type { BlockMessage, Contribution, Plugin, PluginContext } from './thread/plugin.ts'
+export type { Usage } from './thread/read-usage.ts'
 export type { RebuiltRequest, RequestChange } from './thread/requests.ts'
 export {
   type AgentTemplate,
@@ -106,5 +110,4 @@ export {
 export type { Summarize, SummaryJob } from './thread/summary.ts'
 export { openThread, type SyncResult, type Thread } from './thread/thread.ts'
 export type { ThreadOptions } from './thread/thread-options.ts'
-export type { Usage } from './thread/usage.ts'
 export type { Epoch, View, ViewOptions } from './thread/viewing.ts'

@@ -6,7 +6,7 @@
  * - `history-window`: the last twenty user turns (document 002)
  * - `compaction`: bounded tool output, summaries in place, checkpoints (document 003)
  * - `placeholders`: at most fifty messages, old tool results as `[Omitted]` (document 004)
- * - `recommended`: bounded tool output, the ten newest results full, the others as placeholders that say what is gone
+ * - `recommended`: bounded tool output; a conversation that grows long is folded, when that pays, into a checkpoint with a memory of facts
  */
 export const presets = {
   'plugin-retention': { retention: {} },
@@ -23,6 +23,8 @@ export const presets = {
   },
   recommended: {
     toolOutput: {},
-    toolResults: { strategy: 'keepRecent', max: 10, cutoff: 0 },
+    compaction: { maxTokens: 0, maxMessages: 0 },
+    memory: {},
+    schedule: 'cache-aware',
   },
 } as const

@@ -4,18 +4,18 @@ import { assemble } from './assemble.ts'
 import { OrielError } from './core/errors.ts'
 import { fixedSalt } from './core/handle.ts'
 import { checkJson, type Json } from './core/json.ts'
-import { prepare } from './core/prepare.ts'
 import { lossesAsRepairs } from './core/repair.ts'
 import { State } from './core/state.ts'
 import { frameTokens } from './core/tally.ts'
 import { traceOf } from './core/trace.ts'
 import type { Change, Frame, TokenCount } from './core/view.ts'
 import { resolveCounter, type TokensOption } from './counters.ts'
+import { feed } from './feed.ts'
 import type { FormatName } from './formats/format.ts'
 import { formatNamed } from './formats/registry.ts'
 import { assertSize } from './formats/size.ts'
 import { type PolicyInput, parsePolicy } from './policy.ts'
-import { assertAvailable, propose } from './propose.ts'
+import { assertAvailable } from './propose.ts'
 import { sha256 } from './sha256.ts'
 
 export interface ProjectOptions {
@@ -68,13 +68,8 @@ export function project<M = Json>(
   if (frame !== undefined) checkJson(frame, 'frame')
   const decoded = source.decode(messages, 'messages')
   const state = new State({ counter, salt: fixedSalt })
-  for (const entry of prepare(
-    state,
-    decoded.map(({ draft }) => draft),
-    now,
-  ))
-    state.apply(entry)
-  const planned = propose(state, parsed, {
+  const drafts = decoded.map(({ draft }) => draft)
+  const planned = feed(state, drafts, parsed, {
     now,
     sha256,
     get frameTokens() {

@@ -49,13 +49,16 @@ const unavailable: readonly {
   readonly path: string
   readonly isAsked: (policy: Policy) => boolean
 }[] = [
-  { path: 'memory', isAsked: (policy) => policy.memory !== undefined },
-  { path: 'schedule', isAsked: (policy) => policy.schedule === 'cache-aware' },
   { path: 'toolOutput.directory', isAsked: (policy) => policy.toolOutput?.directory !== undefined },
 ]
 
-/** Refuses a policy that asks for what is not built: better than a rule that silently does nothing. */
+/** Refuses a policy that asks for what is not built, or what cannot be: better than a rule that silently does nothing. */
 export function assertAvailable(policy: Policy): void {
+  if (policy.memory !== undefined && policy.compaction === undefined) {
+    const message =
+      "The policy asks for 'memory', which lives in the checkpoint. Add compaction: {}."
+    throw new OrielError('invalid-policy', message, { path: 'policy.memory' })
+  }
   const missing = unavailable.find(({ isAsked }) => isAsked(policy))
   if (missing === undefined) return
   throw new OrielError(

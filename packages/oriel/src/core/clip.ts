@@ -15,6 +15,14 @@ export function tail(text: string, length: number): string {
   return text.slice(isLowSurrogate(text.charCodeAt(start)) ? start + 1 : start)
 }
 
+/** Two thirds from the start and one third from the end, `length` units in all without the marker, as document 003 cuts. */
+export function headAndTail(text: string, length: number): string {
+  const most = Math.floor(length)
+  if (text.length <= most) return text
+  const first = Math.floor((most * 2) / 3)
+  return `${head(text, first)}\n... (truncated) ...\n${tail(text, most - first)}`
+}
+
 /** Head and tail of a text with a marker between, at most `length` units in all; the text itself if it is short enough. */
 export function clip(text: string, length: number, id: string): string {
   if (text.length <= length) return text

@@ -154,6 +154,8 @@ export interface UsageEntry extends EntryFields {
   readonly type: 'usage'
   readonly view: string
   readonly sample: JsonObject
+  /** The cache did not hold what it should have: why, tokens lost, what that cost, the first block that an edit changed. */
+  readonly broken?: JsonObject
 }
 
 /** What was sent at a step: enough to rebuild it and to compare it with the one before. */

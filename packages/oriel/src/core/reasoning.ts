@@ -3,6 +3,7 @@
 import type { Block } from './block.ts'
 import { clockOf } from './clock.ts'
 import type { Edit, EditEntry } from './entry.ts'
+import { isLoopOpen } from './open-loop.ts'
 import type { Repair } from './profile.ts'
 import type { State } from './state.ts'
 import type { ViewMessage } from './view.ts'
@@ -19,7 +20,13 @@ export function withoutUnboundReasoning(
   messages: readonly ViewMessage[],
   planned: readonly Edit[],
   rule: string,
-): { readonly messages: readonly ViewMessage[]; readonly repairs: readonly Repair[] } {
+): {
+  readonly messages: readonly ViewMessage[]
+  readonly repairs: readonly Repair[]
+  /** Messages that lost signed reasoning. */
+  readonly cut: ReadonlySet<number>
+} {
+  const cut = new Set<number>()
   const cuts = cutsOf(state, planned)
   const repairs: Repair[] = []
   const bound = messages.map((message) => {
@@ -34,6 +41,7 @@ export function withoutUnboundReasoning(
       const position = message.positions?.[index] ?? index
       if (block.type !== 'reasoning') kept.push(index)
       else {
+        if (block.signature !== undefined) cut.add(entry.seq)
         const reason = `${rule}: what came before this reasoning has changed since`
         repairs.push({ seq: entry.seq, block: position, form: 'dropped', reason })
       }
@@ -45,7 +53,7 @@ export function withoutUnboundReasoning(
       ...(message.wireIds === undefined ? {} : { wireIds: remap(message.wireIds, kept) }),
     }
   })
-  return { messages: bound, repairs }
+  return { messages: bound, repairs, cut }
 }
 
 /**
@@ -53,12 +61,8 @@ export function withoutUnboundReasoning(
  * provider refuse the loop; the next user message ends it.
  */
 export function waitsFrom(state: State): number {
-  const { visible, newestUser = 0, newestAssistant } = state
-  const isOpen =
-    newestAssistant !== undefined &&
-    newestAssistant > newestUser &&
-    state.exchanges.exchangeAt(newestAssistant) !== undefined
-  if (!isOpen) return Infinity
+  const { visible, newestUser = 0 } = state
+  if (!isLoopOpen(state)) return Infinity
   const isSigned = (block: Block): boolean =>
     block.type === 'reasoning' && block.signature !== undefined
   for (let index = visible.length - 1, first = Infinity; ; index--) {

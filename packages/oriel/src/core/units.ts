@@ -62,19 +62,22 @@ export function tokensOf(items: readonly Item[]): number {
   return items.reduce((sum, item) => sum + item.tokens.reduce((a, b) => a + b, 0), 0)
 }
 
-/** Inclusive ranges of seq that cover `dropped` and no other of `items`. */
+/** Inclusive ranges of seq that cover `dropped` and no other message, visible or not: each is covered once. */
 export function rangesOf(
   items: readonly Item[],
   dropped: ReadonlySet<number>,
 ): readonly (readonly [number, number])[] {
   const ranges: [number, number][] = []
-  let open: [number, number] | undefined
-  for (const { entry } of items) {
+  let open: { readonly range: [number, number]; next: number } | undefined
+  for (const { entry, index } of items) {
     if (!dropped.has(entry.seq)) open = undefined
-    else if (open === undefined) {
-      open = [entry.seq, entry.seq]
-      ranges.push(open)
-    } else open[1] = entry.seq
+    else if (open?.next === index) {
+      open.range[1] = entry.seq
+      open.next += 1
+    } else {
+      open = { range: [entry.seq, entry.seq], next: index + 1 }
+      ranges.push(open.range)
+    }
   }
   return ranges
 }

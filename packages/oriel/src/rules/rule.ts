@@ -2,6 +2,7 @@
 
 import type { Edit } from '../core/entry.ts'
 import type { State } from '../core/state.ts'
+import type { Measured } from '../core/weight.ts'
 import type { SummaryOf } from '../core/wish.ts'
 import type { Prompt } from './compact-prompt.ts'
 import type { Relevance } from './relevance.ts'
@@ -11,8 +12,16 @@ export interface RuleContext {
   readonly now: number
   /** Tokens of what stands around the messages in the request. */
   readonly frameTokens: number
+  /** What the provider measured. @default nothing */
+  readonly measured?: Measured
   /** What other rules propose in the same pass. */
   readonly planned: readonly Edit[]
+  /** Where a cache-aware schedule wants a checkpoint, and how much conversation it leaves. @default the settings' own limit */
+  readonly window?: { readonly low: number; readonly high: number } | undefined
+  /** Tokens for the memory of facts in a checkpoint, if it has one; absent numbers are shares of what stays. */
+  readonly memory?:
+    | { readonly lines?: number | undefined; readonly values?: number | undefined }
+    | undefined
   /** A model's summary, where there is one. Ask only for a block that would take the summary's form now. */
   readonly summaryOf: SummaryOf
   /** Prompts by id, for summaries. @default only Oriel's own */

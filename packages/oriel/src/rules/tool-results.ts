@@ -1,7 +1,7 @@
 // Which tool results stay full (document 004), and which become summaries beyond a cutoff (document 003): always in place.
 
 import { type Block, textOf } from '../core/block.ts'
-import { head, tail } from '../core/clip.ts'
+import { head, headAndTail } from '../core/clip.ts'
 import { countBlock } from '../core/counter.ts'
 import type { Edit } from '../core/entry.ts'
 import { placeholder } from '../core/placeholder.ts'
@@ -196,11 +196,7 @@ function informative(state: State, { item, block, content, tool }: Result): stri
 /** The summary that needs no model (document 003): status, and head and tail of the output. */
 function heuristicSummary({ content, tool }: Pick<Result, 'content' | 'tool'>): string {
   const text = textOf(content.content).trim()
-  const headLength = Math.floor((excerptLength * 2) / 3)
-  const excerpt =
-    text.length <= excerptLength
-      ? text
-      : `${head(text, headLength)}\n... (truncated) ...\n${tail(text, excerptLength - headLength)}`
+  const excerpt = headAndTail(text, excerptLength)
   const status = content.isError === true ? 'error' : 'ok'
   return `Tool "${tool}" finished with status ${status}. Output excerpt:\n${excerpt === '' ? '(empty output)' : excerpt}`
 }

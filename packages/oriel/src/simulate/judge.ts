@@ -135,8 +135,7 @@ class Bench {
     if (needed > 0) this.#calls.needing += 1
     if (needed > 0 && missing === 0) this.#calls.complete += 1
     this.#userText += this.#userTextKept(answer, new Set(pieces.flatMap(({ texts }) => texts)))
-    const causes = sent?.causes?.() ?? []
-    const why = broken === 'edit' ? (causes[0] ?? 'edit') : broken
+    const why = broken === 'edit' ? (sent?.causes?.()[0] ?? 'edit') : broken
     this.#steps.push({
       tokens,
       cached,

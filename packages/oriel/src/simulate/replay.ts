@@ -15,7 +15,7 @@ import { type Opened, type RecordedMessage, textsIn } from './recording.ts'
 export interface Sent {
   readonly messages: readonly unknown[]
   readonly system?: unknown
-  /** What made this request differ from the one before, most important first. */
+  /** The rules that changed something since this was last asked, by their first change. */
   readonly causes?: () => readonly string[]
 }
 
@@ -73,6 +73,8 @@ export function threadManager(options: ThreadManagerOptions = {}): CreateManager
   return async (recording) => {
     const clock = { now: 0 }
     const thread = await openThread({
+      // Ids in placeholders derive from the thread's id: the same every time, so that results are.
+      id: 'simulation',
       store: memoryStore(),
       snapshotEvery: 0,
       now: () => clock.now,
@@ -99,6 +101,7 @@ export function threadManager(options: ThreadManagerOptions = {}): CreateManager
           const before = known
           known = new Set(view.trace.map(changeKey))
           const fresh = view.trace.filter((change) => !before.has(changeKey(change)))
+          fresh.sort((a, b) => a.index - b.index)
           return [...new Set(fresh.map(({ rule }) => rule))]
         }
         const { messages, system } = view

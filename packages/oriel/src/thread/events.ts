@@ -13,6 +13,7 @@ export const eventTypes = {
   'policy-changed': 'The policy changed.',
   'compaction-started': 'A checkpoint is being made.',
   'compaction-ended': 'A checkpoint was made, or not.',
+  'compaction-skipped': 'Checkpoints are not made by themselves for now; says why, once.',
   'cache-broken': "The provider's prefix cache was lost.",
   recovery: 'A view was reduced after a context-length error.',
   'plugin-failed': 'A plugin failed; the message came in without it.',
@@ -36,7 +37,18 @@ export interface ThreadEvent {
   readonly reason?: string
   readonly tokensSaved?: number
   readonly canExpand?: boolean
+  /** For a checkpoint: what started it. */
+  readonly trigger?: 'turn-end' | 'step' | 'manual' | 'recovery'
+  /** Messages in view, for a checkpoint and a recovery. */
+  readonly messages?: { readonly before: number; readonly after?: number }
+  /** Tokens of the request, for a checkpoint and a recovery. */
+  readonly tokens?: { readonly before: number; readonly after?: number }
+  /** What went wrong, without content. */
+  readonly error?: string
 }
+
+/** What the thread itself does not know of an event. */
+export type EventFields = Omit<ThreadEvent, 'type' | 'thread' | 'turn' | 'step'>
 
 export type Listener = (event: ThreadEvent) => void
 

@@ -8,6 +8,7 @@ import { waitsFrom } from '../core/reasoning.ts'
 import type { State } from '../core/state.ts'
 import { type ExpandOptions, type Expansion, expandText, originalText, refuse } from './expand.ts'
 import type { Journal } from './journal.ts'
+import type { Session } from './session.ts'
 import type { BuiltView } from './viewing.ts'
 
 /** How many requests show an original in its place when nothing is said. */
@@ -22,15 +23,35 @@ interface Found {
 }
 
 /** What expanding needs of a thread. */
-export interface Expanding {
+interface Expanding {
   readonly journal: Journal
   find(id: string): Promise<Found | undefined>
   /** The newest view, as it was sent. */
   lastView(): Promise<BuiltView | undefined>
 }
 
+/** Answers a request and tells of it. */
+export async function expandMessage(
+  session: Session,
+  target: string | number,
+  options: ExpandOptions,
+): Promise<Expansion> {
+  const { journal } = session
+  await journal.refresh()
+  const { found, ...expansion } = await expandIn(session, target, options)
+  if (!expansion.ok || found === undefined) return expansion
+  const { seq } = found.entry
+  const id = journal.state.blockIdAt({ seq, block: found.block ?? 0 })
+  const index = journal.state.facts(seq)?.index ?? 0
+  const { reason = 'Agent requested expansion', inPlace = false } = options
+  const message = inPlace ? `${id} is shown in its place again.` : `${id} was expanded.`
+  session.emit('message-expanded', { id, index, message, reason, canExpand: !inPlace })
+  session.say(`[Turn ${journal.state.step}] Expanded message at index ${index}`)
+  return expansion
+}
+
 /** Answers a request; what changes in the view is one entry of the log for each block. */
-export async function expandIn(
+async function expandIn(
   thread: Expanding,
   target: string | number,
   options: ExpandOptions,

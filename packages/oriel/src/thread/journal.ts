@@ -2,13 +2,16 @@
 
 import { createHash, randomBytes } from 'node:crypto'
 import type { Counter } from '../core/counter.ts'
-import type { Entry, EntryId, MessageEntry, SettingEntry } from '../core/entry.ts'
+import type { Entry, EntryId, MessageEntry, SettingEntry, UsageEntry } from '../core/entry.ts'
 import { OrielError } from '../core/errors.ts'
 import { entryId } from '../core/handle.ts'
 import { isObject, type JsonObject } from '../core/json.ts'
 import { State } from '../core/state.ts'
 import { resolveCounter, type TokensOption } from '../counters.ts'
 import type { Store, ThreadKey } from '../stores/store.ts'
+import { learn } from './calibration.ts'
+import { withRequest, withUsage } from './lanes.ts'
+import { inputTokens } from './read-usage.ts'
 import {
   type JournalFacts,
   type LoadedSnapshot,
@@ -231,7 +234,7 @@ export class Journal {
   #take(entry: Entry): void {
     this.#state.apply(entry)
     const lastAt = Math.max(this.#facts.lastAt, entry.at)
-    this.#facts = { ...this.#facts, ...factsOf(entry), lastAt }
+    this.#facts = { ...this.#facts, ...factsOf(entry, this.#facts), lastAt }
     if (entry.type === 'setting') {
       this.#settings.set(entry.name, entry)
       if (entry.name === 'thread') this.#adopt(headerOf(entry))
@@ -275,11 +278,27 @@ export class Journal {
 }
 
 /** What an entry says about the log beside its state. */
-function factsOf(entry: Entry): Partial<JournalFacts> {
-  if (entry.type === 'request') return { newestRequest: entry }
-  if (entry.type === 'usage') return { newestUsage: entry }
+function factsOf(entry: Entry, before: JournalFacts): Partial<JournalFacts> {
+  const { lanes = [] } = before
+  if (entry.type === 'request') return { newestRequest: entry, lanes: withRequest(lanes, entry) }
+  if (entry.type === 'usage') {
+    return { newestUsage: entry, lanes: withUsage(lanes, entry), ...calibrated(entry, before) }
+  }
   if (entry.type === 'edit') return { newestChange: entry.seq, newestEpoch: entry.epoch }
   return entry.type === 'undo' || entry.type === 'mark' ? { newestChange: entry.seq } : {}
+}
+
+/** A sample teaches something only about the request that it measured. */
+function calibrated(
+  { view, sample }: UsageEntry,
+  { newestRequest: request, calibrations = {} }: JournalFacts,
+): Partial<JournalFacts> {
+  const estimated = request?.details?.tokens
+  if (request?.view !== view || typeof estimated !== 'number') return {}
+  const measured = inputTokens(sample)
+  return {
+    calibrations: learn(calibrations, { model: request.model ?? '', estimated, measured }),
+  }
 }
 
 async function readHeader(store: Store, key: ThreadKey): Promise<JsonObject | undefined> {

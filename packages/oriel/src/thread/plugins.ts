@@ -107,6 +107,11 @@ export function replaced(
   return [...list, ...waiting]
 }
 
+/** Where the part of a history begins that the model has not answered. */
+export function firstUnanswered(history: readonly Draft[]): number {
+  return history.findLastIndex(({ role }) => role === 'assistant') + 1
+}
+
 /** Users' own words and tool results: what comes in from outside. */
 function isAsked({ role, origin }: Draft): boolean {
   return role === 'tool' || (role === 'user' && (origin ?? 'user') === 'user')

@@ -1,17 +1,52 @@
 // After the provider refused a request as too long: how small the next one must be.
 
+import { OrielError } from '../core/errors.ts'
 import { isObject } from '../core/json.ts'
+import { isContextLengthError } from '../overflow.ts'
+import type { Journal } from './journal.ts'
+import { estimateOf } from './usage.ts'
 
 /** How much of the limit the next request may use: counters and providers differ. */
 const safety = 0.9
 /** Where the error names no numbers: how much of what was sent may be sent again. */
 const shrink = 0.7
 
+/** What was sent, and what may be sent instead. Throws when the error is another one, or when this was tried before. */
+export function planRecovery(
+  error: unknown,
+  journal: Journal,
+  ownBudget = Infinity,
+): { readonly sent: number; readonly budget: number } {
+  if (!isContextLengthError(error)) {
+    const message = 'recover takes a context-length error; this is another one. Handle it as it is.'
+    throw new OrielError('invalid-option', message, { path: 'error', cause: error })
+  }
+  const { newestRequest } = journal.facts
+  const details = newestRequest?.details ?? {}
+  if (details.isRecovery === true && newestRequest?.step === journal.state.step) {
+    const message =
+      'The request was reduced once and refused again. Raise the window, shorten the system text or the newest message, or give a budget.'
+    throw new OrielError('cannot-project', message, { cause: error })
+  }
+  const sent = typeof details.tokens === 'number' ? details.tokens : estimateOf(journal)
+  return { sent, budget: Math.max(1, Math.min(ownBudget, recoveryBudget(error, sent))) }
+}
+
+/** A retry of the same size would be refused again. */
+export function assertProgress(sent: number, after: number): void {
+  if (after < sent) return
+  throw new OrielError(
+    'cannot-project',
+    `Nothing can be left out: the request had ${sent} tokens and would have ${after}.`,
+    { details: { sent, after } },
+  )
+}
+
 /**
  * The budget of the next request, in our counter's tokens. An error that names what was sent and what is allowed also tells how our
  * count compares with the provider's.
  */
-export function recoveryBudget(error: unknown, sentTokens: number): number {
+function recoveryBudget(error: unknown, sentTokens: number): number {
   const { sent, limit } = numbersIn(error)
   if (limit === undefined) return Math.floor(sentTokens * shrink)
   const scale = sent === undefined || sent < limit ? 1 : sentTokens / sent

@@ -75,6 +75,7 @@ async function rebuild(
       ...(isObject(frame) ? { frame } : {}),
       ...(request.model === undefined ? {} : { model: request.model }),
       ...(typeof details.budget === 'number' ? { budget: details.budget } : {}),
+      ...(details.mayTurnReasoningOff === true ? { mayTurnReasoningOff: true } : {}),
     },
     leading: leadingOf(past),
     pluginSystem: systemOf(past),

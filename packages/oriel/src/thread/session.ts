@@ -1,45 +1,47 @@
 // The working parts of a thread: what its public operations have in common.
 
-import type { Draft, Edit, EditEntry, Entry, MarkEntry, MessageEntry } from '../core/entry.ts'
+import type { Draft, EditEntry, Entry, MarkEntry, MessageEntry } from '../core/entry.ts'
 import { assert, OrielError } from '../core/errors.ts'
+import { isCall } from '../core/exchange.ts'
 import { parseId } from '../core/handle.ts'
 import { equalJson, type Json, type JsonObject } from '../core/json.ts'
 import { prepare } from '../core/prepare.ts'
 import { type Policy, parsePolicy } from '../policy.ts'
-import { checkpoint, limitOf } from '../rules/compaction.ts'
-import { type EventType, type Listener, notify, type ThreadEvent } from './events.ts'
-import type { ExpandOptions, Expansion } from './expand.ts'
-import { expandIn } from './expanding.ts'
-import { freshDrafts, type History, leadingSetting, revisionEdits } from './incoming.ts'
+import { cacheFor, type PricesOption } from './cache.ts'
+import { Compactor, type Surroundings } from './compactor.ts'
+import type { EventFields, EventType } from './events.ts'
+import { freshDrafts, type History, knownIds, leadingSetting, revisionEdits } from './incoming.ts'
 import { Jobs } from './jobs.ts'
 import type { Journal, Stamp } from './journal.ts'
 import { leadingOf } from './leading.ts'
-import { happeningsOf, pruningLine } from './lifecycle.ts'
 import type { Plugin } from './plugin.ts'
-import { Plugins, replaced, systemSetting } from './plugins.ts'
+import { firstUnanswered, Plugins, replaced, systemOf, systemSetting } from './plugins.ts'
 import { askingOf, prepareSummaries, summaryEntries, waitsForJobs } from './prepare-summaries.ts'
+import { assertProgress, planRecovery } from './recovery.ts'
+import { Reporter, type ReporterOptions } from './reporter.ts'
 import { newestView } from './requests.ts'
 import { type Asking, Summaries } from './summaries.ts'
-import { type Summarize, summaryJob, withSummary } from './summary.ts'
+import type { Summarize } from './summary.ts'
 import type { Meeting } from './sync.ts'
+import { measuredFor, measuredOf, recordedFrame } from './usage.ts'
 import {
   type BuiltView,
   buildView,
-  coverageOf,
   type Epoch,
   entriesOf,
+  frameTokensOf,
+  proposalsOf,
   toView,
   type View,
   type ViewOptions,
   type ViewRequest,
+  windowOfView,
 } from './viewing.ts'
 
-export interface SessionOptions {
+export interface SessionOptions extends ReporterOptions {
   readonly now: () => number
-  readonly on?: Listener | undefined
-  readonly log?: ((line: string) => void) | undefined
-  readonly verbose: boolean
   readonly summarize?: Summarize | undefined
+  readonly prices?: PricesOption | undefined
   /** Tokens that the summarizer's model can read. @default 32000 */
   readonly summarizeWindow?: number | undefined
   readonly plugins: readonly Plugin[]
@@ -59,18 +61,23 @@ export class Session {
   #queue: Promise<unknown> = Promise.resolve()
   readonly #jobs = new Jobs()
   readonly #summaries: Summaries | undefined
+  readonly #compactor: Compactor
   #behind: Promise<unknown> = Promise.resolve()
   readonly #plugins: Plugins
+  readonly #reporter: Reporter
   #lastView: { readonly seq: number | undefined; readonly built: BuiltView } | undefined
 
   constructor(journal: Journal, options: SessionOptions, policy: Policy | undefined) {
     this.journal = journal
     this.#options = options
     this.#pending = policy
+    this.#reporter = new Reporter(options)
     this.#plugins = new Plugins(options.plugins, (name, reason) => {
       this.emit('plugin-failed', { id: name, message: `The plugin ${name} added nothing.`, reason })
     })
     const { summarize, summarizeWindow: window = defaultWindow } = options
+    const emit: Session['emit'] = (type, fields) => this.emit(type, fields)
+    this.#compactor = new Compactor({ jobs: this.#jobs, summarize, window, emit })
     if (summarize === undefined) return
     const onFailed = (reason: string, count: number): void => {
       const message = `${count} summaries failed: the deterministic form serves.`
@@ -98,13 +105,14 @@ export class Session {
 
   /** Appends drafts whose ids are not there yet. */
   async append(drafts: readonly Draft[]): Promise<readonly MessageEntry[]> {
-    const known = await this.#knownIds(drafts)
+    const known = await knownIds(this.journal, drafts)
     const asked = freshDrafts(this.journal.state, drafts, known)
     const enriched = replaced(drafts, await this.#enrich(asked, this.journal))
     const entries = await this.journal.commit((state, stamp) =>
       prepare(state, freshDrafts(state, enriched, known), stamp.at),
     )
-    this.#reportAdded(entries)
+    this.#reporter.added(this.journal, entries)
+    await this.#compactAfter(entries)
     return entries
   }
 
@@ -120,7 +128,7 @@ export class Session {
     let meeting: Meeting | undefined
     const { conversation } = history
     // Of a history that comes for the first time, only what the model has not answered is new to the plugins.
-    const asked = Math.max(meet().matched, conversation.findLastIndex(isAssistant) + 1)
+    const asked = Math.max(meet().matched, firstUnanswered(conversation))
     const enriched = await this.#enrich(conversation.slice(asked), journal)
     const entries = await journal.commit((state, stamp): readonly Entry[] => {
       meeting = meet()
@@ -136,7 +144,8 @@ export class Session {
     assert(meeting !== undefined, 'a commit asks for its entries')
     this.journal = journal
     const appended = entries.filter((entry): entry is MessageEntry => entry.type === 'message')
-    this.#reportAdded(appended)
+    this.#reporter.added(this.journal, appended)
+    await this.#compactAfter(appended)
     return { meeting, appended: appended.filter(({ origin }) => origin !== 'plugin') }
   }
 
@@ -147,38 +156,79 @@ export class Session {
     return this.#plugins.enrich(drafts, journal, this.policy.retention?.unit ?? 'newer')
   }
 
-  #reportAdded(entries: readonly MessageEntry[]): void {
-    for (const { id, seq, role } of entries) {
-      const index = this.journal.state.item(seq)?.index ?? 0
-      this.emit('message-added', { id, index, message: `A ${role} message was added.` })
-    }
-  }
-
-  async view(options: ViewOptions, own: Policy | undefined): Promise<View> {
-    const before = this.journal.state.visible.length
-    const pluginSystem = await this.#plugins.system(this.journal)
-    const request = (): ViewRequest => ({
+  #request(
+    options: ViewOptions,
+    own: Policy | undefined,
+    pluginSystem = systemOf(this.journal),
+  ): ViewRequest {
+    const isTemporary = own !== undefined
+    return {
       state: this.journal.state,
       policy: own ?? this.policy,
-      isTemporary: own !== undefined,
+      isTemporary,
+      // Checkpoints are jobs of their own; only a view that keeps nothing makes one in passing.
+      hasCompactor: !isTemporary && options.dryRun !== true,
       options,
       leading: leadingOf(this.journal),
       pluginSystem,
       given: this.#options.given,
       now: this.#options.now(),
+      ...(isTemporary ? {} : this.#cacheFor(options, pluginSystem)),
+    }
+  }
+
+  /** What a cache-aware schedule must know; nothing under another one. */
+  #cacheFor(
+    options: ViewOptions,
+    pluginSystem: ViewRequest['pluginSystem'],
+  ): Partial<Pick<ViewRequest, 'cache' | 'prices'>> {
+    if (this.policy.schedule !== 'cache-aware') return {}
+    const now = this.#options.now()
+    const around = { options, leading: leadingOf(this.journal), pluginSystem, now }
+    return cacheFor(this.journal, around, this.#options)
+  }
+
+  /** A smaller view after the provider refused one. No model is asked. */
+  async recover(error: unknown, options: ViewOptions): Promise<View> {
+    await this.journal.refresh()
+    const { sent, budget } = planRecovery(error, this.journal, options.budget)
+    const before = this.journal.state.visible.length
+    const around = { ...this.#around(undefined), measured: { factor: 1 } }
+    const request = { trigger: 'recovery', limit: budget, around } as const
+    if (this.#compactor.start(this.journal, this.policy, request)) await this.#compactor.finish()
+    const view = await this.view({ ...options, budget }, undefined, { isRecovery: true })
+    assertProgress(sent, view.tokens.after)
+    this.emit('recovery', {
+      message: `Reduced to ${view.tokens.after} tokens.`,
+      messages: { before, after: view.messages.length },
+      tokens: { before: sent, after: view.tokens.after },
+      tokensSaved: sent - view.tokens.after,
     })
+    return view
+  }
+
+  async view(
+    options: ViewOptions,
+    own: Policy | undefined,
+    { isRecovery = false }: { readonly isRecovery?: boolean } = {},
+  ): Promise<View> {
+    const before = this.journal.state.visible.length
+    const last = this.journal.facts.newestRequest?.seq ?? 0
+    const pluginSystem = await this.#plugins.system(this.journal)
+    const request = (): ViewRequest => this.#request(options, own, pluginSystem)
     const ask = (now: ViewRequest): Asking => askingOf(this.#summaries, this.journal, now)
     if (options.dryRun === true) {
       const now = request()
       const { summaryOf } = ask(now)
       return toView(now, buildView({ ...now, summaryOf }), this.#epoch(0))
     }
-    const finished = await prepareSummaries(this.#summaries, this.journal, request)
-    const summaries = await this.#summarize(request())
+    const model = isRecovery ? undefined : this.#summaries
+    const finished = await prepareSummaries(model, this.journal, request)
+    if (own === undefined && !isRecovery) await this.#compactBefore(request())
     let view: { request: ViewRequest; built: BuiltView; asking: Asking } | undefined
     const entries = await this.journal.commit((_, stamp) => {
       const asking = ask(request())
-      const now: ViewRequest = { ...request(), summaries, summaryOf: asking.summaryOf }
+      const now: ViewRequest = { ...request(), isRecovery, summaryOf: asking.summaryOf }
       view = { request: now, built: buildView(now), asking }
       return [
         ...this.#pendingSetting(stamp),
@@ -192,9 +242,12 @@ export class Session {
     assert(view !== undefined, 'a commit asks for its entries')
     this.#lastView = { seq: this.journal.facts.newestRequest?.seq, built: view.built }
     const edits = entries.filter((entry): entry is EditEntry => entry.type === 'edit')
-    if (edits.length > 0) this.#report(edits, before)
+    this.#reporter.applied(this.journal, edits, before)
     if (!waitsForJobs(view.request.policy)) this.#summarizeBehind(view.asking.wanted)
-    return toView(view.request, view.built, this.#epoch(edits.length))
+    const { checkpoint } = this.journal.state
+    const made = checkpoint !== undefined && checkpoint.seq > last ? 1 : 0
+    const cause = made > 0 ? 'limit' : view.built.decision.cause
+    return toView(view.request, view.built, this.#epoch(edits.length + made, cause))
   }
 
   /** The newest view of this thread, whoever asked for it. */
@@ -203,35 +256,64 @@ export class Session {
     return isKnown ? this.#lastView?.built : newestView(this.journal)
   }
 
-  /** Shows an original again; see `expandIn`. */
-  async expand(target: string | number, options: ExpandOptions): Promise<Expansion> {
-    await this.journal.refresh()
-    const { found, ...expansion } = await expandIn(this, target, options)
-    if (!expansion.ok || found === undefined) return expansion
-    const { seq } = found.entry
-    const id = this.journal.state.blockIdAt({ seq, block: found.block ?? 0 })
-    const index = this.journal.state.facts(seq)?.index ?? 0
-    const { reason = 'Agent requested expansion', inPlace = false } = options
-    const message = inPlace ? `${id} is shown in its place again.` : `${id} was expanded.`
-    this.emit('message-expanded', { id, index, message, reason, canExpand: !inPlace })
-    this.say(`[Turn ${this.journal.state.step}] Expanded message at index ${index}`)
-    return expansion
+  /** Makes a checkpoint now, whatever the limit says. The model is asked outside the queue: appends go on meanwhile. */
+  async compact(instructions: string | undefined): Promise<{ readonly tokensSaved: number }> {
+    const start = async (): Promise<boolean> => {
+      await this.journal.refresh()
+      const around = this.#around(undefined)
+      return this.#compactor.start(this.journal, this.policy, {
+        trigger: 'manual',
+        instructions,
+        around,
+      })
+    }
+    const before = await this.#finishUnderWay()
+    if (!(await this.run(start))) return { tokensSaved: savedBy(before) }
+    return { tokensSaved: savedBy(before) + savedBy(await this.#finishUnderWay()) }
   }
 
-  /** Makes a checkpoint now, whatever the limit says. */
-  async compact(): Promise<{ readonly tokensSaved: number }> {
-    const settings = this.policy.compaction ?? {}
-    this.emit('compaction-started', { message: 'A checkpoint was asked for.' })
-    const limit = limitOf(settings) || Infinity
-    const entries = await this.journal.commit((state, stamp) => {
-      const epoch = `k${(state.version + 1).toString(36)}`
-      const edits = checkpoint(state, settings, { limit, reason: 'asked for', planned: [] })
-      return edits.map((edit) => stamp.entry({ ...edit, type: 'edit', epoch }) as EditEntry)
-    })
-    const tokensSaved = entries.reduce((sum, edit) => sum + edit.tokensBefore - edit.tokensAfter, 0)
-    const message = entries.length > 0 ? 'A checkpoint was made.' : 'Nothing could give way.'
-    this.emit('compaction-ended', { message, tokensSaved })
-    return { tokensSaved }
+  async #finishUnderWay(): Promise<EditEntry | undefined> {
+    await this.#compactor.answered()
+    return this.run(() => this.#compactor.finish())
+  }
+
+  /** A turn that ended: the checkpoint starts now, so that the next view finds it. A failure changes nothing but an event. */
+  async #compactAfter(appended: readonly MessageEntry[]): Promise<void> {
+    const last = appended.at(-1)
+    const isEnd = last?.role === 'assistant' && !last.blocks.some(isCall)
+    if (!isEnd || this.policy.compaction === undefined) return
+    const around = this.#around(undefined)
+    if (!this.#compactor.startIfDue(this.journal, this.policy, 'turn-end', around)) return
+    if (this.#compactor.hasSummarizer) this.#finishBehind()
+    else await this.#compactor.finish().catch(() => undefined)
+  }
+
+  /** Between steps: a view waits for the checkpoint, or goes on without it, by its schedule. */
+  async #compactBefore(request: ViewRequest): Promise<void> {
+    if (request.policy.compaction === undefined) return
+    const around = this.#around(request)
+    if (!this.#compactor.startIfDue(this.journal, request.policy, 'step', around)) return
+    if (waitsForJobs(request.policy) || !this.#compactor.hasSummarizer) {
+      await this.#compactor.finish()
+    } else this.#finishBehind()
+  }
+
+  #finishBehind(): void {
+    this.#behind = Promise.allSettled([this.#behind, this.#finishUnderWay()])
+  }
+
+  /** What a checkpoint must know beside the state: for a view, or for the request that will come after the newest one. */
+  #around(view: ViewRequest | undefined): Surroundings {
+    const { journal } = this
+    const request = view ?? this.#request({}, undefined)
+    const { summaryOf } = askingOf(this.#summaries, journal, request)
+    return {
+      frameTokens: view === undefined ? recordedFrame(journal) : frameTokensOf(view),
+      measured: view === undefined ? measuredOf(journal) : measuredFor(journal, view),
+      planned: proposalsOf({ ...request, summaryOf }),
+      window: windowOfView(request),
+      memory: request.policy.memory,
+    }
   }
 
   /** Jobs of a schedule that never waits: their results come back as entries, for a later view. */
@@ -257,29 +339,6 @@ export class Session {
     const logged = this.journal.setting('policy')?.value
     if (this.#pending === undefined || equalJson(logged ?? {}, this.#pending)) return []
     return [stamp.entry({ type: 'setting', name: 'policy', value: this.#pending as JsonObject })]
-  }
-
-  /** Asks the model for the summary of a checkpoint that is about to be made. A failure changes nothing but an event. */
-  async #summarize(request: ViewRequest): Promise<ReadonlyMap<string, Edit>> {
-    const summaries = new Map<string, Edit>()
-    const { summarize } = this.#options
-    if (summarize === undefined || request.policy.compaction === undefined) return summaries
-    const { state } = request
-    const edit = buildView(request).planned.find(
-      ({ rule, text }) => rule === 'compaction' && text !== undefined,
-    )
-    if (edit === undefined) return summaries
-    const key = coverageOf(edit)
-    try {
-      const answer = await this.#jobs.run(key, (signal) =>
-        summarize(summaryJob(state, edit, signal)),
-      )
-      summaries.set(key, withSummary(edit, answer, state.counter))
-    } catch (error) {
-      const reason = OrielError.is(error) ? error.message : 'unknown'
-      this.emit('job-failed', { message: 'No summary: the digest stands alone.', reason })
-    }
-    return summaries
   }
 
   async setPolicy(policy: Policy): Promise<void> {
@@ -321,52 +380,20 @@ export class Session {
     return block === undefined ? { entry } : { entry, block }
   }
 
-  /** A line for people who asked for them. */
   say(line: string): void {
-    if (this.#options.verbose) this.#options.log?.(line)
+    this.#reporter.say(line)
   }
 
-  emit(type: EventType, fields: Omit<ThreadEvent, 'type' | 'thread' | 'turn' | 'step'>): void {
-    const { turn, step } = this.journal.state
-    const event: ThreadEvent = { type, thread: this.journal.key.thread, turn, step, ...fields }
-    notify(this.#options.on, event, (line) => this.#options.log?.(line))
+  emit(type: EventType, fields: EventFields): void {
+    this.#reporter.emit(this.journal, type, fields)
   }
 
-  /** Ids that only the store knows: of messages from before the snapshot that the state began from. */
-  async #knownIds(drafts: readonly Draft[]): Promise<ReadonlySet<string>> {
-    const known = new Set<string>()
-    if (!this.journal.state.isPartial) return known
-    for (const { id } of drafts) {
-      if (id !== undefined && (await this.journal.seqOf(id)) !== undefined) known.add(id)
-    }
-    return known
-  }
-
-  #epoch(applied: number): Epoch {
-    const cause = applied === 0 ? 'none' : 'policy'
+  #epoch(applied: number, reason: Epoch['cause'] = 'policy'): Epoch {
+    const cause = applied === 0 ? 'none' : reason
     return { id: this.journal.facts.newestEpoch ?? '', applied, cause }
-  }
-
-  #report(edits: readonly EditEntry[], before: number): void {
-    const { state } = this.journal
-    for (const { id, rule, reason, tokensBefore, tokensAfter } of edits) {
-      if (rule !== 'compaction') continue
-      const tokensSaved = tokensBefore - tokensAfter
-      this.emit('compaction-started', { id, message: 'The limit was reached.', reason })
-      this.emit('compaction-ended', { id, message: 'A checkpoint was made.', tokensSaved })
-    }
-    const others = edits.filter(({ rule }) => rule !== 'compaction')
-    for (const { type, ...fields } of happeningsOf(state, others)) this.emit(type, fields)
-    const tokensSaved = edits.reduce((sum, edit) => sum + edit.tokensBefore - edit.tokensAfter, 0)
-    const id = (edits[0] as EditEntry).epoch
-    this.emit('epoch-applied', { id, message: `${edits.length} edits were applied.`, tokensSaved })
-    const after = state.visible.length
-    const line = pruningLine(state, edits)
-    if (line !== undefined) this.say(line)
-    if (after < before) this.say(`[History] Trimmed messages from ${before} to ${after}`)
   }
 }
 
-function isAssistant({ role }: Draft): boolean {
-  return role === 'assistant'
+function savedBy(edit: EditEntry | undefined): number {
+  return edit === undefined ? 0 : edit.tokensBefore - edit.tokensAfter
 }

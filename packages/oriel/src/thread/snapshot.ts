@@ -4,6 +4,8 @@ import type { MessageEntry, RequestEntry, SettingEntry, UsageEntry } from '../co
 import type { JsonObject } from '../core/json.ts'
 import type { StateData } from '../core/state-data.ts'
 import type { Store, ThreadKey } from '../stores/store.ts'
+import type { Calibrations } from './calibration.ts'
+import type { Lane } from './lanes.ts'
 import type { KeyData } from './sync.ts'
 
 /** Raised whenever the meaning of any part changes; snapshots of other formats are ignored. */
@@ -16,6 +18,10 @@ export interface JournalFacts {
   readonly newestUsage?: UsageEntry
   readonly newestEpoch?: string
   readonly newestChange: number
+  /** How our estimates compare with the provider's numbers, by model. */
+  readonly calibrations?: Calibrations
+  /** The newest request of each consumer. */
+  readonly lanes?: readonly Lane[]
   readonly lastAt: number
 }
 

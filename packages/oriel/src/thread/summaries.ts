@@ -1,6 +1,6 @@
 // Summaries of single blocks by a model: asked for by rules, run as few jobs, known by what they were made from.
 
-import { head, tail } from '../core/clip.ts'
+import { head, headAndTail } from '../core/clip.ts'
 import { OrielError } from '../core/errors.ts'
 import type { SummaryAnswer, SummaryOf, SummaryWish } from '../core/wish.ts'
 import { isContextLengthError } from '../overflow.ts'
@@ -263,13 +263,6 @@ function divide(answer: string, count: number): readonly (string | undefined)[] 
     if (number >= 1 && number <= count) parts[number - 1] ??= text
   })
   return parts
-}
-
-/** Two thirds from the start, one third from the end, as the document cuts it. */
-function headAndTail(text: string, length: number): string {
-  if (text.length <= length) return text
-  const first = Math.floor((length * 2) / 3)
-  return `${head(text, first)}\n... (truncated) ...\n${tail(text, Math.floor(length) - first)}`
 }
 
 function remember<T>(map: Map<string, T>, key: string, value: T): void {

@@ -7,6 +7,7 @@ import type { PolicyInput } from '../policy.ts'
 import type { Prompt } from '../rules/compact-prompt.ts'
 import type { Relevance } from '../rules/relevance.ts'
 import type { Store } from '../stores/store.ts'
+import type { PricesOption } from './cache.ts'
 import type { Listener } from './events.ts'
 import type { Plugin } from './plugin.ts'
 import type { Summarize } from './summary.ts'
@@ -38,6 +39,8 @@ export interface ThreadOptions {
   readonly summarize?: Summarize
   /** Tokens that the summarizer's model can read. @default 32000 */
   readonly summarizeWindow?: number
+  /** Whose prices and cache a `cache-aware` schedule reckons with: a provider's name, or numbers. @default by the view's model */
+  readonly prices?: PricesOption
   /** Prompts for summaries, by id. @default only 'compactMessagePrompt', Oriel's own */
   readonly prompts?: Readonly<Record<string, Prompt>>
   /** Judges how relevant a result is, for `expiry.relevance`. @default the share of words it has in common with the recent steps */

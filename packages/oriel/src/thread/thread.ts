@@ -7,22 +7,25 @@ import { checkJson, type Json } from '../core/json.ts'
 import type { FormatName } from '../formats/format.ts'
 import { decodeNeutral } from '../formats/neutral.ts'
 import { formatNamed } from '../formats/registry.ts'
-import { isContextLengthError } from '../overflow.ts'
 import { type Policy, type PolicyInput, parsePolicy } from '../policy.ts'
 import { assertAvailable } from '../propose.ts'
+import { recordUsage } from './cache.ts'
+import type { Accuracy } from './calibration.ts'
+import { type CompactOptions, readInstructions } from './compact-options.ts'
 import type { ExpandOptions, Expansion } from './expand.ts'
+import { expandMessage } from './expanding.ts'
 import { Family } from './family.ts'
 import { forkJournal } from './fork.ts'
 import { Journal, type JournalOptions } from './journal.ts'
 import { tokensSaved } from './lifecycle.ts'
 import { LogReader } from './log-reader.ts'
-import { recoveryBudget } from './recovery.ts'
+import { readUsage } from './read-usage.ts'
 import { type RebuiltRequest, rebuildRequest } from './requests.ts'
 import { Session } from './session.ts'
 import { withStoredSettings } from './stored-settings.ts'
 import { sentOf, splitLeading } from './sync.ts'
 import { givenBy, type ThreadOptions } from './thread-options.ts'
-import { estimateOf, readUsage } from './usage.ts'
+import { accuracy, estimateOf } from './usage.ts'
 import type { View, ViewOptions } from './viewing.ts'
 
 export type { ThreadOptions }
@@ -48,12 +51,12 @@ export class Thread {
   /** Use `openThread`. */
   constructor(options: ThreadOptions, journal: Journal) {
     const { policy, now = Date.now, on, log, verbose = false, plugins = [] } = options
-    const { summarize, summarizeWindow } = options
+    const { summarize, summarizeWindow, prices } = options
     const given = givenBy(options)
     const own = policy === undefined ? undefined : parsePolicy(policy)
     this.#options = options
     this.#family = new Family(journal, journalOptions(options))
-    const working = { now, on, log, verbose, summarize, summarizeWindow, plugins, given }
+    const working = { now, on, log, verbose, summarize, summarizeWindow, prices, plugins, given }
     this.#session = new Session(journal, working, own)
     assertAvailable(this.policy)
   }
@@ -124,34 +127,22 @@ export class Thread {
   }
 
   /**
-   * Makes a checkpoint now: everything but the newest messages gives way to one summary. The summary is Oriel's own digest; nothing
-   * happens where nothing can give way.
+   * Makes a checkpoint now: everything but the newest messages gives way to one summary. `instructions` tell the summarizer what
+   * matters; without one, or when it fails, Oriel's own digest serves. Nothing happens where nothing can give way.
    */
-  compact(): Promise<{ readonly tokensSaved: number }> {
-    return this.#session.run(async () => {
-      await this.#journal.refresh()
-      return this.#session.compact()
-    })
+  async compact(options: CompactOptions = {}): Promise<{ readonly tokensSaved: number }> {
+    return this.#session.compact(readInstructions(options))
   }
 
   /**
-   * A smaller view after the provider refused the last one as too long. Needs no model and always makes progress, or rejects with
-   * 'cannot-project'. Rejects with 'invalid-option' for any other error: a rate limit is not cured by forgetting.
+   * A smaller view after the provider refused the last one as too long: a checkpoint is made, and what remains is fitted. Needs no
+   * model and always makes progress, once for a request; else it rejects with 'cannot-project'. Rejects with 'invalid-option' for any
+   * other error: a rate limit is not cured by forgetting.
    */
   async recover<M = Json>(error: unknown, options: ViewOptions = {}): Promise<View<M>> {
-    if (!isContextLengthError(error)) {
-      const message =
-        'recover takes a context-length error; this is another one. Handle it as it is.'
-      throw new OrielError('invalid-option', message, { path: 'error', cause: error })
-    }
-    return this.#session.run(async () => {
-      await this.#journal.refresh()
-      const sent = this.#journal.facts.newestRequest?.details?.tokens
-      const budget = recoveryBudget(error, typeof sent === 'number' ? sent : this.estimate())
-      const view = await this.#session.view({ ...options, budget: Math.max(1, budget) }, undefined)
-      this.#session.emit('recovery', { message: `Reduced to ${view.tokens.after} tokens.` })
-      return view as unknown as View<M>
-    })
+    return this.#session.run(
+      async () => (await this.#session.recover(error, options)) as unknown as View<M>,
+    )
   }
 
   /**
@@ -159,7 +150,7 @@ export class Thread {
    * shown where it was, for `steps` requests.
    */
   expand(id: string | number, options: ExpandOptions = {}): Promise<Expansion> {
-    return this.#session.run(() => this.#session.expand(id, options))
+    return this.#session.run(() => expandMessage(this.#session, id, options))
   }
 
   /** Takes an edit, or all edits of an epoch, back; those forms stay forbidden for those blocks. */
@@ -221,11 +212,7 @@ export class Thread {
   /** Records the provider's own numbers for a view. */
   async usage(sample: object, viewId: string): Promise<void> {
     const usage = readUsage(sample)
-    return this.#session.run(async () => {
-      await this.#journal.commit((_, stamp) => [
-        stamp.entry({ type: 'usage', view: viewId, sample: { ...usage } }),
-      ])
-    })
+    return this.#session.run(() => recordUsage(this.#session, usage, viewId, this.#options.prices))
   }
 
   /** Tokens of the next request: the provider's own number for the newest view plus what came after, else an estimate. */
@@ -236,6 +223,11 @@ export class Thread {
   /** Tokens that the edits in force keep out of a view, in all. */
   get tokensSaved(): number {
     return tokensSaved(this.#journal.state)
+  }
+
+  /** What estimates are multiplied by, learned from `usage` for the newest model, and how far off they are. */
+  get accuracy(): Accuracy {
+    return accuracy(this.#journal)
   }
 
   /** The whole log: iterate it, or await it for an array. */

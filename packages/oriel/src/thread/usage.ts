@@ -1,109 +1,53 @@
-// The provider's own numbers, in one shape whatever the provider calls them.
+// Tokens of the next request: what the provider measured, and a calibrated estimate of the rest.
 
-import { overheadOf } from '../core/counter.ts'
-import { OrielError } from '../core/errors.ts'
 import { isObject } from '../core/json.ts'
 import { frameTokens } from '../core/tally.ts'
+import { type Measured, requestTokens } from '../core/weight.ts'
+import { type Accuracy, accuracyOf } from './calibration.ts'
 import type { Journal } from './journal.ts'
-import { frameSetting } from './viewing.ts'
-
-/** Tokens of one model call. The three input numbers are disjoint. */
-export interface Usage {
-  /** Input tokens that were neither read from nor written to the cache. */
-  readonly uncached: number
-  readonly cacheRead: number
-  readonly cacheWrite: number
-  readonly output: number
-}
-
-/**
- * Reads a usage object of OpenAI (chat and responses: cached tokens are part of the input), Anthropic (three disjoint numbers), the
- * AI SDK, or Oriel itself. Throws 'invalid-input' when no input number is in it.
- */
-export function readUsage(sample: unknown): Usage {
-  if (!isObject(sample)) throw noUsage()
-  if ('uncached' in sample) {
-    return {
-      uncached: count(sample.uncached),
-      cacheRead: count(sample.cacheRead),
-      cacheWrite: count(sample.cacheWrite),
-      output: count(sample.output),
-    }
-  }
-  if ('cache_read_input_tokens' in sample || 'cache_creation_input_tokens' in sample) {
-    return {
-      uncached: count(sample.input_tokens),
-      cacheRead: count(sample.cache_read_input_tokens),
-      cacheWrite: count(sample.cache_creation_input_tokens),
-      output: count(sample.output_tokens),
-    }
-  }
-  const input = sample.prompt_tokens ?? sample.input_tokens ?? sample.inputTokens
-  if (typeof input !== 'number') throw noUsage()
-  const details = firstObject(sample, [
-    'prompt_tokens_details',
-    'input_tokens_details',
-    'inputTokenDetails',
-  ])
-  const cacheRead = count(details.cached_tokens ?? details.cacheReadTokens)
-  const cacheWrite = count(details.cacheWriteTokens ?? details.cache_write_tokens)
-  const output = sample.completion_tokens ?? sample.output_tokens ?? sample.outputTokens ?? 0
-  return {
-    uncached: Math.max(0, count(input) - cacheRead - cacheWrite),
-    cacheRead,
-    cacheWrite,
-    output: count(output),
-  }
-}
-
-/** All input tokens of a call. */
-function inputOf(usage: Usage): number {
-  return usage.uncached + usage.cacheRead + usage.cacheWrite
-}
+import { inputTokens } from './read-usage.ts'
+import { frameHashOf, frameSetting, type ViewRequest } from './viewing.ts'
 
 /**
  * Tokens of the next request. A usage sample counts only for the view it measured, and only while nothing but messages came after;
  * else everything that is visible is estimated.
  */
 export function estimateOf(journal: Journal): number {
-  const { state } = journal
-  const { newestRequest: request, newestUsage: usage, newestChange } = journal.facts
-  const isValid =
-    request !== undefined && usage?.view === request.view && newestChange < request.seq
-  const after = isValid ? request.seq : 0
-  const base = isValid ? inputOf(readUsage(usage.sample)) : recordedFrame(journal)
-  return state.visible.reduce((sum, { entry, tokens }) => {
-    if (entry.seq <= after) return sum
-    return sum + overheadOf(entry.role) + tokens.reduce((a, b) => a + b, 0)
-  }, base)
+  const around = { frameTokens: recordedFrame(journal), measured: measuredOf(journal) }
+  return requestTokens(journal.state, [], around)
 }
 
-function recordedFrame(journal: Journal): number {
+/** What the provider measured of the newest request, as far as it still holds. */
+export function measuredOf(journal: Journal): Measured {
+  const { newestRequest: request, newestUsage: usage, newestChange } = journal.facts
+  const { factor } = accuracy(journal)
+  const tokens = inputTokens(usage?.sample)
+  const isValid =
+    request !== undefined &&
+    usage?.view === request.view &&
+    newestChange < request.seq &&
+    tokens > 0
+  return isValid ? { request: { seq: request.seq, tokens }, factor } : { factor }
+}
+
+/** The same, for a view that is asked for with this frame and model: numbers of another one say nothing about it. */
+export function measuredFor(journal: Journal, request: ViewRequest): Measured {
+  const measured = measuredOf(journal)
+  const { newestRequest: newest } = journal.facts
+  const isSame =
+    newest?.model === request.options.model && newest?.frameHash === frameHashOf(request)
+  return isSame ? measured : { factor: measured.factor }
+}
+
+/** How estimates compare with what the provider measured, for the model of the newest request. */
+export function accuracy({ facts }: Journal): Accuracy {
+  return accuracyOf(facts.calibrations?.[facts.newestRequest?.model ?? ''])
+}
+
+/** Tokens of the frame that the newest request had. */
+export function recordedFrame(journal: Journal): number {
   const hash = journal.facts.newestRequest?.frameHash
   if (hash === undefined) return 0
   const frame = journal.setting(frameSetting(hash))?.value
   return isObject(frame) ? frameTokens(journal.state.counter, frame) : 0
-}
-
-function firstObject(
-  sample: Readonly<Record<string, unknown>>,
-  keys: readonly string[],
-): Readonly<Record<string, unknown>> {
-  for (const key of keys) {
-    const value = sample[key]
-    if (isObject(value)) return value
-  }
-  return {}
-}
-
-function count(value: unknown): number {
-  return typeof value === 'number' && Number.isFinite(value) && value > 0 ? value : 0
-}
-
-function noUsage(): OrielError {
-  return new OrielError(
-    'invalid-input',
-    'A usage sample needs the input tokens of the call, for example { prompt_tokens, completion_tokens }.',
-    { path: 'sample' },
-  )
 }

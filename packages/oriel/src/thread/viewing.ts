@@ -12,12 +12,16 @@ import { frameTokens, viewTokens } from '../core/tally.ts'
 import { traceOf } from '../core/trace.ts'
 import type { Change, Frame, TokenCount, ViewMessage } from '../core/view.ts'
 import type { SummaryOf } from '../core/wish.ts'
+import { withCacheMarks } from '../formats/cache-marks.ts'
 import type { FormatName } from '../formats/format.ts'
 import { formatNamed } from '../formats/registry.ts'
 import { assertSize } from '../formats/size.ts'
+import { plan, windowFor } from '../plan.ts'
 import type { Policy, PolicyInput } from '../policy.ts'
-import { propose } from '../propose.ts'
+import { type ProposeContext, propose } from '../propose.ts'
 import type { RuleContext } from '../rules/rule.ts'
+import type { CacheState, Decision, DecisionCause } from '../schedule/cache-aware.ts'
+import type { Prices } from '../schedule/prices.ts'
 import { sha256 } from '../sha256.ts'
 import type { Journal, Stamp } from './journal.ts'
 
@@ -34,6 +38,11 @@ export interface ViewOptions {
   readonly budget?: number
   /** A policy for this call only: its edits are not kept. @default the thread's policy */
   readonly policy?: PolicyInput
+  /**
+   * Whether you turn reasoning off for a request where the view says so (`reasoning: 'off'`). Else a tool loop whose signed reasoning
+   * can no longer be sent goes on as a record in the user role. @default false
+   */
+  readonly mayTurnReasoningOff?: boolean
   /** Commit nothing: neither edits nor the record of the request. @default false */
   readonly dryRun?: boolean
 }
@@ -46,6 +55,8 @@ export interface View<M = Json> {
   /** Made when first read: its cost is the number of changes, not the view's. */
   readonly trace: readonly Change[]
   readonly tokens: TokenCount
+  /** Send this request with reasoning turned off: the provider would refuse it otherwise. Only with `mayTurnReasoningOff`. */
+  readonly reasoning?: 'off'
   readonly epoch: Epoch
 }
 
@@ -54,7 +65,8 @@ export interface Epoch {
   readonly id: string
   /** How many edits this view applied. */
   readonly applied: number
-  readonly cause: 'policy' | 'none'
+  /** Why now; see the schedule. */
+  readonly cause: DecisionCause
 }
 
 export interface ViewRequest {
@@ -70,19 +82,22 @@ export interface ViewRequest {
   /** What plugins say in the system prompt. */
   readonly pluginSystem: readonly Block[]
   readonly now: number
-  /** Checkpoints that a model has summarized, by what they cover. */
-  readonly summaries?: ReadonlyMap<string, Edit>
+  /** Whether checkpoints are made elsewhere, so that the rule is not asked here. @default false */
+  readonly hasCompactor?: boolean
+  /** Whether it answers a context-length error; recorded, so that there is only one for a request. @default false */
+  readonly isRecovery?: boolean
   /** What models have said about single blocks. @default nothing */
   readonly summaryOf?: SummaryOf
-}
-
-/** What a checkpoint covers, as a key. */
-export function coverageOf(edit: Edit): string {
-  return JSON.stringify(edit.target)
+  /** What is known of the provider's cache. @default nothing */
+  readonly cache?: CacheState
+  /** @default the usual ones */
+  readonly prices?: Prices
 }
 
 export interface BuiltView {
   readonly planned: readonly Edit[]
+  /** Why these edits are applied now, and what was weighed. */
+  readonly decision: Omit<Decision, 'edits'>
   readonly assembled: Assembled
   readonly messages: readonly Json[]
   /** The messages before they were encoded. */
@@ -97,7 +112,7 @@ export interface BuiltView {
 /** Computes a view without committing anything. Pure. */
 export function buildView(request: ViewRequest): BuiltView {
   const { state, options, leading } = request
-  const { format = 'openai-chat', budget } = options
+  const { format = 'openai-chat', budget, mayTurnReasoningOff } = options
   const target = formatNamed(format)
   const system = leading.map(
     (entry): ViewMessage => ({
@@ -108,9 +123,10 @@ export function buildView(request: ViewRequest): BuiltView {
     }),
   )
   const around = aroundOf(request)
-  const proposed = proposalsOf(request)
-  const planned = proposed.map((edit) => request.summaries?.get(coverageOf(edit)) ?? edit)
-  const assembled = assemble(state, planned, { profile: target.profile, frame: around, budget })
+  const { edits: planned, ...decision } = decisionOf(request)
+  const { profile } = target
+  const fitting = { profile, frame: around, budget, mayTurnReasoningOff }
+  const assembled = assemble(state, planned, fitting)
   const spoken =
     system.length > 0
       ? withoutLeading(state, assembled.messages)
@@ -118,15 +134,17 @@ export function buildView(request: ViewRequest): BuiltView {
   const shown = withPluginSystem([...system, ...spoken.messages], request.pluginSystem)
   const encoded = target.encode(shown)
   assertSize(target, encoded)
-  const frameHash = hashOf((around ?? {}) as JsonObject)
+  const frameHash = frameHashOf(request)
+  const isMarked = request.policy.schedule === 'cache-aware'
   const body = {
-    messages: encoded.messages,
+    messages: isMarked ? withCacheMarks(format, encoded.messages, around) : encoded.messages,
     ...(encoded.system === undefined ? {} : { system: encoded.system }),
   }
   // Encoding is deterministic, so plain JSON is canonical enough here, and several times faster to write.
   const bodyHash = sha256(JSON.stringify(body))
   return {
     planned,
+    decision,
     assembled,
     ...body,
     shown,
@@ -148,18 +166,56 @@ export function buildView(request: ViewRequest): BuiltView {
   }
 }
 
-/** What the policy would change now. Pure. */
+/** What the policy changes now, and why now. Pure. */
+function decisionOf(request: ViewRequest): Decision {
+  const { state, cache, prices } = request
+  return plan(state, rulesOf(request), {
+    ...contextOf(request),
+    ...(cache === undefined ? {} : { cache }),
+    ...(prices === undefined ? {} : { prices }),
+  })
+}
+
+/** What the policy would change, whatever the schedule says. Pure. */
 export function proposalsOf(request: ViewRequest): readonly Edit[] {
-  const { state, policy, now, summaryOf, given } = request
-  return propose(state, policy, {
+  const { state, policy } = request
+  const context = contextOf(request)
+  const window = windowOfView(request)
+  return propose(state, rulesOf(request), { ...context, window, memory: policy.memory })
+}
+
+/** How much conversation a cache-aware view carries; undefined under another schedule. */
+export function windowOfView(request: ViewRequest): ReturnType<typeof windowFor> {
+  const { state, policy, prices } = request
+  const around = { frameTokens: frameTokensOf(request) }
+  return windowFor(state, policy, prices === undefined ? around : { ...around, prices })
+}
+
+function rulesOf({ policy, hasCompactor = false }: ViewRequest): Policy {
+  return hasCompactor ? { ...policy, compaction: undefined } : policy
+}
+
+function contextOf(request: ViewRequest): ProposeContext {
+  const { now, summaryOf, given } = request
+  return {
     ...given,
     now,
     sha256,
     ...(summaryOf === undefined ? {} : { summaryOf }),
     get frameTokens() {
-      return frameTokens(state.counter, aroundOf(request))
+      return frameTokensOf(request)
     },
-  })
+  }
+}
+
+/** Names the frame that a view is asked for with. */
+export function frameHashOf(around: FrameParts): string {
+  return hashOf((aroundOf(around) ?? {}) as JsonObject)
+}
+
+/** Tokens of the frame that a view is asked for with. */
+export function frameTokensOf(request: ViewRequest): number {
+  return frameTokens(request.state.counter, aroundOf(request))
 }
 
 /** The entries that a view adds to the log: its edits, as one epoch, and the record of the request. */
@@ -203,6 +259,11 @@ export function entriesOf(
     details: {
       tokens: built.assembled.tokens,
       ...(options.budget === undefined ? {} : { budget: options.budget }),
+      ...(options.mayTurnReasoningOff === true ? { mayTurnReasoningOff: true } : {}),
+      ...(request.isRecovery === true ? { isRecovery: true } : {}),
+      ...(built.decision.inputs === undefined
+        ? {}
+        : { schedule: { cause: built.decision.cause, ...built.decision.inputs } }),
       ...(isTemporary ? { policy: request.policy as JsonObject } : {}),
     },
   }
@@ -229,6 +290,7 @@ export function toView(request: ViewRequest, built: BuiltView, epoch: Epoch): Vi
       return built.trace()
     },
     tokens: { before: state.totalTokens + around, after: built.assembled.tokens },
+    ...(built.assembled.turnsReasoningOff ? { reasoning: 'off' as const } : {}),
     epoch,
   }
 }
@@ -250,8 +312,11 @@ function withoutLeading(
   return { messages: messages.filter((message) => !isLeading(message)), repairs }
 }
 
+/** What a frame is made of. */
+export type FrameParts = Pick<ViewRequest, 'options' | 'leading' | 'pluginSystem'>
+
 /** The frame with everything that the view itself puts into the system prompt. */
-function aroundOf({ options, leading, pluginSystem }: ViewRequest): Frame | undefined {
+function aroundOf({ options, leading, pluginSystem }: FrameParts): Frame | undefined {
   const { frame } = options
   const own = [
     ...leading.map(({ blocks }) => blocks),

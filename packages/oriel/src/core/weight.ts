@@ -1,0 +1,65 @@
+// What a conversation weighs as it is shown: every message in the form that live and planned edits give it.
+
+import { overheadOf } from './counter.ts'
+import { isInRanges } from './edit-index.ts'
+import type { Edit } from './entry.ts'
+import type { Item } from './item.ts'
+import type { State } from './state.ts'
+
+/** The provider's own number for a request, and what is known about our estimates. */
+export interface Measured {
+  /** Input tokens of the newest request, as far as nothing but messages came after it. */
+  readonly request?: { readonly seq: number; readonly tokens: number }
+  /** The provider's tokens for one of ours. */
+  readonly factor: number
+}
+
+export const unmeasured: Measured = { factor: 1 }
+
+/** Visible messages that no planned edit drops. */
+export function remaining(state: State, planned: readonly Edit[]): readonly Item[] {
+  const drops = planned.filter((edit) => !('seq' in edit.target))
+  if (drops.length === 0) return state.visible
+  return state.visible.filter(({ entry }) => !drops.some((edit) => isInRanges(edit, entry.seq)))
+}
+
+/** Tokens of a message in the form that live and planned edits give it. */
+export function weigher(state: State, planned: readonly Edit[]): (item: Item) => number {
+  const byBlock = new Map<string, number>()
+  for (const { target, tokensAfter } of planned) {
+    if ('seq' in target) byBlock.set(`${target.seq}:${target.block}`, tokensAfter)
+  }
+  return ({ entry, tokens }) =>
+    tokens.reduce((sum, full, block) => {
+      const live = state.blockEdit(entry.seq, block)?.tokensAfter
+      return sum + (byBlock.get(`${entry.seq}:${block}`) ?? live ?? full)
+    }, overheadOf(entry.role))
+}
+
+/**
+ * Tokens of the next request: the provider's own number for the newest one plus the estimate of what came after, without what
+ * planned edits save; where there is none, everything estimated.
+ */
+export function requestTokens(
+  state: State,
+  planned: readonly Edit[],
+  {
+    frameTokens,
+    measured = unmeasured,
+  }: { readonly frameTokens: number; readonly measured?: Measured | undefined },
+): number {
+  const { request, factor } = measured
+  const after = weigher(state, planned)
+  const items = remaining(state, planned)
+  if (request === undefined) {
+    const own = frameTokens + (state.checkpoint?.tokensAfter ?? 0)
+    return Math.ceil(factor * items.reduce((sum, item) => sum + after(item), own))
+  }
+  const before = weigher(state, [])
+  const kept = new Set(items)
+  const change = state.visible.reduce((sum, item) => {
+    const now = kept.has(item) ? after(item) : 0
+    return sum + now - (item.entry.seq <= request.seq ? before(item) : 0)
+  }, 0)
+  return Math.ceil(request.tokens + factor * change)
+}

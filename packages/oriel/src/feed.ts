@@ -1,0 +1,44 @@
+// Fills a state with messages; under a schedule that looks back, as a thread would have been filled, step by step.
+
+import type { Draft, Edit, EditEntry } from './core/entry.ts'
+import { entryId } from './core/handle.ts'
+import { prepare } from './core/prepare.ts'
+import type { State } from './core/state.ts'
+import { type PlanContext, plan } from './plan.ts'
+import type { Policy } from './policy.ts'
+
+/** What the newest view would change, on top of the edits that the state holds by now. */
+export function feed(
+  state: State,
+  drafts: readonly Draft[],
+  policy: Policy,
+  context: Omit<PlanContext, 'cache'>,
+): readonly Edit[] {
+  if (policy.schedule !== 'cache-aware') {
+    for (const entry of prepare(state, drafts, context.now)) state.apply(entry)
+    return plan(state, policy, context).edits
+  }
+  let sent: number | undefined
+  const edits = (): readonly Edit[] => {
+    const cache = { idleMs: 0, ...(sent === undefined ? {} : { sent }) }
+    return plan(state, policy, { ...context, cache }).edits
+  }
+  // What was decided at a step depends on what had been sent before it: a list of messages is replayed from its first answer on.
+  for (const draft of drafts) {
+    if (draft.role === 'assistant') {
+      apply(state, edits(), context.now)
+      sent = state.version
+    }
+    for (const entry of prepare(state, [draft], context.now)) state.apply(entry)
+  }
+  return edits()
+}
+
+function apply(state: State, edits: readonly Edit[], at: number): void {
+  const epoch = `p${(state.version + 1).toString(36)}`
+  for (const edit of edits) {
+    const seq = state.version + 1
+    const entry: EditEntry = { ...edit, type: 'edit', id: entryId(state.salt, seq), seq, at, epoch }
+    state.apply(entry)
+  }
+}

@@ -1,0 +1,45 @@
+import { describe, expect, test } from 'vitest'
+import { withCacheMarks } from './cache-marks.ts'
+
+const ask = { role: 'user', content: 'go' }
+const call = {
+  role: 'assistant',
+  content: [{ type: 'tool_use', id: 'a', name: 'read', input: {} }],
+}
+const result = {
+  role: 'user',
+  content: [{ type: 'tool_result', tool_use_id: 'a', content: 'text' }],
+}
+const mark = { cache_control: { type: 'ephemeral' } }
+
+describe('cache marks', () => {
+  test('[EC4] the end of the request is marked, and the end of what was sent before', () => {
+    expect(withCacheMarks('anthropic', [ask, call, result], undefined)).toEqual([
+      { role: 'user', content: [{ type: 'text', text: 'go', ...mark }] },
+      call,
+      { role: 'user', content: [{ ...result.content[0], ...mark }] },
+    ])
+  })
+
+  test('[EC4] a caller who marks anything is left alone', () => {
+    const own = { role: 'user', content: [{ type: 'text', text: 'go', ...mark }] }
+    expect(withCacheMarks('anthropic', [own, call, result], undefined)).toEqual([own, call, result])
+    const frame = { tools: [{ name: 'read', ...mark }] }
+    expect(withCacheMarks('anthropic', [ask], frame)).toEqual([ask])
+  })
+
+  test('[EC4] thinking takes no mark, and other formats none at all', () => {
+    const thought = {
+      role: 'assistant',
+      content: [
+        { type: 'text', text: 'so' },
+        { type: 'thinking', thinking: 'x', signature: 's' },
+      ],
+    }
+    expect(withCacheMarks('anthropic', [ask, thought], undefined).at(-1)).toEqual({
+      role: 'assistant',
+      content: [{ type: 'text', text: 'so', ...mark }, thought.content[1]],
+    })
+    expect(withCacheMarks('openai-chat', [ask], undefined)).toEqual([ask])
+  })
+})

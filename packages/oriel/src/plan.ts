@@ -1,0 +1,51 @@
+// What changes now: rules propose, the schedule decides. Used by `project` and by the thread.
+
+import type { State } from './core/state.ts'
+import type { Policy } from './policy.ts'
+import { type ProposeContext, propose } from './propose.ts'
+import { limitOf } from './rules/compaction.ts'
+import { type CacheState, type Decision, decide } from './schedule/cache-aware.ts'
+import { lookupPrices, type Prices } from './schedule/prices.ts'
+import { type Window, windowOf } from './schedule/window.ts'
+
+export interface PlanContext extends Omit<ProposeContext, 'window' | 'memory'> {
+  /** What is known of the provider's cache. @default nothing: everything that is proposed is applied */
+  readonly cache?: CacheState
+  /** @default the usual ones: read 0.1, write 1.25, five minutes */
+  readonly prices?: Prices
+}
+
+/** The edits to apply now, why now, and what was weighed. Pure. */
+export function plan(state: State, policy: Policy, context: PlanContext): Decision {
+  const window = windowFor(state, policy, context)
+  const proposed = propose(state, policy, { ...context, window, memory: policy.memory })
+  if (policy.schedule !== 'cache-aware') {
+    return { edits: proposed, cause: proposed.length === 0 ? 'none' : 'policy' }
+  }
+  const { cache = { idleMs: 0 }, prices = lookupPrices() } = context
+  const checkpoint = proposed.find(isCheckpoint)
+  // A checkpoint rewrites everything behind it: what was pending comes along for nothing.
+  if (checkpoint !== undefined) return { edits: proposed, cause: 'limit' }
+  return decide(state, proposed, { cache, prices })
+}
+
+/** How much conversation a cache-aware view carries; undefined under another schedule. */
+export function windowFor(
+  state: State,
+  policy: Policy,
+  { frameTokens, prices = lookupPrices() }: Pick<PlanContext, 'frameTokens' | 'prices'>,
+): Window | undefined {
+  if (policy.schedule !== 'cache-aware' || policy.compaction === undefined) return undefined
+  const { contextWindow = prices.contextWindow, ...settings } = policy.compaction
+  const limit = limitOf({ ...settings, ...(contextWindow === undefined ? {} : { contextWindow }) })
+  return windowOf({
+    totalTokens: state.totalTokens,
+    steps: state.step,
+    prices,
+    ...(limit > 0 ? { limit: Math.max(1, limit - frameTokens) } : {}),
+  })
+}
+
+function isCheckpoint(edit: Decision['edits'][number]): boolean {
+  return !('seq' in edit.target) && edit.text !== undefined
+}

@@ -1,0 +1,77 @@
+// Why the provider's cache did not hold what it should have: compares what it reports with what was to be expected. Pure.
+
+import type { Prices } from './prices.ts'
+
+export const breakCauses = [
+  'edit',
+  'ttl',
+  'tools',
+  'system',
+  'parameters',
+  'model',
+  'routing',
+  'unknown',
+] as const
+export type BreakCause = (typeof breakCauses)[number]
+
+/** What the provider measured of one request. */
+export interface Measurement {
+  /** All input tokens. */
+  readonly input: number
+  /** Those read from the cache. */
+  readonly cacheRead: number
+  /** Those written to the cache, where the provider says so. */
+  readonly cacheWrite: number
+}
+
+export interface BreakInput {
+  /** The request before, of the same consumer. */
+  readonly before: Measurement
+  readonly now: Measurement
+  /** Milliseconds between the two. */
+  readonly idleMs: number
+  readonly prices: Pick<Prices, 'read' | 'write' | 'ttlMs' | 'coldMs' | 'minimumTokens'>
+  /** What differs between the two requests. */
+  readonly changed: Readonly<
+    Partial<Record<'model' | 'tools' | 'system' | 'parameters' | 'edit', boolean>>
+  >
+}
+
+export interface CacheBreak {
+  readonly cause: BreakCause
+  /** Tokens that should have been read from the cache and were not. */
+  readonly lost: number
+  /** What that cost, in base input tokens. */
+  readonly cost: number
+}
+
+/** Providers cache in blocks, and the newest message may not be in one. */
+const slack = 0.9
+const slackTokens = 1024
+
+/** The break between two requests; undefined when the cache held, or when nothing can be said. */
+export function findBreak(input: BreakInput): CacheBreak | undefined {
+  const { before, now, prices } = input
+  if (before.input < prices.minimumTokens || !reportsCache(before, now)) return undefined
+  const expected = Math.min(before.input, now.input)
+  if (now.cacheRead >= expected * slack - slackTokens) return undefined
+  const lost = Math.max(0, expected - now.cacheRead)
+  return { cause: causeOf(input), lost, cost: lost * (prices.write - prices.read) }
+}
+
+/** A provider that never says a word about its cache may well have one. */
+function reportsCache(before: Measurement, now: Measurement): boolean {
+  return [before, now].some(({ cacheRead, cacheWrite }) => cacheRead > 0 || cacheWrite > 0)
+}
+
+/** The request is tools, then system, then messages: what stands first explains the loss first. */
+function causeOf({ changed, idleMs, prices, now }: BreakInput): BreakCause {
+  if (changed.model === true) return 'model'
+  if (idleMs > prices.coldMs) return 'ttl'
+  for (const part of ['tools', 'system', 'parameters', 'edit'] as const) {
+    if (changed[part] === true) return part
+  }
+  if (idleMs > prices.ttlMs) return 'ttl'
+  // Nothing changed and it is too early to be forgotten: the request went to a machine that had not seen it.
+  return now.cacheRead === 0 ? 'routing' : 'unknown'
+}

@@ -1,0 +1,81 @@
+import { describe, expect, test } from 'vitest'
+import type { Draft, Edit } from '../core/entry.ts'
+import { estimate } from '../core/estimate.ts'
+import { prepare } from '../core/prepare.ts'
+import { State } from '../core/state.ts'
+import { decide } from './cache-aware.ts'
+
+const prices = { read: 0.1, write: 1.25, coldMs: 300_000 }
+const warm = { cache: { sent: 1000, idleMs: 1000 }, prices }
+
+/** Exchanges whose results have about `size` tokens each. */
+function conversation(exchanges: number, size = 500): State {
+  const state = new State({ counter: estimate, salt: 'x' })
+  const drafts: Draft[] = [{ role: 'user', content: 'go' }]
+  for (let index = 0; index < exchanges; index++) {
+    const callId = `c${index}`
+    drafts.push({
+      role: 'assistant',
+      content: [{ type: 'tool-call', callId, name: 'read', arguments: '{}' }],
+    })
+    const content = 'word '.repeat(size)
+    drafts.push({ role: 'tool', content: [{ type: 'tool-result', callId, content }] })
+  }
+  for (const entry of prepare(state, drafts, 0)) state.apply(entry)
+  return state
+}
+
+/** Omits the result of exchange `index`. */
+const omit = (state: State, index: number): Edit => {
+  const seq = index * 2 + 3
+  const tokensBefore = state.item(seq)?.tokens[0] ?? 0
+  const target = { seq, block: 0 }
+  return {
+    rule: 'toolResults',
+    form: 'omitted',
+    target,
+    text: '[Omitted]',
+    reason: 'old',
+    tokensBefore,
+    tokensAfter: 4,
+  }
+}
+
+describe('the cache-aware schedule', () => {
+  test('[EC1] everything waits while it would cost more than it brings', () => {
+    const state = conversation(8)
+    const decision = decide(state, [omit(state, 0)], warm)
+    expect(decision).toMatchObject({ edits: [], cause: 'none', inputs: { pending: 1, taken: 0 } })
+  })
+
+  test('[EC1] it is applied together once it pays', () => {
+    const state = conversation(24)
+    const edits = Array.from({ length: 20 }, (_, index) => omit(state, index))
+    const decision = decide(state, edits, warm)
+    expect(decision).toMatchObject({ cause: 'worth', inputs: { taken: 20 } })
+    expect(decision.edits).toEqual(edits)
+  })
+
+  test('[EC1] nothing is rewritten for an old edit in front of much that stays', () => {
+    const state = conversation(60)
+    const late = Array.from({ length: 16 }, (_, index) => omit(state, 40 + index))
+    const decision = decide(state, [omit(state, 0), ...late], warm)
+    expect(decision.cause).toBe('worth')
+    expect(decision.edits).toEqual(late)
+  })
+
+  test('[EC1] what was not sent yet is reduced at once: no cache holds it', () => {
+    const state = conversation(8)
+    const decision = decide(state, [omit(state, 7)], { ...warm, cache: { sent: 10, idleMs: 0 } })
+    expect(decision).toEqual({ edits: [omit(state, 7)], cause: 'policy' })
+  })
+
+  test.each([
+    ['the cache is surely gone', { sent: 100, idleMs: 300_001 }],
+    ['nothing was sent, or its prefix breaks anyway', { idleMs: 0 }],
+  ])('[EC1] everything pending is applied when %s', (_, cache) => {
+    const state = conversation(8)
+    const decision = decide(state, [omit(state, 0)], { cache, prices })
+    expect(decision).toMatchObject({ edits: [omit(state, 0)], cause: 'cold' })
+  })
+})

@@ -1,0 +1,149 @@
+// Which proposed edits are applied now, so that reducing costs less than it saves. Pure; its inputs and its verdict go into the log.
+
+import { overheadOf } from '../core/counter.ts'
+import { isInRanges } from '../core/edit-index.ts'
+import type { Edit } from '../core/entry.ts'
+import type { Item } from '../core/item.ts'
+import type { JsonObject } from '../core/json.ts'
+import type { State } from '../core/state.ts'
+import type { Prices } from './prices.ts'
+
+/** What is known of the provider's cache for one consumer of a thread. */
+export interface CacheState {
+  /** The log's length when the newest request was sent; absent when none was, or when its prefix is of no use any more. */
+  readonly sent?: number
+  /** Milliseconds since then. */
+  readonly idleMs: number
+}
+
+/**
+ * - `policy`: edits of what was not sent yet; no cache is broken
+ * - `cold`: the cache is surely gone, or there is none: everything pending is applied
+ * - `worth`: it pays within the steps that are to be expected
+ * - `limit`: a checkpoint is made, and everything pending comes along
+ * - `none`: nothing is applied
+ */
+export type DecisionCause = 'policy' | 'cold' | 'worth' | 'limit' | 'none'
+
+export interface Decision {
+  readonly edits: readonly Edit[]
+  readonly cause: DecisionCause
+  /** What was weighed, where something was; from it the verdict can be checked. */
+  readonly inputs?: JsonObject
+}
+
+/** How many more steps are expected, for each that a conversation had. Below 1: most short chats end soon. */
+const horizonShare = 0.8
+/** What must give way for each token that is written again, at the usual prices (write 1.25, read 0.1). */
+const gainShare = 0.5
+const usualRatio = 11.5
+
+export interface DecideOptions {
+  readonly cache: CacheState
+  readonly prices: Pick<Prices, 'read' | 'write' | 'coldMs'>
+}
+
+export function decide(
+  state: State,
+  proposed: readonly Edit[],
+  { cache, prices }: DecideOptions,
+): Decision {
+  if (proposed.length === 0) return { edits: [], cause: 'none' }
+  const { sent } = cache
+  if (sent === undefined || cache.idleMs > prices.coldMs) {
+    return { edits: proposed, cause: 'cold', inputs: { idleMs: Math.round(cache.idleMs) } }
+  }
+  const pending = proposed
+    .filter((edit) => firstOf(edit) <= sent)
+    .sort((a, b) => firstOf(a) - firstOf(b))
+  const free = proposed.filter((edit) => firstOf(edit) > sent)
+  if (pending.length === 0) return { edits: free, cause: 'policy' }
+  const best = bestStart(state, pending, prices)
+  const horizon = horizonShare * state.step
+  const ratio = Math.max(0, (prices.write - prices.read) / Math.max(prices.read, 0.01))
+  const isWorth =
+    best.gain > 0 &&
+    best.gain >= gainShare * Math.sqrt(ratio / usualRatio) * best.rewritten &&
+    best.gain * horizon >= ratio * best.rewritten
+  const inputs = {
+    pending: pending.length,
+    taken: isWorth ? pending.length - best.from : 0,
+    gain: best.gain,
+    rewritten: best.rewritten,
+    horizon: Math.round(horizon),
+    read: prices.read,
+    write: prices.write,
+  }
+  if (isWorth) return { edits: [...free, ...pending.slice(best.from)], cause: 'worth', inputs }
+  return { edits: free, cause: free.length > 0 ? 'policy' : 'none', inputs }
+}
+
+interface Start {
+  /** Position among the pending edits from which on they are taken. */
+  readonly from: number
+  /** Tokens that each later request does without. */
+  readonly gain: number
+  /** Tokens behind the first change, which must be written again. */
+  readonly rewritten: number
+}
+
+/** The tail of the pending edits that pays best: an old edit far in front may cost more than it brings. */
+function bestStart(
+  state: State,
+  pending: readonly Edit[],
+  prices: Pick<Prices, 'read' | 'write'>,
+): Start {
+  const horizon = horizonShare * state.step
+  const behind = tokensBehind(state)
+  let best: Start & { value: number } = { from: pending.length, gain: 0, rewritten: 0, value: 0 }
+  let gain = 0
+  for (let from = pending.length - 1; from >= 0; from--) {
+    const edit = pending[from] as Edit
+    gain += gainOf(state, edit)
+    const rewritten = Math.max(0, behind(firstOf(edit)) - gain)
+    const value = horizon * prices.read * gain - (prices.write - prices.read) * rewritten
+    if (from === pending.length - 1 || value > best.value) best = { from, gain, rewritten, value }
+  }
+  return best
+}
+
+/** Tokens that an edit takes from what is shown now. */
+function gainOf(state: State, edit: Edit): number {
+  if ('seq' in edit.target) {
+    const { seq, block } = edit.target
+    const shown = state.blockEdit(seq, block)?.tokensAfter ?? state.item(seq)?.tokens[block] ?? 0
+    return shown - edit.tokensAfter
+  }
+  const tokens = state.visible.reduce(
+    (sum, item) => sum + (isInRanges(edit, item.entry.seq) ? shownTokens(state, item) : 0),
+    0,
+  )
+  return tokens - edit.tokensAfter
+}
+
+/** Tokens of the visible messages from a seq on. */
+function tokensBehind(state: State): (seq: number) => number {
+  const { visible } = state
+  const sums: number[] = new Array(visible.length + 1).fill(0)
+  for (let index = visible.length - 1; index >= 0; index--) {
+    sums[index] = (sums[index + 1] as number) + shownTokens(state, visible[index] as Item)
+  }
+  return (seq) => {
+    let index = visible.length
+    while (index > 0 && (visible[index - 1] as Item).entry.seq >= seq) index -= 1
+    return sums[index] as number
+  }
+}
+
+function shownTokens(state: State, { entry, tokens }: Item): number {
+  return tokens.reduce(
+    (sum, full, block) => sum + (state.blockEdit(entry.seq, block)?.tokensAfter ?? full),
+    overheadOf(entry.role),
+  )
+}
+
+/** The seq of the first message that an edit changes. */
+function firstOf(edit: Edit): number {
+  if ('seq' in edit.target) return edit.target.seq
+  return edit.target.ranges.reduce((first, [from]) => Math.min(first, from), Infinity)
+}

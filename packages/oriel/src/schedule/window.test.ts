@@ -1,0 +1,44 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { windowOf } from './window.ts'
+
+const prices = { read: 0.1, write: 1.25 }
+
+describe('the window of a cache-aware view', () => {
+  test('[EC2] a short conversation is left alone; a long one carries the square root of its length', () => {
+    expect(windowOf({ totalTokens: 5000, steps: 12, prices })).toEqual({ low: 6000, high: 15_858 })
+    expect(windowOf({ totalTokens: 40_000, steps: 100, prices }).low).toBe(9000)
+    expect(windowOf({ totalTokens: 400_000, steps: 480, prices }).low).toBe(28_460)
+  })
+
+  test('[EC2] the dearer a rewrite is against a read, the longer it waits', () => {
+    const at = (read: number, write: number): number =>
+      windowOf({ totalTokens: 100_000, steps: 200, prices: { read, write } }).high
+    expect(at(0.5, 1)).toBeLessThan(at(0.1, 1.25))
+    expect(at(0.1, 1.25)).toBeLessThan(at(0.02, 1))
+  })
+
+  test('[EC2] a limit holds both marks, with room between them', () => {
+    expect(windowOf({ totalTokens: 1e7, steps: 9000, prices, limit: 10_000 })).toEqual({
+      low: 5000,
+      high: 10_000,
+    })
+  })
+
+  test('[EC2] the marks are ordered and finite for any conversation and prices', () => {
+    fc.assert(
+      fc.property(
+        fc.nat(1e9),
+        fc.nat(1e6),
+        fc.double({ min: 0, max: 2, noNaN: true }),
+        fc.double({ min: 0, max: 3, noNaN: true }),
+        (totalTokens, steps, read, write) => {
+          const { low, high } = windowOf({ totalTokens, steps, prices: { read, write } })
+          expect(low).toBeGreaterThan(0)
+          expect(high).toBeGreaterThan(low - 1)
+          expect(Number.isFinite(high)).toBe(true)
+        },
+      ),
+    )
+  })
+})

@@ -1,0 +1,43 @@
+// How much conversation a cache-aware view carries: after a checkpoint, and when the next one is due.
+
+import type { Prices } from './prices.ts'
+
+export interface Window {
+  /** Tokens of conversation right after a checkpoint. */
+  readonly low: number
+  /** Tokens of conversation at which the next checkpoint is due. */
+  readonly high: number
+}
+
+export interface WindowInput {
+  /** Tokens of everything ever said. */
+  readonly totalTokens: number
+  /** Model calls so far. */
+  readonly steps: number
+  readonly prices: Pick<Prices, 'read' | 'write'>
+  /** Tokens that the conversation may have at most. @default no limit */
+  readonly limit?: number
+}
+
+/** Shorter conversations are never folded: there is nothing to win. */
+const leastLow = 6000
+/** A model that needs more at once is rare, and every model gets worse with length. */
+const mostLow = 48_000
+/** What is needed of a conversation grows far more slowly than the conversation. */
+const growth = 45
+/** A little later than is cheapest: the cost is flat there, and more stays as it was said. */
+const patience = 1.3
+
+/**
+ * The low mark follows the square root of the conversation's length. Between the marks, each step reads what is carried, and each
+ * checkpoint writes the low mark again: the cost is least where the two are equal, `high = low + sqrt(2 * (w - r) / r * low * inflow)`.
+ */
+export function windowOf({ totalTokens, steps, prices, limit = Infinity }: WindowInput): Window {
+  const { read, write } = prices
+  const most = Math.min(mostLow, limit / 2)
+  const low = Math.min(most, Math.max(leastLow, growth * Math.sqrt(totalTokens)))
+  const inflow = totalTokens / Math.max(1, steps)
+  const ratio = Math.max(1, (write - read) / Math.max(read, 0.01))
+  const high = low + patience * Math.sqrt(2 * ratio * low * inflow)
+  return { low: Math.round(low), high: Math.round(Math.min(high, limit)) }
+}

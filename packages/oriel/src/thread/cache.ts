@@ -1,0 +1,106 @@
+// The provider's cache as a thread knows it: what was sent, what it costs, and when it was lost.
+
+import { seqsOf } from '../core/edit-index.ts'
+import type { EditEntry } from '../core/entry.ts'
+import type { JsonObject } from '../core/json.ts'
+import { lookupPrices, type Prices, type PricesQuery } from '../schedule/prices.ts'
+import type { Journal } from './journal.ts'
+import { breakOf, cacheOf } from './lanes.ts'
+import type { Usage } from './read-usage.ts'
+import type { Session } from './session.ts'
+import { type FrameParts, frameHashOf, frameSetting, type ViewRequest } from './viewing.ts'
+
+/** A provider's name, what to look up, or numbers that stand over what is known. */
+export type PricesOption = string | (PricesQuery & Partial<Prices>)
+
+export function pricesOf(option: PricesOption | undefined, model: string | undefined): Prices {
+  const own = typeof option === 'string' ? { provider: option } : (option ?? {})
+  const query = { ...(model === undefined || model === '' ? {} : { model }), ...own }
+  return { ...lookupPrices(query), ...own }
+}
+
+/** What a cache-aware schedule must know for a view. */
+export function cacheFor(
+  journal: Journal,
+  around: FrameParts & { readonly now: number },
+  { prices }: { readonly prices?: PricesOption | undefined },
+): Required<Pick<ViewRequest, 'cache' | 'prices'>> {
+  const { options, now } = around
+  const { format = 'openai-chat', model = '' } = options
+  const { state } = journal
+  const { lanes = [] } = journal.facts
+  const frameHash = frameHashOf(around)
+  const cache = cacheOf(lanes, { format, model, frameHash }, { state, now })
+  const newest = state.visible.at(-1)?.entry.seq ?? 0
+  // Nothing was said since the newest request: it is asked for again, and must come out the same.
+  const isRetry = cache.sent !== undefined && newest < cache.sent
+  return {
+    cache: isRetry ? { ...cache, idleMs: 0 } : cache,
+    prices: pricesOf(prices, options.model),
+  }
+}
+
+/** Writes the provider's numbers down, and tells when its cache did not hold what it should have. */
+export async function recordUsage(
+  session: Session,
+  usage: Usage,
+  view: string,
+  prices: PricesOption | undefined,
+): Promise<void> {
+  const { journal } = session
+  let broken: JsonObject | undefined
+  await journal.commit((_, stamp) => {
+    broken = brokenBy(journal, usage, view, prices)
+    const sample = { ...usage }
+    return [
+      stamp.entry({ type: 'usage', view, sample, ...(broken === undefined ? {} : { broken }) }),
+    ]
+  })
+  if (broken === undefined) return
+  session.emit('cache-broken', {
+    message: `${String(broken.lost)} tokens were not in the provider's cache: ${String(broken.cause)}.`,
+    reason: String(broken.cause),
+    ...(typeof broken.first === 'string' ? { id: broken.first } : {}),
+  })
+}
+
+function brokenBy(
+  journal: Journal,
+  usage: Usage,
+  view: string,
+  option: PricesOption | undefined,
+): JsonObject | undefined {
+  const lane = journal.facts.lanes?.findLast((one) => one.view === view)
+  const { before } = lane ?? {}
+  if (lane === undefined || before === undefined) return undefined
+  const { uncached, cacheRead, cacheWrite } = usage
+  const measured = { input: uncached + cacheRead + cacheWrite, cacheRead, cacheWrite }
+  const { newestChange } = journal.facts
+  const found = breakOf({ ...lane, before }, measured, {
+    prices: pricesOf(option, lane.model),
+    hasEdits: newestChange > before.seq,
+    frame: (hash) => journal.setting(frameSetting(hash))?.value,
+  })
+  if (found === undefined) return undefined
+  const edits = found.cause === 'edit' ? editsBetween(journal, before.seq, lane.seq) : []
+  const first = firstChanged(journal, [...edits])
+  return { ...found, ...(first === undefined ? {} : { first }) }
+}
+
+function* editsBetween(journal: Journal, from: number, to: number): Generator<EditEntry> {
+  for (const edit of journal.state.liveEdits()) {
+    if (edit.seq > from && edit.seq < to) yield edit
+  }
+}
+
+/** The id of the first block that edits changed. */
+function firstChanged(journal: Journal, edits: readonly EditEntry[]): string | undefined {
+  let first: { seq: number; block: number } | undefined
+  for (const edit of edits) {
+    const { target } = edit
+    const [seq] = 'seq' in target ? [target.seq] : seqsOf(edit)
+    const block = 'seq' in target ? target.block : 0
+    if (seq !== undefined && (first === undefined || seq < first.seq)) first = { seq, block }
+  }
+  return first === undefined ? undefined : journal.state.blockIdAt(first)
+}

@@ -1,0 +1,70 @@
+// How the provider's numbers compare with our estimates: learned from usage, bounded, and how far off it still is.
+
+/** For one model of one thread. */
+export interface Calibration {
+  /** The provider's tokens for one of ours. */
+  readonly factor: number
+  readonly samples: number
+  /** How far off the estimate was before each of the newest samples, as a share of what was measured. */
+  readonly errors: readonly number[]
+}
+
+/** What a host is told. */
+export interface Accuracy {
+  /** What estimates are multiplied by; 1 until something was measured. */
+  readonly factor: number
+  readonly samples: number
+  /** Distance between estimate and measurement, as a share of the measurement; absent until something was measured. */
+  readonly error?: { readonly mean: number; readonly p95: number }
+}
+
+/** A wrong or foreign sample must not lead far astray. */
+const minFactor = 0.5
+const maxFactor = 2.5
+/** The weight of a new sample: the first count more. */
+const weight = 0.2
+/** Requests smaller than this say more about overheads than about text. */
+const minTokens = 100
+const rememberedErrors = 50
+/** Models whose factor is remembered: a thread seldom has more. */
+const rememberedModels = 8
+
+export type Calibrations = Readonly<Record<string, Calibration>>
+
+/** The calibrations after one more measurement; the same object when it says nothing. */
+export function learn(
+  known: Calibrations,
+  sample: { readonly model: string; readonly estimated: number; readonly measured: number },
+): Calibrations {
+  const { model, estimated, measured } = sample
+  if (!(estimated >= minTokens && measured > 0)) return known
+  const { factor, samples, errors } = known[model] ?? { factor: 1, samples: 0, errors: [] }
+  const ratio = clamp(measured / estimated)
+  const share = Math.max(weight, 1 / (samples + 2))
+  const error = Math.abs(factor * estimated - measured) / measured
+  const next: Calibration = {
+    factor: rounded(clamp(factor + share * (ratio - factor))),
+    samples: samples + 1,
+    errors: [...errors, rounded(Math.min(error, 10))].slice(-rememberedErrors),
+  }
+  const others = Object.entries(known).filter(([name]) => name !== model)
+  return Object.fromEntries([...others, [model, next] as const].slice(-rememberedModels))
+}
+
+export function accuracyOf(calibration: Calibration | undefined): Accuracy {
+  if (calibration === undefined) return { factor: 1, samples: 0 }
+  const { factor, samples, errors } = calibration
+  const sorted = errors.toSorted((a, b) => a - b)
+  const mean = rounded(sorted.reduce((a, b) => a + b, 0) / sorted.length)
+  const p95 = sorted[Math.ceil(sorted.length * 0.95) - 1] as number
+  return { factor, samples, error: { mean, p95 } }
+}
+
+function clamp(factor: number): number {
+  return Math.min(maxFactor, Math.max(minFactor, factor))
+}
+
+/** Few digits: the same in every process and every snapshot. */
+function rounded(value: number): number {
+  return Math.round(value * 10_000) / 10_000
+}

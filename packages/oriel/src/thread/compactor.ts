@@ -1,0 +1,264 @@
+// Checkpoints as jobs: planned from the state, summarized beside it, committed only if the conversation still allows it.
+
+import { seqsOf } from '../core/edit-index.ts'
+import type { Edit, EditEntry } from '../core/entry.ts'
+import { OrielError } from '../core/errors.ts'
+import { waitsFrom } from '../core/reasoning.ts'
+import type { State } from '../core/state.ts'
+import { requestTokens } from '../core/weight.ts'
+import type { Policy } from '../policy.ts'
+import { checkpoint, limitOf, planCheckpoint } from '../rules/compaction.ts'
+import type { RuleContext } from '../rules/rule.ts'
+import { summarizeCheckpoint } from './checkpoint-job.ts'
+import type { EventFields, EventType } from './events.ts'
+import type { Jobs } from './jobs.ts'
+import type { Journal } from './journal.ts'
+import type { Summarize } from './summary.ts'
+
+/** Checkpoints in a row after which the request is still above the limit: then it stops until the user speaks. */
+const maxWithoutProgress = 3
+
+export interface CompactorOptions {
+  readonly jobs: Jobs
+  readonly summarize: Summarize | undefined
+  readonly window: number
+  readonly emit: (type: EventType, fields: EventFields) => void
+}
+
+/** What starts a checkpoint. */
+export type Trigger = 'turn-end' | 'step' | 'manual' | 'recovery'
+
+export type Surroundings = Pick<
+  RuleContext,
+  'frameTokens' | 'measured' | 'planned' | 'window' | 'memory'
+>
+
+/** A checkpoint under way. Never rejects: without a summary it has its digest. */
+interface Pending {
+  readonly journal: Journal
+  readonly trigger: Trigger
+  readonly before: { readonly messages: number; readonly tokens: number }
+  /** The checkpoint that it goes on from. */
+  readonly base: string | undefined
+  readonly around: Surroundings
+  readonly limit: number
+  readonly answer: Promise<{ readonly edit: Edit; readonly error?: string }>
+}
+
+/** One checkpoint at a time; nothing is locked while a model is asked. */
+export class Compactor {
+  readonly #options: CompactorOptions
+  #pending: Pending | undefined
+  #withoutProgress = 0
+  #stoppedInTurn: number | undefined
+  #saidHopeless = ''
+
+  constructor(options: CompactorOptions) {
+    this.#options = options
+  }
+
+  get hasSummarizer(): boolean {
+    return this.#options.summarize !== undefined
+  }
+
+  /** Starts a checkpoint where the policy's limit is reached; true when one is under way. */
+  startIfDue(journal: Journal, policy: Policy, trigger: Trigger, around: Surroundings): boolean {
+    if (this.#pending !== undefined) return true
+    if (policy.compaction === undefined || this.#isStopped(journal.state)) return false
+    if (isBound(journal.state)) return false
+    const plan = planCheckpoint(journal.state, policy.compaction, around)
+    if (plan.state === 'hopeless') this.#sayHopeless(plan)
+    if (plan.state !== 'due') return false
+    const limit = limitOf(policy.compaction)
+    this.#start(plan.edit, { journal, trigger, around, limit, tokens: plan.tokens })
+    return true
+  }
+
+  /** Starts a checkpoint that was asked for, whatever the limit says; false when nothing can give way. */
+  start(
+    journal: Journal,
+    policy: Policy,
+    request: {
+      readonly trigger: 'manual' | 'recovery'
+      readonly instructions?: string | undefined
+      readonly limit?: number
+      readonly around: Surroundings
+    },
+  ): boolean {
+    const { trigger, instructions, around } = request
+    const settings = policy.compaction ?? {}
+    const limit = request.limit ?? limitOf(settings)
+    this.#withoutProgress = 0
+    this.#stoppedInTurn = undefined
+    const reason =
+      trigger === 'manual' ? 'asked for' : 'the provider refused the request as too long'
+    const { planned, window, memory } = around
+    const options = { limit: limit || Infinity, reason, planned, window, memory }
+    const [edit] = isBound(journal.state) ? [] : checkpoint(journal.state, settings, options)
+    const tokens = requestTokens(journal.state, around.planned, around)
+    if (edit === undefined && trigger === 'recovery') return false
+    if (edit === undefined) {
+      const messages = journal.state.visible.length
+      const counts = { trigger, messages: { before: messages, after: messages } }
+      const fields = { ...counts, tokens: { before: tokens, after: tokens } }
+      this.#options.emit('compaction-started', {
+        message: 'A checkpoint was asked for.',
+        ...fields,
+      })
+      const message = 'Nothing could give way.'
+      this.#options.emit('compaction-ended', { message, tokensSaved: 0, ...fields })
+      return false
+    }
+    this.#start(edit, { journal, trigger, around, limit, tokens, instructions })
+    return true
+  }
+
+  /** Resolves when the model has answered, or there is nothing under way. */
+  async answered(): Promise<void> {
+    await this.#pending?.answer
+  }
+
+  /** Commits what is under way. Undefined when there is nothing, or when the conversation changed so that it no longer fits. */
+  async finish(): Promise<EditEntry | undefined> {
+    const pending = this.#pending
+    if (pending === undefined) return undefined
+    const { edit, error } = await pending.answer
+    if (this.#pending !== pending) return undefined
+    this.#pending = undefined
+    const { journal } = pending
+    try {
+      const [entry] = await journal.commit((state, stamp) => {
+        if (isBound(state) || !isApplicable(state, edit, pending.base)) return []
+        const epoch = `k${(state.version + 1).toString(36)}`
+        return [stamp.entry({ ...edit, type: 'edit', epoch }) as EditEntry]
+      })
+      const changed = entry === undefined ? 'the conversation changed meanwhile' : undefined
+      this.#end(pending, entry, error ?? changed)
+      return entry
+    } catch (failure) {
+      this.#end(pending, undefined, OrielError.is(failure) ? failure.code : 'unknown')
+      throw failure
+    }
+  }
+
+  #start(
+    edit: Edit,
+    {
+      journal,
+      trigger,
+      around,
+      limit,
+      tokens,
+      instructions,
+    }: Pick<Pending, 'journal' | 'trigger' | 'around' | 'limit'> & {
+      readonly tokens: number
+      readonly instructions?: string | undefined
+    },
+  ): void {
+    const { state } = journal
+    if (this.#pending !== undefined) this.#end(this.#pending, undefined, 'another one came first')
+    const before = { messages: state.visible.length, tokens }
+    const message = trigger === 'manual' ? 'A checkpoint was asked for.' : 'The limit was reached.'
+    const { reason } = edit
+    this.#options.emit('compaction-started', {
+      message,
+      reason,
+      trigger,
+      messages: { before: before.messages },
+      tokens: { before: before.tokens },
+    })
+    const needsModel = trigger !== 'recovery' && this.#options.summarize !== undefined
+    const answer = needsModel
+      ? this.#summarize(state, edit, instructions)
+      : Promise.resolve({ edit })
+    const base = state.checkpoint?.id
+    this.#pending = { journal, trigger, before, base, around, limit, answer }
+  }
+
+  async #summarize(
+    state: State,
+    edit: Edit,
+    instructions: string | undefined,
+  ): Promise<{ readonly edit: Edit; readonly error?: string }> {
+    const { summarize, jobs, window } = this.#options
+    if (summarize === undefined) return { edit }
+    try {
+      const job = { state, edit, instructions, summarize, jobs, window }
+      return { edit: await summarizeCheckpoint(job) }
+    } catch (error) {
+      const reason = OrielError.is(error) ? error.message : 'unknown'
+      this.#options.emit('job-failed', { message: 'No summary: the digest stands alone.', reason })
+      return { edit, error: reason }
+    }
+  }
+
+  #end(pending: Pending, entry: EditEntry | undefined, error: string | undefined): void {
+    const { trigger, before, around, limit } = pending
+    const { state } = pending.journal
+    const saved = entry === undefined ? 0 : entry.tokensBefore - entry.tokensAfter
+    // What was measured before no longer holds.
+    const measured = { factor: around.measured?.factor ?? 1 }
+    const tokens = requestTokens(state, [], { frameTokens: around.frameTokens, measured })
+    if (entry !== undefined && (trigger === 'turn-end' || trigger === 'step')) {
+      this.#withoutProgress = limit > 0 && tokens >= limit ? this.#withoutProgress + 1 : 0
+      if (this.#withoutProgress >= maxWithoutProgress) this.#stop(state)
+    }
+    this.#options.emit('compaction-ended', {
+      message: entry === undefined ? 'No checkpoint was made.' : 'A checkpoint was made.',
+      ...(entry === undefined ? {} : { id: entry.id }),
+      trigger,
+      tokensSaved: saved,
+      messages: { before: before.messages, after: state.visible.length },
+      tokens: { before: before.tokens, after: entry === undefined ? before.tokens : tokens },
+      ...(error === undefined ? {} : { error }),
+    })
+  }
+
+  #stop(state: State): void {
+    this.#stoppedInTurn = state.turn
+    const message = `${maxWithoutProgress} checkpoints in a row made too little room: none is made until the next user message.`
+    this.#options.emit('compaction-skipped', { message, reason: 'no progress' })
+  }
+
+  #isStopped(state: State): boolean {
+    if (this.#stoppedInTurn === state.turn) return true
+    if (this.#stoppedInTurn !== undefined) this.#withoutProgress = 0
+    this.#stoppedInTurn = undefined
+    return false
+  }
+
+  /** Said once for a frame and a limit, not at every step. */
+  #sayHopeless({
+    fixedTokens,
+    limit,
+  }: {
+    readonly fixedTokens: number
+    readonly limit: number
+  }): void {
+    const said = `${fixedTokens}:${limit}`
+    if (this.#saidHopeless === said) return
+    this.#saidHopeless = said
+    this.#options.emit('compaction-skipped', {
+      message: `What no checkpoint can shrink (system text, tools, pinned messages) has ${fixedTokens} tokens, the limit is ${limit}: none is made. Raise the limit or shorten it.`,
+      reason: 'the frame is above the limit',
+    })
+  }
+}
+
+/** Whether an open tool loop carries signed reasoning: what stands before it must not change until the loop ends. */
+function isBound(state: State): boolean {
+  return waitsFrom(state) !== Infinity
+}
+
+/** Whether everything that a checkpoint covers is still there to be covered, and it still follows the same one. */
+function isApplicable(state: State, edit: Edit, base: string | undefined): boolean {
+  if (state.checkpoint?.id !== base) return false
+  const visible = new Set(state.visible.map(({ entry }) => entry.seq))
+  for (const seq of seqsOf(edit)) {
+    const isMessage = state.facts(seq) !== undefined
+    if (!isMessage) continue
+    if (!visible.has(seq) || seq === state.newestUser || state.isPinned(seq)) return false
+    if (state.isVetoed(seq, '*', 'dropped')) return false
+  }
+  return true
+}
