@@ -42,7 +42,7 @@ export function assemble(
   const { profile, frame, budget } = options
   const rendered: readonly Rendered[] = render(state, planned)
   const repaired = repair(state, rendered, profile, checkpointText(state, planned))
-  const tail = sendable(tailOf(state), profile)
+  const tail = sendable(tailOf(state, planned), profile)
   const around = (): number => frameTokens(state.counter, frame) + viewTokens(state, tail)
   const { fitted, bound } = fitAndBind(state, repaired.messages, planned, {
     ...options,

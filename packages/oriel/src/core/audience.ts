@@ -1,6 +1,8 @@
 // Who sees a block, and when: in the request made right after it came in, in later ones, or never.
 
 import type { Audience, Block } from './block.ts'
+import { isInRanges } from './edit-index.ts'
+import type { Edit } from './entry.ts'
 import type { Item } from './item.ts'
 import type { State } from './state.ts'
 import type { ViewMessage } from './view.ts'
@@ -60,12 +62,14 @@ export function whyUnshown(state: State, item: Item, block: Block): string | und
 }
 
 /** Everything that is shown only now, as one message of the user's side at the end; undefined when there is nothing. */
-export function tailOf(state: State): ViewMessage | undefined {
+export function tailOf(state: State, planned: readonly Edit[]): ViewMessage | undefined {
   const { visible } = state
+  const drops = planned.filter((edit) => 'ranges' in edit.target)
   const blocks: Block[] = []
   for (let index = visible.length - 1; index >= 0; index--) {
     const { entry } = visible[index] as Item
     if (!isCurrent(state, entry.seq)) break
+    if (drops.some((edit) => isInRanges(edit, entry.seq))) continue
     if (isAtTail(entry) && isForNow(entry)) {
       blocks.unshift(...entry.blocks.filter((block) => isOnlyNow(entry, block)))
     }

@@ -278,7 +278,7 @@ export function frameSetting(hash: string): string {
 /** The view as callers get it. */
 export function toView(request: ViewRequest, built: BuiltView, epoch: Epoch): View {
   const { state } = request
-  const tail = tailOf(state)
+  const tail = tailOf(state, built.planned)
   const around =
     frameTokens(state.counter, aroundOf(request)) +
     (tail === undefined ? 0 : viewTokens(state, [tail]))
