@@ -12,6 +12,7 @@ import {
   validate,
 } from '../src/index.ts'
 
+const runs = Number(process.env.ORIEL_RUNS ?? 1)
 const formats: readonly FormatName[] = ['openai-chat', 'openai-responses', 'anthropic']
 const words = (count: number) => Array.from({ length: count }, (_, n) => `word${n % 13}`).join(' ')
 
@@ -267,7 +268,7 @@ const scenario = fc.record({
 describe('lifetimes in any order', () => {
   it(
     '[I2] [I4] [I8] [I11] every view is valid and explained, every original comes back',
-    { timeout: 120_000 },
+    { timeout: 120_000 * runs },
     () =>
       fc.assert(
         fc.asyncProperty(scenario, async ({ policy, failing, hasPlugins, list }) => {
@@ -278,7 +279,7 @@ describe('lifetimes in any order', () => {
           await run.check('anthropic')
           await run.originals()
         }),
-        { numRuns: 150 * Number(process.env.ORIEL_RUNS ?? 1) },
+        { numRuns: 150 * runs },
       ),
   )
 
@@ -297,6 +298,6 @@ describe('lifetimes in any order', () => {
         await run.thread.undo(epoch.id)
         expect((await run.thread.view({ policy: {} })).messages).toEqual(before)
       }),
-      { numRuns: 80 * Number(process.env.ORIEL_RUNS ?? 1) },
+      { numRuns: 80 * runs },
     ))
 })
