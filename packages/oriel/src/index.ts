@@ -43,6 +43,8 @@ export {
   formatNames,
   type Profile,
   type Violation,
+  type WireFormat,
+  wireFormats,
 } from './formats/format.ts'
 export { decode, validate } from './formats/registry.ts'
 export { applyHistoryPolicy, type HistoryPolicyOptions } from './history-policy.ts'
@@ -67,6 +69,8 @@ export {
   type ToolSetting,
 } from './stores/agent-settings.ts'
 export { type MemoryStoreOptions, memoryStore } from './stores/memory.ts'
+export { type PostgresStoreOptions, postgresStore } from './stores/postgres.ts'
+export type { PostgresClient, PostgresPool } from './stores/postgres-driver.ts'
 export { type SqliteStoreOptions, sqliteStore } from './stores/sqlite.ts'
 /**
  * The file behind `sqliteStore`, read without changing a byte and across all tenants: for tools that check it or copy it, such as
@@ -76,12 +80,17 @@ export { openForReading, pragma } from './stores/sqlite-database.ts'
 export { SqliteReader, type ThreadState } from './stores/sqlite-reader.ts'
 export type {
   AppendResult,
+  Lease,
+  LeaseOptions,
   Problem,
   ReadOptions,
   Snapshot,
   Store,
+  StoreChange,
   ThreadInfo,
   ThreadKey,
+  Watch,
+  WatchListener,
 } from './stores/store.ts'
 export type { SummaryResult } from './thread/answer.ts'
 export type { Accuracy } from './thread/calibration.ts'
@@ -92,9 +101,21 @@ export {
   enrich,
   type RetentionUnit,
 } from './thread/enrich.ts'
+export {
+  type Erased,
+  type EraseOlderThanOptions,
+  type EraseTenantOptions,
+  type EraseThreadOptions,
+  eraseOlderThan,
+  eraseTenant,
+  eraseThread,
+} from './thread/erase.ts'
 export { type EventType, eventTypes, type Listener, type ThreadEvent } from './thread/events.ts'
 export type { ExpandOptions, Expansion } from './thread/expand.ts'
 export { type Expandable, type ExpandTool, expandTool } from './thread/expand-tool.ts'
+export type { HistoryMatch } from './thread/family.ts'
+export { type HistoryKey, historyKeys } from './thread/history-keys.ts'
+export type { AppendOptions } from './thread/incoming.ts'
 export type { LogReader } from './thread/log-reader.ts'
 export type { BlockMessage, Contribution, Plugin, PluginContext } from './thread/plugin.ts'
 export type { Usage } from './thread/read-usage.ts'
@@ -108,6 +129,7 @@ export {
   type SettingSource,
 } from './thread/settings.ts'
 export type { Summarize, SummaryJob } from './thread/summary.ts'
-export { openThread, type SyncResult, type Thread } from './thread/thread.ts'
+export type { SyncResult } from './thread/sync.ts'
+export { openThread, type Thread } from './thread/thread.ts'
 export type { ThreadOptions } from './thread/thread-options.ts'
 export type { Epoch, View, ViewOptions } from './thread/viewing.ts'

@@ -47,3 +47,15 @@ export interface MessageFacts {
   /** Characters of each block. */
   readonly lengths: readonly number[]
 }
+
+/** Index of the first item whose seq is at least `seq`. */
+export function lowerBound(items: readonly Item[], seq: number): number {
+  let low = 0
+  let high = items.length
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((items[middle] as Item).entry.seq < seq) low = middle + 1
+    else high = middle
+  }
+  return low
+}

@@ -3,6 +3,7 @@
 import type { EditIndexData } from './edit-index.ts'
 import type { ExchangeIndexData } from './exchange.ts'
 import type { ShownAgain } from './expansion.ts'
+import type { MovesData } from './moves.ts'
 
 /** What a snapshot keeps: everything but the messages themselves, which stay in the log. */
 export interface StateData {
@@ -25,4 +26,5 @@ export interface StateData {
   readonly expansions: readonly (readonly [string, ShownAgain])[]
   readonly exchanges: ExchangeIndexData
   readonly edits: EditIndexData
+  readonly moves: MovesData
 }

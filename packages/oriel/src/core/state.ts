@@ -3,13 +3,14 @@
 import { bearsRetention } from './audience.ts'
 import { type BlockId, lengthOf, type Origin, type Role, withKnownBlocks } from './block.ts'
 import { type Counter, overheadOf } from './counter.ts'
-import { EditIndex, isInRanges, seqsOf } from './edit-index.ts'
+import { EditIndex, firstOf, isInRanges, seqsOf } from './edit-index.ts'
 import type { EditEntry, Entry, EntryId, MarkEntry, MessageEntry } from './entry.ts'
 import { assert } from './errors.ts'
 import { ExchangeIndex, type Place } from './exchange.ts'
 import type { ShownAgain } from './expansion.ts'
 import { blockId } from './handle.ts'
-import { type Item, LazyItem, type MessageFacts } from './item.ts'
+import { type Item, LazyItem, lowerBound, type MessageFacts } from './item.ts'
+import { Moves } from './moves.ts'
 import type { StateData } from './state-data.ts'
 
 export interface StateOptions {
@@ -26,6 +27,8 @@ export class State {
   readonly counter: Counter
   readonly salt: string
   readonly exchanges: ExchangeIndex
+  /** What undos and marks did to views. */
+  readonly moves: Moves
   readonly #edits: EditIndex
   readonly #isPartial: boolean
   #version = 0
@@ -58,6 +61,7 @@ export class State {
     this.#isPartial = data !== undefined
     this.exchanges = data === undefined ? new ExchangeIndex() : ExchangeIndex.from(data.exchanges)
     this.#edits = data === undefined ? new EditIndex() : EditIndex.from(data.edits)
+    this.moves = new Moves(data?.moves)
     if (data !== undefined) this.#restore(data, entries)
   }
 
@@ -85,6 +89,7 @@ export class State {
       expansions: [...this.#expansions],
       exchanges: this.exchanges.data(new Set(visible.map(([seq]) => seq))),
       edits: this.#edits.data(),
+      moves: this.moves.data(),
     }
   }
 
@@ -291,6 +296,9 @@ export class State {
 
   #applyUndo(id: EntryId): void {
     const edit = this.#edits.undo(id)
+    if (edit !== undefined) {
+      this.moves.undone(firstOf(edit), edit.since ?? edit.seq, this.#version)
+    }
     if (edit === undefined || !('ranges' in edit.target)) return
     const items: Item[] = []
     for (const seq of seqsOf(edit)) {
@@ -311,9 +319,11 @@ export class State {
     else if (mark === 'exclude') this.#excluded.add(target)
     else this.#excluded.delete(target)
     const members = this.exchanges.membersOf(target)
+    const before = this.#visible.length
     const hidden = new Set(members.filter((seq) => this.#isHidden(seq)))
     this.#hide((seq) => hidden.has(seq), Math.max(...members))
     this.#show(members.flatMap((seq) => (hidden.has(seq) ? [] : (this.#messages.get(seq) ?? []))))
+    if (this.#visible.length !== before) this.moves.toggle(target, this.#version)
   }
 
   /** Removes messages from `visible`; only the part up to `last` is looked at. */
@@ -384,16 +394,4 @@ export function startsTurn(message: { readonly role: Role; readonly origin: Orig
 function lastOf(edit: EditEntry): number {
   if (!('ranges' in edit.target)) return edit.target.seq
   return edit.target.ranges.reduce((last, [, to]) => Math.max(last, to), 0)
-}
-
-/** Index of the first item whose seq is at least `seq`. */
-function lowerBound(items: readonly Item[], seq: number): number {
-  let low = 0
-  let high = items.length
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if ((items[middle] as Item).entry.seq < seq) low = middle + 1
-    else high = middle
-  }
-  return low
 }

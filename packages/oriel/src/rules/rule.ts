@@ -4,6 +4,7 @@ import type { Edit } from '../core/entry.ts'
 import type { State } from '../core/state.ts'
 import type { Measured } from '../core/weight.ts'
 import type { SummaryOf } from '../core/wish.ts'
+import type { FileOf } from '../core/wish-file.ts'
 import type { Prompt } from './compact-prompt.ts'
 import type { Relevance } from './relevance.ts'
 
@@ -28,6 +29,8 @@ export interface RuleContext {
   readonly prompts?: Readonly<Record<string, Prompt>>
   /** Judges how relevant a result is. @default the lexical score */
   readonly relevance?: Relevance
+  /** Where an output is kept as a file. Ask only for one that would be shown as a notice now. */
+  readonly fileOf: FileOf
   /** SHA-256 of a text in UTF-8, as hexadecimal digits. */
   readonly sha256: (text: string) => string
 }

@@ -172,6 +172,8 @@ describe("the documents' own requests", () => {
     'openai-chat': 2,
     'openai-responses': 3,
     anthropic: 2,
+    'ai-sdk': 2,
+    langchain: 2,
   }
 
   it.each(Object.entries(where))(

@@ -3,10 +3,12 @@
 import type { EditEntry, RequestEntry } from '../core/entry.ts'
 import { OrielError } from '../core/errors.ts'
 import { equalJson, isObject, type Json, type JsonObject } from '../core/json.ts'
+import type { Change } from '../core/view.ts'
 import type { FormatName } from '../formats/format.ts'
 import { type Policy, parsePolicy } from '../policy.ts'
 import { Journal } from './journal.ts'
 import { leadingOf } from './leading.ts'
+import { assumeSaved } from './output-files.ts'
 import { systemOf } from './plugins.ts'
 import { askLog } from './prepare-summaries.ts'
 import { type BuiltView, buildView, encoderVersion, frameSetting } from './viewing.ts'
@@ -26,6 +28,8 @@ export interface RebuiltRequest {
   /** Whether the body is byte for byte what was sent, by its recorded hash. */
   readonly exact: boolean
   readonly request: RequestEntry
+  /** What was not full then, and why. */
+  readonly trace: readonly Change[]
   /** Absent when the request only extends the one before. */
   readonly change?: RequestChange
 }
@@ -59,7 +63,13 @@ export async function rebuildRequest(journal: Journal, step: number): Promise<Re
 async function rebuild(
   journal: Journal,
   request: RequestEntry,
-): Promise<{ body: JsonObject; exact: boolean; messages: readonly Json[]; built: BuiltView }> {
+): Promise<{
+  body: JsonObject
+  exact: boolean
+  messages: readonly Json[]
+  trace: readonly Change[]
+  built: BuiltView
+}> {
   const past = await Journal.until(journal, request.seq - 1)
   const details = request.details ?? {}
   const temporary = details.policy
@@ -81,9 +91,12 @@ async function rebuild(
     pluginSystem: systemOf(past),
     now: request.at,
     summaryOf: askLog(past),
+    fileOf: assumeSaved,
   })
   const exact = built.bodyHash === request.bodyHash && request.encoderVersion === encoderVersion
-  return { body: bodyOf(format, request, built, frame), exact, messages: built.messages, built }
+  const { messages } = built
+  const body = bodyOf(format, request, built, frame)
+  return { body, exact, messages, trace: built.trace(), built }
 }
 
 /** The newest view, as it was sent. */

@@ -14,8 +14,9 @@ import type { Accuracy } from './calibration.ts'
 import { type CompactOptions, readInstructions } from './compact-options.ts'
 import type { ExpandOptions, Expansion } from './expand.ts'
 import { expandMessage } from './expanding.ts'
-import { Family } from './family.ts'
+import { Family, type HistoryMatch } from './family.ts'
 import { forkJournal } from './fork.ts'
+import type { AppendOptions } from './incoming.ts'
 import { Journal, type JournalOptions } from './journal.ts'
 import { tokensSaved } from './lifecycle.ts'
 import { LogReader } from './log-reader.ts'
@@ -23,21 +24,12 @@ import { readUsage } from './read-usage.ts'
 import { type RebuiltRequest, rebuildRequest } from './requests.ts'
 import { Session } from './session.ts'
 import { withStoredSettings } from './stored-settings.ts'
-import { sentOf, splitLeading } from './sync.ts'
+import { type SyncResult, sentOf, splitLeading } from './sync.ts'
 import { givenBy, type ThreadOptions } from './thread-options.ts'
 import { accuracy, estimateOf } from './usage.ts'
 import type { View, ViewOptions } from './viewing.ts'
 
 export type { ThreadOptions }
-
-export interface SyncResult {
-  /** The branch the history is on now. */
-  readonly thread: string
-  /** Messages that were already there. */
-  readonly matched: number
-  readonly appended: number
-  readonly isForked: boolean
-}
 
 /**
  * Operations of one object run in the order they were called. Every write is one compare-and-append: other objects and processes may
@@ -78,14 +70,15 @@ export class Thread {
   /** Appends messages. One whose id is already in the log is skipped, so a retry appends nothing. */
   async append(
     messages: readonly unknown[] | object,
-    { format }: { readonly format?: FormatName } = {},
+    { format, expected }: AppendOptions = {},
   ): Promise<readonly MessageEntry[]> {
     const list = Array.isArray(messages) ? messages : [messages]
     const decoded =
       format === undefined
         ? decodeNeutral(list, 'messages')
         : formatNamed(format).decode(list, 'messages')
-    return this.#session.run(() => this.#session.append(decoded.map(({ draft }) => draft)))
+    const drafts = decoded.map(({ draft }) => draft)
+    return this.#session.run(() => this.#session.append(drafts, expected))
   }
 
   /** Takes a whole history as a client resends it: appends what is new; where it was edited, goes on in a fork. */
@@ -105,8 +98,19 @@ export class Thread {
       const { matched } = written.meeting
       const message = 'A resent history was edited: forked.'
       if (isForked) this.#session.emit('thread-forked', { message })
-      return { thread: this.id, matched, appended: written.appended.length, isForked }
+      const messages = this.#journal.state.messageCount
+      return { thread: this.id, matched, appended: written.appended.length, isForked, messages }
     })
+  }
+
+  /** How a resent history meets this thread and its forks, without writing anything. */
+  async match(
+    history: readonly unknown[],
+    { format = 'openai-chat' }: { readonly format?: FormatName } = {},
+  ): Promise<HistoryMatch> {
+    const decoded = formatNamed(format).decode(history, 'history')
+    const sent = sentOf(splitLeading(decoded.map(({ draft }) => draft)).history)
+    return this.#session.run(() => this.#family.match(sent))
   }
 
   /** What the model should see now, in a provider's format. Commits the policy's edits and a record of the request. */

@@ -12,6 +12,7 @@ import { frameTokens, viewTokens } from '../core/tally.ts'
 import { traceOf } from '../core/trace.ts'
 import type { Change, Frame, TokenCount, ViewMessage } from '../core/view.ts'
 import type { SummaryOf } from '../core/wish.ts'
+import type { FileOf } from '../core/wish-file.ts'
 import { withCacheMarks } from '../formats/cache-marks.ts'
 import type { FormatName } from '../formats/format.ts'
 import { formatNamed } from '../formats/registry.ts'
@@ -92,6 +93,8 @@ export interface ViewRequest {
   readonly cache?: CacheState
   /** @default the usual ones */
   readonly prices?: Prices
+  /** Where outputs are kept as files. @default nowhere */
+  readonly fileOf?: FileOf
 }
 
 export interface BuiltView {
@@ -196,12 +199,13 @@ function rulesOf({ policy, hasCompactor = false }: ViewRequest): Policy {
 }
 
 function contextOf(request: ViewRequest): ProposeContext {
-  const { now, summaryOf, given } = request
+  const { now, summaryOf, fileOf, given } = request
   return {
     ...given,
     now,
     sha256,
     ...(summaryOf === undefined ? {} : { summaryOf }),
+    ...(fileOf === undefined ? {} : { fileOf }),
     get frameTokens() {
       return frameTokensOf(request)
     },
