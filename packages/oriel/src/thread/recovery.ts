@@ -10,8 +10,6 @@ import { estimateOf } from './usage.ts'
 const safety = 0.9
 /** Where the error names no numbers: how much of what was sent may be sent again. */
 const shrink = 0.7
-/** Counters differ, but not by more than this: numbers that say so speak of another request. */
-const mostScale = 4
 
 /** What was sent, and what may be sent instead. Throws when the error is another one, or when this was tried before. */
 export function planRecovery(
@@ -52,7 +50,6 @@ export function recoveryBudget(error: unknown, sentTokens: number): number {
   const { sent, limit } = numbersIn(error)
   if (limit === undefined) return Math.floor(sentTokens * shrink)
   const scale = sent === undefined || sent < limit ? 1 : sentTokens / sent
-  if (scale < 1 / mostScale || scale > mostScale) return Math.floor(sentTokens * shrink)
   return Math.floor(Math.min(limit * scale * safety, sentTokens * safety))
 }
 
