@@ -62,6 +62,13 @@ const patterns: readonly {
   { pattern: /(\d+) tokens > (\d+) maximum/, sent: 1, limit: 2 },
   { pattern: /maximum context length is (\d+) tokens\D{1,60}(\d+) tokens/, sent: 2, limit: 1 },
   { pattern: /token count \((\d+)\) exceeds\D{1,60}\((\d+)\)/, sent: 1, limit: 2 },
+  { pattern: /maximum prompt length is (\d+)\D{1,60}(\d+) tokens/, sent: 2, limit: 1 },
+  {
+    pattern: /\((\d+) tokens\) exceeds the available context size \((\d+) tokens\)/,
+    sent: 1,
+    limit: 2,
+  },
+  { pattern: /contains (\d+) tokens.{1,80}with (\d+) maximum context length/, sent: 1, limit: 2 },
   { pattern: /maximum context length (?:is|of) (\d+)/, sent: 9, limit: 1 },
 ]
 
