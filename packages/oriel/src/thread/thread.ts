@@ -26,6 +26,7 @@ import { Session } from './session.ts'
 import { withStoredSettings } from './stored-settings.ts'
 import { type SyncResult, sentOf, splitLeading } from './sync.ts'
 import { givenBy, type ThreadOptions } from './thread-options.ts'
+import { undoable } from './undoing.ts'
 import { accuracy, estimateOf } from './usage.ts'
 import type { View, ViewOptions } from './viewing.ts'
 
@@ -162,10 +163,9 @@ export class Thread {
     return this.#session.run(async () => {
       await this.#journal.refresh()
       await this.#journal.complete()
-      const undone = await this.#journal.commit((state, stamp) => {
-        const edits = [...state.liveEdits()].filter((edit) => edit.id === id || edit.epoch === id)
-        return edits.map((edit): Entry => stamp.entry({ type: 'undo', edit: edit.id }))
-      })
+      const undone = await this.#journal.commit((state, stamp) =>
+        undoable(state, id).map((edit): Entry => stamp.entry({ type: 'undo', edit: edit.id })),
+      )
       if (undone.length === 0) {
         throw new OrielError('cannot-undo', `No live edit has the id ${id.slice(0, 40)}.`)
       }
