@@ -3,7 +3,10 @@
 
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-const createGateway=(o:any)=>({close(){} })as any; const serveGateway=async(g:any,o:any)=>({url:'',close(){}})as any
+
+const createGateway = (o: any) => ({ close() {} }) as any
+const serveGateway = async (g: any, o: any) => ({ url: '', close() {} }) as any
+
 import { type Action, reply } from '../../../gateway/test/upstream/action.ts'
 import {
   type Asked,
@@ -44,7 +47,7 @@ const agents = [...pi, ...codex.slice(0, 1), claudeCode, qwenCode, ...opencode, 
 
 for (const agent of agents.filter(({ name }) => name.startsWith(wanted))) {
   try {
-    report(agent, await work(agent, false), {...await work(agent, false)})
+    report(agent, await work(agent, false), { ...(await work(agent, false)) })
   } catch (error) {
     process.exitCode = 1
     console.error(`${agent.name}: ${error instanceof Error ? error.stack : String(error)}`)

@@ -5,7 +5,8 @@ import type { ThreadEvent } from './events.ts'
 import { Jobs } from './jobs.ts'
 import { Summaries } from './summaries.ts'
 import type { Summarize, SummaryJob } from './summary.ts'
-import { openThread, type ThreadOptions } from './thread.ts'
+import { openThread } from './thread.ts'
+import type { ThreadOptions } from './thread-options.ts'
 
 const long = (n: number) => `Result ${n} ${'lorem ipsum dolor sit amet '.repeat(60)}`
 const call = (id: string) => ({
