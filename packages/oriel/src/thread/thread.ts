@@ -16,6 +16,7 @@ import type { Accuracy } from './calibration.ts'
 import { type CompactOptions, readInstructions } from './compact-options.ts'
 import type { Listener } from './events.ts'
 import { type ExpandOptions, type Expansion, expandText, originalText } from './expand.ts'
+import { expandRange } from './expand-range.ts'
 import { Family, type HistoryMatch } from './family.ts'
 import { forkJournal } from './fork.ts'
 import type { AppendOptions } from './incoming.ts'
@@ -181,6 +182,8 @@ export class Thread {
   expand(id: string, options: ExpandOptions = {}): Promise<Expansion> {
     return this.#session.run(async () => {
       await this.#journal.refresh()
+      const range = await expandRange(this.#session, id, options)
+      if (range !== undefined) return range
       const found = await this.#session.find(id)
       if (found === undefined) {
         return { ok: false, reason: `Not expanded: nothing here has the id ${id.slice(0, 40)}.` }
