@@ -1,36 +1,48 @@
-// Code that a guide shows from an example is the example's own, between its `// [name]` marks; the example's test runs it.
+// Runs the code of the guides: each block that begins with ```ts run is a module of its own, and must not throw.
 
-import { readdirSync, readFileSync } from 'node:fs'
-import { describe, expect, it } from 'vitest'
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
-const root = new URL('..', import.meta.url)
-const read = (path: string): string => readFileSync(new URL(path, root), 'utf8')
-const guides = readdirSync(new URL('docs/guides', root)).filter((name) => name.endsWith('.md'))
-const quoted = guides.flatMap((guide) =>
-  [
-    ...read(`docs/guides/${guide}`).matchAll(
-      /<!-- from ([\w./-]+)#(\w+) -->\n```ts\n([\s\S]*?)```/g,
-    ),
-  ].map(([, path = '', part = '', code = '']) => ({ guide, path, part, code })),
-)
+const guides = fileURLToPath(new URL('../docs/guides/', import.meta.url))
+// Inside the workspace, so that the names of packages are found from there.
+const scratch = fileURLToPath(new URL('../node_modules/.cache/oriel-guides/', import.meta.url))
 
-/** The lines between a part's marks, without their common indentation. */
-function partOf(path: string, part: string): string {
-  const text = read(path)
-  const lines = text
-    .slice(text.indexOf(`// [${part}]`), text.indexOf(`// [/${part}]`))
-    .split('\n')
-    .slice(1, -1)
-  const indent = Math.min(...lines.filter((line) => line !== '').map((line) => line.search(/\S/)))
-  return `${lines.map((line) => line.slice(indent)).join('\n')}\n`
+interface Block {
+  readonly guide: string
+  readonly line: number
+  readonly code: string
 }
 
-describe('guides', () => {
-  it('quote examples', () => {
-    expect(quoted.length).toBeGreaterThan(3)
+const blocks = readdirSync(guides)
+  .filter((file) => file.endsWith('.md'))
+  .flatMap((file) => blocksIn(file, readFileSync(join(guides, file), 'utf8')))
+
+beforeAll(() => {
+  mkdirSync(scratch, { recursive: true })
+})
+
+afterAll(() => {
+  rmSync(scratch, { recursive: true, force: true })
+})
+
+describe('the code of the guides', () => {
+  it('is found', () => {
+    expect(blocks.length).toBeGreaterThan(0)
   })
 
-  it.each(quoted)('$guide shows $path#$part as it is', ({ path, part, code }) => {
-    expect(code).toBe(partOf(path, part))
+  it.each(blocks)('$guide, line $line', async ({ guide, line, code }) => {
+    const file = join(scratch, `${guide.replace('.md', '')}-${line}.ts`)
+    writeFileSync(file, code)
+    await import(/* @vite-ignore */ file)
   })
 })
+
+function blocksIn(guide: string, text: string): readonly Block[] {
+  return [...text.matchAll(/^```ts run\n(.*?)^```$/gms)].map((match) => ({
+    guide,
+    line: text.slice(0, match.index).split('\n').length,
+    code: match[1] as string,
+  }))
+}
