@@ -24,5 +24,6 @@ export default defineConfig({
       'examples/**/*.test.ts',
     ],
     testTimeout: 60_000,
+    hookTimeout: 60_000,
   },
 })

@@ -18,6 +18,7 @@ export {
   type ThreadKey,
   validate,
 } from '../../oriel/src/index.ts'
+export { postgresStore } from '../../oriel/src/stores/postgres.ts'
 export { sqliteStore } from '../../oriel/src/stores/sqlite.ts'
 export { type Script, script } from '../../oriel/src/testing/script.ts'
 export { writeOpenaiChat } from '../../oriel/src/testing/write-openai-chat.ts'
