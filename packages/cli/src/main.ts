@@ -14,6 +14,8 @@ import { readImportSettings } from './import/settings.ts'
 import { inspect } from './inspect/command.ts'
 import { defaultTop, exactMegabytes, type RawOptions, readSettings } from './inspect/settings.ts'
 import { clean } from './render/text.ts'
+import { serve } from './serve/command.ts'
+import { defaultPort, readServeSettings } from './serve/settings.ts'
 import { simulateCommand } from './simulate/command.ts'
 import { readSimulateSettings } from './simulate/settings.ts'
 import { colorsFor, processTerminal, type Terminal } from './terminal.ts'
@@ -28,15 +30,9 @@ const mark = '\0'
 
 /** Options whose values stay as they were typed. */
 const textOptions: readonly string[] = [
-  '--data',
-  '--store',
-  '--tenant',
-  '--thread',
-  '--out',
-  '--policy',
-  '--prices',
-  '--html',
-  '--fail-if',
+  ...['--policy', '--prices', '--html', '--fail-if'],
+  ...['--data', '--store', '--tenant', '--thread', '--out'],
+  ...['--host', '--upstream', '--config'],
 ]
 
 /** The request was wrong, or the input cannot be used. */
@@ -83,6 +79,9 @@ function run(cli: Cli, command: string, terminal: Terminal): Promise<number> {
     case 'doctor':
       cli.matchedCommand?.checkUnusedArgs()
       return doctor(readDoctorSettings(options), terminal)
+    case 'serve':
+      cli.matchedCommand?.checkUnusedArgs()
+      return serve(readServeSettings(options, terminal.env), terminal)
     case 'export':
       cli.matchedCommand?.checkUnusedArgs()
       return exportThreads(readExportSettings(options), terminal)
@@ -99,10 +98,23 @@ function createCli(): Cli {
   const cli = cac('oriel')
   cli.option('-h, --help', 'Show this help')
   cli.option('-v, --version', 'Show the version')
+  addServe(cli)
   addInspect(cli)
   addSimulate(cli)
   addKeeping(cli)
   return cli
+}
+
+function addServe(cli: Cli): void {
+  cli
+    .command('serve', 'Manage the context of any agent: point its base_url here')
+    .option('--port <number>', `The port; else ${defaultPort}`)
+    .option('--host <name>', 'The address to listen on; else 127.0.0.1')
+    .option('--data <folder>', `Keep threads in this folder; else ${defaultFolder}`)
+    .option('--store <file or url>', 'Keep threads in this SQLite file or PostgreSQL database')
+    .option('--upstream <base url>', 'Where model calls go; else a built-in demo answers')
+    .option('--policy <preset or file>', 'What the model sees; else recommended')
+    .option('--config <file>', 'Everything else: upstreams, keys, agents, limits')
 }
 
 function addInspect(cli: Cli): void {

@@ -43,6 +43,8 @@ export {
   formatNames,
   type Profile,
   type Violation,
+  type WireFormat,
+  wireFormats,
 } from './formats/format.ts'
 export { decode, validate } from './formats/registry.ts'
 export { applyHistoryPolicy, type HistoryPolicyOptions } from './history-policy.ts'
@@ -96,6 +98,9 @@ export {
 export { type EventType, eventTypes, type Listener, type ThreadEvent } from './thread/events.ts'
 export type { ExpandOptions, Expansion } from './thread/expand.ts'
 export { type Expandable, type ExpandTool, expandTool } from './thread/expand-tool.ts'
+export type { HistoryMatch } from './thread/family.ts'
+export { type HistoryKey, historyKeys } from './thread/history-keys.ts'
+export type { AppendOptions } from './thread/incoming.ts'
 export type { LogReader } from './thread/log-reader.ts'
 export type { Usage } from './thread/read-usage.ts'
 export type { RebuiltRequest, RequestChange } from './thread/requests.ts'
@@ -108,5 +113,6 @@ export {
   type SettingSource,
 } from './thread/settings.ts'
 export type { Summarize, SummaryJob } from './thread/summary.ts'
-export { openThread, type SyncResult, type Thread, type ThreadOptions } from './thread/thread.ts'
+export type { SyncResult } from './thread/sync.ts'
+export { openThread, type Thread, type ThreadOptions } from './thread/thread.ts'
 export type { Epoch, View, ViewOptions } from './thread/viewing.ts'

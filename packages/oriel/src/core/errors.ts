@@ -13,6 +13,8 @@ export const errorCodes = {
   'not-available': 'The policy asks for a part that this version does not have yet.',
   'cannot-project': 'No view exists that is valid for the provider and within the budget.',
   'version-conflict': 'Another writer appended first. Read again and retry.',
+  'unexpected-head':
+    'The thread has other messages than the caller expected. Nothing was appended.',
   'not-found': 'No thread, entry or edit of that id exists for this tenant.',
   'cannot-undo': 'That entry is not a live edit, or a newer one depends on it.',
   'corrupt-entry': 'A stored entry does not match its hash. Run `oriel doctor`.',

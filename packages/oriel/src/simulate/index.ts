@@ -4,8 +4,9 @@ export type { Counter } from '../core/counter.ts'
 export { lookupPrices, type Prices, type PricesQuery, priceProviders } from '../schedule/prices.ts'
 export type { CachePrices } from './cost.ts'
 export type { Fact, Need } from './facts.ts'
-export type { Fate, Originals } from './fidelity.ts'
+export type { Fate, Recover } from './fidelity.ts'
 export type { FactCount, Judgement, Step } from './judge.ts'
+export { type OptimumOptions, optimalCost } from './optimum.ts'
 export type { Opened, RecordedMessage, Recording } from './recording.ts'
 export {
   type CreateManager,

@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { OrielError } from '../core/errors.ts'
-import type { FormatName } from '../formats/format.ts'
 import { script } from '../testing/script.ts'
 import { writeAnthropic } from '../testing/write-anthropic.ts'
 import { writeOpenaiChat } from '../testing/write-openai-chat.ts'
 import { writeOpenaiResponses } from '../testing/write-openai-responses.ts'
-import type { Recording } from './recording.ts'
+import { openRecording, type Recording } from './recording.ts'
+import { threadManager } from './replay.ts'
 import { simulate } from './simulate.ts'
 
 /** An agent that reads files, and needs what stood in the first one at the end. */
@@ -62,6 +62,24 @@ describe('simulate', () => {
     expect((visible ?? 0) + (recoverable ?? 0)).toBe(1)
   })
 
+  it('[W3] calls nothing recoverable that expand does not give', async () => {
+    const recording = openRecording(coding('a'))
+    const manager = await threadManager({
+      policy: { toolResults: { strategy: 'keepRecent', max: 2, cutoff: 0 } },
+    })(recording)
+    await manager.append(recording.recorded)
+    const sent = JSON.stringify((await manager.view())?.messages)
+    const [, id = ''] = /expand (e\w+)/.exec(sent) ?? []
+    const lost = 'src/secret_module_0.ts'
+    expect(await manager.recover?.(`[Omitted: expand ${id}]`, lost)).toBe(true)
+    for (const text of [`[Omitted: expand ${id}x]`, '[Omitted: expand e9zz]', '[Omitted]']) {
+      expect(await manager.recover?.(text, lost)).toBe(false)
+    }
+    expect(await manager.recover?.(`[Omitted: expand ${id}]`, 'src/secret_module_99.ts')).toBe(
+      false,
+    )
+  })
+
   it('[W6] gives the same numbers on one thread and on several', async () => {
     const recordings = Array.from({ length: 6 }, (_, index) => coding(`r${index}`, 6 + index))
     const options = { policies: [{ name: 'keep 2', policy: keep(2) }] }
@@ -94,7 +112,7 @@ describe('simulate', () => {
       anthropic: writeAnthropic,
       'openai-responses': writeOpenaiResponses,
     }
-    const formats = fc.constantFrom<FormatName>('openai-chat', 'anthropic', 'openai-responses')
+    const formats = fc.constantFrom(...(Object.keys(writers) as (keyof typeof writers)[]))
     await fc.assert(
       fc.asyncProperty(script(), formats, async (turns, format) => {
         const messages = writers[format](turns) as unknown[]

@@ -54,6 +54,15 @@ export interface Placed<T> {
   readonly written: T
 }
 
+export interface HistoryMatch {
+  /** The branch that shares most with the history. */
+  readonly thread: string
+  /** Messages of the history that the branch has. */
+  readonly matched: number
+  /** Messages of the branch that the history contradicts or lacks; above 0, `sync` would fork. */
+  readonly behind: number
+}
+
 export class Family {
   readonly #options: Omit<JournalOptions, 'key' | 'store'>
   readonly #branches = new Map<string, Branch>()
@@ -85,6 +94,13 @@ export class Family {
         if (attempt === maxAttempts) throw tooBusy(this.#current.journal.key.thread)
       }
     }
+  }
+
+  /** Where `place` would write a history. */
+  async match(history: readonly Sent[]): Promise<HistoryMatch> {
+    const { branch, meeting } = await this.#best(history)
+    const { matched, behind } = meeting
+    return { thread: branch.journal.key.thread, matched, behind }
   }
 
   async #best(history: readonly Sent[]): Promise<Candidate> {

@@ -2,9 +2,11 @@
 
 import { countBlock } from '../core/counter.ts'
 import type { Draft, EditEntry, Entry } from '../core/entry.ts'
+import { OrielError } from '../core/errors.ts'
 import { cloneJson, equalJson } from '../core/json.ts'
 import { reduce } from '../core/render.ts'
 import type { State } from '../core/state.ts'
+import type { FormatName } from '../formats/format.ts'
 import type { EntryBody, Journal, Stamp } from './journal.ts'
 import type { SeqRevision } from './sync.ts'
 
@@ -70,4 +72,20 @@ export function freshDrafts(
     seen.add(id)
     return true
   })
+}
+
+export interface AppendOptions {
+  /** @default Oriel's own */
+  readonly format?: FormatName
+  /** Messages that the log must have; with another number it rejects with 'unexpected-head'. @default any */
+  readonly expected?: number
+}
+
+/** The state, if it has as many messages as expected. Refuses by a code that does not make `commit` try again. */
+export function withCount(state: State, expected: number | undefined): State {
+  if (expected === undefined || state.messageCount === expected) return state
+  throw new OrielError(
+    'unexpected-head',
+    `The thread has ${state.messageCount} messages, not ${expected}. Read again and decide.`,
+  )
 }

@@ -3,10 +3,12 @@
 import type { EditEntry, RequestEntry } from '../core/entry.ts'
 import { OrielError } from '../core/errors.ts'
 import { equalJson, isObject, type Json, type JsonObject } from '../core/json.ts'
+import type { Change } from '../core/view.ts'
 import type { FormatName } from '../formats/format.ts'
 import { type Policy, parsePolicy } from '../policy.ts'
 import { Journal } from './journal.ts'
 import { leadingOf } from './leading.ts'
+import { assumeSaved } from './output-files.ts'
 import { askLog } from './prepare-summaries.ts'
 import { buildView, encoderVersion, frameSetting } from './viewing.ts'
 
@@ -25,6 +27,8 @@ export interface RebuiltRequest {
   /** Whether the body is byte for byte what was sent, by its recorded hash. */
   readonly exact: boolean
   readonly request: RequestEntry
+  /** What was not full then, and why. */
+  readonly trace: readonly Change[]
   /** Absent when the request only extends the one before. */
   readonly change?: RequestChange
 }
@@ -58,7 +62,12 @@ export async function rebuildRequest(journal: Journal, step: number): Promise<Re
 async function rebuild(
   journal: Journal,
   request: RequestEntry,
-): Promise<{ body: JsonObject; exact: boolean; messages: readonly Json[] }> {
+): Promise<{
+  body: JsonObject
+  exact: boolean
+  messages: readonly Json[]
+  trace: readonly Change[]
+}> {
   const past = await Journal.until(journal, request.seq - 1)
   const details = request.details ?? {}
   const temporary = details.policy
@@ -79,9 +88,11 @@ async function rebuild(
     leading: leadingOf(past),
     now: request.at,
     summaryOf: askLog(past),
+    fileOf: assumeSaved,
   })
   const exact = built.bodyHash === request.bodyHash && request.encoderVersion === encoderVersion
-  return { body: bodyOf(format, request, built, frame), exact, messages: built.messages }
+  const { messages } = built
+  return { body: bodyOf(format, request, built, frame), exact, messages, trace: built.trace() }
 }
 
 function bodyOf(

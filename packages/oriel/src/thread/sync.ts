@@ -5,6 +5,17 @@ import type { Draft } from '../core/entry.ts'
 import type { State } from '../core/state.ts'
 import { compare, detailsOf, keyOf, type Matchable, type Revision } from './match.ts'
 
+export interface SyncResult {
+  /** The branch the history is on now. */
+  readonly thread: string
+  /** Messages that were already there. */
+  readonly matched: number
+  readonly appended: number
+  readonly isForked: boolean
+  /** Messages that the branch has now. */
+  readonly messages: number
+}
+
 /** How a resent history meets a log. */
 export interface Meeting {
   /** Messages of the history that are already in the log. */

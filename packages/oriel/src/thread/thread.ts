@@ -16,15 +16,16 @@ import type { Accuracy } from './calibration.ts'
 import { type CompactOptions, readInstructions } from './compact-options.ts'
 import type { Listener } from './events.ts'
 import { type ExpandOptions, type Expansion, expandText, originalText } from './expand.ts'
-import { Family } from './family.ts'
+import { Family, type HistoryMatch } from './family.ts'
 import { forkJournal } from './fork.ts'
+import type { AppendOptions } from './incoming.ts'
 import { Journal, type JournalOptions } from './journal.ts'
 import { LogReader } from './log-reader.ts'
 import { readUsage } from './read-usage.ts'
 import { type RebuiltRequest, rebuildRequest } from './requests.ts'
 import { Session } from './session.ts'
 import type { Summarize } from './summary.ts'
-import { sentOf, splitLeading } from './sync.ts'
+import { type SyncResult, sentOf, splitLeading } from './sync.ts'
 import { accuracy, estimateOf } from './usage.ts'
 import type { View, ViewOptions } from './viewing.ts'
 
@@ -57,15 +58,6 @@ export interface ThreadOptions {
   readonly prices?: PricesOption
   /** Entries between two snapshots of the state, at least; 0 = none. @default 256 */
   readonly snapshotEvery?: number
-}
-
-export interface SyncResult {
-  /** The branch the history is on now. */
-  readonly thread: string
-  /** Messages that were already there. */
-  readonly matched: number
-  readonly appended: number
-  readonly isForked: boolean
 }
 
 /**
@@ -106,14 +98,15 @@ export class Thread {
   /** Appends messages. One whose id is already in the log is skipped, so a retry appends nothing. */
   async append(
     messages: readonly unknown[] | object,
-    { format }: { readonly format?: FormatName } = {},
+    { format, expected }: AppendOptions = {},
   ): Promise<readonly MessageEntry[]> {
     const list = Array.isArray(messages) ? messages : [messages]
     const decoded =
       format === undefined
         ? decodeNeutral(list, 'messages')
         : formatNamed(format).decode(list, 'messages')
-    return this.#session.run(() => this.#session.append(decoded.map(({ draft }) => draft)))
+    const drafts = decoded.map(({ draft }) => draft)
+    return this.#session.run(() => this.#session.append(drafts, expected))
   }
 
   /** Takes a whole history as a client resends it: appends what is new; where it was edited, goes on in a fork. */
@@ -133,8 +126,19 @@ export class Thread {
       const { matched } = written.meeting
       const message = 'A resent history was edited: forked.'
       if (isForked) this.#session.emit('thread-forked', { message })
-      return { thread: this.id, matched, appended: written.appended.length, isForked }
+      const messages = this.#journal.state.messageCount
+      return { thread: this.id, matched, appended: written.appended.length, isForked, messages }
     })
+  }
+
+  /** How a resent history meets this thread and its forks, without writing anything. */
+  async match(
+    history: readonly unknown[],
+    { format = 'openai-chat' }: { readonly format?: FormatName } = {},
+  ): Promise<HistoryMatch> {
+    const decoded = formatNamed(format).decode(history, 'history')
+    const sent = sentOf(splitLeading(decoded.map(({ draft }) => draft)).history)
+    return this.#session.run(() => this.#family.match(sent))
   }
 
   /** What the model should see now, in a provider's format. Commits the policy's edits and a record of the request. */

@@ -118,8 +118,8 @@ export function removeRooms(): void {
   rmSync(base, { recursive: true, force: true })
 }
 
-/** Runs one command to its end; fails if it does, or after a minute and a half. */
-export async function runCommand(command: Command, rooms: Rooms): Promise<void> {
+/** Runs one command to its end and gives what it printed for programs; fails if it does, or after a minute and a half. */
+export async function runCommand(command: Command, rooms: Rooms): Promise<string> {
   const child = spawn(command.file, command.args, {
     cwd: rooms.project,
     // Nothing of the surrounding environment: no keys, no settings, no other home.
@@ -135,10 +135,14 @@ export async function runCommand(command: Command, rooms: Rooms): Promise<void> 
     detached: true,
   })
   let printed = ''
+  let output = ''
   const collect = (part: Buffer): void => {
     printed += part.toString('utf8')
   }
   child.stdout.on('data', collect)
+  child.stdout.on('data', (part: Buffer) => {
+    output += part.toString('utf8')
+  })
   child.stderr.on('data', collect)
   const timer = setTimeout(() => endGroup(child.pid), timeoutMs)
   const code = await new Promise<number | null>((resolve, reject) => {
@@ -148,6 +152,7 @@ export async function runCommand(command: Command, rooms: Rooms): Promise<void> 
   clearTimeout(timer)
   endGroup(child.pid)
   if (code !== 0) throw new Error(`${command.file} ended with ${code}:\n${printed.slice(-4000)}`)
+  return output
 }
 
 /** Ends the process and what it started, by the group that it leads. */

@@ -133,7 +133,7 @@ async function work(agent: Agent, rooms: Rooms): Promise<void> {
   agent.prepare(rooms)
   for (const { prompt, mode, after, mayFail } of agent.runs ?? usualRuns) {
     const run = runCommand(agent.command(prompt, mode, rooms), rooms)
-    await (mayFail === true ? run.catch(() => undefined) : run)
+    await (mayFail === true ? run.catch(() => '') : run)
     if (after === 'keep') keepState(rooms)
     if (after === 'restore') restoreState(rooms)
   }

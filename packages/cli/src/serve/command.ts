@@ -1,0 +1,73 @@
+// `oriel serve`: the gateway and the studio on one port, until it is told to stop.
+
+import { mkdirSync } from 'node:fs'
+import { createGateway, demoAgents, findStudio, serveGateway } from '@oriel/gateway'
+import { type Store, sqliteStore } from 'oriel'
+import { wrong } from '../doctor/place.ts'
+import { colorsFor, type Terminal } from '../terminal.ts'
+import { fileIn, type ServeSettings } from './settings.ts'
+
+/** Resolves to the exit code when `stopped` does: by default at the first SIGINT or SIGTERM. A second one ends the process at once. */
+export async function serve(
+  { port, host, place, gateway: options }: ServeSettings,
+  terminal: Terminal,
+  stopped: Promise<unknown> = signalled(),
+): Promise<number> {
+  const { stdout, stderr, env } = terminal
+  const colors = colorsFor(stdout, env)
+  const store = await openStore(place)
+  const isDemo = (options.upstreams ?? []).length === 0
+  const studio = findStudio()
+  const agents = isDemo ? { ...demoAgents(), ...options.agents } : options.agents
+  const gateway = createGateway({
+    store,
+    log: (line) => stderr.write(`${line}\n`),
+    ...options,
+    ...(agents === undefined ? {} : { agents }),
+    ...(studio === undefined ? {} : { studio }),
+  })
+  const server = await serveGateway(gateway, { port, host })
+  const lines = [
+    `${colors.bold('oriel')} listens on ${colors.cyan(server.url)}`,
+    `  base_url for OpenAI clients     ${server.url}/v1`,
+    `  base_url for Anthropic clients  ${server.url}`,
+    ...(studio === undefined ? [] : [`  studio                          ${server.url}/`]),
+    isDemo
+      ? '  No upstream is set: a built-in demo answers. Set one with --upstream https://api.example.com'
+      : `  upstream                        ${(options.upstreams ?? []).map(({ name }) => name).join(', ')}`,
+    `  threads are kept in             ${'folder' in place ? fileIn(place.folder) : store.name}`,
+    'Stop with Ctrl-C.',
+  ]
+  stdout.write(`${lines.join('\n')}\n`)
+  await stopped
+  await server.close()
+  await store.close()
+  return 0
+}
+
+async function openStore(place: ServeSettings['place']): Promise<Store> {
+  if ('folder' in place) {
+    mkdirSync(place.folder, { recursive: true, mode: 0o700 })
+    return sqliteStore(fileIn(place.folder))
+  }
+  if (!/^postgres(?:ql)?:\/\//i.test(place.store)) return sqliteStore(place.store)
+  const oriel: Readonly<Record<string, unknown>> = await import('oriel')
+  const { postgresStore } = oriel
+  if (typeof postgresStore !== 'function') {
+    throw wrong('--store: this version has no PostgreSQL store.')
+  }
+  return (await postgresStore(place.store)) as Store
+}
+
+function signalled(): Promise<void> {
+  return new Promise((resolve) => {
+    let isStopping = false
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+      process.on(signal, () => {
+        if (isStopping) process.exit(1)
+        isStopping = true
+        resolve()
+      })
+    }
+  })
+}

@@ -1,0 +1,149 @@
+// Routes about the gateway itself: is it up, what is it set to, what would it send.
+
+import { presets } from 'oriel'
+import { type AgentBook, chatSettingsSchema } from '../agents.ts'
+import { refuse } from '../answer-errors.ts'
+import type { Hub } from '../hub.ts'
+import { json, type Route, type RouteContext } from '../routes.ts'
+import type { RequestSettings, Settings } from '../settings.ts'
+import { readJson } from './parameters.ts'
+import { type PreviewOptions, preview } from './preview.ts'
+
+export interface OwnApiOptions extends PreviewOptions {
+  readonly settings: Settings
+  readonly agents: AgentBook
+  readonly hub: Hub
+  readonly now: () => number
+  /** What everyone with a key may know of the configuration. */
+  readonly info: () => object
+}
+
+export function ownRoutes(options: OwnApiOptions): readonly Route[] {
+  const { agents, hub, info } = options
+  return [
+    {
+      method: 'GET',
+      path: '/healthz',
+      access: 'open',
+      summary: 'Whether the server is up.',
+      answer: '{ ok: true }',
+      handle: () => json({ ok: true }),
+    },
+    {
+      method: 'GET',
+      path: '/api/info',
+      access: 'key',
+      summary: 'What this gateway is set to, without secrets.',
+      answer:
+        '{ version, isDemo, hasKeys, upstreams, defaultPolicy, presets, agents, requestOverrides }',
+      handle: () =>
+        json({
+          ...info(),
+          presets: Object.keys(presets),
+          agents: agents.names.map((name) => describeAgent(agents, name)),
+        }),
+    },
+    {
+      method: 'GET',
+      path: '/api/settings',
+      access: 'key',
+      summary: 'The settings that a call with this address would have, each with its source.',
+      query: {
+        agent: 'The name of an agent.',
+        historyPolicy: 'lastN | all | none',
+        historyLength: 'A whole number.',
+      },
+      answer: '{ policy, sources, warnings, agent?, chat }',
+      handle: async (context) => json(await settingsAnswer(options, context)),
+    },
+    {
+      method: 'PUT',
+      path: '/api/agents/:name/settings',
+      access: 'key',
+      summary: 'Stores chat settings of an agent; they win over its template.',
+      body: chatSettingsSchema,
+      answer: '{ policy, sources, warnings, agent?, chat }',
+      handle: async (context) => json(await storeSettings(options, context)),
+    },
+    {
+      method: 'GET',
+      path: '/api/events',
+      access: 'key',
+      summary: 'What happens in threads, as server-sent events.',
+      query: { thread: 'Only this thread.' },
+      answer: 'text/event-stream',
+      handle: ({ caller, url, request }) => {
+        if (hub.isFull) throw refuse(503, 'busy', 'Too many listeners.')
+        const thread = url.searchParams.get('thread')
+        return hub.stream(
+          ({ tenant, data }) =>
+            (caller.isAdmin || tenant === caller.tenant) &&
+            (thread === null || data.thread === thread),
+          request.signal,
+        )
+      },
+    },
+    {
+      method: 'POST',
+      path: '/v1/preview',
+      access: 'key',
+      summary:
+        'What would be sent for a body of any of the three endpoints. Nothing is sent, nothing is kept.',
+      query: { format: 'openai-chat | openai-responses | anthropic; else it is found out.' },
+      answer: '{ thread?, format, messages, system?, trace, tokens, policy, sources, warnings }',
+      isCall: true,
+      handle: async (context) => json(await preview(options, context)),
+    },
+  ]
+}
+
+function describeAgent(agents: AgentBook, name: string): object {
+  const { title, description, model, chatSettings } = agents.get(name) ?? {}
+  return {
+    name,
+    ...(title === undefined ? {} : { title }),
+    ...(description === undefined ? {} : { description }),
+    ...(model === undefined ? {} : { model }),
+    ...(chatSettings === undefined ? {} : { chatSettings }),
+  }
+}
+
+async function settingsAnswer(
+  { settings, agents }: OwnApiOptions,
+  context: RouteContext,
+): Promise<object> {
+  await agents.load()
+  const { url, request, caller } = context
+  const found = settings.resolve({
+    query: url.searchParams,
+    headers: request.headers,
+    mayOverride: caller.mayOverride,
+  })
+  return describeSettings(found, agents)
+}
+
+async function storeSettings(options: OwnApiOptions, context: RouteContext): Promise<object> {
+  const { agents, settings, limits, now } = options
+  const name = context.param('name')
+  if (agents.get(name) === undefined) throw refuse(404, 'not-found', 'There is no such agent.')
+  if (!context.caller.mayOverride)
+    throw refuse(403, 'forbidden', 'This key may not change settings.')
+  const body = await readJson(context.request, chatSettingsSchema, limits)
+  await agents.store(name, body, now())
+  const query = new URLSearchParams({ agent: name })
+  return describeSettings(
+    settings.resolve({ query, headers: new Headers(), mayOverride: true }),
+    agents,
+  )
+}
+
+function describeSettings(found: RequestSettings, agents: AgentBook): object {
+  const { policy, sources, warnings, agent } = found
+  return {
+    policy,
+    sources,
+    warnings,
+    ...(agent === undefined ? {} : { agent: describeAgent(agents, agent.name) }),
+    chat: { historyPolicy: policy.history?.policy ?? 'all', historyLength: policy.history?.length },
+  }
+}

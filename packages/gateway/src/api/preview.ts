@@ -1,0 +1,80 @@
+// What a call would send, without sending it: the thread is copied into memory, and the call is made to the copy.
+
+import { memoryStore, openThread, type Store, type ThreadKey } from 'oriel'
+import { refuse } from '../answer-errors.ts'
+import { parseBody, readBytes } from '../body.ts'
+import type { Calls } from '../calls.ts'
+import { type Endpoint, endpoints } from '../endpoints.ts'
+import type { Limits } from '../options.ts'
+import type { ClientBody } from '../rewrite.ts'
+import type { RouteContext } from '../routes.ts'
+import type { Sessions } from '../sessions.ts'
+
+export interface PreviewOptions {
+  readonly store: Store
+  readonly calls: Calls
+  readonly sessions: Sessions
+  readonly limits: Limits
+  readonly now: () => number
+}
+
+export async function preview(options: PreviewOptions, context: RouteContext): Promise<object> {
+  const { calls, sessions, limits, store, now } = options
+  const { url, request, caller } = context
+  const body = parseBody(await readBytes(request, limits), limits)
+  const endpoint = endpointOf(body, url.searchParams.get('format'))
+  const { format } = endpoint
+  const history = endpoint.history(body.value)
+  if (history === undefined) {
+    const message = 'The body carries no whole history: such a call passes through as it is.'
+    throw refuse(400, 'invalid-input', message)
+  }
+  const { policy, sources, warnings, base, isOwn } = calls.settingsOf(context, body)
+  const frame = endpoint.frame(body.value)
+  const { tenant } = caller
+  const { headers } = request
+  const { family } = await sessions.peek({
+    tenant,
+    headers,
+    body: body.value,
+    format,
+    history,
+    frame,
+  })
+  const { thread: branch } = await family.run((thread) => thread.match(history, { format }))
+  const copy = await copyThread(store, { tenant, thread: branch })
+  const thread = await openThread({ id: branch, tenant, store: copy, policy: base, now })
+  const { matched } = await thread.sync(history, { format })
+  const { model } = body.value
+  const view = await thread.view({
+    format,
+    frame,
+    ...(isOwn ? { policy } : {}),
+    ...(typeof model === 'string' ? { model } : {}),
+  })
+  const known = matched > 0 ? { thread: branch } : {}
+  return { ...view, trace: view.trace, ...known, format, policy, sources, warnings }
+}
+
+async function copyThread(store: Store, key: ThreadKey): Promise<Store> {
+  const copy = memoryStore()
+  let version = 0
+  for await (const entry of store.read(key)) {
+    await copy.append(key, [entry], version)
+    version += 1
+  }
+  return copy
+}
+
+function endpointOf({ value }: ClientBody, asked: string | null): Endpoint {
+  const found = endpoints.find(({ format }) => format === (asked ?? formatOf(value)))
+  if (found === undefined) throw refuse(400, 'unknown-format', 'No format has that name.')
+  return found
+}
+
+/** Told by what only one of the formats has. */
+function formatOf({ input, system, messages }: ClientBody['value']): string {
+  if (input !== undefined) return 'openai-responses'
+  const isAnthropic = /"type":"tool_(?:use|result)"/.test(JSON.stringify(messages ?? []))
+  return system !== undefined || isAnthropic ? 'anthropic' : 'openai-chat'
+}

@@ -1,0 +1,160 @@
+// A thread in a few numbers, gathered from its log and kept up to date by reading only what is new.
+
+import {
+  type Counter,
+  countBlock,
+  type Entry,
+  type MessageEntry,
+  overheadOf,
+  resolveCounter,
+  type Store,
+  type ThreadInfo,
+  type ThreadKey,
+  type Usage,
+} from 'oriel'
+import { isObject } from '../rewrite.ts'
+
+export interface ThreadSummary {
+  readonly id: string
+  /** The beginning of the first words of the user. */
+  readonly title: string
+  readonly createdAt: number
+  readonly updatedAt: number
+  readonly bytes: number
+  readonly entries: number
+  readonly messages: number
+  readonly turns: number
+  readonly steps: number
+  readonly tokens: { readonly log: number; readonly view: number }
+  readonly usage: Usage
+  readonly model?: string
+  readonly forkedFrom?: { readonly thread: string; readonly at: number }
+  /** For callers that may see every tenant. */
+  readonly tenant?: string
+}
+
+interface Gathered {
+  version: number
+  counter: Counter
+  title: string
+  messages: number
+  turns: number
+  steps: number
+  logTokens: number
+  viewTokens: number
+  usage: Usage
+  model?: string
+  forkedFrom?: { thread: string; at: number }
+}
+
+const maxTitle = 120
+const maxKept = 5000
+
+export class Summaries {
+  readonly #store: Store
+  readonly #kept = new Map<string, Gathered>()
+
+  constructor(store: Store) {
+    this.#store = store
+  }
+
+  async of(key: ThreadKey, info: ThreadInfo): Promise<ThreadSummary> {
+    const id = `${key.tenant}\0${key.thread}`
+    const known = this.#kept.get(id)
+    const gathered = known !== undefined && known.version <= info.version ? known : fresh()
+    if (gathered.version < info.version) {
+      for await (const entry of this.#store.read(key, { from: gathered.version + 1 })) {
+        take(gathered, entry)
+      }
+    }
+    this.#kept.delete(id)
+    this.#kept.set(id, gathered)
+    if (this.#kept.size > maxKept) this.#kept.delete(this.#kept.keys().next().value ?? '')
+    return toSummary(info, gathered)
+  }
+}
+
+function fresh(): Gathered {
+  return {
+    version: 0,
+    counter: resolveCounter('estimate'),
+    title: '',
+    messages: 0,
+    turns: 0,
+    steps: 0,
+    logTokens: 0,
+    viewTokens: 0,
+    usage: { uncached: 0, cacheRead: 0, cacheWrite: 0, output: 0 },
+  }
+}
+
+function take(gathered: Gathered, entry: Entry): void {
+  gathered.version = entry.seq
+  switch (entry.type) {
+    case 'message':
+      takeMessage(gathered, entry)
+      break
+    case 'request':
+      if (entry.model !== undefined) gathered.model = entry.model
+      if (typeof entry.details?.tokens === 'number') gathered.viewTokens = entry.details.tokens
+      break
+    case 'usage':
+      gathered.usage = sum(gathered.usage, entry.sample as unknown as Usage)
+      break
+    case 'setting':
+      if (entry.name === 'forked-from' && isObject(entry.value)) {
+        const { thread, at } = entry.value
+        gathered.forkedFrom = { thread: String(thread), at: Number(at) || 0 }
+      }
+      break
+  }
+}
+
+function takeMessage(gathered: Gathered, entry: MessageEntry): void {
+  if (entry.kind === 'interrupted') return
+  gathered.messages += 1
+  gathered.turns = Math.max(gathered.turns, entry.turn)
+  if (entry.role === 'assistant') gathered.steps += 1
+  gathered.logTokens += tokensOf(gathered.counter, entry)
+  if (gathered.title === '' && entry.origin === 'user') {
+    gathered.title = titleOf(entry)
+  }
+}
+
+/** Tokens of a message in full form. */
+export function tokensOf(counter: Counter, { role, blocks }: MessageEntry): number {
+  return blocks.reduce((total, block) => total + countBlock(counter, block), overheadOf(role))
+}
+
+function titleOf({ blocks }: MessageEntry): string {
+  const text = blocks.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join(' ')
+  return [...text.replace(/\s+/g, ' ').trim()].slice(0, maxTitle).join('')
+}
+
+export function sum(a: Usage, b: Usage): Usage {
+  return {
+    uncached: a.uncached + (b.uncached || 0),
+    cacheRead: a.cacheRead + (b.cacheRead || 0),
+    cacheWrite: a.cacheWrite + (b.cacheWrite || 0),
+    output: a.output + (b.output || 0),
+  }
+}
+
+function toSummary(info: ThreadInfo, gathered: Gathered): ThreadSummary {
+  const { title, messages, turns, steps, usage, model, forkedFrom } = gathered
+  return {
+    id: info.thread,
+    title,
+    createdAt: info.createdAt,
+    updatedAt: info.updatedAt,
+    bytes: info.bytes,
+    entries: info.version,
+    messages,
+    turns,
+    steps,
+    tokens: { log: gathered.logTokens, view: gathered.viewTokens },
+    usage,
+    ...(model === undefined ? {} : { model }),
+    ...(forkedFrom === undefined ? {} : { forkedFrom }),
+  }
+}

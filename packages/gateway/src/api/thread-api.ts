@@ -1,0 +1,266 @@
+// The thread API: what pages and scripts read and do. Every thread is looked for in the caller's tenant first; a foreign one looks
+// exactly like an absent one.
+
+import {
+  type Entry,
+  OrielError,
+  type Store,
+  type Thread,
+  type ThreadInfo,
+  type ThreadKey,
+  type WireFormat,
+} from 'oriel'
+import type { z } from 'zod'
+import { refuse } from '../answer-errors.ts'
+import type { Families } from '../families.ts'
+import type { Caller } from '../keys.ts'
+import type { Limits } from '../options.ts'
+import { json, type RouteContext } from '../routes.ts'
+import type { Tenants } from '../tenants.ts'
+import { differenceOf } from './difference.ts'
+import { readCount, readFormat, readJson, readNumber } from './parameters.ts'
+import { Summaries, type ThreadSummary } from './summary.ts'
+import { timelineOf } from './timeline.ts'
+import { blocksOf } from './view-blocks.ts'
+
+export interface ThreadApiOptions {
+  readonly store: Store
+  /** Threads opened for the API alone: no call moves them to another branch. */
+  readonly families: Families
+  readonly tenants: Tenants
+  readonly limits: Limits
+  /** Resolves when what calls have to log is logged. */
+  readonly settled: () => Promise<void>
+  readonly changed: (tenant: string, thread: string) => void
+}
+
+/** The most threads that are sorted and searched. */
+const maxListed = 10_000
+const maxPage = 200
+/** Time that one search may take. */
+const searchMs = 3000
+const maxLogPage = 1000
+
+export class ThreadApi {
+  readonly #options: ThreadApiOptions
+  readonly #summaries: Summaries
+
+  constructor(options: ThreadApiOptions) {
+    this.#options = options
+    this.#summaries = new Summaries(options.store)
+  }
+
+  async list({ caller, url }: RouteContext): Promise<Response> {
+    await this.#options.settled()
+    const limit = readCount(url, 'limit', 50, maxPage)
+    const search = (url.searchParams.get('search') ?? '').toLowerCase().slice(0, 200)
+    const after = url.searchParams.get('cursor')
+    const found = await this.#infos(caller)
+    found.sort(
+      (a, b) => b.info.updatedAt - a.info.updatedAt || (a.info.thread < b.info.thread ? -1 : 1),
+    )
+    const start = after === null ? 0 : found.findIndex(({ key }) => cursorOf(key) === after) + 1
+    const threads: ThreadSummary[] = []
+    const deadline = performance.now() + searchMs
+    let last: ThreadKey | undefined
+    let isMore = false
+    for (const { key, info } of found.slice(start)) {
+      if (threads.length === limit || (search !== '' && performance.now() > deadline)) {
+        isMore = true
+        break
+      }
+      last = key
+      const summary = await this.#summaries.of(key, info)
+      if (search !== '' && !(await this.#contains(key, summary, search))) continue
+      threads.push(caller.isAdmin ? { ...summary, tenant: key.tenant } : summary)
+    }
+    return json({ threads, ...(isMore && last !== undefined ? { cursor: cursorOf(last) } : {}) })
+  }
+
+  async summary(context: RouteContext): Promise<Response> {
+    const { key, info } = await this.#find(context)
+    const summary = await this.#summaries.of(key, info)
+    const policy = await this.#open(key, async (thread) => thread.policy)
+    return json({ ...summary, policy, ...(context.caller.isAdmin ? { tenant: key.tenant } : {}) })
+  }
+
+  async log(context: RouteContext): Promise<Response> {
+    const { key, info } = await this.#find(context)
+    const from = readCount(context.url, 'from', 1, Number.MAX_SAFE_INTEGER)
+    const limit = readCount(context.url, 'limit', 200, maxLogPage)
+    const entries = await this.#read(key, { from, to: from + limit - 1 })
+    const next = from + entries.length
+    return json({ entries, version: info.version, ...(next <= info.version ? { next } : {}) })
+  }
+
+  async view(context: RouteContext): Promise<Response> {
+    const { key } = await this.#find(context)
+    const { searchParams } = context.url
+    const format = readFormat(searchParams.get('format'))
+    const step = searchParams.get('step')
+    if (step !== null) return this.#viewAt(key, readNumber(step, 'step'))
+    const budget = searchParams.get('budget')
+    const options = budget === null ? {} : { budget: readNumber(budget, 'budget') }
+    return json(await this.#open(key, (thread) => this.viewOf(thread, format, options)))
+  }
+
+  /** A view of the head that commits nothing. */
+  async viewOf(thread: Thread, format: WireFormat, options: object): Promise<object> {
+    const view = await thread.view({ ...options, format, dryRun: true })
+    const entries = await thread.log()
+    return { ...view, trace: view.trace, format, ...options, blocks: blocksOf(entries, view.trace) }
+  }
+
+  async #viewAt(key: ThreadKey, step: number): Promise<Response> {
+    const found = await this.#open(key, (thread) => thread.requestAt(step))
+    const { request, body, trace, exact } = found
+    const entries = await this.#read(key, { to: request.seq - 1 })
+    const { messages, input, system } = body
+    return json({
+      id: request.view,
+      format: request.format,
+      messages: messages ?? input,
+      ...(system === undefined ? {} : { system }),
+      trace,
+      exact,
+      tokens: { after: request.details?.tokens ?? 0 },
+      blocks: blocksOf(entries, trace),
+    })
+  }
+
+  async requests(context: RouteContext): Promise<Response> {
+    const { key } = await this.#find(context)
+    const requests = []
+    for await (const entry of this.#options.store.read(key)) {
+      if (entry.type !== 'request') continue
+      const { details = {}, type: _type, ...request } = entry
+      requests.push({ ...request, ...details })
+    }
+    return json({ requests })
+  }
+
+  async request(context: RouteContext): Promise<Response> {
+    const { key } = await this.#find(context)
+    const step = readNumber(context.param('step'), 'step')
+    return json(await this.#open(key, (thread) => differenceOf(thread, step)))
+  }
+
+  async timeline(context: RouteContext): Promise<Response> {
+    const { key } = await this.#find(context)
+    return json(await timelineOf(this.#options.store.read(key)))
+  }
+
+  async edits(context: RouteContext): Promise<Response> {
+    const { key } = await this.#find(context)
+    const entries = await this.#read(key, {})
+    const undone = new Set(entries.flatMap((entry) => (entry.type === 'undo' ? [entry.edit] : [])))
+    const edits = entries
+      .filter((entry) => entry.type === 'edit')
+      .map((edit) => ({ ...edit, live: !undone.has(edit.id) }))
+    return json({ edits })
+  }
+
+  async export(context: RouteContext): Promise<Response> {
+    const { key } = await this.#find(context)
+    const entries = this.#options.store.read(key)[Symbol.asyncIterator]()
+    const encoder = new TextEncoder()
+    const body = new ReadableStream<Uint8Array>({
+      async pull(controller) {
+        const { done, value } = await entries.next()
+        if (done) controller.close()
+        else controller.enqueue(encoder.encode(`${JSON.stringify(value)}\n`))
+      },
+      async cancel() {
+        await entries.return?.()
+      },
+    })
+    return new Response(body, {
+      headers: { 'content-type': 'application/x-ndjson', 'cache-control': 'no-store' },
+    })
+  }
+
+  async act<Body extends z.ZodType>(
+    context: RouteContext,
+    schema: Body,
+    run: (thread: Thread, body: z.infer<Body>) => Promise<unknown>,
+  ): Promise<Response> {
+    const { key } = await this.#find(context)
+    const body = await readJson(context.request, schema, this.#options.limits)
+    const result = await this.#open(key, (thread) => run(thread, body))
+    this.#options.changed(key.tenant, key.thread)
+    const info = await this.#options.store.info(key)
+    return json({ version: info?.version, ...(typeof result === 'object' ? result : {}) })
+  }
+
+  async erase(context: RouteContext): Promise<Response> {
+    const { key } = await this.#find(context)
+    await this.#options.store.erase(key)
+    this.#options.families.forget(key.tenant, key.thread)
+    this.#options.changed(key.tenant, key.thread)
+    return new Response(null, { status: 204 })
+  }
+
+  async #find({ caller, param, url }: RouteContext): Promise<{ key: ThreadKey; info: ThreadInfo }> {
+    await this.#options.settled()
+    const thread = param('id')
+    const tenants = await this.#tenantsOf(caller, url.searchParams.get('tenant'))
+    for (const tenant of tenants) {
+      const info = await this.#options.store.info({ tenant, thread }).catch(absent)
+      if (info !== undefined) return { key: { tenant, thread }, info }
+    }
+    throw refuse(404, 'not-found', 'There is no such thread.')
+  }
+
+  async #tenantsOf(caller: Caller, asked: string | null): Promise<readonly string[]> {
+    if (!caller.isAdmin) return [caller.tenant]
+    const all = [caller.tenant, ...(await this.#options.tenants.all())]
+    return [...new Set(all)].filter((tenant) => asked === null || tenant === asked)
+  }
+
+  async #infos(caller: Caller): Promise<{ key: ThreadKey; info: ThreadInfo }[]> {
+    const found: { key: ThreadKey; info: ThreadInfo }[] = []
+    for (const tenant of await this.#tenantsOf(caller, null)) {
+      let after: string | undefined
+      for (;;) {
+        const page = await this.#options.store.list(tenant, {
+          limit: 500,
+          ...(after === undefined ? {} : { after }),
+        })
+        found.push(...page.map((info) => ({ key: { tenant, thread: info.thread }, info })))
+        after = page.at(-1)?.thread
+        if (page.length < 500 || found.length >= maxListed) break
+      }
+    }
+    return found
+  }
+
+  async #contains(key: ThreadKey, summary: ThreadSummary, search: string): Promise<boolean> {
+    if (summary.id.toLowerCase().includes(search) || summary.title.toLowerCase().includes(search))
+      return true
+    for await (const entry of this.#options.store.read(key)) {
+      if (entry.type === 'message' && JSON.stringify(entry.blocks).toLowerCase().includes(search))
+        return true
+    }
+    return false
+  }
+
+  async #read(key: ThreadKey, range: { from?: number; to?: number }): Promise<readonly Entry[]> {
+    const entries: Entry[] = []
+    for await (const entry of this.#options.store.read(key, range)) entries.push(entry)
+    return entries
+  }
+
+  #open<T>({ tenant, thread }: ThreadKey, task: (thread: Thread) => Promise<T>): Promise<T> {
+    return this.#options.families.get(tenant, thread).run(task)
+  }
+}
+
+/** A name that no thread can have belongs to none. */
+function absent(error: unknown): undefined {
+  if (OrielError.is(error, 'invalid-input')) return undefined
+  throw error
+}
+
+function cursorOf({ tenant, thread }: ThreadKey): string {
+  return Buffer.from(`${tenant}\0${thread}`).toString('base64url')
+}

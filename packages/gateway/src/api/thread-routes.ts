@@ -1,0 +1,178 @@
+// The routes of the thread API.
+
+import { type Thread, wireFormats } from 'oriel'
+import { z } from 'zod'
+import type { Route } from '../routes.ts'
+import { ThreadApi, type ThreadApiOptions } from './thread-api.ts'
+
+const range = z.tuple([z.number().int().min(0), z.number().int().min(0)])
+const expandBody = z.strictObject({
+  id: z.string().min(1).max(200),
+  lines: range.optional(),
+  chars: range.optional(),
+  items: range.optional(),
+  query: z.string().max(1000).optional(),
+  reason: z.string().max(1000).optional(),
+})
+const idBody = z.strictObject({ id: z.string().min(1).max(200) })
+const pinBody = idBody.extend({ pinned: z.boolean().optional() })
+const excludeBody = idBody.extend({ excluded: z.boolean().optional() })
+const policyBody = z.strictObject({ policy: z.unknown() })
+const whatIfBody = z.strictObject({
+  policy: z.unknown(),
+  format: z.enum(wireFormats).optional(),
+  budget: z.number().int().positive().optional(),
+})
+
+export function threadRoutes(options: ThreadApiOptions): readonly Route[] {
+  const api = new ThreadApi(options)
+  return [...readRoutes(api), ...writeRoutes(api)]
+}
+
+function readRoutes(api: ThreadApi): readonly Route[] {
+  const get = (path: string, route: Omit<Route, 'method' | 'path' | 'access'>): Route => ({
+    method: 'GET',
+    path: `/api/threads${path}`,
+    access: 'key',
+    ...route,
+  })
+  const paging = { limit: 'How many at most.' }
+  return [
+    get('', {
+      summary: 'Threads, the most recently used first.',
+      query: {
+        search: 'Only threads with this text in them.',
+        cursor: 'Where the last page ended.',
+        ...paging,
+      },
+      answer: '{ threads: ThreadSummary[], cursor? }',
+      handle: (context) => api.list(context),
+    }),
+    get('/:id', {
+      summary: 'One thread in a few numbers, and its policy.',
+      answer: 'ThreadSummary & { policy }',
+      handle: (context) => api.summary(context),
+    }),
+    get('/:id/log', {
+      summary: 'Entries of the log, as they are.',
+      query: { from: 'The first seq. Default 1.', ...paging },
+      answer: '{ entries: Entry[], version, next? }',
+      handle: (context) => api.log(context),
+    }),
+    get('/:id/view', {
+      summary: 'What the model sees now, or saw at a step.',
+      query: {
+        format: wireFormats.join(' | '),
+        step: 'A step; else now.',
+        budget: 'Tokens it may use.',
+      },
+      answer: 'ThreadView',
+      handle: (context) => api.view(context),
+    }),
+    get('/:id/requests', {
+      summary: 'Every request that was sent.',
+      answer: '{ requests }',
+      handle: (context) => api.requests(context),
+    }),
+    get('/:id/requests/:step', {
+      summary: 'What was sent at a step, and the difference to the one before.',
+      answer: 'StepRequest',
+      handle: (context) => api.request(context),
+    }),
+    get('/:id/timeline', {
+      summary: 'Tokens, numbers of the provider and epochs, step by step.',
+      answer: 'Timeline',
+      handle: (context) => api.timeline(context),
+    }),
+    get('/:id/edits', {
+      summary: 'Every edit, and whether it is still in force.',
+      answer: '{ edits }',
+      handle: (context) => api.edits(context),
+    }),
+    get('/:id/export', {
+      summary: 'The whole log, one entry a line.',
+      answer: 'application/x-ndjson',
+      handle: (context) => api.export(context),
+    }),
+  ]
+}
+
+function writeRoutes(api: ThreadApi): readonly Route[] {
+  const post = <Body extends z.ZodType>(
+    path: string,
+    route: {
+      readonly summary: string
+      readonly body: Body
+      readonly answer?: string
+      run(thread: Thread, body: z.infer<Body>): Promise<unknown>
+    },
+  ): Route => ({
+    method: 'POST',
+    path: `/api/threads/:id/${path}`,
+    access: 'key',
+    summary: route.summary,
+    body: route.body,
+    answer: route.answer ?? '{ version }',
+    handle: (context) => api.act(context, route.body, route.run),
+  })
+  return [
+    post('what-if', {
+      summary: 'What the model would see under another policy. Nothing is kept.',
+      body: whatIfBody,
+      answer: 'ThreadView',
+      run: async (thread, { policy, format = 'openai-chat', budget }) =>
+        api.viewOf(thread, format, {
+          // Checked by `view` itself.
+          policy: policy as never,
+          ...(budget === undefined ? {} : { budget }),
+        }),
+    }),
+    post('expand', {
+      summary: 'An original, whole or in part.',
+      body: expandBody,
+      answer: '{ ok: true, text } | { ok: false, reason }',
+      run: (thread, { id, ...rest }) => thread.expand(id, withoutUndefined(rest)),
+    }),
+    post('undo', {
+      summary: 'Takes an edit, or all edits of an epoch, back.',
+      body: idBody,
+      run: (thread, { id }) => thread.undo(id),
+    }),
+    post('pin', {
+      summary: 'Keeps a message verbatim in every view.',
+      body: pinBody,
+      run: (thread, { id, pinned = true }) => thread.pin(id, { pinned }),
+    }),
+    post('exclude', {
+      summary: 'Leaves a message out of every view.',
+      body: excludeBody,
+      run: (thread, { id, excluded = true }) => thread.exclude(id, { excluded }),
+    }),
+    post('policy', {
+      summary:
+        'Changes the policy for future views. A call through the gateway sets it back to that of its agent.',
+      body: policyBody,
+      run: (thread, { policy }) => thread.setPolicy(policy as never),
+    }),
+    post('compact', {
+      summary: 'Makes a checkpoint now.',
+      body: z.strictObject({}),
+      run: (thread) => thread.compact(),
+    }),
+    {
+      method: 'DELETE',
+      path: '/api/threads/:id',
+      access: 'key',
+      summary: 'Erases a thread: its content is gone for good.',
+      answer: 'nothing (204)',
+      handle: (context) => api.erase(context),
+    },
+  ]
+}
+
+function withoutUndefined<T extends object>(
+  value: T,
+): { [Key in keyof T]: Exclude<T[Key], undefined> } {
+  const entries = Object.entries(value).filter(([, one]) => one !== undefined)
+  return Object.fromEntries(entries) as { [Key in keyof T]: Exclude<T[Key], undefined> }
+}

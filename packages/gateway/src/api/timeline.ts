@@ -1,0 +1,123 @@
+// What happened at each step of a thread: tokens, numbers of the provider, epochs, breaks. Read off the log alone.
+
+import {
+  type Counter,
+  type EditEntry,
+  type Entry,
+  type RequestEntry,
+  resolveCounter,
+  type Usage,
+} from 'oriel'
+import { isObject } from '../rewrite.ts'
+import { tokensOf } from './summary.ts'
+
+export interface TimelineStep {
+  readonly step: number
+  readonly seq: number
+  readonly at: number
+  readonly format: string
+  readonly model?: string
+  readonly tokens: { readonly view: number; readonly log: number; readonly budget?: number }
+  readonly usage?: Usage
+  readonly epoch?: {
+    readonly id: string
+    readonly edits: number
+    readonly rules: readonly string[]
+    readonly tokensSaved: number
+  }
+  readonly compaction?: boolean
+  readonly cacheBreak?: { readonly cause: string }
+  readonly interrupted?: boolean
+}
+
+export interface Timeline {
+  readonly steps: readonly TimelineStep[]
+}
+
+type Draft = { -readonly [Key in keyof TimelineStep]: TimelineStep[Key] }
+
+/** A request that read less than this part of what the one before left in the cache has lost it. */
+const keptPart = 0.5
+
+export async function timelineOf(
+  entries: AsyncIterable<Entry> | Iterable<Entry>,
+): Promise<Timeline> {
+  const steps: Draft[] = []
+  const byView = new Map<string, Draft>()
+  let counter: Counter = resolveCounter('estimate')
+  let logTokens = 0
+  let edits: EditEntry[] = []
+  for await (const entry of entries) {
+    switch (entry.type) {
+      case 'setting':
+        if (entry.name === 'thread' && isObject(entry.value) && entry.value.tokens === 'o200k') {
+          counter = resolveCounter('o200k')
+        }
+        break
+      case 'message':
+        if (entry.kind === 'interrupted') {
+          const last = steps.at(-1)
+          if (last !== undefined) last.interrupted = true
+        } else logTokens += tokensOf(counter, entry)
+        break
+      case 'edit':
+        edits.push(entry)
+        break
+      case 'request': {
+        const step = stepOf(entry, edits, logTokens)
+        edits = []
+        steps.push(step)
+        byView.set(entry.view, step)
+        break
+      }
+      case 'usage': {
+        const step = byView.get(entry.view)
+        if (step !== undefined) step.usage = entry.sample as unknown as Usage
+        break
+      }
+    }
+  }
+  markBreaks(steps)
+  return { steps }
+}
+
+function stepOf(entry: RequestEntry, edits: readonly EditEntry[], logTokens: number): Draft {
+  const { details = {} } = entry
+  const view = typeof details.tokens === 'number' ? details.tokens : 0
+  return {
+    step: entry.step,
+    seq: entry.seq,
+    at: entry.at,
+    format: entry.format,
+    ...(entry.model === undefined ? {} : { model: entry.model }),
+    tokens: {
+      view,
+      log: logTokens,
+      ...(typeof details.budget === 'number' ? { budget: details.budget } : {}),
+    },
+    ...(edits.length === 0
+      ? {}
+      : {
+          epoch: {
+            id: (edits.at(-1) as EditEntry).epoch,
+            edits: edits.length,
+            rules: [...new Set(edits.map(({ rule }) => rule))],
+            tokensSaved: edits.reduce((sum, edit) => sum + edit.tokensBefore - edit.tokensAfter, 0),
+          },
+        }),
+    ...(edits.some(({ rule }) => rule === 'compaction') ? { compaction: true } : {}),
+  }
+}
+
+/** Where the provider read far less from its cache than it had just kept there. */
+function markBreaks(steps: readonly Draft[]): void {
+  let cached = 0
+  for (const step of steps) {
+    const { usage } = step
+    if (usage === undefined) continue
+    if (cached > 0 && usage.cacheRead < cached * keptPart) {
+      step.cacheBreak = { cause: step.epoch === undefined ? 'unknown' : 'edit' }
+    }
+    cached = usage.cacheRead + usage.cacheWrite
+  }
+}

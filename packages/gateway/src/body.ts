@@ -1,0 +1,77 @@
+// Reads request bodies within limits of size, time and nesting.
+
+import type { JsonObject } from 'oriel'
+import { refuse } from './answer-errors.ts'
+import { outlineOf } from './json-outline.ts'
+import type { Limits } from './options.ts'
+import type { ClientBody } from './rewrite.ts'
+
+const tooLarge = (limit: number) =>
+  refuse(413, 'too-large', `The body is larger than ${limit} bytes.`)
+
+/** The bytes of a body. Stops reading at the limit, whatever the header promised. */
+export async function readBytes(
+  request: Request,
+  { bodyBytes, bodyMs }: Pick<Limits, 'bodyBytes' | 'bodyMs'>,
+): Promise<Uint8Array> {
+  if (Number(request.headers.get('content-length') ?? 0) > bodyBytes) throw tooLarge(bodyBytes)
+  if (request.body === null) return new Uint8Array()
+  const reader = request.body.getReader()
+  const chunks: Uint8Array[] = []
+  let size = 0
+  let isLate = false
+  const timer = setTimeout(() => {
+    isLate = true
+    reader.cancel().catch(() => undefined)
+  }, bodyMs)
+  try {
+    for (;;) {
+      const { done, value } = await reader.read()
+      if (isLate) throw refuse(408, 'timeout', 'The body did not arrive in time.')
+      if (done) break
+      size += value.byteLength
+      if (size > bodyBytes) {
+        reader.cancel().catch(() => undefined)
+        throw tooLarge(bodyBytes)
+      }
+      chunks.push(value)
+    }
+  } finally {
+    clearTimeout(timer)
+  }
+  return chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks)
+}
+
+/** A body as JSON, with its outline. */
+export function parseBody(bytes: Uint8Array, limits: Pick<Limits, 'depth' | 'nodes'>): ClientBody {
+  const text = decodeText(bytes)
+  const value = parse(text)
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw refuse(400, 'invalid-json', 'The body must be a JSON object.')
+  }
+  const outline = outlineOf(text)
+  if (outline.depth > limits.depth) {
+    throw refuse(400, 'too-deep', `The body is nested deeper than ${limits.depth} levels.`)
+  }
+  if (outline.nodes > limits.nodes) {
+    throw refuse(413, 'too-large', `The body holds more than ${limits.nodes} values.`)
+  }
+  // Parsed from JSON text just now.
+  return { text, value: value as JsonObject, outline }
+}
+
+function decodeText(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch {
+    throw refuse(400, 'invalid-json', 'The body is not valid UTF-8.')
+  }
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw refuse(400, 'invalid-json', 'The body is not valid JSON.')
+  }
+}

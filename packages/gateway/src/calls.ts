@@ -1,0 +1,306 @@
+// The model endpoints: from a client's request to the upstream's answer.
+
+import { isContextLengthError, OrielError } from 'oriel'
+import { RefusedError, refuse } from './answer-errors.ts'
+import { parseBody, readBytes } from './body.ts'
+import type { Endpoint } from './endpoints.ts'
+import { FamilyBusyError } from './families.ts'
+import { requestHeaders, responseHeaders } from './headers.ts'
+import { withoutMember } from './json-outline.ts'
+import type { Caller } from './keys.ts'
+import { ManagedCall, type ManagedDependencies } from './managed.ts'
+import type { Limits } from './options.ts'
+import { createReader } from './reading.ts'
+import { type Ending, readWhole, relayBody } from './relay.ts'
+import { type ClientBody, isObject } from './rewrite.ts'
+import { ownParameters, type RequestSettings, type Settings } from './settings.ts'
+import type { Tenants } from './tenants.ts'
+import type { Upstream, UpstreamAnswer, UpstreamRequest } from './upstream.ts'
+
+export interface CallsOptions extends ManagedDependencies {
+  readonly settings: Settings
+  readonly upstreams: readonly Upstream[]
+  readonly limits: Limits
+  readonly via: string
+  readonly isManaging: boolean
+  readonly tenants: Tenants
+  readonly now: () => number
+}
+
+export interface CallRequest {
+  readonly request: Request
+  readonly url: URL
+  readonly caller: Caller
+}
+
+/** Errors of upstreams are read whole up to this size; longer ones are passed on unread. */
+const maxErrorBytes = 1024 * 1024
+
+export class Calls {
+  readonly #options: CallsOptions
+
+  constructor(options: CallsOptions) {
+    this.#options = options
+  }
+
+  /** Anything else under `/v1`: passed on as it is. */
+  async pass(call: CallRequest, bytes?: Uint8Array): Promise<Response> {
+    const { request } = call
+    const hasBody = request.method !== 'GET' && request.method !== 'HEAD'
+    const body = bytes ?? (hasBody ? await readBytes(request, this.#options.limits) : undefined)
+    const upstream = this.#upstreamFor(undefined, undefined)
+    const answer = await upstream.send(this.#outgoing(call, body))
+    return this.#unmanaged(call, answer)
+  }
+
+  /** A model call. */
+  async call(call: CallRequest, endpoint: Endpoint): Promise<Response> {
+    const { limits, isManaging } = this.#options
+    const bytes = await readBytes(call.request, limits)
+    const isOff = call.request.headers.get('x-oriel-management') === 'off'
+    if (!isManaging || isOff) return this.pass(call, bytes)
+    const parsed = parseBody(bytes, limits)
+    const settings = this.settingsOf(call, parsed)
+    const body = forUpstream(parsed, settings)
+    const upstream = this.#upstreamFor(body.value.model, settings.agent?.template.upstream)
+    const history = endpoint.history(body.value)
+    if (history === undefined) {
+      return this.#unmanaged(call, await upstream.send(this.#outgoing(call, body.text)))
+    }
+    if (history.length > limits.messages) {
+      throw refuse(413, 'too-large', `The request holds more than ${limits.messages} messages.`)
+    }
+    const hasCacheHints = upstream.wantsCacheHints
+    const managed = await this.#manage(call, { endpoint, body, settings, history, hasCacheHints })
+    if (managed === undefined) {
+      return this.#unmanaged(call, await upstream.send(this.#outgoing(call, body.text)))
+    }
+    const answer = await this.#ask(call, upstream, managed)
+    return this.#relay(call, { ...managed, endpoint, settings, answer })
+  }
+
+  settingsOf({ url, request, caller }: CallRequest, body: ClientBody): RequestSettings {
+    const { oriel, model } = body.value
+    const own = isObject(oriel) ? oriel.policy : undefined
+    return this.#options.settings.resolve({
+      query: url.searchParams,
+      headers: request.headers,
+      model,
+      mayOverride: caller.mayOverride,
+      ...(own === undefined ? {} : { body: own }),
+    })
+  }
+
+  /** Undefined where the history is none that Oriel can read: then the upstream says what is wrong with it. */
+  async #manage(
+    { request, caller }: CallRequest,
+    parts: Pick<
+      ConstructorParameters<typeof ManagedCall>[0],
+      'endpoint' | 'body' | 'settings' | 'history' | 'hasCacheHints'
+    >,
+  ): Promise<Prepared | undefined> {
+    const { endpoint, body, history } = parts
+    try {
+      const session = await this.#options.sessions.find({
+        tenant: caller.tenant,
+        headers: request.headers,
+        body: body.value,
+        format: endpoint.format,
+        history,
+        frame: endpoint.frame(body.value),
+      })
+      this.#options.tenants.note(caller.tenant, this.#options.now())
+      const managed = new ManagedCall({ ...parts, session }, this.#options)
+      return { managed, text: await managed.prepare() }
+    } catch (error) {
+      if (error instanceof FamilyBusyError)
+        throw refuse(429, 'busy', 'Too many calls wait for this thread.')
+      const isForeign =
+        OrielError.is(error, 'invalid-input') || OrielError.is(error, 'cannot-project')
+      if (!isForeign) throw error
+      this.#options.log(
+        `[gateway] Passed on unmanaged: ${error.code}${error.path ? ` at ${error.path}` : ''}.`,
+      )
+      return undefined
+    }
+  }
+
+  /** Asks the upstream; a request that is too long is made smaller and asked once more. */
+  async #ask(
+    call: CallRequest,
+    upstream: Upstream,
+    { managed, text }: Prepared,
+  ): Promise<UpstreamAnswer> {
+    const answer = await this.#send(call, upstream, { managed, text })
+    if (answer.status !== 400 && answer.status !== 413) return answer
+    const bytes = await readWhole(answer, maxErrorBytes)
+    if (bytes === undefined)
+      throw refuse(502, 'upstream-failed', 'The upstream refused with an answer that is too large.')
+    const refused = { ...answer, body: once(bytes) }
+    const error = { status: answer.status, body: Buffer.from(bytes).toString() }
+    if (!isContextLengthError(error)) return refused
+    const smaller = await managed.recover(error)
+    if (smaller === undefined || call.request.signal.aborted) return refused
+    const second = await this.#send(call, upstream, { managed, text: smaller })
+    if (second.status < 400) return second
+    second.cancel()
+    return refused
+  }
+
+  async #send(
+    call: CallRequest,
+    upstream: Upstream,
+    { managed, text }: Prepared,
+  ): Promise<UpstreamAnswer> {
+    try {
+      return await upstream.send(this.#outgoing(call, text))
+    } catch (error) {
+      managed.recordInterrupted(
+        undefined,
+        call.request.signal.aborted ? 'client-left' : 'upstream-broke',
+      )
+      throw error
+    }
+  }
+
+  #relay(
+    call: CallRequest,
+    parts: Prepared & { endpoint: Endpoint; settings: RequestSettings; answer: UpstreamAnswer },
+  ): Response {
+    const { managed, endpoint, settings, answer } = parts
+    const headers = responseHeaders(answer.headers)
+    describe(headers, managed, settings, call)
+    const isGood = answer.status >= 200 && answer.status < 300 && !isPacked(headers)
+    if (answer.status >= 400) managed.failed()
+    const reader = createReader(endpoint, headers.get('content-type') ?? '')
+    const body = relayBody(answer, {
+      limits: this.#options.limits,
+      signal: call.request.signal,
+      onChunk(chunk) {
+        if (!isGood) return
+        reader.take(chunk)
+        if (reader.isOver) managed.record(reader.answer())
+      },
+      onEnd(ending: Ending) {
+        if (!isGood) return
+        if (ending === 'complete') reader.end()
+        // A client that sees its answer cut takes nothing of it, even if only the last mark is missing.
+        const isWhole = ending === 'upstream-broke' ? reader.isOver : reader.isComplete
+        if (isWhole) managed.record(reader.answer())
+        else
+          managed.recordInterrupted(reader.answer(), ending === 'complete' ? 'cut-short' : ending)
+      },
+    })
+    return new Response(hasNoBody(answer.status) ? null : body, { status: answer.status, headers })
+  }
+
+  #unmanaged(call: CallRequest, answer: UpstreamAnswer): Response {
+    const headers = responseHeaders(answer.headers)
+    headers.set('x-oriel-managed', 'false')
+    const { limits } = this.#options
+    const quiet = { limits, signal: call.request.signal, onChunk: () => {}, onEnd: () => {} }
+    if (hasNoBody(answer.status) || call.request.method === 'HEAD') {
+      answer.cancel()
+      return new Response(null, { status: answer.status, headers })
+    }
+    return new Response(relayBody(answer, quiet), { status: answer.status, headers })
+  }
+
+  #outgoing(
+    { request, url, caller }: CallRequest,
+    body: string | Uint8Array | undefined,
+  ): UpstreamRequest {
+    const query = new URLSearchParams(
+      [...url.searchParams].filter(([name]) => !ownParameters.has(name)),
+    )
+    const rest = query.size === 0 ? '' : `?${query}`
+    return {
+      method: request.method,
+      path: url.pathname + rest,
+      headers: requestHeaders(request.headers, {
+        via: this.#options.via,
+        keyHeaders: caller.keyHeaders,
+      }),
+      body,
+      signal: request.signal,
+    }
+  }
+
+  #upstreamFor(model: unknown, name: string | undefined): Upstream {
+    const { upstreams } = this.#options
+    const asked = typeof model === 'string' ? model : ''
+    const found =
+      upstreams.find((one) => one.name === name) ??
+      upstreams.find((one) => one.serves(asked) === 'named') ??
+      upstreams.find((one) => one.serves(asked) === 'any') ??
+      upstreams[0]
+    if (found === undefined) throw new RefusedError(noUpstream)
+    return found
+  }
+}
+
+const noUpstream = { status: 503, code: 'no-upstream', message: 'No upstream is configured.' }
+
+interface Prepared {
+  readonly managed: ManagedCall
+  /** The body to send. */
+  readonly text: string
+}
+
+/** The body without what is only for the gateway, and with the model of the agent that was named as one. */
+function forUpstream(body: ClientBody, { agent }: RequestSettings): ClientBody {
+  let { text } = body
+  const model = agent?.template.model
+  const range = body.outline.fields.get('model')
+  const isAlias = body.value.model === agent?.name || body.value.model === undefined
+  const isRenamed = model !== undefined && isAlias
+  if (!isRenamed && !('oriel' in body.value)) return body
+  const { oriel: _own, ...value } = body.value
+  const named = { ...value, ...(isRenamed ? { model } : {}) }
+  if (isRenamed && range !== undefined) {
+    text = text.slice(0, range.start) + JSON.stringify(model) + text.slice(range.end)
+  } else if (isRenamed) text = text.replace('{', () => `{"model":${JSON.stringify(model)},`)
+  const again = parseBody(Buffer.from(text), { depth: Infinity, nodes: Infinity })
+  const member = again.outline.members.get('oriel')
+  if (member === undefined) return { ...again, value: named }
+  return parseBody(Buffer.from(withoutMember(text, member)), { depth: Infinity, nodes: Infinity })
+}
+
+/** Tells the client what was done. */
+function describe(
+  headers: Headers,
+  managed: ManagedCall,
+  settings: RequestSettings,
+  { request, url }: CallRequest,
+): void {
+  const { view, thread } = managed
+  headers.set('x-oriel-thread', thread)
+  if (view !== undefined) {
+    headers.set('x-oriel-epoch', view.epoch.id)
+    headers.set('x-oriel-tokens-before', String(view.tokens.before))
+    headers.set('x-oriel-tokens-after', String(view.tokens.after))
+  }
+  if (settings.warnings.length > 0)
+    headers.set('x-oriel-warnings', ascii(settings.warnings.join(' ')))
+  const isDebugging =
+    request.headers.get('x-oriel-debug') === 'true' || url.searchParams.get('debug') === 'true'
+  if (isDebugging) headers.set('x-oriel-sources', ascii(JSON.stringify(settings.sources)))
+}
+
+/** Headers carry ASCII only. */
+function ascii(text: string): string {
+  return text.replace(/[^\x20-\x7e]/g, '?').slice(0, 4000)
+}
+
+function isPacked(headers: Headers): boolean {
+  const encoding = headers.get('content-encoding')
+  return encoding !== null && encoding !== 'identity'
+}
+
+function hasNoBody(status: number): boolean {
+  return status === 204 || status === 205 || status === 304
+}
+
+async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes
+}

@@ -1,0 +1,124 @@
+// The configuration file of `oriel serve`: everything that an operator can say, checked, with secrets taken from the environment.
+
+import { existsSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { OrielError } from 'oriel'
+import { z } from 'zod'
+import { readAgents } from './agents.ts'
+import type { AgentOptions, GatewayOptions } from './options.ts'
+
+const name = z.string().min(1).max(100)
+const positive = z.number().int().positive()
+
+const upstream = z.strictObject({
+  name,
+  baseUrl: z.url(),
+  key: z.string().min(1).optional(),
+  keyHeader: z.enum(['authorization', 'x-api-key']).optional(),
+  models: z.array(z.string().min(1)).optional(),
+  retries: z.number().int().min(0).max(2).optional(),
+  cacheHints: z.boolean().optional(),
+})
+
+const key = z.strictObject({
+  name,
+  key: z.string().min(1).optional(),
+  hash: z.string().optional(),
+  tenant: name.optional(),
+  mayOverride: z.boolean().optional(),
+  isAdmin: z.boolean().optional(),
+})
+
+const limits = z.strictObject({
+  bodyBytes: positive.optional(),
+  depth: positive.optional(),
+  nodes: positive.optional(),
+  messages: positive.optional(),
+  bodyMs: positive.optional(),
+  firstByteMs: positive.optional(),
+  idleMs: positive.optional(),
+  slowClientMs: positive.optional(),
+  streamMs: positive.optional(),
+  concurrentCalls: positive.optional(),
+  totalCalls: positive.optional(),
+})
+
+const schema = z.strictObject({
+  upstreams: z.array(upstream).optional(),
+  keys: z.array(key).optional(),
+  /** A folder with templates, from where the file is. */
+  agents: z.string().min(1).optional(),
+  policy: z.unknown().optional(),
+  requestOverrides: z.enum(['allow', 'scoped-key', 'deny']).optional(),
+  ceilings: z.record(z.string(), z.number()).optional(),
+  management: z.boolean().optional(),
+  limits: limits.optional(),
+  hosts: z.array(z.string().min(1)).optional(),
+  origins: z.array(z.string().min(1)).optional(),
+  summarizer: z
+    .strictObject({ upstream: name, model: name, fallbacks: z.array(name).optional() })
+    .optional(),
+  port: z.number().int().min(0).max(65_535).optional(),
+  host: z.string().min(1).optional(),
+  data: z.string().min(1).optional(),
+  store: z.string().min(1).optional(),
+})
+
+export type GatewayConfig = z.infer<typeof schema>
+
+/** A configuration as a file has it. Keys written as `$NAME` are read from the environment. Throws 'invalid-option' with the path. */
+export function readConfig(
+  value: unknown,
+  env: Readonly<Record<string, string | undefined>>,
+): GatewayConfig {
+  const parsed = schema.safeParse(value)
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues
+    const path = issue?.path.join('.') ?? ''
+    throw new OrielError(
+      'invalid-option',
+      `The configuration at ${path || 'its top'}: ${issue?.message}.`,
+      {
+        path,
+      },
+    )
+  }
+  const config = parsed.data
+  return {
+    ...config,
+    ...(config.upstreams && { upstreams: config.upstreams.map((one) => withSecret(one, env)) }),
+    ...(config.keys && { keys: config.keys.map((one) => withSecret(one, env)) }),
+  }
+}
+
+function withSecret<T extends { readonly name: string; readonly key?: string | undefined }>(
+  part: T,
+  env: Readonly<Record<string, string | undefined>>,
+): T {
+  if (part.key?.startsWith('$') !== true) return part
+  const variable = part.key.slice(1)
+  const key = env[variable]
+  if (key !== undefined && key !== '') return { ...part, key }
+  const message = `The key of '${part.name}' is to come from ${variable}, which is not set.`
+  throw new OrielError('invalid-option', message, { path: variable })
+}
+
+/** What a configuration says about the gateway itself. */
+export function optionsOf(config: GatewayConfig): GatewayOptions {
+  const { agents: _agents, port: _port, host: _host, data: _data, store: _store, ...rest } = config
+  // The schema has the same fields; absent ones are missing, not undefined.
+  return rest as GatewayOptions
+}
+
+/** The agent templates that come with the gateway, for its demo. */
+export function demoAgents(): Readonly<Record<string, AgentOptions>> {
+  return readAgents(fileURLToPath(new URL('../agents', import.meta.url)))
+}
+
+/** The folder of the studio's files, where it was built. */
+export function findStudio(): string | undefined {
+  const places = ['../studio', '../../studio/dist'].map((path) =>
+    fileURLToPath(new URL(path, import.meta.url)),
+  )
+  return places.find((place) => existsSync(`${place}/index.html`))
+}

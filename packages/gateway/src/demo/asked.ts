@@ -1,0 +1,96 @@
+// A request in any of the three formats, as far as the demo's model reads it.
+
+import type { Block, JsonObject, WireFormat } from 'oriel'
+import { decode } from 'oriel'
+import { messagesOf } from './wire.ts'
+
+export interface Asked {
+  /** Names of the tools that the client offers. */
+  readonly tools: ReadonlySet<string>
+  /** Whether the client asks for the model's thinking. */
+  readonly wantsReasoning: boolean
+  /** The newest text that a person wrote. */
+  readonly question: string
+  /** How many messages of people are in view. */
+  readonly questions: number
+  /** Model calls since the newest question. */
+  readonly steps: number
+  /** Results since the newest question. */
+  readonly results: readonly Seen[]
+  /** Every text in view before the newest question, newest first. */
+  readonly earlier: readonly string[]
+}
+
+/** A tool's result, with the name of its tool where the call is in view. */
+export interface Seen {
+  readonly tool: string
+  readonly text: string
+}
+
+export function readAsked(format: WireFormat, body: JsonObject): Asked {
+  const messages = decode(format, messagesOf(format, body)).map(({ draft }) => draft)
+  const blocks = messages.map(({ content }) => blocksOf(content))
+  const asks = messages.map(({ role }, index) => role === 'user' && isSaid(blocks[index] ?? []))
+  const newest = asks.lastIndexOf(true)
+  const later = blocks.slice(newest + 1)
+  const names = new Map(
+    blocks
+      .flat()
+      .flatMap((block) => (block.type === 'tool-call' ? [[block.callId, block.name]] : [])),
+  )
+  return {
+    tools: toolNames(body),
+    wantsReasoning: wantsReasoning(body),
+    // A format that joins neighbours may put older words into the same message: the newest are its last.
+    question: textsIn(blocks[newest] ?? []).at(-1) ?? '',
+    questions: asks.filter(Boolean).length,
+    steps: messages.slice(newest + 1).filter(({ role }) => role === 'assistant').length,
+    results: later
+      .flat()
+      .flatMap((block) =>
+        block.type === 'tool-result'
+          ? [{ tool: names.get(block.callId) ?? block.name ?? 'tool', text: textIn(block) }]
+          : [],
+      ),
+    earlier: blocks.slice(0, Math.max(newest, 0)).reverse().flat().map(textIn),
+  }
+}
+
+function blocksOf(content: string | readonly Block[]): readonly Block[] {
+  return typeof content === 'string' ? [{ type: 'text', text: content }] : content
+}
+
+/** Whether a person said something here; a message that only carries results says nothing. */
+function isSaid(blocks: readonly Block[]): boolean {
+  return blocks.some(({ type }) => type === 'text' || type === 'image' || type === 'file')
+}
+
+function textsIn(blocks: readonly Block[]): readonly string[] {
+  return blocks.flatMap((block) => (block.type === 'text' ? [block.text] : []))
+}
+
+function textIn(block: Block): string {
+  if (block.type === 'text') return block.text
+  if (block.type !== 'tool-result') return ''
+  return typeof block.content === 'string' ? block.content : textsIn(block.content).join('\n')
+}
+
+function toolNames({ tools }: JsonObject): ReadonlySet<string> {
+  const list = Array.isArray(tools) ? (tools as readonly OfferedTool[]) : []
+  const names = list.map((tool) => tool?.name ?? tool?.function?.name)
+  return new Set(names.filter((name) => typeof name === 'string'))
+}
+
+interface OfferedTool {
+  readonly name?: unknown
+  readonly function?: { readonly name?: unknown }
+}
+
+function wantsReasoning({ thinking, reasoning }: JsonObject): boolean {
+  const mode = (thinking as { readonly type?: unknown } | null | undefined)?.type
+  return (
+    mode === 'enabled' ||
+    mode === 'adaptive' ||
+    (typeof reasoning === 'object' && reasoning !== null)
+  )
+}

@@ -1,0 +1,71 @@
+// What a scripted model says, before it is put into one of the wire formats.
+
+import { createHash } from 'node:crypto'
+import type { JsonObject } from 'oriel'
+
+/** One part of an answer, in the order in which the model made them. */
+export type Part =
+  | { readonly type: 'reasoning'; readonly text: string }
+  /** Reasoning that only its provider can read. */
+  | { readonly type: 'redacted'; readonly data: string }
+  | { readonly type: 'text'; readonly text: string }
+  /** `arguments` is JSON text, sent as it stands: its spacing, key order and escapes reach the client. */
+  | { readonly type: 'call'; readonly name: string; readonly arguments: string }
+
+export type Reply = readonly Part[]
+
+/** What a provider reports; `input` includes what was cached and what was written to the cache. */
+export interface Measured {
+  readonly input: number
+  readonly cached: number
+  readonly written: number
+  readonly output: number
+  readonly reasoning: number
+}
+
+export type MakeId = (prefix: string) => string
+
+export interface WireOptions {
+  /** The request that is answered: some of its fields are repeated in the answer. */
+  readonly request: JsonObject
+  readonly measured: Measured
+  readonly makeId: MakeId
+  /** The signature of reasoning, or its encrypted form. */
+  readonly seal: (reasoning: string) => string
+}
+
+/** One server-sent event; `event` is absent in the chat format. */
+export interface WireEvent {
+  readonly event?: string
+  readonly data: JsonObject
+}
+
+export interface WireAnswer {
+  /** The whole answer, as it is sent without streaming. */
+  readonly body: JsonObject
+  /** The same answer as a stream. */
+  readonly events: readonly WireEvent[]
+}
+
+/** Ids that look like a provider's: unique for a seed, the same in every run. */
+export function createIds(seed: string): MakeId {
+  let count = 0
+  return (prefix) => {
+    count += 1
+    const digest = createHash('sha256').update(`${seed}:${count}`).digest('hex')
+    return `${prefix}_${digest.slice(0, 24)}`
+  }
+}
+
+/** A text in pieces of a few words, cut inside words as providers do, never inside a surrogate pair. */
+export function pieces(text: string, size = 24): readonly string[] {
+  const characters = [...text]
+  const result: string[] = []
+  for (let start = 0; start < characters.length; start += size) {
+    result.push(characters.slice(start, start + size).join(''))
+  }
+  return result
+}
+
+/** A fixed time for answers: the content of a scripted answer never depends on a clock. */
+export const fixedSeconds = 1_790_000_000

@@ -1,0 +1,123 @@
+// The three model endpoints: where each keeps its history, its frame, its answer and its numbers.
+
+import type { Frame, Json, JsonObject, WireFormat } from 'oriel'
+import { anthropicCollector } from './answers/anthropic.ts'
+import type { Answer, Collector } from './answers/collector.ts'
+import { chatCollector } from './answers/openai-chat.ts'
+import { responsesCollector } from './answers/openai-responses.ts'
+import { isObject } from './rewrite.ts'
+
+export interface Endpoint {
+  readonly path: string
+  readonly format: WireFormat
+  /** The field of the body that holds the history. */
+  readonly listKey: 'messages' | 'input'
+  /** The conversation that the body carries; undefined where it does not carry all of it, so that nothing may be changed. */
+  history(body: JsonObject): readonly Json[] | undefined
+  frame(body: JsonObject): Frame
+  /** What a whole answer says; undefined where it holds none that a client would send back. */
+  answer(body: JsonObject): Answer | undefined
+  collector(): Collector
+}
+
+/** Fields that name a call or a caller, not what the model is asked: they would make every frame a new one. */
+const volatile = new Set([
+  'messages',
+  'input',
+  'model',
+  'system',
+  'instructions',
+  'tools',
+  'metadata',
+  'client_metadata',
+  'user',
+  'safety_identifier',
+  'session_id',
+  'prompt_cache_key',
+  'stream',
+  'stream_options',
+  'store',
+  'oriel',
+])
+
+const chat: Endpoint = {
+  path: '/v1/chat/completions',
+  format: 'openai-chat',
+  listKey: 'messages',
+  history: (body) => listAt(body, 'messages'),
+  frame: (body) => frameOf(body, undefined),
+  answer: ({ choices, usage }) => {
+    const [choice, ...others] = Array.isArray(choices) ? choices : []
+    const message = isObject(choice) ? choice.message : undefined
+    if (!isObject(message) || others.length > 0) return usageOnly(usage)
+    return { messages: [message], ...usageOf(usage) }
+  },
+  collector: chatCollector,
+}
+
+const responses: Endpoint = {
+  path: '/v1/responses',
+  format: 'openai-responses',
+  listKey: 'input',
+  history: (body) => {
+    const isHeld = ['previous_response_id', 'conversation', 'prompt'].some(
+      (key) => body[key] !== undefined && body[key] !== null,
+    )
+    if (isHeld) return undefined
+    if (typeof body.input === 'string') return [{ role: 'user', content: body.input }]
+    const list = listAt(body, 'input')
+    return list?.some((item) => isObject(item) && item.type === 'item_reference') ? undefined : list
+  },
+  frame: (body) => frameOf(body, body.instructions),
+  answer: ({ output, usage, status }) => {
+    const isWhole = Array.isArray(output) && output.length > 0 && status !== 'failed'
+    if (!isWhole || status === 'queued' || status === 'in_progress') return usageOnly(usage)
+    return { messages: output, ...usageOf(usage) }
+  },
+  collector: responsesCollector,
+}
+
+const messages: Endpoint = {
+  path: '/v1/messages',
+  format: 'anthropic',
+  listKey: 'messages',
+  history: (body) => {
+    // The provider keeps the history of a thread; an answer that the client began must stay the last message.
+    if (body.thread !== undefined && body.thread !== null) return undefined
+    const list = listAt(body, 'messages')
+    const last = list?.at(-1)
+    return isObject(last) && last.role === 'assistant' ? undefined : list
+  },
+  frame: (body) => frameOf(body, body.system),
+  answer: ({ content, role, usage }) => {
+    if (!Array.isArray(content) || content.length === 0 || role !== 'assistant') {
+      return usageOnly(usage)
+    }
+    return { messages: [{ role, content }], ...usageOf(usage) }
+  },
+  collector: anthropicCollector,
+}
+
+export const endpoints: readonly Endpoint[] = [chat, responses, messages]
+
+function listAt(body: JsonObject, key: string): readonly Json[] | undefined {
+  const list = body[key]
+  return Array.isArray(list) && list.length > 0 ? list : undefined
+}
+
+function frameOf(body: JsonObject, system: Json | undefined): Frame {
+  const params = Object.fromEntries(Object.entries(body).filter(([key]) => !volatile.has(key)))
+  return {
+    ...(system === undefined || system === null ? {} : { system }),
+    ...(body.tools === undefined || body.tools === null ? {} : { tools: body.tools }),
+    ...(Object.keys(params).length === 0 ? {} : { params }),
+  }
+}
+
+function usageOf(usage: Json | undefined): { usage?: JsonObject } {
+  return isObject(usage) ? { usage } : {}
+}
+
+function usageOnly(usage: Json | undefined): Answer | undefined {
+  return isObject(usage) ? { messages: [], usage } : undefined
+}

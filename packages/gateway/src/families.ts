@@ -1,0 +1,135 @@
+// Open threads of the gateway. A family is a thread with its forks; what is done to one happens in the order it was asked for.
+
+import {
+  openThread,
+  type PolicyInput,
+  type Store,
+  type Summarize,
+  type Thread,
+  type ThreadEvent,
+  type TokensOption,
+} from 'oriel'
+
+export interface FamiliesOptions {
+  readonly store: Store
+  /** The policy of threads that have none yet. @default none */
+  readonly policy: PolicyInput | undefined
+  readonly tokens?: TokensOption | undefined
+  readonly summarize?: Summarize | undefined
+  readonly now: () => number
+  readonly log: (line: string) => void
+  readonly on: (tenant: string, event: ThreadEvent) => void
+}
+
+/** Families that stay open while nobody uses them. */
+const maxIdle = 256
+/** Operations that may wait for one family. */
+const maxWaiting = 256
+
+export class Family {
+  readonly tenant: string
+  readonly root: string
+  readonly #open: () => Promise<Thread>
+  #thread: Promise<Thread> | undefined
+  #queue: Promise<unknown> = Promise.resolve()
+  #waiting = 0
+
+  constructor(
+    key: { readonly tenant: string; readonly root: string },
+    open: () => Promise<Thread>,
+  ) {
+    this.tenant = key.tenant
+    this.root = key.root
+    this.#open = open
+  }
+
+  get isIdle(): boolean {
+    return this.#waiting === 0
+  }
+
+  /** Runs a task when all before it are done. The thread may be on any branch: a task that needs one says so by `sync`. */
+  async run<T>(task: (thread: Thread) => Promise<T>): Promise<T> {
+    if (this.#waiting >= maxWaiting) throw new FamilyBusyError()
+    this.#waiting += 1
+    const result = this.#queue.then(async () => task(await this.#get()))
+    this.#queue = result.then(
+      () => undefined,
+      () => undefined,
+    )
+    try {
+      return await result
+    } finally {
+      this.#waiting -= 1
+    }
+  }
+
+  async #get(): Promise<Thread> {
+    this.#thread ??= this.#open()
+    try {
+      return await this.#thread
+    } catch (error) {
+      this.#thread = undefined
+      throw error
+    }
+  }
+}
+
+/** Too many operations wait for one thread. */
+export class FamilyBusyError extends Error {}
+
+export class Families {
+  readonly #options: FamiliesOptions
+  /** In the order of their last use. */
+  readonly #families = new Map<string, Family>()
+
+  constructor(options: FamiliesOptions) {
+    this.#options = options
+  }
+
+  /** The family of a thread; it is opened when first used, and begins with its first message. */
+  get(tenant: string, root: string): Family {
+    const key = `${tenant}\0${root}`
+    const known = this.#families.get(key)
+    const family = known ?? new Family({ tenant, root }, () => this.#openThread(tenant, root))
+    this.#families.delete(key)
+    this.#families.set(key, family)
+    if (known === undefined) this.#evict()
+    return family
+  }
+
+  /** Forgets an open thread, after it was erased. */
+  forget(tenant: string, root: string): void {
+    this.#families.delete(`${tenant}\0${root}`)
+  }
+
+  /** Resolves when nothing is under way. */
+  async settled(): Promise<void> {
+    await Promise.all(
+      [...this.#families.values()].map((family) => family.run((thread) => thread.settled())),
+    )
+  }
+
+  #openThread(tenant: string, id: string): Promise<Thread> {
+    const { store, policy, tokens, summarize, now, log, on } = this.#options
+    return openThread({
+      id,
+      tenant,
+      store,
+      now,
+      ...(policy === undefined ? {} : { policy }),
+      log,
+      on: (event) => on(tenant, event),
+      ...(tokens === undefined ? {} : { tokens }),
+      ...(summarize === undefined ? {} : { summarize }),
+    })
+  }
+
+  #evict(): void {
+    if (this.#families.size <= maxIdle) return
+    for (const [key, family] of this.#families) {
+      if (!family.isIdle) continue
+      this.#families.delete(key)
+      if (this.#families.size <= maxIdle) return
+    }
+  }
+}

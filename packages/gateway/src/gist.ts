@@ -1,0 +1,92 @@
+// What a message on the wire says, apart from how it is written. Clients resend answers with fields added and left out; see
+// docs/decisions/0002-what-clients-resend.md.
+
+import { canonicalJson, type Json, type JsonObject } from 'oriel'
+
+/** Fields that say nothing to the model, or that clients add and drop as they like. */
+const idle = new Set([
+  'cache_control',
+  'refusal',
+  'annotations',
+  'logprobs',
+  'status',
+  'parsed',
+  'parsed_arguments',
+  'reasoning_content',
+  'reasoning',
+  'reasoning_details',
+])
+const thinking = new Set(['thinking', 'redacted_thinking'])
+
+export interface Gist {
+  readonly text: string
+  /** Whether it carries the model's reasoning, which the gist leaves out. */
+  readonly hasReasoning: boolean
+}
+
+export function gistOf(message: Json): Gist {
+  const { gist, hasReasoning } = read(message)
+  return { text: canonicalJson(gist), hasReasoning }
+}
+
+function read(message: Json): { gist: Json; hasReasoning: boolean } {
+  if (!isRecord(message)) return { gist: message, hasReasoning: false }
+  // A reasoning item is known by what only the model could have written.
+  if (message.type === 'reasoning') {
+    const { id, encrypted_content: sealed, summary } = message
+    return { gist: { reasoning: sealed ?? id ?? summary ?? null }, hasReasoning: false }
+  }
+  const blocks = Array.isArray(message.content) ? message.content : []
+  const hasReasoning =
+    blocks.some((block) => isRecord(block) && thinking.has(String(block.type))) ||
+    ['reasoning_content', 'reasoning', 'reasoning_details'].some(
+      (field) => message[field] !== undefined && message[field] !== null,
+    )
+  const isItem = typeof message.type === 'string'
+  return { gist: plain(message, isItem ? ['id'] : ['name']), hasReasoning }
+}
+
+/** The value without idle fields, empty ones, and those in `dropped`. */
+function plain(value: JsonObject, dropped: readonly string[]): JsonObject {
+  const fields: [string, Json][] = []
+  for (const [key, one] of Object.entries(value)) {
+    if (idle.has(key) || dropped.includes(key)) continue
+    if (key === 'type' && one === 'message') continue
+    const kept = key === 'arguments' ? readArguments(one) : plainValue(one, key)
+    if (kept !== undefined) fields.push([key, kept])
+  }
+  return Object.fromEntries(fields)
+}
+
+function plainValue(value: Json, key: string): Json | undefined {
+  if (value === null || value === '') return undefined
+  if (typeof value === 'string')
+    return key === 'content' || key === 'output' ? [{ text: value }] : value
+  if (Array.isArray(value)) {
+    const kept = value.flatMap((one: Json) => plainBlock(one) ?? [])
+    return kept.length === 0 ? undefined : kept
+  }
+  return isRecord(value) ? plain(value, []) : value
+}
+
+function plainBlock(block: Json): Json | undefined {
+  if (!isRecord(block)) return block
+  if (thinking.has(String(block.type))) return undefined
+  const { type, text } = block
+  const isText = type === 'text' || type === 'input_text' || type === 'output_text'
+  if (isText && typeof text === 'string') return text === '' ? undefined : { text }
+  return plain(block, [])
+}
+
+function readArguments(value: Json): Json {
+  if (typeof value !== 'string') return value
+  try {
+    return JSON.parse(value) as Json
+  } catch {
+    return value
+  }
+}
+
+function isRecord(value: Json | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

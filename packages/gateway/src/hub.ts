@@ -1,0 +1,71 @@
+// Tells whoever listens what happens in threads: ids and reasons, never content.
+
+import type { ThreadEvent } from 'oriel'
+
+export interface Notice {
+  readonly tenant: string
+  readonly type: string
+  readonly data: ThreadEvent | { readonly thread: string }
+}
+
+/** Listeners at the same time. */
+const maxListeners = 256
+const heartbeatMs = 15_000
+/** A listener that has not read this many notices is let go. */
+const maxQueued = 1000
+
+export class Hub {
+  readonly #listeners = new Set<(notice: Notice) => void>()
+
+  tell(notice: Notice): void {
+    for (const listener of this.#listeners) listener(notice)
+  }
+
+  get isFull(): boolean {
+    return this.#listeners.size >= maxListeners
+  }
+
+  /** A stream of server-sent events for notices that `wants` accepts. Ends when the reader leaves. */
+  stream(wants: (notice: Notice) => boolean, signal: AbortSignal): Response {
+    const encoder = new TextEncoder()
+    let stop = (): void => {}
+    const body = new ReadableStream<Uint8Array>(
+      {
+        start: (controller) => {
+          const write = (text: string): void => {
+            try {
+              controller.enqueue(encoder.encode(text))
+              if ((controller.desiredSize ?? 0) < -maxQueued) stop()
+            } catch {
+              stop()
+            }
+          }
+          const listener = (notice: Notice): void => {
+            if (wants(notice))
+              write(`event: ${notice.type}\ndata: ${JSON.stringify(notice.data)}\n\n`)
+          }
+          const beat = setInterval(() => write(': still here\n\n'), heartbeatMs)
+          beat.unref()
+          stop = () => {
+            clearInterval(beat)
+            this.#listeners.delete(listener)
+            signal.removeEventListener('abort', stop)
+            try {
+              controller.close()
+            } catch {
+              // Closed already.
+            }
+          }
+          this.#listeners.add(listener)
+          signal.addEventListener('abort', stop, { once: true })
+          write(': listening\n\n')
+        },
+        cancel: () => stop(),
+      },
+      { highWaterMark: 16 },
+    )
+    return new Response(body, {
+      headers: { 'content-type': 'text/event-stream', 'cache-control': 'no-store' },
+    })
+  }
+}

@@ -1,0 +1,19 @@
+// The public surface of the gateway.
+
+export { readAgents } from './agents.ts'
+export type { Difference, StepRequest } from './api/difference.ts'
+export type { ThreadSummary } from './api/summary.ts'
+export type { Timeline, TimelineStep } from './api/timeline.ts'
+export type { ViewBlock } from './api/view-blocks.ts'
+export { demoAgents, findStudio, type GatewayConfig, optionsOf, readConfig } from './config.ts'
+export { createGateway, type Gateway } from './gateway.ts'
+export type {
+  AgentOptions,
+  GatewayOptions,
+  KeyOptions,
+  Limits,
+  SummarizerOptions,
+  UpstreamOptions,
+} from './options.ts'
+export type { Route } from './routes.ts'
+export { type GatewayServer, type ServeOptions, serveGateway } from './serve.ts'

@@ -1,0 +1,142 @@
+// Where the parts of a JSON text are, so that one of them can be replaced and the rest stays byte for byte as it came.
+
+export interface Range {
+  readonly start: number
+  /** Index after the last character. */
+  readonly end: number
+}
+
+export interface Outline {
+  /** The value of each top-level field; of a field that comes twice the last one, as `JSON.parse` has it. */
+  readonly fields: ReadonlyMap<string, Range>
+  /** Each of them with its name: from the quote of the name to the end of the value. */
+  readonly members: ReadonlyMap<string, Range>
+  /** The deepest nesting found. */
+  readonly depth: number
+  /** Values and keys, roughly: what parsing and copying it costs. */
+  readonly nodes: number
+}
+
+const quote = 0x22
+const backslash = 0x5c
+
+/** Reads the outline of a text that `JSON.parse` accepted as an object. One pass, no recursion. */
+export function outlineOf(text: string): Outline {
+  const fields = new Map<string, Range>()
+  const members = new Map<string, Range>()
+  let depth = 0
+  let deepest = 0
+  let nodes = 0
+  let key: string | undefined
+  let named = 0
+  let start = -1
+  const close = (end: number): void => {
+    if (key !== undefined && start >= 0) {
+      const range = trim(text, start, end)
+      fields.set(key, range)
+      members.set(key, { start: named, end: range.end })
+    }
+    key = undefined
+    start = -1
+  }
+  for (let index = 0; index < text.length; index++) {
+    switch (text.charCodeAt(index)) {
+      case quote: {
+        const end = stringEnd(text, index)
+        if (depth === 1 && key === undefined) {
+          key = readKey(text, index, end)
+          named = index
+        }
+        index = end - 1
+        break
+      }
+      case 0x3a: // :
+        if (depth === 1 && start < 0) start = index + 1
+        nodes += 1
+        break
+      case 0x2c: // ,
+        if (depth === 1) close(index)
+        nodes += 1
+        break
+      case 0x7b: // {
+      case 0x5b: // [
+        depth += 1
+        nodes += 1
+        if (depth > deepest) deepest = depth
+        break
+      case 0x7d: // }
+      case 0x5d: // ]
+        if (depth === 1) close(index)
+        depth -= 1
+        break
+    }
+  }
+  return { fields, members, depth: deepest, nodes }
+}
+
+/** The elements of the array that stands in a range. */
+export function elementsOf(text: string, range: Range): readonly Range[] {
+  const elements: Range[] = []
+  let depth = 0
+  let start = range.start + 1
+  for (let index = range.start; index < range.end; index++) {
+    switch (text.charCodeAt(index)) {
+      case quote:
+        index = stringEnd(text, index) - 1
+        break
+      case 0x2c:
+        if (depth === 1) {
+          elements.push(trim(text, start, index))
+          start = index + 1
+        }
+        break
+      case 0x7b:
+      case 0x5b:
+        depth += 1
+        break
+      case 0x7d:
+      case 0x5d:
+        depth -= 1
+        if (depth === 0) {
+          const last = trim(text, start, index)
+          if (last.end > last.start) elements.push(last)
+        }
+        break
+    }
+  }
+  return elements
+}
+
+/** The text without one member of its top-level object. */
+export function withoutMember(text: string, { start, end }: Range): string {
+  const after = /^\s*,/.exec(text.slice(end, end + 1000))?.[0]
+  if (after !== undefined) return text.slice(0, start) + text.slice(end + after.length)
+  return text.slice(0, start).replace(/,\s*$/, '') + text.slice(end)
+}
+
+/** Index after the closing quote of the string that begins at `start`. */
+function stringEnd(text: string, start: number): number {
+  for (let end = start + 1; ; end++) {
+    end = text.indexOf('"', end)
+    if (end === -1) return text.length
+    let slashes = 0
+    while (text.charCodeAt(end - 1 - slashes) === backslash) slashes += 1
+    if (slashes % 2 === 0) return end + 1
+  }
+}
+
+function readKey(text: string, start: number, end: number): string {
+  const raw = text.slice(start + 1, end - 1)
+  return raw.includes('\\') ? String(JSON.parse(text.slice(start, end))) : raw
+}
+
+function trim(text: string, from: number, to: number): Range {
+  let [start, end] = [from, to]
+  while (start < end && isBlank(text.charCodeAt(start))) start += 1
+  while (end > start && isBlank(text.charCodeAt(end - 1))) end -= 1
+  return { start, end }
+}
+
+function isBlank(code: number): boolean {
+  return code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09
+}

@@ -1,0 +1,148 @@
+// What a gateway is told by its operator. Nothing here can be set by a request.
+
+import type {
+  AgentTemplate,
+  Policy,
+  PolicyInput,
+  ResolvePolicyOptions,
+  Store,
+  TokensOption,
+} from 'oriel'
+
+/** Where model calls go. Only the operator names hosts; no part of a request can. */
+export interface UpstreamOptions {
+  readonly name: string
+  /** For example `https://api.example.com`; `/v1/...` is appended. */
+  readonly baseUrl: string
+  /** The key that is sent instead of the caller's. @default the caller's own key is passed on */
+  readonly key?: string
+  /** The header that carries `key`. @default 'authorization' as a bearer token; 'x-api-key' for calls that came with that header */
+  readonly keyHeader?: 'authorization' | 'x-api-key'
+  /** Models that go here: exact names, or beginnings that end with `*`. @default all that no other upstream names */
+  readonly models?: readonly string[]
+  /** How requests are sent. @default Node's own HTTP client, which follows no redirects */
+  readonly fetch?: (request: Request) => Promise<Response>
+  /**
+   * Whether managed calls ask for the provider's cache where the client does not: marks in Anthropic's messages, a `prompt_cache_key`
+   * of the thread in OpenAI's formats. Changes more than the messages, and servers that do not know the fields may refuse them.
+   * @default false
+   */
+  readonly cacheHints?: boolean
+  /** Times that a 408, 409, 429 or 5xx is asked again, honouring retry-after. Clients do that themselves. @default 0 */
+  readonly retries?: number
+}
+
+/** A key that lets a caller in. Only its hash is kept. */
+export interface KeyOptions {
+  readonly name: string
+  /** The key itself; give `hash` instead where the configuration is a file. */
+  readonly key?: string
+  /** SHA-256 of the key, as 64 hexadecimal digits. */
+  readonly hash?: string
+  /** Whose threads it reads and writes. @default the key's own */
+  readonly tenant?: string
+  /** Whether it may override settings where `requestOverrides` is 'scoped-key'. @default false */
+  readonly mayOverride?: boolean
+  /** Whether it may see the threads of every tenant. @default false */
+  readonly isAdmin?: boolean
+}
+
+/** An agent template, as in `agents/*.json`. */
+export interface AgentOptions extends AgentTemplate {
+  readonly name?: string
+  readonly title?: string
+  readonly description?: string
+  /** The model that is asked when the caller names the agent as its model. @default the caller's */
+  readonly model?: string
+  readonly upstream?: string
+  readonly [field: string]: unknown
+}
+
+/** Bounds on what one caller can ask of the server. */
+export interface Limits {
+  /** Bytes of a request body; the largest that a provider takes. @default 33554432 */
+  readonly bodyBytes: number
+  /** Nesting of a request body. @default 64 */
+  readonly depth: number
+  /** Values in a request body. @default 500000 */
+  readonly nodes: number
+  /** Messages in a request. @default 10000 */
+  readonly messages: number
+  /** Time for a request body to arrive. @default 60000 */
+  readonly bodyMs: number
+  /** Time until the upstream's first byte. @default 600000 */
+  readonly firstByteMs: number
+  /** Time between two chunks of the upstream's answer. @default 300000 */
+  readonly idleMs: number
+  /** Time that a client may leave an answer unread. @default 30000 */
+  readonly slowClientMs: number
+  /** Time of a whole answer. @default 3600000 */
+  readonly streamMs: number
+  /** Calls of one tenant at the same time; more get 429. @default 256 */
+  readonly concurrentCalls: number
+  /** Calls of everybody at the same time; more get 503. @default 2048 */
+  readonly totalCalls: number
+}
+
+export const defaultLimits: Limits = {
+  bodyBytes: 32 * 1024 * 1024,
+  depth: 64,
+  nodes: 500_000,
+  messages: 10_000,
+  bodyMs: 60_000,
+  firstByteMs: 600_000,
+  idleMs: 300_000,
+  slowClientMs: 30_000,
+  streamMs: 3_600_000,
+  concurrentCalls: 256,
+  totalCalls: 2048,
+}
+
+export interface SummarizerOptions {
+  /** The name of an upstream that has its own key. */
+  readonly upstream: string
+  readonly model: string
+  /** Models to ask when the first one fails. @default [] */
+  readonly fallbacks?: readonly string[]
+}
+
+export interface GatewayOptions {
+  /** Where threads are kept. @default in memory, gone with the process */
+  readonly store?: Store
+  /** @default the built-in demo, which needs no network */
+  readonly upstreams?: readonly UpstreamOptions[]
+  /** What holds when neither environment, request nor agent says anything. @default 'recommended' */
+  readonly policy?: PolicyInput
+  /** Settings locked by the operator: `ORIEL_HISTORY_LENGTH` and the like. @default {} */
+  readonly env?: Readonly<Record<string, string | undefined>>
+  /** Agent templates by name. @default {} */
+  readonly agents?: Readonly<Record<string, AgentOptions>>
+  /** Who may call. @default everyone who reaches the port, each in the tenant of the credential that it sends */
+  readonly keys?: readonly KeyOptions[]
+  /** Whether requests may set policy fields. @default 'allow' */
+  readonly requestOverrides?: ResolvePolicyOptions['requestOverrides']
+  /** Largest values that requests may ask for. @default {} */
+  readonly ceilings?: ResolvePolicyOptions['ceilings']
+  /** What invalid values in a request do. @default ignored with a warning in the address, refused in header and body */
+  readonly onInvalid?: ResolvePolicyOptions['onInvalid']
+  /** Whether histories are managed; off, everything passes through byte for byte. @default true */
+  readonly management?: boolean
+  readonly limits?: Partial<Limits>
+  /** Names that the Host header may have besides loopback's. @default [] */
+  readonly hosts?: readonly string[]
+  /** Origins of pages that may call, besides the gateway's own. @default [] */
+  readonly origins?: readonly string[]
+  /** Summarizes with a model. @default deterministic forms only */
+  readonly summarizer?: SummarizerOptions
+  /** How new threads count tokens. @default 'estimate' */
+  readonly tokens?: TokensOption
+  /** A folder with the studio's files. @default none are served */
+  readonly studio?: string
+  /** The clock. @default Date.now */
+  readonly now?: () => number
+  /** Where lines for operators go; never content, never secrets. @default nowhere */
+  readonly log?: (line: string) => void
+}
+
+/** A policy as JSON shows it. */
+export type PolicyJson = Policy

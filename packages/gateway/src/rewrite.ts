@@ -1,0 +1,215 @@
+// The client's request body with what the view changed, and nothing else: every other byte stays as the client wrote it.
+
+import type { Json, JsonObject } from 'oriel'
+import type { Endpoint } from './endpoints.ts'
+import { type Gist, gistOf } from './gist.ts'
+import { elementsOf, type Outline, type Range } from './json-outline.ts'
+
+/** A request body as it came: its text, and what it says. */
+export interface ClientBody {
+  readonly text: string
+  readonly value: JsonObject
+  readonly outline: Outline
+}
+
+/** The part of a view that goes on the wire. */
+export interface WireView {
+  readonly messages: readonly Json[]
+  readonly system?: Json | undefined
+  /** Whether its cache markers are sent where the client sets none. @default false */
+  readonly hasMarks?: boolean
+}
+
+/**
+ * The text to send upstream. Messages that the view shows as the client sent them keep the client's own bytes and cache markers; when
+ * all of them do, the whole text is the client's.
+ */
+export function rewriteBody(body: ClientBody, endpoint: Endpoint, view: WireView): string {
+  const { listKey } = endpoint
+  const range = body.outline.fields.get(listKey)
+  const list = body.value[listKey]
+  if (range === undefined) return body.text
+  const sent: readonly Json[] = Array.isArray(list) ? list : (endpoint.history(body.value) ?? [])
+  const raw = Array.isArray(list) ? elementsOf(body.text, range) : []
+  const isAnthropic = endpoint.format === 'anthropic'
+  const isMarking = view.hasMarks === true && !body.text.includes('"cache_control"')
+  const aligned = align(sent, view.messages, isMarking)
+  const parts = isAnthropic ? withNotes(aligned, sent) : aligned
+  const system = isAnthropic && !sent.some(isSystem) ? view.system : undefined
+  if (system === undefined && isUntouched(parts, sent)) return body.text
+  const written = parts.map(({ value, from, isSame }) => {
+    const own = isSame && from !== undefined ? raw[from] : undefined
+    return own === undefined
+      ? JSON.stringify(withMarkerOf(value, from === undefined ? undefined : sent[from]))
+      : body.text.slice(own.start, own.end)
+  })
+  const replaced = replace(body.text, range, `[${written.join(',')}]`)
+  return system === undefined ? replaced : withSystem(replaced, body, range, system)
+}
+
+/** One message to send, and the client's message that it stands for. */
+interface Part {
+  readonly value: Json
+  readonly from?: number
+  /** Whether it says the same as the client's, cache markers aside. */
+  readonly isSame: boolean
+}
+
+function isUntouched(parts: readonly Part[], sent: readonly Json[]): boolean {
+  return (
+    parts.length === sent.length && parts.every(({ from, isSame }, at) => isSame && from === at)
+  )
+}
+
+/** Finds the client's message behind each message of the view: by what it says, else by its call ids. Order is kept. */
+function align(sent: readonly Json[], shown: readonly Json[], isMarking: boolean): readonly Part[] {
+  const gists = sent.map(gistOf)
+  const places = new Map<string, number[]>()
+  const note = (key: string, at: number): void => {
+    const known = places.get(key)
+    if (known === undefined) places.set(key, [at])
+    else known.push(at)
+  }
+  sent.forEach((message, at) => {
+    note((gists[at] as Gist).text, at)
+    const ids = idsOf(message)
+    if (ids !== '') note(ids, at)
+  })
+  let next = 0
+  const find = (key: string): number | undefined => places.get(key)?.find((at) => at >= next)
+  const parts = shown.map((message): Part => {
+    const plain = isMarking ? message : withoutMarkers(message)
+    const gist = gistOf(plain)
+    const same = find(gist.text)
+    const ids = same === undefined ? idsOf(plain) : ''
+    const from = same ?? (ids === '' ? undefined : find(ids))
+    if (from === undefined) return { value: plain, isSame: false }
+    next = from + 1
+    // Reasoning that the view leaves out must not come back with the client's bytes.
+    const isWhole = gist.hasReasoning || gists[from]?.hasReasoning !== true
+    const isSame = same !== undefined && isWhole && !isMarked(plain)
+    return { value: plain, isSame, from }
+  })
+  return parts.filter((part, at) => !isLeftOut(part, parts[at + 1]))
+}
+
+/** Reasoning that the client did not send stays out where the step it belongs to goes as the client sent it. */
+function isLeftOut({ value, from }: Part, next: Part | undefined): boolean {
+  const isReasoning = isObject(value) && value.type === 'reasoning'
+  return isReasoning && from === undefined && next?.isSame === true
+}
+
+/** The ids of the calls that a message makes or answers: what a reduced message still shares with its original. */
+function idsOf(message: Json): string {
+  if (!isObject(message)) return ''
+  const { content, tool_calls: calls, tool_call_id: answered, call_id: call, type } = message
+  const ids = [
+    ...(typeof answered === 'string' ? [`r${answered}`] : []),
+    ...(typeof call === 'string' ? [`${String(type)}${call}`] : []),
+    ...listOf(calls).map(({ id }) => `c${String(id)}`),
+    ...listOf(content).flatMap(({ id, tool_use_id: use, type: kind }) => {
+      if (kind === 'tool_result') return [`r${String(use)}`]
+      return kind === 'tool_use' ? [`c${String(id)}`] : []
+    }),
+  ]
+  return ids.length === 0 ? '' : `ids:${ids.join(',')}`
+}
+
+/**
+ * Some clients put system messages between the others, as notes on the message before. The provider that they talk to takes
+ * them there, so they stay behind the message that they follow, and leave with it.
+ */
+function withNotes(parts: readonly Part[], sent: readonly Json[]): readonly Part[] {
+  if (!sent.some(isSystem)) return parts
+  const behind = new Map<number, Part[]>()
+  let anchor = -1
+  sent.forEach((message, at) => {
+    if (!isSystem(message)) anchor = at
+    else
+      behind.set(anchor, [
+        ...(behind.get(anchor) ?? []),
+        { value: message, from: at, isSame: true },
+      ])
+  })
+  const placed = parts.flatMap((part) => {
+    const notes = part.from === undefined ? undefined : behind.get(part.from)
+    if (part.from !== undefined) behind.delete(part.from)
+    return [part, ...(notes ?? [])]
+  })
+  return [
+    ...(behind.get(-1) ?? []),
+    ...placed,
+    ...(anchor === -1 ? [] : (behind.get(anchor) ?? [])),
+  ]
+}
+
+function isSystem(message: Json): boolean {
+  return isObject(message) && message.role === 'system'
+}
+
+/** Markers in the log say where the cache ended when the message came; where it ends now, the client says anew. */
+function withoutMarkers(message: Json): Json {
+  if (!isObject(message)) return message
+  const { content } = message
+  if (!Array.isArray(content) || !content.some(hasMarker)) return message
+  return { ...message, content: content.map(withoutMarker) }
+}
+
+function isMarked(message: Json): boolean {
+  return isObject(message) && Array.isArray(message.content) && message.content.some(hasMarker)
+}
+
+function withoutMarker(block: Json): Json {
+  if (!isObject(block) || !hasMarker(block)) return block
+  const { cache_control: _marker, ...rest } = block
+  return Array.isArray(rest.content) ? { ...rest, content: rest.content.map(withoutMarker) } : rest
+}
+
+function hasMarker(block: Json): boolean {
+  if (!isObject(block)) return false
+  return 'cache_control' in block || (Array.isArray(block.content) && block.content.some(hasMarker))
+}
+
+/** The client's marker on a message that the view shows in another form. */
+function withMarkerOf(message: Json, original: Json | undefined): Json {
+  const marker = original === undefined ? undefined : markerOf(original)
+  if (marker === undefined || !isObject(message)) return message
+  const blocks = Array.isArray(message.content)
+    ? (message.content as readonly Json[])
+    : [{ type: 'text', text: String(message.content) }]
+  const last = blocks.at(-1)
+  if (!isObject(last)) return message
+  return { ...message, content: [...blocks.slice(0, -1), { ...last, cache_control: marker }] }
+}
+
+function markerOf(message: Json): Json | undefined {
+  if (!isObject(message)) return undefined
+  const marked = listOf(message.content).findLast((block) => 'cache_control' in block)
+  return marked?.cache_control
+}
+
+/** System text that the log holds beside the client's own goes behind it. */
+function withSystem(text: string, body: ClientBody, list: Range, system: Json): string {
+  const own = body.outline.fields.get('system')
+  const joined = JSON.stringify([...blocksOf(body.value.system), ...blocksOf(system)])
+  if (own === undefined) return text.replace('{', () => `{"system":${joined},`)
+  const shift = own.start > list.start ? text.length - body.text.length : 0
+  return replace(text, { start: own.start + shift, end: own.end + shift }, joined)
+}
+
+function blocksOf(system: Json | undefined): readonly Json[] {
+  if (typeof system === 'string') return [{ type: 'text', text: system }]
+  return Array.isArray(system) ? system : []
+}
+
+function replace(text: string, { start, end }: Range, by: string): string {
+  return text.slice(0, start) + by + text.slice(end)
+}
+
+function listOf(value: unknown): readonly JsonObject[] {
+  return Array.isArray(value) ? value.filter(isObject) : []
+}
+
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

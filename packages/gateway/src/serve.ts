@@ -1,0 +1,122 @@
+// Listens for the gateway: loopback unless told otherwise, with limits on headers, time and connections.
+
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { getRequestListener } from '@hono/node-server'
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
+import { OrielError } from 'oriel'
+import type { Gateway } from './gateway.ts'
+import { writeResponse } from './write-response.ts'
+
+export interface ServeOptions {
+  /** 0 takes any free port. @default 4141 */
+  readonly port?: number
+  /** @default '127.0.0.1' */
+  readonly host?: string
+  /** Connections at the same time. @default 4096 */
+  readonly maxConnections?: number
+  /** Time for the headers of a request. @default 10000 */
+  readonly headersMs?: number
+  /** Time that calls under way get when the server closes. @default 10000 */
+  readonly drainMs?: number
+}
+
+export interface GatewayServer {
+  readonly url: string
+  readonly port: number
+  /** Lets calls under way finish for a while, then cuts them. */
+  close(): Promise<void>
+}
+
+const loopback = new Set(['127.0.0.1', '::1', 'localhost'])
+const maxHeaderBytes = 32 * 1024
+
+/** Starts listening. Rejects with 'invalid-option' to listen beyond this machine without keys. */
+export async function serveGateway(
+  gateway: Gateway,
+  options: ServeOptions = {},
+): Promise<GatewayServer> {
+  const {
+    port = 4141,
+    host = '127.0.0.1',
+    maxConnections = 4096,
+    headersMs = 10_000,
+    drainMs = 10_000,
+  } = options
+  if (!loopback.has(host) && !gateway.hasKeys) {
+    throw new OrielError(
+      'invalid-option',
+      `Listening on ${host} lets others in: configure keys first, or listen on 127.0.0.1.`,
+      { path: 'host' },
+    )
+  }
+  const { bodyMs } = gateway.limits
+  const server = createServer(
+    {
+      maxHeaderSize: maxHeaderBytes,
+      headersTimeout: headersMs,
+      // The whole request; answers have limits of their own.
+      requestTimeout: headersMs + bodyMs,
+      keepAliveTimeout: 5000,
+      connectionsCheckingInterval: 1000,
+      requireHostHeader: true,
+    },
+    listener(gateway),
+  )
+  server.maxConnections = maxConnections
+  await listen(server, port, host)
+  const bound = (server.address() as AddressInfo).port
+  return {
+    url: `http://${host.includes(':') ? `[${host}]` : host}:${bound}`,
+    port: bound,
+    close: () => close(server, gateway, drainMs),
+  }
+}
+
+function listener(gateway: Gateway): (incoming: IncomingMessage, outgoing: ServerResponse) => void {
+  const listen = getRequestListener(
+    async (request, { outgoing }) => {
+      // This server speaks HTTP/1 only.
+      await writeResponse(await gateway.fetch(request), outgoing as ServerResponse)
+      return RESPONSE_ALREADY_SENT
+    },
+    { overrideGlobalObjects: false },
+  )
+  return (incoming, outgoing) => {
+    const { url = '', headers } = incoming
+    // Absolute addresses are for proxies; HTTP/1.0 may leave the host out.
+    if (!url.startsWith('/') || url.startsWith('//') || headers.host === undefined) {
+      outgoing.writeHead(400, { 'content-type': 'application/json', connection: 'close' })
+      outgoing.end('{"error":{"code":"bad-request","message":"The request line is not plain."}}')
+      return
+    }
+    listen(incoming, outgoing)
+  }
+}
+
+function listen(server: Server, port: number, host: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (cause: NodeJS.ErrnoException) => {
+      const isTaken = cause.code === 'EADDRINUSE'
+      const problem = isTaken
+        ? `Port ${port} is taken`
+        : `Listening on ${host}:${port} failed (${cause.code})`
+      reject(
+        new OrielError('invalid-option', `${problem}. Choose another with --port.`, {
+          path: 'port',
+          cause,
+        }),
+      )
+    })
+    server.listen(port, host, () => resolve())
+  })
+}
+
+async function close(server: Server, gateway: Gateway, drainMs: number): Promise<void> {
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()))
+  server.closeIdleConnections()
+  const timer = setTimeout(() => server.closeAllConnections(), drainMs)
+  await closed
+  clearTimeout(timer)
+  await gateway.close()
+}

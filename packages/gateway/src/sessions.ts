@@ -1,0 +1,241 @@
+// Finds the thread that a request belongs to, without any change to the client. See docs/decisions/0002-what-clients-resend.md.
+
+import { createHash, randomUUID } from 'node:crypto'
+import {
+  type Frame,
+  type HistoryKey,
+  historyKeys,
+  type Json,
+  type JsonObject,
+  type WireFormat,
+} from 'oriel'
+import { refuse } from './answer-errors.ts'
+import type { Families, Family } from './families.ts'
+import { isObject } from './rewrite.ts'
+import type { FrameSign, Place, Scope, ThreadIndex } from './thread-index.ts'
+
+export interface SessionRequest {
+  readonly tenant: string
+  readonly headers: Headers
+  readonly body: JsonObject
+  readonly format: WireFormat
+  readonly history: readonly Json[]
+  readonly frame: Frame
+}
+
+export interface FoundSession {
+  readonly family: Family
+  readonly scope: Scope
+  readonly frame: FrameSign
+  readonly lastKey: HistoryKey | undefined
+  /** The same for the same request again. */
+  readonly repetition: string
+}
+
+/** A request that was here. */
+interface Recent {
+  readonly root: string
+  readonly at: number
+  /** Whether it got no answer, so that the same request again is a repetition even if the client does not mark it. */
+  readonly hasFailed: boolean
+}
+
+/** Requests whose retries are recognised, and for how long. */
+const maxRetries = 2000
+const retryMs = 10 * 60_000
+
+export class Sessions {
+  readonly #families: Families
+  readonly #index: ThreadIndex
+  readonly #now: () => number
+  readonly #recent = new Map<string, Recent>()
+  /** The frame of each session's main conversation. */
+  readonly #mains = new Map<string, FrameSign>()
+
+  constructor(families: Families, index: ThreadIndex, now: () => number) {
+    this.#families = families
+    this.#index = index
+    this.#now = now
+  }
+
+  /** Finds the thread without remembering the request. */
+  peek(request: SessionRequest): Promise<FoundSession> {
+    return this.find(request, { isPeek: true })
+  }
+
+  async find(
+    request: SessionRequest,
+    { isPeek = false }: { readonly isPeek?: boolean } = {},
+  ): Promise<FoundSession> {
+    const { tenant, headers, body, history, format } = request
+    const frame = signOf(request)
+    const named = headers.get('x-oriel-thread')
+    const keys = historyKeys(history, { format })
+    const lastKey = keys.at(-1)
+    if (named !== null) {
+      if (!/^[\w.:~-]{1,200}$/.test(named)) {
+        throw refuse(
+          400,
+          'invalid-input',
+          'x-oriel-thread must be 1 to 200 letters, digits or any of . : ~ _ -',
+        )
+      }
+      const scope = { tenant, session: sessionHash(['thread', named]) }
+      const repetition = repetitionOf(scope, request)
+      return { family: this.#families.get(tenant, named), scope, frame, lastKey, repetition }
+    }
+    const session = sessionOf(headers, body)
+    const scope = { tenant, session: session?.hash ?? '' }
+    const repetition = repetitionOf(scope, request)
+    const found = (root: string): FoundSession => {
+      if (!isPeek) this.#note(repetition, root)
+      return { family: this.#families.get(tenant, root), scope, frame, lastKey, repetition }
+    }
+    const places = await this.#index.find(scope, keys)
+    const joined = await this.#choose(
+      tenant,
+      places.filter((place) => continues(place.frame, frame)),
+      request,
+    )
+    if (joined !== undefined) return found(joined)
+    const retried = this.#retried(scope, request)
+    if (retried !== undefined) return found(retried)
+    if (session?.isThread !== true) return found(randomUUID())
+    return found(this.#rootOf(scope, frame, isPeek))
+  }
+
+  /** Remembers an answer, before the client has all of it. */
+  answered(
+    { family, scope, frame, lastKey }: FoundSession,
+    format: WireFormat,
+    messages: readonly Json[],
+  ): void {
+    const key = historyKeys(messages, { format, after: lastKey }).at(-1)
+    if (key?.role === 'assistant') {
+      this.#index.add(scope, key, { root: family.root, frame, at: this.#now() })
+    }
+  }
+
+  /** Remembers that a request got no answer. */
+  failed({ repetition, family }: FoundSession): void {
+    this.#recent.set(repetition, { root: family.root, at: this.#now(), hasFailed: true })
+  }
+
+  /** Where several conversations said the same, the one that shares most with the history, if there is exactly one. */
+  async #choose(
+    tenant: string,
+    places: readonly Place[],
+    { history, format }: SessionRequest,
+  ): Promise<string | undefined> {
+    if (places.length <= 1) return places[0]?.root
+    const matches = await Promise.all(
+      places.map(async ({ root }) => {
+        const { matched, behind } = await this.#families
+          .get(tenant, root)
+          .run((thread) => thread.match(history, { format }))
+        return { root, score: matched + (behind === 0 ? 0.5 : 0) }
+      }),
+    )
+    const best = Math.max(...matches.map(({ score }) => score))
+    const winners = matches.filter(({ score }) => score === best)
+    return winners.length === 1 ? winners[0]?.root : undefined
+  }
+
+  /** The thread that bears a session's name; what is asked beside its conversation, with another frame, gets its own. */
+  #rootOf({ tenant, session }: Scope, frame: FrameSign, isPeek: boolean): string {
+    const id = `${tenant}\0${session}`
+    const main = this.#mains.get(id)
+    if (main === undefined && !isPeek) {
+      if (this.#mains.size >= 10_000) this.#mains.delete(this.#mains.keys().next().value ?? '')
+      this.#mains.set(id, frame)
+    }
+    const root = `s-${hash(`${tenant}\0${session}`)}`
+    return main === undefined || continues(main, frame)
+      ? root
+      : `${root}~${hash(`${frame.tools}\0${frame.system}`).slice(0, 8)}`
+  }
+
+  #note(repetition: string, root: string): void {
+    const at = this.#now()
+    this.#recent.delete(repetition)
+    this.#recent.set(repetition, { root, at, hasFailed: false })
+    for (const [key, { at: then }] of this.#recent) {
+      if (this.#recent.size <= maxRetries && at - then < retryMs) break
+      this.#recent.delete(key)
+    }
+  }
+
+  /** A request that was here before, and that the client marks as a repetition or that got no answer. */
+  #retried(scope: Scope, request: SessionRequest): string | undefined {
+    const recent = this.#recent.get(repetitionOf(scope, request))
+    if (recent === undefined) return undefined
+    const isMarked = Number(request.headers.get('x-stainless-retry-count') ?? 0) > 0
+    return isMarked || recent.hasFailed ? recent.root : undefined
+  }
+}
+
+interface Session {
+  readonly hash: string
+  /** Whether the name is of one conversation, so that an unknown one begins it. */
+  readonly isThread: boolean
+}
+
+/** The client's own name for its session, from the most to the least explicit place. */
+function sessionOf(headers: Headers, body: JsonObject): Session | undefined {
+  const header = (name: string): readonly string[] => {
+    const value = headers.get(name)
+    return value === null || value === '' || value.length > 1000 ? [] : [name, value]
+  }
+  const field = (name: string, value: Json | undefined): readonly string[] =>
+    typeof value === 'string' && value !== '' && value.length <= 1000 ? [name, value] : []
+  const metadata = isObject(body.metadata) ? body.metadata : {}
+  const agent = [...header('x-claude-code-agent-id'), ...header('thread-id')]
+  const candidates = [
+    header('x-session-id'),
+    field('session_id', body.session_id),
+    field('metadata.session_id', metadata.session_id),
+    header('x-claude-code-session-id'),
+    header('session-id'),
+    header('session_id'),
+    header('x-session-affinity'),
+  ]
+  const named = candidates.find((one) => one.length > 0)
+  if (named !== undefined) return { hash: sessionHash([...named, ...agent]), isThread: true }
+  // Applications often use one cache key for many conversations: it narrows the search, no more.
+  const key = field('prompt_cache_key', body.prompt_cache_key)
+  return key.length === 0 ? undefined : { hash: sessionHash(key), isThread: false }
+}
+
+/** Another frame does not continue in place: tools differ, and there are none now or the system text differs too. */
+function continues(main: FrameSign, other: FrameSign): boolean {
+  if (main.tools === other.tools) return true
+  return other.tools !== '' && main.system === other.system
+}
+
+function signOf({ frame, history }: SessionRequest): FrameSign {
+  const { system, tools } = frame
+  const hasTools = Array.isArray(tools) ? tools.length > 0 : tools !== undefined
+  const first = history.findIndex((one) => !isObject(one) || !isInstruction(one.role))
+  const leading = history.slice(0, Math.max(first, 0))
+  const told = system === undefined && leading.length === 0 ? '' : JSON.stringify([system, leading])
+  return {
+    tools: hasTools ? hash(JSON.stringify(tools)).slice(0, 12) : '',
+    system: told === '' ? '' : hash(told).slice(0, 12),
+  }
+}
+
+function isInstruction(role: Json | undefined): boolean {
+  return role === 'system' || role === 'developer'
+}
+
+function repetitionOf({ tenant, session }: Scope, { history, body }: SessionRequest): string {
+  return hash(JSON.stringify([tenant, session, body.model ?? null, history]))
+}
+
+function sessionHash(parts: readonly string[]): string {
+  return hash(JSON.stringify(parts))
+}
+
+function hash(text: string): string {
+  return createHash('sha256').update(text).digest('base64url').slice(0, 22)
+}

@@ -1,0 +1,144 @@
+// The policy of a request: who may say what is decided by `resolvePolicy`; here is only where each part is read from.
+
+import {
+  OrielError,
+  type Policy,
+  type PolicyInput,
+  policyFields,
+  type ResolvePolicyOptions,
+  resolvePolicy,
+  type SettingSource,
+} from 'oriel'
+import { refuse } from './answer-errors.ts'
+import type { AgentOptions } from './options.ts'
+
+export interface SettingsOptions {
+  readonly requestOverrides?: ResolvePolicyOptions['requestOverrides'] | undefined
+  readonly ceilings?: ResolvePolicyOptions['ceilings'] | undefined
+  readonly onInvalid?: ResolvePolicyOptions['onInvalid'] | undefined
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly defaults: PolicyInput
+  readonly agents: Agents
+}
+
+export interface RequestSettings {
+  readonly policy: Policy
+  readonly sources: Readonly<Record<string, SettingSource>>
+  readonly warnings: readonly string[]
+  readonly agent?: NamedAgent
+  /** The policy without what the request says: that of the thread. */
+  readonly base: Policy
+  /** Whether the request itself says anything, so that its policy holds for this call only. */
+  readonly isOwn: boolean
+}
+
+export interface NamedAgent {
+  readonly name: string
+  readonly template: AgentOptions
+}
+
+/** Agent templates by name, with the settings that were stored for them on top. */
+export interface Agents {
+  get(name: string): AgentOptions | undefined
+  readonly names: readonly string[]
+}
+
+/** Names in an address that are for the gateway, and not passed on. */
+export const ownParameters: ReadonlySet<string> = new Set([
+  'agent',
+  'debug',
+  'historyPolicy',
+  'historyLength',
+  ...policyFields.map(({ part, field }) =>
+    field === undefined ? part : part + field.charAt(0).toUpperCase() + field.slice(1),
+  ),
+])
+
+/** Resolves the settings of requests. An invalid environment or default is an error at once. */
+export class Settings {
+  readonly #options: SettingsOptions
+
+  constructor(options: SettingsOptions) {
+    this.#options = options
+    this.#resolve(undefined, {})
+    for (const name of options.agents.names) this.#resolve(options.agents.get(name), {})
+  }
+
+  /** The policy of threads that no agent and no request has a say in. */
+  get base(): Policy {
+    return this.#resolve(undefined, {}).policy
+  }
+
+  resolve(request: {
+    readonly query: URLSearchParams
+    readonly headers: Headers
+    readonly model?: unknown
+    readonly body?: unknown
+    readonly mayOverride: boolean
+  }): RequestSettings {
+    const { query, headers, body } = request
+    const agent = this.#agentOf(request)
+    const base = this.#resolve(agent?.template, {})
+    const own = {
+      ...([...query.keys()].some((name) => ownParameters.has(name)) ? { query } : {}),
+      ...(headers.has('x-oriel-policy') ? { header: headers.get('x-oriel-policy') } : {}),
+      ...(body === undefined ? {} : { body }),
+    }
+    const found =
+      Object.keys(own).length === 0
+        ? base
+        : this.#resolve(agent?.template, own, request.mayOverride)
+    return {
+      ...found,
+      base: base.policy,
+      isOwn: Object.values(found.sources).includes('request'),
+      ...(agent === undefined ? {} : { agent }),
+    }
+  }
+
+  #agentOf({
+    query,
+    headers,
+    model,
+  }: {
+    query: URLSearchParams
+    headers: Headers
+    model?: unknown
+  }): NamedAgent | undefined {
+    const { agents } = this.#options
+    const asked = query.get('agent') ?? headers.get('x-oriel-agent')
+    const name = asked ?? (typeof model === 'string' ? model : undefined)
+    const template = name === undefined ? undefined : agents.get(name)
+    if (name !== undefined && template !== undefined) return { name, template }
+    if (asked === null) return undefined
+    throw refuse(
+      400,
+      'unknown-agent',
+      `No agent has that name; known: ${agents.names.join(', ') || 'none'}.`,
+    )
+  }
+
+  #resolve(agent: AgentOptions | undefined, request: object, hasScopedKey = true) {
+    const { env, defaults, requestOverrides, ceilings, onInvalid } = this.#options
+    const { chatSettings, policy } = agent ?? {}
+    return resolvePolicy({
+      env,
+      request,
+      defaults,
+      hasScopedKey,
+      ...(agent === undefined
+        ? {}
+        : { agent: { ...(chatSettings && { chatSettings }), ...(policy && { policy }) } }),
+      ...(requestOverrides === undefined ? {} : { requestOverrides }),
+      ...(ceilings === undefined ? {} : { ceilings }),
+      ...(onInvalid === undefined ? {} : { onInvalid }),
+    })
+  }
+}
+
+/** Checks agent templates when they are read, so that a wrong one stops the start. */
+export function checkAgentName(name: string): void {
+  if (/^[\w.-]{1,100}$/.test(name)) return
+  const message = `An agent's name has 1 to 100 letters, digits or any of . _ -; got '${name.slice(0, 40)}'.`
+  throw new OrielError('invalid-option', message, { path: 'agents' })
+}

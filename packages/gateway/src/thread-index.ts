@@ -1,0 +1,113 @@
+// Which conversation a history without a name belongs to: the answers that came from here, by what was said up to them.
+
+import { createHash } from 'node:crypto'
+import type { HistoryKey, JsonObject, Store } from 'oriel'
+import { KeyLog } from './key-log.ts'
+
+/** Where an answer was given. */
+export interface Place {
+  readonly root: string
+  /** What stood around the messages: see `Frames`. */
+  readonly frame: FrameSign
+}
+
+/** Enough of a frame to see whether another request continues the conversation or asks something about it. */
+export interface FrameSign {
+  readonly tools: string
+  readonly system: string
+}
+
+/** Answers kept in memory; older ones are found by the first answer of their conversation, which is also in the store. */
+const maxAnswers = 200_000
+/** How many answers of a history are looked for among those in the store: its first and its last ones. */
+const storedFromStart = 16
+
+export class ThreadIndex {
+  readonly #store: Store
+  readonly #logs = new Map<string, { log: KeyLog; isLoaded: boolean; known: Set<string> }>()
+  readonly #places = new Map<string, Place[]>()
+
+  constructor(store: Store) {
+    this.#store = store
+  }
+
+  /** Conversations that gave the newest answer of a history that was given here, newest first. */
+  async find(scope: Scope, keys: readonly HistoryKey[]): Promise<readonly Place[]> {
+    const answers = keys.filter(({ role }) => role === 'assistant')
+    const found = this.#findIn(scope, answers)
+    if (found.length > 0 || answers.length === 0) return found
+    const log = this.#logOf(scope.tenant)
+    // Other processes add to it, so a miss is worth another look.
+    await log.log.refresh()
+    return this.#findIn(scope, [...answers.slice(-4), ...answers.slice(0, storedFromStart)])
+  }
+
+  /** Remembers an answer at once, and in the store if it is the first of its conversation. Never fails: an index can be lost. */
+  add(scope: Scope, key: HistoryKey, place: Place & { readonly at: number }): void {
+    const { root, frame, at } = place
+    const id = idOf(scope, key.key)
+    this.#remember(id, { root, frame })
+    const { log, known } = this.#logOf(scope.tenant)
+    const conversation = `${scope.session}\0${root}`
+    if (known.has(conversation)) return
+    known.add(conversation)
+    const value: JsonObject = {
+      id,
+      root,
+      tools: frame.tools,
+      system: frame.system,
+      session: scope.session,
+    }
+    log.add(value, at).catch(() => known.delete(conversation))
+  }
+
+  #findIn(scope: Scope, answers: readonly HistoryKey[]): readonly Place[] {
+    for (const { key } of answers.toReversed()) {
+      const places = this.#places.get(idOf(scope, key))
+      if (places !== undefined) return places.toReversed()
+    }
+    return []
+  }
+
+  #remember(id: string, place: Place): void {
+    const places = (this.#places.get(id) ?? []).filter(({ root }) => root !== place.root)
+    this.#places.delete(id)
+    this.#places.set(id, [...places.slice(-7), place])
+    if (this.#places.size <= maxAnswers) return
+    for (const oldest of this.#places.keys()) {
+      this.#places.delete(oldest)
+      break
+    }
+  }
+
+  #logOf(tenant: string): { log: KeyLog; known: Set<string> } {
+    const existing = this.#logs.get(tenant)
+    if (existing !== undefined) return existing
+    const known = new Set<string>()
+    const key = { tenant: `index:${tenant}`, thread: 'conversations' }
+    const log = new KeyLog(this.#store, key, ({ id, root, tools, system, session }) => {
+      this.#remember(String(id), {
+        root: String(root),
+        frame: { tools: String(tools), system: String(system) },
+      })
+      known.add(`${String(session)}\0${String(root)}`)
+    })
+    const made = { log, isLoaded: false, known }
+    this.#logs.set(tenant, made)
+    return made
+  }
+}
+
+/** Where a conversation is looked for. */
+export interface Scope {
+  readonly tenant: string
+  /** The client's own name for the session, hashed; empty for none. */
+  readonly session: string
+}
+
+function idOf({ tenant, session }: Scope, key: string): string {
+  return createHash('sha256')
+    .update(`${tenant}\0${session}\0${key}`)
+    .digest('base64url')
+    .slice(0, 24)
+}

@@ -1,0 +1,79 @@
+// How many calls may be under way: of one tenant, and of all. A call is under way until its answer has been read.
+
+import { RefusedError, refuse } from './answer-errors.ts'
+import type { Limits } from './options.ts'
+
+export class Turnstile {
+  readonly #limits: Pick<Limits, 'concurrentCalls' | 'totalCalls'>
+  readonly #tenants = new Map<string, number>()
+  #total = 0
+
+  constructor(limits: Pick<Limits, 'concurrentCalls' | 'totalCalls'>) {
+    this.#limits = limits
+  }
+
+  async pass(tenant: string, path: string, handle: () => Promise<Response>): Promise<Response> {
+    if (!path.startsWith('/v1/')) return handle()
+    const own = this.#tenants.get(tenant) ?? 0
+    if (this.#total >= this.#limits.totalCalls) {
+      throw refuse(503, 'overloaded', 'Too many calls are under way. Try again.')
+    }
+    if (own >= this.#limits.concurrentCalls) {
+      const message = 'Too many calls of this caller are under way. Try again.'
+      throw new RefusedError({
+        status: 429,
+        code: 'busy',
+        message,
+        headers: { 'retry-after': '1' },
+      })
+    }
+    this.#total += 1
+    this.#tenants.set(tenant, own + 1)
+    let isOver = false
+    const over = (): void => {
+      if (isOver) return
+      isOver = true
+      this.#total -= 1
+      const left = (this.#tenants.get(tenant) ?? 1) - 1
+      if (left === 0) this.#tenants.delete(tenant)
+      else this.#tenants.set(tenant, left)
+    }
+    try {
+      const response = await handle()
+      return whenRead(response, over)
+    } catch (error) {
+      over()
+      throw error
+    }
+  }
+}
+
+/** The same response; tells when its body has ended, however it ends. */
+function whenRead(response: Response, over: () => void): Response {
+  if (response.body === null) {
+    over()
+    return response
+  }
+  const reader = response.body.getReader()
+  const body = new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        try {
+          const { done, value } = await reader.read()
+          if (!done) return controller.enqueue(value)
+          over()
+          controller.close()
+        } catch (error) {
+          over()
+          controller.error(error)
+        }
+      },
+      async cancel(reason) {
+        over()
+        await reader.cancel(reason)
+      },
+    },
+    { highWaterMark: 0 },
+  )
+  return new Response(body, response)
+}

@@ -1,0 +1,245 @@
+// Sends a request to an upstream and hands back its answer as it arrives: no redirects, no decompression, nothing buffered.
+
+import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http'
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
+import { OrielError } from 'oriel'
+import { refuse } from './answer-errors.ts'
+import type { Limits, UpstreamOptions } from './options.ts'
+
+export interface UpstreamRequest {
+  readonly method: string
+  /** Path and query, from `/v1` on. */
+  readonly path: string
+  readonly headers: readonly (readonly [string, string])[]
+  readonly body: string | Uint8Array | undefined
+  readonly signal: AbortSignal
+}
+
+export interface UpstreamAnswer {
+  readonly status: number
+  readonly headers: readonly (readonly [string, string])[]
+  readonly body: AsyncIterable<Uint8Array>
+  /** Ends the answer: nothing more is read, the upstream is told. */
+  cancel(): void
+}
+
+export interface Upstream {
+  readonly name: string
+  /** Whether managed calls ask for the provider's cache. */
+  readonly wantsCacheHints: boolean
+  serves(model: string): 'named' | 'any' | 'no'
+  send(request: UpstreamRequest): Promise<UpstreamAnswer>
+}
+
+/** Times that a connection which was refused or lost before any answer is tried again. */
+const maxConnects = 2
+const retryStatuses = new Set([408, 409, 429, 500, 502, 503, 504, 529])
+/** Longer waits are the client's business. */
+const maxRetryAfterMs = 10_000
+
+export function createUpstream(options: UpstreamOptions, limits: Limits): Upstream {
+  const { name, key, keyHeader, models, retries = 0 } = options
+  const base = readBase(options)
+  const agent =
+    base.protocol === 'https:' ? new HttpsAgent(agentOptions) : new HttpAgent(agentOptions)
+  const once = (request: UpstreamRequest): Promise<UpstreamAnswer> =>
+    options.fetch === undefined
+      ? sendHttp(new URL(base.pathname.replace(/\/$/, '') + request.path, base), request, {
+          agent,
+          limits,
+        })
+      : sendFetch(options.fetch, new URL(request.path, base), request)
+  return {
+    name,
+    wantsCacheHints: options.cacheHints ?? false,
+    serves: (model) => {
+      if (models === undefined) return 'any'
+      const isNamed = models.some((one) =>
+        one.endsWith('*') ? model.startsWith(one.slice(0, -1)) : one === model,
+      )
+      return isNamed ? 'named' : 'no'
+    },
+    async send(request) {
+      const headers = key === undefined ? request.headers : withKey(request.headers, key, keyHeader)
+      const answer = await withRetries(() => once({ ...request, headers }), {
+        retries,
+        signal: request.signal,
+      })
+      if (answer.status >= 300 && answer.status < 400 && answer.status !== 304) {
+        answer.cancel()
+        throw refuse(
+          502,
+          'upstream-redirect',
+          `The upstream '${name}' answered with a redirect, which is not followed.`,
+        )
+      }
+      return answer
+    },
+  }
+}
+
+const agentOptions = {
+  keepAlive: true,
+  maxSockets: 1024,
+  maxFreeSockets: 128,
+  scheduling: 'lifo',
+} as const
+
+/** `/v1` at the end is part of every path already. */
+function readBase({ name, baseUrl }: UpstreamOptions): URL {
+  const url = URL.canParse(baseUrl)
+    ? new URL(baseUrl.replace(/\/+$/, '').replace(/\/v1$/, ''))
+    : undefined
+  if (
+    url === undefined ||
+    !/^https?:$/.test(url.protocol) ||
+    url.search !== '' ||
+    url.username !== ''
+  ) {
+    throw new OrielError(
+      'invalid-option',
+      `The base URL of the upstream '${name}' must be a plain http or https address.`,
+      { path: 'upstreams' },
+    )
+  }
+  return url
+}
+
+function withKey(
+  headers: UpstreamRequest['headers'],
+  key: string,
+  keyHeader: UpstreamOptions['keyHeader'],
+): UpstreamRequest['headers'] {
+  const came = headers.some(([name]) => name === 'x-api-key') ? 'x-api-key' : 'authorization'
+  const header = keyHeader ?? came
+  const others = headers.filter(([name]) => name !== 'authorization' && name !== 'x-api-key')
+  return [...others, [header, header === 'authorization' ? `Bearer ${key}` : key]]
+}
+
+async function withRetries(
+  once: () => Promise<UpstreamAnswer>,
+  { retries, signal }: { readonly retries: number; readonly signal: AbortSignal },
+): Promise<UpstreamAnswer> {
+  let connects = 0
+  for (let attempt = 0; ; attempt++) {
+    try {
+      const answer = await once()
+      const waitMs = retryStatuses.has(answer.status) ? retryAfterMs(answer, attempt) : undefined
+      if (attempt - connects >= retries || waitMs === undefined) return answer
+      answer.cancel()
+      await pause(waitMs, signal)
+    } catch (error) {
+      if (!isUnsent(error) || connects >= maxConnects || signal.aborted) throw error
+      connects += 1
+      await pause(backoffMs(connects), signal)
+    }
+  }
+}
+
+/** Whether the upstream cannot have begun to work: then asking again is safe. */
+function isUnsent(error: unknown): boolean {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined
+  if (code === 'ECONNREFUSED' || code === 'ENOTFOUND' || code === 'EAI_AGAIN') return true
+  return code === 'ECONNRESET' && error instanceof Error && 'reusedSocket' in error
+}
+
+function backoffMs(attempt: number): number {
+  return 50 * 2 ** attempt * (0.5 + Math.random())
+}
+
+function retryAfterMs({ headers }: UpstreamAnswer, attempt: number): number | undefined {
+  const value = headers.find(([name]) => name.toLowerCase() === 'retry-after')?.[1]
+  if (value === undefined) return backoffMs(attempt + 2)
+  const seconds = Number(value)
+  const waitMs = Number.isFinite(seconds) ? seconds * 1000 : Date.parse(value) - Date.now()
+  return waitMs >= 0 && waitMs <= maxRetryAfterMs ? waitMs : undefined
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal.aborted) return reject(signal.reason)
+    const stop = (): void => {
+      clearTimeout(timer)
+      reject(signal.reason)
+    }
+    const timer = setTimeout(() => {
+      signal.removeEventListener('abort', stop)
+      resolve()
+    }, ms)
+    signal.addEventListener('abort', stop, { once: true })
+  })
+}
+
+function sendHttp(
+  url: URL,
+  { method, headers, body, signal }: UpstreamRequest,
+  { agent, limits }: { readonly agent: HttpAgent | HttpsAgent; readonly limits: Limits },
+): Promise<UpstreamAnswer> {
+  const { promise, resolve, reject } = Promise.withResolvers<UpstreamAnswer>()
+  const send = url.protocol === 'https:' ? httpsRequest : httpRequest
+  const flat = headers.flat()
+  const length = body === undefined ? [] : ['content-length', String(Buffer.byteLength(body))]
+  const outgoing = send(url, {
+    method,
+    agent,
+    signal,
+    headers: ['host', url.host, ...flat, ...length],
+  })
+  outgoing.setTimeout(limits.firstByteMs, () => outgoing.destroy(timeout('began no answer')))
+  outgoing.on('error', (error) => {
+    reject(outgoing.reusedSocket ? Object.assign(error, { reusedSocket: true }) : error)
+  })
+  outgoing.on('response', (incoming) => {
+    outgoing.setTimeout(limits.idleMs, () => incoming.destroy(timeout('stopped in its answer')))
+    resolve({
+      status: incoming.statusCode ?? 502,
+      headers: pairs(incoming),
+      body: incoming,
+      cancel: () => incoming.destroy(),
+    })
+  })
+  outgoing.end(body)
+  return promise
+}
+
+function timeout(what: string): Error {
+  return refuse(504, 'upstream-timeout', `The upstream ${what} in time.`)
+}
+
+function pairs({ rawHeaders }: IncomingMessage): readonly (readonly [string, string])[] {
+  return Array.from({ length: rawHeaders.length / 2 }, (_, index) => {
+    return [String(rawHeaders[2 * index]), String(rawHeaders[2 * index + 1])] as const
+  })
+}
+
+async function sendFetch(
+  send: (request: Request) => Promise<Response>,
+  url: URL,
+  { method, headers, body, signal }: UpstreamRequest,
+): Promise<UpstreamAnswer> {
+  const init = {
+    method,
+    headers: headers.map(([name, value]): [string, string] => [name, value]),
+    signal,
+  }
+  const response = await send(
+    new Request(
+      url,
+      body === undefined ? init : { ...init, body: body as string | Uint8Array<ArrayBuffer> },
+    ),
+  )
+  const reader = response.body?.getReader()
+  async function* read(): AsyncGenerator<Uint8Array> {
+    while (reader !== undefined) {
+      const { done, value } = await reader.read()
+      if (done) return
+      yield value
+    }
+  }
+  return {
+    status: response.status,
+    headers: [...response.headers],
+    body: read(),
+    cancel: () => void reader?.cancel().catch(() => undefined),
+  }
+}

@@ -1,0 +1,135 @@
+// How a client without any SDK keeps a conversation in each of the three formats: what it sends, what it keeps of an answer.
+
+import type { WireFormat } from 'oriel'
+
+type Fields = Readonly<Record<string, unknown>>
+
+export interface ToolDefinition {
+  readonly name: string
+  readonly description: string
+  readonly parameters: Fields
+}
+
+export interface MadeCall {
+  readonly id: string
+  readonly name: string
+  readonly arguments: string
+}
+
+/** What an answer said, and what the client adds to its history for it. */
+export interface Told {
+  readonly text: string
+  readonly calls: readonly MadeCall[]
+  readonly messages: readonly Fields[]
+}
+
+export interface Dialect {
+  readonly path: string
+  user(text: string): Fields
+  body(history: readonly unknown[], tools: readonly ToolDefinition[]): Fields
+  read(answer: Fields): Told
+  /** The messages that carry the results of one answer's calls. */
+  results(results: readonly { readonly call: MadeCall; readonly text: string }[]): readonly Fields[]
+}
+
+const chat: Dialect = {
+  path: '/v1/chat/completions',
+  user: (text) => ({ role: 'user', content: text }),
+  body: (history, tools) => ({
+    model: 'gpt-demo',
+    messages: history,
+    ...(tools.length === 0
+      ? {}
+      : { tools: tools.map((tool) => ({ type: 'function', function: tool })) }),
+  }),
+  read(answer) {
+    const { message } = (answer.choices as [{ message: ChatMessage }])[0]
+    const { refusal: _refusal, annotations: _annotations, ...kept } = message
+    const calls = (message.tool_calls ?? []).map(({ id, function: called }) => ({ id, ...called }))
+    return { text: message.content ?? '', calls, messages: [kept as unknown as Fields] }
+  },
+  results: (results) =>
+    results.map(({ call, text }) => ({ role: 'tool', tool_call_id: call.id, content: text })),
+}
+
+interface ChatMessage extends Fields {
+  readonly content: string | null
+  readonly refusal?: unknown
+  readonly annotations?: unknown
+  readonly tool_calls?: readonly {
+    readonly id: string
+    readonly function: { readonly name: string; readonly arguments: string }
+  }[]
+}
+
+const responses: Dialect = {
+  path: '/v1/responses',
+  user: (text) => ({ type: 'message', role: 'user', content: [{ type: 'input_text', text }] }),
+  body: (history, tools) => ({
+    model: 'gpt-demo',
+    input: history,
+    store: false,
+    include: ['reasoning.encrypted_content'],
+    ...(tools.length === 0 ? {} : { tools: tools.map((tool) => ({ type: 'function', ...tool })) }),
+  }),
+  read(answer) {
+    const items = answer.output as readonly Fields[]
+    const calls = items.flatMap((item) =>
+      item.type === 'function_call'
+        ? [{ id: item.call_id, name: item.name, arguments: item.arguments } as MadeCall]
+        : [],
+    )
+    const text = items
+      .flatMap((item) => (item.type === 'message' ? (item.content as { text: string }[]) : []))
+      .map((part) => part.text)
+      .join('\n')
+    return { text, calls, messages: items }
+  },
+  results: (results) =>
+    results.map(({ call, text }) => ({
+      type: 'function_call_output',
+      call_id: call.id,
+      output: text,
+    })),
+}
+
+const anthropic: Dialect = {
+  path: '/v1/messages',
+  user: (text) => ({ role: 'user', content: [{ type: 'text', text }] }),
+  body: (history, tools) => ({
+    model: 'claude-demo',
+    max_tokens: 4000,
+    messages: history,
+    ...(tools.length === 0
+      ? {}
+      : {
+          tools: tools.map(({ parameters, ...rest }) => ({ ...rest, input_schema: parameters })),
+        }),
+  }),
+  read(answer) {
+    const blocks = answer.content as readonly Fields[]
+    const calls = blocks.flatMap((block) =>
+      block.type === 'tool_use'
+        ? [{ id: block.id, name: block.name, arguments: JSON.stringify(block.input) } as MadeCall]
+        : [],
+    )
+    const text = blocks.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n')
+    return { text, calls, messages: [{ role: 'assistant', content: blocks }] }
+  },
+  results: (results) => [
+    {
+      role: 'user',
+      content: results.map(({ call, text }) => ({
+        type: 'tool_result',
+        tool_use_id: call.id,
+        content: text,
+      })),
+    },
+  ],
+}
+
+export const dialects: Readonly<Record<WireFormat, Dialect>> = {
+  'openai-chat': chat,
+  'openai-responses': responses,
+  anthropic,
+}
