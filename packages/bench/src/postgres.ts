@@ -50,12 +50,14 @@ const settings = readSettings()
 const server = await startPostgres({ own: true, isDurable: true })
 const pool = new pg.Pool({ connectionString: server.url, max: writers })
 const stores: Store[] = []
+const savers: PostgresSaver[] = []
 try {
   const tables = [await appendTable(), await hotTable(), await loadTable(), await growthTable()]
   endProgress()
   report('postgres', tables, settings)
 } finally {
   await Promise.all(stores.map((store) => store.close()))
+  await Promise.all(savers.map((saver) => saver.end()))
   await pool.end()
   await server.close()
 }
@@ -342,6 +344,7 @@ async function readAll(store: Store): Promise<number> {
 
 async function langGraph() {
   const saver = PostgresSaver.fromConnString(server.url)
+  savers.push(saver)
   await saver.setup()
   return new StateGraph(MessagesAnnotation)
     .addNode('agent', () => ({ messages: [] }))
