@@ -51,7 +51,7 @@ const directory = mkdtempSync(join(tmpdir(), 'oriel-thread-model-'))
 const database = sqliteStore(join(directory, 'threads.db'))
 const server = await startPostgres()
 const schema = `model_${process.pid}`
-const remote = postgresStore(server.url, { schema })
+const remote = postgresStore(server.url, { schema, timeoutMs: 30_000 })
 let tenantCount = 0
 
 afterAll(async () => {

@@ -3,6 +3,7 @@
 
 import {
   type Entry,
+  eraseThread,
   OrielError,
   type Store,
   type Thread,
@@ -194,9 +195,13 @@ export class ThreadApi {
 
   async erase(context: RouteContext): Promise<Response> {
     const { key } = await this.#find(context)
-    await this.#options.store.erase(key)
-    this.#options.families.forget(key.tenant, key.thread)
-    this.#options.changed(key.tenant, key.thread)
+    const { store, families, changed } = this.#options
+    // Its forks hold what it said, too.
+    const { threads } = await eraseThread({ store, tenant: key.tenant, id: key.thread })
+    for (const thread of threads) {
+      families.forget(key.tenant, thread)
+      changed(key.tenant, thread)
+    }
     return new Response(null, { status: 204 })
   }
 
