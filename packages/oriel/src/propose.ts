@@ -2,7 +2,7 @@
 
 import type { Edit } from './core/entry.ts'
 import { OrielError } from './core/errors.ts'
-import { waitsFrom } from './core/reasoning.ts'
+import { tookEffect, waitsFrom } from './core/reasoning.ts'
 import { strongest } from './core/render.ts'
 import type { State } from './core/state.ts'
 import { noSummary } from './core/wish.ts'
@@ -34,7 +34,18 @@ export function propose(state: State, policy: Policy, around: ProposeContext): r
   }
   const waits = waitsFrom(state)
   const isReady = ({ since = Infinity }: Edit): boolean => waits === Infinity || since < waits
-  return strongestPerBlock(edits.filter(isReady)).filter((edit) => isNews(state, edit))
+  return strongestPerBlock(edits.filter(isReady))
+    .filter((edit) => isNews(state, edit))
+    .map((edit) => settled(state, edit))
+}
+
+/** The edit with the moment at which it took effect, which may be later than the one at which it fell due. */
+function settled(state: State, edit: Edit): Edit {
+  if (edit.since === undefined) return edit
+  const since = tookEffect(state, edit.since)
+  if (since === edit.since) return edit
+  const { since: _due, ...rest } = edit
+  return since === Infinity ? rest : { ...rest, since }
 }
 
 /** What the policy can say and this version does not do yet. */
