@@ -1,24 +1,18 @@
 // Finds the thread that a request belongs to, without any change to the client. See docs/decisions/0002-what-clients-resend.md.
 
 import { createHash, randomUUID } from 'node:crypto'
-import {
-  type FormatName,
-  type Frame,
-  type HistoryKey,
-  historyKeys,
-  type Json,
-  type JsonObject,
-} from 'oriel'
+import { type Frame, type HistoryKey, historyKeys, type Json, type JsonObject } from 'oriel'
 import { refuse } from './answer-errors.ts'
 import type { Families, Family } from './families.ts'
 import { isObject } from './rewrite.ts'
 import type { FrameSign, Place, Scope, ThreadIndex } from './thread-index.ts'
+import type { WireFormat } from './wire-format.ts'
 
 export interface SessionRequest {
   readonly tenant: string
   readonly headers: Headers
   readonly body: JsonObject
-  readonly format: FormatName
+  readonly format: WireFormat
   readonly history: readonly Json[]
   readonly frame: Frame
 }
@@ -107,7 +101,7 @@ export class Sessions {
   /** Remembers an answer, before the client has all of it. */
   answered(
     { family, scope, frame, lastKey }: FoundSession,
-    format: FormatName,
+    format: WireFormat,
     messages: readonly Json[],
   ): void {
     const key = historyKeys(messages, { format, after: lastKey }).at(-1)

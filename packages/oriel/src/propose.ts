@@ -6,6 +6,7 @@ import { tookEffect, waitsFrom } from './core/reasoning.ts'
 import { strongest } from './core/render.ts'
 import type { State } from './core/state.ts'
 import { noSummary } from './core/wish.ts'
+import { noFile } from './core/wish-file.ts'
 import type { Policy } from './policy.ts'
 import { compaction } from './rules/compaction.ts'
 import { expiry } from './rules/expiry.ts'
@@ -16,13 +17,13 @@ import { toolOutput } from './rules/tool-output.ts'
 import { toolResults } from './rules/tool-results.ts'
 
 /** What rules are told about; without answers of a model they take their deterministic forms. */
-export type ProposeContext = Omit<RuleContext, 'planned' | 'summaryOf'> &
-  Partial<Pick<RuleContext, 'summaryOf'>>
+export type ProposeContext = Omit<RuleContext, 'planned' | 'summaryOf' | 'fileOf'> &
+  Partial<Pick<RuleContext, 'summaryOf' | 'fileOf'>>
 
 /** The edits that a policy proposes for this state: the strongest verdict for each block, where it goes further than what is in force. */
 export function propose(state: State, policy: Policy, around: ProposeContext): readonly Edit[] {
   const edits: Edit[] = []
-  const context: RuleContext = { summaryOf: noSummary, ...around, planned: edits }
+  const context: RuleContext = { summaryOf: noSummary, fileOf: noFile, ...around, planned: edits }
   const { history: window, retention: fading, toolOutput: output, toolResults: results } = policy
   if (output !== undefined) edits.push(...toolOutput.propose(state, output, context))
   if (fading !== undefined) edits.push(...retention.propose(state, fading, context))
@@ -55,7 +56,6 @@ const unavailable: readonly {
 }[] = [
   { path: 'expiry.duplicates', isAsked: ({ expiry: part }) => part?.duplicates !== undefined },
   { path: 'expiry.relevance', isAsked: ({ expiry: part }) => part?.relevance !== undefined },
-  { path: 'toolOutput.directory', isAsked: (policy) => policy.toolOutput?.directory !== undefined },
 ]
 
 /** Refuses a policy that asks for what is not built, or what cannot be: better than a rule that silently does nothing. */

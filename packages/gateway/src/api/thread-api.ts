@@ -3,7 +3,6 @@
 
 import {
   type Entry,
-  type FormatName,
   OrielError,
   type Store,
   type Thread,
@@ -17,6 +16,7 @@ import type { Caller } from '../keys.ts'
 import type { Limits } from '../options.ts'
 import { json, type RouteContext } from '../routes.ts'
 import type { Tenants } from '../tenants.ts'
+import type { WireFormat } from '../wire-format.ts'
 import { differenceOf } from './difference.ts'
 import { readCount, readFormat, readJson, readNumber } from './parameters.ts'
 import { Summaries, type ThreadSummary } from './summary.ts'
@@ -105,7 +105,7 @@ export class ThreadApi {
   }
 
   /** A view of the head that commits nothing. */
-  async viewOf(thread: Thread, format: FormatName, options: object): Promise<object> {
+  async viewOf(thread: Thread, format: WireFormat, options: object): Promise<object> {
     const view = await thread.view({ ...options, format, dryRun: true })
     const entries = await thread.log()
     return { ...view, trace: view.trace, format, ...options, blocks: blocksOf(entries, view.trace) }

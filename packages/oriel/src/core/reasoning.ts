@@ -1,6 +1,7 @@
 // Reasoning that is bound to its prefix: behind a later change it leaves the view whole, or the provider refuses the request.
 
-import type { Block } from './block.ts'
+import type { Block, ReasoningBlock } from './block.ts'
+import { firstOf } from './edit-index.ts'
 import type { Edit, EditEntry } from './entry.ts'
 import type { Item } from './item.ts'
 import { isLoopOpen } from './open-loop.ts'
@@ -19,7 +20,10 @@ export function withoutUnboundReasoning(
   state: State,
   messages: readonly ViewMessage[],
   planned: readonly Edit[],
-  rule: string,
+  {
+    rule,
+    isBound,
+  }: { readonly rule: string; readonly isBound: (block: ReasoningBlock) => boolean },
 ): {
   readonly messages: readonly ViewMessage[]
   readonly repairs: readonly Repair[]
@@ -31,15 +35,19 @@ export function withoutUnboundReasoning(
   const repairs: Repair[] = []
   const bound = messages.map((message) => {
     const { entry } = message
-    if (entry === undefined || !message.blocks.some((block) => block.type === 'reasoning')) {
-      return message
-    }
+    const isCuttable = (block: Block): block is ReasoningBlock =>
+      block.type === 'reasoning' && isBound(block)
+    if (entry === undefined || !message.blocks.some(isCuttable)) return message
     const isCut = (cut: Cut): boolean => cut.first < entry.seq && cut.since >= entry.seq
-    if (!cuts.some(isCut) && !wasDroppedBefore(state, entry.seq)) return message
+    const isUnbound =
+      cuts.some(isCut) ||
+      wasDroppedBefore(state, entry.seq) ||
+      state.moves.haveChangedBefore(entry.seq)
+    if (!isUnbound) return message
     const kept: number[] = []
     message.blocks.forEach((block, index) => {
       const position = message.positions?.[index] ?? index
-      if (block.type !== 'reasoning') kept.push(index)
+      if (!isCuttable(block)) kept.push(index)
       else {
         if (block.signature !== undefined) cut.add(entry.seq)
         const reason = `${rule}: what came before this reasoning has changed since`
@@ -118,11 +126,6 @@ function wasDroppedBefore(state: State, seq: number): boolean {
 
 function loggedCut(edit: EditEntry): Cut {
   return { first: firstOf(edit), since: edit.since ?? edit.seq }
-}
-
-function firstOf(edit: Edit): number {
-  if ('seq' in edit.target) return edit.target.seq
-  return edit.target.ranges.reduce((first, [from]) => Math.min(first, from), Infinity)
 }
 
 function remap(ids: ReadonlyMap<number, string>, kept: readonly number[]): Map<number, string> {
