@@ -1,8 +1,9 @@
 // Long conversations with tools under every preset: the upstream never has to refuse one, and the answers stay the same.
 
-import { type FormatName, formatNames, type JsonObject, type PolicyInput, presets } from 'oriel'
+import { type JsonObject, type PolicyInput, presets } from 'oriel'
 import { afterEach, describe, expect, it } from 'vitest'
 import { PrefixCache } from '../../src/demo/prefix-cache.ts'
+import { type WireFormat, wireFormats } from '../../src/wire-format.ts'
 import { dialects } from '../dialect.ts'
 import { openGateway, type Target } from '../target.ts'
 import { type Action, reply } from '../upstream/action.ts'
@@ -19,7 +20,7 @@ const tools = ['read', 'search', 'run'].map((name) => ({
   description: `Tool ${name}.`,
   parameters: { type: 'object', properties: { id: { type: 'string' } } },
 }))
-const thinking: Readonly<Record<FormatName, Readonly<Record<string, unknown>>>> = {
+const thinking: Readonly<Record<WireFormat, Readonly<Record<string, unknown>>>> = {
   'openai-chat': {},
   'openai-responses': { reasoning: { effort: 'high', summary: 'auto' } },
   anthropic: { thinking: { type: 'enabled', budget_tokens: 1024 } },
@@ -46,7 +47,7 @@ const policies: readonly (readonly [string, PolicyInput])[] = [
   ],
 ]
 
-describe.each(formatNames)('%s', (format) => {
+describe.each(wireFormats)('%s', (format) => {
   it.each(
     policies.flatMap(([name, policy]) =>
       // Only Messages has two kinds of signatures.
@@ -81,7 +82,7 @@ describe.each(formatNames)('%s', (format) => {
 })
 
 /** The request that would be made with the whole history. */
-function body(format: FormatName, history: readonly unknown[]): JsonObject {
+function body(format: WireFormat, history: readonly unknown[]): JsonObject {
   return dialects[format].body(history, tools) as JsonObject
 }
 
