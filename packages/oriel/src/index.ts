@@ -28,6 +28,7 @@ export type {
   Native,
   RequestEntry,
   Source,
+  UsageEntry,
 } from './core/entry.ts'
 export { type ErrorCode, errorCodes, OrielError, type OrielErrorOptions } from './core/errors.ts'
 export type { Json, JsonObject } from './core/json.ts'
@@ -57,6 +58,7 @@ export {
 export { type PolicyField, policyFields } from './policy-fields.ts'
 export { presets } from './presets.ts'
 export { type Projection, type ProjectOptions, project } from './project.ts'
+export { lookupPrices, type Prices, type PricesQuery } from './schedule/prices.ts'
 export { type MemoryStoreOptions, memoryStore } from './stores/memory.ts'
 export { type PostgresStoreOptions, postgresStore } from './stores/postgres.ts'
 export type { PostgresClient, PostgresPool } from './stores/postgres-driver.ts'
