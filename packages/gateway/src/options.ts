@@ -2,7 +2,6 @@
 
 import type {
   AgentTemplate,
-  Policy,
   PolicyInput,
   ResolvePolicyOptions,
   Store,
@@ -143,6 +142,3 @@ export interface GatewayOptions {
   /** Where lines for operators go; never content, never secrets. @default nowhere */
   readonly log?: (line: string) => void
 }
-
-/** A policy as JSON shows it. */
-export type PolicyJson = Policy
