@@ -1,12 +1,6 @@
 // What a gateway is told by its operator. Nothing here can be set by a request.
 
-import type {
-  AgentTemplate,
-  PolicyInput,
-  ResolvePolicyOptions,
-  Store,
-  TokensOption,
-} from 'oriel'
+import type { AgentTemplate, PolicyInput, ResolvePolicyOptions, Store, TokensOption } from 'oriel'
 
 /** Where model calls go. Only the operator names hosts; no part of a request can. */
 export interface UpstreamOptions {

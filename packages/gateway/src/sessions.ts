@@ -110,6 +110,11 @@ export class Sessions {
     }
   }
 
+  /** A new thread for a request whose own was erased: what is gone does not come back under its name. */
+  renew(found: FoundSession): FoundSession {
+    return { ...found, family: this.#families.get(found.family.tenant, randomUUID()) }
+  }
+
   /** Remembers that a request got no answer. */
   failed({ repetition, family }: FoundSession): void {
     this.#recent.set(repetition, { root: family.root, at: this.#now(), hasFailed: true })
