@@ -28,6 +28,7 @@ export type {
   Native,
   RequestEntry,
   Source,
+  UsageEntry,
 } from './core/entry.ts'
 export { type ErrorCode, errorCodes, OrielError, type OrielErrorOptions } from './core/errors.ts'
 export type { Json, JsonObject } from './core/json.ts'
@@ -68,6 +69,7 @@ export {
   type StoredSettings,
   type ToolSetting,
 } from './stores/agent-settings.ts'
+export { lookupPrices, type Prices, type PricesQuery } from './schedule/prices.ts'
 export { type MemoryStoreOptions, memoryStore } from './stores/memory.ts'
 export { type PostgresStoreOptions, postgresStore } from './stores/postgres.ts'
 export type { PostgresClient, PostgresPool } from './stores/postgres-driver.ts'

@@ -3,7 +3,7 @@
 import type { Edit } from './core/entry.ts'
 import { OrielError } from './core/errors.ts'
 import { expansionsOf } from './core/expansion.ts'
-import { waitsFrom } from './core/reasoning.ts'
+import { tookEffect, waitsFrom } from './core/reasoning.ts'
 import { strongest } from './core/render.ts'
 import type { State } from './core/state.ts'
 import { noSummary } from './core/wish.ts'
@@ -40,9 +40,18 @@ export function propose(state: State, policy: Policy, around: ProposeContext): r
   // What was asked for again is protected while that lasts.
   const isFree = ({ target }: Edit): boolean =>
     !('seq' in target) || expansionOf(target.seq, target.block) === undefined
-  return strongestPerBlock(edits.filter((edit) => isReady(edit) && isFree(edit))).filter((edit) =>
-    isNews(state, edit),
-  )
+  return strongestPerBlock(edits.filter((edit) => isReady(edit) && isFree(edit)))
+    .filter((edit) => isNews(state, edit))
+    .map((edit) => settled(state, edit))
+}
+
+/** The edit with the moment at which it took effect, which may be later than the one at which it fell due. */
+function settled(state: State, edit: Edit): Edit {
+  if (edit.since === undefined) return edit
+  const since = tookEffect(state, edit.since)
+  if (since === edit.since) return edit
+  const { since: _due, ...rest } = edit
+  return since === Infinity ? rest : { ...rest, since }
 }
 
 /** What the policy can say and this version does not do yet. */

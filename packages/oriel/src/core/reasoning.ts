@@ -4,9 +4,10 @@ import type { Block, ReasoningBlock } from './block.ts'
 import { clockOf } from './clock.ts'
 import { firstOf } from './edit-index.ts'
 import type { Edit, EditEntry } from './entry.ts'
+import type { Item } from './item.ts'
 import { isLoopOpen } from './open-loop.ts'
 import type { Repair } from './profile.ts'
-import type { State } from './state.ts'
+import { type State, startsTurn } from './state.ts'
 import type { ViewMessage } from './view.ts'
 
 /** One change: where it acts first, and how long the log was when it took effect. */
@@ -71,13 +72,32 @@ export function withoutUnboundReasoning(
 export function waitsFrom(state: State): number {
   const { visible, newestUser = 0 } = state
   if (!isLoopOpen(state)) return Infinity
-  const isSigned = (block: Block): boolean =>
-    block.type === 'reasoning' && block.signature !== undefined
   for (let index = visible.length - 1, first = Infinity; ; index--) {
     const entry = visible[index]?.entry
     if (entry === undefined || entry.seq <= newestUser) return first
     if (entry.blocks.some(isSigned)) first = entry.seq
   }
+}
+
+/**
+ * When an edit that fell due at `since` took effect: at once, or, where it fell due in a tool loop with signed reasoning, when the
+ * next user message ended the loop. Reasoning that was made while it waited has not seen it.
+ */
+export function tookEffect(state: State, since: number): number {
+  const { visible } = state
+  let ended = Infinity
+  for (let index = visible.length - 1; index >= 0; index--) {
+    const { entry } = visible[index] as Item
+    if (entry.seq <= since && entry.blocks.some(isSigned)) return ended
+    if (!startsTurn(entry)) continue
+    if (entry.seq <= since) return since
+    ended = entry.seq
+  }
+  return since
+}
+
+function isSigned(block: Block): boolean {
+  return block.type === 'reasoning' && block.signature !== undefined
 }
 
 function cutsOf(state: State, planned: readonly Edit[]): Cut[] {
