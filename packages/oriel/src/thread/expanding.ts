@@ -7,6 +7,7 @@ import { isObject } from '../core/json.ts'
 import { waitsFrom } from '../core/reasoning.ts'
 import type { State } from '../core/state.ts'
 import { type ExpandOptions, type Expansion, expandText, originalText, refuse } from './expand.ts'
+import { expandRange } from './expand-range.ts'
 import type { Journal } from './journal.ts'
 import type { Session } from './session.ts'
 import type { BuiltView } from './viewing.ts'
@@ -38,6 +39,8 @@ export async function expandMessage(
 ): Promise<Expansion> {
   const { journal } = session
   await journal.refresh()
+  const range = typeof target === 'string' ? await expandRange(session, target, options) : undefined
+  if (range !== undefined) return range
   const { found, ...expansion } = await expandIn(session, target, options)
   if (!expansion.ok || found === undefined) return expansion
   const { seq } = found.entry
