@@ -39,10 +39,8 @@ export async function expandMessage(
 ): Promise<Expansion> {
   const { journal } = session
   await journal.refresh()
-  if (typeof target === 'string') {
-    const range = await expandRange(session, target, options)
-    if (range !== undefined) return range
-  }
+  const range = typeof target === 'string' ? await expandRange(session, target, options) : undefined
+  if (range !== undefined) return range
   const { found, ...expansion } = await expandIn(session, target, options)
   if (!expansion.ok || found === undefined) return expansion
   const { seq } = found.entry
