@@ -1,0 +1,99 @@
+// A conversation as the chat shows it and as it is sent: read off the log, and back into the format of chat completions.
+
+import type { Block, Entry, JsonObject } from '../contract.ts'
+
+export interface Call {
+  readonly id: string
+  readonly name: string
+  readonly arguments: string
+}
+
+export interface ChatMessage {
+  readonly key: string
+  readonly role: 'user' | 'assistant' | 'tool'
+  readonly text: string
+  readonly calls: readonly Call[]
+  /** For tool results: the call that it answers. */
+  readonly callId?: string
+  readonly tool?: string
+  readonly isError?: boolean
+  /** The answer broke off: it is shown, and not a part of the history. */
+  readonly isInterrupted?: boolean
+  /** Place in the log, once it is there. */
+  readonly seq?: number
+}
+
+type MessageEntry = Extract<Entry, { type: 'message' }>
+
+/** The messages of a log that a client would hold. The frame (system text) is not history and is sent anew each time. */
+export function messagesOf(entries: readonly Entry[]): readonly ChatMessage[] {
+  return entries.flatMap((entry) => (entry.type === 'message' ? fromEntry(entry) : []))
+}
+
+function fromEntry(entry: MessageEntry): readonly ChatMessage[] {
+  const { role, blocks, seq, kind } = entry
+  if (role === 'system') return []
+  const results = blocks.filter((block) => block.type === 'tool-result')
+  const others = blocks.filter((block) => block.type !== 'tool-result')
+  const said: readonly ChatMessage[] =
+    others.length === 0 && results.length > 0
+      ? []
+      : [
+          {
+            key: `m${seq}`,
+            role: role === 'assistant' ? 'assistant' : 'user',
+            text: others.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n'),
+            calls: others.flatMap((block) =>
+              block.type === 'tool-call'
+                ? [{ id: block.callId, name: block.name, arguments: block.arguments }]
+                : [],
+            ),
+            ...(kind === 'interrupted' ? { isInterrupted: true } : {}),
+            seq,
+          },
+        ]
+  const answers = results.map(
+    (block): ChatMessage => ({
+      key: `m${seq}-${block.callId}`,
+      role: 'tool',
+      text: plainText(block.content),
+      calls: [],
+      callId: block.callId,
+      ...(block.name === undefined ? {} : { tool: block.name }),
+      isError: block.isError === true,
+      seq,
+    }),
+  )
+  return [...answers, ...said]
+}
+
+function plainText(content: string | readonly Block[]): string {
+  if (typeof content === 'string') return content
+  return content.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n')
+}
+
+/** The messages as chat completions take them. A call without its result (an answer that was stopped) is not sent. */
+export function toWire(messages: readonly ChatMessage[]): readonly JsonObject[] {
+  const answered = new Set(messages.flatMap(({ callId }) => (callId === undefined ? [] : [callId])))
+  return messages.flatMap((message): JsonObject[] => {
+    if (message.isInterrupted === true) return []
+    if (message.role === 'tool') {
+      return [{ role: 'tool', tool_call_id: message.callId ?? '', content: message.text }]
+    }
+    if (message.role === 'user') return [{ role: 'user', content: message.text }]
+    const calls = message.calls.filter(({ id }) => answered.has(id))
+    if (calls.length === 0 && message.text === '') return []
+    const wired = calls.map(({ id, name, arguments: text }) => ({
+      id,
+      type: 'function',
+      function: { name, arguments: text },
+    }))
+    return [
+      {
+        role: 'assistant',
+        content: message.text === '' ? null : message.text,
+        ...(wired.length === 0 ? {} : { tool_calls: wired }),
+      },
+    ]
+  })
+}

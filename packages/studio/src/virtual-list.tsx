@@ -1,0 +1,122 @@
+// A list of which only the rows in sight exist. Rows have any height; they are measured as they appear.
+
+import {
+  type ReactNode,
+  type RefObject,
+  useCallback,
+  useEffect,
+  useLayoutEffect,
+  useReducer,
+  useRef,
+} from 'react'
+import { RowLayout } from './row-layout.ts'
+
+export interface VirtualListProps {
+  /** What the list is, for people who cannot see it. */
+  readonly label: string
+  readonly count: number
+  /** Height of a row nobody has seen yet. */
+  readonly guess: number
+  /** Another list begins: heights and position are forgotten. */
+  readonly resetKey: string
+  readonly keyOf: (index: number) => string
+  readonly renderRow: (index: number) => ReactNode
+  /** A row to bring into sight, each time the number changes. */
+  readonly scrollTo?: number | undefined
+}
+
+/** Rows kept beyond each edge, so that fast scrolling finds something there. */
+const overscan = 6
+
+export function VirtualList(props: VirtualListProps): ReactNode {
+  const { label, count, guess, keyOf, renderRow, scrollTo, resetKey } = props
+  const box = useRef<HTMLDivElement>(null)
+  const [, render] = useReducer((before: number) => before + 1, 0)
+  const layout = useLayout(count, guess, resetKey)
+  useRowSizes(box, layout, render)
+  useScrollTo(box, layout, scrollTo, render)
+  const top = box.current?.scrollTop ?? 0
+  const height = box.current?.clientHeight ?? 800
+  const first = Math.max(0, layout.indexAt(top) - overscan)
+  const last = Math.min(count - 1, layout.indexAt(top + height) + overscan)
+  const rows: ReactNode[] = []
+  for (let index = first; index <= last; index++) {
+    rows.push(
+      <li
+        key={keyOf(index)}
+        className="virtual-row"
+        aria-setsize={count}
+        aria-posinset={index + 1}
+        data-row={index}
+        style={{ transform: `translateY(${layout.topOf(index)}px)` }}
+      >
+        {renderRow(index)}
+      </li>,
+    )
+  }
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable by keyboard.
+    <section className="virtual-list" ref={box} aria-label={label} tabIndex={0} onScroll={render}>
+      <ul className="virtual-rows" aria-label={label} style={{ height: layout.total }}>
+        {rows}
+      </ul>
+    </section>
+  )
+}
+
+function useLayout(count: number, guess: number, resetKey: string): RowLayout {
+  const held = useRef<{ layout: RowLayout; resetKey: string }>(undefined)
+  if (held.current === undefined || held.current.resetKey !== resetKey) {
+    held.current = { layout: new RowLayout(count, guess), resetKey }
+  }
+  const { layout } = held.current
+  layout.resize(count)
+  return layout
+}
+
+type Box = RefObject<HTMLDivElement | null>
+
+/** Measures the rows that exist; what is in sight stays where it is when rows above it turn out taller. */
+function useRowSizes(box: Box, layout: RowLayout, render: () => void): void {
+  const measure = useCallback(() => {
+    const { current } = box
+    if (current === null) return
+    let above = 0
+    let hasChanged = false
+    for (const row of current.querySelectorAll<HTMLElement>(':scope > * > .virtual-row')) {
+      const index = Number(row.dataset.row)
+      const isAbove = layout.topOf(index + 1) <= current.scrollTop
+      const difference = layout.measure(index, row.offsetHeight)
+      if (difference === 0) continue
+      hasChanged = true
+      if (isAbove) above += difference
+    }
+    if (above !== 0) current.scrollTop += above
+    if (hasChanged) render()
+  }, [box, layout, render])
+  useLayoutEffect(measure)
+  useEffect(() => {
+    if (box.current === null) return
+    // Rows are as wide as the list: its size is what changes theirs.
+    const observer = new ResizeObserver(() => render())
+    observer.observe(box.current)
+    return () => observer.disconnect()
+  }, [box, render])
+}
+
+function useScrollTo(
+  box: Box,
+  layout: RowLayout,
+  index: number | undefined,
+  render: () => void,
+): void {
+  useLayoutEffect(() => {
+    const { current } = box
+    if (current === null || index === undefined || index < 0) return
+    const [top, bottom] = [layout.topOf(index), layout.topOf(index + 1)]
+    const isInSight = top >= current.scrollTop && bottom <= current.scrollTop + current.clientHeight
+    if (isInSight) return
+    current.scrollTop = Math.max(0, top - current.clientHeight / 4)
+    render()
+  }, [box, layout, index, render])
+}
