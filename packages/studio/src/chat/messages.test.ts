@@ -33,12 +33,22 @@ describe('messages', () => {
     expect(toWire(messagesOf(logOf(wire)))).toEqual(wire)
   })
 
-  it('leave out the frame, calls that nobody answered, and answers that say nothing', () => {
+  it('leave out the frame, and answer calls that were stopped before their tools ran', () => {
     const log = logOf([{ role: 'system', content: 'Be kind.' }, ...wire.slice(0, 3)])
-    const [first, second, third] = wire as [object, { tool_calls: object[] }, object]
-    const calls = second.tool_calls.slice(0, 1)
-    expect(toWire(messagesOf(log))).toEqual([first, { ...second, tool_calls: calls }, third])
-    const silent = { role: 'assistant', content: null, tool_calls: second.tool_calls }
-    expect(toWire(messagesOf(logOf([first, silent])))).toEqual([first])
+    const stopped = { role: 'tool', tool_call_id: 'c2', content: expect.stringContaining('Stopped') }
+    const [first, second, third] = wire
+    const sent = toWire(messagesOf(log))
+    expect(sent).toHaveLength(4)
+    expect(sent).toEqual(expect.arrayContaining([first, second, third, stopped]))
+  })
+
+  it('show an answer that broke off, and do not send it', () => {
+    const [question] = wire as [object]
+    const kept = { reason: 'the client left', messages: [{ role: 'assistant', content: 'Half an' }] }
+    const note = { ...(logOf([{ role: 'system', content: JSON.stringify(kept) }])[0] as object) }
+    const log = [...logOf([question]), { ...note, kind: 'interrupted', seq: 2 }] as Entry[]
+    const messages = messagesOf(log)
+    expect(messages.at(-1)).toMatchObject({ text: 'Half an', isInterrupted: true })
+    expect(toWire(messages)).toEqual([question])
   })
 })

@@ -32,6 +32,7 @@ export function messagesOf(entries: readonly Entry[]): readonly ChatMessage[] {
 
 function fromEntry(entry: MessageEntry): readonly ChatMessage[] {
   const { role, blocks, seq, kind } = entry
+  if (kind === 'interrupted') return [interrupted(entry)]
   if (role === 'system') return []
   const results = blocks.filter((block) => block.type === 'tool-result')
   const others = blocks.filter((block) => block.type !== 'tool-result')
@@ -48,7 +49,6 @@ function fromEntry(entry: MessageEntry): readonly ChatMessage[] {
                 ? [{ id: block.callId, name: block.name, arguments: block.arguments }]
                 : [],
             ),
-            ...(kind === 'interrupted' ? { isInterrupted: true } : {}),
             seq,
           },
         ]
@@ -67,12 +67,29 @@ function fromEntry(entry: MessageEntry): readonly ChatMessage[] {
   return [...answers, ...said]
 }
 
+/** An answer that broke off is kept for people: as JSON, with what had come and why no more did. */
+function interrupted({ blocks, seq }: MessageEntry): ChatMessage {
+  const message = { key: `m${seq}`, role: 'assistant', calls: [], isInterrupted: true, seq } as const
+  try {
+    const kept = JSON.parse(plainText(blocks)) as {
+      readonly messages?: readonly { readonly content?: unknown }[]
+    }
+    const said = kept.messages?.map(({ content }) => (typeof content === 'string' ? content : ''))
+    return { ...message, text: said?.join('\n') ?? '' }
+  } catch {
+    return { ...message, text: plainText(blocks) }
+  }
+}
+
 function plainText(content: string | readonly Block[]): string {
   if (typeof content === 'string') return content
   return content.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n')
 }
 
-/** The messages as chat completions take them. A call without its result (an answer that was stopped) is not sent. */
+/** What stands for the result of a tool that was stopped: a call must have one. */
+const stoppedResult = 'Stopped by the person before it was done.'
+
+/** The messages as chat completions take them. */
 export function toWire(messages: readonly ChatMessage[]): readonly JsonObject[] {
   const answered = new Set(messages.flatMap(({ callId }) => (callId === undefined ? [] : [callId])))
   return messages.flatMap((message): JsonObject[] => {
@@ -81,19 +98,23 @@ export function toWire(messages: readonly ChatMessage[]): readonly JsonObject[] 
       return [{ role: 'tool', tool_call_id: message.callId ?? '', content: message.text }]
     }
     if (message.role === 'user') return [{ role: 'user', content: message.text }]
-    const calls = message.calls.filter(({ id }) => answered.has(id))
-    if (calls.length === 0 && message.text === '') return []
-    const wired = calls.map(({ id, name, arguments: text }) => ({
-      id,
-      type: 'function',
-      function: { name, arguments: text },
-    }))
+    const stopped = message.calls.filter(({ id }) => !answered.has(id))
     return [
-      {
-        role: 'assistant',
-        content: message.text === '' ? null : message.text,
-        ...(wired.length === 0 ? {} : { tool_calls: wired }),
-      },
+      spoken(message),
+      ...stopped.map(({ id }) => ({ role: 'tool', tool_call_id: id, content: stoppedResult })),
     ]
   })
+}
+
+function spoken({ text, calls }: ChatMessage): JsonObject {
+  const wired = calls.map(({ id, name, arguments: given }) => ({
+    id,
+    type: 'function',
+    function: { name, arguments: given },
+  }))
+  return {
+    role: 'assistant',
+    content: text === '' && wired.length > 0 ? null : text,
+    ...(wired.length === 0 ? {} : { tool_calls: wired }),
+  }
 }
