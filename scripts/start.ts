@@ -11,13 +11,26 @@ const root = join(import.meta.dirname, '..')
 const gatewayFolder = join(root, 'packages/gateway')
 const studioFolder = join(gatewayFolder, 'dist/studio')
 
-/** Whether something that is built is absent, or older than what it is made from. */
-export function isStale(): boolean {
-  const built = [join(studioFolder, 'index.html'), join(gatewayFolder, 'dist/index.js')]
-  if (!built.every((file) => existsSync(file))) return true
-  const oldest = Math.min(...built.map((file) => statSync(file).mtimeMs))
-  const sources = globSync('packages/{oriel,gateway,studio}/src/**/*.{ts,tsx,css}', { cwd: root })
-  return sources.some((file) => statSync(join(root, file)).mtimeMs > oldest)
+/** Whether the page is not built, or older than what it is made from. */
+function isPageStale(): boolean {
+  const page = join(studioFolder, 'index.html')
+  if (!existsSync(page)) return true
+  const sources = globSync('packages/studio/{index.html,src/**/*}', { cwd: root })
+  return sources.some((file) => statSync(join(root, file)).mtimeMs > statSync(page).mtimeMs)
+}
+
+/** The compiler sees by itself what there is to do. */
+function build(): void {
+  const isFirst = !existsSync(join(gatewayFolder, 'dist/index.js'))
+  if (isFirst || isPageStale()) process.stdout.write('Building ...\n')
+  for (const script of ['build:code', ...(isPageStale() ? ['build:page'] : [])]) {
+    const { status } = spawnSync('npm', ['run', '--silent', script], {
+      cwd: root,
+      stdio: 'inherit',
+      shell: process.platform === 'win32',
+    })
+    if (status !== 0) throw new Error('The build failed; what it printed is above.')
+  }
 }
 
 async function start(): Promise<void> {
@@ -28,15 +41,7 @@ async function start(): Promise<void> {
       data: { type: 'string', default: './oriel-data' },
     },
   })
-  if (isStale()) {
-    process.stdout.write('Building ...\n')
-    const { status } = spawnSync('npm', ['run', '--silent', 'build'], {
-      cwd: root,
-      stdio: 'inherit',
-      shell: process.platform === 'win32',
-    })
-    if (status !== 0) throw new Error('The build failed; what it printed is above.')
-  }
+  build()
   // Not before the build: it makes what these names stand for.
   const { createGateway, readAgents, serveGateway } = await import('@oriel/gateway')
   const { sqliteStore } = await import('oriel')

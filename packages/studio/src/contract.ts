@@ -47,7 +47,7 @@ export interface Settings {
   readonly policy: Policy
   readonly sources: Readonly<Record<string, Source>>
   readonly warnings: readonly string[]
-  readonly chat: { readonly historyPolicy: string; readonly historyLength: number }
+  readonly chat: { readonly historyPolicy: string; readonly historyLength?: number }
 }
 
 export interface ThreadSummary {

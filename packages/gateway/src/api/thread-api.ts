@@ -19,7 +19,7 @@ import { json, type RouteContext } from '../routes.ts'
 import type { Tenants } from '../tenants.ts'
 import { differenceOf } from './difference.ts'
 import { readCount, readFormat, readJson, readNumber } from './parameters.ts'
-import { Summaries, type ThreadSummary } from './summary.ts'
+import { logTokens, Summaries, type ThreadSummary } from './summary.ts'
 import { timelineOf } from './timeline.ts'
 import { blocksOf } from './view-blocks.ts'
 
@@ -123,7 +123,7 @@ export class ThreadApi {
       ...(system === undefined ? {} : { system }),
       trace,
       exact,
-      tokens: { after: request.details?.tokens ?? 0 },
+      tokens: { before: logTokens(entries), after: request.details?.tokens ?? 0 },
       blocks: blocksOf(entries, trace),
     })
   }

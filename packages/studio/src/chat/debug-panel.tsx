@@ -34,7 +34,7 @@ export function DebugPanel({ parameters, messages, sent }: DebugPanelProps): Rea
         <Fact name="Policy" value={policy} source={data?.sources['history.policy']} />
         <Fact
           name="Length"
-          value={data === undefined ? undefined : String(data.chat.historyLength)}
+          value={data === undefined ? undefined : String(data.chat.historyLength ?? '–')}
           source={data?.sources['history.length']}
         />
         <Fact name="Messages" value={formatCount(messages.length)} />
@@ -69,7 +69,10 @@ function LastRequest({ sent }: { readonly sent: Sent | undefined }): ReactNode {
       <Fact name="Tokens in the view" value={view && formatTokens(view.tokens.after)} />
       <Fact
         name="Saved"
-        value={view && formatPercent(1 - view.tokens.after / Math.max(1, view.tokens.before))}
+        value={
+          view &&
+          formatPercent(Math.max(0, 1 - view.tokens.after / Math.max(1, view.tokens.before)))
+        }
       />
       <Fact name="Input so far" value={formatTokens(input)} />
       <Fact name="From the cache" value={formatPercent(cacheRead / Math.max(1, input))} />

@@ -100,7 +100,9 @@ function Message({
     <article className={`message message-${role}${isGone ? ' is-dropped' : ''}`} aria-label={role}>
       {tag}
       {text !== '' && <div className="message-text">{text}</div>}
-      {message.isInterrupted === true && <span className="tag">stopped; not a part of the history</span>}
+      {message.isInterrupted === true && (
+        <span className="tag">stopped; not a part of the history</span>
+      )}
       {calls.map((call) => (
         <div className="call" key={call.id}>
           <span aria-hidden="true">→</span> <b>{call.name}</b> <code>{call.arguments}</code>

@@ -35,7 +35,11 @@ describe('messages', () => {
 
   it('leave out the frame, and answer calls that were stopped before their tools ran', () => {
     const log = logOf([{ role: 'system', content: 'Be kind.' }, ...wire.slice(0, 3)])
-    const stopped = { role: 'tool', tool_call_id: 'c2', content: expect.stringContaining('Stopped') }
+    const stopped = {
+      role: 'tool',
+      tool_call_id: 'c2',
+      content: expect.stringContaining('Stopped'),
+    }
     const [first, second, third] = wire
     const sent = toWire(messagesOf(log))
     expect(sent).toHaveLength(4)
@@ -44,7 +48,10 @@ describe('messages', () => {
 
   it('show an answer that broke off, and do not send it', () => {
     const [question] = wire as [object]
-    const kept = { reason: 'the client left', messages: [{ role: 'assistant', content: 'Half an' }] }
+    const kept = {
+      reason: 'the client left',
+      messages: [{ role: 'assistant', content: 'Half an' }],
+    }
     const note = { ...(logOf([{ role: 'system', content: JSON.stringify(kept) }])[0] as object) }
     const log = [...logOf([question]), { ...note, kind: 'interrupted', seq: 2 }] as Entry[]
     const messages = messagesOf(log)

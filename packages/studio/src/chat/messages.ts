@@ -27,10 +27,20 @@ type MessageEntry = Extract<Entry, { type: 'message' }>
 
 /** The messages of a log that a client would hold. The frame (system text) is not history and is sent anew each time. */
 export function messagesOf(entries: readonly Entry[]): readonly ChatMessage[] {
-  return entries.flatMap((entry) => (entry.type === 'message' ? fromEntry(entry) : []))
+  const tools = new Map<string, string>()
+  return entries.flatMap((entry) => {
+    if (entry.type !== 'message') return []
+    for (const block of entry.blocks) {
+      if (block.type === 'tool-call') tools.set(block.callId, block.name)
+    }
+    return fromEntry(entry, tools)
+  })
 }
 
-function fromEntry(entry: MessageEntry): readonly ChatMessage[] {
+function fromEntry(
+  entry: MessageEntry,
+  tools: ReadonlyMap<string, string>,
+): readonly ChatMessage[] {
   const { role, blocks, seq, kind } = entry
   if (kind === 'interrupted') return [interrupted(entry)]
   if (role === 'system') return []
@@ -59,7 +69,7 @@ function fromEntry(entry: MessageEntry): readonly ChatMessage[] {
       text: plainText(block.content),
       calls: [],
       callId: block.callId,
-      ...(block.name === undefined ? {} : { tool: block.name }),
+      tool: block.name ?? tools.get(block.callId) ?? 'result',
       isError: block.isError === true,
       seq,
     }),
@@ -69,7 +79,13 @@ function fromEntry(entry: MessageEntry): readonly ChatMessage[] {
 
 /** An answer that broke off is kept for people: as JSON, with what had come and why no more did. */
 function interrupted({ blocks, seq }: MessageEntry): ChatMessage {
-  const message = { key: `m${seq}`, role: 'assistant', calls: [], isInterrupted: true, seq } as const
+  const message = {
+    key: `m${seq}`,
+    role: 'assistant',
+    calls: [],
+    isInterrupted: true,
+    seq,
+  } as const
   try {
     const kept = JSON.parse(plainText(blocks)) as {
       readonly messages?: readonly { readonly content?: unknown }[]

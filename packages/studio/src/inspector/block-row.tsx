@@ -92,7 +92,7 @@ export function CheckpointRow({ edit, covered }: CheckpointRowProps): ReactNode 
         <span className="row-role">checkpoint</span>
       </div>
       <div className="cell cell-log muted">
-        Stands for {formatCount(covered)} messages below. They stay in the log and can be expanded.
+        Stands for {formatCount(covered)} messages. They stay in the log and can be expanded.
       </div>
       <div className="cell cell-view">
         <div className="why">

@@ -34,12 +34,17 @@ export function Edits({ thread, version, onChange }: EditsProps): ReactNode {
   if (data.edits.length === 0) {
     return <Empty title="No edits yet.">The model sees the log as it is.</Empty>
   }
+  const newest = new Map(
+    data.edits.filter(({ live }) => live).map((edit) => [JSON.stringify(edit.target), edit.id]),
+  )
+  const isInForce = (edit: ListedEdit): boolean =>
+    newest.get(JSON.stringify(edit.target)) === edit.id
   const epochs = [...Map.groupBy(data.edits, ({ epoch }) => epoch)].reverse()
   return (
     <div className="edits">
       {problem !== undefined && <Failure error={problem} />}
       {epochs.slice(0, shown).map(([epoch, edits]) => (
-        <Epoch key={epoch} id={epoch} edits={edits} onUndo={undo} />
+        <Epoch key={epoch} id={epoch} edits={edits} isInForce={isInForce} onUndo={undo} />
       ))}
       {epochs.length > shown && (
         <button type="button" className="more" onClick={() => setShown(shown + pageSize)}>
@@ -53,10 +58,12 @@ export function Edits({ thread, version, onChange }: EditsProps): ReactNode {
 interface EpochProps {
   readonly id: string
   readonly edits: readonly ListedEdit[]
+  /** Whether no newer edit of the same block has taken its place. */
+  readonly isInForce: (edit: ListedEdit) => boolean
   readonly onUndo: (id: string) => void
 }
 
-function Epoch({ id, edits, onUndo }: EpochProps): ReactNode {
+function Epoch({ id, edits, isInForce, onUndo }: EpochProps): ReactNode {
   const saved = edits.reduce((sum, edit) => sum + edit.tokensBefore - edit.tokensAfter, 0)
   const at = edits[0]?.at ?? 0
   return (
@@ -68,7 +75,7 @@ function Epoch({ id, edits, onUndo }: EpochProps): ReactNode {
           tokens saved
         </span>
         <time dateTime={new Date(at).toISOString()}>{new Date(at).toLocaleTimeString()}</time>
-        {edits.some(({ live }) => live) && (
+        {edits.some(isInForce) && (
           <button type="button" className="quiet" onClick={() => onUndo(id)}>
             Undo all
           </button>
@@ -76,7 +83,11 @@ function Epoch({ id, edits, onUndo }: EpochProps): ReactNode {
       </h3>
       <ul>
         {edits.map((edit) => (
-          <li key={edit.id} className={edit.live ? undefined : 'is-undone'} data-edit={edit.id}>
+          <li
+            key={edit.id}
+            className={isInForce(edit) ? undefined : 'is-undone'}
+            data-edit={edit.id}
+          >
             <FormTag form={edit.form} />
             <b>{edit.rule}</b>
             <span>{targetOf(edit)}</span>
@@ -84,12 +95,12 @@ function Epoch({ id, edits, onUndo }: EpochProps): ReactNode {
             <span className="tokens">
               {formatTokens(edit.tokensBefore)} → {formatTokens(edit.tokensAfter)}
             </span>
-            {edit.live ? (
+            {isInForce(edit) ? (
               <button type="button" className="quiet" onClick={() => onUndo(edit.id)}>
                 Undo
               </button>
             ) : (
-              <span className="tag">undone</span>
+              <span className="tag">{edit.live ? 'superseded' : 'undone'}</span>
             )}
           </li>
         ))}

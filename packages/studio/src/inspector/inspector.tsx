@@ -84,7 +84,7 @@ export function Inspector({ thread, version, onChange }: InspectorProps): ReactN
             guess={96}
             resetKey={`${id} ${step} ${show}`}
             keyOf={(index) => rows[index]?.key ?? String(index)}
-            scrollTo={place === -1 ? (first === -1 ? undefined : first) : place}
+            scrollTo={place !== -1 ? place : first !== -1 ? first : rows.length - 1}
             renderRow={(index) => renderRow(rows[index], originalOf, selected)}
           />
         </div>

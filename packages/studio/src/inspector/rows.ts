@@ -30,31 +30,42 @@ export interface RowsInput {
 
 export function rowsOf({ view, previous, edits, upTo, show }: RowsInput): readonly Row[] {
   const before = new Map(previous?.blocks.map((block) => [keyOf(block), block]))
-  const checkpoint = checkpointOf(edits, upTo)
   const rows: Row[] = []
   let hasFirst = false
-  let isPlaced = checkpoint === undefined
   for (const block of view.blocks) {
-    if (!isPlaced && checkpoint !== undefined && isCovered(checkpoint, block.seq)) {
-      isPlaced = true
-      const covered = countCovered(view.blocks, checkpoint)
-      rows.push({
-        type: 'checkpoint',
-        key: `checkpoint-${checkpoint.id}`,
-        edit: checkpoint,
-        covered,
-      })
-    }
     let since = previous === undefined ? 'same' : sinceOf(before.get(keyOf(block)), block)
     if (since === 'changed' && !hasFirst) {
       hasFirst = true
       since = 'first-changed'
     }
-    if (show === 'changed' && block.form === 'full' && (since === 'same' || since === 'new'))
-      continue
-    rows.push({ type: 'block', key: keyOf(block), block, since })
+    const isPlain = block.form === 'full' && (since === 'same' || since === 'new')
+    if (show === 'all' || !isPlain) rows.push({ type: 'block', key: keyOf(block), block, since })
   }
-  return rows
+  return withCheckpoint(rows, checkpointsOf(edits, upTo), view.blocks)
+}
+
+/** The live checkpoint is where the view has it: behind the first message of the user that is still there. */
+function withCheckpoint(
+  rows: readonly Row[],
+  checkpoints: readonly ListedEdit[],
+  blocks: readonly ViewBlock[],
+): readonly Row[] {
+  const edit = checkpoints.at(-1)
+  if (edit === undefined) return rows
+  const first = blocks.find(({ role, form }) => role === 'user' && form !== 'dropped')
+  const seqs = blocks
+    .map(({ seq }) => seq)
+    .filter((seq) => checkpoints.some((one) => covers(one, seq)))
+  const row: Row = {
+    type: 'checkpoint',
+    key: `checkpoint-${edit.id}`,
+    edit,
+    covered: new Set(seqs).size,
+  }
+  const place = rows.findLastIndex(
+    (one) => one.type === 'block' && one.block.seq <= (first?.seq ?? 0),
+  )
+  return rows.toSpliced(place + 1, 0, row)
 }
 
 /** Forked logs share ids, and a message without blocks lends its own: place and position are what is unique. */
@@ -67,20 +78,16 @@ function sinceOf(before: ViewBlock | undefined, now: ViewBlock): Since {
   return before.form === now.form && before.text === now.text ? 'same' : 'changed'
 }
 
-/** The one live checkpoint: the newest edit that stands, with its text, for whole messages. */
-function checkpointOf(
+/** Checkpoints up to a place in the log, oldest first: the newest is live, and stands for what all of them cover. */
+function checkpointsOf(
   edits: readonly ListedEdit[],
   upTo = Number.POSITIVE_INFINITY,
-): ListedEdit | undefined {
-  return edits.findLast(
+): readonly ListedEdit[] {
+  return edits.filter(
     (edit) => edit.live && edit.seq <= upTo && 'ranges' in edit.target && edit.text !== undefined,
   )
 }
 
-function isCovered({ target }: ListedEdit, seq: number): boolean {
+function covers({ target }: ListedEdit, seq: number): boolean {
   return 'ranges' in target && target.ranges.some(([from, to]) => seq >= from && seq <= to)
-}
-
-function countCovered(blocks: readonly ViewBlock[], checkpoint: ListedEdit): number {
-  return new Set(blocks.filter(({ seq }) => isCovered(checkpoint, seq)).map(({ seq }) => seq)).size
 }

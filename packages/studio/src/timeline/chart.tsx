@@ -99,7 +99,7 @@ function optionsOf(latest: { readonly current: ChartProps }, box: HTMLElement): 
   return {
     width: box.clientWidth,
     height,
-    scales: { x: { time: false } },
+    scales: { x: { time: false, range: (_, from, to) => [from - 0.5, to + 0.5] } },
     legend: { live: true },
     cursor: { drag: { x: false, y: false }, points: { size: 7 } },
     axes: [
