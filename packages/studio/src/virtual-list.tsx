@@ -104,19 +104,50 @@ function useRowSizes(box: Box, layout: RowLayout, render: () => void): void {
   }, [box, render])
 }
 
+/** Times that a row is brought into sight: each time, rows around it turn out to be taller than guessed. */
+const attempts = 5
+
 function useScrollTo(
   box: Box,
   layout: RowLayout,
   index: number | undefined,
   render: () => void,
 ): void {
+  const wanted = useRef({ index: -1, left: 0 })
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another list is another wish.
+  useLayoutEffect(() => {
+    wanted.current = { index: index ?? -1, left: attempts }
+  }, [layout, index])
   useLayoutEffect(() => {
     const { current } = box
-    if (current === null || index === undefined || index < 0) return
-    const [top, bottom] = [layout.topOf(index), layout.topOf(index + 1)]
-    const isInSight = top >= current.scrollTop && bottom <= current.scrollTop + current.clientHeight
-    if (isInSight) return
-    current.scrollTop = Math.max(0, top - current.clientHeight / 4)
-    render()
-  }, [box, layout, index, render])
+    const wish = wanted.current
+    if (current === null || wish.index < 0 || wish.left === 0) return
+    wish.left -= 1
+    const before = current.scrollTop
+    current.scrollTop = goalOf(layout, wish.index, current)
+    if (current.scrollTop !== before) render()
+  })
+  useEffect(() => {
+    const { current } = box
+    // Whoever scrolls has the last word.
+    const release = (): void => {
+      wanted.current.left = 0
+    }
+    current?.addEventListener('wheel', release, { passive: true })
+    current?.addEventListener('pointerdown', release)
+    current?.addEventListener('keydown', release)
+    return () => {
+      current?.removeEventListener('wheel', release)
+      current?.removeEventListener('pointerdown', release)
+      current?.removeEventListener('keydown', release)
+    }
+  }, [box])
+}
+
+/** Where to scroll: nowhere if the row is in sight, to the end for the last one, else a little above the row. */
+function goalOf(layout: RowLayout, index: number, box: HTMLElement): number {
+  const [top, bottom] = [layout.topOf(index), layout.topOf(index + 1)]
+  if (index === layout.count - 1) return layout.total
+  if (top >= box.scrollTop && bottom <= box.scrollTop + box.clientHeight) return box.scrollTop
+  return Math.max(0, top - box.clientHeight / 4)
 }

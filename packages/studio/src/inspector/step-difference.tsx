@@ -30,8 +30,8 @@ export function StepDifference({ thread, step }: StepDifferenceProps): ReactNode
           <>The first request: {count(added.length)}.</>
         ) : (
           <>
-            {count(same)} as at step {previousStep}, {formatCount(removed.length)} gone or changed,{' '}
-            {formatCount(added.length)} new.
+            {count(same)} as at step {previousStep}; after them {formatCount(removed.length)} of
+            step {previousStep} gone or changed, {formatCount(added.length)} new.
           </>
         )}{' '}
         {change === undefined && previousStep !== undefined && (
