@@ -6,6 +6,7 @@ import type {
   Info,
   ListedEdit,
   LogPage,
+  OtherView,
   Policy,
   Settings,
   StepRequest,
@@ -113,7 +114,7 @@ export const api = {
   view: (id: string, step: number | undefined, signal?: AbortSignal) =>
     get<ThreadView>(`${thread(id)}/view${query({ format: 'openai-chat', step })}`, signal),
   whatIf: (id: string, policy: Policy | string) =>
-    post<ThreadView>(`${thread(id)}/what-if`, { policy, format: 'openai-chat' }),
+    post<OtherView>(`${thread(id)}/what-if`, { policy, format: 'openai-chat', from: 'start' }),
   requests: (id: string, signal?: AbortSignal) =>
     get<{ readonly requests: readonly StepSummary[] }>(`${thread(id)}/requests`, signal),
   request: (id: string, step: number, signal?: AbortSignal) =>

@@ -113,6 +113,11 @@ export interface ThreadView {
   readonly blocks: readonly ViewBlock[]
 }
 
+/** A view under another policy; `replay` is what all steps together would have sent. */
+export interface OtherView extends ThreadView {
+  readonly replay?: { readonly steps: number; readonly input: number; readonly repeated: number }
+}
+
 export interface StepSummary {
   readonly seq: number
   readonly step: number

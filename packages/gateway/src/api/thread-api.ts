@@ -4,6 +4,7 @@
 import {
   type Entry,
   type FormatName,
+  type Json,
   OrielError,
   type Store,
   type Thread,
@@ -108,7 +109,13 @@ export class ThreadApi {
   async viewOf(thread: Thread, format: FormatName, options: object): Promise<object> {
     const view = await thread.view({ ...options, format, dryRun: true })
     const entries = await thread.log()
-    return { ...view, trace: view.trace, format, ...options, blocks: blocksOf(entries, view.trace) }
+    return {
+      ...view,
+      trace: view.trace,
+      format,
+      ...options,
+      blocks: blocksOf(entries, view.trace, view.messages),
+    }
   }
 
   async #viewAt(key: ThreadKey, step: number): Promise<Response> {
@@ -124,7 +131,7 @@ export class ThreadApi {
       trace,
       exact,
       tokens: { before: logTokens(entries), after: request.details?.tokens ?? 0 },
-      blocks: blocksOf(entries, trace),
+      blocks: blocksOf(entries, trace, listOf(messages ?? input)),
     })
   }
 
@@ -253,6 +260,10 @@ export class ThreadApi {
   #open<T>({ tenant, thread }: ThreadKey, task: (thread: Thread) => Promise<T>): Promise<T> {
     return this.#options.families.get(tenant, thread).run(task)
   }
+}
+
+function listOf(value: Json | undefined): readonly Json[] {
+  return Array.isArray(value) ? value : []
 }
 
 /** A name that no thread can have belongs to none. */

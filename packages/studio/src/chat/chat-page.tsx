@@ -75,7 +75,14 @@ export function ChatPage({ info }: { readonly info: Info }): ReactNode {
           onStop={chat.stop}
         />
       </section>
-      {hasPanel && <DebugPanel parameters={parameters} messages={chat.messages} sent={sent} />}
+      {hasPanel && (
+        <DebugPanel
+          parameters={parameters}
+          messages={chat.messages}
+          sent={sent}
+          hasThread={thread !== undefined}
+        />
+      )}
     </div>
   )
 }

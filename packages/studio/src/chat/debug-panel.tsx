@@ -3,7 +3,7 @@
 import type { ReactNode } from 'react'
 import { api } from '../api.ts'
 import type { Source } from '../contract.ts'
-import { Failure } from '../notice.tsx'
+import { Failure, Loading } from '../notice.tsx'
 import { formatCount, formatDollars, formatPercent, formatTokens } from '../numbers.ts'
 import { useLoad } from '../use-load.ts'
 import type { ChatMessage } from './messages.ts'
@@ -13,6 +13,7 @@ export interface DebugPanelProps {
   readonly parameters: string
   readonly messages: readonly ChatMessage[]
   readonly sent: Sent | undefined
+  readonly hasThread: boolean
 }
 
 const names: Readonly<Record<Source, string>> = {
@@ -22,7 +23,7 @@ const names: Readonly<Record<Source, string>> = {
   default: 'default',
 }
 
-export function DebugPanel({ parameters, messages, sent }: DebugPanelProps): ReactNode {
+export function DebugPanel({ parameters, messages, sent, hasThread }: DebugPanelProps): ReactNode {
   const settings = useLoad(parameters, (signal) => api.settings(parameters, signal))
   const { data } = settings
   const policy = data?.chat.historyPolicy
@@ -38,7 +39,10 @@ export function DebugPanel({ parameters, messages, sent }: DebugPanelProps): Rea
           source={data?.sources['history.length']}
         />
         <Fact name="Messages" value={formatCount(messages.length)} />
-        <Fact name="In the view" value={sent?.view && formatCount(sent.view.messages.length)} />
+        <Fact
+          name="In the view"
+          value={hasThread ? sent?.view && formatCount(sent.view.messages.length) : '0'}
+        />
       </dl>
       {data?.warnings.map((warning) => (
         <p className="warning" role="alert" key={warning}>
@@ -46,7 +50,7 @@ export function DebugPanel({ parameters, messages, sent }: DebugPanelProps): Rea
         </p>
       ))}
       <h2>Last request</h2>
-      <LastRequest sent={sent} />
+      {hasThread ? <LastRequest sent={sent} /> : <p className="muted">Nothing was sent yet.</p>}
       {data !== undefined && (
         <details>
           <summary>Whole policy</summary>
@@ -58,7 +62,7 @@ export function DebugPanel({ parameters, messages, sent }: DebugPanelProps): Rea
 }
 
 function LastRequest({ sent }: { readonly sent: Sent | undefined }): ReactNode {
-  if (sent === undefined) return <p className="muted">Nothing was sent yet.</p>
+  if (sent === undefined) return <Loading what="the last request" />
   const { view, thread, step, epoch } = sent
   const { uncached, cacheRead, cacheWrite } = thread.usage
   const input = uncached + cacheRead + cacheWrite

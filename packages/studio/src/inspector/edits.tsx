@@ -34,11 +34,9 @@ export function Edits({ thread, version, onChange }: EditsProps): ReactNode {
   if (data.edits.length === 0) {
     return <Empty title="No edits yet.">The model sees the log as it is.</Empty>
   }
-  const newest = new Map(
-    data.edits.filter(({ live }) => live).map((edit) => [JSON.stringify(edit.target), edit.id]),
-  )
-  const isInForce = (edit: ListedEdit): boolean =>
-    newest.get(JSON.stringify(edit.target)) === edit.id
+  const live = data.edits.filter((edit) => edit.live)
+  const newest = new Map(live.map((edit) => [placeOf(edit), edit.id]))
+  const isInForce = (edit: ListedEdit): boolean => newest.get(placeOf(edit)) === edit.id
   const epochs = [...Map.groupBy(data.edits, ({ epoch }) => epoch)].reverse()
   return (
     <div className="edits">
@@ -107,6 +105,11 @@ function Epoch({ id, edits, isInForce, onUndo }: EpochProps): ReactNode {
       </ul>
     </section>
   )
+}
+
+/** Edits of one place take each other's place; all checkpoints have the same one. */
+function placeOf({ target, text }: ListedEdit): string {
+  return 'ranges' in target && text !== undefined ? 'checkpoint' : JSON.stringify(target)
 }
 
 function targetOf({ target }: ListedEdit): string {

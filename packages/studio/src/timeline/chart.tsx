@@ -100,11 +100,15 @@ function optionsOf(latest: { readonly current: ChartProps }, box: HTMLElement): 
     width: box.clientWidth,
     height,
     scales: { x: { time: false, range: (_, from, to) => [from - 0.5, to + 0.5] } },
-    legend: { live: true },
+    legend: {
+      live: true,
+      markers: { width: 0, fill: (_, index) => color(lines[index - 1]?.color ?? 'muted') },
+    },
     cursor: { drag: { x: false, y: false }, points: { size: 7 } },
     axes: [
       {
         ...axis,
+        size: 30,
         incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000],
         values: (_, at) => at.map(String),
       },

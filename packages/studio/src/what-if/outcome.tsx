@@ -1,25 +1,25 @@
 // Two views of one log, compared.
 
 import type { ReactNode } from 'react'
-import type { Form, ThreadSummary, ThreadView, ViewBlock } from '../contract.ts'
+import type { Form, OtherView, ViewBlock } from '../contract.ts'
 import { FormTag } from '../form-tag.tsx'
-import { formatCount, formatPercent, formatTokens } from '../numbers.ts'
+import { formatCount, formatPercent } from '../numbers.ts'
 import { usualPrices } from '../timeline/cost.ts'
 import { VirtualList } from '../virtual-list.tsx'
 
 export interface OutcomeProps {
-  readonly thread: ThreadSummary
-  readonly now: ThreadView
-  readonly other: ThreadView
+  /** Both from the first message on: under the thread's own policy, and under the other. */
+  readonly own: OtherView
+  readonly other: OtherView
 }
 
 const forms: readonly Form[] = ['full', 'clipped', 'summarized', 'omitted', 'dropped']
 
-export function Outcome({ thread, now, other }: OutcomeProps): ReactNode {
-  const before = new Map(now.blocks.map((block) => [`${block.seq}/${block.index}`, block]))
+export function Outcome({ own, other }: OutcomeProps): ReactNode {
+  const before = new Map(own.blocks.map((block) => [`${block.seq}/${block.index}`, block]))
   const different = other.blocks.filter((block) => {
-    const own = before.get(`${block.seq}/${block.index}`)
-    return own?.form !== block.form || own.text !== block.text
+    const mine = before.get(`${block.seq}/${block.index}`)
+    return mine?.form !== block.form || mine.text !== block.text
   })
   return (
     <>
@@ -30,44 +30,50 @@ export function Outcome({ thread, now, other }: OutcomeProps): ReactNode {
               <span className="sr-only">What</span>
             </th>
             <th scope="col" className="number">
-              Now
+              Its own policy
             </th>
             <th scope="col" className="number">
-              With this policy
+              This policy
             </th>
           </tr>
         </thead>
         <tbody>
-          <Compared name="Tokens" now={now.tokens.after} other={other.tokens.after} />
-          <Compared name="Messages" now={now.messages.length} other={other.messages.length} />
+          <Compared name="Tokens in the view" own={own.tokens.after} other={other.tokens.after} />
           <Compared
-            name="Cost of the next request, cache cold"
-            now={now.tokens.after * usualPrices.write}
-            other={other.tokens.after * usualPrices.write}
+            name="Messages in the view"
+            own={own.messages.length}
+            other={other.messages.length}
           />
-          <Compared
-            name="Cost of each one after, cache warm"
-            now={now.tokens.after * usualPrices.read}
-            other={other.tokens.after * usualPrices.read}
-          />
+          {own.replay !== undefined && other.replay !== undefined && (
+            <>
+              <Compared
+                name={`Input of all ${own.replay.steps} steps`}
+                own={own.replay.input}
+                other={other.replay.input}
+              />
+              <Compared name="Cost of that input" own={costOf(own)} other={costOf(other)} />
+            </>
+          )}
           {forms.map((form) => (
             <Compared
               key={form}
               name={`Blocks ${form}`}
-              now={countOf(now, form)}
+              own={countOf(own, form)}
               other={countOf(other, form)}
+              isNeutral
             />
           ))}
         </tbody>
       </table>
       <p className="muted small">
-        Costs are in input tokens at the base price. {formatTokens(thread.tokens.log)} tokens are in
-        the log.
+        Cost in input tokens at the base price: what begins like the request before counts{' '}
+        {usualPrices.read}, the rest {usualPrices.write}. Played again without a summarizing model,
+        and without the frame.
       </p>
       <h3>
         {different.length === 0
           ? 'The model would see the same.'
-          : `${formatCount(different.length)} blocks would look different`}
+          : `${formatCount(different.length)} ${different.length === 1 ? 'block' : 'blocks'} would look different`}
       </h3>
       {different.length > 0 && (
         <VirtualList
@@ -88,27 +94,33 @@ export function Outcome({ thread, now, other }: OutcomeProps): ReactNode {
   )
 }
 
-function countOf({ blocks }: ThreadView, form: Form): number {
+function countOf({ blocks }: OtherView, form: Form): number {
   return blocks.filter((block) => block.form === form).length
 }
 
-function Compared({
-  name,
-  now,
-  other,
-}: {
+function costOf({ replay }: OtherView): number {
+  if (replay === undefined) return 0
+  const { input, repeated } = replay
+  return repeated * usualPrices.read + (input - repeated) * usualPrices.write
+}
+
+interface ComparedProps {
   readonly name: string
-  readonly now: number
+  readonly own: number
   readonly other: number
-}): ReactNode {
-  const change = now === 0 ? 0 : other / now - 1
+  /** Whether less is neither better nor worse. */
+  readonly isNeutral?: boolean
+}
+
+function Compared({ name, own, other, isNeutral = false }: ComparedProps): ReactNode {
+  const change = own === 0 ? 0 : other / own - 1
   return (
     <tr>
       <th scope="row">{name}</th>
-      <td className="number">{formatCount(now)}</td>
+      <td className="number">{formatCount(own)}</td>
       <td className="number">
         {formatCount(other)}
-        {Math.abs(change) >= 0.005 && (
+        {!isNeutral && Math.abs(change) >= 0.005 && (
           <span className={change < 0 ? 'better' : 'worse'}>
             {' '}
             {change < 0 ? '−' : '+'}

@@ -1,9 +1,9 @@
-// Another policy on this thread: what the model would see now. Nothing is changed.
+// Another policy on this thread, from its first message on: what the model would see, and what it would have cost. Nothing is changed.
 
 import { type ReactNode, useState } from 'react'
 import { setParams, useAddress } from '../address.ts'
 import { api } from '../api.ts'
-import type { Info, Policy, ThreadSummary, ThreadView } from '../contract.ts'
+import type { Info, Policy, ThreadSummary } from '../contract.ts'
 import { Failure, Loading } from '../notice.tsx'
 import { useLoad } from '../use-load.ts'
 import { Outcome } from './outcome.tsx'
@@ -19,7 +19,9 @@ export function WhatIf({ thread, info }: WhatIfProps): ReactNode {
   const asked = params.get('policy')
   const [text, setText] = useState(asked ?? JSON.stringify(thread.policy ?? {}, undefined, 2))
   const [problem, setProblem] = useState<string>()
-  const now = useLoad(thread.id, (signal) => api.view(thread.id, undefined, signal))
+  const own = useLoad(asked === null ? undefined : thread.id, () =>
+    api.whatIf(thread.id, thread.policy ?? {}),
+  )
   const outcome = useLoad(asked === null ? undefined : `${thread.id} ${asked}`, () =>
     api.whatIf(thread.id, parse(asked ?? '')),
   )
@@ -82,14 +84,18 @@ export function WhatIf({ thread, info }: WhatIfProps): ReactNode {
       </form>
       <div className="what-if-result" aria-live="polite">
         {outcome.error !== undefined && <Failure error={outcome.error} />}
-        {asked !== null && outcome.isLoading && <Loading what="the other view" />}
+        {own.error !== undefined && <Failure error={own.error} onRetry={own.reload} />}
+        {asked !== null && (outcome.isLoading || own.isLoading) && (
+          <Loading what="the other view" />
+        )}
         {asked === null && (
           <p className="muted">
-            Nothing is changed by trying: the log, its edits and its policy stay as they are.
+            The messages of this thread are played again under the policy, from the first one on.
+            Nothing is changed by that.
           </p>
         )}
-        {outcome.data !== undefined && now.data !== undefined && (
-          <Outcome thread={thread} now={now.data} other={outcome.data as ThreadView} />
+        {outcome.data !== undefined && own.data !== undefined && (
+          <Outcome own={own.data} other={outcome.data} />
         )}
       </div>
     </div>
