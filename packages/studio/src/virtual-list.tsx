@@ -26,7 +26,7 @@ export interface VirtualListProps {
 }
 
 /** Rows kept beyond each edge, so that fast scrolling finds something there. */
-const overscan = 6
+const overscan = 4
 
 export function VirtualList(props: VirtualListProps): ReactNode {
   const { label, count, guess, keyOf, renderRow, scrollTo, resetKey } = props

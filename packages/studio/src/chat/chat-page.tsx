@@ -67,7 +67,7 @@ export function ChatPage({ info }: { readonly info: Info }): ReactNode {
           <Failure error={chat.log.error} onRetry={chat.log.reload} />
         )}
         {chat.log.isLoading && chat.messages.length === 0 && <Loading what="the thread" />}
-        <MessageList chat={chat} sent={hasPanel ? sent : undefined} agent={agent.data} />
+        <MessageList chat={chat} sent={hasPanel ? sent.data : undefined} agent={agent.data} />
         <Composer
           isBusy={chat.isBusy}
           isReady={agent.data !== undefined}
@@ -79,8 +79,8 @@ export function ChatPage({ info }: { readonly info: Info }): ReactNode {
         <DebugPanel
           parameters={parameters}
           messages={chat.messages}
-          sent={sent}
-          hasThread={thread !== undefined}
+          sent={sent.data}
+          hasThread={thread !== undefined && sent.error === undefined}
         />
       )}
     </div>

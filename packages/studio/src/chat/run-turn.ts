@@ -14,6 +14,8 @@ export interface Turn {
   readonly thread?: string | undefined
   readonly history: readonly ChatMessage[]
   readonly text: string
+  /** What the keys of this turn's messages begin with. */
+  readonly keys: string
   readonly signal: AbortSignal
   /** Called with the messages of this turn so far. */
   readonly onProgress: (messages: readonly ChatMessage[]) => void
@@ -43,7 +45,9 @@ const expandTool: JsonObject = {
 
 /** Runs the turn to its end. Rejects when the gateway refuses or the signal is aborted; what came before was reported. */
 export async function runTurn(turn: Turn): Promise<void> {
-  const own: ChatMessage[] = [{ key: 'live-user', role: 'user', text: turn.text, calls: [] }]
+  const own: ChatMessage[] = [
+    { key: `${turn.keys}-user`, role: 'user', text: turn.text, calls: [] },
+  ]
   let { thread } = turn
   turn.onProgress([...own])
   for (let step = 0; step < maxSteps; step++) {
@@ -53,7 +57,7 @@ export async function runTurn(turn: Turn): Promise<void> {
     if (thread !== undefined) turn.onThread(thread)
     if (response.body === null) return
     const answer = await readAnswer(response.body, (state) => {
-      own[place] = spoken(place, state)
+      own[place] = spoken(`${turn.keys}-${place}`, state)
       turn.onProgress([...own])
     })
     if (answer.calls.length === 0) return
@@ -63,8 +67,8 @@ export async function runTurn(turn: Turn): Promise<void> {
   }
 }
 
-function spoken(place: number, { text, calls }: Answer): ChatMessage {
-  return { key: `live-${place}`, role: 'assistant', text, calls }
+function spoken(key: string, { text, calls }: Answer): ChatMessage {
+  return { key, role: 'assistant', text, calls }
 }
 
 function ask(
@@ -93,14 +97,21 @@ function ask(
 }
 
 async function runTool(
-  { agent }: Turn,
+  { agent, keys }: Turn,
   thread: string | undefined,
   call: Call,
 ): Promise<ChatMessage> {
   const text = await resultOf(agent.name, thread, call).catch(
     (error: Error) => `Error: ${error.message}`,
   )
-  return { key: `live-${call.id}`, role: 'tool', text, calls: [], callId: call.id, tool: call.name }
+  return {
+    key: `${keys}-${call.id}`,
+    role: 'tool',
+    text,
+    calls: [],
+    callId: call.id,
+    tool: call.name,
+  }
 }
 
 async function resultOf(agent: string, thread: string | undefined, call: Call): Promise<string> {

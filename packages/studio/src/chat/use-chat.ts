@@ -14,7 +14,7 @@ export interface Chat {
   readonly isBusy: boolean
   readonly error?: Error
   /** The log behind it: loading, there, or failed. */
-  readonly log: Loaded<readonly ChatMessage[]>
+  readonly log: Loaded<unknown>
   readonly say: (text: string) => void
   readonly stop: () => void
 }
@@ -38,62 +38,91 @@ export interface ChatOptions {
   readonly thread: string | undefined
 }
 
+interface Read {
+  readonly messages: readonly ChatMessage[]
+  /** How many turns had ended when reading began. */
+  readonly turns: number
+  readonly wasBusy: boolean
+}
+
 export function useChat({ agent, parameters, thread }: ChatOptions): Chat {
+  const [shown, setShown] = useState<readonly ChatMessage[]>([])
   const [live, setLive] = useState<readonly ChatMessage[]>([])
-  const [isBusy, setBusy] = useState(false)
+  const [state, setState] = useState({ isBusy: false, turns: 0 })
   const [error, setError] = useState<Error>()
   const session = useRef(crypto.randomUUID())
   const controller = useRef<AbortController>(undefined)
-  const log = useLoad(thread, async (signal) => messagesOf(await readLog(thread ?? '', signal)))
-  // What the log holds replaces what was shown while it was being said.
-  const [shown, setShown] = useState<readonly ChatMessage[]>([])
-  useEffect(() => {
-    if (thread === undefined) {
-      setShown([])
-      session.current = crypto.randomUUID()
-    } else if (log.data !== undefined && !isBusy) {
-      setShown(log.data)
-      setLive([])
-    }
-  }, [thread, log.data, isBusy])
-  useEvents({ thread }, ({ type }) => {
-    if (type === 'thread-changed' && !isBusy) log.reload()
-  })
-  const say = useCallback(
-    (text: string) => {
-      if (agent === undefined || isBusy) return
-      const abort = new AbortController()
-      controller.current = abort
-      setBusy(true)
-      setError(undefined)
-      runTurn({
-        agent,
-        parameters,
-        session: session.current,
-        thread,
-        history: shown,
-        text,
-        signal: abort.signal,
-        onProgress: setLive,
-        onThread: (id) => setParams({ thread: id }),
-      })
-        .catch((problem: Error) => {
-          if (!abort.signal.aborted) setError(problem)
-        })
-        .finally(() => {
-          setBusy(false)
-          log.reload()
-        })
+  const latest = useRef(state)
+  latest.current = state
+  const log = useLoad(
+    thread,
+    async (signal): Promise<Read> => {
+      const { turns, isBusy } = latest.current
+      const messages = messagesOf(await readLog(thread ?? '', signal))
+      return { messages, turns, wasBusy: isBusy }
     },
-    [agent, isBusy, parameters, thread, shown, log.reload],
+    state.turns,
   )
+  const read = log.data
+  useEffect(() => {
+    if (thread !== undefined) return
+    setShown([])
+    session.current = crypto.randomUUID()
+  }, [thread])
+  useEffect(() => {
+    // What the log holds replaces what was heard, unless more was heard since it was read.
+    if (read === undefined || read.wasBusy || state.isBusy || read.turns !== state.turns) return
+    setShown(read.messages)
+  }, [read, state])
+  useEvents({ thread }, ({ type }) => {
+    if (type === 'thread-changed' && !latest.current.isBusy) log.reload()
+  })
+  const say = (text: string): void => {
+    if (agent === undefined || state.isBusy) return
+    const abort = new AbortController()
+    controller.current = abort
+    let heard: readonly ChatMessage[] = []
+    setState({ ...state, isBusy: true })
+    setError(undefined)
+    runTurn({
+      agent,
+      parameters,
+      session: session.current,
+      thread,
+      history: shown,
+      text,
+      keys: `t${state.turns}`,
+      signal: abort.signal,
+      onProgress: (messages) => {
+        heard = messages
+        setLive(messages)
+      },
+      onThread: (id) => setParams({ thread: id }),
+    })
+      .catch((problem: Error) => {
+        heard = brokenOff(heard)
+        if (!abort.signal.aborted) setError(problem)
+      })
+      .finally(() => {
+        setShown([...shown, ...heard])
+        setLive([])
+        setState({ isBusy: false, turns: state.turns + 1 })
+      })
+  }
   const stop = useCallback(() => controller.current?.abort(), [])
   return {
     messages: [...shown, ...live],
-    isBusy,
+    isBusy: state.isBusy,
     ...(error === undefined ? {} : { error }),
     log,
     say,
     stop,
   }
+}
+
+/** An answer that was not heard to its end is no part of the history: no client sends it back. */
+function brokenOff(heard: readonly ChatMessage[]): readonly ChatMessage[] {
+  const last = heard.at(-1)
+  if (last?.role !== 'assistant') return heard
+  return [...heard.slice(0, -1), { ...last, calls: [], isInterrupted: true }]
 }

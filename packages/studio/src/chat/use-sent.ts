@@ -3,7 +3,7 @@
 import { useEffect } from 'react'
 import { api } from '../api.ts'
 import type { Form, ThreadSummary, ThreadView, TimelineStep } from '../contract.ts'
-import { useLoad } from '../use-load.ts'
+import { type Loaded, useLoad } from '../use-load.ts'
 
 export interface Sent {
   readonly thread: ThreadSummary
@@ -21,15 +21,11 @@ export interface Sent {
   readonly forms: ReadonlyMap<number, Form>
 }
 
-export function useSent(
-  thread: string | undefined,
-  count: number,
-  isBusy: boolean,
-): Sent | undefined {
-  const { data, reload } = useLoad(thread, (signal) => load(thread ?? '', signal))
+export function useSent(thread: string | undefined, count: number, isBusy: boolean): Loaded<Sent> {
+  const loaded = useLoad(thread, (signal) => load(thread ?? '', signal))
   // biome-ignore lint/correctness/useExhaustiveDependencies: asked again when the conversation grew or came to rest.
-  useEffect(() => reload(), [count, isBusy, reload])
-  return data
+  useEffect(() => loaded.reload(), [count, isBusy, loaded.reload])
+  return loaded
 }
 
 async function load(id: string, signal: AbortSignal): Promise<Sent> {

@@ -1,6 +1,6 @@
 // One block: the log on the left, what the model sees of it on the right.
 
-import type { ReactNode } from 'react'
+import { memo, type ReactNode } from 'react'
 import type { ListedEdit, ViewBlock } from '../contract.ts'
 import { FormTag } from '../form-tag.tsx'
 import { formatCount, formatTokens } from '../numbers.ts'
@@ -14,10 +14,13 @@ export interface BlockRowProps {
   readonly original: string | undefined
   readonly since: Since
   readonly isSelected: boolean
-  readonly onOpen: () => void
+  readonly onOpen: (id: string) => void
 }
 
-export function BlockRow({ block, original, since, isSelected, onOpen }: BlockRowProps): ReactNode {
+/** Rows stay as they are while the list scrolls by. */
+export const BlockRow = memo(Block)
+
+function Block({ block, original, since, isSelected, onOpen }: BlockRowProps): ReactNode {
   const { seq, role, type, form, text } = block
   const marks = [
     `row role-${role}`,
@@ -28,7 +31,7 @@ export function BlockRow({ block, original, since, isSelected, onOpen }: BlockRo
   ]
   return (
     <div className={marks.join(' ')} data-block={block.id} data-form={form} data-since={since}>
-      <button type="button" className="row-open" onClick={onOpen}>
+      <button type="button" className="row-open" onClick={() => onOpen(block.id)}>
         <span className="row-seq">{seq}</span>
         <span className="row-role">{role}</span>
         {type !== 'text' && <span className="row-type">{type}</span>}

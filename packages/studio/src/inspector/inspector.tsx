@@ -117,9 +117,13 @@ function renderRow(
       since={since}
       original={originalOf(block)}
       isSelected={block.id === selected}
-      onOpen={() => setParams({ block: block.id })}
+      onOpen={openBlock}
     />
   )
+}
+
+function openBlock(id: string): void {
+  setParams({ block: id })
 }
 
 function useInspected(id: string, step: number | undefined, version: number) {
