@@ -13,19 +13,18 @@ export const shortcuts: readonly (readonly [keys: string, what: string])[] = [
   ['?', 'this list'],
 ]
 
-/** Whether keys typed now are text. */
-export function isTyping(target: EventTarget | null): boolean {
-  return (
-    target instanceof HTMLElement &&
-    target.closest('input, textarea, select, [contenteditable]') !== null
-  )
+/** Whether a key is for something else: text, a shortcut of the browser, an open dialog. */
+function isTaken({ metaKey, ctrlKey, altKey, target }: KeyboardEvent): boolean {
+  if (metaKey || ctrlKey || altKey || document.querySelector('dialog[open]') !== null) return true
+  const fields = 'input, textarea, select, [contenteditable]'
+  return target instanceof HTMLElement && target.closest(fields) !== null
 }
 
 export function useShortcuts(onHelp: () => void): void {
   const isGoing = useRef(false)
   useEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
-      if (event.metaKey || event.ctrlKey || event.altKey || isTyping(event.target)) return
+      if (isTaken(event)) return
       const wasGoing = isGoing.current
       isGoing.current = event.key === 'g'
       if (wasGoing && event.key === 'c') go('/chat?agent=demo&debug=true')
@@ -51,7 +50,7 @@ export function useKeys(keys: Readonly<Record<string, () => void>>): void {
   latest.current = keys
   useEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
-      if (event.metaKey || event.ctrlKey || event.altKey || isTyping(event.target)) return
+      if (isTaken(event)) return
       const action = Object.hasOwn(latest.current, event.key)
         ? latest.current[event.key]
         : undefined

@@ -5,6 +5,7 @@ import { api } from '../api.ts'
 import type { Source } from '../contract.ts'
 import { Failure, Loading } from '../notice.tsx'
 import { formatCount, formatDollars, formatPercent, formatTokens } from '../numbers.ts'
+import { inputCost } from '../timeline/cost.ts'
 import { useLoad } from '../use-load.ts'
 import type { ChatMessage } from './messages.ts'
 import type { Sent } from './use-sent.ts'
@@ -82,7 +83,11 @@ function LastRequest({ sent }: { readonly sent: Sent | undefined }): ReactNode {
       <Fact name="From the cache" value={formatPercent(cacheRead / Math.max(1, input))} />
       <Fact
         name="Cost so far"
-        value={thread.cost === undefined ? 'no price known' : formatDollars(thread.cost.dollars)}
+        value={
+          thread.cost === undefined
+            ? `${formatTokens(inputCost(thread.usage))} tokens at base price`
+            : formatDollars(thread.cost.dollars)
+        }
       />
       <Fact
         name="Last epoch"

@@ -2,7 +2,7 @@
 
 import type { ReactNode } from 'react'
 import { api } from '../api.ts'
-import type { JsonObject } from '../contract.ts'
+import type { Json } from '../contract.ts'
 import { Failure, Loading } from '../notice.tsx'
 import { formatCount } from '../numbers.ts'
 import { useLoad } from '../use-load.ts'
@@ -67,7 +67,7 @@ function count(messages: number): string {
 interface SideProps {
   readonly title: string
   readonly mark: string
-  readonly messages: readonly JsonObject[]
+  readonly messages: readonly Json[]
 }
 
 function Side({ title, mark, messages }: SideProps): ReactNode {

@@ -15,6 +15,7 @@ import {
   formatPercent,
   formatTokens,
 } from '../numbers.ts'
+import { inputCost } from '../timeline/cost.ts'
 import { useEvents } from '../use-events.ts'
 import { useLoad } from '../use-load.ts'
 import { useSoon } from '../use-soon.ts'
@@ -198,8 +199,12 @@ function ThreadRow({ thread, now, isSelected }: ThreadRowProps): ReactNode {
       >
         {input === 0 ? '–' : formatPercent(usage.cacheRead / input)}
       </td>
-      <td className="number" data-label="Cost">
-        {cost === undefined ? '–' : formatDollars(cost.dollars)}
+      <td
+        className="number"
+        data-label="Cost"
+        title="Dollars where the price is known, else input tokens at the base price"
+      >
+        {cost === undefined ? `${formatTokens(inputCost(usage))} t` : formatDollars(cost.dollars)}
       </td>
       <td data-label="Last activity">
         <time dateTime={new Date(updatedAt).toISOString()}>{formatAgo(updatedAt, now)}</time>

@@ -5,7 +5,14 @@ import { costsOf, runningSums } from './cost.ts'
 const prices = { read: 0.1, write: 1.25 }
 
 function step(number: number, part: Partial<TimelineStep>): TimelineStep {
-  return { step: number, at: 0, format: 'openai-chat', tokens: { view: 0, log: 0 }, ...part }
+  return {
+    step: number,
+    seq: number,
+    at: 0,
+    format: 'openai-chat',
+    tokens: { view: 0, log: 0 },
+    ...part,
+  }
 }
 
 const usage = (uncached: number, cacheRead = 0, cacheWrite = 0) => ({

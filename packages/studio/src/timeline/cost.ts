@@ -1,6 +1,6 @@
 // What the steps of a thread cost, and what they would have cost with the whole log sent each time.
 
-import type { TimelineStep } from '../contract.ts'
+import type { TimelineStep, Usage } from '../contract.ts'
 
 export interface Prices {
   /** Price of a token read from the cache, in tokens at the base price. */
@@ -11,6 +11,11 @@ export interface Prices {
 
 /** Where the gateway knows no better: what the provider with explicit caching asks for. */
 export const usualPrices: Prices = { read: 0.1, write: 1.25 }
+
+/** Input of a thread so far, in tokens at the base price. */
+export function inputCost({ uncached, cacheRead, cacheWrite }: Usage): number {
+  return uncached + usualPrices.read * cacheRead + usualPrices.write * cacheWrite
+}
 
 export interface StepCost {
   readonly step: number
