@@ -5,7 +5,7 @@ export const sampleQuestions: readonly string[] = [
   'What failed in the billing log?',
   'Which shipments are delayed? Look at the table.',
   'Which files does customs have?',
-  'Search the docs for the tariff codes.',
+  'Search the docs for tariffs.',
   'Run the checks of dispatch.',
   'Are there errors in the tracking log?',
   'What was in the billing log again?',

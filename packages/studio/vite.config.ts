@@ -3,8 +3,10 @@ import { defineConfig } from 'vite'
 /** Where `npm run dev` finds a running gateway. */
 const gateway = process.env.ORIEL_GATEWAY ?? 'http://127.0.0.1:4141'
 
-export default defineConfig({
+export default defineConfig(({ command }) => ({
   root: import.meta.dirname,
+  // Whatever NODE_ENV the builder has: the page gets React without its development checks.
+  define: command === 'build' ? { 'process.env.NODE_ENV': '"production"' } : {},
   build: {
     // The gateway serves it and carries it in its package.
     outDir: '../gateway/dist/studio',
@@ -16,4 +18,4 @@ export default defineConfig({
     reportCompressedSize: false,
   },
   server: { proxy: { '/api': gateway, '/v1': gateway } },
-})
+}))

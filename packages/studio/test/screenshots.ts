@@ -33,7 +33,9 @@ try {
       index + 1,
     )
   }
-  await page.locator('.message .form').first().waitFor()
+  const gone = page.locator('.message.is-dropped').last()
+  await gone.waitFor()
+  await gone.evaluate((message) => message.scrollIntoView({ block: 'center' }))
   await page.locator('.spinner').waitFor({ state: 'detached' })
   await page.screenshot({ path: join(images, 'chat.png') })
 

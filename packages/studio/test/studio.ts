@@ -17,7 +17,7 @@ import { expect } from 'vitest'
 import { createDemoUpstream } from '../../gateway/src/demo/demo-upstream.ts'
 import { launchChromium } from './chromium.ts'
 
-export const root = join(import.meta.dirname, '../../..')
+const root = join(import.meta.dirname, '../../..')
 
 export interface Studio {
   readonly url: string

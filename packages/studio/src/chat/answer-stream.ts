@@ -47,7 +47,7 @@ export async function readAnswer(
 }
 
 /** An answer with one more piece. */
-export function extend({ text, calls }: Answer, delta: Delta): Answer {
+function extend({ text, calls }: Answer, delta: Delta): Answer {
   const grown = [...calls]
   for (const piece of delta.tool_calls ?? []) {
     const before = grown[piece.index] ?? { id: '', name: '', arguments: '' }

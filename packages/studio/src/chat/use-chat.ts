@@ -22,7 +22,7 @@ export interface Chat {
 const pageSize = 500
 
 /** Reads a whole log, page by page. */
-export async function readLog(thread: string, signal?: AbortSignal): Promise<readonly Entry[]> {
+async function readLog(thread: string, signal?: AbortSignal): Promise<readonly Entry[]> {
   const entries: Entry[] = []
   for (let from: number | undefined = 1; from !== undefined; ) {
     const page: Awaited<ReturnType<typeof api.log>> = await api.log(thread, from, pageSize, signal)
