@@ -7,6 +7,11 @@ const source = (path: string): string => fileURLToPath(new URL(path, import.meta
 export default defineConfig({
   resolve: {
     alias: [
+      { find: /^oriel\/simulate$/, replacement: source('./packages/oriel/src/simulate/index.ts') },
+      {
+        find: /^oriel\/(ai-sdk|anthropic|langchain|openai)$/,
+        replacement: source('./packages/oriel/src/integrations/$1.ts'),
+      },
       { find: /^oriel\/testing$/, replacement: source('./packages/oriel/src/testing/index.ts') },
       { find: /^oriel$/, replacement: source('./packages/oriel/src/index.ts') },
       { find: /^@oriel\/gateway$/, replacement: source('./packages/gateway/src/index.ts') },

@@ -21,6 +21,8 @@ export interface ChatCall {
 
 export interface Conversation {
   readonly id: string
+  /** Where it comes from: several conversations of one source share what is common to it. */
+  readonly source?: string
   readonly messages: readonly ChatMessage[]
 }
 

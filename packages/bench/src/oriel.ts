@@ -18,6 +18,19 @@ export {
   type ThreadKey,
   validate,
 } from '../../oriel/src/index.ts'
+export {
+  type CreateManager,
+  type Judgement,
+  judgeAll,
+  optimalCost,
+  type Sent,
+  type Studied,
+  study,
+  type Totals,
+  threadManager,
+  totalsOf,
+  unmanaged,
+} from '../../oriel/src/simulate/index.ts'
 export { sqliteStore } from '../../oriel/src/stores/sqlite.ts'
 export { type Script, script } from '../../oriel/src/testing/script.ts'
 export { writeOpenaiChat } from '../../oriel/src/testing/write-openai-chat.ts'

@@ -20,14 +20,18 @@ export function chatTokens(counter: Counter, message: ChatMessage): number {
 
 /** The exact counter with a memory: benchmarks that are not about speed count the same texts thousands of times. */
 export function rememberingCounter(): Counter {
-  const exact = resolveCounter('o200k')
+  return remembered(resolveCounter('o200k'))
+}
+
+/** The same counter, which counts each text once. */
+export function remembered(inner: Counter): Counter {
   const known = new Map<string, number>()
   return {
-    name: 'o200k',
+    name: inner.name,
     count(text) {
       let tokens = known.get(text)
       if (tokens === undefined) {
-        tokens = exact.count(text)
+        tokens = inner.count(text)
         known.set(text, tokens)
       }
       return tokens

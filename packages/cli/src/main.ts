@@ -16,6 +16,8 @@ import { defaultTop, exactMegabytes, type RawOptions, readSettings } from './ins
 import { clean } from './render/text.ts'
 import { serve } from './serve/command.ts'
 import { defaultPort, readServeSettings } from './serve/settings.ts'
+import { simulateCommand } from './simulate/command.ts'
+import { readSimulateSettings } from './simulate/settings.ts'
 import { colorsFor, processTerminal, type Terminal } from './terminal.ts'
 
 type Cli = ReturnType<typeof cac>
@@ -28,15 +30,25 @@ const mark = '\0'
 
 /** Options whose values stay as they were typed. */
 const textOptions: readonly string[] = [
-  ...['--data', '--store', '--tenant', '--thread', '--out'],
-  ...['--host', '--upstream', '--config'],
+  '--data',
+  '--store',
+  '--tenant',
+  '--thread',
+  '--out',
+  '--policy',
+  '--prices',
+  '--html',
+  '--fail-if',
+  '--host',
+  '--upstream',
+  '--config',
 ]
 
 /** The request was wrong, or the input cannot be used. */
 const failed = 2
 
 /**
- * Runs the command and resolves to the exit code: 0; 1 if `--strict` found broken structure, `doctor` found problems, or `export` or
+ * Runs the command and resolves to the exit code: 0; 1 if `--strict` found broken structure, `--fail-if` holds, `doctor` found problems, or `export` or
  * `import` left something out; 2 if the request was wrong or the input cannot be used. Never ends the process. `argv` is that of
  * the process: the program and the script come first.
  */
@@ -84,6 +96,8 @@ function run(cli: Cli, command: string, terminal: Terminal): Promise<number> {
       return exportThreads(readExportSettings(options), terminal)
     case 'import':
       return importThreads(readImportSettings(filesOf(cli), options), terminal)
+    case 'simulate':
+      return simulateCommand(filesOf(cli), readSimulateSettings(options), terminal)
     default:
       return inspect(filesOf(cli), readSettings(options), terminal)
   }
@@ -95,6 +109,7 @@ function createCli(): Cli {
   cli.option('-v, --version', 'Show the version')
   addServe(cli)
   addInspect(cli)
+  addSimulate(cli)
   addKeeping(cli)
   return cli
 }
@@ -126,6 +141,27 @@ function addInspect(cli: Cli): void {
     .option('--json', 'Print JSON, for machines')
     .option('--strict', 'End with exit code 1 if structure is broken')
     .option('--no-content', 'Show no first lines of results')
+}
+
+function addSimulate(cli: Cli): void {
+  cli
+    .command(
+      'simulate [...files]',
+      'Replay recorded conversations under policies: dollars, cache, facts kept',
+    )
+    .option(
+      '--policy <preset or file>',
+      'A policy to compare; may be given again; else five presets',
+    )
+    .option('--prices <provider or model>', 'Such as openai or claude-opus-5; else anthropic')
+    .option('--long-cache', "The provider's longer life of the cache, at its price")
+    .option('--budget <tokens>', 'Requests may have this many tokens, such as 32k')
+    .option('--format <name>', 'The format of the files; else it is found out')
+    .option('--tokens <counter>', 'o200k or estimate; else estimate')
+    .option('--workers <count>', 'Threads; else one for each core')
+    .option('--html <file>', 'Write a report with plots and timelines')
+    .option('--json', 'Print JSON, for machines')
+    .option('--fail-if <condition>', 'Exit code 1 if a policy meets this: "recall<0.99"')
 }
 
 /** The commands around a store. */

@@ -17,7 +17,7 @@ const upstream = z.strictObject({
   keyHeader: z.enum(['authorization', 'x-api-key']).optional(),
   models: z.array(z.string().min(1)).optional(),
   retries: z.number().int().min(0).max(2).optional(),
-  cacheKey: z.boolean().optional(),
+  cacheHints: z.boolean().optional(),
 })
 
 const key = z.strictObject({

@@ -1,15 +1,16 @@
 // The three model endpoints: where each keeps its history, its frame, its answer and its numbers.
 
-import type { FormatName, Frame, Json, JsonObject } from 'oriel'
+import type { Frame, Json, JsonObject } from 'oriel'
 import { anthropicCollector } from './answers/anthropic.ts'
 import type { Answer, Collector } from './answers/collector.ts'
 import { chatCollector } from './answers/openai-chat.ts'
 import { responsesCollector } from './answers/openai-responses.ts'
 import { isObject } from './rewrite.ts'
+import type { WireFormat } from './wire-format.ts'
 
 export interface Endpoint {
   readonly path: string
-  readonly format: FormatName
+  readonly format: WireFormat
   /** The field of the body that holds the history. */
   readonly listKey: 'messages' | 'input'
   /** The conversation that the body carries; undefined where it does not carry all of it, so that nothing may be changed. */

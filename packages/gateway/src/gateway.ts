@@ -171,7 +171,8 @@ function assemble(options: GatewayOptions): Parts {
       tenants,
       limits,
       changed,
-      settled: () => families.settled(),
+      quiet: (tenant) => families.quiet(tenant),
+      erased: (tenant, thread) => families.forget(tenant, thread),
     }),
   ]
   const routes = withPages([...own, ...modelRoutes(calls)], options.studio)

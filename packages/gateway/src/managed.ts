@@ -22,6 +22,8 @@ export interface ManagedInput {
   readonly history: readonly Json[]
   readonly session: FoundSession
   readonly settings: RequestSettings
+  /** Whether the provider's cache is asked for where the client does not. */
+  readonly hasCacheHints: boolean
 }
 
 export interface ManagedDependencies {
@@ -66,16 +68,6 @@ export class ManagedCall {
     })
     this.#dependencies.changed(session.family.tenant, this.#branch)
     return this.#write(view)
-  }
-
-  /** The text with a key by which calls of this thread reach the same cache, unless the client has its own. */
-  withCacheKey(text: string): string {
-    const { endpoint, body, session } = this.#input
-    if (endpoint.format === 'anthropic' || body.value.prompt_cache_key !== undefined) return text
-    const key = createHash('sha256')
-      .update(`${session.family.tenant}\0${this.#branch}`)
-      .digest('hex')
-    return text.replace('{', () => `{"prompt_cache_key":"oriel-${key.slice(0, 32)}",`)
   }
 
   /** The body to send after the upstream refused the first one as too long; undefined where it cannot be made smaller. */
@@ -160,7 +152,18 @@ export class ManagedCall {
 
   #write(view: View): string {
     this.#view = view
-    return rewriteBody(this.#input.body, this.#input.endpoint, view)
+    const { body, endpoint, hasCacheHints } = this.#input
+    const text = rewriteBody(body, endpoint, { ...view, hasMarks: hasCacheHints })
+    return hasCacheHints ? this.#withCacheKey(text) : text
+  }
+
+  /** The text with a key by which calls of this thread reach the same cache, unless the client has its own. */
+  #withCacheKey(text: string): string {
+    const { endpoint, body, session } = this.#input
+    if (endpoint.format === 'anthropic' || body.value.prompt_cache_key !== undefined) return text
+    const own = `${session.family.tenant}\0${this.#branch}`
+    const key = createHash('sha256').update(own).digest('hex').slice(0, 32)
+    return text.replace('{', () => `{"prompt_cache_key":"oriel-${key}",`)
   }
 
   /** An answer goes right behind what it answers; where something else came in between, into a fork. */

@@ -1,13 +1,6 @@
 // What a gateway is told by its operator. Nothing here can be set by a request.
 
-import type {
-  AgentTemplate,
-  Policy,
-  PolicyInput,
-  ResolvePolicyOptions,
-  Store,
-  TokensOption,
-} from 'oriel'
+import type { AgentTemplate, PolicyInput, ResolvePolicyOptions, Store, TokensOption } from 'oriel'
 
 /** Where model calls go. Only the operator names hosts; no part of a request can. */
 export interface UpstreamOptions {
@@ -23,10 +16,11 @@ export interface UpstreamOptions {
   /** How requests are sent. @default Node's own HTTP client, which follows no redirects */
   readonly fetch?: (request: Request) => Promise<Response>
   /**
-   * Whether managed calls in OpenAI's formats get a `prompt_cache_key` of their thread where the client sent none: then calls of one
-   * thread reach the same cache. Servers that do not know the field may refuse it. @default false
+   * Whether managed calls ask for the provider's cache where the client does not: marks in Anthropic's messages, a `prompt_cache_key`
+   * of the thread in OpenAI's formats. Changes more than the messages, and servers that do not know the fields may refuse them.
+   * @default false
    */
-  readonly cacheKey?: boolean
+  readonly cacheHints?: boolean
   /** Times that a 408, 409, 429 or 5xx is asked again, honouring retry-after. Clients do that themselves. @default 0 */
   readonly retries?: number
 }
@@ -142,6 +136,3 @@ export interface GatewayOptions {
   /** Where lines for operators go; never content, never secrets. @default nowhere */
   readonly log?: (line: string) => void
 }
-
-/** A policy as JSON shows it. */
-export type PolicyJson = Policy

@@ -25,8 +25,8 @@ export interface UpstreamAnswer {
 
 export interface Upstream {
   readonly name: string
-  /** Whether managed calls get a `prompt_cache_key`. */
-  readonly wantsCacheKey: boolean
+  /** Whether managed calls ask for the provider's cache. */
+  readonly wantsCacheHints: boolean
   serves(model: string): 'named' | 'any' | 'no'
   send(request: UpstreamRequest): Promise<UpstreamAnswer>
 }
@@ -51,7 +51,7 @@ export function createUpstream(options: UpstreamOptions, limits: Limits): Upstre
       : sendFetch(options.fetch, new URL(request.path, base), request)
   return {
     name,
-    wantsCacheKey: options.cacheKey ?? false,
+    wantsCacheHints: options.cacheHints ?? false,
     serves: (model) => {
       if (models === undefined) return 'any'
       const isNamed = models.some((one) =>

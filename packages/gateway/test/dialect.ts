@@ -1,6 +1,6 @@
 // How a client without any SDK keeps a conversation in each of the three formats: what it sends, what it keeps of an answer.
 
-import type { FormatName } from 'oriel'
+import type { WireFormat } from '../src/wire-format.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
@@ -128,7 +128,7 @@ const anthropic: Dialect = {
   ],
 }
 
-export const dialects: Readonly<Record<FormatName, Dialect>> = {
+export const dialects: Readonly<Record<WireFormat, Dialect>> = {
   'openai-chat': chat,
   'openai-responses': responses,
   anthropic,

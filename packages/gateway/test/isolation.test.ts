@@ -1,7 +1,7 @@
 // Many sessions at once: what one says never appears in another.
 
-import { type FormatName, formatNames } from 'oriel'
 import { afterEach, describe, expect, it } from 'vitest'
+import { type WireFormat, wireFormats } from '../src/wire-format.ts'
 import { sdkClient } from './sdk/sdk-client.ts'
 import { talk } from './sdk/talk.ts'
 import { openGateway, type Target } from './target.ts'
@@ -21,7 +21,7 @@ const turns = 4
 
 interface Session {
   readonly canary: string
-  readonly format: FormatName
+  readonly format: WireFormat
   readonly key: string
   readonly headers: Readonly<Record<string, string>>
 }
@@ -30,7 +30,7 @@ interface Session {
 function sessionsOf(kind: string): readonly Session[] {
   return Array.from({ length: sessions }, (_, index) => ({
     canary: `canary-${kind}-${index}-x`,
-    format: formatNames[index % formatNames.length] as FormatName,
+    format: wireFormats[index % wireFormats.length] as WireFormat,
     key: kind === 'keys' || index % 2 === 0 ? `key-${index}` : 'key-shared',
     headers: {
       ...(kind === 'header' ? { 'x-session-id': `session-${index}` } : {}),

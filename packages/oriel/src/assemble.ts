@@ -95,9 +95,11 @@ function bind(
 ): Bound {
   const { profile, mayTurnReasoningOff = false, budget = Infinity } = options
   const plain = { messages, repairs: [], turnsReasoningOff: false, isRecord: false }
-  if (profile.bindsReasoning !== true) return plain
+  const { bindsReasoning = false } = profile
+  if (bindsReasoning === false) return plain
   const rule = profile.rules.reasoning
-  const { cut, ...bound } = withoutUnboundReasoning(state, messages, changes, rule)
+  const isBound = typeof bindsReasoning === 'function' ? bindsReasoning : () => true
+  const { cut, ...bound } = withoutUnboundReasoning(state, messages, changes, { rule, isBound })
   const isLoopCut = isLoopOpen(state) && [...cut].some((seq) => seq > (state.newestUser ?? 0))
   if (!isLoopCut || mayTurnReasoningOff) {
     return { ...bound, turnsReasoningOff: isLoopCut, isRecord: false }

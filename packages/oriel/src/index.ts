@@ -28,6 +28,7 @@ export type {
   Native,
   RequestEntry,
   Source,
+  UsageEntry,
 } from './core/entry.ts'
 export { type ErrorCode, errorCodes, OrielError, type OrielErrorOptions } from './core/errors.ts'
 export type { Json, JsonObject } from './core/json.ts'
@@ -57,7 +58,10 @@ export {
 export { type PolicyField, policyFields } from './policy-fields.ts'
 export { presets } from './presets.ts'
 export { type Projection, type ProjectOptions, project } from './project.ts'
+export { lookupPrices, type Prices, type PricesQuery } from './schedule/prices.ts'
 export { type MemoryStoreOptions, memoryStore } from './stores/memory.ts'
+export { type PostgresStoreOptions, postgresStore } from './stores/postgres.ts'
+export type { PostgresClient, PostgresPool } from './stores/postgres-driver.ts'
 export { type SqliteStoreOptions, sqliteStore } from './stores/sqlite.ts'
 /**
  * The file behind `sqliteStore`, read without changing a byte and across all tenants: for tools that check it or copy it, such as
@@ -67,16 +71,30 @@ export { openForReading, pragma } from './stores/sqlite-database.ts'
 export { SqliteReader, type ThreadState } from './stores/sqlite-reader.ts'
 export type {
   AppendResult,
+  Lease,
+  LeaseOptions,
   Problem,
   ReadOptions,
   Snapshot,
   Store,
+  StoreChange,
   ThreadInfo,
   ThreadKey,
+  Watch,
+  WatchListener,
 } from './stores/store.ts'
 export type { SummaryResult } from './thread/answer.ts'
 export type { Accuracy } from './thread/calibration.ts'
 export type { CompactOptions } from './thread/compact-options.ts'
+export {
+  type Erased,
+  type EraseOlderThanOptions,
+  type EraseTenantOptions,
+  type EraseThreadOptions,
+  eraseOlderThan,
+  eraseTenant,
+  eraseThread,
+} from './thread/erase.ts'
 export { type EventType, eventTypes, type Listener, type ThreadEvent } from './thread/events.ts'
 export type { ExpandOptions, Expansion } from './thread/expand.ts'
 export { type Expandable, type ExpandTool, expandTool } from './thread/expand-tool.ts'

@@ -34,11 +34,60 @@ const overflows: [string, unknown][] = [
     'llama.cpp',
     { error: { message: 'the request exceeds the available context size, try increasing it' } },
   ],
+  [
+    'llama.cpp, by type',
+    { error: { code: 400, type: 'exceed_context_size_error', message: 'request (5000 tokens)' } },
+  ],
+  [
+    'OpenRouter',
+    {
+      status: 400,
+      error: {
+        message:
+          'This endpoint\'s maximum context length is 131072 tokens. However, you requested about 150010 tokens (140010 of text input, 10000 in the output). Please reduce the length of either one, or use the "middle-out" transform',
+        code: 400,
+      },
+    },
+  ],
+  [
+    'OpenAI, responses',
+    'Your input exceeds the context window of this model. Please adjust your input and try again.',
+  ],
+  [
+    'Anthropic, with max_tokens',
+    'input length and `max_tokens` exceed context limit: 198120 + 21333 > 204798, decrease input length or `max_tokens` and try again',
+  ],
+  [
+    'Bedrock, Nova',
+    'Input Tokens Exceeded: Number of input tokens exceeds maximum length. Please update the input to try again.',
+  ],
+  [
+    'Mistral',
+    'Prompt contains 40000 tokens and 0 draft tokens, too large for model with 32768 maximum context length',
+  ],
+  ['xAI', "This model's maximum prompt length is 131072 but the request contains 537812 tokens."],
+  ['Groq', 'Please reduce the length of the messages or completion.'],
+  ['Ollama', 'prompt too long; exceeded max context length by 4 tokens'],
+  [
+    'LM Studio',
+    'The number of tokens to keep from the initial prompt is greater than the context length.',
+  ],
   ['nested cause', new Error('call failed', { cause: { message: 'prompt is too long: 9 > 8' } })],
 ]
 
 const others: [string, unknown][] = [
   ['a rate limit', { status: 429, message: 'Request too large: tokens per minute limit 30000' }],
+  [
+    'a limit per minute that comes as 413',
+    {
+      status: 413,
+      error: {
+        message:
+          'Request too large for model `x` on tokens per minute (TPM): Limit 6000, Requested 7000',
+        code: 'rate_limit_exceeded',
+      },
+    },
+  ],
   ['a quota', { status: 400, message: 'You exceeded your current quota' }],
   [
     'a call id that is too long',

@@ -19,6 +19,10 @@ const phrases: readonly RegExp[] = [
   /exceeds the available context size/,
   /greater than the context length/,
   /reduce the length of the (?:messages|prompt|input)/,
+  /maximum prompt length/,
+  /exceed(?:s|ed)? max context length/,
+  /exceed_context_size_error/,
+  /too many tokens: .{0,60}cannot exceed/,
 ]
 /** Words that mean something else, whatever else the text says. */
 const others =
@@ -28,10 +32,12 @@ const others =
 export function isContextLengthError(error: unknown): boolean {
   const { status, text } = read(error)
   if (status === 429) return false
+  const lower = text.toLowerCase()
+  // Some limits per minute come as 413 too.
+  if (others.test(lower)) return false
   if (status === 413) return true
   if (status !== undefined && (status < 400 || status >= 500)) return false
-  const lower = text.toLowerCase()
-  return !others.test(lower) && phrases.some((phrase) => phrase.test(lower))
+  return phrases.some((phrase) => phrase.test(lower))
 }
 
 /** The most of an error's text that is looked at. */

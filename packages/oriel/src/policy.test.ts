@@ -80,8 +80,8 @@ describe('a policy', () => {
     expect(found.message).toMatch(message)
   })
 
-  it('[P3] a part that this version does not have is refused, never ignored', () => {
+  it('[P3] a part that nothing would act on is refused, never ignored', () => {
     const attempt = () => project([{ role: 'user', content: 'hello' }], { memory: {} })
-    expect(attempt).toThrow(/asks for 'memory', which this version does not have/)
+    expect(attempt).toThrow(/asks for 'memory', which lives in the checkpoint/)
   })
 })

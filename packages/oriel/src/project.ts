@@ -79,6 +79,8 @@ export function project<M = Json>(
   const view = assemble(state, planned, { profile: target.profile, frame, budget })
   const encoded = target.encode(view.messages)
   assertSize(target, encoded)
+  const held = to === format ? decoded.flatMap((one) => one.held ?? []) : []
+  const restored = held.length > 0 ? target.restore?.(encoded.messages, held) : undefined
   const trace = traceOf({
     state,
     planned,
@@ -90,7 +92,7 @@ export function project<M = Json>(
   let tokens: TokenCount | undefined
   return {
     // The foreign messages are of the caller's own type when they go out in the format they came in.
-    messages: encoded.messages as unknown as M[],
+    messages: (restored ?? encoded.messages) as unknown as M[],
     ...(encoded.system === undefined ? {} : { system: encoded.system }),
     get trace() {
       return trace()

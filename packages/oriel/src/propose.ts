@@ -2,10 +2,11 @@
 
 import type { Edit } from './core/entry.ts'
 import { OrielError } from './core/errors.ts'
-import { waitsFrom } from './core/reasoning.ts'
+import { tookEffect, waitsFrom } from './core/reasoning.ts'
 import { strongest } from './core/render.ts'
 import type { State } from './core/state.ts'
 import { noSummary } from './core/wish.ts'
+import { noFile } from './core/wish-file.ts'
 import type { Policy } from './policy.ts'
 import { compaction } from './rules/compaction.ts'
 import { expiry } from './rules/expiry.ts'
@@ -16,13 +17,13 @@ import { toolOutput } from './rules/tool-output.ts'
 import { toolResults } from './rules/tool-results.ts'
 
 /** What rules are told about; without answers of a model they take their deterministic forms. */
-export type ProposeContext = Omit<RuleContext, 'planned' | 'summaryOf'> &
-  Partial<Pick<RuleContext, 'summaryOf'>>
+export type ProposeContext = Omit<RuleContext, 'planned' | 'summaryOf' | 'fileOf'> &
+  Partial<Pick<RuleContext, 'summaryOf' | 'fileOf'>>
 
 /** The edits that a policy proposes for this state: the strongest verdict for each block, where it goes further than what is in force. */
 export function propose(state: State, policy: Policy, around: ProposeContext): readonly Edit[] {
   const edits: Edit[] = []
-  const context: RuleContext = { summaryOf: noSummary, ...around, planned: edits }
+  const context: RuleContext = { summaryOf: noSummary, fileOf: noFile, ...around, planned: edits }
   const { history: window, retention: fading, toolOutput: output, toolResults: results } = policy
   if (output !== undefined) edits.push(...toolOutput.propose(state, output, context))
   if (fading !== undefined) edits.push(...retention.propose(state, fading, context))
@@ -34,7 +35,18 @@ export function propose(state: State, policy: Policy, around: ProposeContext): r
   }
   const waits = waitsFrom(state)
   const isReady = ({ since = Infinity }: Edit): boolean => waits === Infinity || since < waits
-  return strongestPerBlock(edits.filter(isReady)).filter((edit) => isNews(state, edit))
+  return strongestPerBlock(edits.filter(isReady))
+    .filter((edit) => isNews(state, edit))
+    .map((edit) => settled(state, edit))
+}
+
+/** The edit with the moment at which it took effect, which may be later than the one at which it fell due. */
+function settled(state: State, edit: Edit): Edit {
+  if (edit.since === undefined) return edit
+  const since = tookEffect(state, edit.since)
+  if (since === edit.since) return edit
+  const { since: _due, ...rest } = edit
+  return since === Infinity ? rest : { ...rest, since }
 }
 
 /** What the policy can say and this version does not do yet. */
@@ -44,7 +56,6 @@ const unavailable: readonly {
 }[] = [
   { path: 'expiry.duplicates', isAsked: ({ expiry: part }) => part?.duplicates !== undefined },
   { path: 'expiry.relevance', isAsked: ({ expiry: part }) => part?.relevance !== undefined },
-  { path: 'toolOutput.directory', isAsked: (policy) => policy.toolOutput?.directory !== undefined },
 ]
 
 /** Refuses a policy that asks for what is not built, or what cannot be: better than a rule that silently does nothing. */

@@ -339,7 +339,7 @@ function callIdsIn(message: unknown): readonly string[] {
   if (Array.isArray(message)) return message.flatMap(callIdsIn)
   if (!isObject(message)) return []
   return Object.entries(message).flatMap(([key, value]) =>
-    typeof value === 'string' && /^(id|call_id|tool_call_id|tool_use_id)$/.test(key)
+    typeof value === 'string' && /^(id|call_id|tool_call_id|tool_use_id|toolCallId)$/.test(key)
       ? [value]
       : callIdsIn(value),
   )

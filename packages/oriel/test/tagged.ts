@@ -8,13 +8,16 @@ import { formatNamed } from '../src/formats/registry.ts'
 import type { Conversation } from '../src/testing/arbitraries.ts'
 
 /** Texts get their tag in front, where clipping leaves it. */
-const textKeys = ['text', 'content', 'output', 'refusal', 'thinking', 'reasoning_content']
+const textKeys = [
+  ...['text', 'content', 'output', 'value', 'refusal'],
+  ...['thinking', 'reasoning', 'reasoning_content'],
+]
 /** Addresses and sealed data get it at the end, where nobody looks. */
 const sealedKeys = [
   ...['url', 'image_url', 'file_url', 'file_id', 'file_data', 'data'],
   ...['signature', 'encrypted_content'],
 ]
-const argumentKeys = ['arguments', 'input']
+const argumentKeys = ['arguments', 'input', 'args']
 
 /** A copy in which every piece of content that is not blank has a tag of its own. */
 export function tagged(messages: Conversation): Conversation {
@@ -24,7 +27,7 @@ export function tagged(messages: Conversation): Conversation {
     if (typeof value === 'string') return tagString(value, key, nextTag)
     if (typeof value !== 'object' || value === null) return value
     if (Array.isArray(value)) return value.map((item: Json) => walk(item, ''))
-    if (key === 'input') return { ...(value as JsonObject), tag: nextTag() }
+    if (key === 'input' || key === 'args') return { ...(value as JsonObject), tag: nextTag() }
     if (key.startsWith('x')) return value
     const fields = Object.entries(value).map(([name, field]) => [name, walk(field, name)])
     return Object.fromEntries(fields) as JsonObject

@@ -5,9 +5,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import * as fc from 'fast-check'
 import { afterAll, describe, expect, it } from 'vitest'
+import { startPostgres } from '../../../scripts/postgres.ts'
 import { formatNames } from '../src/formats/format.ts'
 import { project } from '../src/project.ts'
 import { memoryStore } from '../src/stores/memory.ts'
+import { postgresStore } from '../src/stores/postgres.ts'
 import { sqliteStore } from '../src/stores/sqlite.ts'
 import type { Store } from '../src/stores/store.ts'
 import { conversationOf, historyArbitrary } from '../src/testing/arbitraries.ts'
@@ -46,10 +48,15 @@ import { worldOf } from './thread-model/world.ts'
 const factor = Number(process.env.ORIEL_RUNS ?? 1)
 const directory = mkdtempSync(join(tmpdir(), 'oriel-thread-model-'))
 const database = sqliteStore(join(directory, 'threads.db'))
+const server = await startPostgres()
+const schema = `model_${process.pid}`
+const remote = postgresStore(server.url, { schema })
 let tenantCount = 0
 
 afterAll(async () => {
   await database.close()
+  await remote.close()
+  await server.close()
   rmSync(directory, { recursive: true, force: true })
 })
 
@@ -64,6 +71,7 @@ const usual = [
 const stores = [
   { name: 'memory', store: memoryStore(), runs: 60 },
   { name: 'sqlite', store: database, runs: 6 },
+  { name: 'postgres', store: remote, runs: 3 },
 ]
 
 describe.each(stores)('a thread on $name', ({ store, runs }) => {
@@ -175,7 +183,10 @@ describe('threads on different stores', () => {
           const same = { tenant: nextTenant(), scenario, operations, checks: [] }
           const inMemory = await run({ ...same, store: memoryStore() })
           const onDisk = await run({ ...same, store: database })
-          expect(await worldOf(onDisk)).toBe(await worldOf(inMemory))
+          const onServer = await run({ ...same, store: remote })
+          const world = await worldOf(inMemory)
+          expect(await worldOf(onDisk)).toBe(world)
+          expect(await worldOf(onServer)).toBe(world)
         },
       ),
       { numRuns: 10 * factor },

@@ -10,10 +10,10 @@ import {
 } from '@langchain/core/messages'
 import type { ChatMessage } from '../conversations.ts'
 
-/** LangChain's messages for chat messages. Each carries its position as its id, so that it can be found again. */
-export function toLangchain(messages: readonly ChatMessage[]): BaseMessage[] {
+/** LangChain's messages for chat messages. Each carries its position, counted from `first`, as its id, so that it can be found again. */
+export function toLangchain(messages: readonly ChatMessage[], first = 0): BaseMessage[] {
   return messages.map((message, index) => {
-    const id = String(index)
+    const id = String(first + index)
     const content = message.content ?? ''
     switch (message.role) {
       case 'system':

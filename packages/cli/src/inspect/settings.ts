@@ -46,21 +46,21 @@ export function readSettings(raw: RawOptions): InspectSettings {
   }
 }
 
-function single(raw: RawOptions, name: string): string | number | undefined {
+export function single(raw: RawOptions, name: string): string | number | undefined {
   const value = raw[name]
   if (value === undefined) return undefined
   if (typeof value === 'string' || typeof value === 'number') return value
   throw wrong(`--${name} takes one value; give it once.`)
 }
 
-function choice<T extends string>(name: string, value: unknown, allowed: readonly T[]): T {
+export function choice<T extends string>(name: string, value: unknown, allowed: readonly T[]): T {
   const found = allowed.find((one) => one === value)
   if (found !== undefined) return found
   throw wrong(`--${name} cannot be '${String(value)}'; allowed: ${allowed.join(', ')}.`)
 }
 
 /** `32000` or `32k`. */
-function readCount(raw: RawOptions, name: string): number | undefined {
+export function readCount(raw: RawOptions, name: string): number | undefined {
   const value = single(raw, name)
   if (value === undefined) return undefined
   const match = /^(\d+)(k?)$/i.exec(String(value))
@@ -71,7 +71,7 @@ function readCount(raw: RawOptions, name: string): number | undefined {
   )
 }
 
-function readPolicy(name: string): { readonly name: string; readonly policy: PolicyInput } {
+export function readPolicy(name: string): { readonly name: string; readonly policy: PolicyInput } {
   const policy = Object.hasOwn(presets, name)
     ? (name as keyof typeof presets)
     : (readJson(name) as PolicyInput)

@@ -2,8 +2,7 @@
 
 import { mkdirSync } from 'node:fs'
 import { createGateway, demoAgents, findStudio, serveGateway } from '@oriel/gateway'
-import { type Store, sqliteStore } from 'oriel'
-import { wrong } from '../doctor/place.ts'
+import { postgresStore, type Store, sqliteStore } from 'oriel'
 import { colorsFor, type Terminal } from '../terminal.ts'
 import { fileIn, type ServeSettings } from './settings.ts'
 
@@ -15,7 +14,7 @@ export async function serve(
 ): Promise<number> {
   const { stdout, stderr, env } = terminal
   const colors = colorsFor(stdout, env)
-  const store = await openStore(place)
+  const store = openStore(place)
   const isDemo = (options.upstreams ?? []).length === 0
   const studio = findStudio()
   const agents = isDemo ? { ...demoAgents(), ...options.agents } : options.agents
@@ -45,18 +44,13 @@ export async function serve(
   return 0
 }
 
-async function openStore(place: ServeSettings['place']): Promise<Store> {
+function openStore(place: ServeSettings['place']): Store {
   if ('folder' in place) {
     mkdirSync(place.folder, { recursive: true, mode: 0o700 })
     return sqliteStore(fileIn(place.folder))
   }
   if (!/^postgres(?:ql)?:\/\//i.test(place.store)) return sqliteStore(place.store)
-  const oriel: Readonly<Record<string, unknown>> = await import('oriel')
-  const { postgresStore } = oriel
-  if (typeof postgresStore !== 'function') {
-    throw wrong('--store: this version has no PostgreSQL store.')
-  }
-  return (await postgresStore(place.store)) as Store
+  return postgresStore(place.store)
 }
 
 function signalled(): Promise<void> {

@@ -58,7 +58,7 @@ export function toConversation(
     format === undefined
       ? detectFormat(fields, messages, fallback)
       : { format, certainty: 'told', evidence: [] }
-  const { messages: _messages, input: _input, items: _items, ...rest } = fields
+  const { messages: _messages, input: _input, items: _items, prompt: _prompt, ...rest } = fields
   const isResponses = detection.format === 'openai-responses'
   return {
     number,
@@ -81,10 +81,10 @@ function readList(values: readonly unknown[]): Reading {
 }
 
 function readBody(value: Fields): Body | undefined {
-  // Logs and batch files put the request into a field of its own.
-  const inner = isFields(value.body) ? value.body : value.request
+  // Logs and batch files put the request into a field of its own, LangGraph its state.
+  const inner = [value.body, value.request, value.values, value.channel_values].find(isFields)
   const own = bodyOf(value)
-  const found = own ?? (isFields(inner) ? bodyOf(inner) : undefined)
+  const found = own ?? (inner === undefined ? undefined : bodyOf(inner))
   if (found === undefined) return undefined
   const id = value.id ?? value.custom_id
   return typeof id === 'string' || typeof id === 'number' ? { id: String(id), ...found } : found
@@ -92,6 +92,7 @@ function readBody(value: Fields): Body | undefined {
 
 function bodyOf(fields: Fields): Body | undefined {
   if (Array.isArray(fields.messages)) return { fields, messages: fields.messages }
+  if (Array.isArray(fields.prompt)) return { fields, messages: fields.prompt }
   if (Array.isArray(fields.input)) return { fields, messages: fields.input }
   // A request to openai-responses may be one string.
   if (typeof fields.input === 'string' && fields.model !== undefined) {

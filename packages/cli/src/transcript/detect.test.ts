@@ -34,6 +34,41 @@ describe('detectFormat', () => {
       [{ role: 'assistant', content: [{ type: 'output_text' }] }],
       'openai-responses',
     ],
+    [
+      'a tool-call part beside a system message',
+      {},
+      [
+        { role: 'system', content: 'Be brief.' },
+        hello,
+        { role: 'assistant', content: [{ type: 'tool-call', toolCallId: 'a' }] },
+        { role: 'tool', content: [{ type: 'tool-result', toolCallId: 'a' }] },
+      ],
+      'ai-sdk',
+    ],
+    [
+      'a serialized class',
+      {},
+      [
+        {
+          lc: 1,
+          type: 'constructor',
+          id: ['langchain_core', 'messages', 'HumanMessage'],
+          kwargs: {},
+        },
+      ],
+      'langchain',
+    ],
+    ['a stored message', {}, [{ type: 'human', data: { content: 'Hello.' } }], 'langchain'],
+    [
+      'parsed arguments',
+      {},
+      [
+        hello,
+        { role: 'assistant', content: '', tool_calls: [{ id: 'a', name: 'f', args: {} }] },
+        { role: 'tool', tool_call_id: 'a', content: 'ok' },
+      ],
+      'langchain',
+    ],
   ] as const)('knows the format by %s', (_sign, body, messages, format) => {
     expect(detectFormat(body, messages)).toMatchObject({ format, certainty: 'certain' })
   })

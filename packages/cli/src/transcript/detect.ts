@@ -37,6 +37,9 @@ export function isFields(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
+/** Roles that frameworks have too: they say nothing where a framework shows its own signs. */
+const roleSigns = ['role system', 'role tool']
+
 class Signs {
   readonly #seen = new Map<FormatName, Map<string, number>>()
 
@@ -46,7 +49,15 @@ class Signs {
     this.#seen.set(format, signs)
   }
 
+  #forget(format: FormatName, forgotten: readonly string[]): void {
+    const signs = this.#seen.get(format)
+    for (const sign of forgotten) signs?.delete(sign)
+    if (signs?.size === 0) this.#seen.delete(format)
+  }
+
   verdict(fallback: FormatName): Detection {
+    if (this.#seen.has('ai-sdk') || this.#seen.has('langchain'))
+      this.#forget('openai-chat', roleSigns)
     const ranked = [...this.#seen]
       .map(([format, signs]) => ({ format, signs: [...signs].sort((a, b) => b[1] - a[1]) }))
       .sort((a, b) => total(b.signs) - total(a.signs))
@@ -106,25 +117,52 @@ const partTypes: ReadonlyMap<unknown, FormatName> = new Map<unknown, FormatName>
   ['input_text', 'openai-responses'],
   ['output_text', 'openai-responses'],
   ['input_image', 'openai-responses'],
+  ['tool-call', 'ai-sdk'],
+  ['tool-result', 'ai-sdk'],
+  ['tool-approval-request', 'ai-sdk'],
+  ['tool-approval-response', 'ai-sdk'],
 ])
+
+const langchainTypes: ReadonlySet<unknown> = new Set(['human', 'ai', 'system', 'tool', 'generic'])
+
+/** Whether a value is a LangChain message as it is serialized: with its class, or with its type. */
+function isLangchain({ lc, type, id, kwargs, data, content }: Fields): boolean {
+  if (lc === 1 && Array.isArray(id) && isFields(kwargs)) return true
+  return langchainTypes.has(type) && (isFields(data) || content !== undefined)
+}
 
 function readMessage(message: Fields, signs: Signs): void {
   const { role, type } = message
+  if (isLangchain(message)) {
+    signs.add('langchain', message.lc === 1 ? 'lc' : `type ${String(type)}`)
+    return
+  }
+  const parts: readonly unknown[] = Array.isArray(message.content) ? message.content : []
+  const isAiSdk = parts.some((part) => isFields(part) && partTypes.get(part.type) === 'ai-sdk')
   if (itemTypes.has(type)) signs.add('openai-responses', String(type))
-  if (Array.isArray(message.tool_calls)) signs.add('openai-chat', 'tool_calls')
-  if (role === 'tool' || role === 'function') signs.add('openai-chat', `role ${role}`)
+  if (Array.isArray(message.tool_calls)) readCalls(message.tool_calls, signs)
+  if ((role === 'tool' && !isAiSdk) || role === 'function') signs.add('openai-chat', `role ${role}`)
   // Responses items have these roles too, but they call themselves messages.
   if ((role === 'system' || role === 'developer') && type === undefined) {
     signs.add('openai-chat', `role ${role}`)
   }
-  for (const part of Array.isArray(message.content) ? message.content : []) {
-    const format = isFields(part) ? partTypes.get(part.type) : undefined
-    if (format !== undefined) signs.add(format, String((part as Fields).type))
+  for (const part of parts) {
+    if (!isFields(part)) continue
+    const format = partTypes.get(part.type)
+    if (format !== undefined) signs.add(format, String(part.type))
+    if (part.providerOptions !== undefined) signs.add('ai-sdk', 'providerOptions')
   }
+}
+
+/** LangChain's calls have parsed arguments of their own name. */
+function readCalls(calls: readonly unknown[], signs: Signs): void {
+  const isParsed = calls.some((call) => isFields(call) && isFields(call.args))
+  if (isParsed) signs.add('langchain', 'tool_calls[].args')
+  else signs.add('openai-chat', 'tool_calls')
 }
 
 /** Whether a value looks like one message or item of any format. */
 export function isMessage(value: unknown): value is Fields {
   if (!isFields(value)) return false
-  return typeof value.role === 'string' || itemTypes.has(value.type)
+  return typeof value.role === 'string' || itemTypes.has(value.type) || isLangchain(value)
 }

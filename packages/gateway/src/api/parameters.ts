@@ -1,10 +1,10 @@
 // Bodies and parameters of the gateway's own API, checked.
 
-import { type FormatName, formatNames } from 'oriel'
 import type { z } from 'zod'
 import { refuse } from '../answer-errors.ts'
 import { readBytes } from '../body.ts'
 import type { Limits } from '../options.ts'
+import { type WireFormat, wireFormats } from '../wire-format.ts'
 
 export async function readJson<Body extends z.ZodType>(
   request: Request,
@@ -28,10 +28,10 @@ export async function readJson<Body extends z.ZodType>(
   )
 }
 
-export function readFormat(value: string | null): FormatName {
-  const found = formatNames.find((name) => name === (value ?? 'openai-chat'))
+export function readFormat(value: string | null): WireFormat {
+  const found = wireFormats.find((name) => name === (value ?? 'openai-chat'))
   if (found !== undefined) return found
-  throw refuse(400, 'unknown-format', `format must be one of ${formatNames.join(', ')}.`)
+  throw refuse(400, 'unknown-format', `format must be one of ${wireFormats.join(', ')}.`)
 }
 
 export function readNumber(text: string, name: string): number {

@@ -3,7 +3,6 @@
 
 import {
   type Entry,
-  type FormatName,
   type Json,
   OrielError,
   type Store,
@@ -18,6 +17,7 @@ import type { Caller } from '../keys.ts'
 import type { Limits } from '../options.ts'
 import { json, type RouteContext } from '../routes.ts'
 import type { Tenants } from '../tenants.ts'
+import type { WireFormat } from '../wire-format.ts'
 import { differenceOf } from './difference.ts'
 import { readCount, readFormat, readJson, readNumber } from './parameters.ts'
 import { logTokens, Summaries, type ThreadSummary } from './summary.ts'
@@ -30,8 +30,10 @@ export interface ThreadApiOptions {
   readonly families: Families
   readonly tenants: Tenants
   readonly limits: Limits
-  /** Resolves when what calls have to log is logged. */
-  readonly settled: () => Promise<void>
+  /** Resolves when what calls of a tenant, or of everybody, have to log is logged. */
+  readonly quiet: (tenant?: string) => Promise<void>
+  /** Told when a thread was erased, so that calls forget it too. */
+  readonly erased: (tenant: string, thread: string) => void
   readonly changed: (tenant: string, thread: string) => void
 }
 
@@ -52,7 +54,7 @@ export class ThreadApi {
   }
 
   async list({ caller, url }: RouteContext): Promise<Response> {
-    await this.#options.settled()
+    await this.#options.quiet(caller.isAdmin ? undefined : caller.tenant)
     const limit = readCount(url, 'limit', 50, maxPage)
     const search = (url.searchParams.get('search') ?? '').toLowerCase().slice(0, 200)
     const after = url.searchParams.get('cursor')
@@ -106,7 +108,7 @@ export class ThreadApi {
   }
 
   /** A view of the head that commits nothing. */
-  async viewOf(thread: Thread, format: FormatName, options: object): Promise<object> {
+  async viewOf(thread: Thread, format: WireFormat, options: object): Promise<object> {
     const view = await thread.view({ ...options, format, dryRun: true })
     const entries = await thread.log()
     return {
@@ -203,12 +205,13 @@ export class ThreadApi {
     const { key } = await this.#find(context)
     await this.#options.store.erase(key)
     this.#options.families.forget(key.tenant, key.thread)
+    this.#options.erased(key.tenant, key.thread)
     this.#options.changed(key.tenant, key.thread)
     return new Response(null, { status: 204 })
   }
 
   async #find({ caller, param, url }: RouteContext): Promise<{ key: ThreadKey; info: ThreadInfo }> {
-    await this.#options.settled()
+    await this.#options.quiet(caller.isAdmin ? undefined : caller.tenant)
     const thread = param('id')
     const tenants = await this.#tenantsOf(caller, url.searchParams.get('tenant'))
     for (const tenant of tenants) {

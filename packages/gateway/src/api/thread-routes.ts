@@ -1,8 +1,9 @@
 // The routes of the thread API.
 
-import { formatNames, type Thread } from 'oriel'
+import type { Thread } from 'oriel'
 import { z } from 'zod'
 import type { Route } from '../routes.ts'
+import { wireFormats } from '../wire-format.ts'
 import { ThreadApi, type ThreadApiOptions } from './thread-api.ts'
 import { whatIf } from './what-if.ts'
 
@@ -21,7 +22,7 @@ const excludeBody = idBody.extend({ excluded: z.boolean().optional() })
 const policyBody = z.strictObject({ policy: z.unknown() })
 const whatIfBody = z.strictObject({
   policy: z.unknown(),
-  format: z.enum(formatNames).optional(),
+  format: z.enum(wireFormats).optional(),
   budget: z.number().int().positive().optional(),
   from: z.enum(['now', 'start']).optional(),
 })
@@ -64,7 +65,7 @@ function readRoutes(api: ThreadApi): readonly Route[] {
     get('/:id/view', {
       summary: 'What the model sees now, or saw at a step.',
       query: {
-        format: formatNames.join(' | '),
+        format: wireFormats.join(' | '),
         step: 'A step; else now.',
         budget: 'Tokens it may use.',
       },

@@ -2,7 +2,6 @@
 
 import {
   type Entry,
-  type FormatName,
   type Json,
   type MessageEntry,
   memoryStore,
@@ -10,12 +9,13 @@ import {
   type PolicyInput,
   type Thread,
 } from 'oriel'
+import type { WireFormat } from '../wire-format.ts'
 import { blocksOf, type ViewBlock } from './view-blocks.ts'
 
 export interface WhatIfOptions {
   /** Checked when the thread is opened. */
   readonly policy: unknown
-  readonly format: FormatName
+  readonly format: WireFormat
   readonly budget?: number | undefined
 }
 

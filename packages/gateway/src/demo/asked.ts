@@ -1,7 +1,8 @@
 // A request in any of the three formats, as far as the demo's model reads it.
 
-import type { Block, FormatName, JsonObject } from 'oriel'
+import type { Block, JsonObject } from 'oriel'
 import { decode } from 'oriel'
+import type { WireFormat } from '../wire-format.ts'
 import { messagesOf } from './wire.ts'
 
 export interface Asked {
@@ -29,7 +30,7 @@ export interface Seen {
   readonly text: string
 }
 
-export function readAsked(format: FormatName, body: JsonObject): Asked {
+export function readAsked(format: WireFormat, body: JsonObject): Asked {
   const messages = decode(format, messagesOf(format, body)).map(({ draft }) => draft)
   const blocks = messages.map(({ content }) => blocksOf(content))
   const asks = messages.map(({ role }, index) => role === 'user' && isAsked(blocks[index] ?? []))

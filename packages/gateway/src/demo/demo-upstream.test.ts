@@ -1,14 +1,8 @@
 import { readFileSync } from 'node:fs'
-import {
-  expandTool,
-  type FormatName,
-  formatNames,
-  memoryStore,
-  openThread,
-  resolvePolicy,
-} from 'oriel'
+import { expandTool, memoryStore, openThread, resolvePolicy } from 'oriel'
 import { describe, expect, it } from 'vitest'
 import { dialects } from '../../test/dialect.ts'
+import { type WireFormat, wireFormats } from '../wire-format.ts'
 import { createDemoUpstream, type DemoUpstreamOptions } from './demo-upstream.ts'
 import { demoTools, runDemoTool } from './tools.ts'
 
@@ -26,7 +20,7 @@ const questions = [
   'What was in the first log again?',
 ]
 
-describe.each(formatNames)('the demo upstream speaks %s', (format) => {
+describe.each(wireFormats)('the demo upstream speaks %s', (format) => {
   it('gives the same answer to the same request, whole and streamed', async () => {
     const request = dialects[format].body([dialects[format].user('Check tracking.')], demoTools)
     const whole = await ask(format, request)
@@ -127,7 +121,7 @@ describe('the demo upstream beside the model calls', () => {
     expect((await upstream.fetch(new Request('http://demo/v1/else'))).status).toBe(404)
   })
 
-  it.each(formatNames)('shows its thinking in %s when asked', async (format) => {
+  it.each(wireFormats)('shows its thinking in %s when asked', async (format) => {
     const dialect = dialects[format]
     const asked =
       format === 'anthropic'
@@ -151,25 +145,24 @@ describe('the demo upstream beside the model calls', () => {
 
 const lost = { id: 'call_lost', name: 'read_log', arguments: '{}' }
 
-function requestOf(format: FormatName, body: unknown): Request {
+function requestOf(format: WireFormat, body: unknown): Request {
   const url = `http://demo${dialects[format].path}`
   return new Request(url, { method: 'POST', body: JSON.stringify(body) })
 }
 
-function post(format: FormatName, body: unknown, options?: DemoUpstreamOptions): Promise<Response> {
+function post(format: WireFormat, body: unknown, options?: DemoUpstreamOptions): Promise<Response> {
   return createDemoUpstream(options).fetch(requestOf(format, body))
 }
 
-async function ask(format: FormatName, body: unknown): Promise<Record<string, unknown>> {
+async function ask(format: WireFormat, body: unknown): Promise<Record<string, unknown>> {
   const response = await post(format, body)
   const answer = (await response.json()) as Record<string, unknown>
   expect(response.status, JSON.stringify(answer)).toBe(200)
   return answer
 }
 
-/** The demo agent in a thread of its own, with the template's policy: every question twice, until all is said. */
 /** A question and the summary behind it, as each format carries two neighbours of one role. */
-function opening(format: FormatName): readonly unknown[] {
+function opening(format: WireFormat): readonly unknown[] {
   const dialect = dialects[format]
   const summary = '[Previous conversation summary]\n\n[2 earlier messages left out]'
   if (format !== 'anthropic') return [dialect.user('Check tracking.'), dialect.user(summary)]
@@ -177,7 +170,8 @@ function opening(format: FormatName): readonly unknown[] {
   return [{ role: 'user', content: [text('Check tracking.'), text(summary)] }]
 }
 
-async function converse(format: FormatName) {
+/** The demo agent in a thread of its own, with the template's policy: every question twice, until all is said. */
+async function converse(format: WireFormat) {
   const dialect = dialects[format]
   const upstream = createDemoUpstream()
   const thread = await openThread({

@@ -3,8 +3,9 @@
 
 import { createHash } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
-import type { FormatName, JsonObject } from 'oriel'
+import type { JsonObject } from 'oriel'
 import { canonicalJson, resolveCounter, validate } from 'oriel'
+import type { WireFormat } from '../wire-format.ts'
 import { readAsked } from './asked.ts'
 import { answer } from './model.ts'
 import { PrefixCache } from './prefix-cache.ts'
@@ -50,7 +51,7 @@ export function createDemoUpstream(options: DemoUpstreamOptions = {}): DemoUpstr
 const notJson = 'We could not parse the JSON body of your request.'
 
 function refusalOf(
-  format: FormatName,
+  format: WireFormat,
   body: JsonObject,
   { cache, window }: { readonly cache: PrefixCache; readonly window: number },
 ): Refusal | undefined {
@@ -62,7 +63,7 @@ function refusalOf(
   return tokens > window ? tooLong(format, { tokens, window }) : undefined
 }
 
-function say(format: FormatName, body: JsonObject, cache: PrefixCache): WireAnswer {
+function say(format: WireFormat, body: JsonObject, cache: PrefixCache): WireAnswer {
   const reply = answer(readAsked(format, body))
   const { input, cached } = cache.count(format, body)
   const seal = (text: string): string => createHash('sha512').update(text).digest('base64')

@@ -1,7 +1,8 @@
 // A provider's prompt cache, as a model of it: what an earlier request began with is read, the rest is written.
 
-import type { FormatName, JsonObject } from 'oriel'
+import type { JsonObject } from 'oriel'
 import { type Counter, resolveCounter } from 'oriel'
+import type { WireFormat } from '../wire-format.ts'
 import { messagesOf } from './wire.ts'
 
 /** How many requests are remembered. */
@@ -28,7 +29,7 @@ export class PrefixCache {
   }
 
   /** Counts a request against the ones before it and remembers it. */
-  count(format: FormatName, body: JsonObject): Counted {
+  count(format: WireFormat, body: JsonObject): Counted {
     const units = this.#unitsOf(format, body)
     const cached = this.#kept.reduce((most, kept) => Math.max(most, sharedTokens(kept, units)), 0)
     this.#kept.push(units)
@@ -37,12 +38,12 @@ export class PrefixCache {
   }
 
   /** Counts a request and remembers nothing. */
-  weigh(format: FormatName, body: JsonObject): number {
+  weigh(format: WireFormat, body: JsonObject): number {
     return sum(this.#unitsOf(format, body))
   }
 
   /** In the order in which providers cache: tools, system, messages. Cache markers are no content. */
-  #unitsOf(format: FormatName, body: JsonObject): readonly Unit[] {
+  #unitsOf(format: WireFormat, body: JsonObject): readonly Unit[] {
     const { model = null, tools = null, system = null, instructions = null } = body
     const values = [[model, tools], [system, instructions], ...messagesOf(format, body)]
     return values.map((value) => {

@@ -1,6 +1,7 @@
 // How providers refuse: status and body in each one's own shape and words.
 
-import type { FormatName, JsonObject } from 'oriel'
+import type { JsonObject } from 'oriel'
+import type { WireFormat } from '../wire-format.ts'
 
 export interface Refusal {
   readonly status: number
@@ -17,7 +18,7 @@ export interface RefusalFields {
 }
 
 /** An error body as the format's provider writes it. */
-export function errorBody(format: FormatName, fields: RefusalFields): JsonObject {
+export function errorBody(format: WireFormat, fields: RefusalFields): JsonObject {
   const { type, message, param = null, code = null } = fields
   if (format === 'anthropic') return { type: 'error', error: { type, message } }
   return { error: { message, type, param, code } }
@@ -25,7 +26,7 @@ export function errorBody(format: FormatName, fields: RefusalFields): JsonObject
 
 /** A request that breaks a rule: 400. */
 export function invalidRequest(
-  format: FormatName,
+  format: WireFormat,
   { message, param, code }: Omit<RefusalFields, 'type'>,
 ): Refusal {
   const fields = {
@@ -39,7 +40,7 @@ export function invalidRequest(
 
 /** A request that is longer than the model's window: 400 in the provider's words. */
 export function tooLong(
-  format: FormatName,
+  format: WireFormat,
   { tokens, window }: { readonly tokens: number; readonly window: number },
 ): Refusal {
   const code = 'context_length_exceeded'

@@ -1,7 +1,7 @@
 // Clients that leave (RELIABILITY T22): the upstream learns it at once, whatever was going on.
 
-import { formatNames } from 'oriel'
 import { afterEach, describe, expect, it } from 'vitest'
+import { wireFormats } from '../../src/wire-format.ts'
 import { dialects } from '../dialect.ts'
 import { openGateway, type Target, type TargetOptions } from '../target.ts'
 import { reply } from '../upstream/action.ts'
@@ -18,7 +18,7 @@ async function open(options: TargetOptions): Promise<Target> {
 /** How soon the upstream must know. */
 const soonMs = 1000
 
-describe.each(formatNames)('%s', (format) => {
+describe.each(wireFormats)('%s', (format) => {
   it('[GW54] in the middle of its own body: nothing is sent', async () => {
     const { url, upstream } = await open({ answer: () => reply({ text: 'ok' }) })
     const wire = await openWire(url)

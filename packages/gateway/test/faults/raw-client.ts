@@ -1,7 +1,8 @@
 // Calls without an SDK: bytes, sockets, and what the log of a thread says afterwards.
 
 import { connect, type Socket } from 'node:net'
-import type { Entry, FormatName } from 'oriel'
+import type { Entry } from 'oriel'
+import type { WireFormat } from '../../src/wire-format.ts'
 import { dialects } from '../dialect.ts'
 
 export const key = 'fault-key'
@@ -13,7 +14,7 @@ export interface PostOptions {
 }
 
 /** A model call with a body as it stands. */
-export function post(url: string, format: FormatName, options: PostOptions): Promise<Response> {
+export function post(url: string, format: WireFormat, options: PostOptions): Promise<Response> {
   const { body, headers = {}, signal } = options
   return fetch(url + dialects[format].path, {
     method: 'POST',
@@ -27,7 +28,7 @@ export function post(url: string, format: FormatName, options: PostOptions): Pro
 /** A model call that says something. */
 export function say(
   url: string,
-  format: FormatName,
+  format: WireFormat,
   text: string,
   { isStream = false, ...rest }: Omit<PostOptions, 'body'> & { readonly isStream?: boolean } = {},
 ): Promise<Response> {
@@ -76,7 +77,7 @@ export async function openWire(url: string): Promise<Wire> {
 }
 
 /** Head of a model call by hand. */
-export function headOf(format: FormatName, lines: readonly string[] = []): string {
+export function headOf(format: WireFormat, lines: readonly string[] = []): string {
   return [
     `POST ${dialects[format].path} HTTP/1.1`,
     'host: 127.0.0.1',

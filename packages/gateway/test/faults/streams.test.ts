@@ -1,7 +1,7 @@
 // Streams that break, hang or are not read (RELIABILITY T21, F15).
 
-import { type FormatName, formatNames } from 'oriel'
 import { afterEach, describe, expect, it } from 'vitest'
+import { type WireFormat, wireFormats } from '../../src/wire-format.ts'
 import { dialects } from '../dialect.ts'
 import { openGateway, type Target, type TargetOptions } from '../target.ts'
 import { type Action, reply } from '../upstream/action.ts'
@@ -17,7 +17,7 @@ async function open(options: TargetOptions): Promise<Target> {
 
 const tool = { name: 'look', description: 'Looks.', parameters: { type: 'object', properties: {} } }
 
-describe.each(formatNames)('%s', (format) => {
+describe.each(wireFormats)('%s', (format) => {
   it('[GW53] a stream cut after any event stays cut, is kept for people, and the next turn is valid', async () => {
     const whole = reply({
       reasoning: 'I think',
@@ -132,7 +132,7 @@ function isAnswer(entry: { readonly type: string; readonly role?: unknown }): bo
 }
 
 /** How many events a whole answer has. */
-async function countEvents(format: FormatName, whole: Action): Promise<number> {
+async function countEvents(format: WireFormat, whole: Action): Promise<number> {
   const { url, close } = await open({ answer: () => whole })
   const dialect = dialects[format]
   const body = { ...dialect.body([dialect.user('Hello')], [tool]), stream: true }

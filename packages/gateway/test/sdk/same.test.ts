@@ -1,7 +1,7 @@
 // What the official SDKs see through the gateway is what they see without it.
 
-import { type FormatName, formatNames } from 'oriel'
 import { afterEach, describe, expect, it } from 'vitest'
+import { type WireFormat, wireFormats } from '../../src/wire-format.ts'
 import { openDirect, openGateway, type Target, type TargetOptions } from '../target.ts'
 import { type Action, type Delivery, reply } from '../upstream/action.ts'
 import type { Asked } from '../upstream/upstream.ts'
@@ -21,7 +21,7 @@ const tools = ['read', 'search'].map((name) => ({
 
 const dot =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
-const pictures: Readonly<Record<FormatName, readonly unknown[]>> = {
+const pictures: Readonly<Record<WireFormat, readonly unknown[]>> = {
   'openai-chat': [
     { type: 'text', text: 'What is this?' },
     { type: 'image_url', image_url: { url: `data:image/png;base64,${dot}`, detail: 'low' } },
@@ -35,13 +35,13 @@ const pictures: Readonly<Record<FormatName, readonly unknown[]>> = {
     { type: 'image', source: { type: 'base64', media_type: 'image/png', data: dot } },
   ],
 }
-const thinking: Readonly<Record<FormatName, Readonly<Record<string, unknown>>>> = {
+const thinking: Readonly<Record<WireFormat, Readonly<Record<string, unknown>>>> = {
   'openai-chat': { reasoning_effort: 'high' },
   'openai-responses': { reasoning: { effort: 'high', summary: 'auto' } },
   anthropic: { thinking: { type: 'enabled', budget_tokens: 1024 } },
 }
 
-const cases = formatNames.flatMap((format) =>
+const cases = wireFormats.flatMap((format) =>
   [false, true].map((isStream) => ({ format, isStream, mode: isStream ? 'streamed' : 'whole' })),
 )
 
@@ -108,7 +108,7 @@ describe.each(cases)('$format $mode', ({ format, isStream }) => {
   })
 })
 
-describe.each(formatNames)('streams of %s', (format) => {
+describe.each(wireFormats)('streams of %s', (format) => {
   const long = 'A long answer, word by word, to the end. '.repeat(20)
   const deliveries: readonly (readonly [string, Delivery])[] = [
     ['in single bytes', { chunkBytes: 1 }],
@@ -225,7 +225,7 @@ async function failure(promise: Promise<unknown>): Promise<unknown> {
   }
 }
 
-function userOf(format: FormatName, text: string): unknown {
+function userOf(format: WireFormat, text: string): unknown {
   return format === 'openai-responses'
     ? { type: 'message', role: 'user', content: [{ type: 'input_text', text }] }
     : { role: 'user', content: text }

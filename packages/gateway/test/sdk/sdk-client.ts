@@ -2,7 +2,7 @@
 
 import Anthropic from '@anthropic-ai/sdk'
 import OpenAI from 'openai'
-import type { FormatName } from 'oriel'
+import type { WireFormat } from '../../src/wire-format.ts'
 import { dialects, type Told, type ToolDefinition } from '../dialect.ts'
 
 export interface SdkOptions {
@@ -32,7 +32,7 @@ export interface Answer extends Told {
 
 export type SdkClient = (history: readonly unknown[], options?: AskOptions) => Promise<Answer>
 
-export function sdkClient(format: FormatName, options: SdkOptions): SdkClient {
+export function sdkClient(format: WireFormat, options: SdkOptions): SdkClient {
   const ask = format === 'anthropic' ? anthropicAsk(options) : openaiAsk(format, options)
   const dialect = dialects[format]
   return async (history, asked = {}) => {

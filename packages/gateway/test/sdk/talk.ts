@@ -1,11 +1,11 @@
 // A scripted conversation with tools over an SDK, as an agent leads it.
 
-import type { FormatName } from 'oriel'
+import type { WireFormat } from '../../src/wire-format.ts'
 import { type Dialect, dialects, type ToolDefinition } from '../dialect.ts'
 import type { AskOptions, SdkClient } from './sdk-client.ts'
 
 export interface TalkOptions extends Omit<AskOptions, 'tools'> {
-  readonly format: FormatName
+  readonly format: WireFormat
   readonly ask: SdkClient
   /** What the person says, turn by turn; a list is a message with parts. */
   readonly questions: readonly (string | readonly unknown[])[]

@@ -1,6 +1,7 @@
 // Everything that a request is judged by before it is answered: the library's own rules, and ours beside them.
 
-import { type FormatName, type JsonObject, validate } from 'oriel'
+import { type JsonObject, validate } from 'oriel'
+import type { WireFormat } from '../../src/wire-format.ts'
 import { anthropicBreaches } from './laws-anthropic.ts'
 import { chatBreaches } from './laws-chat.ts'
 import { responsesBreaches } from './laws-responses.ts'
@@ -20,7 +21,7 @@ export const ownLaws = {
 
 /** Every rule that a request breaks; ours first, since they have the provider's words. */
 export function breachesOf(
-  format: FormatName,
+  format: WireFormat,
   raw: Uint8Array,
   body: JsonObject,
 ): readonly Breach[] {

@@ -1,7 +1,8 @@
 // The providers' own error texts, types and headers by status.
 
-import type { FormatName, JsonObject } from 'oriel'
+import type { JsonObject } from 'oriel'
 import { errorBody } from '../../src/demo/refusal.ts'
+import type { WireFormat } from '../../src/wire-format.ts'
 
 interface ErrorText {
   readonly type: string
@@ -67,14 +68,14 @@ const anthropic: Readonly<Record<number, ErrorText>> = {
 }
 
 /** The body that the provider of a format sends with a status. */
-export function providerError(format: FormatName, status: number, message?: string): JsonObject {
+export function providerError(format: WireFormat, status: number, message?: string): JsonObject {
   const known = (format === 'anthropic' ? anthropic : openai)[status]
   if (known === undefined) throw new Error(`No provider error is written down for ${status}`)
   return errorBody(format, { ...known, ...(message === undefined ? {} : { message }) })
 }
 
 /** The error that breaks a stream that has begun: event name and data. */
-export function streamError(format: FormatName): { event?: string; data: JsonObject } {
+export function streamError(format: WireFormat): { event?: string; data: JsonObject } {
   switch (format) {
     case 'openai-chat':
       return { data: providerError(format, 500) }
@@ -92,7 +93,7 @@ export function streamError(format: FormatName): { event?: string; data: JsonObj
 }
 
 /** What the providers send with every answer, and what clients and people rely on. */
-export function providerHeaders(format: FormatName, requestId: string): Record<string, string> {
+export function providerHeaders(format: WireFormat, requestId: string): Record<string, string> {
   if (format === 'anthropic') {
     return {
       'request-id': requestId,

@@ -1,7 +1,8 @@
 // Signed thinking and encrypted reasoning: given with every answer, checked when it comes back.
 
 import { createHmac } from 'node:crypto'
-import type { FormatName, JsonObject } from 'oriel'
+import type { JsonObject } from 'oriel'
+import type { WireFormat } from '../../src/wire-format.ts'
 import type { Breach } from './laws.ts'
 import { isThinking, type WireMessage, wireMessages } from './laws-anthropic.ts'
 import { inputItems } from './laws-responses.ts'
@@ -28,14 +29,14 @@ export class Seals {
   }
 
   /** Makes the seals for the answer to a request. */
-  forAnswer(format: FormatName, body: JsonObject): (text: string) => string {
+  forAnswer(format: WireFormat, body: JsonObject): (text: string) => string {
     if (format !== 'anthropic') return (text) => sign('reasoning', text)
     const before = this.#prefix(body, wireMessages(body))
     return (text) => sign(before, text)
   }
 
   /** Takes note of what was said in answer to a request. */
-  remember(format: FormatName, body: JsonObject, answer: JsonObject): void {
+  remember(format: WireFormat, body: JsonObject, answer: JsonObject): void {
     if (format === 'anthropic') {
       const content = answer.content as readonly { readonly type: string; readonly data?: string }[]
       if (!content.some(isThinking)) return
@@ -55,7 +56,7 @@ export class Seals {
   }
 
   /** What a request did to the seals that it carries. */
-  breaches(format: FormatName, body: JsonObject): readonly Breach[] {
+  breaches(format: WireFormat, body: JsonObject): readonly Breach[] {
     if (this.#binding === 'none') return []
     if (format === 'anthropic') return this.#thinkingBreaches(body)
     return format === 'openai-responses' ? this.#reasoningBreaches(body) : []

@@ -2,15 +2,16 @@
 
 import type { ServerResponse } from 'node:http'
 import { setTimeout as wait } from 'node:timers/promises'
-import type { FormatName, JsonObject } from 'oriel'
+import type { JsonObject } from 'oriel'
 import type { Reply, WireAnswer } from '../../src/demo/reply.ts'
 import { streamTexts } from '../../src/demo/wire.ts'
+import type { WireFormat } from '../../src/wire-format.ts'
 import type { Action, Delivery } from './action.ts'
 import { providerError, streamError } from './provider-errors.ts'
 
 /** What is known of the request while it is answered. */
 export interface Answered {
-  readonly format: FormatName
+  readonly format: WireFormat
   readonly body: JsonObject
   bytesSent: number
 }
@@ -102,7 +103,7 @@ function* inBytes(text: string, size: number | undefined): Iterable<Uint8Array> 
   for (let start = 0; start < bytes.length; start += step) yield bytes.subarray(start, start + step)
 }
 
-function errorText(format: FormatName): string {
+function errorText(format: WireFormat): string {
   const { event, data } = streamError(format)
   return `${event === undefined ? '' : `event: ${event}\n`}data: ${JSON.stringify(data)}\n\n`
 }

@@ -1,5 +1,5 @@
-import { type FormatName, formatNames } from 'oriel'
 import { afterEach, describe, expect, it } from 'vitest'
+import { type WireFormat, wireFormats } from '../../src/wire-format.ts'
 import { dialects } from '../dialect.ts'
 import { type Action, reply } from './action.ts'
 import { ownLaws } from './laws.ts'
@@ -18,7 +18,7 @@ const call = (id: string) => ({
 })
 
 /** Requests that each break one rule, and the rule. */
-const broken: Readonly<Record<FormatName, readonly (readonly [string, readonly unknown[]])[]>> = {
+const broken: Readonly<Record<WireFormat, readonly (readonly [string, readonly unknown[]])[]>> = {
   'openai-chat': [
     ['O4', []],
     ['O4', [{ role: 'user', content: null }]],
@@ -106,7 +106,7 @@ const broken: Readonly<Record<FormatName, readonly (readonly [string, readonly u
   ],
 }
 
-describe.each(formatNames)('the strict upstream, %s', (format) => {
+describe.each(wireFormats)('the strict upstream, %s', (format) => {
   it('refuses what breaks a rule, with the words of the provider', async () => {
     const { url, requests } = await start(() => reply({ text: 'ok' }))
     const cases = broken[format]
@@ -255,7 +255,7 @@ async function start(
 
 function post(
   url: string,
-  format: FormatName,
+  format: WireFormat,
   body: unknown,
   signal?: AbortSignal,
 ): Promise<Response> {

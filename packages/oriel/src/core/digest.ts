@@ -50,10 +50,13 @@ export class Digest {
     return this.#total
   }
 
+  /** What no model sees is not told to one here. */
   add(entry: MessageEntry): void {
+    if (entry.audience?.later === false) return
+    const blocks = entry.blocks.filter(({ audience }) => audience?.later !== false)
     this.#total += 1
     this.#counts.set(entry.role, (this.#counts.get(entry.role) ?? 0) + 1)
-    for (const block of entry.blocks) {
+    for (const block of blocks) {
       if (!isCall(block)) continue
       const count = this.#tools.get(block.name)
       if (count !== undefined || this.#tools.size < countedTools) {
@@ -61,7 +64,7 @@ export class Digest {
       }
     }
     if (entry.role === 'user') {
-      const quote = head(textOf(entry.blocks).replaceAll(/\s+/g, ' ').trim(), quotedLength)
+      const quote = head(textOf(blocks).replaceAll(/\s+/g, ' ').trim(), quotedLength)
       if (quote !== '') this.#quotes = [...this.#quotes, quote].slice(-quotedMessages)
     }
     if (this.#first === '') this.#first = entry.id

@@ -121,3 +121,9 @@ export function* seqsOf(edit: Pick<EditEntry, 'target'>): Generator<number> {
   if ('seq' in edit.target) yield edit.target.seq
   else for (const [from, to] of edit.target.ranges) for (let seq = from; seq <= to; seq++) yield seq
 }
+
+/** The first seq that an edit acts on. */
+export function firstOf({ target }: Pick<EditEntry, 'target'>): number {
+  if ('seq' in target) return target.seq
+  return target.ranges.reduce((first, [from]) => Math.min(first, from), Infinity)
+}

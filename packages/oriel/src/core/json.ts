@@ -21,15 +21,22 @@ export function checkJson(
   walk(value, path, { ancestors: [], depth, copy: false })
 }
 
+/**
+ * What stands for an instance of a class that a foreign format uses, such as a URL; undefined where it has no place. `depth` is 0
+ * for the value itself.
+ */
+export type Convert = (value: object, depth: number) => unknown
+
 /** A deep copy that shares nothing with the input, checked as in `checkJson`, in one pass over the input. */
-export function cloneJson(value: unknown, path: string): Json {
-  return walk(value, path, { ancestors: [], depth: maxDepth, copy: true }) as Json
+export function cloneJson(value: unknown, path: string, convert?: Convert): Json {
+  return walk(value, path, { ancestors: [], depth: maxDepth, copy: true, convert }) as Json
 }
 
 interface Walk {
   readonly ancestors: object[]
   readonly depth: number
   readonly copy: boolean
+  readonly convert?: Convert | undefined
 }
 
 function walk(value: unknown, path: string, by: Walk): Json | undefined {
@@ -79,6 +86,8 @@ function walkObject(value: object, path: string, by: Walk): Json | undefined {
   const prototype: unknown = Object.getPrototypeOf(value)
   // A root prototype of any realm is plain; anything else is an instance of a class.
   if (prototype !== null && Object.getPrototypeOf(prototype) !== null) {
+    const converted = by.convert?.(value, by.ancestors.length)
+    if (converted !== undefined && converted !== value) return walk(converted, path, by)
     throw notJson(path, 'an instance of a class; pass plain data')
   }
   enter(value, path, by)

@@ -23,20 +23,23 @@ const message = (seq: number, role: 'user' | 'assistant' | 'tool', text: string)
 const request = { step: 10, lines: 200, values: 40, visible: new Set<string>(), counter: estimate }
 
 describe('values', () => {
-  test('[ME1] ids, paths, names, addresses and long numbers are values; plain words are none', () => {
+  test('[ME1] ids, paths, names, addresses, definitions and phrases are values; plain words are none', () => {
     const line =
-      'Order #W2378156 for yusuf_rossi_9620 (yusuf@example.com): see src/shop/order.ts, shop.cart.total, userId and 48213 items'
-    expect(valuesOf(line)).toEqual(
-      [
-        'W2378156',
-        'yusuf_rossi_9620',
-        'yusuf@example.com',
-        'src/shop/order.ts',
-        'shop.cart.total',
-        'userId',
-        '48213',
-      ].map((value) => (value === 'W2378156' ? '#W2378156' : value)),
-    )
+      'Order #W2378156 for yusuf_rossi_9620 (yusuf@example.com): see src/shop/order.ts, shop.cart.total, __iter__ and 48213 items'
+    expect(valuesOf(line)).toEqual([
+      '#W2378156',
+      'yusuf_rossi_9620',
+      'yusuf@example.com',
+      'src/shop/order.ts',
+      'shop.cart.total',
+      '__iter__',
+      '48213',
+    ])
+    expect(valuesOf('class Lazy: raise Failure("no such user")')).toEqual([
+      'class Lazy',
+      'no such user',
+    ])
+    expect(valuesOf('nothing to be found here, Sir')).toEqual([])
   })
 
   test('[ME1] long lines are cut at separators into pieces that lose nothing but blanks', () => {

@@ -1,6 +1,7 @@
 // What a provider demands of a view, and what was done to a view to meet it.
 
-import type { Form } from './entry.ts'
+import type { ReasoningBlock } from './block.ts'
+import type { Form, MessageEntry } from './entry.ts'
 import type { ViewMessage } from './view.ts'
 
 /** What the provider demands of a list of messages, so that one repair pass serves every format. */
@@ -11,8 +12,12 @@ export interface Profile {
   readonly endsWithUser: boolean
   /** Text blocks must not be empty or blank (A4). */
   readonly refusesBlankText: boolean
-  /** Reasoning is bound to everything before it: behind a later change it must not be sent. @default false */
-  readonly bindsReasoning?: boolean
+  /** Reasoning (or that for which it answers true) is bound to everything before it: behind a later change it must not be sent. @default false */
+  readonly bindsReasoning?: boolean | ((block: ReasoningBlock) => boolean)
+  /** Whether the calls of this message may stay unanswered at the end: they wait for a person. @default none may */
+  readonly mayWait?: (entry: MessageEntry) => boolean
+  /** Tool messages may hold other parts beside results, which stay with their exchange. @default false */
+  readonly hasToolParts?: boolean
   /** Largest request in bytes (A17). @default no limit */
   readonly maxBytes?: number
   /** Longest call id allowed on the wire (O3). */

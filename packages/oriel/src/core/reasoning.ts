@@ -1,10 +1,12 @@
 // Reasoning that is bound to its prefix: behind a later change it leaves the view whole, or the provider refuses the request.
 
-import type { Block } from './block.ts'
+import type { Block, ReasoningBlock } from './block.ts'
+import { firstOf } from './edit-index.ts'
 import type { Edit, EditEntry } from './entry.ts'
+import type { Item } from './item.ts'
 import { isLoopOpen } from './open-loop.ts'
 import type { Repair } from './profile.ts'
-import type { State } from './state.ts'
+import { type State, startsTurn } from './state.ts'
 import type { ViewMessage } from './view.ts'
 
 /** One change: where it acts first, and how long the log was when it took effect. */
@@ -18,7 +20,10 @@ export function withoutUnboundReasoning(
   state: State,
   messages: readonly ViewMessage[],
   planned: readonly Edit[],
-  rule: string,
+  {
+    rule,
+    isBound,
+  }: { readonly rule: string; readonly isBound: (block: ReasoningBlock) => boolean },
 ): {
   readonly messages: readonly ViewMessage[]
   readonly repairs: readonly Repair[]
@@ -30,15 +35,19 @@ export function withoutUnboundReasoning(
   const repairs: Repair[] = []
   const bound = messages.map((message) => {
     const { entry } = message
-    if (entry === undefined || !message.blocks.some((block) => block.type === 'reasoning')) {
-      return message
-    }
+    const isCuttable = (block: Block): block is ReasoningBlock =>
+      block.type === 'reasoning' && isBound(block)
+    if (entry === undefined || !message.blocks.some(isCuttable)) return message
     const isCut = (cut: Cut): boolean => cut.first < entry.seq && cut.since >= entry.seq
-    if (!cuts.some(isCut) && !wasDroppedBefore(state, entry.seq)) return message
+    const isUnbound =
+      cuts.some(isCut) ||
+      wasDroppedBefore(state, entry.seq) ||
+      state.moves.haveChangedBefore(entry.seq)
+    if (!isUnbound) return message
     const kept: number[] = []
     message.blocks.forEach((block, index) => {
       const position = message.positions?.[index] ?? index
-      if (block.type !== 'reasoning') kept.push(index)
+      if (!isCuttable(block)) kept.push(index)
       else {
         if (block.signature !== undefined) cut.add(entry.seq)
         const reason = `${rule}: what came before this reasoning has changed since`
@@ -62,13 +71,32 @@ export function withoutUnboundReasoning(
 export function waitsFrom(state: State): number {
   const { visible, newestUser = 0 } = state
   if (!isLoopOpen(state)) return Infinity
-  const isSigned = (block: Block): boolean =>
-    block.type === 'reasoning' && block.signature !== undefined
   for (let index = visible.length - 1, first = Infinity; ; index--) {
     const entry = visible[index]?.entry
     if (entry === undefined || entry.seq <= newestUser) return first
     if (entry.blocks.some(isSigned)) first = entry.seq
   }
+}
+
+/**
+ * When an edit that fell due at `since` took effect: at once, or, where it fell due in a tool loop with signed reasoning, when the
+ * next user message ended the loop. Reasoning that was made while it waited has not seen it.
+ */
+export function tookEffect(state: State, since: number): number {
+  const { visible } = state
+  let ended = Infinity
+  for (let index = visible.length - 1; index >= 0; index--) {
+    const { entry } = visible[index] as Item
+    if (entry.seq <= since && entry.blocks.some(isSigned)) return ended
+    if (!startsTurn(entry)) continue
+    if (entry.seq <= since) return since
+    ended = entry.seq
+  }
+  return since
+}
+
+function isSigned(block: Block): boolean {
+  return block.type === 'reasoning' && block.signature !== undefined
 }
 
 function cutsOf(state: State, planned: readonly Edit[]): Cut[] {
@@ -98,11 +126,6 @@ function wasDroppedBefore(state: State, seq: number): boolean {
 
 function loggedCut(edit: EditEntry): Cut {
   return { first: firstOf(edit), since: edit.since ?? edit.seq }
-}
-
-function firstOf(edit: Edit): number {
-  if ('seq' in edit.target) return edit.target.seq
-  return edit.target.ranges.reduce((first, [from]) => Math.min(first, from), Infinity)
 }
 
 function remap(ids: ReadonlyMap<number, string>, kept: readonly number[]): Map<number, string> {

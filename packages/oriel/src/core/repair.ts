@@ -65,8 +65,9 @@ function pair(
   repairs: Repair[],
 ): ViewMessage[] {
   const bySeq = new Map(rendered.map((one) => [one.item.entry.seq, one]))
-  const waiting = openExchange(state, rendered, bySeq)
+  const { waiting, patient } = openExchange(state, rendered, { bySeq, profile })
   const messages: ViewMessage[] = []
+  const shown = new Set<number | undefined>()
   rendered.forEach((one, position) => {
     const { entry } = one.item
     const exchange = state.exchanges.exchangeAt(entry.seq)
@@ -82,29 +83,38 @@ function pair(
       messages.push(toMessage(one, own))
     }
     if (exchange !== undefined) {
-      messages.push(...results(exchange.calls, { rendered, bySeq, position }, profile, repairs))
+      const isPatient = exchange.seq === patient
+      const around = { rendered, bySeq, position, isPatient }
+      const answers = results(exchange.calls, around, profile, repairs)
+      messages.push(...answers)
+      if (profile.hasToolParts) for (const { entry: source } of answers) shown.add(source?.seq)
     }
-    reportLost(state, one, { waiting, bySeq }, profile, repairs)
+    reportLost(state, one, { waiting, bySeq, shown }, profile, repairs)
   })
   return messages
 }
 
-/** The newest exchange, if nothing but its own results follows it and some are still missing. */
+/**
+ * The newest exchange, if nothing but its own results follows it and some are still missing: as `waiting` it is not shown yet, as
+ * `patient` it is shown as it is.
+ */
 function openExchange(
   state: State,
   rendered: readonly Rendered[],
-  bySeq: ReadonlyMap<number, Rendered>,
-): number | undefined {
+  { bySeq, profile }: { bySeq: ReadonlyMap<number, Rendered>; profile: Profile },
+): { readonly waiting?: number; readonly patient?: number } {
   for (let index = rendered.length - 1; index >= 0; index--) {
     const { entry } = (rendered[index] as Rendered).item
     const exchange = state.exchanges.exchangeAt(entry.seq)
     if (exchange !== undefined) {
-      const isOpen = exchange.calls.some((call) => !hasResult(call, bySeq))
-      return isOpen ? exchange.seq : undefined
+      if (!exchange.calls.some((call) => !hasResult(call, bySeq))) return {}
+      return profile.mayWait?.(entry) === true
+        ? { patient: exchange.seq }
+        : { waiting: exchange.seq }
     }
-    if (entry.role !== 'tool') return undefined
+    if (entry.role !== 'tool') return {}
   }
-  return undefined
+  return {}
 }
 
 function hasResult(call: Call, bySeq: ReadonlyMap<number, Rendered>): boolean {
@@ -121,6 +131,8 @@ interface Surroundings {
   readonly rendered: readonly Rendered[]
   readonly bySeq: ReadonlyMap<number, Rendered>
   readonly position: number
+  /** Whether missing results may go on missing. */
+  readonly isPatient: boolean
 }
 
 /** The results of an exchange: grouped by the message that holds them, in the order they came; missing ones last. */
@@ -130,7 +142,7 @@ function results(
   profile: Profile,
   repairs: Repair[],
 ): ViewMessage[] {
-  const adjacent = adjacentTools(around)
+  const adjacent = adjacentTools(around, profile)
   const holders = new Map<number, RenderedBlock[]>()
   const missing: Call[] = []
   for (const call of calls) {
@@ -145,6 +157,13 @@ function results(
       }
     }
   }
+  if (profile.hasToolParts === true) {
+    for (const seq of adjacent) {
+      const one = around.bySeq.get(seq)
+      const parts = one?.item.entry.role === 'tool' ? one.blocks.filter(isToolPart) : []
+      if (parts.length > 0) holders.set(seq, [...(holders.get(seq) ?? []), ...parts])
+    }
+  }
   const messages: ViewMessage[] = [...holders.entries()]
     .sort(([a], [b]) => a - b)
     .map(([seq, blocks]) => {
@@ -152,17 +171,26 @@ function results(
       const sorted = blocks.sort((a, b) => a.position - b.position)
       return { ...toMessage(one, sorted), role: 'tool', origin: 'tool' }
     })
-  if (missing.length > 0) messages.push(missingResults(missing, profile, repairs))
+  if (missing.length > 0 && !around.isPatient)
+    messages.push(missingResults(missing, profile, repairs))
   return messages
 }
 
+function isToolPart({ block }: RenderedBlock): boolean {
+  return block.type === 'opaque'
+}
+
 /** Seqs of the tool messages that directly follow the message at `position`. */
-function adjacentTools({ rendered, position }: Surroundings): ReadonlySet<number> {
+function adjacentTools(
+  { rendered, position }: Surroundings,
+  { hasToolParts = false }: Profile,
+): ReadonlySet<number> {
   const seqs = new Set<number>()
   for (let index = position + 1; index < rendered.length; index++) {
     const { entry } = (rendered[index] as Rendered).item
+    const isPart = hasToolParts && entry.role === 'tool'
     // A message with results and the user's own words holds its results first: they are still adjacent.
-    if (!entry.blocks.some(isResult)) break
+    if (!isPart && !entry.blocks.some(isResult)) break
     seqs.add(entry.seq)
     if (entry.role !== 'tool') break
   }
@@ -184,23 +212,35 @@ function missingResults(calls: readonly Call[], profile: Profile, repairs: Repai
   return { role: 'tool', origin: 'host', blocks, answers: calls }
 }
 
+interface LossContext {
+  readonly waiting: number | undefined
+  readonly bySeq: ReadonlyMap<number, Rendered>
+  /** Tool messages of which every part is in the view already. */
+  readonly shown: ReadonlySet<number | undefined>
+}
+
 /** Blocks of tool messages that answer nothing (or answer again, or wait with their open exchange) are not shown. */
 function reportLost(
   state: State,
   one: Rendered,
-  { waiting, bySeq }: { waiting: number | undefined; bySeq: ReadonlyMap<number, Rendered> },
+  { waiting, bySeq, shown }: LossContext,
   profile: Profile,
   repairs: Repair[],
 ): void {
   const { entry } = one.item
   if (entry.role === 'assistant') return
   const { unanswered, duplicate, orphan } = profile.rules
+  if (entry.role === 'tool' && one.blocks.length === 0) {
+    const reason = `${orphan}: a tool message without results`
+    repairs.push({ seq: entry.seq, block: 0, form: 'dropped', reason })
+  }
   for (const { block, position } of one.blocks) {
     const lose = (reason: string): void => {
       repairs.push({ seq: entry.seq, block: position, form: 'dropped', reason })
     }
     if (!isResult(block)) {
-      if (entry.role === 'tool') lose(`${orphan}: a tool message holds results only`)
+      const isLost = entry.role === 'tool' && !(shown.has(entry.seq) && block.type === 'opaque')
+      if (isLost) lose(`${orphan}: a tool message holds results only`)
       continue
     }
     const answered = state.exchanges.answeredBy({ seq: entry.seq, block: position })

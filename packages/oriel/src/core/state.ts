@@ -2,12 +2,13 @@
 
 import { type BlockId, lengthOf, type Origin, type Role, withKnownBlocks } from './block.ts'
 import { type Counter, overheadOf } from './counter.ts'
-import { EditIndex, type EditIndexData, isInRanges, seqsOf } from './edit-index.ts'
+import { EditIndex, type EditIndexData, firstOf, isInRanges, seqsOf } from './edit-index.ts'
 import type { EditEntry, Entry, EntryId, MarkEntry, MessageEntry } from './entry.ts'
 import { assert } from './errors.ts'
 import { ExchangeIndex, type ExchangeIndexData, type Place } from './exchange.ts'
 import { blockId } from './handle.ts'
 import { type Item, LazyItem, type MessageFacts } from './item.ts'
+import { Moves, type MovesData } from './moves.ts'
 
 export interface StateOptions {
   readonly counter: Counter
@@ -33,6 +34,7 @@ export interface StateData {
   readonly excluded: readonly number[]
   readonly exchanges: ExchangeIndexData
   readonly edits: EditIndexData
+  readonly moves: MovesData
 }
 
 /**
@@ -43,6 +45,8 @@ export class State {
   readonly counter: Counter
   readonly salt: string
   readonly exchanges: ExchangeIndex
+  /** What undos and marks did to views. */
+  readonly moves: Moves
   readonly #edits: EditIndex
   readonly #isPartial: boolean
   #version = 0
@@ -64,13 +68,13 @@ export class State {
   readonly #facts = new Map<number, MessageFacts>()
   readonly #pinned = new Set<number>()
   readonly #excluded = new Set<number>()
-
   constructor(options: StateOptions, data?: StateData, entries: readonly MessageEntry[] = []) {
     this.counter = options.counter
     this.salt = options.salt
     this.#isPartial = data !== undefined
     this.exchanges = data === undefined ? new ExchangeIndex() : ExchangeIndex.from(data.exchanges)
     this.#edits = data === undefined ? new EditIndex() : EditIndex.from(data.edits)
+    this.moves = new Moves(data?.moves)
     if (data !== undefined) this.#restore(data, entries)
   }
 
@@ -94,6 +98,7 @@ export class State {
       excluded: [...this.#excluded],
       exchanges: this.exchanges.data(new Set(visible.map(([seq]) => seq))),
       edits: this.#edits.data(),
+      moves: this.moves.data(),
     }
   }
 
@@ -284,6 +289,9 @@ export class State {
 
   #applyUndo(id: EntryId): void {
     const edit = this.#edits.undo(id)
+    if (edit !== undefined) {
+      this.moves.undone(firstOf(edit), edit.since ?? edit.seq, this.#version)
+    }
     if (edit === undefined || !('ranges' in edit.target)) return
     const items: Item[] = []
     for (const seq of seqsOf(edit)) {
@@ -299,9 +307,11 @@ export class State {
     else if (mark === 'exclude') this.#excluded.add(target)
     else this.#excluded.delete(target)
     const members = this.exchanges.membersOf(target)
+    const before = this.#visible.length
     const hidden = new Set(members.filter((seq) => this.#isHidden(seq)))
     this.#hide((seq) => hidden.has(seq), Math.max(...members))
     this.#show(members.flatMap((seq) => (hidden.has(seq) ? [] : (this.#messages.get(seq) ?? []))))
+    if (this.#visible.length !== before) this.moves.toggle(target, this.#version)
   }
 
   /** Removes messages from `visible`; only the part up to `last` is looked at. */

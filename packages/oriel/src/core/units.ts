@@ -17,9 +17,11 @@ export interface Unit {
 /** Visible messages, system ones aside, grouped so that an exchange is one unit, in the order they begin. */
 export function unitsOf(state: State, items: readonly Item[]): readonly Unit[] {
   const groups = new Map<number, Item[]>()
+  let last: number | undefined
   for (const item of items) {
     if (item.entry.role === 'system') continue
-    const key = exchangeOf(state, item) ?? item.entry.seq
+    const key = exchangeOf(state, item) ?? (isToolPart(item) ? last : undefined) ?? item.entry.seq
+    last = key
     const group = groups.get(key)
     if (group === undefined) groups.set(key, [item])
     else group.push(item)
@@ -34,6 +36,11 @@ export function unitsOf(state: State, items: readonly Item[]): readonly Unit[] {
       isExchange: state.exchanges.exchangeAt(first.seq) !== undefined,
     }
   })
+}
+
+/** A tool message without results, such as what a person said of an approval: it belongs to what stands before it. */
+function isToolPart({ entry }: Item): boolean {
+  return entry.role === 'tool' && entry.blocks.every(({ type }) => type === 'opaque')
 }
 
 /** The seq of the exchange that a message opens or answers. */

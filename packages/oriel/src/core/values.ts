@@ -8,17 +8,32 @@ const readLength = 200_000
 const shortest = 4
 const longest = 80
 
-/** Addresses, paths, dotted names, names in snake or camel case, ids and numbers. */
+/** Addresses, paths, names (also dotted ones), ids and numbers. */
 const pattern =
-  /[\w.+-]+@[\w-]+\.[\w.]+|[\w.@~+-]*(?:\/[\w.@~+-]+)+|\b[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+\b|\b[A-Za-z0-9]+(?:_[A-Za-z0-9]+)+\b|\b[a-zA-Z]+[a-z0-9][A-Z][A-Za-z0-9]*\b|#?[A-Za-z0-9-]*\d[A-Za-z0-9-]*/g
+  /[\w.+-]+@[\w-]+\.[\w.]+|[\w.@~+-]*(?:\/[\w.@~+-]+)+|[A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*)+|#?[A-Za-z0-9-]*\d[\w-]*|[A-Za-z_$][\w$]*/g
+/** Where something is defined: agents look for these lines as a whole. */
+const definition =
+  /\b(?:class|const|def|enum|fn|func|function|interface|struct|trait|type)\s+[A-Za-z_$][\w$]*/g
+/** What programs say, and what is said about them. */
+const quoted = /"([^"]{6,60})"|'([^']{6,60})'|`([^`]{6,60})`/g
 
 /** The different values of one piece, in order. */
 export function valuesOf(piece: string): readonly string[] {
   const found = new Set<string>()
   for (const [value] of piece.matchAll(pattern)) {
-    if (value.length >= shortest && value.length <= longest) found.add(value)
+    if (value.length >= shortest && value.length <= longest && isTelling(value)) found.add(value)
+  }
+  for (const [value] of piece.matchAll(definition)) found.add(value)
+  for (const [, double, single, back] of piece.matchAll(quoted)) {
+    const phrase = (double ?? single ?? back ?? '').trim()
+    if (phrase.includes(' ')) found.add(phrase)
   }
   return [...found]
+}
+
+/** Plain words tell nothing. */
+function isTelling(value: string): boolean {
+  return /[\d_$@/.]|[a-z][A-Z]/.test(value)
 }
 
 /** Whether a value is a bare number: agents need those again far less often than names. */

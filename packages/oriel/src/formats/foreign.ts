@@ -14,12 +14,22 @@ export interface Place {
   readonly path: string
 }
 
-/** The foreign messages as plain JSON that shares nothing with the input. Throws a typed error unless all are JSON objects. */
-export function readList(messages: unknown, path: string): readonly Place[] {
+/**
+ * The foreign messages as plain JSON that shares nothing with the input. Throws a typed error unless all are JSON objects.
+ * `convert` reads the classes that the format itself uses.
+ */
+export function readList(
+  messages: unknown,
+  path: string,
+  convert?: (value: object, at: { readonly depth: number; readonly index: number }) => unknown,
+): readonly Place[] {
   if (!isList(messages)) throw wrongShape(path, 'an array', messages)
   // Array.from turns a hole into undefined, which is refused like any other value that is not JSON.
   const list = reading(path, () =>
-    Array.from(messages, (message, index) => cloneJson(message, `${path}[${index}]`)),
+    Array.from(messages, (message, index) => {
+      const read = convert && ((value: object, depth: number) => convert(value, { depth, index }))
+      return cloneJson(message, `${path}[${index}]`, read)
+    }),
   )
   return placesOf(list, path)
 }

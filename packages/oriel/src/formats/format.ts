@@ -7,7 +7,13 @@ import type { ViewMessage } from '../core/view.ts'
 
 export type { Profile }
 
-export const formatNames = ['openai-chat', 'openai-responses', 'anthropic'] as const
+export const formatNames = [
+  'openai-chat',
+  'openai-responses',
+  'anthropic',
+  'ai-sdk',
+  'langchain',
+] as const
 export type FormatName = (typeof formatNames)[number]
 
 /** A decoded message and the foreign messages (or items) it was made from. */
@@ -17,6 +23,14 @@ export interface Decoded {
   readonly from: number
   /** Index after the last one. */
   readonly to: number
+  /** The foreign message as the caller holds it, where that is not plain data. */
+  readonly held?: Held
+}
+
+/** A foreign message that is, or holds, an instance of a class, and the plain data that was read from it. */
+export interface Held {
+  readonly json: Json
+  readonly original: unknown
 }
 
 export interface Encoded {
@@ -64,4 +78,9 @@ export interface Format {
   decode(messages: readonly unknown[], path: string): readonly Decoded[]
   encode(view: readonly ViewMessage[]): Encoded
   validate(body: unknown): readonly Violation[]
+  /**
+   * Encoded messages as the caller holds them: instances of the format's own classes where the input had some.
+   * @default they are plain data
+   */
+  restore?(messages: readonly Json[], held: readonly Held[]): readonly unknown[]
 }

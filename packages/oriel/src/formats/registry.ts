@@ -1,6 +1,7 @@
 // The formats by name.
 
 import { OrielError } from '../core/errors.ts'
+import { aiSdk } from './ai-sdk.ts'
 import { anthropic } from './anthropic.ts'
 import {
   type Decoded,
@@ -9,6 +10,7 @@ import {
   formatNames,
   type Violation,
 } from './format.ts'
+import { langchain } from './langchain.ts'
 import { openaiChat } from './openai-chat.ts'
 import { openaiResponses } from './openai-responses.ts'
 
@@ -16,6 +18,8 @@ const formats: Readonly<Record<FormatName, Format>> = {
   'openai-chat': openaiChat,
   'openai-responses': openaiResponses,
   anthropic,
+  'ai-sdk': aiSdk,
+  langchain,
 }
 
 /** The format of that name, or OrielError 'unknown-format'. */

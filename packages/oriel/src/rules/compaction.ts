@@ -38,8 +38,8 @@ const gainShare = 0.1
 /** Tokens that are reckoned for the summary itself, and at most this share of the limit. */
 const summaryTokens = 1000
 /** With a memory of facts: how much of what stays it takes, where the policy does not say. */
-const linesShare = 0.65
-const valuesShare = 0.15
+const linesShare = 0.5
+const valuesShare = 0.2
 /** User messages up to this size stay as they were written, as long as all of what stays is at most this share of the trigger. */
 const longUserTokens = 2000
 const fullShare = 0.9
@@ -85,8 +85,11 @@ export function planCheckpoint(
   if (!isReached) return { state: 'idle', tokens }
   const fixedTokens = context.frameTokens + fixedIn(state)
   if (limit > 0 && fixedTokens >= limit) return { state: 'hopeless', fixedTokens, limit }
+  // What is folded is weighed by our own counter, so the limit is put into its tokens.
+  const scale =
+    limit === 0 ? 1 : requestTokens(state, planned, { frameTokens: context.frameTokens }) / tokens
   const [edit] = checkpoint(state, settings, {
-    limit: limit || Infinity,
+    limit: limit * scale || Infinity,
     fixedTokens,
     reason: 'the conversation reached its limit',
     planned,
@@ -94,7 +97,7 @@ export function planCheckpoint(
     memory,
   })
   const isWorthwhile =
-    edit !== undefined && edit.tokensBefore - edit.tokensAfter >= limit * gainShare
+    edit !== undefined && edit.tokensBefore - edit.tokensAfter >= limit * scale * gainShare
   return isWorthwhile ? { state: 'due', edit, tokens } : { state: 'idle', tokens }
 }
 
@@ -145,7 +148,8 @@ export function checkpoint(
     listing.add(entry)
   }
   const text = checkpointText({
-    listing: listing.text(),
+    // The memory holds the commands and paths that matter; listing them all would cost more than it brings.
+    listing: facts === undefined ? listing.text() : '',
     memory: facts?.text ?? '',
     digest: digest.text(false),
   })

@@ -4,6 +4,7 @@ import type { Edit } from '../core/entry.ts'
 import type { State } from '../core/state.ts'
 import type { Measured } from '../core/weight.ts'
 import type { SummaryOf } from '../core/wish.ts'
+import type { FileOf } from '../core/wish-file.ts'
 
 export interface RuleContext {
   /** Milliseconds since 1970, from the host. */
@@ -22,6 +23,8 @@ export interface RuleContext {
     | undefined
   /** A model's summary, where there is one. Ask only for a block that would take the summary's form now. */
   readonly summaryOf: SummaryOf
+  /** Where an output is kept as a file. Ask only for one that would be shown as a notice now. */
+  readonly fileOf: FileOf
   /** SHA-256 of a text in UTF-8, as hexadecimal digits. */
   readonly sha256: (text: string) => string
 }

@@ -6,6 +6,7 @@ import type { Edit } from '../core/entry.ts'
 import { reduceResult } from '../core/reduction.ts'
 import { type Result, resultsOf } from '../core/results.ts'
 import type { State } from '../core/state.ts'
+import { noFile } from '../core/wish-file.ts'
 import type { Rule, RuleContext } from './rule.ts'
 
 export interface ToolOutputSettings {
@@ -19,6 +20,7 @@ export interface ToolOutputSettings {
   readonly largeOutputThreshold?: number | undefined
   /** Whether the end of an output survives the cut. @default 'head_tail' */
   readonly truncateMode?: 'head' | 'head_tail' | undefined
+  /** Where outputs above the threshold are also kept as files, for tools that read files. @default nowhere */
   readonly directory?: string | undefined
 }
 
@@ -42,11 +44,15 @@ export const toolOutput: Rule<ToolOutputSettings> = {
       const { seq } = result.item.entry
       // Whether the model has seen it does not matter: it never sees more than this.
       if (state.isPinned(seq)) return []
+      // What was shown once never changes.
+      if (state.blockEdit(seq, result.block)?.form === 'omitted') return []
       const text = textOf(result.content.content)
       const isLarge = threshold > 0 && text.length > threshold
-      return isLarge
-        ? tooLarge(state, result, text, context)
-        : bounded(state, result, text, limitsOf(settings))
+      const notice = isLarge
+        ? tooLarge(state, result, text, { ...context, directory: settings.directory })
+        : []
+      // A notice that is no shorter than the output is none; the limits hold in any case.
+      return notice.length > 0 ? notice : bounded(state, result, text, limitsOf(settings))
     })
   },
 }
@@ -65,13 +71,22 @@ function tooLarge(
   state: State,
   result: Result,
   text: string,
-  { sha256 }: RuleContext,
+  { sha256, fileOf, directory }: RuleContext & Pick<ToolOutputSettings, 'directory'>,
 ): readonly Edit[] {
   const { entry } = result.item
   const id = state.blockIdAt({ seq: entry.seq, block: result.block })
-  const { notice } = state.derive(`large:${id}`, () => ({
-    notice: `[tool output too large: ${text.length} chars]\nSHA256: ${sha256(text.toWellFormed())}\nexpand ${id}, by lines or by query`,
-  }))
+  const { hash } = state.derive(`sha256:${id}`, () => ({ hash: sha256(text.toWellFormed()) }))
+  const saved =
+    directory === undefined || state.isVetoed(entry.seq, result.block, 'omitted')
+      ? noFile({ directory: '', sha256: hash, text })
+      : fileOf({ directory, sha256: hash, text })
+  const notice = [
+    `[tool output too large: ${text.length} chars]`,
+    ...(saved.state === 'saved' ? [`Saved to: ${saved.path}`] : []),
+    ...(saved.state === 'failed' ? [`Not saved as a file (${saved.reason}); the log has it.`] : []),
+    `SHA256: ${hash}`,
+    `expand ${id}, by lines or by query`,
+  ].join('\n')
   const change = { rule: 'toolOutput', form: 'omitted', text: notice, since: entry.seq } as const
   const reason = 'larger than what is shown at all'
   return reduceResult(state, result, { ...change, reason, keepsMedia: true })

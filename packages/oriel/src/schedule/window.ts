@@ -26,7 +26,7 @@ const mostLow = 48_000
 /** What is needed of a conversation grows far more slowly than the conversation. */
 const growth = 45
 /** A little later than is cheapest: the cost is flat there, and more stays as it was said. */
-const patience = 1.3
+const patience = 1.1
 
 /**
  * The low mark follows the square root of the conversation's length. Between the marks, each step reads what is carried, and each

@@ -29,11 +29,26 @@ export interface RequestCost {
   readonly shared: number
 }
 
+/** The same counter, which counts each text once: replays show the same texts again and again. */
+export function remembering({ name, count }: Counter): Counter {
+  const known = new Map<string, number>()
+  return {
+    name,
+    count(text) {
+      let tokens = known.get(text)
+      if (tokens === undefined) {
+        tokens = count(text)
+        known.set(text, tokens)
+      }
+      return tokens
+    },
+  }
+}
+
 /** A provider's cache in front of one conversation. It holds the newest request. */
 export class CacheMeter {
   readonly #counter: Counter
   readonly #prices: Required<CachePrices>
-  readonly #tokens = new Map<string, number>()
   #before: readonly Piece[] = []
   #beforeAt: number | undefined
 
@@ -75,16 +90,7 @@ export class CacheMeter {
     for (let index = from; index < to; index++) {
       const piece = pieces[index] as Piece
       tokens += piece.extraTokens
-      for (const text of piece.texts) tokens += this.#count(text)
-    }
-    return tokens
-  }
-
-  #count(text: string): number {
-    let tokens = this.#tokens.get(text)
-    if (tokens === undefined) {
-      tokens = this.#counter.count(text)
-      this.#tokens.set(text, tokens)
+      for (const text of piece.texts) tokens += this.#counter.count(text)
     }
     return tokens
   }

@@ -40,17 +40,23 @@ export function needsOf(recording: Opened, sightings: Sightings): readonly Need[
   return needs
 }
 
-/** The values that are common to a source: needed by too many of its conversations. */
-export function commonValues(needs: readonly (readonly Need[])[]): ReadonlySet<string> {
+/** The values that are common to a source, from those that each of its conversations needed: too many of them did. */
+export function commonValues(conversations: readonly (readonly string[])[]): ReadonlySet<string> {
   const common = new Set<string>()
-  if (needs.length < fewestConversations) return common
+  if (conversations.length < fewestConversations) return common
   const times = new Map<string, number>()
-  for (const conversation of needs) {
-    const values = new Set(conversation.flatMap(({ facts }) => facts.map(({ value }) => value)))
-    for (const value of values) times.set(value, (times.get(value) ?? 0) + 1)
+  for (const values of conversations) {
+    for (const value of new Set(values)) times.set(value, (times.get(value) ?? 0) + 1)
   }
-  for (const [value, count] of times) if (count > needs.length * commonShare) common.add(value)
+  for (const [value, count] of times) {
+    if (count > conversations.length * commonShare) common.add(value)
+  }
   return common
+}
+
+/** Every value that a conversation needed. */
+export function neededValues(needs: readonly Need[]): readonly string[] {
+  return [...new Set(needs.flatMap(({ facts }) => facts.map(({ value }) => value)))]
 }
 
 export function withoutCommon(

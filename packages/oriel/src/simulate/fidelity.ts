@@ -19,8 +19,8 @@ const reach = 6
 /** How many of them must survive with it. */
 const wanted = 2
 
-/** The originals behind the ids that a rewritten text prints: what someone who asks for them gets. */
-export type Originals = (text: string) => readonly string[]
+/** Whether someone who asks for what the ids in a rewritten text stand for gets a value. */
+export type Recover = (text: string, value: string) => boolean | Promise<boolean>
 
 export class Witness {
   readonly #recording: Opened
@@ -35,11 +35,11 @@ export class Witness {
   }
 
   /** What became of each fact in a request. `until` is the position of the answer that needs them. */
-  fates(
+  async fates(
     facts: readonly Fact[],
     pieces: readonly Piece[],
-    options: { readonly until: number; readonly originals?: Originals },
-  ): readonly Fate[] {
+    { until, recover }: { readonly until: number; readonly recover?: Recover },
+  ): Promise<readonly Fate[]> {
     if (facts.length === 0) return []
     const full: string[] = []
     const rewritten: string[] = []
@@ -49,19 +49,21 @@ export class Witness {
         else rewritten.push(text)
       }
     }
-    let recoverable: readonly string[] | undefined
-    return facts.map((fact) => {
+    const fates: Fate[] = []
+    for (const fact of facts) {
       const has = (text: string): boolean => this.#sightings.has(text, fact.value)
-      if (full.some(has)) return 'anchored'
-      const seen = rewritten.filter(has)
-      if (seen.length > 0) {
-        return seen.some((text) => this.#isAnchored(text, fact, options.until))
-          ? 'anchored'
-          : 'bare'
+      if (full.some(has)) {
+        fates.push('anchored')
+        continue
       }
-      recoverable ??= rewritten.flatMap((text) => options.originals?.(text) ?? [])
-      return recoverable.some(has) ? 'recoverable' : 'lost'
-    })
+      const seen = rewritten.filter(has)
+      if (seen.length === 0) {
+        fates.push((await isRecoverable(rewritten, fact, recover)) ? 'recoverable' : 'lost')
+      } else {
+        fates.push(seen.some((text) => this.#isAnchored(text, fact, until)) ? 'anchored' : 'bare')
+      }
+    }
+    return fates
   }
 
   /** Whether enough of a value's neighbours in any of its original lines stand beside it here. */
@@ -119,4 +121,14 @@ function lineAt(text: string, at: number): string {
 
 function wordsOf(text: string): readonly string[] {
   return text.match(/\w+/g) ?? []
+}
+
+async function isRecoverable(
+  rewritten: readonly string[],
+  { value }: Fact,
+  recover: Recover | undefined,
+): Promise<boolean> {
+  if (recover === undefined) return false
+  for (const text of rewritten) if (await recover(text, value)) return true
+  return false
 }

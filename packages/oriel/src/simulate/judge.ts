@@ -5,7 +5,7 @@ import type { FormatName } from '../formats/format.ts'
 import { validate } from '../formats/registry.ts'
 import { CacheMeter, type CachePrices } from './cost.ts'
 import type { Need } from './facts.ts'
-import { type Fate, type Originals, Witness } from './fidelity.ts'
+import { type Fate, type Recover, Witness } from './fidelity.ts'
 import { framePieces, type Piece, piecesOf } from './pieces.ts'
 import type { Opened } from './recording.ts'
 import { type CreateManager, replay, type Sent } from './replay.ts'
@@ -73,7 +73,7 @@ export async function judge(
   const manager = await create(recording)
   const bench = new Bench(recording, options)
   for await (const { answer, sent } of replay(recording, manager)) {
-    bench.see(answer, sent, manager.originals)
+    await bench.see(answer, sent, manager.recover)
   }
   return bench.judgement()
 }
@@ -110,7 +110,7 @@ class Bench {
     )
   }
 
-  see(answer: number, sent: Sent | undefined, originals: Originals | undefined): void {
+  async see(answer: number, sent: Sent | undefined, recover: Recover | undefined): Promise<void> {
     const { format = this.#recording.format } = this.#options
     const facts = this.#needs.get(answer)?.facts ?? []
     if (sent === undefined) this.#refused += 1
@@ -118,9 +118,9 @@ class Bench {
     const pieces = [...this.#frame, ...piecesOf(sent?.messages ?? [], sent?.system)]
     const at = this.#recording.recorded[answer]?.at
     const { tokens, cached, cost, broken } = this.#meter.send(pieces, at)
-    const fates = this.#witness.fates(facts, pieces, {
+    const fates = await this.#witness.fates(facts, pieces, {
       until: answer,
-      ...(originals === undefined ? {} : { originals }),
+      ...(recover === undefined ? {} : { recover }),
     })
     let missing = 0
     let needed = 0
@@ -135,8 +135,7 @@ class Bench {
     if (needed > 0) this.#calls.needing += 1
     if (needed > 0 && missing === 0) this.#calls.complete += 1
     this.#userText += this.#userTextKept(answer, new Set(pieces.flatMap(({ texts }) => texts)))
-    const causes = sent?.causes?.() ?? []
-    const why = broken === 'edit' ? (causes[0] ?? 'edit') : broken
+    const why = broken === 'edit' ? (sent?.causes?.()[0] ?? 'edit') : broken
     this.#steps.push({
       tokens,
       cached,

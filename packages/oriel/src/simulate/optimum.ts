@@ -16,19 +16,23 @@ export interface OptimumOptions {
 
 /**
  * The cost, in base input tokens, of the best schedule of this class: results are cleared oldest first, for good, the newest
- * `keep` are untouched, the cache is always live. Dynamic programming over (request, results cleared so far).
+ * `keep` are untouched. Dynamic programming over (request, results cleared so far).
  */
 export function optimalCost(recording: Opened, options: OptimumOptions): number {
   const { prices, keep = 4, counter } = options
-  const { read = 0.1, write = 1.25 } = prices ?? {}
+  const { read = 0.1, write = 1.25, ttlMs = Infinity, minimumTokens = 0 } = prices ?? {}
   const { placeholderTokens = counter.count('[Omitted]') } = options
   const ledger = new Ledger(recording, counter, placeholderTokens)
-  const saved = write - read
+  const saved = (cached: number): number => (cached < minimumTokens ? 0 : (write - read) * cached)
   // The least cost so far, by the number of results cleared.
   let best: readonly number[] = [0]
   let before: number | undefined
+  let beforeAt: number | undefined
   for (const answer of recording.answers) {
     const now = ledger.at(answer)
+    const at = recording.recorded[answer]?.at
+    if (at !== undefined && beforeAt !== undefined && at - beforeAt > ttlMs) before = undefined
+    beforeAt = at ?? beforeAt
     const most = Math.max(best.length - 1, now.results - keep)
     const next: number[] = []
     // What it takes to come from the best state with fewer results cleared.
@@ -37,9 +41,9 @@ export function optimalCost(recording: Opened, options: OptimumOptions): number 
       const stay = best[cleared] ?? Infinity
       const cached = before === undefined ? 0 : before - ledger.gain(cleared)
       const tokens = now.tokens - ledger.gain(cleared)
-      next.push(write * tokens + Math.min(stay - saved * cached, breaking))
+      next.push(write * tokens + Math.min(stay - saved(cached), breaking))
       const prefix = before === undefined ? 0 : ledger.prefix(cleared, before)
-      breaking = Math.min(breaking, stay - saved * prefix)
+      breaking = Math.min(breaking, stay - saved(prefix))
     }
     best = next
     before = now.tokens

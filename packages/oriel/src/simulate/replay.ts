@@ -8,14 +8,15 @@ import type { PolicyInput } from '../policy.ts'
 import { memoryStore } from '../stores/memory.ts'
 import { openThread, type Thread, type ThreadOptions } from '../thread/thread.ts'
 import type { View } from '../thread/viewing.ts'
-import type { Originals } from './fidelity.ts'
+import type { Recover } from './fidelity.ts'
 import { type Opened, type RecordedMessage, textsIn } from './recording.ts'
+import { indexOfValue, plain } from './values.ts'
 
 /** One request, as a manager would have sent it. */
 export interface Sent {
   readonly messages: readonly unknown[]
   readonly system?: unknown
-  /** What made this request differ from the one before, most important first. */
+  /** The rules that changed something since this was last asked, by their first change. */
   readonly causes?: () => readonly string[]
 }
 
@@ -24,8 +25,8 @@ export interface Manager {
   append(messages: readonly RecordedMessage[]): void | Promise<void>
   /** The request for the next model call; undefined when it says that it cannot make one. */
   view(): Sent | undefined | Promise<Sent | undefined>
-  /** What stands behind ids that its requests print. */
-  readonly originals?: Originals
+  /** Whether what the ids in a text stand for, asked for as a model would, has a value. @default nothing can be asked for */
+  readonly recover?: Recover
 }
 
 export type CreateManager = (recording: Opened) => Manager | Promise<Manager>
@@ -73,6 +74,8 @@ export function threadManager(options: ThreadManagerOptions = {}): CreateManager
   return async (recording) => {
     const clock = { now: 0 }
     const thread = await openThread({
+      // Ids in placeholders derive from the thread's id: the same every time, so that results are.
+      id: 'simulation',
       store: memoryStore(),
       snapshotEvery: 0,
       now: () => clock.now,
@@ -80,7 +83,7 @@ export function threadManager(options: ThreadManagerOptions = {}): CreateManager
       ...(options.tokens === undefined ? {} : { tokens: options.tokens }),
       ...options.thread,
     })
-    const book = new Book()
+    const book = new Book(thread)
     let known: ReadonlySet<string> = new Set()
     return {
       async append(messages) {
@@ -99,12 +102,13 @@ export function threadManager(options: ThreadManagerOptions = {}): CreateManager
           const before = known
           known = new Set(view.trace.map(changeKey))
           const fresh = view.trace.filter((change) => !before.has(changeKey(change)))
+          fresh.sort((a, b) => a.index - b.index)
           return [...new Set(fresh.map(({ rule }) => rule))]
         }
         const { messages, system } = view
         return { messages, causes, ...(system === undefined ? {} : { system }) }
       },
-      originals: (text) => book.printed(text),
+      recover: (text, value) => book.recover(text, value),
     }
   }
 }
@@ -132,35 +136,44 @@ function changeKey({ id, form, rule }: Change): string {
   return `${id} ${form} ${rule}`
 }
 
-/** Which text each id of a thread stands for. */
+/** What the ids of a thread stand for, as `expand` gives it. */
 class Book {
-  readonly #texts: (readonly string[])[] = []
-  readonly #places = new Map<string, number>()
-  readonly #printed = new Map<string, readonly string[]>()
+  readonly #thread: Thread
+  readonly #texts = new Map<string, readonly string[]>()
+  readonly #asked = new Map<string, Promise<boolean>>()
+
+  constructor(thread: Thread) {
+    this.#thread = thread
+  }
 
   add(ids: readonly string[], texts: readonly string[]): void {
-    for (const id of ids) this.#places.set(id, this.#texts.length)
-    this.#texts.push(texts)
+    for (const id of ids) this.#texts.set(id, texts)
   }
 
-  /** The texts behind the ids in a text. `expand e1ab to e9cd` stands for everything between the two. */
-  printed(text: string): readonly string[] {
-    let found = this.#printed.get(text)
-    if (found === undefined) {
-      found = [...this.#placesIn(text)].flatMap((place) => this.#texts[place] ?? [])
-      this.#printed.set(text, found)
+  /** Ids of messages are looked up here: `expand` gives their originals. Anything else that is to be expanded is asked for. */
+  async recover(text: string, value: string): Promise<boolean> {
+    for (const [id] of text.matchAll(/\be\w{3,20}\b/g)) {
+      if (this.#texts.get(id)?.some((own) => hasValue(own, value)) === true) return true
     }
-    return found
+    for (const [, id = ''] of text.matchAll(/\bexpand (e\w{3,20}(?: to e\w{3,20})?)\b/g)) {
+      if (!this.#texts.has(id) && (await this.#ask(id, value))) return true
+    }
+    return false
   }
 
-  #placesIn(text: string): ReadonlySet<number> {
-    const places = new Set<number>()
-    for (const [, first = '', last] of text.matchAll(/\b(e\w{3,20})(?: to (e\w{3,20}))?\b/g)) {
-      const from = this.#places.get(first)
-      if (from === undefined) continue
-      const to = (last === undefined ? undefined : this.#places.get(last)) ?? from
-      for (let place = from; place <= to; place++) places.add(place)
+  #ask(id: string, value: string): Promise<boolean> {
+    const key = `${id} ${value}`
+    let asked = this.#asked.get(key)
+    if (asked === undefined) {
+      asked = this.#thread
+        .expand(id, { query: value })
+        .then((answer) => answer.ok && hasValue(answer.text, value))
+      this.#asked.set(key, asked)
     }
-    return places
+    return asked
   }
+}
+
+function hasValue(text: string, value: string): boolean {
+  return text.length >= value.length && indexOfValue(plain(text), value) !== -1
 }

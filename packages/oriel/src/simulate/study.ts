@@ -1,8 +1,8 @@
 // Recorded conversations, prepared once to be judged under many policies.
 
 import { resolveCounter, type TokensOption } from '../counters.ts'
-import type { CachePrices } from './cost.ts'
-import { commonValues, type Need, needsOf, withoutCommon } from './facts.ts'
+import { type CachePrices, remembering } from './cost.ts'
+import { commonValues, type Need, neededValues, needsOf, withoutCommon } from './facts.ts'
 import { type Judgement, judge } from './judge.ts'
 import { type Opened, openRecording, type Recording } from './recording.ts'
 import type { CreateManager } from './replay.ts'
@@ -25,7 +25,7 @@ export function study(recordings: readonly Recording[]): readonly Studied[] {
   const common = new Map(
     [...sources].map((source) => {
       const own = studied.filter(({ recording }) => recording.source === source)
-      return [source, commonValues(own.map(({ needs }) => needs))]
+      return [source, commonValues(own.map(({ needs }) => neededValues(needs)))]
     }),
   )
   return studied.map((one) => ({
@@ -48,9 +48,9 @@ export async function judgeAll(
   create: CreateManager,
   { tokens, prices, onDone }: JudgeAllOptions = {},
 ): Promise<readonly Judgement[]> {
-  const counter = resolveCounter(tokens)
   const judgements: Judgement[] = []
   for (const { recording, needs, sightings } of studied) {
+    const counter = remembering(resolveCounter(tokens))
     const options = { counter, needs, sightings, ...(prices === undefined ? {} : { prices }) }
     judgements.push(await judge(recording, create, options))
     onDone?.(judgements.length)

@@ -2,14 +2,19 @@
 
 import type { Entry } from '../core/entry.ts'
 import type { JsonObject } from '../core/json.ts'
+import { LocalLeases } from './leases.ts'
 import type {
   AppendResult,
+  Lease,
+  LeaseOptions,
   Problem,
   ReadOptions,
   Snapshot,
   Store,
   ThreadInfo,
   ThreadKey,
+  Watch,
+  WatchListener,
 } from './store.ts'
 import type { ChainedEntry, WrittenEntry } from './stored.ts'
 import {
@@ -17,21 +22,24 @@ import {
   chainEntries,
   contentHash,
   createSalt,
+  erasedEntry,
   genesis,
   namedHashes,
   readEntry,
   writeEntries,
 } from './stored.ts'
-import { ChainWalk } from './stored-chain.ts'
+import { ChainWalk, type Link } from './stored-chain.ts'
 import { storeClosed, threadNotFound, versionConflict } from './stored-errors.ts'
 import {
   checkBlob,
   checkExternalId,
   checkKey,
+  checkLease,
   checkListOptions,
   checkRange,
   writeSnapshot,
 } from './stored-input.ts'
+import { Watchers } from './watchers.ts'
 
 export interface MemoryStoreOptions {
   /** The clock behind `createdAt` and `updatedAt`. @default Date.now */
@@ -57,7 +65,7 @@ interface Log {
 /** What is left of an erased thread: enough to check the chain, nothing of its content. */
 interface Tombstone {
   readonly key: ThreadKey
-  readonly links: readonly Pick<ChainedEntry, 'seq' | 'type' | 'content' | 'header'>[]
+  readonly links: readonly Link[]
 }
 
 interface Blob {
@@ -74,6 +82,8 @@ class MemoryStore implements Store {
   readonly #logs = new Map<string, Log>()
   readonly #tombstones = new Map<string, Tombstone>()
   readonly #blobs = new Map<string, Map<string, Blob>>()
+  readonly #watchers = new Watchers()
+  readonly #leases = new LocalLeases()
   #isClosed = false
 
   constructor(now: () => number) {
@@ -99,6 +109,7 @@ class MemoryStore implements Store {
     target.updatedAt = Math.max(target.updatedAt, now)
     this.#logs.set(name, target)
     this.#useBlobs(key, chained)
+    this.#tell(key, target.entries.length)
     return { version: target.entries.length, head: headAt(target, target.entries.length) }
   }
 
@@ -188,15 +199,16 @@ class MemoryStore implements Store {
     const name = nameOf(key)
     const log = this.#logs.get(name)
     if (log === undefined) return
-    const links = log.entries.map(({ seq, type, content, header }) => ({
-      seq,
-      type,
-      content,
-      header,
-    }))
+    const links: Link[] = log.entries.map(({ seq, type, content, header }) => {
+      return { seq, type, content, header }
+    })
+    const seq = links.length + 1
+    const previous = headAt(log, links.length)
+    links.push(erasedEntry(log.key, { seq, previous, at: this.#now() }))
     this.#tombstones.set(name, { key: log.key, links })
     this.#logs.delete(name)
     this.#releaseBlobs(key)
+    this.#tell(key, 0)
   }
 
   async eraseTenant(tenant: string): Promise<void> {
@@ -204,6 +216,27 @@ class MemoryStore implements Store {
     const keys = [...this.#logs.values()].map((log) => log.key)
     for (const key of keys) if (key.tenant === tenant) await this.erase(key)
     this.#blobs.delete(tenant)
+  }
+
+  async tenants(
+    options: { readonly after?: string; readonly limit?: number } = {},
+  ): Promise<readonly string[]> {
+    this.#check({ tenant: 'any', thread: 'any' })
+    const { after, limit } = checkListOptions(options, 'tenant')
+    const all = [...this.#logs.values(), ...this.#tombstones.values()].map(({ key }) => key.tenant)
+    const later = [...new Set(all)].filter((tenant) => compareNames(tenant, after) > 0)
+    return later.sort(compareNames).slice(0, limit)
+  }
+
+  async watch(listener: WatchListener): Promise<Watch> {
+    this.#check({ tenant: 'any', thread: 'any' })
+    return this.#watchers.add(listener)
+  }
+
+  async lease(key: ThreadKey, options: LeaseOptions): Promise<Lease | undefined> {
+    this.#check(key)
+    checkLease(options)
+    return this.#leases.take(key, options)
   }
 
   async *verify(key?: ThreadKey): AsyncGenerator<Problem> {
@@ -228,6 +261,12 @@ class MemoryStore implements Store {
     this.#logs.clear()
     this.#tombstones.clear()
     this.#blobs.clear()
+    this.#watchers.clear()
+  }
+
+  /** Told a moment later, as by any other store: whoever appended goes on first. */
+  #tell({ tenant, thread }: ThreadKey, version: number): void {
+    queueMicrotask(() => this.#watchers.tell({ type: 'changed', tenant, thread, version }))
   }
 
   #check(key: ThreadKey): void {

@@ -3,7 +3,6 @@
 import { hash } from 'node:crypto'
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { assert } from '../core/errors.ts'
-import { cutText } from './sqlite-cuts.ts'
 import type { Mark } from './sqlite-high-water.ts'
 import type { AppendResult, ThreadKey } from './store.ts'
 import type { ChainedEntry, WrittenEntry } from './stored.ts'
@@ -12,10 +11,13 @@ import {
   chainEntries,
   contentHash,
   createSalt,
+  erasedEntry,
   genesis,
   namedHashes,
   storedForm,
 } from './stored.ts'
+import { externalKey, fromHex, toHex } from './stored-bytes.ts'
+import { cutText } from './stored-cuts.ts'
 import { threadNotFound, versionConflict } from './stored-errors.ts'
 
 export interface AppendInput {
@@ -69,8 +71,9 @@ const sql = {
   dropBlob: 'delete from blobs where id = ? and not exists (select 1 from uses where blob = ?)',
   eraseEntries: 'update entries set body = null, cuts = null, external = null where thread = ?',
   eraseSnapshot: 'delete from snapshots where thread = ?',
-  eraseThread: 'update threads set salt = null, bytes = 0 where id = ?',
-  threadsOf: 'select id from threads where tenant = ? and salt is not null',
+  eraseThread: `update threads set salt = null, bytes = 0, version = ?, head = ?,
+    updated_at = max(updated_at, ?) where id = ?`,
+  threadsOf: 'select thread from threads where tenant = ? and salt is not null',
   releaseTenant: 'delete from uses where blob in (select id from blobs where tenant = ?)',
   dropTenantBlobs: 'delete from blobs where tenant = ?',
   askRewrite: 'insert into erasures default values',
@@ -122,17 +125,20 @@ export class SqliteLog {
   }
 
   /** Deletes what a thread said; the headers stay. */
-  erase(key: ThreadKey): void {
+  erase(key: ThreadKey, now: number): void {
     const thread = this.#thread(key)
     if (thread?.salt === undefined) return
-    this.#eraseThread(thread.id)
+    this.#eraseThread(key, thread, now)
     this.#run('askRewrite')
   }
 
   /** Deletes what all threads of a tenant said, and its blobs. */
-  eraseTenant(tenant: string): void {
+  eraseTenant(tenant: string, now: number): void {
     const threads = this.#statement('threadsOf').all(tenant)
-    for (const { id } of threads) this.#eraseThread(Number(id))
+    for (const { thread } of threads) {
+      const key = { tenant, thread: String(thread) }
+      this.#eraseThread(key, this.#thread(key) as ThreadRow, now)
+    }
     this.#run('releaseTenant', tenant)
     const blobs = this.#statement('dropTenantBlobs').run(tenant)
     if (threads.length > 0 || Number(blobs.changes) > 0) this.#run('askRewrite')
@@ -240,13 +246,18 @@ export class SqliteLog {
     this.#run('release', waiting, Number(row.id))
   }
 
-  #eraseThread(id: number): void {
+  #eraseThread(key: ThreadKey, { id, version, head }: ThreadRow, now: number): void {
     const blobs = this.#statement('usedBlobs').all(id)
     this.#run('releaseAll', id)
     for (const { blob } of blobs) this.#run('dropBlob', Number(blob), Number(blob))
     this.#run('eraseEntries', id)
     this.#run('eraseSnapshot', id)
-    this.#run('eraseThread', id)
+    const last = erasedEntry(key, { seq: version + 1, previous: head, at: now })
+    const { seq, type, text } = last
+    const header = fromHex(last.header)
+    const content = fromHex(last.content)
+    this.#run('addEntry', id, seq, storedForm, type, content, header, null, null, text)
+    this.#run('eraseThread', seq, header, now, id)
   }
 
   /** Runs a statement and gives back the id of the row it inserted. */
@@ -261,19 +272,4 @@ export class SqliteLog {
     this.#statements.set(name, statement)
     return statement
   }
-}
-
-/** Eight bytes to find an entry by the caller's id; who has them must still compare the id itself. */
-export function externalKey(salt: string, externalId: string): Uint8Array {
-  return hash('sha256', `${salt} external ${JSON.stringify(externalId)}`, 'buffer').subarray(0, 8)
-}
-
-export function toHex(bytes: unknown): string {
-  return bytes instanceof Uint8Array
-    ? Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('hex')
-    : ''
-}
-
-export function fromHex(text: string): Uint8Array {
-  return Buffer.from(text, 'hex')
 }

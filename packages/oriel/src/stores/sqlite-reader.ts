@@ -3,14 +3,20 @@
 import { hash } from 'node:crypto'
 import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from 'node:sqlite'
 import type { Entry } from '../core/entry.ts'
-import { OrielError } from '../core/errors.ts'
 import type { JsonObject } from '../core/json.ts'
-import { joinText } from './sqlite-cuts.ts'
-import { externalKey, fromHex, toHex } from './sqlite-log.ts'
 import type { Snapshot, ThreadInfo, ThreadKey } from './store.ts'
 import { blobHash, genesis, readEntry, storedForm } from './stored.ts'
+import { externalKey, fromHex, toHex } from './stored-bytes.ts'
 import type { Link } from './stored-chain.ts'
-import { corruptEntry, threadNotFound } from './stored-errors.ts'
+import { joinText } from './stored-cuts.ts'
+import {
+  corruptBlob,
+  corruptEntry,
+  isolation,
+  threadNotFound,
+  truncated,
+  unknownForm,
+} from './stored-errors.ts'
 
 /** A thread as the store knows it. */
 export interface ThreadState extends ThreadInfo {
@@ -31,6 +37,7 @@ const sql = {
   thread: `select ${threadColumns} from threads where tenant = ? and thread = ?`,
   list: `select ${threadColumns} from threads where tenant = ? and thread > ? and salt is not null
     order by thread limit ?`,
+  tenants: 'select distinct tenant from threads where tenant > ? order by tenant limit ?',
   after: `select ${threadColumns} from threads where id > ? order by id limit 100`,
   entries: `select seq, form, type, content, header, cuts, body from entries
     where thread = ? and seq between ? and ? order by seq`,
@@ -68,6 +75,12 @@ export class SqliteReader {
         if (state.key.tenant !== tenant) throw isolation()
         return threadInfo(state)
       })
+  }
+
+  tenants({ after, limit }: { after: string; limit: number }): readonly string[] {
+    return this.#statement('tenants')
+      .all(after, limit)
+      .map(({ tenant }) => String(tenant))
   }
 
   /** The next threads of all tenants, by the table's own id: for checking the whole store. */
@@ -155,7 +168,8 @@ export class SqliteReader {
   }
 
   #link(key: ThreadKey, row: Row): Link {
-    if (Number(row.form) > storedForm) throw unknownForm(key, Number(row.form))
+    if (Number(row.form) > storedForm)
+      throw unknownForm(key, { found: Number(row.form), supported: storedForm })
     const link = {
       seq: Number(row.seq),
       type: String(row.type),
@@ -221,37 +235,4 @@ function parseCuts(text: string): [offset: number, blob: number][] {
   } catch {
     return []
   }
-}
-
-function isolation(): OrielError {
-  return new OrielError(
-    'isolation',
-    'The database returned a row of another tenant or thread. Please report this.',
-  )
-}
-
-function truncated(key: ThreadKey, seq: number): OrielError {
-  return new OrielError(
-    'log-truncated',
-    `Entry ${seq} of thread ${key.thread} was acknowledged and is missing. Run \`oriel doctor\`.`,
-    { details: { thread: key.thread, seq } },
-  )
-}
-
-function corruptBlob(name: string): OrielError {
-  return new OrielError(
-    'corrupt-entry',
-    `Blob ${name} does not match its hash. Run \`oriel doctor\`.`,
-    {
-      details: { blob: name },
-    },
-  )
-}
-
-function unknownForm(key: ThreadKey, form: number): OrielError {
-  return new OrielError(
-    'schema-version',
-    `Thread ${key.thread} holds entries of form ${form}; this version of Oriel knows up to ${storedForm}. Update Oriel.`,
-    { details: { found: form, supported: storedForm } },
-  )
 }

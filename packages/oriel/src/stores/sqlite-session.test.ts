@@ -237,7 +237,7 @@ describe('erasing', () => {
     session.execute([snapshot('a'), append('other', 50, 50)])
     expect(canaries()).not.toEqual([])
     expect(
-      codes(session.execute([{ type: 'erase', key: { tenant: 'acme', thread: 'a' } }])),
+      codes(session.execute([{ type: 'erase', key: { tenant: 'acme', thread: 'a' }, now: 7 }])),
     ).toEqual(['ok'])
     expect(canaries()).toEqual([])
   })
@@ -248,7 +248,9 @@ describe('erasing', () => {
     session.execute([
       { type: 'blob', tenant: 'acme', content: new TextEncoder().encode(canary.repeat(9)) },
     ])
-    expect(codes(session.execute([{ type: 'erase-tenant', tenant: 'acme' }]))).toEqual(['ok'])
+    expect(codes(session.execute([{ type: 'erase-tenant', tenant: 'acme', now: 7 }]))).toEqual([
+      'ok',
+    ])
     expect(canaries()).toEqual([])
   })
 
@@ -256,7 +258,7 @@ describe('erasing', () => {
     const { session: first } = open({
       'erase:before-rewrite': { at: 1, error: new Error('stopped') },
     })
-    const erase: Operation = { type: 'erase-tenant', tenant: 'acme' }
+    const erase: Operation = { type: 'erase-tenant', tenant: 'acme', now: 7 }
     first.execute([
       { type: 'blob', tenant: 'acme', content: new TextEncoder().encode(canary.repeat(9)) },
     ])
@@ -272,6 +274,7 @@ describe('erasing', () => {
     const erase = (thread: string): Operation => ({
       type: 'erase',
       key: { tenant: 'acme', thread },
+      now: 7,
     })
     const outcomes = session.execute([erase('a'), erase('b'), erase('none'), append('c', 1)])
     expect(codes(outcomes)).toEqual(['ok', 'ok', 'ok', 'ok'])
@@ -284,7 +287,9 @@ describe('erasing', () => {
     (point) => {
       const { session: first } = open({ [point]: { at: 1, error: new Error('stopped') } })
       first.execute([append('other', 0, 50), appendCanaries('a')])
-      const outcome = first.execute([{ type: 'erase', key: { tenant: 'acme', thread: 'a' } }])
+      const outcome = first.execute([
+        { type: 'erase', key: { tenant: 'acme', thread: 'a' }, now: 7 },
+      ])
       expect(codes(outcome)).toEqual(['storage-failed'])
       first.close()
       open().session.open()
@@ -298,7 +303,7 @@ describe('erasing', () => {
     session.execute([appendCanaries('a')])
     const reader = new DatabaseSync(settings.path)
     reader.exec('begin; select * from threads')
-    const erase: Operation = { type: 'erase', key: { tenant: 'acme', thread: 'a' } }
+    const erase: Operation = { type: 'erase', key: { tenant: 'acme', thread: 'a' }, now: 7 }
     const [outcome] = session.execute([erase])
     expect(outcome).toMatchObject({ ok: false, error: { code: 'storage-failed' } })
     expect(outcome).toMatchObject({

@@ -17,8 +17,8 @@ export type Operation =
   | { readonly type: 'append'; readonly input: AppendInput }
   | { readonly type: 'snapshot'; readonly input: SnapshotInput }
   | { readonly type: 'blob'; readonly tenant: string; readonly content: Uint8Array }
-  | { readonly type: 'erase'; readonly key: ThreadKey }
-  | { readonly type: 'erase-tenant'; readonly tenant: string }
+  | { readonly type: 'erase'; readonly key: ThreadKey; readonly now: number }
+  | { readonly type: 'erase-tenant'; readonly tenant: string; readonly now: number }
   /** SQLite's own check of the file: a list of complaints, empty when it is sound. */
   | { readonly type: 'check' }
 
@@ -262,10 +262,10 @@ function perform(log: SqliteLog, operation: Operation): AppendResult | string | 
       log.saveSnapshot(operation.input)
       return undefined
     case 'erase':
-      log.erase(operation.key)
+      log.erase(operation.key, operation.now)
       return undefined
     case 'erase-tenant':
-      log.eraseTenant(operation.tenant)
+      log.eraseTenant(operation.tenant, operation.now)
       return undefined
     case 'check':
       return undefined

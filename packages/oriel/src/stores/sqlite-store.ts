@@ -4,6 +4,7 @@ import { setImmediate } from 'node:timers/promises'
 import type { Entry } from '../core/entry.ts'
 import type { ErrorCode } from '../core/errors.ts'
 import { OrielError } from '../core/errors.ts'
+import { LocalLeases } from './leases.ts'
 import { openForReading } from './sqlite-database.ts'
 import { readError } from './sqlite-errors.ts'
 import type { ThreadState } from './sqlite-reader.ts'
@@ -12,12 +13,16 @@ import type { WriterSettings } from './sqlite-writer.ts'
 import { SqliteWriter } from './sqlite-writer.ts'
 import type {
   AppendResult,
+  Lease,
+  LeaseOptions,
   Problem,
   ReadOptions,
   Snapshot,
   Store,
   ThreadInfo,
   ThreadKey,
+  Watch,
+  WatchListener,
 } from './store.ts'
 import { writeEntries } from './stored.ts'
 import { ChainWalk } from './stored-chain.ts'
@@ -26,11 +31,13 @@ import {
   checkBlob,
   checkExternalId,
   checkKey,
+  checkLease,
   checkListOptions,
   checkName,
   checkRange,
   writeSnapshot,
 } from './stored-input.ts'
+import { Watchers } from './watchers.ts'
 
 interface StoreSettings extends WriterSettings {
   readonly now: () => number
@@ -47,6 +54,8 @@ export class SqliteStore implements Store {
   readonly #settings: StoreSettings
   readonly #writer: SqliteWriter
   #reader: { readonly generation: number; readonly reader: SqliteReader } | undefined
+  readonly #watchers = new Watchers()
+  readonly #leases = new LocalLeases()
   #isClosed = false
 
   constructor(settings: StoreSettings) {
@@ -59,7 +68,9 @@ export class SqliteStore implements Store {
     const written = writeEntries(entries, expected)
     const bytes = written.reduce((sum, entry) => sum + entry.bytes, operationBytes)
     const input = { key: plainKey(key), entries: written, expected, now: this.#settings.now() }
-    return (await this.#writer.perform({ type: 'append', input }, bytes)) as AppendResult
+    const result = (await this.#writer.perform({ type: 'append', input }, bytes)) as AppendResult
+    if (written.length > 0) this.#tell(key, result.version)
+    return result
   }
 
   async *read(key: ThreadKey, options: ReadOptions = {}): AsyncGenerator<Entry> {
@@ -136,12 +147,36 @@ export class SqliteStore implements Store {
 
   async erase(key: ThreadKey): Promise<void> {
     this.#check(key)
-    await this.#writer.perform({ type: 'erase', key: plainKey(key) }, operationBytes)
+    const now = this.#settings.now()
+    await this.#writer.perform({ type: 'erase', key: plainKey(key), now }, operationBytes)
+    this.#tell(key, 0)
   }
 
   async eraseTenant(tenant: string): Promise<void> {
     this.#checkTenant(tenant)
-    await this.#writer.perform({ type: 'erase-tenant', tenant }, operationBytes)
+    const now = this.#settings.now()
+    await this.#writer.perform({ type: 'erase-tenant', tenant, now }, operationBytes)
+  }
+
+  async tenants(
+    options: { readonly after?: string; readonly limit?: number } = {},
+  ): Promise<readonly string[]> {
+    this.#check(undefined)
+    const page = checkListOptions(options, 'tenant')
+    return this.#query((reader) => reader.tenants(page))
+  }
+
+  /** Of what this object writes: other processes on the file are not heard. */
+  async watch(listener: WatchListener): Promise<Watch> {
+    this.#check(undefined)
+    return this.#watchers.add(listener)
+  }
+
+  /** Among users of this object: two processes on one file may both hold it. */
+  async lease(key: ThreadKey, options: LeaseOptions): Promise<Lease | undefined> {
+    this.#check(key)
+    checkLease(options)
+    return this.#leases.take(key, options)
   }
 
   async *verify(key?: ThreadKey): AsyncGenerator<Problem> {
@@ -171,6 +206,7 @@ export class SqliteStore implements Store {
   async close(): Promise<void> {
     if (this.#isClosed) return
     this.#isClosed = true
+    this.#watchers.clear()
     this.#reader?.reader.close()
     this.#reader = undefined
     await this.#writer.close()
@@ -225,6 +261,10 @@ export class SqliteStore implements Store {
     const reader = new SqliteReader(openForReading(path, busyTimeoutMs))
     this.#reader = { generation, reader }
     return reader
+  }
+
+  #tell({ tenant, thread }: ThreadKey, version: number): void {
+    this.#watchers.tell({ type: 'changed', tenant, thread, version })
   }
 
   #check(key: ThreadKey | undefined): void {

@@ -41,6 +41,35 @@ export interface ThreadInfo {
   readonly bytes: number
 }
 
+/** A thread grew, or was erased. Ids and numbers only, never content. */
+export type StoreChange =
+  | {
+      readonly type: 'changed'
+      readonly tenant: string
+      readonly thread: string
+      /** The log's length; 0 when the thread was erased. */
+      readonly version: number
+    }
+  /** The connection to the other processes was lost for a while: look again at whatever is shown. */
+  | { readonly type: 'missed' }
+
+export type WatchListener = (change: StoreChange) => void
+
+export interface Watch {
+  close(): Promise<void>
+}
+
+export interface LeaseOptions {
+  /** What is not to be done twice at once. */
+  readonly name: string
+  /** After this time it ends by itself, so that a holder that dies blocks nobody for longer. */
+  readonly ttlMs: number
+}
+
+export interface Lease {
+  release(): Promise<void>
+}
+
 export interface Problem {
   readonly tenant: string
   readonly thread: string
@@ -61,8 +90,13 @@ export interface Problem {
  *   included), and verifies each entry's hash: a mismatch rejects with 'corrupt-entry'.
  * - Reading an absent thread yields nothing; its `info` is undefined.
  * - Large content lives once per tenant, by hash; this is invisible here.
- * - `erase` deletes content and salt of a thread, leaving a tombstone: `read` yields nothing, `info` is undefined, and a later
- *   append of version 0 rejects with 'not-found'. Blobs no other thread uses are deleted.
+ * - `erase` deletes content and salt of a thread, and ends its chain with an entry `erased`, which `verify` checks: `read` yields
+ *   nothing, `info` is undefined, and a later append rejects with 'not-found'. Blobs no other thread uses are deleted.
+ * - `tenants`, `watch` and `lease` may be missing in a store that one process uses for itself.
+ * - `watch` tells of appends and erasures soon after they are durable, those of other processes included where the store is shared.
+ *   Several changes of one thread may be told as one. It is no log: who needs every entry reads from the version it has.
+ * - `lease` is held by one at a time, across all processes that share the store. It saves doing work twice; it never makes it right:
+ *   that is what `expected` is for.
  * - After `close`, every call rejects with 'closed'.
  */
 export interface Store {
@@ -76,6 +110,11 @@ export interface Store {
     tenant: string,
     options?: { readonly after?: string; readonly limit?: number },
   ): Promise<readonly ThreadInfo[]>
+  /** The tenants that ever had a thread, sorted by name in bytes: for whoever runs the store. */
+  tenants?(options?: {
+    readonly after?: string
+    readonly limit?: number
+  }): Promise<readonly string[]>
   saveSnapshot(key: ThreadKey, snapshot: Snapshot): Promise<void>
   /** The newest snapshot whose version is at most the log's length. */
   loadSnapshot(key: ThreadKey): Promise<Snapshot | undefined>
@@ -83,6 +122,10 @@ export interface Store {
   readBlob(tenant: string, hash: string): Promise<Uint8Array | undefined>
   erase(key: ThreadKey): Promise<void>
   eraseTenant(tenant: string): Promise<void>
+  /** Tells of changes until it is closed. */
+  watch?(listener: WatchListener): Promise<Watch>
+  /** A lease, or undefined while another has it. */
+  lease?(key: ThreadKey, options: LeaseOptions): Promise<Lease | undefined>
   /** Walks the hash chains; yields every problem found. */
   verify(key?: ThreadKey): AsyncIterable<Problem>
   close(): Promise<void>

@@ -1,7 +1,7 @@
 // Walks a thread's chain of headers and says what does not hold.
 
 import type { Problem, ThreadKey } from './store.ts'
-import { contentHash, genesis, headerHash } from './stored.ts'
+import { contentHash, erasedType, genesis, headerHash } from './stored.ts'
 
 /** One link of the chain as a store kept it. */
 export interface Link {
@@ -74,9 +74,9 @@ export class ChainWalk {
     if (link.isIncomplete === true) {
       return this.#problem('missing-blob', link.seq, 'A part of the entry is missing.')
     }
-    if (this.#salt === undefined) return undefined
-    if (link.text !== undefined && contentHash(this.#salt, link.text) === link.content)
-      return undefined
+    const salt = link.type === erasedType ? '' : this.#salt
+    if (salt === undefined) return undefined
+    if (link.text !== undefined && contentHash(salt, link.text) === link.content) return undefined
     return this.#problem('corrupt-entry', link.seq, 'The entry does not match its hash.')
   }
 

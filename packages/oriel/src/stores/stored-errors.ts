@@ -33,3 +33,39 @@ export function corruptEntry(key: ThreadKey, seq: number): OrielError {
 export function storeClosed(): OrielError {
   return new OrielError('closed', 'The store is closed. Open it again.')
 }
+
+export function isolation(): OrielError {
+  return new OrielError(
+    'isolation',
+    'The database returned a row of another tenant or thread. Please report this.',
+  )
+}
+
+export function truncated(key: ThreadKey, seq: number): OrielError {
+  return new OrielError(
+    'log-truncated',
+    `Entry ${seq} of thread ${key.thread} was acknowledged and is missing. Run \`oriel doctor\`.`,
+    { details: { thread: key.thread, seq } },
+  )
+}
+
+export function corruptBlob(name: string): OrielError {
+  return new OrielError(
+    'corrupt-entry',
+    `Blob ${name} does not match its hash. Run \`oriel doctor\`.`,
+    {
+      details: { blob: name },
+    },
+  )
+}
+
+export function unknownForm(
+  key: ThreadKey,
+  versions: { found: number; supported: number },
+): OrielError {
+  return new OrielError(
+    'schema-version',
+    `Thread ${key.thread} holds entries of form ${versions.found}; this version of Oriel knows up to ${versions.supported}. Update Oriel.`,
+    { details: versions },
+  )
+}

@@ -2,7 +2,7 @@
 
 import { OrielError } from '../core/errors.ts'
 import { isObject } from '../core/json.ts'
-import type { ReadOptions, Snapshot, ThreadKey } from './store.ts'
+import type { LeaseOptions, ReadOptions, Snapshot, ThreadKey } from './store.ts'
 import { writeJson } from './stored.ts'
 
 /** Longer names are refused: they would make every index larger than what it points to. */
@@ -11,6 +11,9 @@ const maxNameLength = 512
 /** Threads that one call of `list` returns unless told otherwise, and at most. */
 const defaultListLimit = 100
 const maxListLimit = 1000
+
+/** Nobody waits longer than this for work that another process began. */
+const maxLeaseMs = 3_600_000
 
 /** Refuses keys that a store could confuse with another one: SQLite turns every lone surrogate into the same character. */
 export function checkKey(key: ThreadKey): void {
@@ -42,15 +45,24 @@ export function checkRange(options: ReadOptions): { readonly from: number; reado
   return { from, to }
 }
 
-/** The part of a tenant's threads that `list` returns. */
-export function checkListOptions(options: { readonly after?: string; readonly limit?: number }): {
-  readonly after: string
-  readonly limit: number
-} {
+/** The part of a tenant's threads that `list` returns, or of the tenants that `tenants` returns. */
+export function checkListOptions(
+  options: { readonly after?: string; readonly limit?: number },
+  field: 'tenant' | 'thread' = 'thread',
+): { readonly after: string; readonly limit: number } {
   const { after = '', limit = defaultListLimit } = options
   checkInteger(limit, { name: 'limit', least: 1, most: maxListLimit })
-  if (after !== '') checkName(after, 'thread')
+  if (after !== '') checkName(after, field)
   return { after, limit }
+}
+
+/** Refuses leases without a name or an end. */
+export function checkLease({ name, ttlMs }: LeaseOptions): void {
+  if (typeof name !== 'string' || name === '' || name.length > maxNameLength || name.includes('\0'))
+    throw new OrielError('invalid-option', 'The option name must be a short text.', {
+      path: 'name',
+    })
+  checkInteger(ttlMs, { name: 'ttlMs', least: 1, most: maxLeaseMs })
 }
 
 /** A snapshot's value as text. */

@@ -20,6 +20,9 @@ const maxEntryDepth = 128
 
 const maxTypeLength = 64
 
+/** The type of the entry that an erasure appends. */
+export const erasedType = 'erased'
+
 /** An entry as text, not yet tied to a thread. */
 export interface WrittenEntry {
   readonly seq: number
@@ -117,7 +120,10 @@ function writeEntry(entry: Entry, seq: number, index: number): WrittenEntry {
   if (typeof type !== 'string' || type === '' || type.length > maxTypeLength) {
     throw invalid(`${path}.type`, `must be a string of 1 to ${maxTypeLength} characters`)
   }
-  if (!type.isWellFormed()) throw invalid(`${path}.type`, 'must be well-formed text')
+  if (!type.isWellFormed() || type.includes('\0')) {
+    throw invalid(`${path}.type`, 'must be well-formed text without NUL')
+  }
+  if (type === erasedType) throw invalid(`${path}.type`, 'is kept for erasures')
   const text = writeJson(entry, [path])
   const bytes = Buffer.byteLength(text)
   const externalId: unknown = 'externalId' in entry ? entry.externalId : undefined
@@ -138,6 +144,17 @@ export function chainEntries(
     previous = headerHash({ key: chain.key, previous, seq, type, content })
     return { ...entry, content, header: previous }
   })
+}
+
+/** What stands at the end of an erased thread, so that its chain says that it was erased, and when. Nothing in it is secret. */
+export function erasedEntry(
+  key: ThreadKey,
+  { seq, previous, at }: { readonly seq: number; readonly previous: string; readonly at: number },
+): StoredEntry {
+  const type = erasedType
+  const text = JSON.stringify({ type, seq, at })
+  const content = contentHash('', text)
+  return { seq, type, text, content, header: headerHash({ key, previous, seq, type, content }) }
 }
 
 /** Reads back what `writeEntries` wrote. Throws 'corrupt-entry' unless the text and the header match their hashes. */

@@ -61,6 +61,10 @@ it.each([
     ['"developer"', '"encrypted_content"', '"summary_text"', '"custom_tool_call"'],
   ],
   ['openai-responses', ['"web_search_call"', '"refusal"', '"input_file"', '"status":"completed"']],
+  ['ai-sdk', ['"providerExecuted":true', '"tool-approval-request"', '"execution-denied"']],
+  ['ai-sdk', ['"error-json"', '"signature"', '"redactedData"', '"cacheControl"', '"image-data"']],
+  ['langchain', ['"lc":1', '"kwargs"', '"data":{"content"', '"type":"human"', '"tool_use"']],
+  ['langchain', ['"thinking"', '"status":"error"', '"artifact"', '"image_url":"http']],
 ] as const)('conversations of %s contain %s', (format, pieces) => {
   const text = JSON.stringify(fc.sample(conversationOf(format), sample))
   expect(pieces.filter((piece) => !text.includes(piece))).toEqual([])

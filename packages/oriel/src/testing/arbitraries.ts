@@ -5,7 +5,9 @@ import type { JsonObject } from '../core/json.ts'
 import type { FormatName } from '../formats/format.ts'
 import type { HistoryPolicy } from '../policy.ts'
 import { script } from './script.ts'
+import { writeAiSdk } from './write-ai-sdk.ts'
 import { writeAnthropic } from './write-anthropic.ts'
+import { writeLangchain } from './write-langchain.ts'
 import { writeOpenaiChat } from './write-openai-chat.ts'
 import { writeOpenaiResponses } from './write-openai-responses.ts'
 
@@ -27,6 +29,16 @@ export function openaiResponsesConversation(): fc.Arbitrary<Conversation> {
   return script().map(writeOpenaiResponses).map(plain)
 }
 
+/** Valid conversations of the AI SDK. Shrinks to one user message. */
+export function aiSdkConversation(): fc.Arbitrary<Conversation> {
+  return script().map(writeAiSdk).map(plain)
+}
+
+/** Valid conversations of LangChain, in any of the ways in which they are written down. Shrinks to one user message. */
+export function langchainConversation(): fc.Arbitrary<Conversation> {
+  return script().map(writeLangchain).map(plain)
+}
+
 /** Valid conversations in the format of that name. */
 export function conversationOf(format: FormatName): fc.Arbitrary<Conversation> {
   switch (format) {
@@ -36,6 +48,10 @@ export function conversationOf(format: FormatName): fc.Arbitrary<Conversation> {
       return openaiResponsesConversation()
     case 'anthropic':
       return anthropicConversation()
+    case 'ai-sdk':
+      return aiSdkConversation()
+    case 'langchain':
+      return langchainConversation()
   }
 }
 

@@ -72,3 +72,50 @@ export const responsesItem = {
     output: text,
   }),
 } as const
+
+/** Messages of the AI SDK. */
+export const aiSdkMessage = {
+  system: (text: string): JsonObject => ({ role: 'system', content: text }),
+  user: (text: string): JsonObject => ({ role: 'user', content: text }),
+  assistant: (text: string): JsonObject => ({ role: 'assistant', content: text }),
+  calls: (...calls: readonly BuiltCall[]): JsonObject => ({
+    role: 'assistant',
+    content: calls.map(({ id, name = 'search', input = {} }) => ({
+      type: 'tool-call',
+      toolCallId: id,
+      toolName: name,
+      input,
+    })),
+  }),
+  results: (...results: readonly { readonly id: string; readonly text: string }[]): JsonObject => ({
+    role: 'tool',
+    content: results.map(({ id, text }) => ({
+      type: 'tool-result',
+      toolCallId: id,
+      toolName: 'search',
+      output: { type: 'text', value: text },
+    })),
+  }),
+} as const
+
+/** Messages of LangChain, as plain data that every chat model takes. */
+export const langchainMessage = {
+  system: (text: string): JsonObject => ({ role: 'system', content: text }),
+  user: (text: string): JsonObject => ({ role: 'user', content: text }),
+  assistant: (text: string): JsonObject => ({ role: 'assistant', content: text }),
+  calls: (...calls: readonly BuiltCall[]): JsonObject => ({
+    role: 'assistant',
+    content: '',
+    tool_calls: calls.map(({ id, name = 'search', input = {} }) => ({
+      name,
+      args: input,
+      id,
+      type: 'tool_call',
+    })),
+  }),
+  result: (id: string, text: string): JsonObject => ({
+    role: 'tool',
+    tool_call_id: id,
+    content: text,
+  }),
+} as const

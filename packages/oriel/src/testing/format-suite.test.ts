@@ -1,10 +1,14 @@
 import { describe, expect, it } from 'vitest'
+import { aiSdk } from '../formats/ai-sdk.ts'
 import { anthropic } from '../formats/anthropic.ts'
 import type { Format } from '../formats/format.ts'
+import { langchain } from '../formats/langchain.ts'
 import { openaiChat } from '../formats/openai-chat.ts'
 import { openaiResponses } from '../formats/openai-responses.ts'
 import {
+  aiSdkConversation,
   anthropicConversation,
+  langchainConversation,
   openaiChatConversation,
   openaiResponsesConversation,
 } from './arbitraries.ts'
@@ -13,6 +17,8 @@ import { describeFormat, formatCases } from './format-suite.ts'
 describeFormat(openaiChat, openaiChatConversation())
 describeFormat(anthropic, anthropicConversation())
 describeFormat(openaiResponses, openaiResponsesConversation())
+describeFormat(aiSdk, aiSdkConversation())
+describeFormat(langchain, langchainConversation())
 
 describe('describeFormat', () => {
   it.each<[string, Partial<Format>, string]>([

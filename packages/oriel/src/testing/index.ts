@@ -2,16 +2,24 @@
 
 export type { Conversation } from './arbitraries.ts'
 export {
+  aiSdkConversation,
   anthropicConversation,
   budgetArbitrary,
   conversationOf,
   historyArbitrary,
+  langchainConversation,
   openaiChatConversation,
   openaiResponsesConversation,
   policyArbitrary,
 } from './arbitraries.ts'
 export type { BuiltCall } from './builders.ts'
-export { anthropicMessage, chatMessage, responsesItem } from './builders.ts'
+export {
+  aiSdkMessage,
+  anthropicMessage,
+  chatMessage,
+  langchainMessage,
+  responsesItem,
+} from './builders.ts'
 export type { FormatSuiteOptions } from './format-suite.ts'
 export { describeFormat } from './format-suite.ts'
 export type { Mutation } from './mutations.ts'

@@ -3,7 +3,13 @@ import { describe, expect, it } from 'vitest'
 import { formatNames } from '../formats/format.ts'
 import { validate } from '../formats/registry.ts'
 import { conversationOf } from './arbitraries.ts'
-import { anthropicMessage, chatMessage, responsesItem } from './builders.ts'
+import {
+  aiSdkMessage,
+  anthropicMessage,
+  chatMessage,
+  langchainMessage,
+  responsesItem,
+} from './builders.ts'
 import { exactText, frozen } from './compare.ts'
 import { brokenConversation, type Mutation, mutate, mutationsArbitrary } from './mutations.ts'
 
@@ -94,6 +100,8 @@ describe.each(formatNames)('broken conversations of %s', (format) => {
 const rulesOf = {
   'openai-chat': ['O1', 'O2', 'O3', 'O4', 'O5', 'O6'],
   'openai-responses': ['R1', 'R2', 'R3', 'R4', 'R5', 'R6', 'R7'],
+  'ai-sdk': ['AI1', 'AI2', 'AI3', 'AI4', 'AI5', 'AI6'],
+  langchain: ['LC1', 'LC2', 'LC3', 'LC4', 'LC5'],
   anthropic: [
     'A1',
     'A2',
@@ -126,4 +134,10 @@ it('builders make conversations that the providers accept', () => {
     responsesItem.assistant('two'),
   ]
   expect(validate('openai-responses', items)).toEqual([])
+  const { system, results } = aiSdkMessage
+  const loops = [aiSdkMessage.calls({ id: 'a' }), results({ id: 'a', text: 'found' })]
+  expect(validate('ai-sdk', [system('s'), aiSdkMessage.user('one'), ...loops])).toEqual([])
+  const chain = langchainMessage
+  const answered = [chain.calls({ id: 'a' }), chain.result('a', 'found'), chain.assistant('two')]
+  expect(validate('langchain', [chain.system('s'), chain.user('one'), ...answered])).toEqual([])
 })

@@ -176,7 +176,7 @@ function idAt(spot: Spot | undefined): unknown {
 }
 
 /** What a call was given is data, whatever its keys are called. */
-const dataKeys = ['input', 'arguments', 'x', 'x_user', 'x_assistant', 'x_system', 'source']
+const dataKeys = ['input', 'arguments', 'args', 'x', 'x_user', 'x_assistant', 'x_system', 'source']
 
 function spotsOf(holder: Editable, matches: (spot: Spot) => boolean): readonly Spot[] {
   return Object.keys(holder).flatMap((key) => {
@@ -188,15 +188,16 @@ function spotsOf(holder: Editable, matches: (spot: Spot) => boolean): readonly S
   })
 }
 
-const callTypes = ['function', 'custom', 'tool_use']
+const callTypes = ['function', 'custom', 'tool_use', 'tool_call']
+const idKeys = ['tool_call_id', 'tool_use_id', 'call_id', 'toolCallId']
 
 function isIdSpot({ holder, key }: Spot): boolean {
   if (key === 'id') return callTypes.includes(String(holder.type))
-  return key === 'tool_call_id' || key === 'tool_use_id' || key === 'call_id'
+  return idKeys.includes(key)
 }
 
 function isTextSpot({ key }: Spot): boolean {
-  return ['text', 'content', 'output', 'refusal'].includes(key)
+  return ['text', 'content', 'output', 'refusal', 'value'].includes(key)
 }
 
 function blocksOf({ content }: Editable): readonly unknown[] {

@@ -8,6 +8,7 @@ import { eraseCases } from './store-suite-erase.ts'
 import { keepingCases } from './store-suite-keeping.ts'
 import { raceCases } from './store-suite-race.ts'
 import { readCases } from './store-suite-read.ts'
+import { sharingCases } from './store-suite-sharing.ts'
 
 /** A freshly opened, empty store. */
 export interface OpenedStore {
@@ -52,6 +53,7 @@ const groups: Readonly<Record<string, readonly StoreCase[]>> = {
   keeping: keepingCases,
   races: raceCases,
   erasure: eraseCases,
+  sharing: sharingCases,
 }
 
 /** Declares the suite for one store, with vitest. `open` is called once per case and must give an empty store. */

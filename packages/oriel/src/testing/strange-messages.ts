@@ -2,7 +2,13 @@
 
 import type { Json, JsonObject } from '../core/json.ts'
 import type { FormatName } from '../formats/format.ts'
-import { anthropicMessage, chatMessage, responsesItem } from './builders.ts'
+import {
+  aiSdkMessage,
+  anthropicMessage,
+  chatMessage,
+  langchainMessage,
+  responsesItem,
+} from './builders.ts'
 
 interface Strange {
   /** To be inserted anywhere. */
@@ -115,6 +121,81 @@ export const strangeMessages: Readonly<Record<FormatName, Strange>> = {
       { type: 'input_text', text: '' },
       { type: 'future_part', payload: [1] },
       { type: 'input_image', file_id: 'file-1' },
+    ],
+  },
+  'ai-sdk': {
+    messages: [
+      aiSdkMessage.user('a user message in between'),
+      aiSdkMessage.system('a second system message'),
+      aiSdkMessage.assistant('an assistant message in between'),
+      aiSdkMessage.assistant(''),
+      aiSdkMessage.calls({ id: 'call_unanswered' }),
+      aiSdkMessage.calls({ id: 'call_twice' }, { id: 'call_twice' }),
+      aiSdkMessage.results({ id: 'call_orphan', text: 'a result of no call' }),
+      aiSdkMessage.results({ id: 'call_1', text: 'a second result' }),
+      { role: 'tool', content: [{ type: 'tool-result', output: { type: 'text', value: 'x' } }] },
+      { role: 'tool', content: [{ type: 'text', text: 'a text among results' }] },
+      { role: 'tool', content: [] },
+      { role: 'tool', content: 'a tool message that is a text' },
+      { role: 'user', content: [] },
+      { role: 'assistant', content: [] },
+      { role: 'user' },
+      {
+        role: 'tool',
+        content: [{ type: 'tool-approval-response', approvalId: 'nobody asked', approved: true }],
+      },
+      {
+        role: 'assistant',
+        content: [
+          { type: 'tool-call', toolCallId: 'call_asked', toolName: 'search', input: {} },
+          { type: 'tool-approval-request', approvalId: 'ask_1', toolCallId: 'call_asked' },
+        ],
+      },
+    ],
+    contents: ['', ' ', null, [], undefined],
+    blocks: [
+      { type: 'text', text: '' },
+      { type: 'future-part', payload: [1] },
+      { type: 'image', image: 'https://example.com/b.png' },
+      { type: 'file', data: 'AAAA' },
+      { type: 'reasoning', text: 'misplaced' },
+      { type: 'tool-call', toolCallId: 'call_misplaced', toolName: 'search', input: {} },
+      {
+        type: 'tool-result',
+        toolCallId: 'call_misplaced',
+        toolName: 'search',
+        output: { type: 'text', value: 'misplaced' },
+      },
+      { type: 'text' },
+      { no: 'type' },
+    ],
+  },
+  langchain: {
+    messages: [
+      langchainMessage.user('a user message in between'),
+      langchainMessage.system('a second system message'),
+      langchainMessage.assistant('an assistant message in between'),
+      langchainMessage.assistant(''),
+      langchainMessage.calls({ id: 'call_unanswered' }),
+      langchainMessage.calls({ id: 'call_twice' }, { id: 'call_twice' }),
+      langchainMessage.result('call_orphan', 'a result of no call'),
+      langchainMessage.result('call_1', 'a second result'),
+      { role: 'tool', content: 'a result without an id' },
+      { type: 'human', content: 'written in another way' },
+      { type: 'ai', data: { content: 'written in a third way', tool_calls: [] } },
+      { type: 'generic', role: 'critic', content: 'someone else' },
+      { role: 'user', content: [] },
+      { role: 'user' },
+      { role: 'assistant', content: null },
+    ],
+    contents: ['', ' ', null, [], undefined],
+    blocks: [
+      { type: 'text', text: '' },
+      { type: 'future_block', payload: [1] },
+      { type: 'image_url', image_url: 'https://example.com/b.png' },
+      { type: 'tool_use', id: 'call_misplaced', name: 'search', input: {} },
+      { type: 'text' },
+      { no: 'type' },
     ],
   },
 }

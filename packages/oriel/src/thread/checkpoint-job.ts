@@ -68,15 +68,18 @@ export async function summarizeCheckpoint(job: CheckpointJob): Promise<Edit> {
   const own = state.checkpoint
   const previous = own?.summary === undefined ? own?.text : own.text?.slice(...own.summary.at)
   let room = Math.max(4000, (job.window - reservedTokens) * charsPerToken)
+  let longest = room
   for (let halvings = 0; ; halvings++) {
     try {
+      const parts = partsOf(state, entries, room)
+      longest = Math.max(...parts.map((part) => part.reduce((sum, line) => sum + line.length, 0)))
       let summary = previous
-      for (const part of partsOf(state, entries, room)) summary = await askPart(job, part, summary)
+      for (const part of parts) summary = await askPart(job, part, summary)
       return withSummary(edit, summary ?? '', state.counter)
     } catch (error) {
       const cause = OrielError.is(error) ? error.cause : error
       if (!isContextLengthError(cause) || halvings >= maxHalvings) throw error
-      room /= 2
+      room = Math.min(room, longest) / 2
     }
   }
 }
@@ -163,7 +166,9 @@ function pack(lines: readonly string[], room: number): readonly (readonly string
 /** One message as the document writes it: no pictures, no reasoning, results and texts bounded. */
 function linesOf(state: State, entry: MessageEntry, share: number): readonly string[] {
   const calls: string[] = []
+  if (entry.audience?.later === false) return []
   const lines = entry.blocks.flatMap((block, position): string[] => {
+    if (block.audience?.later === false) return []
     if (block.type === 'tool-call') {
       calls.push(`${block.name}(${headAndTail(block.arguments, resultLength * share)})`)
       return []

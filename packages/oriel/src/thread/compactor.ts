@@ -43,6 +43,8 @@ interface Pending {
   readonly around: Surroundings
   readonly limit: number
   readonly answer: Promise<{ readonly edit: Edit; readonly error?: string }>
+  /** Tells everybody who waits what was committed. */
+  readonly done: PromiseWithResolvers<EditEntry | undefined>
 }
 
 /** One checkpoint at a time; nothing is locked while a model is asked. */
@@ -113,6 +115,11 @@ export class Compactor {
     return true
   }
 
+  /** What is under way, once it is committed; undefined where nothing is. */
+  get underWay(): Promise<EditEntry | undefined> | undefined {
+    return this.#pending?.done.promise
+  }
+
   /** Resolves when the model has answered, or there is nothing under way. */
   async answered(): Promise<void> {
     await this.#pending?.answer
@@ -172,7 +179,8 @@ export class Compactor {
       ? this.#summarize(state, edit, instructions)
       : Promise.resolve({ edit })
     const base = state.checkpoint?.id
-    this.#pending = { journal, trigger, before, base, around, limit, answer }
+    const done = Promise.withResolvers<EditEntry | undefined>()
+    this.#pending = { journal, trigger, before, base, around, limit, answer, done }
   }
 
   async #summarize(
@@ -195,6 +203,7 @@ export class Compactor {
   #end(pending: Pending, entry: EditEntry | undefined, error: string | undefined): void {
     const { trigger, before, around, limit } = pending
     const { state } = pending.journal
+    pending.done.resolve(entry)
     const saved = entry === undefined ? 0 : entry.tokensBefore - entry.tokensAfter
     // What was measured before no longer holds.
     const measured = { factor: around.measured?.factor ?? 1 }

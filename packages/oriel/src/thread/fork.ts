@@ -5,6 +5,7 @@ import type { EditEntry, Entry, EntryId, Target } from '../core/entry.ts'
 import { OrielError } from '../core/errors.ts'
 import { equalJson } from '../core/json.ts'
 import type { State } from '../core/state.ts'
+import type { ThreadKey } from '../stores/store.ts'
 import { type EntryBody, Journal, type JournalOptions, type Stamp } from './journal.ts'
 
 /** Entries copied at once. */
@@ -28,6 +29,22 @@ export async function forkJournal(
   }
   const key = { tenant: parent.key.tenant, thread: randomUUID() }
   const at = Math.max(1, atSeq)
+  try {
+    return await makeFork(parent, key, at, atSeq, options)
+  } catch (error) {
+    // The parent was erased meanwhile: its copy must not outlive it.
+    if (OrielError.is(error, 'not-found')) await parent.store.erase(key)
+    throw error
+  }
+}
+
+async function makeFork(
+  parent: Journal,
+  key: ThreadKey,
+  at: number,
+  atSeq: number,
+  options: Omit<JournalOptions, 'key' | 'store'>,
+): Promise<Journal> {
   const later = await copyEntries(parent, key.thread, at)
   const child = await Journal.open({ ...options, store: parent.store, key }, parent.header)
   await child.commit((state, stamp) => [

@@ -9,6 +9,7 @@ import { isObject, type JsonObject } from '../core/json.ts'
 import { State } from '../core/state.ts'
 import { resolveCounter, type TokensOption } from '../counters.ts'
 import type { Store, ThreadKey } from '../stores/store.ts'
+import { threadNotFound } from '../stores/stored-errors.ts'
 import { learn } from './calibration.ts'
 import { withRequest, withUsage } from './lanes.ts'
 import { inputTokens } from './read-usage.ts'
@@ -173,13 +174,19 @@ export class Journal {
     return this.#saving
   }
 
-  /** Takes in what other writers appended since. */
+  /** Takes in what other writers appended since. Throws when the thread was erased: what is in memory must not be shown. */
   async refresh(): Promise<void> {
-    for await (const entry of this.store.read(this.key, { from: this.#state.version + 1 })) {
+    const known = this.#state.version
+    let isThere = known === 0
+    // The newest known entry is read again: where it is gone, so is the thread.
+    for await (const entry of this.store.read(this.key, { from: Math.max(1, known) })) {
+      isThere = true
+      if (entry.seq <= known) continue
       // Another writer may bring back what was dropped before the snapshot.
       if (entry.type === 'undo' || entry.type === 'mark') await this.complete()
       this.#take(entry)
     }
+    if (!isThere) throw threadNotFound(this.key)
   }
 
   /**

@@ -46,11 +46,16 @@ export function assertProgress(sent: number, after: number): void {
  * The budget of the next request, in our counter's tokens. An error that names what was sent and what is allowed also tells how our
  * count compares with the provider's.
  */
-function recoveryBudget(error: unknown, sentTokens: number): number {
+export function recoveryBudget(error: unknown, sentTokens: number): number {
   const { sent, limit } = numbersIn(error)
   if (limit === undefined) return Math.floor(sentTokens * shrink)
-  const scale = sent === undefined || sent < limit ? 1 : sentTokens / sent
+  const scale = sent === undefined || sent < limit ? 1 : bounded(sentTokens / sent)
   return Math.floor(Math.min(limit * scale * safety, sentTokens * safety))
+}
+
+/** Counters differ, but not by more than this: an error that says so speaks of another request. */
+function bounded(scale: number): number {
+  return Math.min(4, Math.max(0.25, scale))
 }
 
 /** Wordings that name both numbers, in either order. */

@@ -8,6 +8,7 @@ import type { FormatName } from '../formats/format.ts'
 import { type Policy, parsePolicy } from '../policy.ts'
 import { Journal } from './journal.ts'
 import { leadingOf } from './leading.ts'
+import { assumeSaved } from './output-files.ts'
 import { askLog } from './prepare-summaries.ts'
 import { buildView, encoderVersion, frameSetting } from './viewing.ts'
 
@@ -87,6 +88,7 @@ async function rebuild(
     leading: leadingOf(past),
     now: request.at,
     summaryOf: askLog(past),
+    fileOf: assumeSaved,
   })
   const exact = built.bodyHash === request.bodyHash && request.encoderVersion === encoderVersion
   const { messages } = built

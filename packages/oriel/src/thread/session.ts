@@ -2,13 +2,12 @@
 
 import type { Draft, EditEntry, Entry, MarkEntry, MessageEntry } from '../core/entry.ts'
 import { assert, OrielError } from '../core/errors.ts'
-import { isCall } from '../core/exchange.ts'
 import { parseId } from '../core/handle.ts'
 import { equalJson, type Json, type JsonObject } from '../core/json.ts'
 import { prepare } from '../core/prepare.ts'
 import { type Policy, parsePolicy } from '../policy.ts'
 import { cacheFor, type PricesOption } from './cache.ts'
-import { Compactor, type Surroundings } from './compactor.ts'
+import { Compacting } from './compacting.ts'
 import {
   type EventFields,
   type EventType,
@@ -20,24 +19,24 @@ import { freshDrafts, type History, leadingSetting, revisionEdits, withCount } f
 import { Jobs } from './jobs.ts'
 import type { Journal, Stamp } from './journal.ts'
 import { leadingOf } from './leading.ts'
+import { OutputFiles } from './output-files.ts'
 import { askingOf, prepareSummaries, summaryEntries, waitsForJobs } from './prepare-summaries.ts'
 import { assertProgress, planRecovery } from './recovery.ts'
+import { resultLine } from './result-line.ts'
+import { singleFlight } from './single-flight.ts'
 import { type Asking, Summaries } from './summaries.ts'
 import type { Summarize } from './summary.ts'
 import type { Meeting } from './sync.ts'
-import { measuredFor, measuredOf, recordedFrame } from './usage.ts'
 import {
   type BuiltView,
   buildView,
   type Epoch,
   entriesOf,
-  frameTokensOf,
   proposalsOf,
   toView,
   type View,
   type ViewOptions,
   type ViewRequest,
-  windowOfView,
 } from './viewing.ts'
 
 export interface SessionOptions {
@@ -63,23 +62,28 @@ export class Session {
   #pending: Policy | undefined
   #queue: Promise<unknown> = Promise.resolve()
   readonly #jobs = new Jobs()
-  readonly #summaries: Summaries | undefined
-  readonly #compactor: Compactor
+  readonly summaries: Summaries | undefined
+  readonly #compacting: Compacting
+  readonly #files: OutputFiles
   #behind: Promise<unknown> = Promise.resolve()
 
   constructor(journal: Journal, options: SessionOptions, policy: Policy | undefined) {
     this.journal = journal
     this.#options = options
     this.#pending = policy
-    const { summarize, summarizeWindow: window = defaultWindow } = options
+    const { summarizeWindow: window = defaultWindow } = options
+    const summarize = options.summarize && singleFlight(options.summarize, () => this.journal)
     const emit: Session['emit'] = (type, fields) => this.emit(type, fields)
-    this.#compactor = new Compactor({ jobs: this.#jobs, summarize, window, emit })
+    this.#compacting = new Compacting(this, { jobs: this.#jobs, summarize, window, emit })
+    this.#files = new OutputFiles((reason) =>
+      emit('job-failed', { message: 'An output was not saved as a file: the log has it.', reason }),
+    )
     if (summarize === undefined) return
     const onFailed = (reason: string, count: number): void => {
       const message = `${count} summaries failed: the deterministic form serves.`
       this.emit('job-failed', { message, reason })
     }
-    this.#summaries = new Summaries({ summarize, jobs: this.#jobs, window, onFailed })
+    this.summaries = new Summaries({ summarize, jobs: this.#jobs, window, onFailed })
   }
 
   /** The policy in force: the newest in the log, unless one was given that is not there yet. */
@@ -106,7 +110,7 @@ export class Session {
       prepare(withCount(state, expected), freshDrafts(state, drafts, known), stamp.at),
     )
     this.#reportAdded(entries)
-    await this.#compactAfter(entries)
+    await this.#compacting.afterAppend(entries)
     return entries
   }
 
@@ -134,7 +138,7 @@ export class Session {
     this.journal = journal
     const appended = entries.filter((entry): entry is MessageEntry => entry.type === 'message')
     this.#reportAdded(appended)
-    await this.#compactAfter(appended)
+    await this.#compacting.afterAppend(appended)
     return { meeting, appended }
   }
 
@@ -145,7 +149,8 @@ export class Session {
     }
   }
 
-  #request(options: ViewOptions, own: Policy | undefined): ViewRequest {
+  /** A view as it is asked for, or would be. */
+  request(options: ViewOptions = {}, own?: Policy): ViewRequest {
     const isTemporary = own !== undefined
     return {
       state: this.journal.state,
@@ -157,6 +162,7 @@ export class Session {
       leading: leadingOf(this.journal),
       now: this.#options.now(),
       ...(isTemporary ? {} : this.#cacheFor(options)),
+      fileOf: this.#files.ask().fileOf,
     }
   }
 
@@ -172,9 +178,7 @@ export class Session {
     await this.journal.refresh()
     const { sent, budget } = planRecovery(error, this.journal, options.budget)
     const before = this.journal.state.visible.length
-    const around = { ...this.#around(undefined), measured: { factor: 1 } }
-    const request = { trigger: 'recovery', limit: budget, around } as const
-    if (this.#compactor.start(this.journal, this.policy, request)) await this.#compactor.finish()
+    await this.#compacting.beforeRecovery(budget)
     const view = await this.view({ ...options, budget }, undefined, { isRecovery: true })
     assertProgress(sent, view.tokens.after)
     this.emit('recovery', {
@@ -193,16 +197,19 @@ export class Session {
   ): Promise<View> {
     const before = this.journal.state.visible.length
     const last = this.journal.facts.newestRequest?.seq ?? 0
-    const request = (): ViewRequest => this.#request(options, own)
-    const ask = (now: ViewRequest): Asking => askingOf(this.#summaries, this.journal, now)
+    const request = (): ViewRequest => this.request(options, own)
+    const ask = (now: ViewRequest): Asking => askingOf(this.summaries, this.journal, now)
     if (options.dryRun === true) {
       const now = request()
       const { summaryOf } = ask(now)
       return toView(now, buildView({ ...now, summaryOf }), this.#epoch(0))
     }
-    const model = isRecovery ? undefined : this.#summaries
+    const model = isRecovery ? undefined : this.summaries
+    if (request().policy.toolOutput?.directory !== undefined) {
+      await this.#files.prepare((fileOf) => proposalsOf({ ...request(), fileOf }))
+    }
     const finished = await prepareSummaries(model, this.journal, request)
-    if (own === undefined && !isRecovery) await this.#compactBefore(request())
+    if (own === undefined && !isRecovery) await this.#compacting.beforeView(request())
     let view: { request: ViewRequest; built: BuiltView; asking: Asking } | undefined
     const entries = await this.journal.commit((_, stamp) => {
       const asking = ask(request())
@@ -218,6 +225,9 @@ export class Session {
     assert(view !== undefined, 'a commit asks for its entries')
     const edits = entries.filter((entry): entry is EditEntry => entry.type === 'edit')
     if (edits.length > 0) this.#report(edits, before)
+    const { repairs } = view.built.assembled
+    const line = resultLine(this.journal.state, edits, repairs.length)
+    if (this.#options.verbose && line !== undefined) this.#options.log?.(line)
     if (!waitsForJobs(view.request.policy)) this.#summarizeBehind(view.asking.wanted)
     const { checkpoint } = this.journal.state
     const made = checkpoint !== undefined && checkpoint.seq > last ? 1 : 0
@@ -225,76 +235,26 @@ export class Session {
     return toView(view.request, view.built, this.#epoch(edits.length + made, cause))
   }
 
-  /** Makes a checkpoint now, whatever the limit says. The model is asked outside the queue: appends go on meanwhile. */
-  async compact(instructions: string | undefined): Promise<{ readonly tokensSaved: number }> {
-    const start = async (): Promise<boolean> => {
-      await this.journal.refresh()
-      const around = this.#around(undefined)
-      return this.#compactor.start(this.journal, this.policy, {
-        trigger: 'manual',
-        instructions,
-        around,
-      })
-    }
-    const before = await this.#finishUnderWay()
-    if (!(await this.run(start))) return { tokensSaved: savedBy(before) }
-    return { tokensSaved: savedBy(before) + savedBy(await this.#finishUnderWay()) }
-  }
-
-  async #finishUnderWay(): Promise<EditEntry | undefined> {
-    await this.#compactor.answered()
-    return this.run(() => this.#compactor.finish())
-  }
-
-  /** A turn that ended: the checkpoint starts now, so that the next view finds it. A failure changes nothing but an event. */
-  async #compactAfter(appended: readonly MessageEntry[]): Promise<void> {
-    const last = appended.at(-1)
-    const isEnd = last?.role === 'assistant' && !last.blocks.some(isCall)
-    if (!isEnd || this.policy.compaction === undefined) return
-    const around = this.#around(undefined)
-    if (!this.#compactor.startIfDue(this.journal, this.policy, 'turn-end', around)) return
-    if (this.#compactor.hasSummarizer) this.#finishBehind()
-    else await this.#compactor.finish().catch(() => undefined)
-  }
-
-  /** Between steps: a view waits for the checkpoint, or goes on without it, by its schedule. */
-  async #compactBefore(request: ViewRequest): Promise<void> {
-    if (request.policy.compaction === undefined) return
-    const around = this.#around(request)
-    if (!this.#compactor.startIfDue(this.journal, request.policy, 'step', around)) return
-    if (waitsForJobs(request.policy) || !this.#compactor.hasSummarizer) {
-      await this.#compactor.finish()
-    } else this.#finishBehind()
-  }
-
-  #finishBehind(): void {
-    this.#behind = Promise.allSettled([this.#behind, this.#finishUnderWay()])
-  }
-
-  /** What a checkpoint must know beside the state: for a view, or for the request that will come after the newest one. */
-  #around(view: ViewRequest | undefined): Surroundings {
-    const { journal } = this
-    const request = view ?? this.#request({}, undefined)
-    const { summaryOf } = askingOf(this.#summaries, journal, request)
-    return {
-      frameTokens: view === undefined ? recordedFrame(journal) : frameTokensOf(view),
-      measured: view === undefined ? measuredOf(journal) : measuredFor(journal, view),
-      planned: proposalsOf({ ...request, summaryOf }),
-      window: windowOfView(request),
-      memory: request.policy.memory,
-    }
+  /** Makes a checkpoint now, whatever the limit says. */
+  compact(instructions: string | undefined): Promise<{ readonly tokensSaved: number }> {
+    return this.#compacting.compact(instructions)
   }
 
   /** Jobs of a schedule that never waits: their results come back as entries, for a later view. */
   #summarizeBehind(wanted: Asking['wanted']): void {
-    if (this.#summaries === undefined || wanted.size === 0) return
+    if (this.summaries === undefined || wanted.size === 0) return
     const { journal } = this
-    const done = this.#summaries.fulfil(wanted, journal.state.step)
+    const done = this.summaries.fulfil(wanted, journal.state.step)
     const keep = async (): Promise<void> => {
       const finished = await done
       await this.run(() => journal.commit((_, stamp) => summaryEntries(journal, finished, stamp)))
     }
-    this.#behind = Promise.allSettled([this.#behind, keep()])
+    this.behind(keep())
+  }
+
+  /** Takes note of work that no operation waits for; it may fail. */
+  behind(work: Promise<unknown>): void {
+    this.#behind = Promise.allSettled([this.#behind, work])
   }
 
   /** Resolves when no job is under way behind a view. */
@@ -390,8 +350,4 @@ export class Session {
       this.#options.log?.(`[History] Trimmed messages from ${before} to ${after}`)
     }
   }
-}
-
-function savedBy(edit: EditEntry | undefined): number {
-  return edit === undefined ? 0 : edit.tokensBefore - edit.tokensAfter
 }

@@ -112,6 +112,20 @@ describe('wrong values', () => {
     ).toThrow(/historyPolicy/)
   })
 
+  it('[C3] no request may name a directory of the server', () => {
+    const request = { body: { toolOutput: { directory: '/etc', maxLines: 5 } } }
+    const { policy, warnings } = resolvePolicy({ request })
+    expect(policy.toolOutput).toMatchObject({ maxLines: 5 })
+    expect(policy.toolOutput).not.toHaveProperty('directory')
+    expect(warnings).toEqual(['toolOutput.directory is set by the operator only: ignored.'])
+    const query = new URLSearchParams('toolOutputDirectory=/etc')
+    expect(resolvePolicy({ request: query }).policy.toolOutput).toBeUndefined()
+    const env = { ORIEL_TOOL_OUTPUT_DIRECTORY: '/var/oriel' }
+    expect(resolvePolicy({ env, request }).policy.toolOutput).toMatchObject({
+      directory: '/var/oriel',
+    })
+  })
+
   it('[C3] a ceiling bounds what a request may ask for, never the operator', () => {
     const ceilings = { 'history.length': 50 }
     const asked = resolvePolicy({ request: { historyLength: '900' }, ceilings })

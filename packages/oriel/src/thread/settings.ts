@@ -98,6 +98,9 @@ export function resolvePolicy(options: ResolvePolicyOptions = {}): ResolvedPolic
   return { policy: parsePolicy(parts), sources, warnings }
 }
 
+/** Fields that name a place on the server's disk: no request may choose one. */
+const operatorOnly: ReadonlySet<string> = new Set(['toolOutput.directory'])
+
 type Values = ReadonlyMap<PolicyField, string | number | boolean>
 
 interface Layer {
@@ -159,6 +162,10 @@ function readRequest(options: ResolvePolicyOptions, warnings: string[]): Layer {
       const read: Read =
         place === 'query' ? readQuery(value) : fromPolicy(parsePolicy(fromText(value), place))
       for (const [field, got] of read.values) {
+        if (operatorOnly.has(field.path)) {
+          warnings.push(`${field.path} is set by the operator only: ignored.`)
+          continue
+        }
         values.set(field, bounded(field, got, options.ceilings, warnings))
       }
       for (const [part, fields] of Object.entries(read.rest))

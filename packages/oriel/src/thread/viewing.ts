@@ -10,6 +10,7 @@ import { frameTokens } from '../core/tally.ts'
 import { traceOf } from '../core/trace.ts'
 import type { Change, Frame, TokenCount, ViewMessage } from '../core/view.ts'
 import type { SummaryOf } from '../core/wish.ts'
+import type { FileOf } from '../core/wish-file.ts'
 import { withCacheMarks } from '../formats/cache-marks.ts'
 import type { FormatName } from '../formats/format.ts'
 import { formatNamed } from '../formats/registry.ts'
@@ -85,6 +86,8 @@ export interface ViewRequest {
   readonly cache?: CacheState
   /** @default the usual ones */
   readonly prices?: Prices
+  /** Where outputs are kept as files. @default nowhere */
+  readonly fileOf?: FileOf
 }
 
 export interface BuiltView {
@@ -186,11 +189,12 @@ function rulesOf({ policy, hasCompactor = false }: ViewRequest): Policy {
 }
 
 function contextOf(request: ViewRequest): ProposeContext {
-  const { now, summaryOf } = request
+  const { now, summaryOf, fileOf } = request
   return {
     now,
     sha256,
     ...(summaryOf === undefined ? {} : { summaryOf }),
+    ...(fileOf === undefined ? {} : { fileOf }),
     get frameTokens() {
       return frameTokensOf(request)
     },

@@ -3,27 +3,32 @@
 //
 // Arguments: path, seed, mode. Modes: `append` writes to three threads at once until it is killed or has made 400 appends;
 // `steady` makes 20 appends one after the other; `race` makes 60 appends to one thread against other processes; `same` appends
-// what every process with this seed appends; `erase` fills a thread, erases it and begins another.
+// what every process with this seed appends; `erase` fills a thread, erases it and begins another; `talk` is in talk.ts. The path is a
+// file of SQLite, or `postgres://...` with the schema behind a #.
 
 import { hash } from 'node:crypto'
 import type { Entry, EntryId } from '../../src/core/entry.ts'
 import { OrielError } from '../../src/core/errors.ts'
 import { SqliteStore } from '../../src/stores/sqlite-store.ts'
-import type { AppendResult, ThreadKey } from '../../src/stores/store.ts'
+import type { AppendResult, Store, ThreadKey } from '../../src/stores/store.ts'
 import { canaryOf } from './canary.ts'
+import { isAddress, openRemote } from './place.ts'
 import { createRandom, integer } from './random.ts'
+import { talk } from './talk.ts'
 
 const [, , path = '', seedText = '1', mode = 'append'] = process.argv
 const random = createRandom(Number(seedText))
-const store = new SqliteStore({
-  path,
-  now: Date.now,
-  busyTimeoutMs: 20_000,
-  maxQueueBytes: 1_000_000,
-  maxQueueCount: 100,
-  truncated: 'refuse',
-  worker: new URL('./fault-worker.ts', import.meta.url),
-})
+const store: Store = isAddress(path)
+  ? openRemote(path)
+  : new SqliteStore({
+      path,
+      now: Date.now,
+      busyTimeoutMs: 20_000,
+      maxQueueBytes: 1_000_000,
+      maxQueueCount: 100,
+      truncated: 'refuse',
+      worker: new URL('./fault-worker.ts', import.meta.url),
+    })
 
 function say(line: string): void {
   process.stdout.write(`${line}\n`)
@@ -59,8 +64,11 @@ async function append(key: ThreadKey, count: number, known: number): Promise<num
     } catch (error) {
       if (!OrielError.is(error)) throw error
       say(`error ${error.code}`)
-      if (error.code === 'version-conflict') version = (await store.info(key))?.version ?? 0
-      else if (error.code !== 'storage-failed') throw error
+      if (error.code === 'version-conflict') {
+        await retry(async () => {
+          version = (await store.info(key))?.version ?? 0
+        })
+      } else if (error.code !== 'storage-failed') throw error
     }
   }
 }
@@ -72,7 +80,10 @@ function acknowledge(key: ThreadKey, entries: readonly Entry[]): void {
 
 async function write(thread: string, appends: number, most: number): Promise<void> {
   const key = { tenant: 'acme', thread }
-  let version = (await store.info(key))?.version ?? 0
+  let version = 0
+  await retry(async () => {
+    version = (await store.info(key))?.version ?? 0
+  })
   for (let made = 0; made < appends; made++) {
     version = await append(key, integer(random, [1, most]), version)
     const snapshot = { version, format: 1, value: { version } }
@@ -111,9 +122,9 @@ async function writeAndErase(): Promise<void> {
     const canary = canaryOf(key.thread)
     const texts = [canary, `${canary} `.repeat(900)]
     const entries = texts.map((text, index) => createEntry(index + 1, text))
-    await store.append(key, entries, 0)
+    await retry(() => store.append(key, entries, 0))
     acknowledge(key, entries)
-    await store.erase(key)
+    await retry(() => store.erase(key))
     say(`erased ${key.thread}`)
   }
 }
@@ -124,5 +135,6 @@ else if (mode === 'steady') await write('a', 20, 1)
 else if (mode === 'race') await write('race', 60, 2)
 else if (mode === 'same') await writeSame()
 else if (mode === 'erase') await writeAndErase()
+else if (mode === 'talk') await talk(store, say)
 await store.close()
 say('closed')

@@ -9,8 +9,11 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import type { Entry, EntryId } from '../../src/core/entry.ts'
-import { sqliteStore } from '../../src/stores/sqlite.ts'
+import { validate } from '../../src/formats/registry.ts'
+import type { Store } from '../../src/stores/store.ts'
+import { openThread } from '../../src/thread/thread.ts'
 import { canaryOf } from './canary.ts'
+import { openPlace } from './place.ts'
 
 process.env.NODE_COMPILE_CACHE ??= join(tmpdir(), 'oriel-compile-cache')
 
@@ -18,16 +21,22 @@ process.env.NODE_COMPILE_CACHE ??= join(tmpdir(), 'oriel-compile-cache')
 export interface Acknowledged {
   readonly threads: Map<string, Map<number, string>>
   readonly erased: Set<string>
+  /** Ids of messages that were said on the thread `talk`. */
+  readonly said: Set<string>
 }
 
 export interface ChildOptions {
   readonly path: string
   readonly seed: number
-  readonly mode?: 'append' | 'steady' | 'race' | 'same' | 'erase'
+  readonly mode?: 'append' | 'steady' | 'race' | 'same' | 'erase' | 'talk'
   /** `<point>:<n>:<kill|exit>`, see fault-worker.ts. */
   readonly fault?: string
   /** Kills the process when it has said this many lines. */
   readonly killAfterLines?: number
+  /** Kills the process when it says this. */
+  readonly killAt?: string
+  /** Called with every line. */
+  readonly onLine?: (line: string) => void
   /** A command in front of node, such as strace with its options. */
   readonly wrapper?: readonly string[]
 }
@@ -40,7 +49,7 @@ export interface ChildEnd {
 }
 
 export function createAcknowledged(): Acknowledged {
-  return { threads: new Map(), erased: new Set() }
+  return { threads: new Map(), erased: new Set(), said: new Set() }
 }
 
 /** A directory that is removed when `use` is over. */
@@ -59,6 +68,7 @@ export async function runChild(
   acknowledged: Acknowledged,
 ): Promise<ChildEnd> {
   const { path, seed, mode = 'append', fault = '', killAfterLines, wrapper = [] } = options
+  const { killAt, onLine } = options
   const file = fileURLToPath(new URL('./child.ts', import.meta.url))
   const [command = '', ...args] = [...wrapper, process.execPath, file, path, String(seed), mode]
   const env = { ...process.env, ORIEL_FAULT: fault }
@@ -72,14 +82,16 @@ export async function runChild(
   for await (const line of createInterface({ input: child.stdout })) {
     lines.push(line)
     record(line, acknowledged)
-    if (lines.length === killAfterLines) child.kill('SIGKILL')
+    onLine?.(line)
+    if (lines.length === killAfterLines || line === killAt) child.kill('SIGKILL')
   }
   await ended
   return { lines, signal: child.signalCode, status: child.exitCode, errors }
 }
 
-function record(line: string, { threads, erased }: Acknowledged): void {
+function record(line: string, { threads, erased, said }: Acknowledged): void {
   const [word, thread = '', seq, digest] = line.split(' ')
+  if (word === 'said' && /-\d+-[qa]$/.test(thread)) said.add(thread)
   if (word === 'erased') erased.add(thread)
   // A line that the kill cut short says nothing.
   if (word !== 'ack' || digest?.length !== 64) return
@@ -94,11 +106,12 @@ function record(line: string, { threads, erased }: Acknowledged): void {
  */
 export async function violations(
   path: string,
-  { threads, erased }: Acknowledged,
+  { threads, erased, said }: Acknowledged,
 ): Promise<string[]> {
   const found: string[] = []
-  const store = sqliteStore(path)
+  const store = openPlace(path)
   try {
+    if (said.size > 0) found.push(...(await talkViolations(store, said)))
     for await (const problem of store.verify()) found.push(`verify: ${JSON.stringify(problem)}`)
     for (const [thread, entries] of threads) {
       const key = { tenant: 'acme', thread }
@@ -135,6 +148,27 @@ export async function violations(
   } finally {
     await store.close()
   }
+  return found
+}
+
+/** What was said on the thread `talk` is in its log, once; one checkpoint at most is live; its view is valid, and it goes on. */
+async function talkViolations(store: Store, said: Set<string>): Promise<string[]> {
+  const found: string[] = []
+  const thread = await openThread({ store, id: 'talk' })
+  const ids = (await thread.log()).flatMap((entry) =>
+    entry.type === 'message' && entry.externalId !== undefined ? [entry.externalId] : [],
+  )
+  if (new Set(ids).size !== ids.length) found.push('talk: a message is there twice')
+  for (const id of said) if (!ids.includes(id)) found.push(`talk: ${id} was said and is lost`)
+  const { messages } = await thread.view()
+  const live = messages.filter((message) =>
+    JSON.stringify(message).includes('[Previous conversation summary]'),
+  )
+  if (live.length > 1) found.push(`talk: ${live.length} checkpoints are live`)
+  for (const problem of validate('openai-chat', { messages })) found.push(`talk: ${problem.rule}`)
+  const next = `next-${ids.length}-q`
+  await thread.append({ id: next, role: 'user', content: 'next' })
+  said.add(next)
   return found
 }
 

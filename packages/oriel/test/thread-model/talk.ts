@@ -105,6 +105,10 @@ export function write(sayings: readonly Saying[], format: WrittenFormat): readon
       return sayings.flatMap(responsesItems)
     case 'anthropic':
       return anthropicMessages(sayings)
+    case 'ai-sdk':
+      return sayings.map(aiSdkMessage)
+    case 'langchain':
+      return sayings.map(langchainMessage)
   }
 }
 
@@ -185,4 +189,32 @@ function anthropicMessages(sayings: readonly Saying[]): readonly JsonObject[] {
     messages.push({ role: speaker, content: uses.length === 0 ? text : blocks })
   }
   return messages
+}
+
+function aiSdkMessage({ speaker, text, calls, answers, reasoning }: Saying): JsonObject {
+  if (answers !== undefined) {
+    const output = { type: 'text', value: text }
+    const result = { type: 'tool-result', toolCallId: answers, toolName: 'read', output }
+    return { role: 'tool', content: [result] }
+  }
+  if (speaker !== 'assistant') return { role: speaker, content: text }
+  return {
+    role: 'assistant',
+    content: [
+      ...(reasoning === undefined ? [] : [{ type: 'reasoning', text: reasoning }]),
+      ...(text === '' ? [] : [{ type: 'text', text }]),
+      ...calls.map((toolCallId) => ({
+        type: 'tool-call',
+        toolCallId,
+        toolName: 'read',
+        input: argumentsOf(toolCallId),
+      })),
+    ],
+  }
+}
+
+function langchainMessage({ speaker, text, calls, answers }: Saying): JsonObject {
+  if (answers !== undefined) return { role: 'tool', tool_call_id: answers, content: text }
+  const made = calls.map((id) => ({ name: 'read', args: argumentsOf(id), id, type: 'tool_call' }))
+  return { role: speaker, content: text, ...(made.length === 0 ? {} : { tool_calls: made }) }
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { cutText, joinText, minCutLength } from './sqlite-cuts.ts'
+import { cutText, joinText, minCutLength } from './stored-cuts.ts'
 
 const long = (unit: string): string => unit.repeat(Math.ceil(minCutLength / unit.length))
 

@@ -1,0 +1,117 @@
+// The condition of `--fail-if`, such as `cost>0.8 or recall<0.99`: what a pipeline refuses.
+
+import { OrielError } from 'oriel'
+import type { Outcome, Simulation } from 'oriel/simulate'
+
+/** What a condition can look at. Shares are between 0 and 1. */
+export const metrics = {
+  cost: 'cost relative to doing nothing',
+  tokens: 'input tokens relative to doing nothing',
+  cached: 'share of the input that is read from the cache',
+  regret: 'cost relative to the offline optimum of clearing old results',
+  recall: 'share of the facts in arguments that are visible',
+  anchored: 'share of them that is visible with its words',
+  reachable: 'share of them that is visible or can be expanded',
+  complete: 'share of the calls that see all they need',
+  user: "share of the user's own text that stays",
+  breaks: 'cache breaks',
+  invalid: 'requests that the provider would refuse',
+  refused: 'requests that could not be made',
+  mean: 'mean tokens of a request',
+  peak: 'tokens of the largest request',
+} as const
+
+export type Metric = keyof typeof metrics
+
+interface Comparison {
+  readonly metric: Metric
+  readonly operator: '<' | '<=' | '>' | '>='
+  readonly value: number
+}
+
+/** Any of the lists holds when all of its comparisons do. */
+export interface Condition {
+  readonly text: string
+  readonly any: readonly (readonly Comparison[])[]
+}
+
+const comparison = /^\s*([a-z]+)\s*(<=|>=|<|>)\s*(\d+(?:\.\d+)?)(%?)\s*$/
+
+/** Reads comparisons joined by `and` and `or`; `and` binds closer. */
+export function readCondition(text: string): Condition {
+  const any = text.split(/\bor\b|\|\|/).map((part) =>
+    part.split(/\band\b|&&/).map((one): Comparison => {
+      const match = comparison.exec(one)
+      const [, metric = '', operator = '', value = '', percent = ''] = match ?? []
+      if (match === null || !Object.hasOwn(metrics, metric)) throw wrong(one)
+      return {
+        metric: metric as Metric,
+        operator: operator as Comparison['operator'],
+        value: Number(value) / (percent === '' ? 1 : 100),
+      }
+    }),
+  )
+  return { text, any }
+}
+
+/** The numbers of one policy. */
+export function measure({ totals }: Outcome, simulation: Simulation): Record<Metric, number> {
+  const { none, optimum } = simulation
+  const { needed, visible, anchored, recoverable } = totals.arguments
+  const share = (part: number): number => (needed === 0 ? 1 : part / needed)
+  return {
+    cost: ratio(totals.cost, none.totals.cost),
+    tokens: ratio(totals.tokens, none.totals.tokens),
+    cached: totals.cachedShare,
+    regret: ratio(totals.cost, optimum),
+    recall: share(visible),
+    anchored: share(anchored),
+    reachable: share(visible + recoverable),
+    complete: totals.completeCalls,
+    user: totals.userText,
+    breaks: Object.values(totals.breaks).reduce((sum, count) => sum + count, 0),
+    invalid: totals.invalid,
+    refused: totals.refused,
+    mean: totals.meanTokens,
+    peak: totals.peakTokens,
+  }
+}
+
+/** The comparisons that make a policy fail, in words; undefined when it passes. */
+export function failureOf(
+  condition: Condition,
+  measured: Readonly<Record<Metric, number>>,
+): string | undefined {
+  const failed = condition.any.find((all) => all.every((one) => holds(one, measured[one.metric])))
+  return failed
+    ?.map(({ metric, operator, value }) => {
+      const found = Math.round(measured[metric] * 10_000) / 10_000
+      return `${metric} is ${found} (${operator} ${value})`
+    })
+    .join(' and ')
+}
+
+function holds({ operator, value }: Comparison, found: number): boolean {
+  switch (operator) {
+    case '<':
+      return found < value
+    case '<=':
+      return found <= value
+    case '>':
+      return found > value
+    default:
+      return found >= value
+  }
+}
+
+function ratio(part: number, whole: number): number {
+  return whole === 0 ? 1 : part / whole
+}
+
+function wrong(part: string): OrielError {
+  const names = Object.keys(metrics).join(', ')
+  return new OrielError(
+    'invalid-option',
+    `--fail-if: '${part.trim().slice(0, 40)}' is no comparison; write for example "cost>0.8 or recall<0.99". Known: ${names}.`,
+  )
+}

@@ -1,0 +1,105 @@
+// Transcripts as recordings that can be replayed: files and folders in, conversations out.
+
+import { readdirSync, statSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { decode, type FormatName, OrielError } from 'oriel'
+import type { Recording } from 'oriel/simulate'
+import type { Conversation } from '../transcript/conversation.ts'
+import { type Fields, isFields } from '../transcript/detect.ts'
+import { readTranscripts } from '../transcript/read.ts'
+
+export interface ReadRecordingsOptions {
+  readonly format?: FormatName | undefined
+  readonly stdin: AsyncIterable<Uint8Array>
+  readonly onNote: (note: string) => void
+}
+
+/** Fields in which loggers keep the time of a message. */
+const timeFields = ['timestamp', 'created_at', 'createdAt', 'time', 'at'] as const
+
+/** Folders stand for the transcripts in them, at any depth, in the order of their names. */
+export function expandFolders(files: readonly string[]): readonly string[] {
+  return files.flatMap((file) => {
+    if (file === '-' || statSync(file, { throwIfNoEntry: false })?.isDirectory() !== true) {
+      return [file]
+    }
+    const found = readdirSync(file, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile() && /\.(jsonl?|ndjson)$/.test(entry.name))
+      .map((entry) => join(entry.parentPath, entry.name))
+      .sort()
+    if (found.length > 0) return found
+    const message = `${file}: the folder has no .json, .jsonl or .ndjson file.`
+    throw new OrielError('invalid-option', message)
+  })
+}
+
+/** Every conversation of the files. What cannot be replayed is left out with a note; it is an error if nothing is left. */
+export async function readRecordings(
+  files: readonly string[],
+  { format, stdin, onNote }: ReadRecordingsOptions,
+): Promise<readonly Recording[]> {
+  const recordings: Recording[] = []
+  const names = new Set<string>()
+  const conversations = readTranscripts(files, {
+    format,
+    stdin,
+    onNote: ({ file, text }) => onNote(`${file}: ${text}`),
+  })
+  for await (const conversation of conversations) {
+    const problem = problemOf(conversation)
+    if (problem === undefined) recordings.push(toRecording(conversation, names))
+    else onNote(`conversation #${conversation.number} was left out: ${problem}`)
+  }
+  if (recordings.length > 0) return recordings
+  throw new OrielError(
+    'invalid-input',
+    'No conversation to replay: each needs messages up to at least one answer of the model.',
+  )
+}
+
+/** Why a conversation cannot be replayed. */
+function problemOf({ messages, detection }: Conversation): string | undefined {
+  try {
+    const drafts = decode(detection.format, messages)
+    return drafts.some(({ draft }) => draft.role === 'assistant') ? undefined : 'no model answered'
+  } catch (error) {
+    if (OrielError.is(error)) return error.message
+    throw error
+  }
+}
+
+function toRecording(conversation: Conversation, names: Set<string>): Recording {
+  const { messages, detection, frame, file, body } = conversation
+  const { source } = body
+  let id = conversation.id ?? `${basename(file)} #${conversation.number}`
+  if (names.has(id)) id = `${id} #${conversation.number}`
+  names.add(id)
+  const times = messages.map(timeOf)
+  return {
+    id,
+    source: typeof source === 'string' ? source : basename(file),
+    format: detection.format,
+    messages,
+    ...(Object.keys(frame).length === 0 ? {} : { frame }),
+    ...(times.some((time) => time !== undefined) ? { times } : {}),
+  }
+}
+
+function timeOf(message: unknown): number | undefined {
+  if (!isFields(message)) return undefined
+  for (const field of timeFields) {
+    const time = readTime((message as Fields)[field])
+    if (time !== undefined) return time
+  }
+  return undefined
+}
+
+/** Milliseconds since 1970: from a date, or a number of seconds or milliseconds. */
+function readTime(value: unknown): number | undefined {
+  if (typeof value === 'string') {
+    const time = Date.parse(value)
+    return Number.isNaN(time) ? undefined : time
+  }
+  if (typeof value !== 'number' || !Number.isFinite(value) || value <= 0) return undefined
+  return value < 1e11 ? value * 1000 : value
+}

@@ -1,0 +1,175 @@
+import type { Json } from 'oriel'
+import { describe, expect, it } from 'vitest'
+import { parseBody } from './body.ts'
+import { endpoints } from './endpoints.ts'
+import { rewriteBody, type WireView } from './rewrite.ts'
+
+const [chat, responses, anthropic] = endpoints as [
+  (typeof endpoints)[0],
+  (typeof endpoints)[0],
+  (typeof endpoints)[0],
+]
+
+function rewrite(endpoint: typeof chat, text: string, view: WireView): string {
+  return rewriteBody(parseBody(Buffer.from(text), { depth: 64, nodes: 1e6 }), endpoint, view)
+}
+
+const marker = { cache_control: { type: 'ephemeral' } }
+
+describe('rewriteBody', () => {
+  it("[GW7] is the client's own text where the view says the same, however it is written", () => {
+    const text =
+      '{ "model":"m", "seed": 12345678901234567890,\n "messages": [ {"content":"Hi\\u0021","role":"user"},\n{"role":"assistant","content":"Yes","x":1e2} ] }'
+    const messages = [
+      { role: 'user', content: 'Hi!' },
+      {
+        role: 'assistant',
+        x: 100,
+        content: 'Yes',
+        refusal: null,
+        annotations: [],
+        reasoning_content: 'Hm.',
+      },
+    ]
+    expect(rewrite(chat, text, { messages })).toBe(text)
+  })
+
+  it('[GW7] keeps the bytes of every message that stays, and of everything around the messages', () => {
+    const text =
+      '{"messages":[{"role":"user","content":"Hi","n":1.0},{"role":"tool","tool_call_id":"c","content":"long"}],"x":{"y": 1.50}}'
+    const messages = [
+      { role: 'user', content: 'Hi', n: 1 },
+      { role: 'tool', tool_call_id: 'c', content: '[Omitted]' },
+    ]
+    expect(rewrite(chat, text, { messages })).toBe(
+      '{"messages":[{"role":"user","content":"Hi","n":1.0},{"role":"tool","tool_call_id":"c","content":"[Omitted]"}],"x":{"y": 1.50}}',
+    )
+  })
+
+  it('[GW7] never brings back reasoning that the view leaves out', () => {
+    const thinking = { type: 'thinking', thinking: 'Hm.', signature: 's' }
+    const call = { type: 'tool_use', id: 't', name: 'n', input: {} }
+    const sent = [
+      { role: 'user', content: 'Hi' },
+      { role: 'assistant', content: [thinking, call] },
+    ]
+    const shown: Json[] = [
+      { role: 'user', content: 'Hi' },
+      { role: 'assistant', content: [call] },
+    ]
+    const body = JSON.parse(
+      rewrite(anthropic, JSON.stringify({ messages: sent }), { messages: shown }),
+    )
+    expect(body.messages).toEqual(shown)
+  })
+
+  it('[GW7] leaves out reasoning items that the client did not send', () => {
+    const text =
+      '{"input":[{"role":"user","content":"Hi"},{"type":"function_call","call_id":"c","name":"n","arguments":"{ }"},{"type":"function_call_output","call_id":"c","output":"1"}]}'
+    const messages = [
+      { role: 'user', content: 'Hi' },
+      { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'x' },
+      {
+        type: 'function_call',
+        id: 'fc_1',
+        status: 'completed',
+        call_id: 'c',
+        name: 'n',
+        arguments: '{}',
+      },
+      { type: 'function_call_output', call_id: 'c', output: '1' },
+    ]
+    expect(rewrite(responses, text, { messages })).toBe(text)
+  })
+
+  it('[GW8] puts cache markers where the client has them now, also on what is shown in another form', () => {
+    const result = (content: string, more = {}) => ({
+      role: 'user',
+      content: [{ type: 'tool_result', tool_use_id: 't', content, ...more }],
+    })
+    const call = {
+      role: 'assistant',
+      content: [{ type: 'tool_use', id: 't', name: 'n', input: {} }],
+    }
+    const sent = [{ role: 'user', content: 'Hi' }, call, result('long', marker)]
+    const shown: Json[] = [
+      { role: 'user', content: [{ type: 'text', text: 'Hi', ...marker }] },
+      call,
+      result('[Omitted]'),
+    ]
+    const body = JSON.parse(
+      rewrite(anthropic, JSON.stringify({ messages: sent }), { messages: shown }),
+    )
+    expect(body.messages).toEqual([
+      { role: 'user', content: 'Hi' },
+      call,
+      result('[Omitted]', marker),
+    ])
+  })
+
+  it('[GW8] sends markers of the view only where the operator asks for them and the client has none', () => {
+    const text = '{"messages":[{"role":"user","content":"Hi"}]}'
+    const messages: Json[] = [{ role: 'user', content: [{ type: 'text', text: 'Hi', ...marker }] }]
+    expect(rewrite(anthropic, text, { messages })).toBe(text)
+    expect(JSON.parse(rewrite(anthropic, text, { messages, hasMarks: true })).messages).toEqual(
+      messages,
+    )
+    const own =
+      '{"system":[{"type":"text","text":"S","cache_control":{"type":"ephemeral"}}],"messages":[{"role":"user","content":"Hi"}]}'
+    expect(rewrite(anthropic, own, { messages, hasMarks: true })).toBe(own)
+  })
+
+  it('[GW8] keeps system messages behind the message that they follow', () => {
+    const note = (content: string) => ({ role: 'system', content })
+    const call = {
+      role: 'assistant',
+      content: [{ type: 'tool_use', id: 't', name: 'n', input: {} }],
+    }
+    const result = (content: string) => ({
+      role: 'user',
+      content: [{ type: 'tool_result', tool_use_id: 't', content }],
+    })
+    const old = [
+      { role: 'user', content: 'Old' },
+      note('about the old'),
+      { role: 'assistant', content: 'Yes' },
+    ]
+    const sent = [
+      ...old,
+      { role: 'user', content: 'Hi' },
+      note('environment'),
+      call,
+      result('long'),
+      note('tokens left'),
+    ]
+    const shown: Json[] = [{ role: 'user', content: 'Hi' }, call, result('[Omitted]')]
+    const view = { messages: shown, system: [{ type: 'text', text: 'environment' }] }
+    const body = JSON.parse(
+      rewrite(anthropic, JSON.stringify({ system: 'S', messages: sent }), view),
+    )
+    expect(body).toEqual({
+      system: 'S',
+      messages: [
+        { role: 'user', content: 'Hi' },
+        note('environment'),
+        call,
+        result('[Omitted]'),
+        note('tokens left'),
+      ],
+    })
+  })
+
+  it("[GW7] puts system text of the log behind the client's own", () => {
+    const shown = [{ role: 'user', content: 'Hi' }]
+    const system = [{ type: 'text', text: 'More' }]
+    const view = { messages: shown, system }
+    const own = rewrite(
+      anthropic,
+      '{"messages":[{"role":"user","content":"Hi"}],"system":"Own"}',
+      view,
+    )
+    expect(JSON.parse(own).system).toEqual([{ type: 'text', text: 'Own' }, ...system])
+    const none = rewrite(anthropic, '{"messages":[{"role":"user","content":"Hi"}]}', view)
+    expect(JSON.parse(none).system).toEqual(system)
+  })
+})

@@ -1,0 +1,145 @@
+// The format of the AI SDK: `ModelMessage`, and the prompt that its language models get.
+
+import type { Block } from '../core/block.ts'
+import type { MessageEntry } from '../core/entry.ts'
+import type { Json, JsonObject } from '../core/json.ts'
+import { equalJson, isObject } from '../core/json.ts'
+import type { ViewMessage } from '../core/view.ts'
+import { type BuildOptions, buildAiSdkMessages } from './ai-sdk-build.ts'
+import {
+  aiSdkFormat,
+  approvalRequest,
+  approvalResponse,
+  classText,
+  decodeAiSdkMessage,
+} from './ai-sdk-decode.ts'
+import { messageViolations, validateAiSdkBody } from './ai-sdk-rules.ts'
+import {
+  materialOfDraft,
+  materialOfView,
+  nativeIfNeeded,
+  nativeOf,
+  neverThrowing,
+  readList,
+  wellFormed,
+} from './foreign.ts'
+import type { Decoded, Encoded, Format, Held } from './format.ts'
+import { createLosses } from './losses.ts'
+
+/**
+ * The format of the AI SDK, versions 6 and 7. Contracts, besides those of `Format`:
+ * - One draft for each message. System messages keep their place among the others.
+ * - Bytes and URLs are read as base64 and text; a message that is shown unchanged comes back as the object it was.
+ * - Calls that the provider itself runs, their results and approvals stay as they came, in their place.
+ * - An approval belongs to the exchange of its call: they stay or go together.
+ */
+export const aiSdk: Format = {
+  name: aiSdkFormat,
+  profile: {
+    startsWithUser: false,
+    endsWithUser: false,
+    refusesBlankText: false,
+    bindsReasoning: ({ signature }) => signature !== undefined,
+    mayWait: ({ blocks }: MessageEntry) => blocks.some((block) => isPart(block, approvalRequest)),
+    hasToolParts: true,
+    maxIdLength: 256,
+    idPattern: /^\P{Cs}{1,256}$/u,
+    rules: {
+      start: 'AI4',
+      end: 'AI4',
+      unanswered: 'AI1',
+      orphan: 'AI2',
+      duplicate: 'AI3',
+      order: 'AI1',
+      blank: 'AI4',
+      id: 'AI3',
+      reasoning: 'AI5',
+    },
+  },
+  decode,
+  encode,
+  validate: neverThrowing('AI4', validateAiSdkBody),
+  restore,
+}
+
+function decode(messages: readonly unknown[], path: string): readonly Decoded[] {
+  const converted = new Set<number>()
+  const places = readList(messages, path, (value, { depth, index }) => {
+    const text = depth === 0 ? undefined : classText(value)
+    if (text !== undefined) converted.add(index)
+    return text
+  })
+  return places.map((place, index) => {
+    const draft = decodeAiSdkMessage(place)
+    const rebuilt = buildAiSdkMessages(materialOfDraft(draft))
+    const native = nativeIfNeeded({ format: aiSdkFormat, original: [place.value], rebuilt })
+    const held = converted.has(index)
+      ? { held: { json: place.value, original: messages[index] } }
+      : {}
+    return { draft: { ...draft, ...native }, from: index, to: index + 1, ...held }
+  })
+}
+
+function encode(view: readonly ViewMessage[]): Encoded {
+  const losses = createLosses()
+  const names = namesIn(view)
+  const asked = approvalsIn(view)
+  const messages = view.flatMap((message, index) => {
+    const note = losses.noteFor(message, index)
+    return encodeMessage(message, { names, note, isStray: (block) => isStray(block, asked) })
+  })
+  return { messages: messages.map(wellFormed), ...losses.found() }
+}
+
+function encodeMessage(message: ViewMessage, options: Required<BuildOptions>): readonly Json[] {
+  const canReplay = !message.blocks.some(options.isStray)
+  const native = canReplay ? nativeOf(message, aiSdkFormat)?.map(wellFormed) : undefined
+  const [fault] = native?.flatMap((one) => messageViolations(one, '')) ?? []
+  if (native !== undefined && fault === undefined) return native
+  const built = buildAiSdkMessages(materialOfView(message, aiSdkFormat), options)
+  if (fault !== undefined)
+    options.note(undefined, 'full', `${fault.rule}: sent in an accepted shape`)
+  return built
+}
+
+/** The tool of each call, by the id that goes on the wire. */
+function namesIn(view: readonly ViewMessage[]): ReadonlyMap<string, string> {
+  const names = new Map<string, string>()
+  for (const { blocks, wireIds } of view) {
+    blocks.forEach((block, index) => {
+      if (block.type === 'tool-call') names.set(wireIds?.get(index) ?? block.callId, block.name)
+    })
+  }
+  return names
+}
+
+/** Ids of the approvals that were asked for; undefined where none was, as in a model's prompt. */
+function approvalsIn(view: readonly ViewMessage[]): ReadonlySet<unknown> | undefined {
+  const asked = new Set<unknown>()
+  for (const { blocks } of view) {
+    for (const block of blocks) {
+      if (isPart(block, approvalRequest)) asked.add((block.value as JsonObject).approvalId)
+    }
+  }
+  return asked.size === 0 ? undefined : asked
+}
+
+/** Whether a block answers an approval that was not asked for. */
+function isStray(block: Block, asked: ReadonlySet<unknown> | undefined): boolean {
+  if (asked === undefined || !isPart(block, approvalResponse)) return false
+  const { approvalId, providerExecuted } = block.value as JsonObject
+  return providerExecuted !== true && !asked.has(approvalId)
+}
+
+function isPart(block: Block, type: string): block is Block & { type: 'opaque' } {
+  return block.type === 'opaque' && isObject(block.value) && block.value.type === type
+}
+
+/** Messages that hold bytes or URLs, and are shown unchanged, as the objects they came as. */
+function restore(messages: readonly Json[], held: readonly Held[]): readonly unknown[] {
+  const left = [...held]
+  return messages.map((message) => {
+    const at = left.findIndex(({ json }) => equalJson(json, message))
+    return at === -1 ? message : (left.splice(at, 1)[0] as Held).original
+  })
+}

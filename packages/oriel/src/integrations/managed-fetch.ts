@@ -1,0 +1,191 @@
+// A fetch for a provider's own SDK: requests for an answer go out with the view in them, and what comes back is recorded as it
+// passes. Everything else of the SDK (helpers, retries, timeouts, types) stays as it is.
+
+import { createParser } from 'eventsource-parser'
+import { OrielError } from '../core/errors.ts'
+import { isObject, type Json, type JsonObject } from '../core/json.ts'
+import { readUsage } from '../thread/read-usage.ts'
+import type { Thread } from '../thread/thread.ts'
+import {
+  type Call,
+  type CallOptions,
+  type CallUsage,
+  type Conversation,
+  type ManagedOptions,
+  type StatelessOptions,
+  statelessConversation,
+  threadConversation,
+} from './conversation.ts'
+
+/** One of a provider's endpoints. */
+export interface Endpoint {
+  /** Whether this request is for an answer that can be managed. */
+  handles(path: string, body: JsonObject): boolean
+  /** The messages of a request, and what stands around them. */
+  read(body: JsonObject): CallOptions & { readonly messages: readonly unknown[] }
+  /** The request with the view in it. */
+  write(body: JsonObject, call: Call): JsonObject
+  /** What an answer says; undefined where it is not complete. */
+  answer(response: JsonObject): Answered | undefined
+  /** Reads an answer as it streams in. */
+  listen(): Listener
+}
+
+export interface Answered {
+  readonly messages: readonly unknown[]
+  readonly usage: CallUsage | undefined
+}
+
+/** Hears every event of a stream. */
+export interface Listener {
+  hear(event: JsonObject): void
+  /** Whether nothing more will come. Streams that end with a word of their own need not know. */
+  readonly isOver?: boolean
+  /** What was answered; undefined where the stream broke off. */
+  answered(): Answered | undefined
+}
+
+/** The conversation of all calls is kept in a thread, or each call is projected by itself. */
+export type ManagedClientOptions = ManagedOptions & ({ readonly thread: Thread } | StatelessOptions)
+
+/** What is needed of a client: both SDKs make a copy of it with another fetch. */
+export interface ClientLike<C> {
+  withOptions(options: never): C
+}
+
+type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>
+
+/** A copy of the client whose answers are managed. */
+export function managedClient<C extends ClientLike<C>>(
+  client: C,
+  options: ManagedClientOptions,
+  endpoints: readonly Endpoint[],
+): C {
+  if (!isObject(client) || typeof client.withOptions !== 'function') {
+    const message = 'managed takes a client of the SDK, for example new OpenAI().'
+    throw new OrielError('invalid-option', message, { path: 'client' })
+  }
+  const own: unknown = Reflect.get(client, 'fetch')
+  const fetch = (typeof own === 'function' ? own : globalThis.fetch) as Fetch
+  const conversation =
+    'thread' in options
+      ? threadConversation(options.thread, options)
+      : statelessConversation(options, options)
+  return client.withOptions({ fetch: managedFetch(fetch, conversation, endpoints) } as never)
+}
+
+/** The token counts of an answer; undefined where the server told none that can be read. */
+export function usageOf(usage: Json | undefined): CallUsage | undefined {
+  if (!isObject(usage)) return undefined
+  try {
+    return readUsage(usage)
+  } catch (error) {
+    if (OrielError.is(error, 'invalid-input')) return undefined
+    throw error
+  }
+}
+
+function managedFetch(
+  fetch: Fetch,
+  conversation: Conversation,
+  endpoints: readonly Endpoint[],
+): Fetch {
+  return async (input, init) => {
+    const body = init?.method?.toUpperCase() === 'POST' ? readBody(init.body) : undefined
+    const path = new URL(input instanceof Request ? input.url : input).pathname
+    const endpoint = body && endpoints.find((one) => one.handles(path, body))
+    if (body === undefined || endpoint === undefined) return fetch.call(undefined, input, init)
+    const { messages, ...options } = endpoint.read(body)
+    const send = (call: Call): Promise<Response> =>
+      fetch.call(undefined, input, withBody(init, endpoint.write(body, call)))
+    const first = await conversation.begin(messages, options)
+    const { call, response } = await attempt(first, send)
+    if (!response.ok || response.body === null) return response
+    return isStream(response)
+      ? overheard(response, endpoint.listen(), call)
+      : recorded(response, endpoint, call)
+  }
+}
+
+/** JSON texts only: uploads and the like pass as they are. */
+function readBody(body: unknown): JsonObject | undefined {
+  if (typeof body !== 'string') return undefined
+  try {
+    const value: unknown = JSON.parse(body)
+    return isObject(value) ? (value as JsonObject) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function withBody(init: RequestInit | undefined, body: JsonObject): RequestInit {
+  const headers = new Headers(init?.headers)
+  headers.delete('content-length')
+  return { ...init, headers, body: JSON.stringify(body) }
+}
+
+/** Sends once, and once more with a smaller view when the provider says that the first was too long. */
+async function attempt(
+  call: Call,
+  send: (call: Call) => Promise<Response>,
+): Promise<{ readonly call: Call; readonly response: Response }> {
+  const response = await send(call)
+  if (response.status !== 400 && response.status !== 413) return { call, response }
+  const text = await response.text()
+  const smaller = await call.recover({ status: response.status, body: text })
+  if (smaller !== undefined) return { call: smaller, response: await send(smaller) }
+  return { call, response: rebuilt(response, text) }
+}
+
+function isStream(response: Response): boolean {
+  return response.headers.get('content-type')?.includes('text/event-stream') === true
+}
+
+async function recorded(response: Response, endpoint: Endpoint, call: Call): Promise<Response> {
+  const text = await response.text()
+  const body = readBody(text)
+  const answered = body && endpoint.answer(body)
+  if (answered !== undefined) await call.record(answered.messages, answered.usage)
+  return rebuilt(response, text)
+}
+
+/** The longest event that is listened to: a larger one is passed on and not recorded. */
+const maxEventLength = 32 * 1024 * 1024
+
+function overheard(response: Response, listener: Listener, call: Call): Response {
+  const decoder = new TextDecoder()
+  let isOver = false
+  const parser = createParser({
+    maxBufferSize: maxEventLength,
+    onEvent: ({ data }) => {
+      const event = readBody(data)
+      if (event !== undefined) listener.hear(event)
+      isOver ||= data === '[DONE]' || listener.isOver === true
+    },
+  })
+  let isRecorded = false
+  const record = async (): Promise<void> => {
+    const answered = isRecorded ? undefined : listener.answered()
+    isRecorded = true
+    if (answered !== undefined) await call.record(answered.messages, answered.usage)
+  }
+  const listening = new TransformStream<Uint8Array, Uint8Array>({
+    async transform(chunk, controller) {
+      parser.feed(decoder.decode(chunk, { stream: true }))
+      // Before the end is told: SDKs stop reading there, and the next step must find this one in the thread.
+      if (isOver) await record()
+      controller.enqueue(chunk)
+    },
+    flush: record,
+  })
+  return rebuilt(response, (response.body as ReadableStream<Uint8Array>).pipeThrough(listening))
+}
+
+/** The same response with a body that was read: it is no longer encoded, and its length may differ. */
+function rebuilt(response: Response, body: string | ReadableStream<Uint8Array>): Response {
+  const headers = new Headers(response.headers)
+  headers.delete('content-encoding')
+  headers.delete('content-length')
+  const { status, statusText } = response
+  return new Response(body, { status, statusText, headers })
+}

@@ -1,0 +1,301 @@
+// The store over a PostgreSQL server: appends to one thread run in the order they were asked for, everything else side by side.
+
+import type { Entry } from '../core/entry.ts'
+import type { ErrorCode } from '../core/errors.ts'
+import { OrielError } from '../core/errors.ts'
+import { PostgresChannel } from './postgres-channel.ts'
+import { type ConnectionSettings, PostgresConnections } from './postgres-connections.ts'
+import { PostgresReader, type ThreadState, threadInfo } from './postgres-reader.ts'
+import { prepareSchema } from './postgres-schema.ts'
+import { createSql } from './postgres-sql.ts'
+import { PostgresWriter } from './postgres-writer.ts'
+import type {
+  AppendResult,
+  Lease,
+  LeaseOptions,
+  Problem,
+  ReadOptions,
+  Snapshot,
+  Store,
+  ThreadInfo,
+  ThreadKey,
+  Watch,
+  WatchListener,
+} from './store.ts'
+import { writeEntries } from './stored.ts'
+import { ChainWalk } from './stored-chain.ts'
+import { storeClosed, threadNotFound, truncated } from './stored-errors.ts'
+import {
+  checkBlob,
+  checkExternalId,
+  checkKey,
+  checkLease,
+  checkListOptions,
+  checkName,
+  checkRange,
+  writeSnapshot,
+} from './stored-input.ts'
+
+export interface StoreSettings extends ConnectionSettings {
+  readonly now: () => number
+  readonly schema: string
+  readonly partitions: number
+  readonly isNotifying: boolean
+  /** Where LISTEN connects, if not to the same. */
+  readonly listenUrl: string | undefined
+}
+
+/** Errors of reading that say something about the thread, not about the moment. */
+const damageCodes: readonly ErrorCode[] = ['corrupt-entry', 'isolation', 'schema-version']
+
+export class PostgresStore implements Store {
+  readonly name = 'postgres'
+  readonly #settings: StoreSettings
+  readonly #connections: PostgresConnections
+  readonly #direct: PostgresConnections
+  readonly #reader: PostgresReader
+  readonly #writer: PostgresWriter
+  readonly #channel: PostgresChannel
+  #ready: Promise<void> | undefined
+  /** The newest append of each thread that is being written. */
+  readonly #tails = new Map<string, Promise<unknown>>()
+  /** Everything that was begun and is not over. */
+  readonly #begun = new Set<Promise<unknown>>()
+  #closing: Promise<void> | undefined
+
+  constructor(settings: StoreSettings) {
+    const { schema, listenUrl } = settings
+    const sql = createSql(schema)
+    this.#settings = settings
+    this.#connections = new PostgresConnections(settings)
+    this.#direct =
+      listenUrl === undefined
+        ? this.#connections
+        : new PostgresConnections({ ...settings, source: listenUrl, maxConnections: 1 })
+    this.#reader = new PostgresReader(this.#connections, sql)
+    this.#writer = new PostgresWriter(this.#connections, this.#reader, { sql, schema })
+    const channel = { schema, sql, connections: this.#connections, direct: this.#direct }
+    this.#channel = new PostgresChannel(channel)
+  }
+
+  async append(key: ThreadKey, entries: readonly Entry[], expected: number): Promise<AppendResult> {
+    this.#check(key)
+    const written = writeEntries(entries, expected)
+    const { tenant, thread } = key
+    const input = {
+      key: { tenant, thread },
+      entries: written,
+      expected,
+      now: this.#settings.now(),
+    }
+    const result = await this.#inOrder(key, () => this.#writer.append(input))
+    if (written.length > 0) this.#tell(key, result.version)
+    return result
+  }
+
+  async *read(key: ThreadKey, options: ReadOptions = {}): AsyncGenerator<Entry> {
+    this.#check(key)
+    const { from, to } = checkRange(options)
+    let last: number | undefined
+    for (let next = from; next <= (last ?? to); ) {
+      const page = await this.#do(() => this.#reader.page(key, next, last ?? to))
+      const isFirst = last === undefined
+      if (page?.state.salt === undefined) {
+        if (isFirst) return
+        throw threadNotFound(key)
+      }
+      if (isFirst) this.#writer.learn(page.state)
+      last ??= Math.min(to, page.state.version)
+      if (next > last) return
+      const entries = this.#reader.checked(page, next)
+      if (entries.length === 0) throw truncated(key, next)
+      for (const entry of entries) {
+        this.#check(key)
+        // The page may know of entries that came after the read began.
+        if (entry.seq <= last) yield entry
+      }
+      next += entries.length
+    }
+  }
+
+  async findExternalId(key: ThreadKey, externalId: string): Promise<number | undefined> {
+    this.#check(key)
+    checkExternalId(externalId)
+    return this.#do(() => this.#reader.findExternalId(key, externalId))
+  }
+
+  async info(key: ThreadKey): Promise<ThreadInfo | undefined> {
+    this.#check(key)
+    const state = await this.#do(() => this.#reader.thread(key))
+    return state?.salt === undefined ? undefined : threadInfo(state)
+  }
+
+  async list(
+    tenant: string,
+    options: { readonly after?: string; readonly limit?: number } = {},
+  ): Promise<readonly ThreadInfo[]> {
+    this.#checkTenant(tenant)
+    const page = checkListOptions(options)
+    return this.#do(() => this.#reader.list(tenant, page))
+  }
+
+  async tenants(
+    options: { readonly after?: string; readonly limit?: number } = {},
+  ): Promise<readonly string[]> {
+    this.#check(undefined)
+    const page = checkListOptions(options, 'tenant')
+    return this.#do(() => this.#reader.tenants(page))
+  }
+
+  async saveSnapshot(key: ThreadKey, snapshot: Snapshot): Promise<void> {
+    this.#check(key)
+    const text = writeSnapshot(snapshot)
+    const { version, format } = snapshot
+    await this.#do(() => this.#writer.saveSnapshot(key, { version, format, text }))
+  }
+
+  async loadSnapshot(key: ThreadKey): Promise<Snapshot | undefined> {
+    this.#check(key)
+    return this.#do(() => this.#reader.snapshot(key))
+  }
+
+  async putBlob(tenant: string, content: Uint8Array): Promise<string> {
+    this.#checkTenant(tenant)
+    checkBlob(content)
+    // Copied now: the caller may change its bytes while the blob waits for a connection.
+    const copy = Uint8Array.from(content)
+    return this.#do(() => this.#writer.putBlob(tenant, copy))
+  }
+
+  async readBlob(tenant: string, hash: string): Promise<Uint8Array | undefined> {
+    this.#checkTenant(tenant)
+    return this.#do(() => this.#reader.blob(tenant, hash))
+  }
+
+  async erase(key: ThreadKey): Promise<void> {
+    this.#check(key)
+    const isErased = await this.#do(() => this.#writer.erase(key, this.#settings.now()))
+    if (isErased) this.#tell(key, 0)
+  }
+
+  async eraseTenant(tenant: string): Promise<void> {
+    this.#checkTenant(tenant)
+    const threads = await this.#do(() => this.#writer.eraseTenant(tenant, this.#settings.now()))
+    for (const thread of threads) this.#tell({ tenant, thread }, 0)
+  }
+
+  async watch(listener: WatchListener): Promise<Watch> {
+    this.#check(undefined)
+    return this.#do(() => this.#channel.watch(listener))
+  }
+
+  async lease(key: ThreadKey, options: LeaseOptions): Promise<Lease | undefined> {
+    this.#check(key)
+    checkLease(options)
+    return this.#do(() => this.#writer.lease(key, options))
+  }
+
+  async *verify(key?: ThreadKey): AsyncGenerator<Problem> {
+    this.#check(key)
+    if (key !== undefined) {
+      const state = await this.#do(() => this.#reader.thread(key))
+      if (state !== undefined) yield* this.#verifyThread(state)
+      return
+    }
+    let after: ThreadKey = { tenant: '', thread: '' }
+    for (;;) {
+      const from = after
+      const states = await this.#do(() => this.#reader.threadsAfter(from))
+      for (const state of states) yield* this.#verifyThread(state)
+      const last = states.at(-1)
+      if (last === undefined) return
+      after = last.key
+    }
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async #close(): Promise<void> {
+    await Promise.allSettled(this.#begun)
+    await this.#channel.close()
+    await this.#connections.close()
+    if (this.#direct !== this.#connections) await this.#direct.close()
+  }
+
+  async *#verifyThread(state: ThreadState): AsyncGenerator<Problem> {
+    const { key, version } = state
+    const walk = new ChainWalk(key, state.salt)
+    try {
+      for (let next = 1; next <= version; ) {
+        const page = await this.#do(() => this.#reader.page(key, next, version))
+        const links = page?.links ?? []
+        // Erased meanwhile: what was said is gone, and that is no damage.
+        if (page?.state.salt === undefined && state.salt !== undefined) return
+        for (const link of links) yield* walk.check(link)
+        if (links.length === 0) break
+        next = (links.at(-1)?.seq ?? version) + 1
+      }
+      yield* walk.finish(state)
+    } catch (error) {
+      if (!OrielError.is(error) || !damageCodes.includes(error.code)) throw error
+      yield { ...key, code: 'corrupt-entry', message: error.message }
+    }
+  }
+
+  /** Appends to one thread follow each other: the second of two that were made at once expects what the first one writes. */
+  #inOrder<T>(key: ThreadKey, work: () => Promise<T>): Promise<T> {
+    const name = JSON.stringify([key.tenant, key.thread])
+    const before = this.#tails.get(name) ?? Promise.resolve()
+    const own = this.#do(async () => {
+      await before
+      return work()
+    })
+    const tail = own.then(
+      () => undefined,
+      () => undefined,
+    )
+    this.#tails.set(name, tail)
+    void tail.then(() => {
+      if (this.#tails.get(name) === tail) this.#tails.delete(name)
+    })
+    return own
+  }
+
+  /** Runs something once the tables are there, and lets `close` wait for it. */
+  async #do<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#closing !== undefined) throw storeClosed()
+    const doing = this.#prepared().then(work)
+    this.#begun.add(doing)
+    try {
+      return await doing
+    } finally {
+      this.#begun.delete(doing)
+    }
+  }
+
+  #prepared(): Promise<void> {
+    this.#ready ??= prepareSchema(this.#connections, this.#settings).catch((error: unknown) => {
+      // The server may be there the next time.
+      this.#ready = undefined
+      throw error
+    })
+    return this.#ready
+  }
+
+  #tell(key: ThreadKey, version: number): void {
+    if (this.#settings.isNotifying && this.#closing === undefined) this.#channel.tell(key, version)
+  }
+
+  #check(key: ThreadKey | undefined): void {
+    if (this.#closing !== undefined) throw storeClosed()
+    if (key !== undefined) checkKey(key)
+  }
+
+  #checkTenant(tenant: string): void {
+    if (this.#closing !== undefined) throw storeClosed()
+    checkName(tenant, 'tenant')
+  }
+}

@@ -1,0 +1,227 @@
+// Every write to the tables. Each is one statement or one transaction, and may be repeated: what is already there stays as it is.
+
+import { hash, randomUUID } from 'node:crypto'
+import { appendStatement } from './postgres-append.ts'
+import type { PostgresConnections, Run } from './postgres-connections.ts'
+import { ownState, type PostgresReader, type ThreadState } from './postgres-reader.ts'
+import type { PostgresSql } from './postgres-sql.ts'
+import type { AppendResult, Lease, LeaseOptions, ThreadKey } from './store.ts'
+import type { WrittenEntry } from './stored.ts'
+import {
+  blobHash,
+  chainEntries,
+  contentHash,
+  createSalt,
+  erasedEntry,
+  genesis,
+  storedForm,
+} from './stored.ts'
+import { fromHex, toHex } from './stored-bytes.ts'
+import { threadNotFound, versionConflict } from './stored-errors.ts'
+
+/** Threads whose newest header is remembered, so that an append needs no read before it. */
+const maxKnown = 10_000
+
+/** Threads that an erasure of a tenant looks up at once. */
+const erasePage = 100
+
+/** The thread in `uses` that stands for a blob which no entry names yet. */
+const waiting = ''
+
+interface Known {
+  readonly version: number
+  readonly head: string
+  readonly salt: string
+}
+
+export interface AppendInput {
+  readonly key: ThreadKey
+  readonly entries: readonly WrittenEntry[]
+  readonly expected: number
+  readonly now: number
+}
+
+export class PostgresWriter {
+  readonly #connections: PostgresConnections
+  readonly #reader: PostgresReader
+  readonly #sql: PostgresSql
+  readonly #schema: string
+  readonly #known = new Map<string, Known>()
+
+  constructor(
+    connections: PostgresConnections,
+    reader: PostgresReader,
+    { sql, schema }: { readonly sql: PostgresSql; readonly schema: string },
+  ) {
+    this.#connections = connections
+    this.#reader = reader
+    this.#sql = sql
+    this.#schema = schema
+  }
+
+  async append(input: AppendInput): Promise<AppendResult> {
+    const { key, entries, expected } = input
+    if (entries.length === 0) return this.#repeated(input, await this.#reader.thread(key))
+    const before = await this.#before(key, expected)
+    if (before !== 'other') {
+      const done = await this.#write(input, before)
+      if (done !== undefined) return done
+    }
+    // Another writer was first, or this very append is already there, or what is remembered is old.
+    this.#known.delete(nameOf(key))
+    return this.#repeated(input, await this.#reader.thread(key))
+  }
+
+  /** Remembers a thread that was read. */
+  learn({ key, version, head, salt }: ThreadState): void {
+    const name = nameOf(key)
+    this.#known.delete(name)
+    if (salt === undefined) return
+    if (this.#known.size >= maxKnown) {
+      const [oldest] = this.#known.keys()
+      if (oldest !== undefined) this.#known.delete(oldest)
+    }
+    this.#known.set(name, { version, head, salt })
+  }
+
+  async saveSnapshot(
+    key: ThreadKey,
+    {
+      version,
+      format,
+      text,
+    }: { readonly version: number; readonly format: number; readonly text: string },
+  ): Promise<void> {
+    const digest = hash('sha256', text, 'buffer')
+    const values = [key.tenant, key.thread, version, format, digest, text, fromHex(genesis)]
+    const saved = await this.#connections.query(this.#sql.saveSnapshot, values, text.length)
+    if (saved.rowCount === 1) return
+    // Nothing was saved: there is a newer one, or the thread is not what the caller thinks.
+    const state = await this.#reader.thread(key)
+    if (state?.salt === undefined) throw threadNotFound(key)
+    if (version > state.version)
+      throw versionConflict(key, { expected: version, actual: state.version })
+  }
+
+  async putBlob(tenant: string, content: Uint8Array): Promise<string> {
+    const name = blobHash(content)
+    const values = [tenant, fromHex(name), Buffer.from(content)]
+    await this.#connections.query(this.#sql.putBlob, values, content.length)
+    return name
+  }
+
+  /** Deletes what a thread said; the headers stay. False when there was nothing to erase. */
+  async erase(key: ThreadKey, now: number): Promise<boolean> {
+    this.#known.delete(nameOf(key))
+    return this.#connections.transaction((run) => this.#eraseThread(run, key, now))
+  }
+
+  /** Deletes what all threads of a tenant said, one by one, and its blobs. Gives back the threads. */
+  async eraseTenant(tenant: string, now: number): Promise<readonly string[]> {
+    const erased: string[] = []
+    for (let after = ''; ; ) {
+      const page = await this.#reader.list(tenant, { after, limit: erasePage })
+      for (const { thread } of page) {
+        if (await this.erase({ tenant, thread }, now)) erased.push(thread)
+      }
+      const last = page.at(-1)?.thread
+      if (last === undefined) break
+      after = last
+    }
+    await this.#connections.transaction((run) =>
+      this.#releaseBlobs(run, { tenant, thread: waiting }),
+    )
+    return erased
+  }
+
+  async lease(key: ThreadKey, { name, ttlMs }: LeaseOptions): Promise<Lease | undefined> {
+    const holder = randomUUID()
+    const values = [key.tenant, key.thread, name, holder, ttlMs]
+    const taken = await this.#connections.query(this.#sql.lease, values)
+    if (taken.rowCount !== 1) return undefined
+    return {
+      release: async () => {
+        await this.#connections.query(this.#sql.release, values.slice(0, 4))
+      },
+    }
+  }
+
+  /** The thread as this writer must find it: undefined when it is new, 'other' when it surely is not as expected. */
+  async #before(key: ThreadKey, expected: number): Promise<Known | undefined | 'other'> {
+    if (expected === 0) return undefined
+    const known = this.#known.get(nameOf(key))
+    if (known?.version === expected) return known
+    const state = await this.#reader.thread(key)
+    if (state?.salt === undefined || state.version !== expected) return 'other'
+    return { version: state.version, head: state.head, salt: state.salt }
+  }
+
+  async #write(input: AppendInput, before: Known | undefined): Promise<AppendResult | undefined> {
+    const { key, entries, now } = input
+    const salt = before?.salt ?? createSalt()
+    const previous = before?.head ?? genesis
+    const chained = chainEntries({ key, salt, previous }, entries)
+    const work = { key, entries: chained, salt, now, ...(before === undefined ? {} : { before }) }
+    const { statement, values, bytes } = appendStatement(this.#schema, work)
+    const { rowCount } = await this.#connections.query(statement, values, bytes)
+    const last = chained.at(-1)
+    if (rowCount === 0 || last === undefined) return undefined
+    const result = { version: last.seq, head: last.header }
+    this.learn({ ...blank, ...result, key, thread: key.thread, salt })
+    return result
+  }
+
+  /** Answers an append whose entries are already there as it was answered the first time; anything else is a conflict. */
+  async #repeated(
+    { key, entries, expected }: AppendInput,
+    state: ThreadState | undefined,
+  ): Promise<AppendResult> {
+    if (state !== undefined && state.salt === undefined) throw threadNotFound(key)
+    if (state !== undefined) this.learn(state)
+    const version = expected + entries.length
+    const actual = state?.version ?? 0
+    if (version > actual) throw versionConflict(key, { expected, actual })
+    if (state?.salt === undefined || version === 0) return { version, head: genesis }
+    const { salt } = state
+    const values = [key.tenant, key.thread, Math.max(1, Math.min(expected + 1, version)), version]
+    const { rows } = await this.#connections.query(this.#sql.contents, values)
+    const isThere = entries.every(
+      ({ text }, index) => toHex(rows[index]?.content) === contentHash(salt, text),
+    )
+    if (!isThere) throw versionConflict(key, { expected, actual })
+    return { version, head: toHex(rows.at(-1)?.header) }
+  }
+
+  async #eraseThread(run: Run, key: ThreadKey, now: number): Promise<boolean> {
+    const names = [key.tenant, key.thread]
+    const { rows } = await run(this.#sql.lockThread, [...names])
+    const state = rows[0] === undefined ? undefined : ownState(key, rows[0])
+    if (state?.salt === undefined) return false
+    await this.#releaseBlobs(run, key)
+    await run(this.#sql.eraseEntries, [...names])
+    await run(this.#sql.eraseSnapshot, [...names])
+    await run(this.#sql.eraseLeases, [...names])
+    const last = erasedEntry(key, { seq: state.version + 1, previous: state.head, at: now })
+    const header = fromHex(last.header)
+    const content = fromHex(last.content)
+    const row = [last.seq, storedForm, last.type, content, header, last.text]
+    await run(this.#sql.addErased, [...names, ...row])
+    await run(this.#sql.eraseThread, [...names, last.seq, header, now])
+    return true
+  }
+
+  /** Blobs go when nobody uses them any more. They are locked first: whoever uses them at this moment is seen by the next statement. */
+  async #releaseBlobs(run: Run, { tenant, thread }: ThreadKey): Promise<void> {
+    const { rows } = await run(this.#sql.lockUsed, [tenant, thread])
+    await run(this.#sql.releaseAll, [tenant, thread])
+    const hashes = rows.map((row) => row.hash)
+    if (hashes.length > 0) await run(this.#sql.dropUnused, [tenant, hashes])
+  }
+}
+
+const blank = { bytes: 0, createdAt: 0, updatedAt: 0 }
+
+/** One name for one key, whatever characters its parts hold. */
+function nameOf({ tenant, thread }: ThreadKey): string {
+  return JSON.stringify([tenant, thread])
+}

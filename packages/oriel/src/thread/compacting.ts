@@ -1,0 +1,102 @@
+// When a thread makes checkpoints: asked for, at the end of a turn, before a view that is due for one, after a refusal.
+
+import type { EditEntry, MessageEntry } from '../core/entry.ts'
+import { isCall } from '../core/exchange.ts'
+import type { Policy } from '../policy.ts'
+import { Compactor, type CompactorOptions, type Surroundings } from './compactor.ts'
+import type { Journal } from './journal.ts'
+import { askingOf, waitsForJobs } from './prepare-summaries.ts'
+import type { Summaries } from './summaries.ts'
+import { measuredFor, measuredOf, recordedFrame } from './usage.ts'
+import { frameTokensOf, proposalsOf, type ViewRequest, windowOfView } from './viewing.ts'
+
+/** What it needs of the session. */
+export interface CompactingHost {
+  readonly journal: Journal
+  readonly policy: Policy
+  readonly summaries: Summaries | undefined
+  /** Runs a task after all that were asked for before. */
+  run<T>(task: () => Promise<T>): Promise<T>
+  /** A view as it would be asked for now. */
+  request(): ViewRequest
+  /** Takes note of work that nobody waits for. */
+  behind(work: Promise<unknown>): void
+}
+
+export class Compacting {
+  readonly #host: CompactingHost
+  readonly #compactor: Compactor
+
+  constructor(host: CompactingHost, options: CompactorOptions) {
+    this.#host = host
+    this.#compactor = new Compactor(options)
+  }
+
+  /** Makes a checkpoint now, whatever the limit says. The model is asked outside the queue: appends go on meanwhile. */
+  async compact(instructions: string | undefined): Promise<{ readonly tokensSaved: number }> {
+    const host = this.#host
+    const start = async (): Promise<boolean> => {
+      await host.journal.refresh()
+      const request = { trigger: 'manual', instructions, around: this.#around(undefined) } as const
+      return this.#compactor.start(host.journal, host.policy, request)
+    }
+    const { underWay } = this.#compactor
+    await this.#finishUnderWay()
+    const before = savedBy(await underWay)
+    const isStarted = await host.run(start)
+    return { tokensSaved: before + (isStarted ? savedBy(await this.#finishUnderWay()) : 0) }
+  }
+
+  /** A turn that ended: the checkpoint starts now, so that the next view finds it. A failure changes nothing but an event. */
+  async afterAppend(appended: readonly MessageEntry[]): Promise<void> {
+    const { journal, policy } = this.#host
+    const last = appended.at(-1)
+    const isEnd = last?.role === 'assistant' && !last.blocks.some(isCall)
+    if (!isEnd || policy.compaction === undefined) return
+    const around = this.#around(undefined)
+    if (!this.#compactor.startIfDue(journal, policy, 'turn-end', around)) return
+    if (this.#compactor.hasSummarizer) this.#host.behind(this.#finishUnderWay())
+    else await this.#compactor.finish().catch(() => undefined)
+  }
+
+  /** Between steps: a view waits for the checkpoint, or goes on without it, by its schedule. */
+  async beforeView(request: ViewRequest): Promise<void> {
+    const { journal } = this.#host
+    if (request.policy.compaction === undefined) return
+    if (!this.#compactor.startIfDue(journal, request.policy, 'step', this.#around(request))) return
+    if (waitsForJobs(request.policy) || !this.#compactor.hasSummarizer) {
+      await this.#compactor.finish()
+    } else this.#host.behind(this.#finishUnderWay())
+  }
+
+  /** After a refusal: a checkpoint that leaves at most `limit` tokens, without a model. */
+  async beforeRecovery(limit: number): Promise<void> {
+    const { journal, policy } = this.#host
+    const around = { ...this.#around(undefined), measured: { factor: 1 } }
+    const request = { trigger: 'recovery', limit, around } as const
+    if (this.#compactor.start(journal, policy, request)) await this.#compactor.finish()
+  }
+
+  async #finishUnderWay(): Promise<EditEntry | undefined> {
+    await this.#compactor.answered()
+    return this.#host.run(() => this.#compactor.finish())
+  }
+
+  /** What a checkpoint must know beside the state: for a view, or for the request that will come after the newest one. */
+  #around(view: ViewRequest | undefined): Surroundings {
+    const { journal, summaries } = this.#host
+    const request = view ?? this.#host.request()
+    const { summaryOf } = askingOf(summaries, journal, request)
+    return {
+      frameTokens: view === undefined ? recordedFrame(journal) : frameTokensOf(view),
+      measured: view === undefined ? measuredOf(journal) : measuredFor(journal, view),
+      planned: proposalsOf({ ...request, summaryOf }),
+      window: windowOfView(request),
+      memory: request.policy.memory,
+    }
+  }
+}
+
+function savedBy(edit: EditEntry | undefined): number {
+  return edit === undefined ? 0 : edit.tokensBefore - edit.tokensAfter
+}

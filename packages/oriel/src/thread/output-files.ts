@@ -1,0 +1,139 @@
+// Whole outputs as files: created exclusively, readable by nobody else, in a directory that is ours.
+
+import { createHash } from 'node:crypto'
+import { constants, type Stats } from 'node:fs'
+import { type FileHandle, lstat, mkdir, open } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { OrielError } from '../core/errors.ts'
+import type { FileAnswer, FileOf, FileWish } from '../core/wish-file.ts'
+
+/** How many answers are remembered: a file that is there is found again. */
+const remembered = 1000
+
+/** Writes what rules ask for, before the view that names it is committed. */
+export class OutputFiles {
+  readonly #answers = new Map<string, FileAnswer>()
+  readonly #onFailed: (reason: string) => void
+
+  constructor(onFailed: (reason: string) => void) {
+    this.#onFailed = onFailed
+  }
+
+  /** Answers from what was written; what was not is collected in `wanted`, and answered as if it had been. */
+  ask(): { readonly fileOf: FileOf; readonly wanted: readonly FileWish[] } {
+    const wanted: FileWish[] = []
+    const fileOf = (wish: FileWish): FileAnswer => {
+      const known = this.#answers.get(pathOf(wish))
+      if (known !== undefined) return known
+      wanted.push(wish)
+      return assumeSaved(wish)
+    }
+    return { fileOf, wanted }
+  }
+
+  /** Writes what a pass of the rules asks for. */
+  async prepare(pass: (fileOf: FileOf) => unknown): Promise<void> {
+    const { fileOf, wanted } = this.ask()
+    pass(fileOf)
+    await this.#write(wanted)
+  }
+
+  /** Never rejects: a file that cannot be written is said to be so, and the log has the output. */
+  async #write(wanted: readonly FileWish[]): Promise<void> {
+    for (const wish of wanted) {
+      const path = pathOf(wish)
+      if (this.#answers.has(path)) continue
+      this.#answers.set(path, await this.#save(wish, path))
+      if (this.#answers.size > remembered) {
+        const [oldest] = this.#answers.keys()
+        this.#answers.delete(oldest as string)
+      }
+    }
+  }
+
+  async #save(wish: FileWish, path: string): Promise<FileAnswer> {
+    try {
+      await saveOutput(wish, path)
+      return { state: 'saved', path }
+    } catch (error) {
+      const reason = reasonOf(error)
+      this.#onFailed(reason)
+      return { state: 'failed', reason }
+    }
+  }
+}
+
+/** The answer for a past request: what was named then was written then. */
+export function assumeSaved(wish: FileWish): FileAnswer {
+  return { state: 'saved', path: pathOf(wish) }
+}
+
+/** The absolute path; nothing that a tool or a model said is in it. */
+function pathOf({ directory, sha256 }: FileWish): string {
+  return join(resolve(directory), `${sha256}.txt`)
+}
+
+async function saveOutput({ directory, text, sha256 }: FileWish, path: string): Promise<void> {
+  await ownDirectory(resolve(directory))
+  const content = Buffer.from(text.toWellFormed(), 'utf8')
+  const { O_CREAT, O_EXCL, O_WRONLY, O_NOFOLLOW = 0 } = constants
+  let file: FileHandle
+  try {
+    file = await open(path, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW, 0o600)
+  } catch (error) {
+    if (!hasCode(error, 'EEXIST')) throw error
+    return await assertSame(path, { sha256, size: content.length })
+  }
+  try {
+    // The mode that `open` takes is narrowed by the process's mask, never widened; this makes it exact.
+    await file.chmod(0o600)
+    await file.writeFile(content)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+}
+
+/** Made by us, or checked to be ours: no link, our user, and nobody else may look into it. */
+async function ownDirectory(directory: string): Promise<void> {
+  await mkdir(directory, { recursive: true, mode: 0o700 })
+  const stats = await lstat(directory)
+  if (!stats.isDirectory()) throw unsafe('the directory is a link or no directory')
+  if (process.getuid === undefined) return
+  if (stats.uid !== process.getuid()) throw unsafe('the directory belongs to another user')
+  if ((stats.mode & 0o077) !== 0) throw unsafe('others may use the directory, it needs mode 700')
+}
+
+/** The same output was kept before, or something else has the name: then nothing is overwritten. */
+async function assertSame(
+  path: string,
+  { sha256, size }: { readonly sha256: string; readonly size: number },
+): Promise<void> {
+  const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants
+  const file = await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+  try {
+    const stats: Stats = await file.stat()
+    if (!stats.isFile() || stats.size !== size) throw unsafe('another file has its name')
+    const hash = createHash('sha256')
+      .update(await file.readFile())
+      .digest('hex')
+    if (hash !== sha256) throw unsafe('another file has its name')
+  } finally {
+    await file.close()
+  }
+}
+
+function unsafe(why: string): OrielError {
+  return new OrielError('storage-failed', why)
+}
+
+/** Short, and without a path that others chose. */
+function reasonOf(error: unknown): string {
+  if (OrielError.is(error)) return error.message
+  const { code } = error as { code?: unknown }
+  return typeof code === 'string' ? code : 'unknown'
+}
+
+function hasCode(error: unknown, code: string): boolean {
+  return (error as { code?: unknown }).code === code
+}

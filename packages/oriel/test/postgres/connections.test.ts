@@ -1,0 +1,255 @@
+// Connections that break, and servers that go away: errors of calls, never of the process, and nothing acknowledged is lost.
+
+import { randomBytes } from 'node:crypto'
+import pg from 'pg'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { type PostgresServer, startPostgres } from '../../../../scripts/postgres.ts'
+import type { Entry } from '../../src/core/entry.ts'
+import { OrielError } from '../../src/core/errors.ts'
+import { postgresStore } from '../../src/stores/postgres.ts'
+import type { Store, StoreChange } from '../../src/stores/store.ts'
+import {
+  collect,
+  key,
+  messageAt,
+  messages,
+  readAll,
+  rejection,
+} from '../../src/testing/store-suite-data.ts'
+import { Wire } from './wire.ts'
+
+let server: PostgresServer
+let proxy: Wire
+let admin: pg.Pool
+const opened: Store[] = []
+
+beforeAll(async () => {
+  // A server of its own: it is stopped and started.
+  server = await startPostgres({ own: true, isDurable: true })
+  proxy = await Wire.open(server.socket ?? '')
+  admin = new pg.Pool({ connectionString: server.url, max: 2 })
+  admin.on('error', () => {})
+})
+
+afterEach(async () => {
+  proxy.mode = 'pass'
+  proxy.onRequest = undefined
+  await Promise.all(opened.splice(0).map((store) => store.close()))
+})
+
+afterAll(async () => {
+  await admin.end()
+  await proxy.close()
+  await server.close()
+})
+
+function open(options: Parameters<typeof postgresStore>[1] = {}, url = proxy.url): Store {
+  const schema = `c_${randomBytes(6).toString('hex')}`
+  const store = postgresStore(url, { schema, timeoutMs: 1000, ...options })
+  opened.push(store)
+  return store
+}
+
+/** Ends every session but the one that asks. */
+async function terminate(): Promise<void> {
+  await admin.query(
+    `select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid() and application_name = 'oriel'`,
+  )
+}
+
+describe('a lost connection', () => {
+  it('[PG3] whose answer was lost: the append took place once, and the caller gets its result', async () => {
+    const store = open()
+    const first = await store.append(key, messages(1, 2), 0)
+    proxy.swallowNextAnswer()
+    const second = await store.append(key, messages(3, 2), 2)
+    expect(second.version).toBe(4)
+    expect(await store.append(key, messages(1, 2), 0)).toEqual(first)
+    expect(await readAll(store, key)).toEqual(messages(1, 4))
+    expect(await collect(store.verify())).toEqual([])
+  })
+
+  it('[PG3] that does not answer: a typed error in time, and the next call works', async () => {
+    const store = open()
+    await store.append(key, messages(1, 1), 0)
+    proxy.mode = 'silent'
+    const start = performance.now()
+    const error = await rejection(store.append(key, messages(2, 1), 1), 'storage-failed')
+    expect(performance.now() - start).toBeLessThan(5000)
+    expect(error.message).toContain('safe')
+    await rejection(store.info(key), 'storage-failed')
+    proxy.mode = 'pass'
+    proxy.cut()
+    expect((await store.append(key, messages(2, 1), 1)).version).toBe(2)
+  })
+
+  it('[PG3] to a server that refuses: a typed error, and the next call works', async () => {
+    const store = open()
+    await store.append(key, messages(1, 1), 0)
+    proxy.mode = 'refuse'
+    proxy.cut()
+    await rejection(store.append(key, messages(2, 1), 1), 'storage-failed')
+    proxy.mode = 'pass'
+    expect((await store.append(key, messages(2, 1), 1)).version).toBe(2)
+  })
+
+  it('[PG3] cut and terminated at random: nothing acknowledged is lost, nothing doubled', async () => {
+    const store = open()
+    const acknowledged = new Map<number, string>()
+    let isOver = false
+    const write = async (): Promise<void> => {
+      let version = 0
+      for (let count = 0; count < 25; count++) {
+        const text = `message ${count} `.repeat(1 + (count % 7) * 100)
+        for (let isDone = false; !isDone; ) {
+          try {
+            const { version: after } = await store.append(
+              key,
+              [messageAt(version + 1, text)],
+              version,
+            )
+            acknowledged.set(after, text)
+            version = after
+            isDone = true
+          } catch (error) {
+            if (!OrielError.is(error, 'storage-failed')) throw error
+          }
+        }
+      }
+      isOver = true
+    }
+    const writing = write()
+    for (let round = 0; !isOver; round++) {
+      if (round % 2 === 0) proxy.cut()
+      else await terminate()
+      await new Promise((resolve) => setTimeout(resolve, 60 + (round % 5) * 17))
+    }
+    await writing
+    const texts = (await readAll(store, key)).map((entry) => JSON.stringify(entry))
+    expect(texts.length).toBe(25)
+    for (const [seq, text] of acknowledged) expect(texts[seq - 1]).toContain(JSON.stringify(text))
+    expect(await collect(store.verify())).toEqual([])
+  })
+
+  it('[PG3] never shows one tenant what another asked for', async () => {
+    const store = open({ maxConnections: 4 })
+    const tenants = Array.from({ length: 12 }, (_, index) => `tenant-${index}`)
+    for (const tenant of tenants) {
+      await store.append({ tenant, thread: 't' }, [messageAt(1, `canary of ${tenant}!`)], 0)
+    }
+    const seen: string[] = []
+    const ask = async (tenant: string): Promise<void> => {
+      for (let round = 0; round < 15; round++) {
+        const found = await readAll(store, { tenant, thread: 't' }).catch((error: unknown) => {
+          if (OrielError.is(error, 'storage-failed')) return []
+          throw error
+        })
+        for (const entry of found)
+          if (!JSON.stringify(entry).includes(`canary of ${tenant}!`)) seen.push(tenant)
+      }
+    }
+    const asking = Promise.all(tenants.map(ask))
+    let isOver = false
+    void asking.finally(() => {
+      isOver = true
+    })
+    while (!isOver) {
+      await terminate()
+      proxy.cut()
+      await new Promise((resolve) => setTimeout(resolve, 10))
+    }
+    await asking
+    expect(seen).toEqual([])
+  })
+
+  it('[PG3] for want of a free one: a typed error in time', async () => {
+    const pool = new pg.Pool({ connectionString: server.url, max: 1 })
+    const store = postgresStore(pool, { schema: 'busy', timeoutMs: 200 })
+    await store.append(key, messages(1, 1), 0)
+    const stuck = await pool.connect()
+    await rejection(store.info(key), 'storage-failed')
+    stuck.release()
+    expect((await store.info(key))?.version).toBe(1)
+    await store.close()
+    // A pool of the caller's is not ended.
+    expect((await pool.query('select 1 as one')).rows).toEqual([{ one: 1 }])
+    await pool.end()
+  })
+})
+
+describe('a server that goes away', () => {
+  it('[PG3] at once, while writers write: what was acknowledged is there after its recovery', async () => {
+    const store = open()
+    const acknowledged: Entry[] = []
+    let isOver = false
+    const writing = (async () => {
+      for (let seq = 1; !isOver; ) {
+        const entry = messageAt(seq, `message ${seq}`)
+        try {
+          await store.append(key, [entry], seq - 1)
+          acknowledged.push(entry)
+          seq += 1
+        } catch (error) {
+          if (!OrielError.is(error, 'storage-failed')) throw error
+          await new Promise((resolve) => setTimeout(resolve, 5))
+        }
+      }
+    })()
+    for (let round = 0; round < 3; round++) {
+      await new Promise((resolve) => setTimeout(resolve, 150))
+      await server.control?.stop('immediate')
+      await server.control?.start()
+    }
+    const before = acknowledged.length
+    while (acknowledged.length < before + 3) await new Promise((resolve) => setTimeout(resolve, 10))
+    isOver = true
+    await writing
+    expect(await readAll(store, key)).toEqual(acknowledged)
+    expect(await collect(store.verify())).toEqual([])
+  })
+
+  it('[PG3] in mid-transaction: an erasure is whole or has not begun', async () => {
+    const store = open()
+    await store.append(key, [messageAt(1, 'forget me '.repeat(2000)), ...messages(2, 300)], 0)
+    for (const word of ['lock-used', 'update', 'commit']) {
+      let isStopped: Promise<void> | undefined
+      proxy.onRequest = (text) => {
+        const isIt = word === 'lock-used' ? text.includes('for update') : text.includes(word)
+        if (isIt && isStopped === undefined) isStopped = server.control?.stop('immediate')
+      }
+      const outcome = await store.erase(key).catch((error: unknown) => error)
+      proxy.onRequest = undefined
+      await isStopped
+      await server.control?.start()
+      if (outcome !== undefined) expect(OrielError.is(outcome, 'storage-failed')).toBe(true)
+      const left = (await readAll(store, key)).length
+      expect([0, 301]).toContain(left)
+      expect(await collect(store.verify())).toEqual([])
+    }
+    await store.erase(key)
+    expect(await readAll(store, key)).toEqual([])
+  })
+
+  it('[PG5] is listened to again when it is back, and who listens is told to look again', async () => {
+    const url = server.url
+    const schema = `w_${randomBytes(4).toString('hex')}`
+    const [writer, watcher] = [open({ schema }, url), open({ schema }, url)]
+    const heard: StoreChange[] = []
+    const watch = await watcher.watch?.((change) => heard.push(change))
+    const until = async (isIt: (change: StoreChange) => boolean): Promise<void> => {
+      const giveUpAt = performance.now() + 15_000
+      while (!heard.some(isIt)) {
+        if (performance.now() > giveUpAt) throw new Error(`not heard: ${JSON.stringify(heard)}`)
+        await new Promise((resolve) => setTimeout(resolve, 10))
+      }
+    }
+    await writer.append(key, messages(1, 1), 0)
+    await until((change) => change.type === 'changed' && change.version === 1)
+    await server.control?.stop('immediate')
+    await server.control?.start()
+    await until(({ type }) => type === 'missed')
+    await writer.append(key, messages(2, 1), 1)
+    await until((change) => change.type === 'changed' && change.version === 2)
+    await watch?.close()
+  })
+})

