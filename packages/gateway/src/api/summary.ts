@@ -141,6 +141,15 @@ export function tokensOf(counter: Counter, { role, blocks }: MessageEntry): numb
   return blocks.reduce((total, block) => total + countBlock(counter, block), overheadOf(role))
 }
 
+/** Tokens of all messages in full form: what a view without edits would hold. */
+export function logTokens(entries: readonly Entry[]): number {
+  const counter = resolveCounter('estimate')
+  return entries.reduce(
+    (total, entry) => total + (entry.type === 'message' ? tokensOf(counter, entry) : 0),
+    0,
+  )
+}
+
 function titleOf({ blocks }: MessageEntry): string {
   const text = blocks.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join(' ')
   return [...text.replace(/\s+/g, ' ').trim()].slice(0, maxTitle).join('')

@@ -3,6 +3,7 @@
 
 import {
   type Entry,
+  type Json,
   OrielError,
   type Store,
   type Thread,
@@ -19,7 +20,7 @@ import type { Tenants } from '../tenants.ts'
 import type { WireFormat } from '../wire-format.ts'
 import { differenceOf } from './difference.ts'
 import { readCount, readFormat, readJson, readNumber } from './parameters.ts'
-import { Summaries, type ThreadSummary } from './summary.ts'
+import { logTokens, Summaries, type ThreadSummary } from './summary.ts'
 import { timelineOf } from './timeline.ts'
 import { blocksOf } from './view-blocks.ts'
 
@@ -110,7 +111,13 @@ export class ThreadApi {
   async viewOf(thread: Thread, format: WireFormat, options: object): Promise<object> {
     const view = await thread.view({ ...options, format, dryRun: true })
     const entries = await thread.log()
-    return { ...view, trace: view.trace, format, ...options, blocks: blocksOf(entries, view.trace) }
+    return {
+      ...view,
+      trace: view.trace,
+      format,
+      ...options,
+      blocks: blocksOf(entries, view.trace, view.messages),
+    }
   }
 
   async #viewAt(key: ThreadKey, step: number): Promise<Response> {
@@ -125,8 +132,8 @@ export class ThreadApi {
       ...(system === undefined ? {} : { system }),
       trace,
       exact,
-      tokens: { after: request.details?.tokens ?? 0 },
-      blocks: blocksOf(entries, trace),
+      tokens: { before: logTokens(entries), after: request.details?.tokens ?? 0 },
+      blocks: blocksOf(entries, trace, listOf(messages ?? input)),
     })
   }
 
@@ -256,6 +263,10 @@ export class ThreadApi {
   #open<T>({ tenant, thread }: ThreadKey, task: (thread: Thread) => Promise<T>): Promise<T> {
     return this.#options.families.get(tenant, thread).run(task)
   }
+}
+
+function listOf(value: Json | undefined): readonly Json[] {
+  return Array.isArray(value) ? value : []
 }
 
 /** A name that no thread can have belongs to none. */
