@@ -62,6 +62,7 @@ export { presets } from './presets.ts'
 export { type Projection, type ProjectOptions, project } from './project.ts'
 export { compactMessagePrompt, type Prompt } from './rules/compact-prompt.ts'
 export type { Relevance } from './rules/relevance.ts'
+export { lookupPrices, type Prices, type PricesQuery } from './schedule/prices.ts'
 export {
   type AgentKey,
   type AgentSettings,
@@ -69,7 +70,6 @@ export {
   type StoredSettings,
   type ToolSetting,
 } from './stores/agent-settings.ts'
-export { lookupPrices, type Prices, type PricesQuery } from './schedule/prices.ts'
 export { type MemoryStoreOptions, memoryStore } from './stores/memory.ts'
 export { type PostgresStoreOptions, postgresStore } from './stores/postgres.ts'
 export type { PostgresClient, PostgresPool } from './stores/postgres-driver.ts'
