@@ -1,5 +1,6 @@
 // A thread under another policy from its first message on: its messages are replayed into memory, step by step. Nothing is kept.
 
+import type { WireFormat } from 'oriel'
 import {
   type Entry,
   type Json,
@@ -9,7 +10,6 @@ import {
   type PolicyInput,
   type Thread,
 } from 'oriel'
-import type { WireFormat } from '../wire-format.ts'
 import { blocksOf, type ViewBlock } from './view-blocks.ts'
 
 export interface WhatIfOptions {

@@ -1,7 +1,7 @@
 // Clients that leave (RELIABILITY T22): the upstream learns it at once, whatever was going on.
 
+import { wireFormats } from 'oriel'
 import { afterEach, describe, expect, it } from 'vitest'
-import { wireFormats } from '../../src/wire-format.ts'
 import { dialects } from '../dialect.ts'
 import { openGateway, type Target, type TargetOptions } from '../target.ts'
 import { reply } from '../upstream/action.ts'

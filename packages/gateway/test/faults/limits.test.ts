@@ -1,8 +1,8 @@
 // Bodies that are too large, too deep, packed, or never end (RELIABILITY T19, T20, T21).
 
 import { brotliCompressSync, gzipSync } from 'node:zlib'
+import { wireFormats } from 'oriel'
 import { afterEach, describe, expect, it } from 'vitest'
-import { wireFormats } from '../../src/wire-format.ts'
 import { dialects } from '../dialect.ts'
 import { openGateway, type Target, type TargetOptions } from '../target.ts'
 import { reply } from '../upstream/action.ts'

@@ -1,7 +1,7 @@
 // Streams that break, hang or are not read (RELIABILITY T21, F15).
 
+import { type WireFormat, wireFormats } from 'oriel'
 import { afterEach, describe, expect, it } from 'vitest'
-import { type WireFormat, wireFormats } from '../../src/wire-format.ts'
 import { dialects } from '../dialect.ts'
 import { openGateway, type Target, type TargetOptions } from '../target.ts'
 import { type Action, reply } from '../upstream/action.ts'
