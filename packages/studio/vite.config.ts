@@ -7,6 +7,7 @@ export default defineConfig(({ command }) => ({
   root: import.meta.dirname,
   // Whatever NODE_ENV the builder has: the page gets React without its development checks.
   define: command === 'build' ? { 'process.env.NODE_ENV': '"production"' } : {},
+  oxc: { jsx: { runtime: 'automatic', development: command !== 'build' } },
   build: {
     // The gateway serves it and carries it in its package.
     outDir: '../gateway/dist/studio',

@@ -115,9 +115,9 @@ export function demoAgents(): Readonly<Record<string, AgentOptions>> {
   return readAgents(fileURLToPath(new URL('../agents', import.meta.url)))
 }
 
-/** The folder of the studio's files, where it was built. */
+/** The folder of the studio's files, where it was built: beside this file, or, from the source, where the build puts it. */
 export function findStudio(): string | undefined {
-  const places = ['../studio', '../../studio/dist'].map((path) =>
+  const places = ['./studio', '../dist/studio'].map((path) =>
     fileURLToPath(new URL(path, import.meta.url)),
   )
   return places.find((place) => existsSync(`${place}/index.html`))

@@ -110,7 +110,7 @@ describe('the chat', () => {
     const { open, sent, ask, lastRoles, problems } = await studio({ agents: plain, delayMs: 15 })
     const page = await open('/chat?agent=demo&debug=true')
     await page.getByRole('textbox', { name: 'Message' }).fill('Show the table.')
-    await page.keyboard.press('Enter')
+    await page.getByRole('button', { name: 'Send' }).click()
     const answer = page.getByRole('article', { name: 'assistant' })
     await soon(async () => (await answer.innerText()).length).toBeGreaterThan(20)
     const early = (await answer.innerText()).length
@@ -118,7 +118,7 @@ describe('the chat', () => {
     await page.getByRole('button', { name: 'Stop' }).click()
     await page.getByText('stopped; not a part of the history').waitFor()
     await page.getByRole('textbox', { name: 'Message' }).fill('And now?')
-    await page.keyboard.press('Enter')
+    await page.getByRole('button', { name: 'Send' }).click()
     await soon(() => sent.length).toBe(2)
     expect(lastRoles()).toEqual(['system', 'user', 'user'])
     await page.getByRole('button', { name: 'Stop' }).click()

@@ -25,7 +25,7 @@ try {
   const field = page.getByRole('textbox', { name: 'Message' })
   for (const [index, question] of sampleQuestions.slice(0, 4).entries()) {
     await field.fill(question)
-    await field.press('Enter')
+    await page.getByRole('button', { name: 'Send' }).click()
     await page.waitForFunction(
       (count) =>
         document.querySelectorAll('.message-user').length === count &&
@@ -35,7 +35,7 @@ try {
   }
   const gone = page.locator('.message.is-dropped').last()
   await gone.waitFor()
-  await gone.evaluate((message) => message.scrollIntoView({ block: 'center' }))
+  await gone.evaluate((message) => message.scrollIntoView({ block: 'start' }))
   await page.locator('.spinner').waitFor({ state: 'detached' })
   await page.screenshot({ path: join(images, 'chat.png') })
 

@@ -142,6 +142,8 @@ export async function say(page: Page, text: string): Promise<void> {
   const before = await page.locator('.message-user').count()
   const field = page.getByRole('textbox', { name: 'Message' })
   await field.fill(text)
+  // Not before the agent is there, and what was said before is answered.
+  await page.locator('.composer button[type=submit]:enabled').waitFor()
   await field.press('Enter')
   await answered(page, before + 1)
 }
