@@ -3,7 +3,7 @@
 import { type Fields, isFields } from './detect.ts'
 
 /** Whether a message is one of a page: its content is called parts. */
-export function isUiMessage(message: unknown): message is Fields & { parts: readonly unknown[] } {
+function isUiMessage(message: unknown): message is Fields & { parts: readonly unknown[] } {
   return isFields(message) && Array.isArray(message.parts) && message.content === undefined
 }
 
