@@ -32,8 +32,8 @@ export function renderHelp(cli: ReturnType<typeof cac>, colors: Colors): string 
     ...section('Options of all', cli.globalCommand.options.map(row), colors),
     ...section('Examples', examples, colors),
     '',
-    'Reads OpenAI chat, OpenAI Responses and Anthropic messages: one JSON value, or JSONL with one',
-    'message or one conversation a line. Nothing leaves this machine.',
+    'Reads OpenAI chat, OpenAI Responses, Anthropic, AI SDK and LangChain messages: one JSON value,',
+    'or JSONL with one message or one conversation a line. Nothing leaves this machine.',
   ]
   return `${lines.join('\n')}\n`
 }
