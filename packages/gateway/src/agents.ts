@@ -16,7 +16,8 @@ export type ChatSettings = z.infer<typeof chatSettingsSchema>
 
 export class AgentBook implements Agents {
   readonly #templates: ReadonlyMap<string, AgentOptions>
-  readonly #stored = new Map<string, ChatSettings>()
+  /** Templates with what was stored for them. */
+  readonly #changed = new Map<string, AgentOptions>()
   readonly #log: KeyLog
 
   constructor(templates: Readonly<Record<string, AgentOptions>>, store: Store) {
@@ -24,7 +25,10 @@ export class AgentBook implements Agents {
     this.#templates = new Map(Object.entries(templates))
     this.#log = new KeyLog(store, { tenant: 'index:', thread: 'agents' }, ({ agent, settings }) => {
       const parsed = chatSettingsSchema.safeParse(settings)
-      if (parsed.success) this.#stored.set(String(agent), parsed.data)
+      const template = this.#templates.get(String(agent))
+      if (!parsed.success || template === undefined) return
+      const chatSettings = { ...this.get(String(agent))?.chatSettings, ...parsed.data }
+      this.#changed.set(String(agent), { ...template, chatSettings })
     })
   }
 
@@ -33,10 +37,7 @@ export class AgentBook implements Agents {
   }
 
   get(name: string): AgentOptions | undefined {
-    const template = this.#templates.get(name)
-    const stored = this.#stored.get(name)
-    if (template === undefined || stored === undefined) return template
-    return { ...template, chatSettings: { ...template.chatSettings, ...stored } }
+    return this.#changed.get(name) ?? this.#templates.get(name)
   }
 
   /** Reads what was stored before. */

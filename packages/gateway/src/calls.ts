@@ -8,7 +8,7 @@ import { FamilyBusyError } from './families.ts'
 import { requestHeaders, responseHeaders } from './headers.ts'
 import { withoutMember } from './json-outline.ts'
 import type { Caller } from './keys.ts'
-import { ManagedCall, type ManagedDependencies } from './managed.ts'
+import { ManagedCall, type ManagedDependencies, type ManagedInput } from './managed.ts'
 import type { Limits } from './options.ts'
 import { createReader } from './reading.ts'
 import { type Ending, readWhole, relayBody } from './relay.ts'
@@ -94,14 +94,12 @@ export class Calls {
   /** Undefined where the history is none that Oriel can read: then the upstream says what is wrong with it. */
   async #manage(
     { request, caller }: CallRequest,
-    parts: Pick<
-      ConstructorParameters<typeof ManagedCall>[0],
-      'endpoint' | 'body' | 'settings' | 'history' | 'hasCacheHints'
-    >,
+    parts: Omit<ManagedInput, 'session'>,
   ): Promise<Prepared | undefined> {
     const { endpoint, body, history } = parts
+    const { sessions } = this.#options
     try {
-      const session = await this.#options.sessions.find({
+      const session = await sessions.find({
         tenant: caller.tenant,
         headers: request.headers,
         body: body.value,
@@ -110,8 +108,10 @@ export class Calls {
         frame: endpoint.frame(body.value),
       })
       this.#options.tenants.note(caller.tenant, this.#options.now())
-      const managed = new ManagedCall({ ...parts, session }, this.#options)
-      return { managed, text: await managed.prepare() }
+      return await this.#prepare({ ...parts, session }).catch((error) => {
+        if (!OrielError.is(error, 'not-found')) throw error
+        return this.#prepare({ ...parts, session: sessions.renew(session) })
+      })
     } catch (error) {
       if (error instanceof FamilyBusyError)
         throw refuse(429, 'busy', 'Too many calls wait for this thread.')
@@ -123,6 +123,11 @@ export class Calls {
       )
       return undefined
     }
+  }
+
+  async #prepare(input: ManagedInput): Promise<Prepared> {
+    const managed = new ManagedCall(input, this.#options)
+    return { managed, text: await managed.prepare() }
   }
 
   /** Asks the upstream; a request that is too long is made smaller and asked once more. */

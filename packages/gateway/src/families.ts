@@ -1,5 +1,6 @@
 // Open threads of the gateway. A family is a thread with its forks; what is done to one happens in the order it was asked for.
 
+import { setTimeout as wait } from 'node:timers/promises'
 import {
   openThread,
   type PolicyInput,
@@ -23,6 +24,8 @@ export interface FamiliesOptions {
 
 /** Families that stay open while nobody uses them. */
 const maxIdle = 256
+/** A reader does not wait longer for what is being written: a summary may take half a minute. */
+const maxQuietMs = 2000
 /** Operations that may wait for one family. */
 const maxWaiting = 256
 
@@ -45,6 +48,18 @@ export class Family {
 
   get isIdle(): boolean {
     return this.#waiting === 0
+  }
+
+  /** Resolves when everything that was asked for by now is done. */
+  async quiet(): Promise<void> {
+    await this.#queue
+  }
+
+  /** As `quiet`, with what the thread does by itself. */
+  async settled(): Promise<void> {
+    await this.quiet()
+    const thread = await this.#thread?.catch(() => undefined)
+    await thread?.settled()
   }
 
   /** Runs a task when all before it are done. The thread may be on any branch: a task that needs one says so by `sync`. */
@@ -102,11 +117,21 @@ export class Families {
     this.#families.delete(`${tenant}\0${root}`)
   }
 
+  /** Resolves when what a tenant's calls, or everybody's, have to write is written, or after a while. */
+  async quiet(tenant?: string): Promise<void> {
+    const busy = [...this.#families.values()].filter(
+      (family) => !family.isIdle && (tenant === undefined || family.tenant === tenant),
+    )
+    if (busy.length === 0) return
+    await Promise.race([
+      Promise.all(busy.map((family) => family.quiet())),
+      wait(maxQuietMs, undefined, { ref: false }),
+    ])
+  }
+
   /** Resolves when nothing is under way. */
   async settled(): Promise<void> {
-    await Promise.all(
-      [...this.#families.values()].map((family) => family.run((thread) => thread.settled())),
-    )
+    await Promise.all([...this.#families.values()].map((family) => family.settled()))
   }
 
   #openThread(tenant: string, id: string): Promise<Thread> {

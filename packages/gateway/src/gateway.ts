@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto'
 import { memoryStore, OrielError, type Store } from 'oriel'
 import { AgentBook } from './agents.ts'
 import { refusalOf, refusalResponse, refuse } from './answer-errors.ts'
+import { agentRoutes } from './api/agent-routes.ts'
 import { ownRoutes } from './api/own-routes.ts'
 import { threadRoutes } from './api/thread-routes.ts'
 import { Calls } from './calls.ts'
@@ -167,6 +168,7 @@ function assemble(options: GatewayOptions): Parts {
   const info = (): object => describe(options, upstreams, settings)
   let loading: Promise<void> | undefined
   const own = [
+    ...agentRoutes({ agents, limits }),
     ...ownRoutes({ calls, sessions, settings, agents, hub, limits, now, info, store }),
     ...threadRoutes({
       store,
@@ -174,7 +176,8 @@ function assemble(options: GatewayOptions): Parts {
       tenants,
       limits,
       changed,
-      settled: () => families.settled(),
+      quiet: (tenant) => families.quiet(tenant),
+      erased: (tenant, thread) => families.forget(tenant, thread),
     }),
   ]
   const routes = withPages([...own, ...modelRoutes(calls)], options.studio)

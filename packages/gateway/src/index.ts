@@ -1,6 +1,7 @@
 // The public surface of the gateway.
 
 export { readAgents } from './agents.ts'
+export type { Agent } from './api/agent-routes.ts'
 export type { Difference, StepRequest } from './api/difference.ts'
 export type { ThreadSummary } from './api/summary.ts'
 export type { Timeline, TimelineStep } from './api/timeline.ts'

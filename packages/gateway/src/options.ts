@@ -1,13 +1,6 @@
 // What a gateway is told by its operator. Nothing here can be set by a request.
 
-import type {
-  AgentTemplate,
-  Policy,
-  PolicyInput,
-  ResolvePolicyOptions,
-  Store,
-  TokensOption,
-} from 'oriel'
+import type { AgentTemplate, PolicyInput, ResolvePolicyOptions, Store, TokensOption } from 'oriel'
 
 /** Where model calls go. Only the operator names hosts; no part of a request can. */
 export interface UpstreamOptions {
@@ -143,6 +136,3 @@ export interface GatewayOptions {
   /** Where lines for operators go; never content, never secrets. @default nowhere */
   readonly log?: (line: string) => void
 }
-
-/** A policy as JSON shows it. */
-export type PolicyJson = Policy

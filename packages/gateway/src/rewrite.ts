@@ -63,34 +63,66 @@ function isUntouched(parts: readonly Part[], sent: readonly Json[]): boolean {
 
 /** Finds the client's message behind each message of the view: by what it says, else by its call ids. Order is kept. */
 function align(sent: readonly Json[], shown: readonly Json[], isMarking: boolean): readonly Part[] {
-  const gists = sent.map(gistOf)
-  const places = new Map<string, number[]>()
-  const note = (key: string, at: number): void => {
-    const known = places.get(key)
-    if (known === undefined) places.set(key, [at])
-    else known.push(at)
-  }
-  sent.forEach((message, at) => {
-    note((gists[at] as Gist).text, at)
-    const ids = idsOf(message)
-    if (ids !== '') note(ids, at)
-  })
+  const search = new Search(sent)
   let next = 0
-  const find = (key: string): number | undefined => places.get(key)?.find((at) => at >= next)
   const parts = shown.map((message): Part => {
     const plain = isMarking ? message : withoutMarkers(message)
+    // Most messages are the next one, written in the same way.
+    if (isMarked(plain) === false && JSON.stringify(plain) === JSON.stringify(sent[next])) {
+      next += 1
+      return { value: plain, isSame: true, from: next - 1 }
+    }
     const gist = gistOf(plain)
-    const same = find(gist.text)
-    const ids = same === undefined ? idsOf(plain) : ''
-    const from = same ?? (ids === '' ? undefined : find(ids))
+    const same = search.gist(gist.text, next)
+    const from = same ?? search.ids(idsOf(plain), next)
     if (from === undefined) return { value: plain, isSame: false }
     next = from + 1
     // Reasoning that the view leaves out must not come back with the client's bytes.
-    const isWhole = gist.hasReasoning || gists[from]?.hasReasoning !== true
+    const isWhole = gist.hasReasoning || !search.gistAt(from).hasReasoning
     const isSame = same !== undefined && isWhole && !isMarked(plain)
     return { value: plain, isSame, from }
   })
   return parts.filter((part, at) => !isLeftOut(part, parts[at + 1]))
+}
+
+/** The client's messages by what they say and by the calls in them; each is read only when it is needed. */
+class Search {
+  readonly #sent: readonly Json[]
+  readonly #gists: Gist[] = []
+  #places: Map<string, number[]> | undefined
+
+  constructor(sent: readonly Json[]) {
+    this.#sent = sent
+  }
+
+  gistAt(index: number): Gist {
+    this.#gists[index] ??= gistOf(this.#sent[index] as Json)
+    return this.#gists[index]
+  }
+
+  gist(text: string, from: number): number | undefined {
+    if (from < this.#sent.length && this.gistAt(from).text === text) return from
+    return this.#find(text, from)
+  }
+
+  ids(ids: string, from: number): number | undefined {
+    return ids === '' ? undefined : this.#find(ids, from)
+  }
+
+  #find(key: string, from: number): number | undefined {
+    this.#places ??= this.#read()
+    return this.#places.get(key)?.find((at) => at >= from)
+  }
+
+  #read(): Map<string, number[]> {
+    const places = new Map<string, number[]>()
+    this.#sent.forEach((message, at) => {
+      for (const key of [this.gistAt(at).text, idsOf(message)]) {
+        if (key !== '') places.set(key, [...(places.get(key) ?? []), at])
+      }
+    })
+    return places
+  }
 }
 
 /** Reasoning that the client did not send stays out where the step it belongs to goes as the client sent it. */

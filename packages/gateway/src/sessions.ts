@@ -1,18 +1,12 @@
 // Finds the thread that a request belongs to, without any change to the client. See docs/decisions/0002-what-clients-resend.md.
 
 import { createHash, randomUUID } from 'node:crypto'
-import {
-  type Frame,
-  type HistoryKey,
-  historyKeys,
-  type Json,
-  type JsonObject,
-  type WireFormat,
-} from 'oriel'
+import { type Frame, type HistoryKey, historyKeys, type Json, type JsonObject } from 'oriel'
 import { refuse } from './answer-errors.ts'
 import type { Families, Family } from './families.ts'
 import { isObject } from './rewrite.ts'
 import type { FrameSign, Place, Scope, ThreadIndex } from './thread-index.ts'
+import type { WireFormat } from './wire-format.ts'
 
 export interface SessionRequest {
   readonly tenant: string
@@ -81,12 +75,12 @@ export class Sessions {
         )
       }
       const scope = { tenant, session: sessionHash(['thread', named]) }
-      const repetition = repetitionOf(scope, request)
+      const repetition = repetitionOf(scope, request, lastKey)
       return { family: this.#families.get(tenant, named), scope, frame, lastKey, repetition }
     }
     const session = sessionOf(headers, body)
     const scope = { tenant, session: session?.hash ?? '' }
-    const repetition = repetitionOf(scope, request)
+    const repetition = repetitionOf(scope, request, lastKey)
     const found = (root: string): FoundSession => {
       if (!isPeek) this.#note(repetition, root)
       return { family: this.#families.get(tenant, root), scope, frame, lastKey, repetition }
@@ -98,7 +92,7 @@ export class Sessions {
       request,
     )
     if (joined !== undefined) return found(joined)
-    const retried = this.#retried(scope, request)
+    const retried = this.#retried(repetition, request)
     if (retried !== undefined) return found(retried)
     if (session?.isThread !== true) return found(randomUUID())
     return found(this.#rootOf(scope, frame, isPeek))
@@ -114,6 +108,11 @@ export class Sessions {
     if (key?.role === 'assistant') {
       this.#index.add(scope, key, { root: family.root, frame, at: this.#now() })
     }
+  }
+
+  /** A new thread for a request whose own was erased: what is gone does not come back under its name. */
+  renew(found: FoundSession): FoundSession {
+    return { ...found, family: this.#families.get(found.family.tenant, randomUUID()) }
   }
 
   /** Remembers that a request got no answer. */
@@ -166,8 +165,8 @@ export class Sessions {
   }
 
   /** A request that was here before, and that the client marks as a repetition or that got no answer. */
-  #retried(scope: Scope, request: SessionRequest): string | undefined {
-    const recent = this.#recent.get(repetitionOf(scope, request))
+  #retried(repetition: string, request: SessionRequest): string | undefined {
+    const recent = this.#recent.get(repetition)
     if (recent === undefined) return undefined
     const isMarked = Number(request.headers.get('x-stainless-retry-count') ?? 0) > 0
     return isMarked || recent.hasFailed ? recent.root : undefined
@@ -228,8 +227,13 @@ function isInstruction(role: Json | undefined): boolean {
   return role === 'system' || role === 'developer'
 }
 
-function repetitionOf({ tenant, session }: Scope, { history, body }: SessionRequest): string {
-  return hash(JSON.stringify([tenant, session, body.model ?? null, history]))
+/** The same for the same conversation up to the same words. */
+function repetitionOf(
+  { tenant, session }: Scope,
+  { body }: SessionRequest,
+  last?: HistoryKey,
+): string {
+  return hash(JSON.stringify([tenant, session, body.model ?? null, last?.key ?? null]))
 }
 
 function sessionHash(parts: readonly string[]): string {

@@ -5,6 +5,7 @@ import {
   type Policy,
   type PolicyInput,
   policyFields,
+  type ResolvedPolicy,
   type ResolvePolicyOptions,
   resolvePolicy,
   type SettingSource,
@@ -57,6 +58,8 @@ export const ownParameters: ReadonlySet<string> = new Set([
 /** Resolves the settings of requests. An invalid environment or default is an error at once. */
 export class Settings {
   readonly #options: SettingsOptions
+  /** What holds without a word of the request, by template: resolving it for every call would cost more than the rest. */
+  readonly #bases = new WeakMap<object, ResolvedPolicy>()
 
   constructor(options: SettingsOptions) {
     this.#options = options
@@ -66,7 +69,7 @@ export class Settings {
 
   /** The policy of threads that no agent and no request has a say in. */
   get base(): Policy {
-    return this.#resolve(undefined, {}).policy
+    return this.#baseOf(undefined).policy
   }
 
   resolve(request: {
@@ -78,7 +81,7 @@ export class Settings {
   }): RequestSettings {
     const { query, headers, body } = request
     const agent = this.#agentOf(request)
-    const base = this.#resolve(agent?.template, {})
+    const base = this.#baseOf(agent?.template)
     const own = {
       ...([...query.keys()].some((name) => ownParameters.has(name)) ? { query } : {}),
       ...(headers.has('x-oriel-policy') ? { header: headers.get('x-oriel-policy') } : {}),
@@ -94,6 +97,15 @@ export class Settings {
       isOwn: Object.values(found.sources).includes('request'),
       ...(agent === undefined ? {} : { agent }),
     }
+  }
+
+  #baseOf(agent: AgentOptions | undefined): ResolvedPolicy {
+    const key = agent ?? this.#options
+    const known = this.#bases.get(key)
+    if (known !== undefined) return known
+    const base = this.#resolve(agent, {})
+    this.#bases.set(key, base)
+    return base
   }
 
   #agentOf({
@@ -118,7 +130,7 @@ export class Settings {
     )
   }
 
-  #resolve(agent: AgentOptions | undefined, request: object, hasScopedKey = true) {
+  #resolve(agent: AgentOptions | undefined, request: object, hasScopedKey = true): ResolvedPolicy {
     const { env, defaults, requestOverrides, ceilings, onInvalid } = this.#options
     const { chatSettings, policy } = agent ?? {}
     return resolvePolicy({

@@ -203,6 +203,19 @@ describe('acting', () => {
     expect((await call('/api/threads?search=xylophone')).json.threads).toEqual([])
   })
 
+  it('[GW11] lets a session go on in a new thread after its own was erased', async () => {
+    open()
+    const session = { 'x-session-id': 's' }
+    const { thread, messages } = await talk(['Forget this'], session)
+    await call(`/api/threads/${thread}`, { method: 'DELETE' })
+    const { status, headers } = await call('/v1/chat/completions', {
+      body: { model: 'oriel-demo', messages: [...messages, { role: 'user', content: 'Go on' }] },
+      headers: { ...mine, ...session },
+    })
+    expect(status).toBe(200)
+    expect(headers.get('x-oriel-thread')).not.toBe(thread)
+  })
+
   it('[GW11] refuses wrong bodies with what is wrong', async () => {
     open()
     const { thread } = await talk(['Hello'])

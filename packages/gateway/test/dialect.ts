@@ -1,6 +1,6 @@
 // How a client without any SDK keeps a conversation in each of the three formats: what it sends, what it keeps of an answer.
 
-import type { WireFormat } from 'oriel'
+import type { WireFormat } from '../src/wire-format.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 

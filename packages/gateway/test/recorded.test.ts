@@ -1,10 +1,13 @@
 // What six real coding agents and every SDK sent, recorded (docs/decisions/0002-what-clients-resend.md), sent again through the gateway.
 
 import { readdirSync, readFileSync } from 'node:fs'
-import { type JsonObject, resolveCounter, type WireFormat } from 'oriel'
+import type { JsonObject } from 'oriel'
 import { afterEach, describe, expect, it } from 'vitest'
+import { PrefixCache } from '../src/demo/prefix-cache.ts'
+import type { WireFormat } from '../src/wire-format.ts'
 import { dialects } from './dialect.ts'
 import { openGateway, type Target } from './target.ts'
+import { breachesOf } from './upstream/laws.ts'
 
 interface Recording {
   readonly format: WireFormat
@@ -28,14 +31,16 @@ let target: Target | undefined
 afterEach(() => target?.close())
 
 describe('recorded clients through the gateway', () => {
-  it.each(recordings)('[GW58] $name', async ({ recording: { format, requests, expected } }) => {
+  it.each(recordings)('[GW58] $name', async ({ name, recording }) => {
+    const { format, requests, expected } = recording
     let next = 0
     target = await openGateway({
       binding: 'none',
+      isRefusing: false,
       answer() {
         const { status, body, isCut } = requests[next]?.reply ?? { status: 500, body: {} }
         if (isCut === true) return { type: 'drop' }
-        const headers = { 'content-type': 'application/json', 'x-should-retry': 'false' }
+        const headers = { 'content-type': 'application/json' }
         return { type: 'raw', status, headers, body: JSON.stringify(body) }
       },
     })
@@ -44,11 +49,12 @@ describe('recorded clients through the gateway', () => {
     for (const [index, { headers, body, reply }] of requests.entries()) {
       next = index
       const before = upstream.requests.length
+      // Whole answers: the recorded ids must come back as they were.
+      const asked = { ...body, stream: false }
       const response = await fetch(url + dialects[format].path, {
         method: 'POST',
         headers: { authorization: 'Bearer k', 'content-type': 'application/json', ...headers },
-        // Whole answers: the recorded ids must come back as they were.
-        body: JSON.stringify({ ...body, stream: false }),
+        body: JSON.stringify(asked),
       })
       const text = await response.text()
       if (reply.isCut !== true) {
@@ -56,17 +62,57 @@ describe('recorded clients through the gateway', () => {
         expect(JSON.parse(text)).toEqual(reply.body)
       }
       const [sent] = upstream.requests.slice(before)
-      expect(sent?.breaches, `request ${index}`).toEqual([])
-      const counter = resolveCounter('estimate')
-      const asked = counter.count(JSON.stringify({ ...body, stream: false }))
-      expect(counter.count(JSON.stringify(sent?.body))).toBeLessThanOrEqual(asked * 1.02 + 50)
+      const where = `request ${index}`
+      // What a client breaks by itself (system messages in between, a prefill) is its provider's to judge.
+      const own = rulesOf(breachesOf(format, Buffer.from(JSON.stringify(asked)), asked))
+      expect(
+        rulesOf(sent?.breaches ?? []).filter((rule) => !own.includes(rule)),
+        where,
+      ).toEqual([])
+      const weigh = (value: JsonObject): number => new PrefixCache().weigh(format, value)
+      // Some clients write the model's arguments anew, and shorter; the log has them as the model wrote them.
+      expect(weigh(sent?.body ?? {}), where).toBeLessThanOrEqual(weigh(asked) * 1.02 + 100)
       threads.push(response.headers.get('x-oriel-thread') ?? undefined)
     }
-    for (const [index, { type, of }] of expected.entries()) {
-      const [own, other] = [threads[index], of === undefined ? undefined : threads[of]]
-      if (own === undefined || other === undefined) continue
-      if (type === 'retry' || type === 'extends') expect(own, `${index} ${type} ${of}`).toBe(other)
-      if (type === 'fork') expect(own, `${index} forks ${of}`).not.toBe(other)
-    }
+    expect(missedJoins(expected, threads).map((index) => `${name} #${index}`)).toEqual(
+      known.filter((one) => one.startsWith(`${name} #`)),
+    )
+    expect(wrongJoins(expected, threads)).toEqual([])
   })
 })
+
+/**
+ * What `sync` misjudges, as packages/oriel/test/clients.test.ts has it: the AI SDK's screens rewrite a failure that OpenAI formats do not
+ * mark as one; a summary asked for in the conversation's own words.
+ */
+const known: readonly string[] = [
+  'ai-sdk-compatible-ui #4',
+  'ai-sdk-openai-chat-ui #4',
+  'ai-sdk-responses-unstored-ui #4',
+  'qwen-code-summary-dropped #3',
+]
+
+function rulesOf(breaches: readonly { readonly rule: string }[]): readonly string[] {
+  return [...new Set(breaches.map(({ rule }) => rule))].sort()
+}
+
+type Threads = readonly (string | undefined)[]
+
+/** Requests that went on in another thread than the one that they continue. */
+function missedJoins(expected: Recording['expected'], threads: Threads): readonly number[] {
+  return [...expected.entries()].flatMap(([index, { type, of }]) => {
+    const [own, other] = [threads[index], of === undefined ? undefined : threads[of]]
+    const isJoining = type === 'retry' || type === 'extends'
+    return isJoining && own !== undefined && other !== undefined && own !== other ? [index] : []
+  })
+}
+
+/** Requests that went on in the thread of a conversation that they are none of. */
+function wrongJoins(expected: Recording['expected'], threads: Threads): readonly number[] {
+  return [...expected.entries()].flatMap(([index, { type, of }]) => {
+    const own = threads[index]
+    if (own === undefined) return []
+    if (type === 'fork') return of !== undefined && threads[of] === own ? [index] : []
+    return type === 'new-thread' && threads.slice(0, index).includes(own) ? [index] : []
+  })
+}

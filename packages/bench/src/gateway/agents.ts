@@ -35,6 +35,7 @@ interface Outcome {
   readonly answers: readonly string[]
   readonly requests: number
   readonly tokens: number
+  /** The rules that its requests broke. */
   readonly breaches: readonly string[]
 }
 
@@ -53,7 +54,11 @@ for (const agent of agents.filter(({ name }) => name.startsWith(wanted))) {
 
 async function work(agent: Agent, isManaged: boolean): Promise<Outcome> {
   const answers: string[] = []
-  const upstream = await startUpstream({ answer: scripted(agent, answers), binding: 'text' })
+  const upstream = await startUpstream({
+    answer: scripted(agent, answers),
+    binding: 'text',
+    isRefusing: false,
+  })
   const gateway = createGateway({ upstreams: [{ name: 'scripted', baseUrl: upstream.url }] })
   const server = await serveGateway(gateway, { port: 0, host: '127.0.0.1' })
   const rooms = openRooms(isManaged ? server.url : upstream.url)
@@ -79,7 +84,9 @@ function measured(agent: Agent, upstream: Upstream): Omit<Outcome, 'printed' | '
   return {
     requests: main.length,
     tokens: main.reduce((sum, { tokens }) => sum + tokens, 0),
-    breaches: upstream.breaches,
+    breaches: [
+      ...new Set(upstream.requests.flatMap(({ breaches }) => breaches.map(({ rule }) => rule))),
+    ],
   }
 }
 
@@ -106,7 +113,7 @@ function scripted(agent: Agent, answers: string[]): (asked: Asked) => Action {
 function writeParts({ project }: Rooms): void {
   for (let part = 1; part <= tasks.length * (stepsPerTask + 1); part++) {
     const lines = Array.from(
-      { length: 120 },
+      { length: 300 },
       (_, index) =>
         `${part}.${index} booking ${(part * 7919 + index * 104_729) % 99_991} for account ${index % 17}`,
     )
@@ -120,7 +127,10 @@ function report(agent: Agent, direct: Outcome, managed: Outcome): void {
     JSON.stringify(direct.answers) === JSON.stringify(managed.answers) &&
     JSON.stringify(direct.printed) === JSON.stringify(managed.printed) &&
     direct.answers.length === tasks.length
-  const isValid = managed.breaches.length === 0 && direct.breaches.length === 0
+  // What an agent breaks by itself is its provider's to judge.
+  const own = new Set(direct.breaches)
+  const breaches = managed.breaches.filter((breach) => !own.has(breach))
+  const isValid = breaches.length === 0
   if (!isSame || !isValid || managed.tokens >= direct.tokens) process.exitCode = 1
   if (process.argv.includes('--json')) {
     console.log(
@@ -137,7 +147,7 @@ function report(agent: Agent, direct: Outcome, managed: Outcome): void {
   }
   const less = Math.round(100 * (1 - managed.tokens / direct.tokens))
   console.log(
-    `${agent.name} (${agent.format}): ${isSame ? 'same answers' : 'OTHER ANSWERS'}, ${managed.requests} requests, ${direct.tokens} -> ${managed.tokens} tokens (${less} % less), ${managed.breaches.length} violations`,
+    `${agent.name} (${agent.format}): ${isSame ? 'same answers' : 'OTHER ANSWERS'}, ${managed.requests} requests, ${direct.tokens} -> ${managed.tokens} tokens (${less} % less), ${breaches.length} violations`,
   )
   if (!isSame)
     console.log(
@@ -147,6 +157,5 @@ function report(agent: Agent, direct: Outcome, managed: Outcome): void {
         1,
       ),
     )
-  for (const breach of [...direct.breaches, ...managed.breaches].slice(0, 3))
-    console.log(`  ${breach.slice(0, 300)}`)
+  if (!isValid) console.log(`  broken rules: ${breaches.join(', ')}`)
 }

@@ -13,6 +13,7 @@ import {
   type Usage,
 } from 'oriel'
 import { isObject } from '../rewrite.ts'
+import { dollarsOf } from './cost.ts'
 
 export interface ThreadSummary {
   readonly id: string
@@ -27,6 +28,8 @@ export interface ThreadSummary {
   readonly steps: number
   readonly tokens: { readonly log: number; readonly view: number }
   readonly usage: Usage
+  /** Absent where the price of a model is not known. */
+  readonly cost?: { readonly dollars: number }
   readonly model?: string
   readonly forkedFrom?: { readonly thread: string; readonly at: number }
   /** For callers that may see every tenant. */
@@ -43,6 +46,8 @@ interface Gathered {
   logTokens: number
   viewTokens: number
   usage: Usage
+  dollars: number
+  isPriced: boolean
   model?: string
   forkedFrom?: { thread: string; at: number }
 }
@@ -85,6 +90,8 @@ function fresh(): Gathered {
     logTokens: 0,
     viewTokens: 0,
     usage: { uncached: 0, cacheRead: 0, cacheWrite: 0, output: 0 },
+    dollars: 0,
+    isPriced: false,
   }
 }
 
@@ -99,7 +106,7 @@ function take(gathered: Gathered, entry: Entry): void {
       if (typeof entry.details?.tokens === 'number') gathered.viewTokens = entry.details.tokens
       break
     case 'usage':
-      gathered.usage = sum(gathered.usage, entry.sample as unknown as Usage)
+      takeUsage(gathered, entry.sample as unknown as Usage)
       break
     case 'setting':
       if (entry.name === 'forked-from' && isObject(entry.value)) {
@@ -108,6 +115,14 @@ function take(gathered: Gathered, entry: Entry): void {
       }
       break
   }
+}
+
+function takeUsage(gathered: Gathered, usage: Usage): void {
+  gathered.usage = sum(gathered.usage, usage)
+  const dollars = dollarsOf(usage, gathered.model)
+  if (dollars === undefined) return
+  gathered.dollars += dollars
+  gathered.isPriced = true
 }
 
 function takeMessage(gathered: Gathered, entry: MessageEntry): void {
@@ -126,12 +141,21 @@ export function tokensOf(counter: Counter, { role, blocks }: MessageEntry): numb
   return blocks.reduce((total, block) => total + countBlock(counter, block), overheadOf(role))
 }
 
+/** Tokens of all messages in full form: what a view without edits would hold. */
+export function logTokens(entries: readonly Entry[]): number {
+  const counter = resolveCounter('estimate')
+  return entries.reduce(
+    (total, entry) => total + (entry.type === 'message' ? tokensOf(counter, entry) : 0),
+    0,
+  )
+}
+
 function titleOf({ blocks }: MessageEntry): string {
   const text = blocks.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join(' ')
   return [...text.replace(/\s+/g, ' ').trim()].slice(0, maxTitle).join('')
 }
 
-export function sum(a: Usage, b: Usage): Usage {
+function sum(a: Usage, b: Usage): Usage {
   return {
     uncached: a.uncached + (b.uncached || 0),
     cacheRead: a.cacheRead + (b.cacheRead || 0),
@@ -154,6 +178,7 @@ function toSummary(info: ThreadInfo, gathered: Gathered): ThreadSummary {
     steps,
     tokens: { log: gathered.logTokens, view: gathered.viewTokens },
     usage,
+    ...(gathered.isPriced ? { cost: { dollars: gathered.dollars } } : {}),
     ...(model === undefined ? {} : { model }),
     ...(forkedFrom === undefined ? {} : { forkedFrom }),
   }

@@ -3,13 +3,12 @@
 
 import {
   type Entry,
-  eraseThread,
+  type Json,
   OrielError,
   type Store,
   type Thread,
   type ThreadInfo,
   type ThreadKey,
-  type WireFormat,
 } from 'oriel'
 import type { z } from 'zod'
 import { refuse } from '../answer-errors.ts'
@@ -18,9 +17,10 @@ import type { Caller } from '../keys.ts'
 import type { Limits } from '../options.ts'
 import { json, type RouteContext } from '../routes.ts'
 import type { Tenants } from '../tenants.ts'
+import type { WireFormat } from '../wire-format.ts'
 import { differenceOf } from './difference.ts'
 import { readCount, readFormat, readJson, readNumber } from './parameters.ts'
-import { Summaries, type ThreadSummary } from './summary.ts'
+import { logTokens, Summaries, type ThreadSummary } from './summary.ts'
 import { timelineOf } from './timeline.ts'
 import { blocksOf } from './view-blocks.ts'
 
@@ -30,8 +30,10 @@ export interface ThreadApiOptions {
   readonly families: Families
   readonly tenants: Tenants
   readonly limits: Limits
-  /** Resolves when what calls have to log is logged. */
-  readonly settled: () => Promise<void>
+  /** Resolves when what calls of a tenant, or of everybody, have to log is logged. */
+  readonly quiet: (tenant?: string) => Promise<void>
+  /** Told when a thread was erased, so that calls forget it too. */
+  readonly erased: (tenant: string, thread: string) => void
   readonly changed: (tenant: string, thread: string) => void
 }
 
@@ -52,7 +54,7 @@ export class ThreadApi {
   }
 
   async list({ caller, url }: RouteContext): Promise<Response> {
-    await this.#options.settled()
+    await this.#options.quiet(caller.isAdmin ? undefined : caller.tenant)
     const limit = readCount(url, 'limit', 50, maxPage)
     const search = (url.searchParams.get('search') ?? '').toLowerCase().slice(0, 200)
     const after = url.searchParams.get('cursor')
@@ -109,7 +111,13 @@ export class ThreadApi {
   async viewOf(thread: Thread, format: WireFormat, options: object): Promise<object> {
     const view = await thread.view({ ...options, format, dryRun: true })
     const entries = await thread.log()
-    return { ...view, trace: view.trace, format, ...options, blocks: blocksOf(entries, view.trace) }
+    return {
+      ...view,
+      trace: view.trace,
+      format,
+      ...options,
+      blocks: blocksOf(entries, view.trace, view.messages),
+    }
   }
 
   async #viewAt(key: ThreadKey, step: number): Promise<Response> {
@@ -124,8 +132,8 @@ export class ThreadApi {
       ...(system === undefined ? {} : { system }),
       trace,
       exact,
-      tokens: { after: request.details?.tokens ?? 0 },
-      blocks: blocksOf(entries, trace),
+      tokens: { before: logTokens(entries), after: request.details?.tokens ?? 0 },
+      blocks: blocksOf(entries, trace, listOf(messages ?? input)),
     })
   }
 
@@ -195,18 +203,15 @@ export class ThreadApi {
 
   async erase(context: RouteContext): Promise<Response> {
     const { key } = await this.#find(context)
-    const { store, families, changed } = this.#options
-    // Its forks hold what it said, too.
-    const { threads } = await eraseThread({ store, tenant: key.tenant, id: key.thread })
-    for (const thread of threads) {
-      families.forget(key.tenant, thread)
-      changed(key.tenant, thread)
-    }
+    await this.#options.store.erase(key)
+    this.#options.families.forget(key.tenant, key.thread)
+    this.#options.erased(key.tenant, key.thread)
+    this.#options.changed(key.tenant, key.thread)
     return new Response(null, { status: 204 })
   }
 
   async #find({ caller, param, url }: RouteContext): Promise<{ key: ThreadKey; info: ThreadInfo }> {
-    await this.#options.settled()
+    await this.#options.quiet(caller.isAdmin ? undefined : caller.tenant)
     const thread = param('id')
     const tenants = await this.#tenantsOf(caller, url.searchParams.get('tenant'))
     for (const tenant of tenants) {
@@ -258,6 +263,10 @@ export class ThreadApi {
   #open<T>({ tenant, thread }: ThreadKey, task: (thread: Thread) => Promise<T>): Promise<T> {
     return this.#options.families.get(tenant, thread).run(task)
   }
+}
+
+function listOf(value: Json | undefined): readonly Json[] {
+  return Array.isArray(value) ? value : []
 }
 
 /** A name that no thread can have belongs to none. */

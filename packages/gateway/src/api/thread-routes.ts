@@ -1,9 +1,11 @@
 // The routes of the thread API.
 
-import { type Thread, wireFormats } from 'oriel'
+import type { Thread } from 'oriel'
 import { z } from 'zod'
 import type { Route } from '../routes.ts'
+import { wireFormats } from '../wire-format.ts'
 import { ThreadApi, type ThreadApiOptions } from './thread-api.ts'
+import { whatIf } from './what-if.ts'
 
 const range = z.tuple([z.number().int().min(0), z.number().int().min(0)])
 const expandBody = z.strictObject({
@@ -22,6 +24,7 @@ const whatIfBody = z.strictObject({
   policy: z.unknown(),
   format: z.enum(wireFormats).optional(),
   budget: z.number().int().positive().optional(),
+  from: z.enum(['now', 'start']).optional(),
 })
 
 export function threadRoutes(options: ThreadApiOptions): readonly Route[] {
@@ -117,15 +120,18 @@ function writeRoutes(api: ThreadApi): readonly Route[] {
   })
   return [
     post('what-if', {
-      summary: 'What the model would see under another policy. Nothing is kept.',
+      summary:
+        'What the model would see under another policy, with the edits so far (now) or with the policy from the first message on (start). Nothing is kept.',
       body: whatIfBody,
-      answer: 'ThreadView',
-      run: async (thread, { policy, format = 'openai-chat', budget }) =>
-        api.viewOf(thread, format, {
-          // Checked by `view` itself.
-          policy: policy as never,
-          ...(budget === undefined ? {} : { budget }),
-        }),
+      answer: 'ThreadView & { replay?: { steps, input, repeated } }',
+      run: async (thread, { policy, format = 'openai-chat', budget, from = 'now' }) =>
+        from === 'start'
+          ? whatIf(await thread.log(), { policy, format, budget })
+          : api.viewOf(thread, format, {
+              // Checked by `view` itself.
+              policy: policy as never,
+              ...(budget === undefined ? {} : { budget }),
+            }),
     }),
     post('expand', {
       summary: 'An original, whole or in part.',

@@ -7,8 +7,10 @@ import {
   type RequestEntry,
   resolveCounter,
   type Usage,
+  type UsageEntry,
 } from 'oriel'
 import { isObject } from '../rewrite.ts'
+import { dollarsOf } from './cost.ts'
 import { tokensOf } from './summary.ts'
 
 export interface TimelineStep {
@@ -19,6 +21,8 @@ export interface TimelineStep {
   readonly model?: string
   readonly tokens: { readonly view: number; readonly log: number; readonly budget?: number }
   readonly usage?: Usage
+  /** Absent where the price of the model is not known. */
+  readonly cost?: { readonly dollars: number }
   readonly epoch?: {
     readonly id: string
     readonly edits: number
@@ -26,7 +30,8 @@ export interface TimelineStep {
     readonly tokensSaved: number
   }
   readonly compaction?: boolean
-  readonly cacheBreak?: { readonly cause: string }
+  /** The provider's cache did not hold what it should have: why, and what else is known of it. */
+  readonly cacheBreak?: { readonly cause: string; readonly [fact: string]: unknown }
   readonly interrupted?: boolean
 }
 
@@ -35,9 +40,6 @@ export interface Timeline {
 }
 
 type Draft = { -readonly [Key in keyof TimelineStep]: TimelineStep[Key] }
-
-/** A request that read less than this part of what the one before left in the cache has lost it. */
-const keptPart = 0.5
 
 export async function timelineOf(
   entries: AsyncIterable<Entry> | Iterable<Entry>,
@@ -72,13 +74,20 @@ export async function timelineOf(
       }
       case 'usage': {
         const step = byView.get(entry.view)
-        if (step !== undefined) step.usage = entry.sample as unknown as Usage
+        if (step !== undefined) takeUsage(step, entry)
         break
       }
     }
   }
-  markBreaks(steps)
   return { steps }
+}
+
+function takeUsage(step: Draft, { sample, broken }: UsageEntry): void {
+  const usage = sample as unknown as Usage
+  const dollars = dollarsOf(usage, step.model)
+  step.usage = usage
+  if (dollars !== undefined) step.cost = { dollars }
+  if (broken !== undefined) step.cacheBreak = { ...broken, cause: String(broken.cause) }
 }
 
 function stepOf(entry: RequestEntry, edits: readonly EditEntry[], logTokens: number): Draft {
@@ -106,18 +115,5 @@ function stepOf(entry: RequestEntry, edits: readonly EditEntry[], logTokens: num
           },
         }),
     ...(edits.some(({ rule }) => rule === 'compaction') ? { compaction: true } : {}),
-  }
-}
-
-/** Where the provider read far less from its cache than it had just kept there. */
-function markBreaks(steps: readonly Draft[]): void {
-  let cached = 0
-  for (const step of steps) {
-    const { usage } = step
-    if (usage === undefined) continue
-    if (cached > 0 && usage.cacheRead < cached * keptPart) {
-      step.cacheBreak = { cause: step.epoch === undefined ? 'unknown' : 'edit' }
-    }
-    cached = usage.cacheRead + usage.cacheWrite
   }
 }

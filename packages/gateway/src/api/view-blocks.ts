@@ -1,6 +1,7 @@
 // The log beside the view: every block in order, with the form that it has there.
 
-import type { Block, Change, EditEntry, Entry, Form } from 'oriel'
+import type { Block, Change, EditEntry, Entry, Form, Json } from 'oriel'
+import { renderedResults } from './rendered-results.ts'
 
 export interface ViewBlock {
   readonly id: string
@@ -33,7 +34,9 @@ const maxText = 20_000
 export function blocksOf(
   entries: readonly Entry[],
   trace: readonly Change[],
+  messages: readonly Json[],
 ): readonly ViewBlock[] {
+  const results = renderedResults(messages)
   const changes = new Map(trace.map((change) => [change.id, change]))
   const edits = liveEdits(entries)
   const marks = marksOf(entries)
@@ -47,7 +50,9 @@ export function blocksOf(
       const edit = change === undefined ? undefined : edits(seq, index)
       const isHidden = isExcluded || (entry.audience !== undefined && !isShown(entry.audience))
       const form = change?.form ?? (isHidden ? 'dropped' : 'full')
-      const text = form === 'full' ? textOf(block) : (edit?.text ?? '')
+      const isShort = form !== 'full' && form !== 'dropped'
+      const sent = block.type === 'tool-result' ? results.get(block.callId) : undefined
+      const text = isShort ? (sent ?? edit?.text ?? '') : form === 'full' ? textOf(block) : ''
       return {
         id: own,
         message: id,

@@ -1,7 +1,8 @@
 // A request in any of the three formats, as far as the demo's model reads it.
 
-import type { Block, JsonObject, WireFormat } from 'oriel'
+import type { Block, JsonObject } from 'oriel'
 import { decode } from 'oriel'
+import type { WireFormat } from '../wire-format.ts'
 import { messagesOf } from './wire.ts'
 
 export interface Asked {
@@ -15,6 +16,8 @@ export interface Asked {
   readonly questions: number
   /** Model calls since the newest question. */
   readonly steps: number
+  /** Names of the tools called since the newest question. */
+  readonly called: ReadonlySet<string>
   /** Results since the newest question. */
   readonly results: readonly Seen[]
   /** Every text in view before the newest question, newest first. */
@@ -30,7 +33,7 @@ export interface Seen {
 export function readAsked(format: WireFormat, body: JsonObject): Asked {
   const messages = decode(format, messagesOf(format, body)).map(({ draft }) => draft)
   const blocks = messages.map(({ content }) => blocksOf(content))
-  const asks = messages.map(({ role }, index) => role === 'user' && isSaid(blocks[index] ?? []))
+  const asks = messages.map(({ role }, index) => role === 'user' && isAsked(blocks[index] ?? []))
   const newest = asks.lastIndexOf(true)
   const later = blocks.slice(newest + 1)
   const names = new Map(
@@ -42,9 +45,12 @@ export function readAsked(format: WireFormat, body: JsonObject): Asked {
     tools: toolNames(body),
     wantsReasoning: wantsReasoning(body),
     // A format that joins neighbours may put older words into the same message: the newest are its last.
-    question: textsIn(blocks[newest] ?? []).at(-1) ?? '',
+    question: textsIn(blocks[newest] ?? []).findLast((text) => !isSummary(text)) ?? '',
     questions: asks.filter(Boolean).length,
     steps: messages.slice(newest + 1).filter(({ role }) => role === 'assistant').length,
+    called: new Set(
+      later.flat().flatMap((block) => (block.type === 'tool-call' ? [block.name] : [])),
+    ),
     results: later
       .flat()
       .flatMap((block) =>
@@ -60,9 +66,19 @@ function blocksOf(content: string | readonly Block[]): readonly Block[] {
   return typeof content === 'string' ? [{ type: 'text', text: content }] : content
 }
 
-/** Whether a person said something here; a message that only carries results says nothing. */
-function isSaid(blocks: readonly Block[]): boolean {
-  return blocks.some(({ type }) => type === 'text' || type === 'image' || type === 'file')
+/** Whether a person said something here; a message that only carries results, or a summary of earlier ones, asks nothing. */
+function isAsked(blocks: readonly Block[]): boolean {
+  return blocks.some(
+    (block) =>
+      block.type === 'image' ||
+      block.type === 'file' ||
+      (block.type === 'text' && !isSummary(block.text)),
+  )
+}
+
+/** Whether a text stands for messages that are no longer in view. */
+export function isSummary(text: string): boolean {
+  return text.startsWith('[Previous conversation summary]')
 }
 
 function textsIn(blocks: readonly Block[]): readonly string[] {

@@ -1,14 +1,8 @@
 import { readFileSync } from 'node:fs'
-import {
-  expandTool,
-  memoryStore,
-  openThread,
-  resolvePolicy,
-  type WireFormat,
-  wireFormats,
-} from 'oriel'
+import { expandTool, memoryStore, openThread, resolvePolicy } from 'oriel'
 import { describe, expect, it } from 'vitest'
 import { dialects } from '../../test/dialect.ts'
+import { type WireFormat, wireFormats } from '../wire-format.ts'
 import { createDemoUpstream, type DemoUpstreamOptions } from './demo-upstream.ts'
 import { demoTools, runDemoTool } from './tools.ts'
 
@@ -38,6 +32,26 @@ describe.each(wireFormats)('the demo upstream speaks %s', (format) => {
     expect(calls.map(({ name }) => name)).toEqual(['run_check'])
     for (const { id } of calls) expect(text).toContain(id)
     expect(text.endsWith('\n\n')).toBe(true)
+  })
+
+  it('goes on where a summary stands for the question before and for what it did first', async () => {
+    const dialect = dialects[format]
+    const first = dialect.read(
+      await ask(format, dialect.body([dialect.user('Check tracking.')], demoTools)),
+    )
+    expect(first.calls.map(({ name }) => name)).toEqual(['run_check'])
+    const asked = [dialect.user('Check tracking.'), ...first.messages]
+    const results = dialect.results(first.calls.map((call) => ({ call, text: 'ok' })))
+    const second = dialect.read(await ask(format, dialect.body([...asked, ...results], demoTools)))
+    expect(second.calls.map(({ name }) => name)).toEqual(['read_log'])
+    const folded = [
+      ...opening(format),
+      ...second.messages,
+      ...dialect.results(second.calls.map((call) => ({ call, text: 'lines' }))),
+    ]
+    const third = dialect.read(await ask(format, dialect.body(folded, demoTools)))
+    expect(third.calls).toEqual([])
+    expect(third.text).toContain('Check tracking.')
   })
 
   it('talks at length to a client that has no tools', async () => {
@@ -145,6 +159,15 @@ async function ask(format: WireFormat, body: unknown): Promise<Record<string, un
   const answer = (await response.json()) as Record<string, unknown>
   expect(response.status, JSON.stringify(answer)).toBe(200)
   return answer
+}
+
+/** A question and the summary behind it, as each format carries two neighbours of one role. */
+function opening(format: WireFormat): readonly unknown[] {
+  const dialect = dialects[format]
+  const summary = '[Previous conversation summary]\n\n[2 earlier messages left out]'
+  if (format !== 'anthropic') return [dialect.user('Check tracking.'), dialect.user(summary)]
+  const text = (one: string): object => ({ type: 'text', text: one })
+  return [{ role: 'user', content: [text('Check tracking.'), text(summary)] }]
 }
 
 /** The demo agent in a thread of its own, with the template's policy: every question twice, until all is said. */

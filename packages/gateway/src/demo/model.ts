@@ -1,7 +1,7 @@
 // The demo's model: a script that reads what is in view and nothing else. It looks things up with its tools, says what it found, and asks
 // for originals that were shortened. The same request always gets the same answer.
 
-import type { Asked, Seen } from './asked.ts'
+import { type Asked, isSummary, type Seen } from './asked.ts'
 import type { Part, Reply } from './reply.ts'
 import { demoTools, runDemoTool } from './tools.ts'
 import { dice, services } from './world.ts'
@@ -35,7 +35,9 @@ export function answer(asked: Asked): Reply {
 /** With tools: one step after the other of the plan, then the findings. */
 function agentAnswer(asked: Asked): readonly Part[] {
   const plan = planFor(asked).filter((step) => step.some(({ name }) => asked.tools.has(name)))
-  const step = plan[asked.steps]
+  // What was done is read off the calls in view, not counted: a summary may stand for the first ones.
+  const done = plan.findLastIndex((one) => one.some(({ name }) => asked.called.has(name)))
+  const step = plan[done + 1]
   if (step === undefined)
     return asked.steps === 0 ? plainAnswer(asked) : [{ type: 'text', text: findings(asked) }]
   const calls = step
@@ -66,7 +68,7 @@ function planFor({ question, questions, earlier, tools }: Asked): readonly Step[
     isRecall(question) && tools.has(expandName) ? placeholderId(earlier, question) : undefined
   if (lost !== undefined)
     return [[{ name: expandName, input: { id: lost, reason: 'asked again' } }]]
-  if (isRecall(question)) return []
+  if (isRecall(question) && !tools.has(expandName)) return []
   const log: Call = { name: 'read_log', input: { service } }
   const table: Call = { name: 'query_table', input: { table: 'shipments' } }
   const files: Call = { name: 'list_files', input: { path: `services/${service}` } }
@@ -93,7 +95,9 @@ function isRecall(question: string): boolean {
 
 /** The newest thing in view that was shortened and can be had back; one that the question names comes first. */
 function placeholderId(earlier: readonly string[], question: string): string | undefined {
-  const found = earlier.flatMap((text) => {
+  // What a summary names is only the first of many things that it stands for.
+  const places = earlier.filter((text) => !isSummary(text))
+  const found = places.flatMap((text) => {
     const match = /(?:expand|if needed:) (\w{3,24})\b[^\]\n]{0,40}\]/.exec(text)
     return match?.[1] === undefined ? [] : [{ id: match[1], text: text.toLowerCase() }]
   })

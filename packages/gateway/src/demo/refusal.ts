@@ -1,6 +1,7 @@
 // How providers refuse: status and body in each one's own shape and words.
 
-import type { JsonObject, WireFormat } from 'oriel'
+import type { JsonObject } from 'oriel'
+import type { WireFormat } from '../wire-format.ts'
 
 export interface Refusal {
   readonly status: number

@@ -9,7 +9,6 @@ export interface Dice {
 }
 
 export const services = ['dispatch', 'tracking', 'billing', 'customs', 'gateway'] as const
-export type Service = (typeof services)[number]
 
 const routes = ['/quotes', '/shipments', '/shipments/events', '/invoices', '/manifests'] as const
 const causes = [

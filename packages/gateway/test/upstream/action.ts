@@ -64,7 +64,7 @@ export function reply(said: Texts, delivery?: Delivery): Action {
   }
 }
 
-export function partsOf({ text, reasoning, redacted, calls = [] }: Texts): Reply {
+function partsOf({ text, reasoning, redacted, calls = [] }: Texts): Reply {
   return [
     ...(reasoning === undefined ? [] : [{ type: 'reasoning' as const, text: reasoning }]),
     ...(redacted === undefined ? [] : [{ type: 'redacted' as const, data: redacted }]),

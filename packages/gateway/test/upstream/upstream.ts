@@ -3,11 +3,12 @@
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { type JsonObject, resolveCounter, type TokensOption, type WireFormat } from 'oriel'
+import { type JsonObject, resolveCounter, type TokensOption } from 'oriel'
 import { PrefixCache } from '../../src/demo/prefix-cache.ts'
 import { invalidRequest, tooLong } from '../../src/demo/refusal.ts'
 import { createIds } from '../../src/demo/reply.ts'
 import { formatOfPath, wireAnswer } from '../../src/demo/wire.ts'
+import type { WireFormat } from '../../src/wire-format.ts'
 import type { Action } from './action.ts'
 import { type Breach, breachesOf } from './laws.ts'
 import { providerHeaders } from './provider-errors.ts'
@@ -23,6 +24,8 @@ export interface UpstreamOptions {
   readonly binding?: Binding
   /** @default 'estimate' */
   readonly tokens?: TokensOption
+  /** Whether what breaks a rule is refused; else it is only written down. @default true */
+  readonly isRefusing?: boolean
 }
 
 /** One request as it arrived. */
@@ -73,7 +76,7 @@ export interface Upstream {
 
 /** Listens on a free port of 127.0.0.1. */
 export async function startUpstream(options: UpstreamOptions): Promise<Upstream> {
-  const { window = Infinity, binding = 'prefix', tokens, answer } = options
+  const { window = Infinity, binding = 'prefix', tokens, isRefusing = true, answer } = options
   const cache = new PrefixCache(resolveCounter(tokens))
   const seals = new Seals(binding)
   const requests: Recorded[] = []
@@ -120,7 +123,7 @@ export async function startUpstream(options: UpstreamOptions): Promise<Upstream>
     const { format, body, breaches, index } = recorded
     const headers = providerHeaders(format, `req_${index}`)
     const [breach] = breaches
-    if (breach !== undefined) {
+    if (breach !== undefined && isRefusing) {
       const refused = invalidRequest(format, breach)
       sendJson(response, refused.status, refused.body, headers)
       return

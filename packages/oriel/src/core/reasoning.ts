@@ -1,11 +1,13 @@
 // Reasoning that is bound to its prefix: behind a later change it leaves the view whole, or the provider refuses the request.
 
 import type { Block, ReasoningBlock } from './block.ts'
+import { clockOf } from './clock.ts'
 import { firstOf } from './edit-index.ts'
 import type { Edit, EditEntry } from './entry.ts'
+import type { Item } from './item.ts'
 import { isLoopOpen } from './open-loop.ts'
 import type { Repair } from './profile.ts'
-import type { State } from './state.ts'
+import { type State, startsTurn } from './state.ts'
 import type { ViewMessage } from './view.ts'
 
 /** One change: where it acts first, and how long the log was when it took effect. */
@@ -70,8 +72,6 @@ export function withoutUnboundReasoning(
 export function waitsFrom(state: State): number {
   const { visible, newestUser = 0 } = state
   if (!isLoopOpen(state)) return Infinity
-  const isSigned = (block: Block): boolean =>
-    block.type === 'reasoning' && block.signature !== undefined
   for (let index = visible.length - 1, first = Infinity; ; index--) {
     const entry = visible[index]?.entry
     if (entry === undefined || entry.seq <= newestUser) return first
@@ -79,15 +79,44 @@ export function waitsFrom(state: State): number {
   }
 }
 
+/**
+ * When an edit that fell due at `since` took effect: at once, or, where it fell due in a tool loop with signed reasoning, when the
+ * next user message ended the loop. Reasoning that was made while it waited has not seen it.
+ */
+export function tookEffect(state: State, since: number): number {
+  const { visible } = state
+  let ended = Infinity
+  for (let index = visible.length - 1; index >= 0; index--) {
+    const { entry } = visible[index] as Item
+    if (entry.seq <= since && entry.blocks.some(isSigned)) return ended
+    if (!startsTurn(entry)) continue
+    if (entry.seq <= since) return since
+    ended = entry.seq
+  }
+  return since
+}
+
+function isSigned(block: Block): boolean {
+  return block.type === 'reasoning' && block.signature !== undefined
+}
+
 function cutsOf(state: State, planned: readonly Edit[]): Cut[] {
   const cuts: Cut[] = planned.map((edit) => ({
     first: firstOf(edit),
     since: edit.since ?? Infinity,
   }))
+  const answers = state.hasExpansions ? clockOf(state).steps : new Map<number, number>()
   for (const item of state.visible) {
     item.entry.blocks.forEach((_, block) => {
       const edit = state.blockEdit(item.entry.seq, block)
       if (edit !== undefined) cuts.push(loggedCut(edit))
+      const again = state.expansion(item.entry.seq, block)
+      if (again === undefined) return
+      cuts.push({ first: item.entry.seq, since: again.since })
+      // When it ended, the form before it returned: what was said until then has seen the original.
+      if (again.until < state.step) {
+        cuts.push({ first: item.entry.seq, since: answers.get(again.until) ?? again.since })
+      }
     })
   }
   return cuts

@@ -3,6 +3,7 @@
 import type { Entry } from '../core/entry.ts'
 import type { ErrorCode } from '../core/errors.ts'
 import { OrielError } from '../core/errors.ts'
+import { agentSettings } from './agent-settings.ts'
 import { PostgresChannel } from './postgres-channel.ts'
 import { type ConnectionSettings, PostgresConnections } from './postgres-connections.ts'
 import { PostgresReader, type ThreadState, threadInfo } from './postgres-reader.ts'
@@ -60,6 +61,7 @@ const damageCodes: readonly ErrorCode[] = ['corrupt-entry', 'isolation', 'schema
 
 export class PostgresStore implements Store {
   readonly name = 'postgres'
+  readonly settings = agentSettings(this)
   readonly #settings: StoreSettings
   readonly #connections: PostgresConnections
   readonly #direct: PostgresConnections

@@ -1,0 +1,107 @@
+import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { Terminal } from '../terminal.ts'
+import { serve } from './command.ts'
+import { readServeSettings } from './settings.ts'
+
+let folder: string
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'oriel-serve-'))
+})
+
+afterEach(() => {
+  rmSync(folder, { recursive: true, force: true })
+})
+
+async function* nothing(): AsyncGenerator<Uint8Array> {}
+
+function terminal(): { world: Terminal; printed: () => string } {
+  let text = ''
+  const out = {
+    write: (part: string) => {
+      text += part
+    },
+  }
+  return {
+    world: { stdin: nothing(), stdout: out, stderr: out, env: {}, now: () => 0 },
+    printed: () => text,
+  }
+}
+
+function file(name: string, value: unknown): string {
+  const path = join(folder, name)
+  writeFileSync(path, typeof value === 'string' ? value : JSON.stringify(value))
+  return path
+}
+
+describe('oriel serve', () => {
+  it('[GW20] starts without any configuration, answers from the demo, and keeps what was said', async () => {
+    const { world, printed } = terminal()
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const data = join(folder, 'data')
+    const settings = readServeSettings({ port: 0, data }, {})
+    const running = serve(settings, world, promise)
+    while (!printed().includes('Ctrl-C')) await new Promise((go) => setTimeout(go, 5))
+    const url = /listens on (http:\S+)/.exec(printed())?.[1] ?? ''
+    const ask = (): Promise<Response> =>
+      fetch(`${url}/v1/chat/completions`, {
+        method: 'POST',
+        body: JSON.stringify({ model: 'demo', messages: [{ role: 'user', content: 'Hello' }] }),
+      })
+    const response = await ask()
+    expect(response.status).toBe(200)
+    expect(response.headers.get('x-oriel-thread')).toMatch(/./)
+    const { threads } = (await (await fetch(`${url}/api/threads`)).json()) as { threads: unknown[] }
+    expect(threads).toHaveLength(1)
+    resolve()
+    expect(await running).toBe(0)
+    await expect(ask()).rejects.toThrow()
+    expect(existsSync(join(data, 'oriel.db'))).toBe(true)
+    expect(statSync(data).mode & 0o077).toBe(0)
+  })
+
+  it('[GW20] takes its settings from a file, and what is typed over them', () => {
+    const config = file('oriel.json', {
+      port: 5000,
+      upstreams: [{ name: 'main', baseUrl: 'https://api.example.com', key: '$MAIN_KEY' }],
+      keys: [{ name: 'team', key: '$TEAM_KEY' }],
+      policy: { history: { length: 3 } },
+      data: 'kept',
+    })
+    const env = { MAIN_KEY: 'sk-secret', TEAM_KEY: 'a-key-that-is-long-enough' }
+    const settings = readServeSettings({ config, policy: 'history-window' }, env)
+    expect(settings).toMatchObject({
+      port: 5000,
+      host: '127.0.0.1',
+      place: { folder: join(folder, 'kept') },
+      gateway: {
+        upstreams: [{ name: 'main', key: 'sk-secret' }],
+        keys: [{ name: 'team', key: 'a-key-that-is-long-enough' }],
+        policy: 'history-window',
+      },
+    })
+    expect(() => readServeSettings({ config }, {})).toThrow(/MAIN_KEY, which is not set/)
+  })
+
+  it('[GW20] says what is wrong with a setting', () => {
+    const wrong: [Record<string, unknown>, RegExp][] = [
+      [{ port: 70_000 }, /--port must be/],
+      [{ policy: 'no-such' }, /--policy takes a preset/],
+      [{ config: join(folder, 'absent.json') }, /does not exist/],
+      [{ config: file('broken.json', '{') }, /not valid JSON/],
+      [{ config: file('unknown.json', { upstream: [] }) }, /The configuration at its top/],
+      [{ data: 'a', store: 'b' }, /give one of them/],
+    ]
+    for (const [raw, message] of wrong) expect(() => readServeSettings(raw, {})).toThrow(message)
+  })
+
+  it('[GW20] does not start with a setting of the environment that is none', async () => {
+    const settings = readServeSettings({ port: 0, data: folder }, { ORIEL_HISTORY_LENGTH: 'x' })
+    await expect(serve(settings, terminal().world, Promise.resolve())).rejects.toThrow(
+      /ORIEL_HISTORY_LENGTH/,
+    )
+  })
+})

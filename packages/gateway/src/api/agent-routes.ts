@@ -1,0 +1,70 @@
+// Agents as the studio's chat uses them: what they are told, and the tools that the server runs for them.
+
+import { z } from 'zod'
+import type { AgentBook } from '../agents.ts'
+import { refuse } from '../answer-errors.ts'
+import { type DemoTool, demoTools, runDemoTool } from '../demo/tools.ts'
+import type { Limits } from '../options.ts'
+import { json, type Route } from '../routes.ts'
+import { readJson } from './parameters.ts'
+
+export interface Agent {
+  readonly name: string
+  readonly title?: string
+  readonly description?: string
+  readonly model?: string
+  readonly system?: string
+  /** Empty unless the template says `"tools": "demo"`: the only tools that the server has. */
+  readonly tools: readonly DemoTool[]
+}
+
+export interface AgentRouteOptions {
+  readonly agents: AgentBook
+  readonly limits: Limits
+}
+
+const toolBody = z.strictObject({ arguments: z.string() })
+
+export function agentRoutes({ agents, limits }: AgentRouteOptions): readonly Route[] {
+  return [
+    {
+      method: 'GET',
+      path: '/api/agents/:name',
+      access: 'key',
+      summary: 'An agent: its model, its system text and its tools.',
+      answer: 'Agent',
+      handle: ({ param }) => json(agentOf(agents, param('name'))),
+    },
+    {
+      method: 'POST',
+      path: '/api/agents/:name/tools/:tool',
+      access: 'key',
+      summary: 'Runs a tool of an agent. The tools of the demo read nothing and change nothing.',
+      body: toolBody,
+      answer: '{ text }',
+      handle: async ({ param, request }) => {
+        const { tools } = agentOf(agents, param('name'))
+        const name = param('tool')
+        if (tools.every((tool) => tool.name !== name)) {
+          throw refuse(404, 'not-found', 'This agent has no such tool.')
+        }
+        const body = await readJson(request, toolBody, limits)
+        return json({ text: runDemoTool(name, body.arguments) })
+      },
+    },
+  ]
+}
+
+function agentOf(agents: AgentBook, name: string): Agent {
+  const template = agents.get(name)
+  if (template === undefined) throw refuse(404, 'not-found', 'There is no such agent.')
+  const { title, description, model, system, tools } = template
+  return {
+    name,
+    ...(title === undefined ? {} : { title }),
+    ...(description === undefined ? {} : { description }),
+    ...(model === undefined ? {} : { model }),
+    ...(typeof system === 'string' ? { system } : {}),
+    tools: tools === 'demo' ? demoTools : [],
+  }
+}

@@ -1,0 +1,45 @@
+// The address bar is the page's memory: what is open can be shared, reloaded and gone back from.
+
+import { useSyncExternalStore } from 'react'
+
+const moved = 'oriel-moved'
+
+export interface Address {
+  readonly path: string
+  readonly params: URLSearchParams
+}
+
+/** The current address; the component renders again when it changes. */
+export function useAddress(): Address {
+  const href = useSyncExternalStore(subscribe, () => location.href)
+  const { pathname, searchParams } = new URL(href)
+  return { path: pathname, params: searchParams }
+}
+
+function subscribe(onChange: () => void): () => void {
+  addEventListener('popstate', onChange)
+  addEventListener(moved, onChange)
+  return () => {
+    removeEventListener('popstate', onChange)
+    removeEventListener(moved, onChange)
+  }
+}
+
+export function go(href: string, how: 'push' | 'replace' = 'push'): void {
+  if (how === 'push') history.pushState(null, '', href)
+  else history.replaceState(null, '', href)
+  dispatchEvent(new Event(moved))
+}
+
+/** Sets parameters of the current address; undefined takes one away. */
+export function setParams(
+  values: Readonly<Record<string, string | undefined>>,
+  how: 'push' | 'replace' = 'replace',
+): void {
+  const url = new URL(location.href)
+  for (const [name, value] of Object.entries(values)) {
+    if (value === undefined || value === '') url.searchParams.delete(name)
+    else url.searchParams.set(name, value)
+  }
+  go(`${url.pathname}${url.search}`, how)
+}

@@ -1,0 +1,139 @@
+// Everything the page asks of the gateway. No other file calls fetch.
+
+import type {
+  Agent,
+  Expansion,
+  Info,
+  ListedEdit,
+  LogPage,
+  OtherView,
+  Policy,
+  Settings,
+  StepRequest,
+  StepSummary,
+  ThreadPage,
+  ThreadSummary,
+  ThreadView,
+  TimelineStep,
+} from './contract.ts'
+
+/** What went wrong, in the gateway's words. */
+export class ApiError extends Error {
+  readonly status: number
+  readonly code: string
+
+  constructor(status: number, code: string, message: string) {
+    super(message)
+    this.name = 'ApiError'
+    this.status = status
+    this.code = code
+  }
+}
+
+const keyName = 'oriel-key'
+
+/** The key that the person typed in. It is kept for this tab only, and never in the address. */
+export const key = {
+  read: (): string | undefined => sessionStorage.getItem(keyName) ?? undefined,
+  write: (value: string): void => sessionStorage.setItem(keyName, value),
+}
+
+/** A request to the gateway, with the key where there is one. Throws ApiError for anything but success. */
+export async function send(path: string, options: RequestInit = {}): Promise<Response> {
+  const headers = new Headers(options.headers)
+  const held = key.read()
+  if (held !== undefined) headers.set('x-oriel-key', held)
+  let response: Response
+  try {
+    response = await fetch(path, { ...options, headers })
+  } catch (error) {
+    if (error instanceof DOMException && error.name === 'AbortError') throw error
+    throw new ApiError(0, 'unreachable', 'The gateway does not answer. Is it still running?')
+  }
+  if (response.ok) return response
+  throw await failureOf(response)
+}
+
+async function failureOf(response: Response): Promise<ApiError> {
+  const text = await response.text()
+  try {
+    const { error } = JSON.parse(text) as { error?: { code?: unknown; message?: unknown } }
+    const code = typeof error?.code === 'string' ? error.code : 'error'
+    return new ApiError(response.status, code, String(error?.message ?? text))
+  } catch {
+    return new ApiError(
+      response.status,
+      'error',
+      text || `The gateway answered ${response.status}.`,
+    )
+  }
+}
+
+async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
+  const response = await send(path, signal === undefined ? {} : { signal })
+  return (await response.json()) as T
+}
+
+async function post<T>(path: string, body: unknown, method = 'POST'): Promise<T> {
+  const response = await send(path, {
+    method,
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+  return (await response.json()) as T
+}
+
+const thread = (id: string): string => `/api/threads/${encodeURIComponent(id)}`
+
+function query(values: Readonly<Record<string, string | number | undefined>>): string {
+  const params = new URLSearchParams()
+  for (const [name, value] of Object.entries(values)) {
+    if (value !== undefined && value !== '') params.set(name, String(value))
+  }
+  return params.size === 0 ? '' : `?${params}`
+}
+
+export const api = {
+  info: (signal?: AbortSignal) => get<Info>('/api/info', signal),
+  agent: (name: string, signal?: AbortSignal) =>
+    get<Agent>(`/api/agents/${encodeURIComponent(name)}`, signal),
+  runTool: (agent: string, name: string, argumentsText: string) =>
+    post<{ readonly text: string }>(
+      `/api/agents/${encodeURIComponent(agent)}/tools/${encodeURIComponent(name)}`,
+      { arguments: argumentsText },
+    ),
+  settings: (parameters: string, signal?: AbortSignal) =>
+    get<Settings>(`/api/settings${parameters}`, signal),
+  saveSettings: (agent: string, settings: { historyPolicy?: string; historyLength?: number }) =>
+    post<Settings>(`/api/agents/${encodeURIComponent(agent)}/settings`, settings, 'PUT'),
+  threads: (options: { search?: string; cursor?: string; limit?: number }, signal?: AbortSignal) =>
+    get<ThreadPage>(`/api/threads${query(options)}`, signal),
+  thread: (id: string, signal?: AbortSignal) => get<ThreadSummary>(thread(id), signal),
+  log: (id: string, from: number, limit: number, signal?: AbortSignal) =>
+    get<LogPage>(`${thread(id)}/log${query({ from, limit })}`, signal),
+  view: (id: string, step: number | undefined, signal?: AbortSignal) =>
+    get<ThreadView>(`${thread(id)}/view${query({ format: 'openai-chat', step })}`, signal),
+  whatIf: (id: string, policy: Policy | string) =>
+    post<OtherView>(`${thread(id)}/what-if`, { policy, format: 'openai-chat', from: 'start' }),
+  requests: (id: string, signal?: AbortSignal) =>
+    get<{ readonly requests: readonly StepSummary[] }>(`${thread(id)}/requests`, signal),
+  request: (id: string, step: number, signal?: AbortSignal) =>
+    get<StepRequest>(`${thread(id)}/requests/${step}`, signal),
+  timeline: (id: string, signal?: AbortSignal) =>
+    get<{ readonly steps: readonly TimelineStep[] }>(`${thread(id)}/timeline`, signal),
+  edits: (id: string, signal?: AbortSignal) =>
+    get<{ readonly edits: readonly ListedEdit[] }>(`${thread(id)}/edits`, signal),
+  expand: (id: string, block: string, options: object = {}) =>
+    post<Expansion>(`${thread(id)}/expand`, { id: block, ...options }),
+  undo: (id: string, edit: string) => post(`${thread(id)}/undo`, { id: edit }),
+  pin: (id: string, entry: string, pinned: boolean) =>
+    post(`${thread(id)}/pin`, { id: entry, pinned }),
+  exclude: (id: string, entry: string, excluded: boolean) =>
+    post(`${thread(id)}/exclude`, { id: entry, excluded }),
+  compact: (id: string) => post(`${thread(id)}/compact`, {}),
+  setPolicy: (id: string, policy: Policy) => post(`${thread(id)}/policy`, { policy }),
+  erase: async (id: string): Promise<void> => {
+    await send(thread(id), { method: 'DELETE' })
+  },
+  exportThread: async (id: string): Promise<Blob> => (await send(`${thread(id)}/export`)).blob(),
+}

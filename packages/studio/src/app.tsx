@@ -1,0 +1,91 @@
+// The frame around every page: where one is, where one can go, and what the whole page needs to know.
+
+import { type ReactNode, useEffect, useState } from 'react'
+import { useAddress } from './address.ts'
+import { ApiError, api } from './api.ts'
+import { ChatPage } from './chat/chat-page.tsx'
+import type { Info } from './contract.ts'
+import { ThreadPage } from './inspector/thread-page.tsx'
+import { KeyForm } from './key-form.tsx'
+import { useShortcuts } from './keyboard.ts'
+import { KeyboardHelp } from './keyboard-help.tsx'
+import { Link } from './link.tsx'
+import { Empty, Failure, Loading } from './notice.tsx'
+import { nextTheme, readTheme } from './theme.ts'
+import { ThreadsPage } from './threads/threads-page.tsx'
+import { useLoad } from './use-load.ts'
+
+export function App(): ReactNode {
+  const { path } = useAddress()
+  const info = useLoad('info', (signal) => api.info(signal))
+  const [isHelpOpen, setHelpOpen] = useState(false)
+  useShortcuts(() => setHelpOpen(true))
+  return (
+    <div className="app">
+      <a className="skip" href="#main">
+        Skip to content
+      </a>
+      <header className="bar">
+        <Link href="/threads" className="brand" title="Oriel studio">
+          <span className="brand-mark" aria-hidden="true" />
+          Oriel
+        </Link>
+        <nav aria-label="Pages">
+          <Link href="/chat?agent=demo&debug=true" isCurrent={path === '/chat'}>
+            Chat
+          </Link>
+          <Link href="/threads" isCurrent={path !== '/chat'}>
+            Threads
+          </Link>
+        </nav>
+        <span className="spacer" />
+        <button type="button" className="quiet" onClick={() => setHelpOpen(true)} title="Keyboard">
+          <span aria-hidden="true">?</span>
+          <span className="sr-only">Keyboard shortcuts</span>
+        </button>
+        <ThemeButton />
+      </header>
+      <main id="main" tabIndex={-1}>
+        {info.error !== undefined && isKeyMissing(info.error) && <KeyForm onSaved={info.reload} />}
+        {info.error !== undefined && !isKeyMissing(info.error) && (
+          <Failure error={info.error} onRetry={info.reload} />
+        )}
+        {info.data === undefined && info.error === undefined && <Loading what="the gateway" />}
+        {info.data !== undefined && <Page path={path} info={info.data} />}
+      </main>
+      {isHelpOpen && <KeyboardHelp onClose={() => setHelpOpen(false)} />}
+    </div>
+  )
+}
+
+function isKeyMissing(error: Error): boolean {
+  return error instanceof ApiError && (error.status === 401 || error.status === 403)
+}
+
+function Page({ path, info }: { readonly path: string; readonly info: Info }): ReactNode {
+  useEffect(() => {
+    document.title = path === '/chat' ? 'Chat · Oriel' : 'Threads · Oriel'
+  }, [path])
+  if (path === '/chat') return <ChatPage info={info} />
+  if (path === '/' || path === '/threads') return <ThreadsPage />
+  const id = /^\/threads\/([^/]+)$/.exec(path)?.[1]
+  if (id !== undefined) return <ThreadPage key={id} id={decodeURIComponent(id)} info={info} />
+  return <Empty title="There is no such page.">Chat and Threads are at the top.</Empty>
+}
+
+function ThemeButton(): ReactNode {
+  const [theme, setTheme] = useState(readTheme)
+  const names = { system: 'as the system', light: 'light', dark: 'dark' }
+  const signs = { system: '◐', light: '☀', dark: '☾' }
+  return (
+    <button
+      type="button"
+      className="quiet"
+      onClick={() => setTheme(nextTheme(theme))}
+      title={`Colours: ${names[theme]}`}
+    >
+      <span aria-hidden="true">{signs[theme]}</span>
+      <span className="sr-only">Colours: {names[theme]}. Change</span>
+    </button>
+  )
+}

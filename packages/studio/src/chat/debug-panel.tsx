@@ -1,0 +1,123 @@
+// The settings in force and where each came from, and what the last request was made of (document 002's panel and more).
+
+import type { ReactNode } from 'react'
+import { api } from '../api.ts'
+import type { Source } from '../contract.ts'
+import { Failure, Loading } from '../notice.tsx'
+import { formatCount, formatDollars, formatPercent, formatTokens } from '../numbers.ts'
+import { inputCost } from '../timeline/cost.ts'
+import { useLoad } from '../use-load.ts'
+import type { ChatMessage } from './messages.ts'
+import type { Sent } from './use-sent.ts'
+
+export interface DebugPanelProps {
+  readonly parameters: string
+  readonly messages: readonly ChatMessage[]
+  readonly sent: Sent | undefined
+  readonly hasThread: boolean
+}
+
+const names: Readonly<Record<Source, string>> = {
+  environment: 'environment',
+  request: 'URL',
+  agent: 'agent',
+  default: 'default',
+}
+
+export function DebugPanel({ parameters, messages, sent, hasThread }: DebugPanelProps): ReactNode {
+  const settings = useLoad(parameters, (signal) => api.settings(parameters, signal))
+  const { data } = settings
+  const policy = data?.chat.historyPolicy
+  return (
+    <aside className="panel" aria-label="Debug panel">
+      <h2>History</h2>
+      {settings.error !== undefined && <Failure error={settings.error} onRetry={settings.reload} />}
+      <dl className="facts">
+        <Fact name="Policy" value={policy} source={data?.sources['history.policy']} />
+        <Fact
+          name="Length"
+          value={data === undefined ? undefined : String(data.chat.historyLength ?? '–')}
+          source={data?.sources['history.length']}
+        />
+        <Fact name="Messages" value={formatCount(messages.length)} />
+        <Fact
+          name="In the view"
+          value={hasThread ? sent?.view && formatCount(sent.view.messages.length) : '0'}
+        />
+      </dl>
+      {data?.warnings.map((warning) => (
+        <p className="warning" role="alert" key={warning}>
+          {warning}
+        </p>
+      ))}
+      <h2>Last request</h2>
+      {hasThread ? <LastRequest sent={sent} /> : <p className="muted">Nothing was sent yet.</p>}
+      {data !== undefined && (
+        <details>
+          <summary>Whole policy</summary>
+          <pre>{JSON.stringify(data.policy, undefined, 2)}</pre>
+        </details>
+      )}
+    </aside>
+  )
+}
+
+function LastRequest({ sent }: { readonly sent: Sent | undefined }): ReactNode {
+  if (sent === undefined) return <Loading what="the last request" />
+  const { view, thread, step, epoch } = sent
+  const { uncached, cacheRead, cacheWrite } = thread.usage
+  const input = uncached + cacheRead + cacheWrite
+  return (
+    <dl className="facts">
+      <Fact name="Step" value={step && String(step.step)} />
+      <Fact name="Tokens in the log" value={view && formatTokens(view.tokens.before)} />
+      <Fact name="Tokens in the view" value={view && formatTokens(view.tokens.after)} />
+      <Fact
+        name="Saved"
+        value={
+          view &&
+          formatPercent(Math.max(0, 1 - view.tokens.after / Math.max(1, view.tokens.before)))
+        }
+      />
+      <Fact name="Input so far" value={formatTokens(input)} />
+      <Fact name="From the cache" value={formatPercent(cacheRead / Math.max(1, input))} />
+      <Fact
+        name="Cost so far"
+        value={
+          thread.cost === undefined
+            ? `${formatTokens(inputCost(thread.usage))} tokens at base price`
+            : formatDollars(thread.cost.dollars)
+        }
+      />
+      <Fact
+        name="Last epoch"
+        value={
+          epoch === undefined
+            ? 'none'
+            : `step ${epoch.step}, ${epoch.edits} edits (${epoch.rules.join(', ')})`
+        }
+      />
+    </dl>
+  )
+}
+
+function Fact(props: {
+  readonly name: string
+  readonly value: string | undefined
+  readonly source?: Source | undefined
+}): ReactNode {
+  const { name, value, source } = props
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd data-fact={name}>
+        {value ?? '…'}
+        {source !== undefined && (
+          <span className={`source source-${source}`} title={`Set by: ${names[source]}`}>
+            {names[source]}
+          </span>
+        )}
+      </dd>
+    </div>
+  )
+}

@@ -1,0 +1,136 @@
+import { type ReactNode, useEffect, useRef, useState } from 'react'
+import type { Agent } from '../contract.ts'
+import { FormTag } from '../form-tag.tsx'
+import { formatCount } from '../numbers.ts'
+import type { ChatMessage } from './messages.ts'
+import type { Chat } from './use-chat.ts'
+import type { Sent } from './use-sent.ts'
+
+export interface MessageListProps {
+  readonly chat: Chat
+  /** Where it is given, each message says in which form it was sent last. */
+  readonly sent: Sent | undefined
+  readonly agent: Agent | undefined
+}
+
+/** Messages shown at once; older ones come on request. */
+const pageSize = 120
+
+const ideas = [
+  'What failed in the billing log?',
+  'Show me the shipments table.',
+  'Which files does customs have?',
+  'Run the checks of dispatch.',
+  'What was in the billing log again?',
+]
+
+export function MessageList({ chat, sent, agent }: MessageListProps): ReactNode {
+  const { messages, isBusy, error } = chat
+  const [shown, setShown] = useState(pageSize)
+  const end = useRef<HTMLDivElement>(null)
+  const isAtEnd = useRef(true)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: follows what is being said, unless one has scrolled up.
+  useEffect(() => {
+    if (isAtEnd.current) end.current?.scrollIntoView({ block: 'end' })
+  }, [messages])
+  const hidden = Math.max(0, messages.length - shown)
+  return (
+    <div
+      className="messages"
+      role="log"
+      aria-label="Messages"
+      aria-busy={isBusy}
+      onScroll={({ currentTarget: { scrollTop, clientHeight, scrollHeight } }) => {
+        isAtEnd.current = scrollTop + clientHeight > scrollHeight - 40
+      }}
+    >
+      {messages.length === 0 && !chat.log.isLoading && (
+        <div className="welcome">
+          <h1>{agent?.title ?? 'Talk with the agent'}</h1>
+          <p>{agent?.description ?? 'What is said here becomes a thread that you can inspect.'}</p>
+          {(agent?.tools.length ?? 0) > 0 && (
+            <ul>
+              {ideas.map((idea) => (
+                <li key={idea}>
+                  <button type="button" onClick={() => chat.say(idea)}>
+                    {idea}
+                  </button>
+                </li>
+              ))}
+            </ul>
+          )}
+        </div>
+      )}
+      {hidden > 0 && (
+        <button type="button" className="earlier" onClick={() => setShown(shown + pageSize)}>
+          Show earlier messages ({formatCount(hidden)})
+        </button>
+      )}
+      {messages.slice(hidden).map((message) => (
+        <Message key={message.key} message={message} sent={sent} />
+      ))}
+      {isBusy && (
+        <div className="busy" role="status">
+          <span className="spinner" aria-hidden="true" /> Answering…
+        </div>
+      )}
+      {error !== undefined && (
+        <div className="message-error" role="alert">
+          {error.message}
+        </div>
+      )}
+      <div ref={end} />
+    </div>
+  )
+}
+
+function Message({
+  message,
+  sent,
+}: {
+  readonly message: ChatMessage
+  readonly sent: Sent | undefined
+}): ReactNode {
+  const { role, text, calls, seq } = message
+  const form = seq === undefined ? undefined : sent?.forms.get(seq)
+  const isGone = form === 'dropped'
+  const tag = form !== undefined && form !== 'full' && <FormTag form={form} />
+  if (role === 'tool') return <ToolResult message={message} tag={tag} />
+  return (
+    <article className={`message message-${role}${isGone ? ' is-dropped' : ''}`} aria-label={role}>
+      {tag}
+      {text !== '' && <div className="message-text">{text}</div>}
+      {message.isInterrupted === true && (
+        <span className="tag">stopped; not a part of the history</span>
+      )}
+      {calls.map((call) => (
+        <div className="call" key={call.id}>
+          <span aria-hidden="true">→</span> <b>{call.name}</b> <code>{call.arguments}</code>
+        </div>
+      ))}
+    </article>
+  )
+}
+
+function ToolResult({
+  message,
+  tag,
+}: {
+  readonly message: ChatMessage
+  readonly tag: ReactNode
+}): ReactNode {
+  const lines = message.text.split('\n').length
+  return (
+    <details className="message message-tool">
+      <summary>
+        <span>{message.tool ?? 'Result'}</span>
+        <span className="muted">
+          {formatCount(lines)} {lines === 1 ? 'line' : 'lines'}, {formatCount(message.text.length)}{' '}
+          characters
+        </span>
+        {tag}
+      </summary>
+      <pre>{message.text}</pre>
+    </details>
+  )
+}

@@ -1,0 +1,136 @@
+// A conversation as the chat shows it and as it is sent: read off the log, and back into the format of chat completions.
+
+import type { Block, Entry, JsonObject } from '../contract.ts'
+
+export interface Call {
+  readonly id: string
+  readonly name: string
+  readonly arguments: string
+}
+
+export interface ChatMessage {
+  readonly key: string
+  readonly role: 'user' | 'assistant' | 'tool'
+  readonly text: string
+  readonly calls: readonly Call[]
+  /** For tool results: the call that it answers. */
+  readonly callId?: string
+  readonly tool?: string
+  readonly isError?: boolean
+  /** The answer broke off: it is shown, and not a part of the history. */
+  readonly isInterrupted?: boolean
+  /** Place in the log, once it is there. */
+  readonly seq?: number
+}
+
+type MessageEntry = Extract<Entry, { type: 'message' }>
+
+/** The messages of a log that a client would hold. The frame (system text) is not history and is sent anew each time. */
+export function messagesOf(entries: readonly Entry[]): readonly ChatMessage[] {
+  const tools = new Map<string, string>()
+  return entries.flatMap((entry) => {
+    if (entry.type !== 'message') return []
+    for (const block of entry.blocks) {
+      if (block.type === 'tool-call') tools.set(block.callId, block.name)
+    }
+    return fromEntry(entry, tools)
+  })
+}
+
+function fromEntry(
+  entry: MessageEntry,
+  tools: ReadonlyMap<string, string>,
+): readonly ChatMessage[] {
+  const { role, blocks, seq, kind } = entry
+  if (kind === 'interrupted') return [interrupted(entry)]
+  if (role === 'system') return []
+  const results = blocks.filter((block) => block.type === 'tool-result')
+  const others = blocks.filter((block) => block.type !== 'tool-result')
+  const said: readonly ChatMessage[] =
+    others.length === 0 && results.length > 0
+      ? []
+      : [
+          {
+            key: `m${seq}`,
+            role: role === 'assistant' ? 'assistant' : 'user',
+            text: others.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n'),
+            calls: others.flatMap((block) =>
+              block.type === 'tool-call'
+                ? [{ id: block.callId, name: block.name, arguments: block.arguments }]
+                : [],
+            ),
+            seq,
+          },
+        ]
+  const answers = results.map(
+    (block): ChatMessage => ({
+      key: `m${seq}-${block.callId}`,
+      role: 'tool',
+      text: plainText(block.content),
+      calls: [],
+      callId: block.callId,
+      tool: block.name ?? tools.get(block.callId) ?? 'result',
+      isError: block.isError === true,
+      seq,
+    }),
+  )
+  return [...answers, ...said]
+}
+
+/** An answer that broke off is kept for people: as JSON, with what had come and why no more did. */
+function interrupted({ blocks, seq }: MessageEntry): ChatMessage {
+  const message = {
+    key: `m${seq}`,
+    role: 'assistant',
+    calls: [],
+    isInterrupted: true,
+    seq,
+  } as const
+  try {
+    const kept = JSON.parse(plainText(blocks)) as {
+      readonly messages?: readonly { readonly content?: unknown }[]
+    }
+    const said = kept.messages?.map(({ content }) => (typeof content === 'string' ? content : ''))
+    return { ...message, text: said?.join('\n') ?? '' }
+  } catch {
+    return { ...message, text: plainText(blocks) }
+  }
+}
+
+function plainText(content: string | readonly Block[]): string {
+  if (typeof content === 'string') return content
+  return content.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n')
+}
+
+/** What stands for the result of a tool that was stopped: a call must have one. */
+const stoppedResult = 'Stopped by the person before it was done.'
+
+/** The messages as chat completions take them. */
+export function toWire(messages: readonly ChatMessage[]): readonly JsonObject[] {
+  const answered = new Set(messages.flatMap(({ callId }) => (callId === undefined ? [] : [callId])))
+  return messages.flatMap((message): JsonObject[] => {
+    if (message.isInterrupted === true) return []
+    if (message.role === 'tool') {
+      return [{ role: 'tool', tool_call_id: message.callId ?? '', content: message.text }]
+    }
+    if (message.role === 'user') return [{ role: 'user', content: message.text }]
+    const stopped = message.calls.filter(({ id }) => !answered.has(id))
+    return [
+      spoken(message),
+      ...stopped.map(({ id }) => ({ role: 'tool', tool_call_id: id, content: stoppedResult })),
+    ]
+  })
+}
+
+function spoken({ text, calls }: ChatMessage): JsonObject {
+  const wired = calls.map(({ id, name, arguments: given }) => ({
+    id,
+    type: 'function',
+    function: { name, arguments: given },
+  }))
+  return {
+    role: 'assistant',
+    content: text === '' && wired.length > 0 ? null : text,
+    ...(wired.length === 0 ? {} : { tool_calls: wired }),
+  }
+}

@@ -1,0 +1,145 @@
+// One thread: what is in its log, what the model saw, what it cost, and what another policy would do.
+
+import { type ReactNode, useState } from 'react'
+import { go, useAddress } from '../address.ts'
+import { api } from '../api.ts'
+import type { Info, ThreadSummary } from '../contract.ts'
+import { Link } from '../link.tsx'
+import { Failure, Loading } from '../notice.tsx'
+import { formatBytes, formatCount, formatDollars, formatTokens } from '../numbers.ts'
+import { Timeline } from '../timeline/timeline.tsx'
+import { useEvents } from '../use-events.ts'
+import { useLoad } from '../use-load.ts'
+import { useSoon } from '../use-soon.ts'
+import { WhatIf } from '../what-if/what-if.tsx'
+import { Edits } from './edits.tsx'
+import { Inspector } from './inspector.tsx'
+
+const tabs = [
+  ['inspector', 'Inspector'],
+  ['timeline', 'Timeline'],
+  ['edits', 'Edits'],
+  ['what-if', 'What if'],
+] as const
+
+export interface ThreadPageProps {
+  readonly id: string
+  readonly info: Info
+}
+
+export function ThreadPage({ id, info }: ThreadPageProps): ReactNode {
+  const { path, params } = useAddress()
+  const tab = tabs.find(([name]) => name === params.get('tab'))?.[0] ?? 'inspector'
+  const thread = useLoad(id, (signal) => api.thread(id, signal))
+  const [version, setVersion] = useState(0)
+  const refresh = useSoon(() => {
+    thread.reload()
+    setVersion((before) => before + 1)
+  })
+  useEvents({ thread: id }, ({ type }) => {
+    if (type === 'thread-changed') refresh()
+  })
+  if (thread.error !== undefined) return <Failure error={thread.error} onRetry={thread.reload} />
+  if (thread.data === undefined) return <Loading what="the thread" />
+  return (
+    <section className="thread" aria-label="Thread">
+      <ThreadHead thread={thread.data} />
+      <div className="tabs" role="tablist" aria-label="Parts of the thread">
+        {tabs.map(([name, title]) => (
+          <button
+            type="button"
+            role="tab"
+            key={name}
+            aria-selected={tab === name}
+            onClick={() => go(name === 'inspector' ? path : `${path}?tab=${name}`)}
+          >
+            {title}
+          </button>
+        ))}
+      </div>
+      <div className="tab-body" role="tabpanel" aria-label={tab}>
+        {tab === 'inspector' && (
+          <Inspector thread={thread.data} version={version} onChange={refresh} />
+        )}
+        {tab === 'timeline' && <Timeline thread={thread.data} version={version} />}
+        {tab === 'edits' && <Edits thread={thread.data} version={version} onChange={refresh} />}
+        {tab === 'what-if' && <WhatIf thread={thread.data} info={info} />}
+      </div>
+    </section>
+  )
+}
+
+function ThreadHead({ thread }: { readonly thread: ThreadSummary }): ReactNode {
+  const { id, title, messages, steps, bytes, tokens, cost, model, forkedFrom } = thread
+  const save = async (): Promise<void> => {
+    const address = URL.createObjectURL(await api.exportThread(id))
+    const link = document.createElement('a')
+    link.href = address
+    link.download = `${id}.jsonl`
+    link.click()
+    URL.revokeObjectURL(address)
+  }
+  return (
+    <header className="thread-head">
+      <div>
+        <h1>{title === '' ? id : title}</h1>
+        <p className="muted small">
+          <span className="id">{id}</span>
+          {model !== undefined && <span>{model}</span>}
+          <span>{formatCount(messages)} messages</span>
+          <span>{formatCount(steps)} steps</span>
+          <span>{formatBytes(bytes)}</span>
+          <span>
+            {formatTokens(tokens.log)} tokens in the log, {formatTokens(tokens.view)} in view
+          </span>
+          {cost !== undefined && <span>{formatDollars(cost.dollars)}</span>}
+          {forkedFrom !== undefined && (
+            <Link href={`/threads/${encodeURIComponent(forkedFrom.thread)}`}>
+              forked from {forkedFrom.thread} at {forkedFrom.at}
+            </Link>
+          )}
+        </p>
+      </div>
+      <div className="actions">
+        <Link
+          className="button"
+          href={`/chat?agent=demo&debug=true&thread=${encodeURIComponent(id)}`}
+        >
+          Continue in chat
+        </Link>
+        <button type="button" onClick={() => void save()}>
+          Export
+        </button>
+        <EraseButton id={id} />
+      </div>
+    </header>
+  )
+}
+
+/** Asks twice: it cannot be undone. */
+function EraseButton({ id }: { readonly id: string }): ReactNode {
+  const [isSure, setSure] = useState(false)
+  const [error, setError] = useState<Error>()
+  if (!isSure) {
+    return (
+      <button type="button" onClick={() => setSure(true)}>
+        Erase
+      </button>
+    )
+  }
+  return (
+    <span className="sure" role="alertdialog" aria-label="Erase this thread">
+      {error?.message ?? 'For good?'}
+      <button
+        type="button"
+        className="danger"
+        onClick={() => api.erase(id).then(() => go('/threads'), setError)}
+      >
+        Erase for good
+      </button>
+      <button type="button" onClick={() => setSure(false)}>
+        Keep
+      </button>
+    </span>
+  )
+}

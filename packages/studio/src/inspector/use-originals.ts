@@ -1,0 +1,51 @@
+// Originals of reduced blocks, read from the log a page at a time, and only where somebody looks.
+
+import { useCallback, useEffect, useRef, useState } from 'react'
+import { api } from '../api.ts'
+import { textOf } from '../block-text.ts'
+import type { Entry, ViewBlock } from '../contract.ts'
+
+const pageSize = 100
+
+export type OriginalOf = (block: ViewBlock) => string | undefined
+
+/** The text of a block as the log has it; undefined while it is on its way. A full block is its own original. */
+export function useOriginals(thread: string): OriginalOf {
+  const entries = useRef(new Map<number, Entry>())
+  const asked = useRef(new Set<number>())
+  const [, setCount] = useState(0)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another thread, other entries.
+  useEffect(() => {
+    entries.current.clear()
+    asked.current.clear()
+  }, [thread])
+  const ask = useCallback(
+    async (page: number) => {
+      if (asked.current.has(page)) return
+      asked.current.add(page)
+      try {
+        const found = await api.log(thread, 1 + page * pageSize, pageSize)
+        for (const entry of found.entries) entries.current.set(entry.seq, entry)
+        setCount((before) => before + 1)
+      } catch {
+        // Asked for again the next time that somebody looks.
+        asked.current.delete(page)
+      }
+    },
+    [thread],
+  )
+  return useCallback(
+    (block) => {
+      if (block.form === 'full' && block.text.length < 20_000) return block.text
+      const entry = entries.current.get(block.seq)
+      if (entry?.type === 'message') {
+        const own = entry.blocks[block.index]
+        return own === undefined ? '' : textOf(own)
+      }
+      // Not while rendering: an answer from a cache would set state at once.
+      queueMicrotask(() => void ask(Math.floor((block.seq - 1) / pageSize)))
+      return undefined
+    },
+    [ask],
+  )
+}

@@ -1,0 +1,38 @@
+// A link within the page: it loads nothing anew, and still opens in another tab when asked to.
+
+import type { MouseEvent, ReactNode } from 'react'
+import { go } from './address.ts'
+
+export interface LinkProps {
+  readonly href: string
+  readonly className?: string
+  readonly isCurrent?: boolean
+  readonly title?: string
+  readonly children: ReactNode
+}
+
+export function Link({
+  href,
+  className,
+  isCurrent = false,
+  title,
+  children,
+}: LinkProps): ReactNode {
+  const onClick = (event: MouseEvent): void => {
+    if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey || event.button !== 0)
+      return
+    event.preventDefault()
+    go(href)
+  }
+  return (
+    <a
+      href={href}
+      className={className}
+      title={title}
+      onClick={onClick}
+      aria-current={isCurrent ? 'page' : undefined}
+    >
+      {children}
+    </a>
+  )
+}

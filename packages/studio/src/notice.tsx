@@ -1,0 +1,40 @@
+// What stands where content is not (yet): loading, nothing there, failed.
+
+import type { ReactNode } from 'react'
+
+export function Loading({ what }: { readonly what: string }): ReactNode {
+  return (
+    <div className="notice" role="status">
+      <span className="spinner" aria-hidden="true" />
+      Loading {what}…
+    </div>
+  )
+}
+
+export function Empty(props: { readonly title: string; readonly children?: ReactNode }): ReactNode {
+  return (
+    <div className="notice notice-empty">
+      <strong>{props.title}</strong>
+      <div>{props.children}</div>
+    </div>
+  )
+}
+
+export interface FailureProps {
+  readonly error: Error
+  readonly onRetry?: () => void
+}
+
+export function Failure({ error, onRetry }: FailureProps): ReactNode {
+  return (
+    <div className="notice notice-failure" role="alert">
+      <strong>That did not work</strong>
+      <div>{error.message}</div>
+      {onRetry && (
+        <button type="button" onClick={onRetry}>
+          Try again
+        </button>
+      )}
+    </div>
+  )
+}

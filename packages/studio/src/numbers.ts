@@ -1,0 +1,43 @@
+// Numbers as people read them.
+
+const whole = new Intl.NumberFormat('en-US')
+
+export function formatCount(value: number): string {
+  return whole.format(Math.round(value))
+}
+
+/** 934, 1.2k, 35k, 1.4M. */
+export function formatTokens(value: number): string {
+  const size = Math.abs(value)
+  if (size < 1000) return String(Math.round(value))
+  if (size < 1_000_000) return `${trim(value / 1000)}k`
+  return `${trim(value / 1_000_000)}M`
+}
+
+export function formatBytes(value: number): string {
+  if (value < 1024) return `${value} B`
+  if (value < 1024 * 1024) return `${trim(value / 1024)} KB`
+  return `${trim(value / 1024 / 1024)} MB`
+}
+
+export function formatDollars(value: number): string {
+  if (value === 0) return '$0'
+  return value < 0.01 ? `$${value.toPrecision(2)}` : `$${value.toFixed(2)}`
+}
+
+export function formatAgo(at: number, now: number): string {
+  const seconds = Math.max(0, Math.round((now - at) / 1000))
+  if (seconds < 5) return 'just now'
+  if (seconds < 60) return `${seconds} s ago`
+  if (seconds < 3600) return `${Math.round(seconds / 60)} min ago`
+  if (seconds < 86_400) return `${Math.round(seconds / 3600)} h ago`
+  return new Date(at).toLocaleDateString(undefined, { dateStyle: 'medium' })
+}
+
+export function formatPercent(share: number): string {
+  return `${Math.round(share * 100)}%`
+}
+
+function trim(value: number): string {
+  return value >= 100 ? value.toFixed(0) : value.toFixed(1).replace(/\.0$/, '')
+}

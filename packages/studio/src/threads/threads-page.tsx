@@ -1,0 +1,214 @@
+// All threads, newest activity first, live.
+
+import { type ReactNode, useEffect, useState } from 'react'
+import { go, setParams, useAddress } from '../address.ts'
+import { api } from '../api.ts'
+import type { ThreadSummary } from '../contract.ts'
+import { useKeys } from '../keyboard.ts'
+import { Link } from '../link.tsx'
+import { Empty, Failure, Loading } from '../notice.tsx'
+import {
+  formatAgo,
+  formatBytes,
+  formatCount,
+  formatDollars,
+  formatPercent,
+  formatTokens,
+} from '../numbers.ts'
+import { inputCost } from '../timeline/cost.ts'
+import { useEvents } from '../use-events.ts'
+import { useLoad } from '../use-load.ts'
+import { useSoon } from '../use-soon.ts'
+
+const pageSize = 50
+
+export function ThreadsPage(): ReactNode {
+  const { params } = useAddress()
+  const search = params.get('search') ?? ''
+  const count = Math.max(pageSize, Number(params.get('count')) || 0)
+  const { data, error, isLoading, reload } = useLoad(`${count} ${search}`, (signal) =>
+    load(search, count, signal),
+  )
+  const [selected, setSelected] = useState(-1)
+  const threads = data?.threads ?? []
+  useEvents('all', useSoon(reload))
+  useKeys({
+    j: () => setSelected(Math.min(threads.length - 1, selected + 1)),
+    k: () => setSelected(Math.max(0, selected - 1)),
+    Enter: () => {
+      const thread = threads[selected]
+      if (thread !== undefined) go(`/threads/${encodeURIComponent(thread.id)}`)
+    },
+  })
+  return (
+    <section className="threads" aria-label="Threads">
+      <div className="toolbar">
+        <h1>Threads</h1>
+        <Search value={search} />
+        <span className="spacer" />
+        <Link href="/chat?agent=demo&debug=true" className="button primary">
+          New chat
+        </Link>
+      </div>
+      {error !== undefined && <Failure error={error} onRetry={reload} />}
+      {data === undefined && isLoading && <Loading what="threads" />}
+      {data !== undefined && threads.length === 0 && (
+        <Empty title={search === '' ? 'No threads yet.' : 'Nothing found.'}>
+          {search === ''
+            ? 'Start a chat, or point the base URL of an agent at this gateway.'
+            : 'Search looks at ids, titles and text.'}
+        </Empty>
+      )}
+      {threads.length > 0 && <ThreadTable threads={threads} selected={selected} />}
+      {data?.cursor !== undefined && (
+        <button
+          type="button"
+          className="more"
+          onClick={() => setParams({ count: String(count + pageSize) })}
+        >
+          Show more
+        </button>
+      )}
+    </section>
+  )
+}
+
+/** As many pages as it takes. */
+async function load(search: string, count: number, signal: AbortSignal) {
+  const threads: ThreadSummary[] = []
+  let cursor: string | undefined
+  do {
+    const page = await api.threads(
+      { search, limit: pageSize, ...(cursor === undefined ? {} : { cursor }) },
+      signal,
+    )
+    threads.push(...page.threads)
+    cursor = page.cursor
+  } while (cursor !== undefined && threads.length < count)
+  return { threads, ...(cursor === undefined ? {} : { cursor }) }
+}
+
+function Search({ value }: { readonly value: string }): ReactNode {
+  const [text, setText] = useState(value)
+  useEffect(() => setText(value), [value])
+  const apply = useSoon(() => setParams({ search: text, count: undefined }))
+  return (
+    <input
+      type="search"
+      aria-label="Search threads"
+      placeholder="Search id, title or text"
+      data-slash=""
+      value={text}
+      onChange={(event) => {
+        setText(event.target.value)
+        apply()
+      }}
+    />
+  )
+}
+
+function ThreadTable(props: {
+  readonly threads: readonly ThreadSummary[]
+  readonly selected: number
+}): ReactNode {
+  const [now, setNow] = useState(Date.now)
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), 5000)
+    return () => clearInterval(timer)
+  }, [])
+  return (
+    <table className="thread-table">
+      <thead>
+        <tr>
+          <th scope="col">Thread</th>
+          <th scope="col" className="number">
+            Messages
+          </th>
+          <th scope="col" className="number">
+            Size
+          </th>
+          <th scope="col" className="number">
+            Log
+          </th>
+          <th scope="col" className="number">
+            View
+          </th>
+          <th scope="col" className="number">
+            Cached
+          </th>
+          <th scope="col" className="number">
+            Cost
+          </th>
+          <th scope="col">Last activity</th>
+        </tr>
+      </thead>
+      <tbody>
+        {props.threads.map((thread, index) => (
+          <ThreadRow
+            key={thread.id}
+            thread={thread}
+            now={now}
+            isSelected={index === props.selected}
+          />
+        ))}
+      </tbody>
+    </table>
+  )
+}
+
+interface ThreadRowProps {
+  readonly thread: ThreadSummary
+  readonly now: number
+  readonly isSelected: boolean
+}
+
+function ThreadRow({ thread, now, isSelected }: ThreadRowProps): ReactNode {
+  const { id, title, messages, steps, bytes, tokens, usage, cost, updatedAt, forkedFrom, model } =
+    thread
+  const input = usage.uncached + usage.cacheRead + usage.cacheWrite
+  return (
+    <tr data-thread={id} className={isSelected ? 'is-selected' : undefined}>
+      <th scope="row">
+        <Link href={`/threads/${encodeURIComponent(id)}`}>{title === '' ? id : title}</Link>
+        <div className="muted small">
+          {model !== undefined && <span>{model}</span>}
+          <span className="id">{id}</span>
+          {forkedFrom !== undefined && (
+            <Link href={`/threads/${encodeURIComponent(forkedFrom.thread)}`} className="tag">
+              fork at {forkedFrom.at}
+            </Link>
+          )}
+        </div>
+      </th>
+      <td className="number" data-label="Messages" title={`${steps} steps`}>
+        {formatCount(messages)}
+      </td>
+      <td className="number" data-label="Size">
+        {formatBytes(bytes)}
+      </td>
+      <td className="number" data-label="Log" title="Tokens in the log">
+        {formatTokens(tokens.log)}
+      </td>
+      <td className="number" data-label="View" title="Tokens in the view">
+        {formatTokens(tokens.view)}
+      </td>
+      <td
+        className="number"
+        data-label="Cached"
+        title="Share of the input that came from the provider's cache"
+      >
+        {input === 0 ? '–' : formatPercent(usage.cacheRead / input)}
+      </td>
+      <td
+        className="number"
+        data-label="Cost"
+        title="Dollars where the price is known, else input tokens at the base price"
+      >
+        {cost === undefined ? `${formatTokens(inputCost(usage))} t` : formatDollars(cost.dollars)}
+      </td>
+      <td data-label="Last activity">
+        <time dateTime={new Date(updatedAt).toISOString()}>{formatAgo(updatedAt, now)}</time>
+      </td>
+    </tr>
+  )
+}

@@ -1,0 +1,154 @@
+// A chart over steps. Pointing at a step says its numbers, choosing it goes there.
+
+import { type ReactNode, useEffect, useRef, useState } from 'react'
+import uPlot from 'uplot'
+import 'uplot/dist/uPlot.min.css'
+
+export interface Line {
+  readonly name: string
+  /** A colour variable of the style sheet, without the dashes. */
+  readonly color: string
+  readonly kind: 'line' | 'bars' | 'dashes'
+  readonly values: readonly (number | null)[]
+}
+
+export interface Mark {
+  readonly step: number
+  readonly color: string
+}
+
+export interface ChartProps {
+  readonly title: string
+  /** What the chart shows, in a sentence, for people who cannot see it. */
+  readonly summary: string
+  readonly steps: readonly number[]
+  readonly lines: readonly Line[]
+  readonly marks: readonly Mark[]
+  readonly format: (value: number) => string
+  readonly onPick: (step: number) => void
+}
+
+const height = 220
+
+export function Chart(props: ChartProps): ReactNode {
+  const { title, summary } = props
+  const box = useRef<HTMLDivElement>(null)
+  const latest = useRef(props)
+  latest.current = props
+  const [theme, setTheme] = useState(0)
+  useEffect(() => {
+    const onTheme = (): void => setTheme((before) => before + 1)
+    const system = matchMedia('(prefers-color-scheme: dark)')
+    addEventListener('oriel-theme', onTheme)
+    system.addEventListener('change', onTheme)
+    return () => {
+      removeEventListener('oriel-theme', onTheme)
+      system.removeEventListener('change', onTheme)
+    }
+  }, [])
+  const { steps, lines, marks } = props
+  // biome-ignore lint/correctness/useExhaustiveDependencies: drawn anew when the numbers or the colours change.
+  useEffect(() => {
+    const { current } = box
+    if (current === null) return
+    const plot = new uPlot(optionsOf(latest, current), dataOf(latest.current), current)
+    const pick = (): void => {
+      const step = plot.cursor.idx == null ? undefined : latest.current.steps[plot.cursor.idx]
+      if (step !== undefined) latest.current.onPick(step)
+    }
+    plot.over.addEventListener('click', pick)
+    const observer = new ResizeObserver(() => plot.setSize({ width: current.clientWidth, height }))
+    observer.observe(current)
+    return () => {
+      observer.disconnect()
+      plot.destroy()
+    }
+  }, [steps, lines, marks, theme])
+  return (
+    <figure className="chart">
+      <figcaption>{title}</figcaption>
+      <div ref={box} role="img" aria-label={`${title}. ${summary}`} data-chart={title} />
+    </figure>
+  )
+}
+
+function dataOf({ steps, lines }: ChartProps): uPlot.AlignedData {
+  return [[...steps], ...lines.map(({ values }) => [...values])] as uPlot.AlignedData
+}
+
+/** Colours as the canvas takes them: what the style sheet makes of them, in the theme that holds. */
+function readColors(box: HTMLElement): (name: string) => string {
+  return (name) => {
+    box.style.color = `var(--${name})`
+    const { color } = getComputedStyle(box)
+    box.style.color = ''
+    return color
+  }
+}
+
+function optionsOf(latest: { readonly current: ChartProps }, box: HTMLElement): uPlot.Options {
+  const { lines, format } = latest.current
+  const styles = getComputedStyle(box)
+  const color = readColors(box)
+  const axis = {
+    stroke: color('muted'),
+    font: `11px ${styles.fontFamily}`,
+    grid: { stroke: color('line'), width: 1 },
+    ticks: { stroke: color('line'), width: 1 },
+  }
+  return {
+    width: box.clientWidth,
+    height,
+    scales: { x: { time: false, range: (_, from, to) => [from - 0.5, to + 0.5] } },
+    legend: {
+      live: true,
+      markers: { width: 0, fill: (_, index) => color(lines[index - 1]?.color ?? 'muted') },
+    },
+    cursor: { drag: { x: false, y: false }, points: { size: 7 } },
+    axes: [
+      {
+        ...axis,
+        size: 30,
+        incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000],
+        values: (_, at) => at.map(String),
+      },
+      { ...axis, size: 56, values: (_, at) => at.map(format) },
+    ],
+    series: [
+      { label: 'Step', value: (_, value) => (value == null ? '–' : String(value)) },
+      ...lines.map(
+        (line): uPlot.Series => ({
+          label: line.name,
+          stroke: color(line.color),
+          width: line.kind === 'bars' ? 0 : 2,
+          ...(line.kind === 'bars' ? barsOf(color(line.color)) : {}),
+          ...(line.kind === 'dashes' ? { dash: [5, 5] } : {}),
+          points: { show: line.kind === 'line' && line.values.length < 80, size: 5 },
+          value: (_, value) => (value == null ? '–' : format(value)),
+        }),
+      ),
+    ],
+    hooks: { drawAxes: [(plot) => drawMarks(plot, latest.current.marks, color)] },
+  }
+}
+
+function barsOf(fill: string): Pick<uPlot.Series, 'fill' | 'paths'> {
+  const paths = uPlot.paths.bars?.({ size: [0.7, 60] })
+  return paths === undefined ? { fill } : { fill, paths }
+}
+
+function drawMarks(plot: uPlot, marks: readonly Mark[], color: (name: string) => string): void {
+  const { ctx, bbox } = plot
+  ctx.save()
+  ctx.setLineDash([3, 3])
+  ctx.lineWidth = 1
+  for (const mark of marks) {
+    const x = Math.round(plot.valToPos(mark.step, 'x', true)) + 0.5
+    ctx.strokeStyle = color(mark.color)
+    ctx.beginPath()
+    ctx.moveTo(x, bbox.top)
+    ctx.lineTo(x, bbox.top + bbox.height)
+    ctx.stroke()
+  }
+  ctx.restore()
+}

@@ -1,0 +1,88 @@
+import { type ReactNode, useState } from 'react'
+import type { TimelineStep } from '../contract.ts'
+import { Link } from '../link.tsx'
+import { formatPercent, formatTokens } from '../numbers.ts'
+
+export interface StepTableProps {
+  readonly thread: string
+  readonly steps: readonly TimelineStep[]
+}
+
+/** Steps shown at first, newest first. */
+const pageSize = 50
+
+export function StepTable({ thread, steps }: StepTableProps): ReactNode {
+  const [shown, setShown] = useState(pageSize)
+  const newest = steps.toReversed()
+  return (
+    <>
+      <table className="step-table">
+        <thead>
+          <tr>
+            <th scope="col">Step</th>
+            <th scope="col" className="number">
+              View
+            </th>
+            <th scope="col" className="number">
+              Log
+            </th>
+            <th scope="col" className="number">
+              Input
+            </th>
+            <th scope="col" className="number">
+              Cached
+            </th>
+            <th scope="col">What happened</th>
+          </tr>
+        </thead>
+        <tbody>
+          {newest.slice(0, shown).map((step) => (
+            <StepRow key={step.step} thread={thread} step={step} />
+          ))}
+        </tbody>
+      </table>
+      {newest.length > shown && (
+        <button type="button" className="more" onClick={() => setShown(shown + pageSize)}>
+          Show more
+        </button>
+      )}
+    </>
+  )
+}
+
+function StepRow({
+  thread,
+  step,
+}: {
+  readonly thread: string
+  readonly step: TimelineStep
+}): ReactNode {
+  const { tokens, usage, epoch, compaction, cacheBreak, interrupted } = step
+  const input = usage === undefined ? 0 : usage.uncached + usage.cacheRead + usage.cacheWrite
+  return (
+    <tr>
+      <th scope="row">
+        <Link href={`/threads/${encodeURIComponent(thread)}?step=${step.step}`}>{step.step}</Link>
+      </th>
+      <td className="number">{formatTokens(tokens.view)}</td>
+      <td className="number">{formatTokens(tokens.log)}</td>
+      <td className="number">{usage === undefined ? '–' : formatTokens(input)}</td>
+      <td className="number">
+        {input === 0 ? '–' : formatPercent((usage?.cacheRead ?? 0) / input)}
+      </td>
+      <td className="events">
+        {cacheBreak !== undefined && (
+          <span className="tag tag-break">cache break: {cacheBreak.cause}</span>
+        )}
+        {compaction === true && <span className="tag tag-compaction">compaction</span>}
+        {epoch !== undefined && (
+          <span className="tag tag-epoch">
+            {epoch.edits} {epoch.edits === 1 ? 'edit' : 'edits'}: {epoch.rules.join(', ')},{' '}
+            {formatTokens(epoch.tokensSaved)} saved
+          </span>
+        )}
+        {interrupted === true && <span className="tag">interrupted</span>}
+      </td>
+    </tr>
+  )
+}

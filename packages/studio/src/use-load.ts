@@ -1,0 +1,58 @@
+// Something asked of the gateway: not there yet, there, or failed. What is shown stays while it is asked again.
+
+import { useCallback, useEffect, useRef, useState } from 'react'
+
+export interface Loaded<T> {
+  readonly data?: T
+  readonly error?: Error
+  readonly isLoading: boolean
+  readonly reload: () => void
+}
+
+/**
+ * Loads anew when `key` changes, and again, with what was there still shown, when `version` does. An answer that comes too late
+ * is dropped. No key, no question.
+ */
+export function useLoad<T>(
+  key: string | undefined,
+  load: (signal: AbortSignal) => Promise<T>,
+  version = 0,
+): Loaded<T> {
+  const [count, setCount] = useState(0)
+  const [answer, setAnswer] = useState<{ key?: string; data?: T; error?: Error }>({})
+  const [isLoading, setLoading] = useState(key !== undefined)
+  const latest = useRef(load)
+  latest.current = load
+  const reload = useCallback(() => setCount((before) => before + 1), [])
+  // biome-ignore lint/correctness/useExhaustiveDependencies: asked again on request.
+  useEffect(() => {
+    if (key === undefined) {
+      setAnswer({})
+      setLoading(false)
+      return
+    }
+    const controller = new AbortController()
+    setLoading(true)
+    latest.current(controller.signal).then(
+      (data) => {
+        if (controller.signal.aborted) return
+        setAnswer({ key, data })
+        setLoading(false)
+      },
+      (error: Error) => {
+        if (controller.signal.aborted) return
+        setAnswer({ key, error })
+        setLoading(false)
+      },
+    )
+    return () => controller.abort()
+  }, [key, count, version])
+  const { data, error } = answer
+  const isCurrent = answer.key === key
+  return {
+    ...(data !== undefined && isCurrent ? { data } : {}),
+    ...(error !== undefined && isCurrent ? { error } : {}),
+    isLoading: isLoading || (!isCurrent && key !== undefined),
+    reload,
+  }
+}

@@ -1,0 +1,153 @@
+// A list of which only the rows in sight exist. Rows have any height; they are measured as they appear.
+
+import {
+  type ReactNode,
+  type RefObject,
+  useCallback,
+  useEffect,
+  useLayoutEffect,
+  useReducer,
+  useRef,
+} from 'react'
+import { RowLayout } from './row-layout.ts'
+
+export interface VirtualListProps {
+  /** What the list is, for people who cannot see it. */
+  readonly label: string
+  readonly count: number
+  /** Height of a row nobody has seen yet. */
+  readonly guess: number
+  /** Another list begins: heights and position are forgotten. */
+  readonly resetKey: string
+  readonly keyOf: (index: number) => string
+  readonly renderRow: (index: number) => ReactNode
+  /** A row to bring into sight, each time the number changes. */
+  readonly scrollTo?: number | undefined
+}
+
+/** Rows kept beyond each edge, so that fast scrolling finds something there. */
+const overscan = 4
+
+export function VirtualList(props: VirtualListProps): ReactNode {
+  const { label, count, guess, keyOf, renderRow, scrollTo, resetKey } = props
+  const box = useRef<HTMLDivElement>(null)
+  const [, render] = useReducer((before: number) => before + 1, 0)
+  const layout = useLayout(count, guess, resetKey)
+  useRowSizes(box, layout, render)
+  useScrollTo(box, layout, scrollTo, render)
+  const top = box.current?.scrollTop ?? 0
+  const height = box.current?.clientHeight ?? 800
+  const first = Math.max(0, layout.indexAt(top) - overscan)
+  const last = Math.min(count - 1, layout.indexAt(top + height) + overscan)
+  const rows: ReactNode[] = []
+  for (let index = first; index <= last; index++) {
+    rows.push(
+      <li
+        key={keyOf(index)}
+        className="virtual-row"
+        aria-setsize={count}
+        aria-posinset={index + 1}
+        data-row={index}
+        style={{ transform: `translateY(${layout.topOf(index)}px)` }}
+      >
+        {renderRow(index)}
+      </li>,
+    )
+  }
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable by keyboard.
+    <section className="virtual-list" ref={box} aria-label={label} tabIndex={0} onScroll={render}>
+      <ul className="virtual-rows" aria-label={label} style={{ height: layout.total }}>
+        {rows}
+      </ul>
+    </section>
+  )
+}
+
+function useLayout(count: number, guess: number, resetKey: string): RowLayout {
+  const held = useRef<{ layout: RowLayout; resetKey: string }>(undefined)
+  if (held.current === undefined || held.current.resetKey !== resetKey) {
+    held.current = { layout: new RowLayout(count, guess), resetKey }
+  }
+  const { layout } = held.current
+  layout.resize(count)
+  return layout
+}
+
+type Box = RefObject<HTMLDivElement | null>
+
+/** Measures the rows that exist; what is in sight stays where it is when rows above it turn out taller. */
+function useRowSizes(box: Box, layout: RowLayout, render: () => void): void {
+  const measure = useCallback(() => {
+    const { current } = box
+    if (current === null) return
+    let above = 0
+    let hasChanged = false
+    for (const row of current.querySelectorAll<HTMLElement>(':scope > * > .virtual-row')) {
+      const index = Number(row.dataset.row)
+      const isAbove = layout.topOf(index + 1) <= current.scrollTop
+      const difference = layout.measure(index, row.offsetHeight)
+      if (difference === 0) continue
+      hasChanged = true
+      if (isAbove) above += difference
+    }
+    if (above !== 0) current.scrollTop += above
+    if (hasChanged) render()
+  }, [box, layout, render])
+  useLayoutEffect(measure)
+  useEffect(() => {
+    if (box.current === null) return
+    // Rows are as wide as the list: its size is what changes theirs.
+    const observer = new ResizeObserver(() => render())
+    observer.observe(box.current)
+    return () => observer.disconnect()
+  }, [box, render])
+}
+
+/** Times that a row is brought into sight: each time, rows around it turn out to be taller than guessed. */
+const attempts = 5
+
+function useScrollTo(
+  box: Box,
+  layout: RowLayout,
+  index: number | undefined,
+  render: () => void,
+): void {
+  const wanted = useRef({ index: -1, left: 0 })
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another list is another wish.
+  useLayoutEffect(() => {
+    wanted.current = { index: index ?? -1, left: attempts }
+  }, [layout, index])
+  useLayoutEffect(() => {
+    const { current } = box
+    const wish = wanted.current
+    if (current === null || wish.index < 0 || wish.left === 0) return
+    wish.left -= 1
+    const before = current.scrollTop
+    current.scrollTop = goalOf(layout, wish.index, current)
+    if (current.scrollTop !== before) render()
+  })
+  useEffect(() => {
+    const { current } = box
+    // Whoever scrolls has the last word.
+    const release = (): void => {
+      wanted.current.left = 0
+    }
+    current?.addEventListener('wheel', release, { passive: true })
+    current?.addEventListener('pointerdown', release)
+    current?.addEventListener('keydown', release)
+    return () => {
+      current?.removeEventListener('wheel', release)
+      current?.removeEventListener('pointerdown', release)
+      current?.removeEventListener('keydown', release)
+    }
+  }, [box])
+}
+
+/** Where to scroll: nowhere if the row is in sight, to the end for the last one, else a little above the row. */
+function goalOf(layout: RowLayout, index: number, box: HTMLElement): number {
+  const [top, bottom] = [layout.topOf(index), layout.topOf(index + 1)]
+  if (index === layout.count - 1) return layout.total
+  if (top >= box.scrollTop && bottom <= box.scrollTop + box.clientHeight) return box.scrollTop
+  return Math.max(0, top - box.clientHeight / 4)
+}

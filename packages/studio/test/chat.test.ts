@@ -1,0 +1,141 @@
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import {
+  answered,
+  type Built,
+  buildStudio,
+  fact,
+  openStudio,
+  type StudioOptions,
+  say,
+  soon,
+  sourceOf,
+} from './studio.ts'
+
+let built: Built
+
+beforeAll(async () => {
+  built = await buildStudio()
+}, 60_000)
+
+afterAll(async () => {
+  await built.close()
+})
+
+async function studio(options: StudioOptions = {}) {
+  const opened = await openStudio(built, options)
+  onTestFinished(() => opened.close())
+  return opened
+}
+
+/** An agent without tools and rules of its own: a turn is a question and an answer. */
+const plain = {
+  demo: {
+    title: 'Plain',
+    model: 'oriel-demo',
+    system: 'You answer.',
+    chatSettings: { historyPolicy: 'lastN', historyLength: 20 },
+  },
+}
+
+const questions = ['Show the table.', 'Search the wiki.', 'List the files.', 'Check billing.']
+
+describe('the chat', () => {
+  it.each([
+    ['historyPolicy=all', 8, 'all'],
+    ['historyPolicy=lastN&historyLength=2', 4, 'lastN'],
+    ['historyPolicy=lastN&historyLength=0', 2, 'lastN'],
+    ['historyPolicy=none', 2, 'none'],
+    ['', 8, 'lastN'],
+  ])(
+    '[ST1] sends with ?agent=demo&%s, at the fourth question, %i messages',
+    async (query, count, policy) => {
+      const { open, lastRoles, problems } = await studio({ agents: plain })
+      const page = await open(`/chat?agent=demo&${query}&debug=true`)
+      for (const question of questions) await say(page, question)
+      expect(lastRoles()).toHaveLength(count)
+      await soon(() => fact(page, 'In the view')).toBe(String(count))
+      expect(await fact(page, 'Messages')).toBe('8')
+      expect(await fact(page, 'Policy')).toBe(policy)
+      expect(await sourceOf(page, 'Policy')).toBe(query === '' ? 'agent' : 'URL')
+      expect(problems).toEqual([])
+    },
+  )
+
+  it('[ST2] shows the environment over the address, field by field, and sends accordingly', async () => {
+    const env = { NEXT_PUBLIC_DEFAULT_HISTORY_LENGTH: '0' }
+    const { open, lastRoles } = await studio({ agents: plain, env })
+    const page = await open('/chat?agent=demo&historyPolicy=lastN&historyLength=5&debug=true')
+    for (const question of questions.slice(0, 2)) await say(page, question)
+    expect(lastRoles()).toHaveLength(2)
+    expect([await fact(page, 'Length'), await sourceOf(page, 'Length')]).toEqual([
+      '0',
+      'environment',
+    ])
+    expect([await fact(page, 'Policy'), await sourceOf(page, 'Policy')]).toEqual(['lastN', 'URL'])
+  })
+
+  it('[ST2] ignores a wrong value in the address, with a warning on the page', async () => {
+    const { open } = await studio({ agents: plain })
+    const page = await open('/chat?agent=demo&historyPolicy=foo&historyLength=-1&debug=true')
+    await page.getByText('historyPolicy').first().waitFor()
+    expect([await fact(page, 'Policy'), await sourceOf(page, 'Policy')]).toEqual(['lastN', 'agent'])
+    expect([await fact(page, 'Length'), await sourceOf(page, 'Length')]).toEqual(['20', 'agent'])
+  })
+
+  it('[ST3] runs tools, shows forms and numbers, and can be resumed by its address', async () => {
+    const { open, sent, ask, problems } = await studio()
+    const page = await open('/chat?agent=demo&debug=true')
+    await page.getByRole('button', { name: 'What failed in the billing log?' }).click()
+    await answered(page, 1)
+    await say(page, 'Run the checks of dispatch.')
+    const results = page.locator('.message-tool')
+    await soon(() => results.count()).toBe(5)
+    await results.first().locator('summary').click()
+    expect(await results.first().locator('pre').textContent()).toContain('billing-0 INFO')
+    await soon(() => page.locator('.message-tool .form-clipped').count()).toBeGreaterThan(0)
+    await soon(() => fact(page, 'Step')).toBe(String(sent.length))
+    expect(await fact(page, 'Last epoch')).toMatch(/^step \d+, \d+ edits/)
+    expect(Number.parseFloat(await fact(page, 'Tokens in the view'))).toBeGreaterThan(0)
+    const text = await page.getByRole('log').innerText()
+    await page.reload()
+    await soon(() => results.count()).toBe(5)
+    await say(page, 'Show me the shipments table.')
+    expect(page.url()).toContain('thread=')
+    expect((await ask<{ threads: [] }>('/api/threads')).threads).toHaveLength(1)
+    expect(text).toContain('About "What failed in the billing log?"')
+    expect(problems).toEqual([])
+  })
+
+  it('[ST3] streams, stops when told to, and goes on in the same thread', async () => {
+    const { open, sent, ask, lastRoles, problems } = await studio({ agents: plain, delayMs: 15 })
+    const page = await open('/chat?agent=demo&debug=true')
+    await page.getByRole('textbox', { name: 'Message' }).fill('Show the table.')
+    await page.keyboard.press('Enter')
+    const answer = page.getByRole('article', { name: 'assistant' })
+    await soon(async () => (await answer.innerText()).length).toBeGreaterThan(20)
+    const early = (await answer.innerText()).length
+    await soon(async () => (await answer.innerText()).length).toBeGreaterThan(early)
+    await page.getByRole('button', { name: 'Stop' }).click()
+    await page.getByText('stopped; not a part of the history').waitFor()
+    await page.getByRole('textbox', { name: 'Message' }).fill('And now?')
+    await page.keyboard.press('Enter')
+    await soon(() => sent.length).toBe(2)
+    expect(lastRoles()).toEqual(['system', 'user', 'user'])
+    await page.getByRole('button', { name: 'Stop' }).click()
+    expect((await ask<{ threads: [] }>('/api/threads')).threads).toHaveLength(1)
+    expect(problems).toEqual([])
+  })
+
+  it('[ST3] says in words what went wrong, and lets one try again', async () => {
+    const { open } = await studio({ agents: plain, limits: { bodyBytes: 5000 } })
+    const page = await open('/chat?agent=demo')
+    await say(page, 'x'.repeat(6000))
+    await page
+      .getByRole('alert')
+      .getByText(/too|limit|large/i)
+      .waitFor()
+    await page.goto(page.url().replace('agent=demo', 'agent=nobody'))
+    await page.getByRole('alert').getByText('There is no such agent.').waitFor()
+    await page.getByRole('button', { name: 'Try again' }).waitFor()
+  })
+})
