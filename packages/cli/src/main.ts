@@ -175,7 +175,7 @@ function addKeeping(cli: Cli): void {
     const isImport = command.name === 'import'
     command
       .option('--data <folder>', `The folder of the store; else ${defaultFolder}`)
-      .option('--store <file>', 'The SQLite file of the store, instead of a folder')
+      .option('--store <file or url>', 'A SQLite file or PostgreSQL instead of it')
       .option('--tenant <name>', isImport ? 'Import for this tenant' : 'Only this tenant; else all')
       .option('--thread <id>', isImport ? 'Import under this id' : 'Only this thread; else all')
   }
