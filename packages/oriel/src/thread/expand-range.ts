@@ -1,49 +1,69 @@
-// Everything between two ids, as digests and checkpoints name it: `expand e1ab to e9cd`.
+// Many messages at once: everything between two ids, as digests and checkpoints name it, or everything that a checkpoint covers.
 
 import type { MessageEntry } from '../core/entry.ts'
-import type { State } from '../core/state.ts'
-import { type ExpandOptions, type Expansion, expandText, originalText } from './expand.ts'
+import { type ExpandOptions, type Expansion, expandText, originalText, refuse } from './expand.ts'
+import type { Journal } from './journal.ts'
 
 /** What expanding a range needs of a thread. */
 interface Expanding {
-  readonly journal: {
-    readonly state: Pick<State, 'blockEdit'>
-    message(seq: number): Promise<MessageEntry | undefined>
-  }
+  readonly journal: Journal
   find(id: string): Promise<{ readonly entry: MessageEntry } | undefined>
 }
 
-/** Without a query, reading stops here: an answer is cut off long before. */
+type Ranges = readonly (readonly [from: number, to: number])[]
+
+/** Reading stops here: an answer is cut off long before. */
 const maxCharacters = 1_000_000
 
 /**
- * The originals of all messages from one id to another, each headed by its id and role; with a query, only the lines that contain
- * it. Undefined where the id names no range. What must not be shown again is left out.
+ * The originals of all messages from one id to another (`e1ab to e9cd`), or of all that a checkpoint covers (its id), each headed by its
+ * id and role; with a query, only the lines that contain it. Undefined where the id names neither. What must not be shown again is
+ * left out.
  */
 export async function expandRange(
   thread: Expanding,
   id: string,
   options: ExpandOptions,
 ): Promise<Expansion | undefined> {
+  const { journal } = thread
+  const checkpoint = journal.state.dropEdits.find((edit) => edit.id === id)
+  if (checkpoint !== undefined && 'ranges' in checkpoint.target) {
+    return expandRanges(journal, checkpoint.target.ranges, options)
+  }
   const [, first, last] = /^(e\w{3,20}) to (e\w{3,20})$/.exec(id.trim()) ?? []
   if (first === undefined || last === undefined) return undefined
   const [from, to] = [await thread.find(first), await thread.find(last)]
   if (from === undefined || to === undefined) {
-    return { ok: false, reason: `Not expanded: nothing here has the ids ${first} to ${last}.` }
+    return refuse(
+      `nothing here has the ids ${first} to ${last}. Do not request this expansion again`,
+    )
   }
-  const { query, ...rest } = options
+  return expandRanges(journal, [[from.entry.seq, to.entry.seq]], options)
+}
+
+async function expandRanges(
+  journal: Journal,
+  ranges: Ranges,
+  { query, inPlace, ...options }: ExpandOptions,
+): Promise<Expansion> {
+  if (inPlace === true) {
+    return refuse('what a summary covers is not shown in its place; ask for it without inPlace')
+  }
   const parts: string[] = []
   let characters = 0
-  for (let seq = from.entry.seq; seq <= to.entry.seq && characters < maxCharacters; seq++) {
-    const entry = await thread.journal.message(seq)
-    if (entry === undefined || isFinal(thread.journal.state, entry)) continue
-    const part = partOf(entry, query)
-    if (part === undefined) continue
-    parts.push(`[${entry.id} ${entry.role}]\n${part}`)
-    characters += part.length
+  for (const [from, to] of ranges) {
+    if (to < from || characters >= maxCharacters) continue
+    for await (const entry of journal.store.read(journal.key, { from, to })) {
+      if (entry.type !== 'message' || isFinal(journal, entry)) continue
+      const part = partOf(entry, query)
+      if (part === undefined) continue
+      parts.push(`[${entry.id} ${entry.role}]\n${part}`)
+      characters += part.length
+      if (characters >= maxCharacters) break
+    }
   }
-  if (parts.length === 0) return { ok: false, reason: 'Not expanded: no line contains the query.' }
-  return expandText(parts.join('\n\n'), rest)
+  if (parts.length === 0) return refuse('no line contains the query')
+  return expandText(parts.join('\n\n'), options)
 }
 
 function partOf(entry: MessageEntry, query: string | undefined): string | undefined {
@@ -53,6 +73,7 @@ function partOf(entry: MessageEntry, query: string | undefined): string | undefi
   return found.ok ? found.text : undefined
 }
 
-function isFinal(state: Pick<State, 'blockEdit'>, { seq, blocks }: MessageEntry): boolean {
+/** What may not be expanded alone may not be read here either. */
+function isFinal({ state }: Journal, { seq, blocks }: MessageEntry): boolean {
   return blocks.some((_, block) => state.blockEdit(seq, block)?.isFinal === true)
 }

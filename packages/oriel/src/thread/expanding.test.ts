@@ -178,8 +178,11 @@ describe('expanding what a checkpoint stands for', () => {
     const edit = (await thread.log()).find(({ type }) => type === 'edit')
     const id = edit?.id ?? ''
     const found = await thread.expand(id, { query: 'QUESTION 7 ' })
-    expect(found).toMatchObject({ ok: true, text: expect.stringMatching(/^e\w+: question 7 word/) })
-    const line = found.ok ? (found.text.split(':')[0] ?? '') : ''
+    expect(found).toMatchObject({
+      ok: true,
+      text: expect.stringMatching(/^\[e\w+ user\]\n\d+: question 7 word/),
+    })
+    const line = (found.ok ? /e\w+/.exec(found.text)?.[0] : undefined) ?? ''
     expect(await thread.expand(line)).toMatchObject({
       ok: true,
       text: expect.stringMatching(/^question 7/),

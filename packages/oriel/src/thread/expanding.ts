@@ -8,7 +8,6 @@ import { waitsFrom } from '../core/reasoning.ts'
 import type { State } from '../core/state.ts'
 import { type ExpandOptions, type Expansion, expandText, originalText, refuse } from './expand.ts'
 import { expandRange } from './expand-range.ts'
-import { coveredBy, expandCovered } from './expand-covered.ts'
 import type { Journal } from './journal.ts'
 import type { Session } from './session.ts'
 import type { BuiltView } from './viewing.ts'
@@ -62,11 +61,6 @@ async function expandIn(
 ): Promise<Expansion & { readonly found?: Found }> {
   const found =
     typeof target === 'number' ? await findAt(thread, target) : await thread.find(target)
-  const covered = typeof target === 'string' ? coveredBy(thread.journal, target) : undefined
-  if (found === undefined && covered !== undefined) {
-    if (options.inPlace !== true) return expandCovered(thread.journal, covered, options)
-    return refuse('what a summary covers is not shown in its place; ask for it without inPlace')
-  }
   if (found === undefined) {
     const what = String(target).slice(0, 40)
     return refuse(`nothing here has the id ${what}. Do not request this expansion again`)
