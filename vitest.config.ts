@@ -29,5 +29,6 @@ export default defineConfig({
       'examples/**/*.test.ts',
     ],
     testTimeout: 60_000,
+    hookTimeout: 60_000,
   },
 })

@@ -1,4 +1,4 @@
-// Judges policies on recorded conversations: `node scripts/judge-policies.ts [--limit n] [--anchors] <preset | file | JSON> ...`
+// Judges policies on recorded conversations: `node scripts/judge-policies.ts [--anchors] <preset | file | JSON> ...`
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -15,7 +15,7 @@ import { judgeAll, study } from '../packages/oriel/src/simulate/study.ts'
 import { totalsOf } from '../packages/oriel/src/simulate/totals.ts'
 import { anchors } from './anchors.ts'
 
-const folder = process.env.ORIEL_DATA ?? '/work/shared/data'
+const folder = process.env.ORIEL_DATA ?? join(import.meta.dirname, '../../shared/data')
 const args = process.argv.slice(2)
 const recordings = readdirSync(folder)
   .filter((name) => name.endsWith('.jsonl'))

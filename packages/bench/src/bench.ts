@@ -3,7 +3,7 @@
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 
-const names = ['counters', 'validity', 'fidelity', 'steps', 'stores', 'session']
+const names = ['counters', 'validity', 'fidelity', 'steps', 'stores', 'postgres', 'session']
 const options = process.argv.slice(2)
 const isJson = options.includes('--json')
 

@@ -1,5 +1,9 @@
 // What forgetting costs with a prompt cache, and what the model can still see of what it will need: `npm run bench:fidelity`.
 
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import { join } from 'node:path'
+import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads'
 import { trimMessages } from '@langchain/core/messages'
 import { pruneMessages } from 'ai'
 import { type ChatMessage, readCorpus } from './conversations.ts'
@@ -21,12 +25,14 @@ import { contextChef } from './peers/context-chef.ts'
 import { createCounter, fromLangchain, toLangchain } from './peers/langchain.ts'
 import { clearToolUses, summarize } from './peers/langchain-agents.ts'
 import { tokenLimiter, toolCallFilter } from './peers/mastra.ts'
+import { scatter } from './plot.ts'
 import {
   count,
   endProgress,
   figure,
   percent,
   progress,
+  publish,
   type Row,
   readSettings,
   report,
@@ -34,6 +40,7 @@ import {
 } from './report.ts'
 import { chatTokens, remembered } from './tokens.ts'
 
+const plots = join(import.meta.dirname, '../../../docs/plots')
 const counter = remembered(resolveCounter('estimate'))
 const tokens = (message: ChatMessage): number => chatTokens(counter, message)
 const { count: countText } = counter
@@ -75,37 +82,104 @@ const contenders: Readonly<Record<string, CreateManager>> = {
   'Oriel recommended': oriel({ policy: 'recommended' }),
 }
 
-const settings = readSettings()
 const corpus = readCorpus()
 const studied = study(corpus.conversations)
-const results = new Map<string, readonly Judgement[]>()
-const failures: string[] = []
-for (const [name, create] of Object.entries(contenders)) {
-  const onDone = (done: number): void => progress(`fidelity: ${name}, ${done} of ${studied.length}`)
-  try {
-    results.set(name, await judgeAll(studied, create, { onDone }))
-  } catch (error) {
-    failures.push(`${name} failed: ${error instanceof Error ? error.message : String(error)}`)
-  }
+const baseline = 'everything, unchanged'
+
+if (isMainThread) await main()
+else await judgeSome(workerData as readonly string[])
+
+/** A contender's judgements, or why there are none. */
+interface Found {
+  readonly name: string
+  readonly judgements: readonly Judgement[]
+  readonly failure?: string
 }
-endProgress()
-const none = totalsOf(results.get('everything, unchanged') ?? [])
-const optimum = studied.reduce((sum, { recording }) => sum + optimalCost(recording, { counter }), 0)
-const { length } = corpus.conversations
-report(
-  'fidelity',
-  [
+
+async function main(): Promise<void> {
+  const settings = readSettings()
+  const results = await judgeOnAllCores()
+  const none = totalsOf(results.get(baseline)?.judgements ?? [])
+  const optimum = studied.reduce(
+    (sum, { recording }) => sum + optimalCost(recording, { counter }),
+    0,
+  )
+  const failures = [...results.values()].flatMap(({ name, failure }) =>
+    failure === undefined ? [] : [`${name} failed: ${failure}`],
+  )
+  const judged = [...results.values()].filter(({ failure }) => failure === undefined)
+  const totals = judged.map(({ name, judgements }) => ({ name, totals: totalsOf(judgements) }))
+  const { length } = corpus.conversations
+  const tables = [
     {
       title: `Cost and facts kept, ${length} conversations, ${words(none.requests)} model calls`,
-      rows: [...results].map(([name, judgements]) => rowOf(name, totalsOf(judgements))),
-      notes: notes(),
+      rows: totals.map((one) => rowOf(one.name, one.totals, { none, optimum })),
+      notes: notes(failures),
     },
-    { title: 'By source: cost, and facts in arguments that are visible', rows: sourceRows() },
-  ],
-  settings,
-)
+    { title: 'By source: cost, and facts in arguments that are visible', rows: sourceRows(judged) },
+  ]
+  report('fidelity', tables, settings)
+  if (!settings.write) return
+  const points = totals.map(({ name, totals: own }) => ({
+    name,
+    x: own.cost / none.cost,
+    y: own.arguments.visible / own.arguments.needed,
+    isOurs: name.startsWith('Oriel'),
+  }))
+  const plot = scatter(points, {
+    title: 'What is still visible, and what it costs',
+    xLabel: 'cost of the input with a prompt cache, relative to sending everything',
+    yLabel: 'needed facts that are visible',
+  })
+  mkdirSync(plots, { recursive: true })
+  writeFileSync(join(plots, 'cost-fidelity.svg'), plot)
+  publish('fidelity', tables, '![Cost and visible facts](plots/cost-fidelity.svg)\n\n')
+}
 
-function rowOf(name: string, totals: Totals): Row {
+/** Contenders are dealt out to as many threads as there are cores. */
+async function judgeOnAllCores(): Promise<ReadonlyMap<string, Found>> {
+  const names = Object.keys(contenders)
+  const found = new Map<string, Found>()
+  const threads = Math.min(availableParallelism(), names.length)
+  await Promise.all(
+    Array.from({ length: threads }, (_, thread) => {
+      const own = names.filter((_name, index) => index % threads === thread)
+      const worker = new Worker(import.meta.filename, { workerData: own, execArgv: [] })
+      worker.on('message', (one: Found) => {
+        found.set(one.name, one)
+        progress(`fidelity: ${found.size} of ${names.length} contenders, ${one.name}`)
+      })
+      return new Promise<void>((resolve, reject) => {
+        worker.on('error', reject)
+        worker.on('exit', () => resolve())
+      })
+    }),
+  )
+  endProgress()
+  return new Map(
+    names.flatMap((name) => (found.has(name) ? [[name, found.get(name) as Found]] : [])),
+  )
+}
+
+async function judgeSome(names: readonly string[]): Promise<void> {
+  for (const name of names) {
+    let found: Found
+    try {
+      const judgements = await judgeAll(studied, contenders[name] as CreateManager)
+      found = { name, judgements }
+    } catch (error) {
+      const failure = error instanceof Error ? error.message : String(error)
+      found = { name, judgements: [], failure }
+    }
+    parentPort?.postMessage(found)
+  }
+}
+
+function rowOf(
+  name: string,
+  totals: Totals,
+  { none, optimum }: { readonly none: Totals; readonly optimum: number },
+): Row {
   const { needed, visible, anchored, recoverable } = totals.arguments
   return {
     contender: name,
@@ -124,16 +198,17 @@ function rowOf(name: string, totals: Totals): Row {
   }
 }
 
-function sourceRows(): readonly Row[] {
+function sourceRows(judged: readonly Found[]): readonly Row[] {
   const sources = [...new Set(studied.map(({ recording }) => family(recording.source)))]
   const of = (judgements: readonly Judgement[], source: string) =>
     totalsOf(judgements.filter((one) => family(one.source) === source))
-  return [...results].map(([name, judgements]) => ({
+  const all = judged.find(({ name }) => name === baseline)?.judgements ?? []
+  return judged.map(({ name, judgements }) => ({
     contender: name,
     ...Object.fromEntries(
       sources.map((source) => {
         const own = of(judgements, source)
-        const base = of(results.get('everything, unchanged') ?? [], source)
+        const base = of(all, source)
         const { needed, visible } = own.arguments
         const seen = needed === 0 ? '' : `, ${((100 * visible) / needed).toFixed(1)} %`
         return [source === '' ? 'all' : source, `${(own.cost / base.cost).toFixed(2)}${seen}`]
@@ -167,7 +242,7 @@ function pruned(toolCalls: `before-last-${number}-messages`) {
     fromAiSdk(pruneMessages({ messages: toAiSdk(messages), reasoning: 'all', toolCalls }))
 }
 
-function notes(): readonly string[] {
+function notes(failures: readonly string[]): readonly string[] {
   return [
     `${corpus.name}, replayed: a request before each recorded answer. Recorded agents do not react to what is missing.`,
     'Cost: input only, reading 0.1, writing 1.25, the longest common prefix with the request before is cached, always live; relative to sending everything.',

@@ -31,6 +31,7 @@ export {
   totalsOf,
   unmanaged,
 } from '../../oriel/src/simulate/index.ts'
+export { postgresStore } from '../../oriel/src/stores/postgres.ts'
 export { sqliteStore } from '../../oriel/src/stores/sqlite.ts'
 export { type Script, script } from '../../oriel/src/testing/script.ts'
 export { writeOpenaiChat } from '../../oriel/src/testing/write-openai-chat.ts'

@@ -1,6 +1,8 @@
 // What a benchmark prints: tables for people, JSON for machines, progress on the side.
 
+import { readFileSync, writeFileSync } from 'node:fs'
 import { cpus, totalmem } from 'node:os'
+import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 
 /** A number as machines read it and as people do. */
@@ -21,6 +23,8 @@ export interface Table {
 
 export interface Settings {
   readonly json: boolean
+  /** Whether docs/numbers.md gets the tables, in the place that is marked for them. */
+  readonly write: boolean
   /** Where files are written that measure a disk. */
   readonly directory: string | undefined
 }
@@ -28,9 +32,13 @@ export interface Settings {
 /** The command line of every benchmark: `--json`, and `--dir` for those that write files. */
 export function readSettings(): Settings {
   const { values } = parseArgs({
-    options: { json: { type: 'boolean', default: false }, dir: { type: 'string' } },
+    options: {
+      json: { type: 'boolean', default: false },
+      write: { type: 'boolean', default: false },
+      dir: { type: 'string' },
+    },
   })
-  return { json: values.json, directory: values.dir }
+  return { json: values.json, write: values.write, directory: values.dir }
 }
 
 /** Prints what a benchmark found, to the standard output. */
@@ -44,6 +52,21 @@ export function report(bench: string, tables: readonly Table[], { json }: Settin
   const { node, cpu, cores, memoryGb, date } = machine()
   process.stdout.write(`# ${bench}: ${date}, Node ${node}, ${cores} x ${cpu}, ${memoryGb} GB\n\n`)
   for (const table of tables) process.stdout.write(`${tableText(table)}\n`)
+}
+
+const numbers = join(import.meta.dirname, '../../../docs/numbers.md')
+
+/** Puts a benchmark's tables into docs/numbers.md, between the marks that name it. The words around them are written by people. */
+export function publish(bench: string, tables: readonly Table[], before = ''): void {
+  const [start, end] = [`<!-- bench:${bench} -->`, `<!-- /bench:${bench} -->`]
+  const text = readFileSync(numbers, 'utf8')
+  const [from, to] = [text.indexOf(start), text.indexOf(end)]
+  if (from === -1 || to < from) throw new Error(`docs/numbers.md has no place marked ${start}.`)
+  const { node, cpu, cores, date } = machine()
+  const body = tables.map((table) => tableText(table).replace(/^## /, '### ')).join('\n')
+  const head = `\`npm run bench:${bench}\` in \`packages/bench\`, ${date}, Node ${node}, ${cores} x ${cpu}.`
+  const section = `${start}\n${head}\n\n${before}${body}`
+  writeFileSync(numbers, `${text.slice(0, from)}${section}${text.slice(to)}`)
 }
 
 /** How often progress is written where it cannot replace the line before, as in a log file. */

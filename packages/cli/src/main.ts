@@ -30,18 +30,9 @@ const mark = '\0'
 
 /** Options whose values stay as they were typed. */
 const textOptions: readonly string[] = [
-  '--data',
-  '--store',
-  '--tenant',
-  '--thread',
-  '--out',
-  '--policy',
-  '--prices',
-  '--html',
-  '--fail-if',
-  '--host',
-  '--upstream',
-  '--config',
+  ...['--policy', '--prices', '--html', '--fail-if'],
+  ...['--data', '--store', '--tenant', '--thread', '--out'],
+  ...['--host', '--upstream', '--config'],
 ]
 
 /** The request was wrong, or the input cannot be used. */

@@ -1,12 +1,11 @@
 // The three model endpoints: where each keeps its history, its frame, its answer and its numbers.
 
-import type { Frame, Json, JsonObject } from 'oriel'
+import type { Frame, Json, JsonObject, WireFormat } from 'oriel'
 import { anthropicCollector } from './answers/anthropic.ts'
 import type { Answer, Collector } from './answers/collector.ts'
 import { chatCollector } from './answers/openai-chat.ts'
 import { responsesCollector } from './answers/openai-responses.ts'
 import { isObject } from './rewrite.ts'
-import type { WireFormat } from './wire-format.ts'
 
 export interface Endpoint {
   readonly path: string

@@ -8,6 +8,7 @@ import { agentRoutes } from './api/agent-routes.ts'
 import { ownRoutes } from './api/own-routes.ts'
 import { threadRoutes } from './api/thread-routes.ts'
 import { Calls } from './calls.ts'
+import { Changes } from './changes.ts'
 import { createDemoUpstream } from './demo/demo-upstream.ts'
 import { endpoints } from './endpoints.ts'
 import { Families } from './families.ts'
@@ -81,6 +82,7 @@ export function createGateway(options: GatewayOptions = {}): Gateway {
     async close() {
       await families.settled()
       await threads.settled()
+      await parts.changes.close()
       if (options.store === undefined) await store.close()
     },
   }
@@ -118,8 +120,11 @@ interface Parts {
   readonly store: Store
   readonly families: Families
   readonly threads: Families
+  readonly changes: Changes
   ready(): Promise<void>
 }
+
+function ignore(): void {}
 
 function assemble(options: GatewayOptions): Parts {
   const { store = memoryStore(), now = Date.now, log = () => {}, agents: templates = {} } = options
@@ -140,8 +145,8 @@ function assemble(options: GatewayOptions): Parts {
   const summarize = summarizeOf(options, upstreams, via)
   const on: ConstructorParameters<typeof Families>[0]['on'] = (tenant, event) =>
     hub.tell({ tenant, type: event.type, data: event })
-  const changed = (tenant: string, thread: string): void =>
-    hub.tell({ tenant, type: 'thread-changed', data: { thread } })
+  const changes = new Changes(store, hub)
+  const changed = (tenant: string, thread: string): void => changes.tell(tenant, thread)
   const shared = { store, policy: settings.base, tokens: options.tokens, now, log }
   const families = new Families({ ...shared, summarize, on })
   const threads = new Families({ ...shared, policy: undefined, summarize, on })
@@ -183,7 +188,8 @@ function assemble(options: GatewayOptions): Parts {
     store,
     families,
     threads,
-    ready: () => (loading ??= agents.load().catch(() => undefined)),
+    changes,
+    ready: () => (loading ??= Promise.all([agents.load(), changes.open()]).then(ignore, ignore)),
   }
 }
 

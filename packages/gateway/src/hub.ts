@@ -5,7 +5,7 @@ import type { ThreadEvent } from 'oriel'
 export interface Notice {
   readonly tenant: string
   readonly type: string
-  readonly data: ThreadEvent | { readonly thread: string }
+  readonly data: ThreadEvent | { readonly thread: string; readonly version?: number }
 }
 
 /** Listeners at the same time. */

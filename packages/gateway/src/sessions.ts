@@ -1,12 +1,18 @@
 // Finds the thread that a request belongs to, without any change to the client. See docs/decisions/0002-what-clients-resend.md.
 
 import { createHash, randomUUID } from 'node:crypto'
-import { type Frame, type HistoryKey, historyKeys, type Json, type JsonObject } from 'oriel'
+import {
+  type Frame,
+  type HistoryKey,
+  historyKeys,
+  type Json,
+  type JsonObject,
+  type WireFormat,
+} from 'oriel'
 import { refuse } from './answer-errors.ts'
 import type { Families, Family } from './families.ts'
 import { isObject } from './rewrite.ts'
 import type { FrameSign, Place, Scope, ThreadIndex } from './thread-index.ts'
-import type { WireFormat } from './wire-format.ts'
 
 export interface SessionRequest {
   readonly tenant: string

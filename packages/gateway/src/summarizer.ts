@@ -34,7 +34,7 @@ async function ask(
   job: SummaryJob,
   model: string,
   { upstream, via }: { readonly upstream: Upstream; readonly via: string },
-): Promise<string> {
+): ReturnType<Summarize> {
   const body = JSON.stringify({
     model,
     max_tokens: Math.ceil(job.targetChars / charsPerToken) + 200,
@@ -54,12 +54,25 @@ async function ask(
     signal: job.signal,
   })
   const bytes = await readWhole(answer, maxAnswerBytes)
-  if (answer.status !== 200 || bytes === undefined)
-    throw new Error(`The summarizer answered ${answer.status}.`)
-  const [choice] = listOf(parseObject(Buffer.from(bytes).toString())?.choices)
-  const message = isObject(choice) ? choice.message : undefined
-  if (isObject(message) && typeof message.content === 'string') return message.content
+  const text = bytes === undefined ? '' : Buffer.from(bytes).toString()
+  if (answer.status !== 200) throw refusalOf(answer.status, text)
+  const [choice] = listOf(parseObject(text)?.choices)
+  if (isObject(choice) && isObject(choice.message)) {
+    const { content } = choice.message
+    const reason = choice.finish_reason
+    if (typeof content === 'string') {
+      return { summary: content, ...(typeof reason === 'string' ? { finishReason: reason } : {}) }
+    }
+  }
   throw new Error('The summarizer answered without text.')
+}
+
+/** With the status and the provider's words: a refusal of what is too long is asked again in smaller parts. */
+function refusalOf(status: number, text: string): Error {
+  const error = parseObject(text)?.error
+  const message =
+    isObject(error) && typeof error.message === 'string' ? error.message : 'It refused.'
+  return Object.assign(new Error(message), { status })
 }
 
 function listOf(value: unknown): readonly unknown[] {

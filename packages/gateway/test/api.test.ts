@@ -423,7 +423,7 @@ describe('live updates', () => {
     await gateway.settled()
     await wait(20)
     expect(own.read()).toContain('event: message-added')
-    expect(own.read()).toContain(`event: thread-changed\ndata: {"thread":"${thread}"}`)
+    expect(own.read()).toContain(`event: thread-changed\ndata: {"thread":"${thread}",`)
     expect(own.read()).not.toContain('secret')
     expect(foreign.read()).toBe(': listening\n\n')
     own.stop()

@@ -1,6 +1,6 @@
 // How a client without any SDK keeps a conversation in each of the three formats: what it sends, what it keeps of an answer.
 
-import type { WireFormat } from '../src/wire-format.ts'
+import type { WireFormat } from 'oriel'
 
 type Fields = Readonly<Record<string, unknown>>
 

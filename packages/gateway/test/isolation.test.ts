@@ -1,7 +1,7 @@
 // Many sessions at once: what one says never appears in another.
 
+import { type WireFormat, wireFormats } from 'oriel'
 import { afterEach, describe, expect, it } from 'vitest'
-import { type WireFormat, wireFormats } from '../src/wire-format.ts'
 import { sdkClient } from './sdk/sdk-client.ts'
 import { talk } from './sdk/talk.ts'
 import { openGateway, type Target } from './target.ts'

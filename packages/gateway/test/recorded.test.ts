@@ -1,10 +1,9 @@
 // What six real coding agents and every SDK sent, recorded (docs/decisions/0002-what-clients-resend.md), sent again through the gateway.
 
 import { readdirSync, readFileSync } from 'node:fs'
-import type { JsonObject } from 'oriel'
+import type { JsonObject, WireFormat } from 'oriel'
 import { afterEach, describe, expect, it } from 'vitest'
 import { PrefixCache } from '../src/demo/prefix-cache.ts'
-import type { WireFormat } from '../src/wire-format.ts'
 import { dialects } from './dialect.ts'
 import { openGateway, type Target } from './target.ts'
 import { breachesOf } from './upstream/laws.ts'

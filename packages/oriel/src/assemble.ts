@@ -1,5 +1,7 @@
 // From state to view: render, repair for the provider, fit into the budget. Pure; used by `project` and by the thread.
 
+import { tailOf } from './core/audience.ts'
+import type { Block } from './core/block.ts'
 import type { Edit } from './core/entry.ts'
 import { foldOpenLoop, isLoopOpen } from './core/open-loop.ts'
 import type { Profile, Repair } from './core/profile.ts'
@@ -40,20 +42,29 @@ export function assemble(
   const { profile, frame, budget } = options
   const rendered: readonly Rendered[] = render(state, planned)
   const repaired = repair(state, rendered, profile, checkpointText(state, planned))
-  const around = budget === undefined ? 0 : frameTokens(state.counter, frame)
+  const tail = sendable(tailOf(state, planned), profile)
+  const around = (): number => frameTokens(state.counter, frame) + viewTokens(state, tail)
   const { fitted, bound } = fitAndBind(state, repaired.messages, planned, {
     ...options,
-    frameTokens: around,
+    frameTokens: budget === undefined ? 0 : around(),
   })
   return {
-    messages: bound.messages,
+    messages: [...bound.messages, ...tail],
     repairs: [...repaired.repairs, ...bound.repairs],
     fitted,
     turnsReasoningOff: bound.turnsReasoningOff,
     get tokens() {
-      return frameTokens(state.counter, frame) + viewTokens(state, bound.messages)
+      return around() + viewTokens(state, bound.messages)
     },
   }
+}
+
+/** What is shown only now, as far as the provider takes it. */
+function sendable(tail: ViewMessage | undefined, profile: Profile): readonly ViewMessage[] {
+  if (tail === undefined) return []
+  const isBlank = (block: Block): boolean => block.type === 'text' && block.text.trim() === ''
+  const blocks = tail.blocks.filter((block) => !(profile.refusesBlankText && isBlank(block)))
+  return blocks.length === 0 ? [] : [{ ...tail, blocks }]
 }
 
 /** Fits, then leaves out what the fitting has unbound. Where the record of a loop is longer than the loop, the rest gets less. */

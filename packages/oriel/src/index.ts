@@ -44,6 +44,8 @@ export {
   formatNames,
   type Profile,
   type Violation,
+  type WireFormat,
+  wireFormats,
 } from './formats/format.ts'
 export { decode, validate } from './formats/registry.ts'
 export { applyHistoryPolicy, type HistoryPolicyOptions } from './history-policy.ts'
@@ -58,7 +60,16 @@ export {
 export { type PolicyField, policyFields } from './policy-fields.ts'
 export { presets } from './presets.ts'
 export { type Projection, type ProjectOptions, project } from './project.ts'
+export { compactMessagePrompt, type Prompt } from './rules/compact-prompt.ts'
+export type { Relevance } from './rules/relevance.ts'
 export { lookupPrices, type Prices, type PricesQuery } from './schedule/prices.ts'
+export {
+  type AgentKey,
+  type AgentSettings,
+  agentSettings,
+  type StoredSettings,
+  type ToolSetting,
+} from './stores/agent-settings.ts'
 export { type MemoryStoreOptions, memoryStore } from './stores/memory.ts'
 export { type PostgresStoreOptions, postgresStore } from './stores/postgres.ts'
 export type { PostgresClient, PostgresPool } from './stores/postgres-driver.ts'
@@ -87,6 +98,12 @@ export type { SummaryResult } from './thread/answer.ts'
 export type { Accuracy } from './thread/calibration.ts'
 export type { CompactOptions } from './thread/compact-options.ts'
 export {
+  type Enriched,
+  type EnrichOptions,
+  enrich,
+  type RetentionUnit,
+} from './thread/enrich.ts'
+export {
   type Erased,
   type EraseOlderThanOptions,
   type EraseTenantOptions,
@@ -102,6 +119,7 @@ export type { HistoryMatch } from './thread/family.ts'
 export { type HistoryKey, historyKeys } from './thread/history-keys.ts'
 export type { AppendOptions } from './thread/incoming.ts'
 export type { LogReader } from './thread/log-reader.ts'
+export type { BlockMessage, Contribution, Plugin, PluginContext } from './thread/plugin.ts'
 export type { Usage } from './thread/read-usage.ts'
 export type { RebuiltRequest, RequestChange } from './thread/requests.ts'
 export {
@@ -114,5 +132,6 @@ export {
 } from './thread/settings.ts'
 export type { Summarize, SummaryJob } from './thread/summary.ts'
 export type { SyncResult } from './thread/sync.ts'
-export { openThread, type Thread, type ThreadOptions } from './thread/thread.ts'
+export { openThread, type Thread } from './thread/thread.ts'
+export type { ThreadOptions } from './thread/thread-options.ts'
 export type { Epoch, View, ViewOptions } from './thread/viewing.ts'

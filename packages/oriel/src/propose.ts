@@ -2,6 +2,7 @@
 
 import type { Edit } from './core/entry.ts'
 import { OrielError } from './core/errors.ts'
+import { expansionsOf } from './core/expansion.ts'
 import { tookEffect, waitsFrom } from './core/reasoning.ts'
 import { strongest } from './core/render.ts'
 import type { State } from './core/state.ts'
@@ -35,7 +36,11 @@ export function propose(state: State, policy: Policy, around: ProposeContext): r
   }
   const waits = waitsFrom(state)
   const isReady = ({ since = Infinity }: Edit): boolean => waits === Infinity || since < waits
-  return strongestPerBlock(edits.filter(isReady))
+  const expansionOf = expansionsOf(state)
+  // What was asked for again is protected while that lasts.
+  const isFree = ({ target }: Edit): boolean =>
+    !('seq' in target) || expansionOf(target.seq, target.block) === undefined
+  return strongestPerBlock(edits.filter((edit) => isReady(edit) && isFree(edit)))
     .filter((edit) => isNews(state, edit))
     .map((edit) => settled(state, edit))
 }
@@ -53,10 +58,7 @@ function settled(state: State, edit: Edit): Edit {
 const unavailable: readonly {
   readonly path: string
   readonly isAsked: (policy: Policy) => boolean
-}[] = [
-  { path: 'expiry.duplicates', isAsked: ({ expiry: part }) => part?.duplicates !== undefined },
-  { path: 'expiry.relevance', isAsked: ({ expiry: part }) => part?.relevance !== undefined },
-]
+}[] = []
 
 /** Refuses a policy that asks for what is not built, or what cannot be: better than a rule that silently does nothing. */
 export function assertAvailable(policy: Policy): void {
@@ -93,11 +95,15 @@ function strongestPerBlock(edits: readonly Edit[]): readonly Edit[] {
 function isNews(state: State, edit: Edit): boolean {
   if (!('seq' in edit.target)) return true
   const live = state.blockEdit(edit.target.seq, edit.target.block)
+  // A placeholder is not replaced by another one: both say that it is gone.
+  if (live?.form === 'omitted' && edit.form === 'omitted') return false
   return live === undefined || isStronger(edit, live)
 }
 
-/** A stronger form, or the same form with fewer tokens. */
+/** A stronger form, or the same form with fewer tokens; of two placeholders the one that was there first. */
 function isStronger(a: Edit, b: Edit): boolean {
+  if (a.form === b.form && a.form === 'omitted')
+    return (a.since ?? Infinity) < (b.since ?? Infinity)
   if (a.form === b.form) return a.tokensAfter < b.tokensAfter
   return strongest(a.form, b.form) === a.form
 }

@@ -21,7 +21,7 @@ const stores = [
   { name: 'sqlite', store: sqliteStore(join(directory, 'store.db'), { now }) },
   {
     name: 'postgres',
-    store: postgresStore(server.url, { now, schema: `erasure_${process.pid}` }),
+    store: postgresStore(server.url, { now, timeoutMs: 30_000, schema: `erasure_${process.pid}` }),
   },
 ]
 

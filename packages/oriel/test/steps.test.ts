@@ -44,6 +44,8 @@ const expiry = fc.record({
       unit: fc.constantFrom('steps', 'turns'),
     }),
   ),
+  duplicates: fc.option(fc.constant({}), { nil: undefined }),
+  relevance: fc.option(fc.constant({}), { nil: undefined }),
 })
 const toolOutput = fc.record(
   { maxChars: fc.constantFrom(600, 2000), maxLines: fc.constantFrom(3, 20) },

@@ -17,6 +17,7 @@ import { openThread, type Thread } from '../src/thread/thread.ts'
 import {
   bytesCheck,
   type Check,
+  coverageCheck,
   growthCheck,
   naiveCheck,
   prefixCheck,
@@ -50,7 +51,7 @@ const directory = mkdtempSync(join(tmpdir(), 'oriel-thread-model-'))
 const database = sqliteStore(join(directory, 'threads.db'))
 const server = await startPostgres()
 const schema = `model_${process.pid}`
-const remote = postgresStore(server.url, { schema })
+const remote = postgresStore(server.url, { schema, timeoutMs: 30_000 })
 let tenantCount = 0
 
 afterAll(async () => {
@@ -77,6 +78,9 @@ const stores = [
 describe.each(stores)('a thread on $name', ({ store, runs }) => {
   it('[I1] never changes the prefix of its log', () =>
     holds(store, { types: usual }, [prefixCheck], runs))
+
+  it('[I5] covers every message once, over checkpoints, windows, undos, marks and forks', () =>
+    holds(store, { types: ['compact', ...usual] }, [coverageCheck], runs))
 
   it('[I13] shows what a naive fold of its log shows', () =>
     holds(store, { types: usual }, [naiveCheck], runs))

@@ -157,6 +157,5 @@ function report(agent: Agent, direct: Outcome, managed: Outcome): void {
         1,
       ),
     )
-  for (const breach of [...direct.breaches, ...managed.breaches].slice(0, 3))
-    console.log(`  ${breach.slice(0, 300)}`)
+  if (!isValid) console.log(`  broken rules: ${breaches.join(', ')}`)
 }

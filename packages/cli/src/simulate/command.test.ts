@@ -144,6 +144,30 @@ describe('oriel simulate', () => {
     expect(stdout).toContain('ttl 5')
   })
 
+  it('[W7] reads session logs of agents, whose lines have the times, and messages of frameworks', async () => {
+    const line = (message: object, minutes: number) =>
+      JSON.stringify({ type: 'x', timestamp: new Date(minutes * 60_000).toISOString(), message })
+    const say = (role: string, text: string) => ({ role, content: [{ type: 'text', text }] })
+    const log = ['Hi.', 'Hello.', 'More.', 'Yes.', 'Later.', 'Still here.'].map((text, index) =>
+      line(say(index % 2 === 0 ? 'user' : 'assistant', text), index < 4 ? index : index * 60),
+    )
+    writeFileSync(file('session.jsonl'), log.join('\n'))
+    const timed = await simulate(file('session.jsonl'), '--policy', 'history-window')
+    expect(timed.stdout).toContain('by the recorded times')
+    expect(timed.stdout).toContain('ttl 1')
+    const call = { type: 'tool-call', toolCallId: 'a', toolName: 'f', input: { key: 'x' } }
+    const output = { type: 'text', value: 'the key is key_77' }
+    const aiSdk = [
+      { role: 'user', content: 'Go.' },
+      { role: 'assistant', content: [call] },
+      { role: 'tool', content: [{ type: 'tool-result', toolCallId: 'a', toolName: 'f', output }] },
+      { role: 'assistant', content: [{ ...call, toolCallId: 'b', input: { key: 'key_77' } }] },
+    ]
+    writeFileSync(file('ai-sdk.json'), JSON.stringify(aiSdk))
+    const { stdout } = await simulate(file('ai-sdk.json'), '--policy', 'history-window')
+    expect(stdout).toContain('of 1 value that calls used')
+  })
+
   it('[W8] ends with 1 where a policy meets the condition, and says why', async () => {
     const words = [file('logs'), '--policy', file('keep.json'), '--fail-if']
     const failed = await simulate(...words, 'cost>5 or recall<0.99')

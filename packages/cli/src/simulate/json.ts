@@ -27,6 +27,7 @@ export function toJson(report: SimulateReport): string {
     })),
   })
   const value = {
+    version: 1,
     sample: isSample,
     conversations: none.conversations.length,
     messages,

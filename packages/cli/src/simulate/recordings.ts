@@ -5,17 +5,14 @@ import { basename, join } from 'node:path'
 import { decode, type FormatName, OrielError } from 'oriel'
 import type { Recording } from 'oriel/simulate'
 import type { Conversation } from '../transcript/conversation.ts'
-import { type Fields, isFields } from '../transcript/detect.ts'
 import { readTranscripts } from '../transcript/read.ts'
+import { timeOf } from '../transcript/time.ts'
 
 export interface ReadRecordingsOptions {
   readonly format?: FormatName | undefined
   readonly stdin: AsyncIterable<Uint8Array>
   readonly onNote: (note: string) => void
 }
-
-/** Fields in which loggers keep the time of a message. */
-const timeFields = ['timestamp', 'created_at', 'createdAt', 'time', 'at'] as const
 
 /** Folders stand for the transcripts in them, at any depth, in the order of their names. */
 export function expandFolders(files: readonly string[]): readonly string[] {
@@ -83,23 +80,4 @@ function toRecording(conversation: Conversation, names: Set<string>): Recording 
     ...(Object.keys(frame).length === 0 ? {} : { frame }),
     ...(times.some((time) => time !== undefined) ? { times } : {}),
   }
-}
-
-function timeOf(message: unknown): number | undefined {
-  if (!isFields(message)) return undefined
-  for (const field of timeFields) {
-    const time = readTime((message as Fields)[field])
-    if (time !== undefined) return time
-  }
-  return undefined
-}
-
-/** Milliseconds since 1970: from a date, or a number of seconds or milliseconds. */
-function readTime(value: unknown): number | undefined {
-  if (typeof value === 'string') {
-    const time = Date.parse(value)
-    return Number.isNaN(time) ? undefined : time
-  }
-  if (typeof value !== 'number' || !Number.isFinite(value) || value <= 0) return undefined
-  return value < 1e11 ? value * 1000 : value
 }

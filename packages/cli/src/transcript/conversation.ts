@@ -2,6 +2,7 @@
 
 import type { FormatName, Frame } from 'oriel'
 import { type Detection, detectFormat, type Fields, isFields, isMessage } from './detect.ts'
+import { withLineTime } from './time.ts'
 
 export interface Conversation {
   /** Its place among all conversations that are read, from 1. */
@@ -106,7 +107,8 @@ function bodyOf(fields: Fields): Body | undefined {
 
 /** A message, or the one inside a line of an agent's session log. */
 function readMessage(value: Fields): Fields | undefined {
-  return [value, value.message, value.payload].find(isMessage)
+  const message = [value, value.message, value.payload].find(isMessage)
+  return message === undefined || message === value ? message : withLineTime(message, value)
 }
 
 function frameOf(fields: Fields, systemField: 'system' | 'instructions'): Frame {

@@ -1,10 +1,10 @@
 // Bodies and parameters of the gateway's own API, checked.
 
+import { type WireFormat, wireFormats } from 'oriel'
 import type { z } from 'zod'
 import { refuse } from '../answer-errors.ts'
 import { readBytes } from '../body.ts'
 import type { Limits } from '../options.ts'
-import { type WireFormat, wireFormats } from '../wire-format.ts'
 
 export async function readJson<Body extends z.ZodType>(
   request: Request,

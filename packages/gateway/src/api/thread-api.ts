@@ -3,12 +3,14 @@
 
 import {
   type Entry,
+  eraseThread,
   type Json,
   OrielError,
   type Store,
   type Thread,
   type ThreadInfo,
   type ThreadKey,
+  type WireFormat,
 } from 'oriel'
 import type { z } from 'zod'
 import { refuse } from '../answer-errors.ts'
@@ -17,7 +19,6 @@ import type { Caller } from '../keys.ts'
 import type { Limits } from '../options.ts'
 import { json, type RouteContext } from '../routes.ts'
 import type { Tenants } from '../tenants.ts'
-import type { WireFormat } from '../wire-format.ts'
 import { differenceOf } from './difference.ts'
 import { readCount, readFormat, readJson, readNumber } from './parameters.ts'
 import { logTokens, Summaries, type ThreadSummary } from './summary.ts'
@@ -203,10 +204,14 @@ export class ThreadApi {
 
   async erase(context: RouteContext): Promise<Response> {
     const { key } = await this.#find(context)
-    await this.#options.store.erase(key)
-    this.#options.families.forget(key.tenant, key.thread)
-    this.#options.erased(key.tenant, key.thread)
-    this.#options.changed(key.tenant, key.thread)
+    const { store, families, changed, erased } = this.#options
+    // Its forks hold what it said, too.
+    const { threads } = await eraseThread({ store, tenant: key.tenant, id: key.thread })
+    for (const thread of threads) {
+      families.forget(key.tenant, thread)
+      erased(key.tenant, thread)
+      changed(key.tenant, thread)
+    }
     return new Response(null, { status: 204 })
   }
 

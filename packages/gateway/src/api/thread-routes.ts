@@ -1,9 +1,8 @@
 // The routes of the thread API.
 
-import type { Thread } from 'oriel'
+import { type Thread, wireFormats } from 'oriel'
 import { z } from 'zod'
 import type { Route } from '../routes.ts'
-import { wireFormats } from '../wire-format.ts'
 import { ThreadApi, type ThreadApiOptions } from './thread-api.ts'
 import { whatIf } from './what-if.ts'
 

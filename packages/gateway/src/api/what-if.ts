@@ -8,8 +8,8 @@ import {
   openThread,
   type PolicyInput,
   type Thread,
+  type WireFormat,
 } from 'oriel'
-import type { WireFormat } from '../wire-format.ts'
 import { blocksOf, type ViewBlock } from './view-blocks.ts'
 
 export interface WhatIfOptions {

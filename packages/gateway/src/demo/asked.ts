@@ -1,8 +1,7 @@
 // A request in any of the three formats, as far as the demo's model reads it.
 
-import type { Block, JsonObject } from 'oriel'
+import type { Block, JsonObject, WireFormat } from 'oriel'
 import { decode } from 'oriel'
-import type { WireFormat } from '../wire-format.ts'
 import { messagesOf } from './wire.ts'
 
 export interface Asked {

@@ -1,8 +1,14 @@
 import { readFileSync } from 'node:fs'
-import { expandTool, memoryStore, openThread, resolvePolicy } from 'oriel'
+import {
+  expandTool,
+  memoryStore,
+  openThread,
+  resolvePolicy,
+  type WireFormat,
+  wireFormats,
+} from 'oriel'
 import { describe, expect, it } from 'vitest'
 import { dialects } from '../../test/dialect.ts'
-import { type WireFormat, wireFormats } from '../wire-format.ts'
 import { createDemoUpstream, type DemoUpstreamOptions } from './demo-upstream.ts'
 import { demoTools, runDemoTool } from './tools.ts'
 

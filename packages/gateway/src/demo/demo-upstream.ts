@@ -3,9 +3,8 @@
 
 import { createHash } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
-import type { JsonObject } from 'oriel'
+import type { JsonObject, WireFormat } from 'oriel'
 import { canonicalJson, resolveCounter, validate } from 'oriel'
-import type { WireFormat } from '../wire-format.ts'
 import { readAsked } from './asked.ts'
 import { answer } from './model.ts'
 import { PrefixCache } from './prefix-cache.ts'

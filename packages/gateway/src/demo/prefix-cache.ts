@@ -1,8 +1,7 @@
 // A provider's prompt cache, as a model of it: what an earlier request began with is read, the rest is written.
 
-import type { JsonObject } from 'oriel'
+import type { JsonObject, WireFormat } from 'oriel'
 import { type Counter, resolveCounter } from 'oriel'
-import type { WireFormat } from '../wire-format.ts'
 import { messagesOf } from './wire.ts'
 
 /** How many requests are remembered. */

@@ -1,7 +1,6 @@
 // How providers refuse: status and body in each one's own shape and words.
 
-import type { JsonObject } from 'oriel'
-import type { WireFormat } from '../wire-format.ts'
+import type { JsonObject, WireFormat } from 'oriel'
 
 export interface Refusal {
   readonly status: number

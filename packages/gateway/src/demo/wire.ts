@@ -1,7 +1,6 @@
 // The three wire formats: which path speaks which, and how each says an answer.
 
-import type { JsonObject } from 'oriel'
-import type { WireFormat } from '../wire-format.ts'
+import type { JsonObject, WireFormat } from 'oriel'
 import type { Reply, WireAnswer, WireOptions } from './reply.ts'
 import { anthropicAnswer } from './wire-anthropic.ts'
 import { chatAnswer } from './wire-chat.ts'

@@ -1,8 +1,8 @@
 // Bodies that are too large, too deep, packed, or never end (RELIABILITY T19, T20, T21).
 
 import { brotliCompressSync, gzipSync } from 'node:zlib'
+import { wireFormats } from 'oriel'
 import { afterEach, describe, expect, it } from 'vitest'
-import { wireFormats } from '../../src/wire-format.ts'
 import { dialects } from '../dialect.ts'
 import { openGateway, type Target, type TargetOptions } from '../target.ts'
 import { reply } from '../upstream/action.ts'
@@ -17,6 +17,8 @@ async function open(gateway: TargetOptions['gateway'] = {}): Promise<Target> {
 }
 
 const megabyte = 1024 * 1024
+/** Far below the time that the slow connections need; a busy machine needs some of it. */
+const generousMs = 10_000
 
 describe.each(wireFormats)('%s', (format) => {
   const bodyOf = (text: string): string =>
@@ -114,7 +116,7 @@ describe('many at once', () => {
     try {
       const begun = performance.now()
       expect((await say(url, 'openai-chat', 'Quick?')).status).toBe(200)
-      expect(performance.now() - begun).toBeLessThan(2000)
+      expect(performance.now() - begun).toBeLessThan(generousMs)
     } finally {
       clearInterval(timer)
       for (const { socket } of wires) socket.destroy()

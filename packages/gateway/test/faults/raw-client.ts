@@ -1,8 +1,7 @@
 // Calls without an SDK: bytes, sockets, and what the log of a thread says afterwards.
 
 import { connect, type Socket } from 'node:net'
-import type { Entry } from 'oriel'
-import type { WireFormat } from '../../src/wire-format.ts'
+import type { Entry, WireFormat } from 'oriel'
 import { dialects } from '../dialect.ts'
 
 export const key = 'fault-key'

@@ -1,8 +1,8 @@
 // How often an upstream is asked (RELIABILITY T23, F14, F17): once, except where a second time is safe and useful.
 
 import { createGateway, serveGateway } from '@oriel/gateway'
+import { type WireFormat, wireFormats } from 'oriel'
 import { afterEach, describe, expect, it } from 'vitest'
-import { type WireFormat, wireFormats } from '../../src/wire-format.ts'
 import { dialects } from '../dialect.ts'
 import { closedAddress, openGateway, type Target, type TargetOptions } from '../target.ts'
 import { type Action, reply } from '../upstream/action.ts'

@@ -1,7 +1,7 @@
 // Streams that break, hang or are not read (RELIABILITY T21, F15).
 
+import { type WireFormat, wireFormats } from 'oriel'
 import { afterEach, describe, expect, it } from 'vitest'
-import { type WireFormat, wireFormats } from '../../src/wire-format.ts'
 import { dialects } from '../dialect.ts'
 import { openGateway, type Target, type TargetOptions } from '../target.ts'
 import { type Action, reply } from '../upstream/action.ts'
@@ -14,6 +14,9 @@ async function open(options: TargetOptions): Promise<Target> {
   target = await openGateway(options)
   return target
 }
+
+/** Far below the time that the floods would take; a busy machine needs some of it. */
+const generousMs = 10_000
 
 const tool = { name: 'look', description: 'Looks.', parameters: { type: 'object', properties: {} } }
 
@@ -39,13 +42,10 @@ describe.each(wireFormats)('%s', (format) => {
       expect(broken.status).toBe(200)
       await expect(broken.text(), `after ${cutAfter}`).rejects.toThrow()
       const first = broken.headers.get('x-oriel-thread')
-      // Chat says that an answer is over before it ends the stream: then it is one.
-      const isOver = format === 'openai-chat' && cutAfter >= total - 1
-      const isKept = isOver ? isAnswer : isInterrupted
-      await until(async () => (await logOf(url, broken)).some(isKept))
+      await until(async () => (await logOf(url, broken)).some(isInterrupted))
       const next = await post(url, format, { body: JSON.stringify({ ...body, stream: false }) })
       expect(next.status).toBe(200)
-      if (!isOver) expect(next.headers.get('x-oriel-thread')).toBe(first)
+      expect(next.headers.get('x-oriel-thread')).toBe(first)
       expect(upstream.breaches).toEqual([])
       expect(upstream.requests[1]?.body).toEqual({ ...upstream.requests[0]?.body, stream: false })
       await close()
@@ -114,7 +114,7 @@ describe('readers that do not read', () => {
     await until(() => upstream.requests.every(({ bytesSent }) => bytesSent > 0))
     const begun = performance.now()
     expect((await say(url, 'openai-chat', 'Quick?')).status).toBe(200)
-    expect(performance.now() - begun).toBeLessThan(2000)
+    expect(performance.now() - begun).toBeLessThan(generousMs)
     const floods = upstream.requests.filter(({ raw }) => raw.includes('flood'))
     const endings = await Promise.all(floods.map(({ ended }) => ended))
     expect(endings).toEqual(Array.from({ length: 20 }, () => 'aborted'))
@@ -125,10 +125,6 @@ describe('readers that do not read', () => {
 
 function isInterrupted(entry: { readonly type: string; readonly kind?: unknown }): boolean {
   return entry.type === 'message' && entry.kind === 'interrupted'
-}
-
-function isAnswer(entry: { readonly type: string; readonly role?: unknown }): boolean {
-  return entry.type === 'message' && entry.role === 'assistant'
 }
 
 /** How many events a whole answer has. */

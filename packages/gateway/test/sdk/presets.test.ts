@@ -1,9 +1,8 @@
 // Long conversations with tools under every preset: the upstream never has to refuse one, and the answers stay the same.
 
-import { type JsonObject, type PolicyInput, presets } from 'oriel'
+import { type JsonObject, type PolicyInput, presets, type WireFormat, wireFormats } from 'oriel'
 import { afterEach, describe, expect, it } from 'vitest'
 import { PrefixCache } from '../../src/demo/prefix-cache.ts'
-import { type WireFormat, wireFormats } from '../../src/wire-format.ts'
 import { dialects } from '../dialect.ts'
 import { openGateway, type Target } from '../target.ts'
 import { type Action, reply } from '../upstream/action.ts'

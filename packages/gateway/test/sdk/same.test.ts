@@ -1,7 +1,7 @@
 // What the official SDKs see through the gateway is what they see without it.
 
+import { type WireFormat, wireFormats } from 'oriel'
 import { afterEach, describe, expect, it } from 'vitest'
-import { type WireFormat, wireFormats } from '../../src/wire-format.ts'
 import { openDirect, openGateway, type Target, type TargetOptions } from '../target.ts'
 import { type Action, type Delivery, reply } from '../upstream/action.ts'
 import type { Asked } from '../upstream/upstream.ts'

@@ -2,7 +2,7 @@
 
 import Anthropic from '@anthropic-ai/sdk'
 import OpenAI from 'openai'
-import type { WireFormat } from '../../src/wire-format.ts'
+import type { WireFormat } from 'oriel'
 import { dialects, type Told, type ToolDefinition } from '../dialect.ts'
 
 export interface SdkOptions {

@@ -1,6 +1,6 @@
 // A scripted conversation with tools over an SDK, as an agent leads it.
 
-import type { WireFormat } from '../../src/wire-format.ts'
+import type { WireFormat } from 'oriel'
 import { type Dialect, dialects, type ToolDefinition } from '../dialect.ts'
 import type { AskOptions, SdkClient } from './sdk-client.ts'
 

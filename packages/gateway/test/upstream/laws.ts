@@ -1,7 +1,6 @@
 // Everything that a request is judged by before it is answered: the library's own rules, and ours beside them.
 
-import { type JsonObject, validate } from 'oriel'
-import type { WireFormat } from '../../src/wire-format.ts'
+import { type JsonObject, validate, type WireFormat } from 'oriel'
 import { anthropicBreaches } from './laws-anthropic.ts'
 import { chatBreaches } from './laws-chat.ts'
 import { responsesBreaches } from './laws-responses.ts'

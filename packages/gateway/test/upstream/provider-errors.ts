@@ -1,8 +1,7 @@
 // The providers' own error texts, types and headers by status.
 
-import type { JsonObject } from 'oriel'
+import type { JsonObject, WireFormat } from 'oriel'
 import { errorBody } from '../../src/demo/refusal.ts'
-import type { WireFormat } from '../../src/wire-format.ts'
 
 interface ErrorText {
   readonly type: string

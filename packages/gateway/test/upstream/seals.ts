@@ -1,8 +1,7 @@
 // Signed thinking and encrypted reasoning: given with every answer, checked when it comes back.
 
 import { createHmac } from 'node:crypto'
-import type { JsonObject } from 'oriel'
-import type { WireFormat } from '../../src/wire-format.ts'
+import type { JsonObject, WireFormat } from 'oriel'
 import type { Breach } from './laws.ts'
 import { isThinking, type WireMessage, wireMessages } from './laws-anthropic.ts'
 import { inputItems } from './laws-responses.ts'

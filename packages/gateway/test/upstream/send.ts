@@ -2,10 +2,9 @@
 
 import type { ServerResponse } from 'node:http'
 import { setTimeout as wait } from 'node:timers/promises'
-import type { JsonObject } from 'oriel'
+import type { JsonObject, WireFormat } from 'oriel'
 import type { Reply, WireAnswer } from '../../src/demo/reply.ts'
 import { streamTexts } from '../../src/demo/wire.ts'
-import type { WireFormat } from '../../src/wire-format.ts'
 import type { Action, Delivery } from './action.ts'
 import { providerError, streamError } from './provider-errors.ts'
 

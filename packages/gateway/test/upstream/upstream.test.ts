@@ -1,5 +1,5 @@
+import { type WireFormat, wireFormats } from 'oriel'
 import { afterEach, describe, expect, it } from 'vitest'
-import { type WireFormat, wireFormats } from '../../src/wire-format.ts'
 import { dialects } from '../dialect.ts'
 import { type Action, reply } from './action.ts'
 import { ownLaws } from './laws.ts'

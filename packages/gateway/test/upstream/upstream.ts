@@ -3,12 +3,11 @@
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { type JsonObject, resolveCounter, type TokensOption } from 'oriel'
+import { type JsonObject, resolveCounter, type TokensOption, type WireFormat } from 'oriel'
 import { PrefixCache } from '../../src/demo/prefix-cache.ts'
 import { invalidRequest, tooLong } from '../../src/demo/refusal.ts'
 import { createIds } from '../../src/demo/reply.ts'
 import { formatOfPath, wireAnswer } from '../../src/demo/wire.ts'
-import type { WireFormat } from '../../src/wire-format.ts'
 import type { Action } from './action.ts'
 import { type Breach, breachesOf } from './laws.ts'
 import { providerHeaders } from './provider-errors.ts'

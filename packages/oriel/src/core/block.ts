@@ -27,6 +27,8 @@ interface BlockFields {
   readonly id?: BlockId
   readonly lifetime?: Lifetime
   readonly audience?: Audience
+  /** The plugin that added it; what the message itself says has none. */
+  readonly plugin?: string
   /** Fields of the foreign block that Oriel does not read, replayed to the same format. */
   readonly extra?: JsonObject
 }

@@ -129,11 +129,17 @@ export interface UndoEntry extends EntryFields {
   readonly edit: EntryId
 }
 
-/** Pins a message (verbatim from now on), excludes one from every view, or takes either back. */
+/** Pins a message (verbatim from now on), excludes one from every view, or takes either back; or shows a block again for a while. */
 export interface MarkEntry extends EntryFields {
   readonly type: 'mark'
-  readonly mark: 'pin' | 'unpin' | 'exclude' | 'include'
+  readonly mark: 'pin' | 'unpin' | 'exclude' | 'include' | 'expand'
   readonly target: number
+  /** For `expand`: which block of the message. */
+  readonly block?: number
+  /** For `expand`: the last step whose request shows it. */
+  readonly until?: number
+  /** For `expand`: the part of the original that is shown, where it is not the whole. */
+  readonly text?: string
 }
 
 /** A change of policy or of another setting. */

@@ -1,5 +1,6 @@
 // A message of the log as the state knows it.
 
+import { isLasting } from './audience.ts'
 import { type Counter, countBlock } from './counter.ts'
 import type { MessageEntry } from './entry.ts'
 
@@ -10,23 +11,30 @@ export interface Item {
   readonly index: number
   /** Tokens of each block in full form; counted when first asked for. */
   readonly tokens: readonly number[]
+  /** Its number among the messages that bear retention, from 1; absent for all others. */
+  readonly ordinal?: number
 }
 
 /** Counting is most of the work of a short call, and many calls never look at it. */
 export class LazyItem implements Item {
   readonly entry: MessageEntry
   readonly index: number
+  readonly ordinal?: number
   readonly #counter: Counter
   #tokens: readonly number[] | undefined
 
-  constructor(entry: MessageEntry, index: number, counter: Counter) {
+  constructor(entry: MessageEntry, index: number, counter: Counter, ordinal?: number) {
     this.entry = entry
     this.index = index
+    if (ordinal !== undefined) this.ordinal = ordinal
     this.#counter = counter
   }
 
   get tokens(): readonly number[] {
-    this.#tokens ??= this.entry.blocks.map((block) => countBlock(this.#counter, block))
+    // What later requests do not show is counted where it is shown, at the tail.
+    this.#tokens ??= this.entry.blocks.map((block) =>
+      isLasting(this.entry) && isLasting(block) ? countBlock(this.#counter, block) : 0,
+    )
     return this.#tokens
   }
 }
@@ -38,4 +46,16 @@ export interface MessageFacts {
   readonly tokens: readonly number[]
   /** Characters of each block. */
   readonly lengths: readonly number[]
+}
+
+/** Index of the first item whose seq is at least `seq`. */
+export function lowerBound(items: readonly Item[], seq: number): number {
+  let low = 0
+  let high = items.length
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((items[middle] as Item).entry.seq < seq) low = middle + 1
+    else high = middle
+  }
+  return low
 }

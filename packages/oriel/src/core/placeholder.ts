@@ -8,6 +8,9 @@ import { head } from './clip.ts'
 const namedItems = 4
 /** Longest single key or value that a placeholder names. */
 const namedLength = 40
+/** Longest first line that a placeholder quotes, and the shortest text of which one is quoted. */
+const lineLength = 60
+const quotedFrom = 400
 /** How much of a text is looked at for its shape: placeholders must cost the same for 1 KB and 10 MB. */
 const inspectedLength = 20_000
 
@@ -18,6 +21,8 @@ export interface Omitted {
   readonly isError?: boolean
   /** Whether the original can be had back. @default true */
   readonly canExpand?: boolean
+  /** Why it is not needed here: `same as the newer e7k2`. @default nothing */
+  readonly note?: string
 }
 
 /** The informative placeholder of a tool result. Deterministic. */
@@ -31,6 +36,7 @@ export function placeholder(omitted: Omitted): string {
   ]
   const shape = shapeOf(text)
   if (shape !== '') parts.push(shape)
+  if (omitted.note !== undefined) parts.push(omitted.note)
   const how = omitted.canExpand === false ? 'it was not kept' : `expand ${omitted.id}`
   return `[Omitted: ${parts.join(', ')}; ${how}]`
 }
@@ -47,17 +53,23 @@ function sizeOf(content: string | readonly Block[], text: string): string {
   return [size, ...extra].join(' and ')
 }
 
-/** A few words on what a text is: the keys of a JSON object, the count of a JSON array, the lines of a text, ids in it. */
+/** A few words on what a text is: the keys or the count of JSON, the lines and the first line of a text, ids in it. */
 function shapeOf(text: string): string {
-  const trimmed = text.length <= inspectedLength ? text.trim() : ''
-  if (trimmed.startsWith('{') || trimmed.startsWith('[')) {
-    const shape = jsonShape(trimmed)
-    if (shape !== undefined) return shape
-  }
-  const lines = countLines(text)
   const ids = idsIn(text)
-  const parts = [lines > 1 ? `${lines} lines` : '', ids.length > 0 ? `with ${ids.join(' ')}` : '']
-  return parts.filter((part) => part !== '').join(' ')
+  const named = ids.length > 0 ? `with ${ids.join(' ')}` : ''
+  const trimmed = text.length <= inspectedLength ? text.trim() : ''
+  const json = /^[{[]/.test(trimmed) ? jsonShape(trimmed) : undefined
+  const shape = json === undefined ? textShape(text) : [json]
+  return [...shape, named].filter((part) => part !== '').join(' ')
+}
+
+function textShape(text: string): readonly string[] {
+  const lines = countLines(text)
+  const count = lines > 1 ? `${lines} lines` : ''
+  if (text.length < quotedFrom) return [count]
+  const [first = ''] = head(text, inspectedLength).trimStart().split('\n', 1)
+  const quoted = head(first.trim(), lineLength)
+  return [count, quoted === '' ? '' : `beginning "${quoted}"`]
 }
 
 function jsonShape(text: string): string | undefined {
@@ -67,11 +79,19 @@ function jsonShape(text: string): string | undefined {
   } catch {
     return undefined
   }
-  if (Array.isArray(value)) return `JSON array of ${value.length}`
-  if (typeof value !== 'object' || value === null) return undefined
+  if (Array.isArray(value)) {
+    const keys = keysOf(value[0])
+    return `JSON array of ${value.length}${keys === '' ? '' : ` with ${keys}`}`
+  }
+  const keys = keysOf(value)
+  return keys === '' ? undefined : `JSON with ${keys}`
+}
+
+function keysOf(value: unknown): string {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return ''
   const keys = Object.keys(value)
   const named = keys.slice(0, namedItems).map((key) => head(key, namedLength))
-  return `JSON with ${named.join(', ')}${keys.length > namedItems ? ` and ${keys.length - namedItems} more` : ''}`
+  return `${named.join(', ')}${keys.length > namedItems ? ` and ${keys.length - namedItems} more` : ''}`
 }
 
 /** Id-like values: they are what an agent most often needs again. */

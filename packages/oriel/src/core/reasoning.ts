@@ -1,6 +1,7 @@
 // Reasoning that is bound to its prefix: behind a later change it leaves the view whole, or the provider refuses the request.
 
 import type { Block, ReasoningBlock } from './block.ts'
+import { clockOf } from './clock.ts'
 import { firstOf } from './edit-index.ts'
 import type { Edit, EditEntry } from './entry.ts'
 import type { Item } from './item.ts'
@@ -104,10 +105,18 @@ function cutsOf(state: State, planned: readonly Edit[]): Cut[] {
     first: firstOf(edit),
     since: edit.since ?? Infinity,
   }))
+  const answers = state.hasExpansions ? clockOf(state).steps : new Map<number, number>()
   for (const item of state.visible) {
     item.entry.blocks.forEach((_, block) => {
       const edit = state.blockEdit(item.entry.seq, block)
       if (edit !== undefined) cuts.push(loggedCut(edit))
+      const again = state.expansion(item.entry.seq, block)
+      if (again === undefined) return
+      cuts.push({ first: item.entry.seq, since: again.since })
+      // When it ended, the form before it returned: what was said until then has seen the original.
+      if (again.until < state.step) {
+        cuts.push({ first: item.entry.seq, since: answers.get(again.until) ?? again.since })
+      }
     })
   }
   return cuts

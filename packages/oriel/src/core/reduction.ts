@@ -1,10 +1,10 @@
-// The edit that gives a tool result a smaller form, or none where that would not help or is not allowed.
+// The edit that gives a block a smaller form, or none where that would not help or is not allowed.
 
-import { textOf } from './block.ts'
+import { type TextBlock, type ToolResultBlock, textOf } from './block.ts'
 import { countBlock } from './counter.ts'
 import type { Edit } from './entry.ts'
+import type { Item } from './item.ts'
 import { reduce } from './render.ts'
-import type { Result } from './results.ts'
 import type { State } from './state.ts'
 
 export type Reduction = Pick<
@@ -15,22 +15,35 @@ export type Reduction = Pick<
 }
 
 /**
- * An edit for one result. None when the form was taken back by a person, or when the text is not shorter than the original in
- * characters and in tokens; `mayGrow` is for the literal placeholder of document 004 only.
+ * An edit for one result, or one text of a message. None when the form was taken back by a person, or when the text is not shorter than
+ * the original in characters and in tokens; `mayGrow` is for the literal placeholder of document 004 only.
  */
 export function reduceResult(
   state: State,
-  { item, block, content }: Result,
+  target: {
+    readonly item: Item
+    readonly block: number
+    readonly content: ToolResultBlock | TextBlock
+  },
   reduction: Reduction,
   { mayGrow = false }: { readonly mayGrow?: boolean } = {},
 ): readonly Edit[] {
+  const { item, block, content } = target
   const { seq } = item.entry
   const { form, text } = reduction
   if (state.isVetoed(seq, block, form)) return []
   const shown = reduce(content, reduction)
   const tokensBefore = item.tokens[block] as number
   const tokensAfter = shown === undefined ? 0 : countBlock(state.counter, shown)
-  const isSmaller = text.length < textOf(content.content).length && tokensAfter < tokensBefore
-  if (!isSmaller && !mayGrow) return []
+  const isShorter = text.length < lengthIn(content) && tokensAfter < tokensBefore
+  if (!isShorter && !mayGrow) return []
   return [{ ...reduction, target: { seq, block }, tokensBefore, tokensAfter }]
+}
+
+/** Characters of the text; pictures are longer than any notice about them. */
+function lengthIn(content: ToolResultBlock | TextBlock): number {
+  if (content.type === 'text') return content.text.length
+  const isText =
+    typeof content.content === 'string' || content.content.every(({ type }) => type === 'text')
+  return isText ? textOf(content.content).length : Infinity
 }

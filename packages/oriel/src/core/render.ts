@@ -1,9 +1,11 @@
 // Blocks in the form that the live edits give them.
 
+import { isHidden, isInPlace } from './audience.ts'
 import type { Block, ToolResultBlock } from './block.ts'
 import { isInRanges } from './edit-index.ts'
 import type { Edit, EditEntry, Form } from './entry.ts'
 import { forms } from './entry.ts'
+import { asEdit, expansionsOf } from './expansion.ts'
 import type { Item } from './item.ts'
 import type { State } from './state.ts'
 
@@ -29,16 +31,21 @@ export function render(state: State, planned: readonly Edit[]): readonly Rendere
     if ('seq' in edit.target) byBlock.set(`${edit.target.seq}:${edit.target.block}`, edit)
   }
   const rendered: Rendered[] = []
+  const expansionOf = expansionsOf(state)
   for (const item of state.visible) {
     const { entry } = item
     if (drops.some((edit) => isInRanges(edit, entry.seq))) continue
-    if (!isForModel(entry)) continue
+    if (isHidden(state, entry)) continue
     const blocks: RenderedBlock[] = []
     entry.blocks.forEach((block, position) => {
-      if (!isForModel(block)) return
+      if (!isInPlace(state, item, block)) return
+      const target = { seq: entry.seq, block: position }
+      const again = expansionOf(entry.seq, position)
       const edit = state.isPinned(entry.seq)
         ? undefined
-        : (byBlock.get(`${entry.seq}:${position}`) ?? state.blockEdit(entry.seq, position))
+        : again !== undefined
+          ? asEdit(again, target)
+          : (byBlock.get(`${entry.seq}:${position}`) ?? state.blockEdit(entry.seq, position))
       const shown = edit === undefined ? block : reduce(block, edit)
       if (shown !== undefined) blocks.push({ block: shown, position, form: edit?.form ?? 'full' })
     })
@@ -69,14 +76,6 @@ function reduceContent(
   const media = typeof content === 'string' ? [] : content.filter(({ type }) => type !== 'text')
   if (keepsMedia !== true || media.length === 0) return text
   return [{ type: 'text', text }, ...media]
-}
-
-function isForModel(thing: {
-  readonly audience?: { readonly now?: boolean; readonly later?: boolean }
-}): boolean {
-  return (
-    thing.audience === undefined || thing.audience.now !== false || thing.audience.later !== false
-  )
 }
 
 /** The stronger of two forms. */

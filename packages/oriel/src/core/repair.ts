@@ -112,7 +112,7 @@ function openExchange(
         ? { patient: exchange.seq }
         : { waiting: exchange.seq }
     }
-    if (entry.role !== 'tool') return {}
+    if (entry.role !== 'tool' && entry.origin !== 'plugin') return {}
   }
   return {}
 }
@@ -188,6 +188,8 @@ function adjacentTools(
   const seqs = new Set<number>()
   for (let index = position + 1; index < rendered.length; index++) {
     const { entry } = (rendered[index] as Rendered).item
+    // What plugins add to one result stands behind it, and does not part it from the next.
+    if (entry.origin === 'plugin') continue
     const isPart = hasToolParts && entry.role === 'tool'
     // A message with results and the user's own words holds its results first: they are still adjacent.
     if (!isPart && !entry.blocks.some(isResult)) break

@@ -1,40 +1,22 @@
 // The incremental fold of a log: everything the rules and the view need, kept up to date entry by entry.
 
+import { bearsRetention } from './audience.ts'
 import { type BlockId, lengthOf, type Origin, type Role, withKnownBlocks } from './block.ts'
 import { type Counter, overheadOf } from './counter.ts'
-import { EditIndex, type EditIndexData, firstOf, isInRanges, seqsOf } from './edit-index.ts'
+import { EditIndex, firstOf, isInRanges, seqsOf } from './edit-index.ts'
 import type { EditEntry, Entry, EntryId, MarkEntry, MessageEntry } from './entry.ts'
 import { assert } from './errors.ts'
-import { ExchangeIndex, type ExchangeIndexData, type Place } from './exchange.ts'
+import { ExchangeIndex, type Place } from './exchange.ts'
+import type { ShownAgain } from './expansion.ts'
 import { blockId } from './handle.ts'
-import { type Item, LazyItem, type MessageFacts } from './item.ts'
-import { Moves, type MovesData } from './moves.ts'
+import { type Item, LazyItem, lowerBound, type MessageFacts } from './item.ts'
+import { Moves } from './moves.ts'
+import type { StateData } from './state-data.ts'
 
 export interface StateOptions {
   readonly counter: Counter
   /** Makes ids; the thread keeps it in its log. */
   readonly salt: string
-}
-
-/** What a snapshot keeps: everything but the messages themselves, which stay in the log. */
-export interface StateData {
-  readonly version: number
-  readonly messageCount: number
-  readonly assistantCount: number
-  readonly totalTokens: number
-  readonly turn: number
-  readonly newestUser: number | null
-  readonly firstSpoken: number | null
-  readonly newestAssistant: number | null
-  /** Visible messages: seq, index, tokens of each block. */
-  readonly visible: readonly (readonly [number, number, readonly number[]])[]
-  /** All others: seq, index, tokens and characters of each block. */
-  readonly hidden: readonly (readonly [number, number, readonly number[], readonly number[]])[]
-  readonly pinned: readonly number[]
-  readonly excluded: readonly number[]
-  readonly exchanges: ExchangeIndexData
-  readonly edits: EditIndexData
-  readonly moves: MovesData
 }
 
 /**
@@ -59,6 +41,8 @@ export class State {
   #newestUser: number | undefined
   #firstSpoken: number | undefined
   #newestAssistant: number | undefined
+  #newestOrdinal = 0
+  #answeredOrdinal = 0
   #visible: Item[] = []
   #visits = 0
   readonly #messages = new Map<number, Item>()
@@ -68,6 +52,9 @@ export class State {
   readonly #facts = new Map<number, MessageFacts>()
   readonly #pinned = new Set<number>()
   readonly #excluded = new Set<number>()
+  /** Blocks that were shown again, by seq and block position; the newest of each. */
+  readonly #expansions = new Map<string, ShownAgain>()
+
   constructor(options: StateOptions, data?: StateData, entries: readonly MessageEntry[] = []) {
     this.counter = options.counter
     this.salt = options.salt
@@ -80,8 +67,10 @@ export class State {
 
   /** For a snapshot: the state without its messages. */
   data(): StateData {
-    const visible = this.#visible.map(
-      ({ entry, index, tokens }) => [entry.seq, index, tokens] as const,
+    const visible = this.#visible.map(({ entry, index, tokens, ordinal }) =>
+      ordinal === undefined
+        ? ([entry.seq, index, tokens] as const)
+        : ([entry.seq, index, tokens, ordinal] as const),
     )
     return {
       version: this.#version,
@@ -92,10 +81,12 @@ export class State {
       newestUser: this.#newestUser ?? null,
       firstSpoken: this.#firstSpoken ?? null,
       newestAssistant: this.#newestAssistant ?? null,
+      ordinals: [this.#newestOrdinal, this.#answeredOrdinal],
       visible,
       hidden: this.#hiddenFacts(),
       pinned: [...this.#pinned],
       excluded: [...this.#excluded],
+      expansions: [...this.#expansions],
       exchanges: this.exchanges.data(new Set(visible.map(([seq]) => seq))),
       edits: this.#edits.data(),
       moves: this.moves.data(),
@@ -148,6 +139,11 @@ export class State {
   /** The seq of the newest assistant message. */
   get newestAssistant(): number | undefined {
     return this.#newestAssistant
+  }
+
+  /** Messages that bear retention and that the model has answered: what ages others. */
+  get answeredOrdinal(): number {
+    return this.#answeredOrdinal
   }
 
   /** Messages that are neither dropped nor excluded, in order. */
@@ -216,6 +212,15 @@ export class State {
     return this.#excluded
   }
 
+  get hasExpansions(): boolean {
+    return this.#expansions.size > 0
+  }
+
+  /** The newest expansion of a block, over or not; see `expansionsOf`. */
+  expansion(seq: number, block: number): ShownAgain | undefined {
+    return this.#expansions.get(`${seq}:${block}`)
+  }
+
   isPinned(seq: number): boolean {
     return this.#pinned.has(seq)
   }
@@ -263,7 +268,8 @@ export class State {
 
   #applyMessage(logged: MessageEntry): void {
     const entry = withKnownBlocks(logged)
-    const item = new LazyItem(entry, this.#messageCount, this.counter)
+    const ordinal = bearsRetention(entry) ? ++this.#newestOrdinal : undefined
+    const item = new LazyItem(entry, this.#messageCount, this.counter, ordinal)
     this.#messageCount += 1
     this.#uncounted.push(item)
     this.#visible.push(item)
@@ -273,6 +279,7 @@ export class State {
     if (entry.role === 'assistant') {
       this.#assistantCount += 1
       this.#newestAssistant = entry.seq
+      this.#answeredOrdinal = this.#newestOrdinal
     }
     if (startsTurn(entry)) {
       this.#turn += 1
@@ -301,7 +308,12 @@ export class State {
     this.#show(items)
   }
 
-  #applyMark({ mark, target }: MarkEntry): void {
+  #applyMark({ mark, target, block, until, text, seq: since }: MarkEntry): void {
+    if (mark === 'expand') {
+      const shown = { until: until ?? 0, since, ...(text === undefined ? {} : { text }) }
+      this.#expansions.set(`${target}:${block ?? 0}`, shown)
+      return
+    }
     if (mark === 'pin') this.#pinned.add(target)
     else if (mark === 'unpin') this.#pinned.delete(target)
     else if (mark === 'exclude') this.#excluded.add(target)
@@ -356,16 +368,18 @@ export class State {
     this.#newestUser = data.newestUser ?? undefined
     this.#firstSpoken = data.firstSpoken ?? undefined
     this.#newestAssistant = data.newestAssistant ?? undefined
+    ;[this.#newestOrdinal, this.#answeredOrdinal] = data.ordinals
     for (const seq of data.pinned) this.#pinned.add(seq)
     for (const seq of data.excluded) this.#excluded.add(seq)
+    for (const [key, shown] of data.expansions) this.#expansions.set(key, shown)
     for (const [seq, index, tokens, lengths] of data.hidden) {
       this.#facts.set(seq, { index, tokens, lengths })
     }
     const bySeq = new Map(entries.map((entry) => [entry.seq, entry]))
-    for (const [seq, index, tokens] of data.visible) {
+    for (const [seq, index, tokens, ordinal] of data.visible) {
       const entry = bySeq.get(seq)
       assert(entry !== undefined, 'a snapshot is restored with every visible message')
-      const item: Item = { entry, index, tokens }
+      const item: Item = { entry, index, tokens, ...(ordinal == null ? {} : { ordinal }) }
       this.#visible.push(item)
       this.#know(item)
     }
@@ -380,16 +394,4 @@ export function startsTurn(message: { readonly role: Role; readonly origin: Orig
 function lastOf(edit: EditEntry): number {
   if (!('ranges' in edit.target)) return edit.target.seq
   return edit.target.ranges.reduce((last, [, to]) => Math.max(last, to), 0)
-}
-
-/** Index of the first item whose seq is at least `seq`. */
-function lowerBound(items: readonly Item[], seq: number): number {
-  let low = 0
-  let high = items.length
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if ((items[middle] as Item).entry.seq < seq) low = middle + 1
-    else high = middle
-  }
-  return low
 }

@@ -1,7 +1,9 @@
 // The trace: every block that is not full or not there, with the rule and the reason.
 
+import { whyUnshown } from './audience.ts'
 import { seqsOf } from './edit-index.ts'
 import type { Edit, Form } from './entry.ts'
+import { asEdit, expansionsOf } from './expansion.ts'
 import type { Repair } from './profile.ts'
 import type { State } from './state.ts'
 import type { Change, ViewMessage } from './view.ts'
@@ -28,12 +30,14 @@ export function traceOf(input: TraceInput): () => readonly Change[] {
   const dropCount = dropEdits.length
   const blockEdits = [...liveBlockEdits(state)]
   const excluded = [...state.excluded]
+  const unshown = [...unshownBlocks(state)]
   let changes: readonly Change[] | undefined
   return () => {
     changes ??= list(input, {
       edits: [...dropEdits.slice(0, dropCount), ...blockEdits, ...planned, ...fitted.edits],
       folded: fitted.folded,
       excluded,
+      unshown,
       repairs,
     })
     return changes
@@ -44,6 +48,7 @@ interface Captured {
   readonly edits: readonly Edit[]
   readonly folded: readonly ViewMessage[]
   readonly excluded: readonly number[]
+  readonly unshown: readonly Repair[]
   readonly repairs: readonly Repair[]
 }
 
@@ -73,6 +78,9 @@ function list(input: TraceInput, captured: Captured): readonly Change[] {
   }
   for (const edit of captured.edits) addEdit(state, edit, add)
   for (const seq of captured.excluded) drop(seq, 'exclude', 'excluded on request')
+  for (const { seq, block, form, reason } of captured.unshown) {
+    add(seq, block, { form, rule: 'audience', reason })
+  }
   for (const { seq, block, form, reason } of captured.repairs) {
     add(seq, block, { form, rule: 'repair', reason })
   }
@@ -110,10 +118,26 @@ function addEdit(state: State, edit: Edit, add: Add): void {
 }
 
 function* liveBlockEdits(state: State): Generator<Edit> {
+  const expansionOf = expansionsOf(state)
   for (const { entry } of state.visible) {
     for (const block of entry.blocks.keys()) {
-      const edit = state.blockEdit(entry.seq, block)
+      const again = expansionOf(entry.seq, block)
+      const edit =
+        again === undefined
+          ? state.blockEdit(entry.seq, block)
+          : asEdit(again, { seq: entry.seq, block })
       if (edit !== undefined) yield edit
+    }
+  }
+}
+
+/** Blocks that this request does not show because of who they are for. */
+function* unshownBlocks(state: State): Generator<Repair> {
+  for (const item of state.visible) {
+    const { entry } = item
+    for (const [block, content] of entry.blocks.entries()) {
+      const reason = whyUnshown(state, item, content)
+      if (reason !== undefined) yield { seq: entry.seq, block, form: 'dropped', reason }
     }
   }
 }

@@ -27,7 +27,7 @@ export interface Change {
   /** Position of the message in the input of `project`, or among the thread's messages. */
   readonly index: number
   readonly form: Form
-  /** The rule that changed it: a policy part's name, `budget`, or `repair`. */
+  /** The rule that changed it: a policy part's name, `budget`, `repair`, or `audience` for what is not for this request. */
   readonly rule: string
   readonly reason: string
   readonly tokensBefore: number

@@ -18,8 +18,14 @@ export interface SummaryWish {
   readonly targetChars: number
   /** Characters above which an answer is cut. */
   readonly maxChars: number
+  /** Characters above which an answer is refused. @default none */
+  readonly ceilingChars?: number
   /** Never in one call with others. @default false */
   readonly isAlone?: boolean
+  /** Models that the prompt is meant for; the host's `summarize` is told. */
+  readonly models?: readonly string[]
+  /** Why no model can be asked at all: the wish fails with it. */
+  readonly fault?: string
 }
 
 /**

@@ -15,6 +15,9 @@ export const formatNames = [
   'langchain',
 ] as const
 export type FormatName = (typeof formatNames)[number]
+/** Formats that travel over HTTP. */
+export const wireFormats = ['openai-chat', 'openai-responses', 'anthropic'] as const
+export type WireFormat = (typeof wireFormats)[number]
 
 /** A decoded message and the foreign messages (or items) it was made from. */
 export interface Decoded {

@@ -6,6 +6,7 @@ import type { Json, JsonObject } from '../core/json.ts'
 import { isObject } from '../core/json.ts'
 import { fieldOf, type Place, readList, readString, wrongShape } from './foreign.ts'
 import type { Decoded } from './format.ts'
+import { checkAudience, checkExpiry, checkLifetime } from './neutral-fields.ts'
 
 const roles: readonly string[] = ['system', 'user', 'assistant', 'tool']
 const origins: readonly string[] = ['user', 'assistant', 'tool', 'system', 'plugin', 'host']
@@ -33,6 +34,8 @@ function draftOf(place: Place): Draft {
       throw wrongShape(`${place.path}.${key}`, 'a string', value)
     }
   }
+  checkAudience(fieldOf(place, 'audience'), `${place.path}.audience`)
+  checkExpiry(fieldOf(place, 'expiry'), `${place.path}.expiry`)
   // Every field was checked above or is carried unread; the copy shares nothing with the input.
   return { ...(place.value as unknown as Draft), role: role as Role, content: contentOf(place) }
 }
@@ -61,6 +64,8 @@ function blockOf(block: Json, path: string): Block {
   const value = block as JsonObject
   const place: Place = { value, path }
   const type = readString(place, 'type')
+  checkLifetime(fieldOf(place, 'lifetime'), `${path}.lifetime`)
+  checkAudience(fieldOf(place, 'audience'), `${path}.audience`)
   if (type === 'opaque') return value as unknown as Block
   // A type of a later version is kept whole.
   if (!Object.hasOwn(required, type)) return { type: 'opaque', format: 'neutral', value }

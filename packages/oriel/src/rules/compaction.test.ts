@@ -82,6 +82,20 @@ describe('the checkpoint', () => {
     expect(restored.messages.length).toBeGreaterThan(last?.messages.length ?? 0)
   })
 
+  it('[M12] only the newest can be undone, then the one before it', async () => {
+    const thread = await openThread({ id: 't', store: memoryStore() })
+    await thread.append(turns(40))
+    await thread.compact()
+    await thread.append(turns(40))
+    await thread.compact()
+    const ids = (await thread.log()).flatMap((entry) => (entry.type === 'edit' ? [entry.id] : []))
+    expect(ids).toHaveLength(2)
+    await expect(thread.undo(ids[0] ?? '')).rejects.toMatchObject({ code: 'cannot-undo' })
+    await thread.undo(ids[1] ?? '')
+    await thread.undo(ids[0] ?? '')
+    expect((await thread.view()).messages).toHaveLength(160)
+  })
+
   it('[K4] can be asked for, and says when nothing can give way', async () => {
     const thread = await openThread({ id: 't', store: memoryStore() })
     await thread.append(turns(2))

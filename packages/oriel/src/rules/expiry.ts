@@ -1,186 +1,294 @@
 // Results that expire (document 001): after so many steps or turns they are removed or compacted, by tool, kind or default.
 
-import { textOf } from '../core/block.ts'
-import { head } from '../core/clip.ts'
-import type { Edit, Expiry } from '../core/entry.ts'
+import { isCurrent } from '../core/audience.ts'
+import { type Block, type TextBlock, type ToolResultBlock, textOf } from '../core/block.ts'
+import { type Clock, clockOf } from '../core/clock.ts'
+import type { Edit } from '../core/entry.ts'
+import { beginningOf } from '../core/first-characters.ts'
+import type { Item } from '../core/item.ts'
 import { placeholder } from '../core/placeholder.ts'
-import { reduceResult } from '../core/reduction.ts'
+import { type Reduction, reduceResult } from '../core/reduction.ts'
 import { type Result, resultsOf } from '../core/results.ts'
-import { type State, startsTurn } from '../core/state.ts'
-import type { Rule } from './rule.ts'
+import type { State } from '../core/state.ts'
+import { around, type SummaryWish } from '../core/wish.ts'
+import { compactMessagePrompt, renderPrompt } from './compact-prompt.ts'
+import { foldDuplicates } from './duplicates.ts'
+import {
+  defaultLength,
+  type ExpirySetting,
+  type ExpirySettings,
+  moreAggressive,
+  promptFor,
+  settingFor,
+} from './expiry-settings.ts'
+import { expireIrrelevant } from './relevance.ts'
+import type { Rule, RuleContext } from './rule.ts'
 
-type Loose<T> = { readonly [K in keyof T]?: T[K] | null | undefined }
-/** A setting as a policy has it. */
-type ExpirySetting = Pick<Expiry, 'after' | 'mode'> & Loose<Omit<Expiry, 'after' | 'mode'>>
-
-export interface ExpirySettings {
-  /** By tool name, or by a pattern with `*`. */
-  readonly tools?: Readonly<Record<string, ExpirySetting>> | undefined
-  /** By a message's `kind`. */
-  readonly kinds?: Readonly<Record<string, ExpirySetting>> | undefined
-  readonly toolDefaults?: unknown
-  /** Stands over every setting, field by field; null or absent leaves the field; mode `none` disables. */
-  readonly override?: Loose<Expiry> | undefined
-  /** Nothing expires. @default false */
-  readonly disable?: boolean | undefined
-  /** Whether an expired result can be expanded again. @default true */
-  readonly preserveOriginals?: boolean | undefined
-  readonly duplicates?: unknown
-  readonly relevance?: unknown
-}
-
-/** Characters that a compacted result keeps when nothing is said. */
-const defaultLength = 500
+export type { ExpirySettings } from './expiry-settings.ts'
 
 export const expiry: Rule<ExpirySettings> = {
   name: 'expiry',
-  propose(state, settings) {
+  propose(state, settings, context) {
     if (settings.disable === true) return []
-    const { preserveOriginals = true } = settings
+    const { duplicates, relevance, preserveOriginals = true } = settings
     const results = resultsOf(state)
-    const clock = clockOf(state)
-    const byExchange = new Map<number, ExpirySetting | undefined>()
-    for (const result of results) {
-      const known = byExchange.get(result.exchange)
-      byExchange.set(result.exchange, moreAggressive(known, settingOf(result, settings)))
-    }
-    return results.flatMap((result) => {
-      const setting = byExchange.get(result.exchange)
+    const work: Work = { state, settings, context, clock: clockOf(state) }
+    const bySetting = settingsByExchange(results, settings)
+    const edits = results.flatMap((result) => {
+      const setting = bySetting.get(result.exchange)
       if (setting === undefined || result.isProtected) return []
-      return expire(state, result, setting, { preserveOriginals, clock })
+      return expire(work, subjectOf(result), setting)
     })
+    edits.push(...messagesIn(state).flatMap((subject) => expireMessage(work, subject)))
+    if (duplicates !== undefined) {
+      edits.push(...foldDuplicates(state, results, { ...duplicates, preserveOriginals }))
+    }
+    if (relevance !== undefined) {
+      const judge = context.relevance
+      for (const result of expireIrrelevant(state, results, { ...relevance, judge })) {
+        const setting = bySetting.get(result.exchange) ?? { after: null, mode: 'compact' }
+        edits.push(
+          ...change(work, subjectOf(result), {
+            setting,
+            reason: result.reason,
+            since: result.since,
+          }),
+        )
+      }
+    }
+    return edits
   },
 }
 
-/** The setting of one result: override > the message's own > its tool's > its kind's. */
-function settingOf({ item, tool }: Result, settings: ExpirySettings): ExpirySetting | undefined {
-  const { tools = {}, kinds = {}, override } = settings
-  const { entry } = item
-  const own =
-    entry.expiry ??
-    byName(tools, tool) ??
-    (entry.kind === undefined ? undefined : byName(kinds, entry.kind))
-  if (override === undefined) return own
-  if (override.mode === 'none') return undefined
-  if (own === undefined) {
-    if (override.after === undefined || override.after === null) return undefined
-    return { ...present(override), after: override.after, mode: override.mode ?? 'remove' }
+interface Work {
+  readonly state: State
+  readonly settings: ExpirySettings
+  readonly context: RuleContext
+  readonly clock: Clock
+}
+
+/** What can expire: a result, or a text of a message that has a setting. */
+interface Subject {
+  readonly item: Item
+  readonly block: number
+  readonly content: ToolResultBlock | TextBlock
+  readonly tool?: string
+  /** From where on the model has seen it. */
+  readonly seenAt: number
+}
+
+function subjectOf({ item, block, content, tool, seenAt = 0 }: Result): Subject {
+  return { item, block, content, tool, seenAt }
+}
+
+/** The setting of each exchange: the most aggressive of its results. */
+function settingsByExchange(
+  results: readonly Result[],
+  settings: ExpirySettings,
+): ReadonlyMap<number, ExpirySetting> {
+  const found = new Map<number, ExpirySetting>()
+  for (const { item, tool, exchange } of results) {
+    const { expiry: own, kind = 'tool-result' } = item.entry
+    const setting = moreAggressive(found.get(exchange), settingFor({ own, tool, kind }, settings))
+    if (setting !== undefined) found.set(exchange, setting)
   }
-  return { ...own, ...present(override) }
+  return found
 }
 
-/** Fields that say something: null and absent ones leave the tool's own. */
-function present(override: Loose<Expiry>): Partial<Expiry> {
-  const entries = Object.entries(override).filter(
-    ([, value]) => value !== null && value !== undefined,
-  )
-  return Object.fromEntries(entries) as Partial<Expiry>
+/** Messages of the user's side that are no results and that the host gave a kind or a setting of their own. */
+function messagesIn(state: State): readonly Subject[] {
+  return state.visible.flatMap((item) => {
+    const { seq, role, kind, expiry: own, blocks } = item.entry
+    if (role !== 'user' || (kind === undefined && own === undefined)) return []
+    if (seq === state.newestUser || state.isPinned(seq) || isCurrent(state, seq)) return []
+    return blocks.flatMap((content, block) =>
+      isOwnText(content) ? [{ item, block, content, seenAt: 0 }] : [],
+    )
+  })
 }
 
-/** The exact name, else the longest pattern that matches. Names compare trimmed and without case. */
-function byName(
-  settings: Readonly<Record<string, ExpirySetting>>,
-  name: string,
-): ExpirySetting | undefined {
-  const wanted = name.trim().toLowerCase()
-  let best: { readonly length: number; readonly setting: ExpirySetting } | undefined
-  for (const [key, setting] of Object.entries(settings)) {
-    const pattern = key.trim().toLowerCase()
-    if (pattern === wanted) return setting
-    if (!matches(pattern, wanted)) continue
-    if (best === undefined || pattern.length > best.length)
-      best = { length: pattern.length, setting }
-  }
-  return best?.setting
+function isOwnText(block: Block): block is TextBlock {
+  return block.type === 'text' && block.plugin === undefined
 }
 
-/** `*` stands for any text; everything else for itself. Linear: each part is looked for once, in order. */
-function matches(pattern: string, name: string): boolean {
-  if (!pattern.includes('*')) return false
-  const parts = pattern.split('*')
-  const [first = '', ...middle] = parts
-  const last = middle.pop() ?? ''
-  if (!name.startsWith(first) || !name.endsWith(last)) return false
-  let from = first.length
-  const end = name.length - last.length
-  if (from > end) return false
-  for (const part of middle) {
-    const found = name.indexOf(part, from)
-    if (found === -1 || found + part.length > end) return false
-    from = found + part.length
-  }
-  return true
+function expireMessage(work: Work, subject: Subject): readonly Edit[] {
+  const { kind, expiry: own } = subject.item.entry
+  const setting = moreAggressive(undefined, settingFor({ own, kind }, work.settings))
+  return setting === undefined ? [] : expire(work, subject, setting)
 }
 
-/** Of several results of one step the most aggressive setting holds: earliest, then remove, then the shortest. */
-function moreAggressive(
-  a: ExpirySetting | undefined,
-  b: ExpirySetting | undefined,
-): ExpirySetting | undefined {
-  const isActive = (setting: ExpirySetting | undefined): setting is ExpirySetting =>
-    setting !== undefined && setting.mode !== 'none' && setting.after !== null
-  if (!isActive(b)) return isActive(a) ? a : undefined
-  if (!isActive(a)) return b
-  const order = (setting: ExpirySetting): readonly number[] => [
-    setting.after ?? Infinity,
-    setting.mode === 'remove' ? 0 : 1,
-    setting.length ?? defaultLength,
-  ]
-  const [left, right] = [order(a), order(b)]
-  const differs = left.findIndex((value, index) => value !== right[index])
-  return differs === -1 || (left[differs] as number) < (right[differs] as number) ? a : b
-}
-
-/** When each step and turn began: the seq of its assistant or user message, as far as they are visible. */
-interface Clock {
-  readonly steps: ReadonlyMap<number, number>
-  readonly turns: ReadonlyMap<number, number>
-}
-
-function clockOf(state: State): Clock {
-  const steps = new Map<number, number>()
-  const turns = new Map<number, number>()
-  for (const { entry } of state.visible) {
-    if (entry.role === 'assistant') steps.set(entry.step, entry.seq)
-    else if (startsTurn(entry)) turns.set(entry.turn, entry.seq)
-  }
-  return { steps, turns }
-}
-
-function expire(
-  state: State,
-  result: Result,
-  setting: ExpirySetting,
-  { preserveOriginals, clock }: { readonly preserveOriginals: boolean; readonly clock: Clock },
-): readonly Edit[] {
-  const { item, block, content, tool } = result
-  const { seq, turn, step } = item.entry
+function expire(work: Work, subject: Subject, setting: ExpirySetting): readonly Edit[] {
+  const { state, clock } = work
+  const { turn, step } = subject.item.entry
   const isByTurns = setting.unit === 'turns'
   const age = isByTurns ? state.turn - turn : state.step - step
   if (setting.after === null || age <= setting.after) return []
-  const id = state.blockIdAt({ seq, block })
   const unit = isByTurns ? 'turn' : 'step'
   const reason = `older than ${setting.after} ${unit}${setting.after === 1 ? '' : 's'}`
   // It took effect in the first request that was too late for it, and not before the model had seen it.
   const began = isByTurns
     ? clock.turns.get(turn + setting.after + 1)
     : clock.steps.get(step + setting.after)
-  const since = Math.max(began ?? 0, result.seenAt ?? 0)
-  const final = preserveOriginals ? { since } : { since, isFinal: true }
-  if (setting.mode === 'remove') {
-    const text = placeholder({ ...content, tool, id, canExpand: preserveOriginals })
-    return reduceResult(state, result, { rule: 'expiry', form: 'omitted', text, reason, ...final })
-  }
-  const handle = preserveOriginals ? id : undefined
-  const text = firstCharacters(textOf(content.content), setting.length ?? defaultLength, handle)
-  return reduceResult(state, result, { rule: 'expiry', form: 'clipped', text, reason, ...final })
+  return change(work, subject, { setting, reason, since: Math.max(began ?? 0, subject.seenAt) })
 }
 
-/** The first characters and the document's notice, with the handle. Never splits a character. */
-function firstCharacters(text: string, length: number, id: string | undefined): string {
-  if (text.length <= length) return text
-  const shown = head(text, length)
+interface Due {
+  readonly setting: ExpirySetting
+  readonly reason: string
+  readonly since: number
+}
+
+function change(work: Work, subject: Subject, due: Due): readonly Edit[] {
+  const { state, settings } = work
+  const { preserveOriginals = true } = settings
+  const { seq } = subject.item.entry
+  const common = {
+    rule: 'expiry',
+    since: due.since,
+    ...(preserveOriginals ? {} : { isFinal: true }),
+  }
+  if (due.setting.mode === 'compact') return compact(work, subject, { ...due, common })
+  const { content, tool } = subject
+  if (content.type === 'text')
+    return removeMessage(state, subject, { ...common, reason: due.reason })
+  const id = state.blockIdAt({ seq, block: subject.block })
+  const reduction = { ...common, form: 'omitted', reason: due.reason } as const
+  if (isInForce(state, subject, reduction)) return []
+  const text = placeholder({
+    ...content,
+    ...(tool === undefined ? {} : { tool }),
+    id,
+    canExpand: preserveOriginals,
+  })
+  return reduceResult(state, subject, { ...reduction, text })
+}
+
+/** A message that is no part of an exchange leaves whole: nothing needs it. */
+function removeMessage(
+  state: State,
+  { item }: Subject,
+  common: Pick<Edit, 'rule' | 'reason' | 'since' | 'isFinal'>,
+): readonly Edit[] {
+  const { seq } = item.entry
+  if (state.isVetoed(seq, '*', 'dropped')) return []
+  const tokensBefore = item.tokens.reduce((a, b) => a + b, 0)
+  return [
+    { ...common, form: 'dropped', target: { ranges: [[seq, seq]] }, tokensBefore, tokensAfter: 0 },
+  ]
+}
+
+type Common = Pick<Reduction, 'rule' | 'since' | 'isFinal'>
+
+function compact(
+  work: Work,
+  subject: Subject,
+  { setting, reason, common }: Due & { common: Common },
+): readonly Edit[] {
+  const { state } = work
+  const { seq } = subject.item.entry
+  const length = setting.length ?? defaultLength
+  const isSummary = setting.compact === 'summary'
+  const clipped = {
+    ...common,
+    form: 'clipped',
+    reason: `${reason}: first ${length} characters`,
+  } as const
+  if (isInForce(state, subject, clipped)) return []
+  const live = state.blockEdit(seq, subject.block)
+  // A result is compacted once: what a model could not summarize then is not tried again at every step.
+  if (isSummary && live?.rule === 'expiry') return []
+  const original = textOfSubject(subject.content)
+  const id = common.isFinal === true ? undefined : state.blockIdAt({ seq, block: subject.block })
+  if (isSummary && original.length > length && !state.isVetoed(seq, subject.block, 'summarized')) {
+    const answer = work.context.summaryOf(wishFor(work, subject, { setting, original, length }))
+    if (answer.state === 'waiting') return []
+    if (answer.state === 'ready') {
+      const how =
+        id === undefined
+          ? 'The original was not kept.'
+          : `Agent can request full expansion if needed: ${id}`
+      const before = `[AI Summary of ${original.length} chars. ${how}]\n\n`
+      const summarized = { ...common, form: 'summarized', reason: `${reason}: summary` } as const
+      const edits = reduceResult(state, subject, {
+        ...summarized,
+        ...around(answer, { before, after: '' }),
+      })
+      if (edits.length > 0) return edits
+    }
+  }
+  const text = firstCharacters(subject.content, length, id)
+  return text === undefined ? [] : reduceResult(state, subject, { ...clipped, text })
+}
+
+/** Whether the very edit is in force: each is made once, however many steps pass. */
+function isInForce(
+  state: State,
+  { item, block }: Subject,
+  { form, reason, isFinal = false }: Pick<Edit, 'form' | 'reason' | 'isFinal'>,
+): boolean {
+  const live = state.blockEdit(item.entry.seq, block)
+  if (live?.rule !== 'expiry' || live.form !== form) return false
+  return live.reason === reason && (live.isFinal ?? false) === isFinal
+}
+
+function wishFor(
+  { settings, context }: Work,
+  { item, content, tool }: Subject,
+  { setting, original, length }: { setting: ExpirySetting; original: string; length: number },
+): SummaryWish {
+  const id = promptFor(tool, setting, settings)
+  const { prompts = {} } = context
+  const known = Object.hasOwn(prompts, id) ? prompts[id] : undefined
+  const prompt = known ?? (id === 'compactMessagePrompt' ? compactMessagePrompt : undefined)
+  const { kind = content.type === 'text' ? 'unknown' : 'tool-result', step } = item.entry
+  const data = {
+    originalContent: original,
+    originalLength: original.length,
+    targetLength: length,
+    messageType: kind,
+    turnAdded: step,
+  }
+  return {
+    kind: content.type === 'text' ? 'message' : 'tool-result',
+    source: content,
+    text: original,
+    about: `Type: ${kind}${tool === undefined ? '' : `; tool: ${tool.slice(0, 60)}`}`,
+    prompt: renderPrompt(prompt?.template ?? '', data),
+    targetChars: length,
+    maxChars: original.length,
+    // What is not smaller than the original, or many times longer than asked for, is no summary of it.
+    ceilingChars: Math.min(original.length - 1, Math.max(4 * length, 2000)),
+    isAlone: true,
+    ...(prompt?.models === undefined ? {} : { models: prompt.models }),
+    ...(prompt === undefined ? { fault: `no prompt has the id ${id.slice(0, 60)}` } : {}),
+  }
+}
+
+function textOfSubject(content: Subject['content']): string {
+  return content.type === 'text' ? content.text : textOf(content.content)
+}
+
+/** The first characters and the document's notice, with the handle. Undefined for what is short already and has no pictures. */
+function firstCharacters(
+  content: Subject['content'],
+  length: number,
+  id: string | undefined,
+): string | undefined {
+  const text = textOfSubject(content)
+  const media = mediaIn(content)
+  if (text.length <= length && media === '') return undefined
   const how =
     id === undefined ? 'The original was not kept.' : `Agent can request expansion if needed: ${id}`
-  return `${shown}...\n\n[Compacted: showing first ${shown.length} of ${text.length} characters. ${how}]`
+  if (text.length <= length) return `${text}\n\n[Compacted:${media} ${how}]`
+  const { text: shown, count, items } = beginningOf(text, length)
+  const part = items === undefined ? '' : ` These are ${items[0]} of ${items[1]} items.`
+  return `${shown}...\n\n[Compacted: showing first ${count} of ${text.length} characters.${part}${media} ${how}]`
+}
+
+function mediaIn(content: Subject['content']): string {
+  if (content.type === 'text' || typeof content.content === 'string') return ''
+  const count = content.content.filter(({ type }) => type !== 'text').length
+  return count === 0
+    ? ''
+    : ` ${count} picture${count === 1 ? '' : 's'} or other part${count === 1 ? '' : 's'} left out.`
 }

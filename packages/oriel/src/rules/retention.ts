@@ -1,6 +1,8 @@
 // Blocks that fade (document 000): each block with a lifetime leaves when it is over. Assistant messages are never touched.
 
+import { isCurrent } from '../core/audience.ts'
 import type { Block, Lifetime } from '../core/block.ts'
+import { type Clock, clockOf } from '../core/clock.ts'
 import { countBlock } from '../core/counter.ts'
 import type { Edit } from '../core/entry.ts'
 import type { Item } from '../core/item.ts'
@@ -17,58 +19,84 @@ export interface RetentionSettings {
 export const retention: Rule<RetentionSettings> = {
   name: 'retention',
   propose(state) {
-    const bearing = state.visible.filter(isBearing)
-    return bearing.flatMap((item, index) => {
-      const newer = countNewer(state, bearing, index)
+    const fading = state.visible.filter(
+      ({ entry }) => entry.role !== 'assistant' && entry.blocks.some(({ lifetime }) => lifetime),
+    )
+    if (fading.length === 0) return []
+    const around = { clock: clockOf(state), seen: seenBearing(state) }
+    return fading.flatMap((item) => {
+      if (isCurrent(state, item.entry.seq) || state.isPinned(item.entry.seq)) return []
       return item.entry.blocks.flatMap((block, position) =>
-        fade(state, item, { block, position, newer }),
+        fade(state, item, { block, position, ...around }),
       )
     })
   },
 }
 
-function isBearing({ entry }: Item): boolean {
-  return entry.role !== 'assistant' && entry.blocks.some((block) => block.lifetime !== undefined)
-}
-
-/** Newer messages that bear lifetimes; the one that is being shown for the first time is not counted yet. */
-function countNewer(state: State, bearing: readonly Item[], index: number): number {
-  const newest = bearing[bearing.length - 1] as Item
-  const isShownNow = newest.entry.seq > (state.newestAssistant ?? 0)
-  return Math.max(0, bearing.length - 1 - index - (isShownNow ? 1 : 0))
-}
-
 interface Fading {
   readonly block: Block
   readonly position: number
-  readonly newer: number
+  readonly clock: Clock
+  /** The seq of the assistant message that answered each retention-bearing message, by its ordinal. */
+  readonly seen: ReadonlyMap<number, number>
 }
 
-function fade(state: State, item: Item, { block, position, newer }: Fading): readonly Edit[] {
+function fade(state: State, item: Item, fading: Fading): readonly Edit[] {
   const { entry, tokens } = item
+  const { block, position } = fading
   const { lifetime } = block
-  if (lifetime === undefined || !isOver(state, item, lifetime, newer)) return []
-  if (entry.seq === state.newestUser || state.isPinned(entry.seq)) return []
+  if (lifetime === undefined || !isOver(state, item, lifetime)) return []
+  // What the user said is verbatim; what a plugin added to it was never meant to stay.
+  if (entry.seq === state.newestUser && block.plugin === undefined) return []
+  const isDropped = block.type !== 'tool-result'
+  const form = isDropped ? 'dropped' : 'omitted'
+  if (state.isVetoed(entry.seq, position, form)) return []
+  if (state.blockEdit(entry.seq, position)?.form === form) return []
   const target = { seq: entry.seq, block: position }
   const tokensBefore = tokens[position] as number
-  const common = { rule: 'retention', target, reason: reasonOf(lifetime), tokensBefore }
-  if (block.type !== 'tool-result') {
-    if (state.isVetoed(entry.seq, position, 'dropped')) return []
-    return [{ ...common, form: 'dropped', tokensAfter: 0 }]
-  }
+  const since = sinceOf(item, lifetime, fading)
+  const common = {
+    rule: 'retention',
+    form,
+    target,
+    reason: reasonOf(lifetime),
+    tokensBefore,
+    since,
+  } as const
+  if (isDropped) return [{ ...common, tokensAfter: 0 }]
   // A call needs its result: what fades there leaves a placeholder.
-  if (state.isVetoed(entry.seq, position, 'omitted')) return []
-  const id = state.blockIdAt({ seq: entry.seq, block: position })
-  const text = placeholder({ ...block, id })
-  const shown = reduce(block, { form: 'omitted', text })
+  const text = placeholder({ ...block, id: state.blockIdAt({ seq: entry.seq, block: position }) })
+  const shown = reduce(block, { form, text })
   const tokensAfter = shown === undefined ? 0 : countBlock(state.counter, shown)
-  return tokensAfter < tokensBefore ? [{ ...common, form: 'omitted', text, tokensAfter }] : []
+  return tokensAfter < tokensBefore ? [{ ...common, text, tokensAfter }] : []
 }
 
-function isOver(state: State, { entry }: Item, lifetime: Lifetime, newer: number): boolean {
-  if ('newer' in lifetime) return newer >= lifetime.newer
+/** Ages count from the newest message that the model has answered: the one it is being shown now does not count yet. */
+function isOver(state: State, { entry, ordinal = 0 }: Item, lifetime: Lifetime): boolean {
+  if ('newer' in lifetime) return state.answeredOrdinal - ordinal >= lifetime.newer
   if ('turns' in lifetime) return state.turn - entry.turn > lifetime.turns
   return state.step - entry.step > lifetime.steps
+}
+
+/** It took effect in the first request that was too late for it. */
+function sinceOf(
+  { entry, ordinal = 0 }: Item,
+  lifetime: Lifetime,
+  { clock, seen }: Fading,
+): number {
+  if ('newer' in lifetime) return seen.get(ordinal + lifetime.newer) ?? 0
+  if ('turns' in lifetime) return clock.turns.get(entry.turn + lifetime.turns + 1) ?? 0
+  return clock.steps.get(entry.step + lifetime.steps) ?? 0
+}
+
+function seenBearing(state: State): ReadonlyMap<number, number> {
+  const seen = new Map<number, number>()
+  let next: number | undefined
+  for (const { entry, ordinal } of [...state.visible].reverse()) {
+    if (entry.role === 'assistant') next = entry.seq
+    else if (ordinal !== undefined && next !== undefined) seen.set(ordinal, next)
+  }
+  return seen
 }
 
 function reasonOf(lifetime: Lifetime): string {

@@ -5,6 +5,8 @@ import type { State } from '../core/state.ts'
 import type { Measured } from '../core/weight.ts'
 import type { SummaryOf } from '../core/wish.ts'
 import type { FileOf } from '../core/wish-file.ts'
+import type { Prompt } from './compact-prompt.ts'
+import type { Relevance } from './relevance.ts'
 
 export interface RuleContext {
   /** Milliseconds since 1970, from the host. */
@@ -23,6 +25,10 @@ export interface RuleContext {
     | undefined
   /** A model's summary, where there is one. Ask only for a block that would take the summary's form now. */
   readonly summaryOf: SummaryOf
+  /** Prompts by id, for summaries. @default only Oriel's own */
+  readonly prompts?: Readonly<Record<string, Prompt>>
+  /** Judges how relevant a result is. @default the lexical score */
+  readonly relevance?: Relevance
   /** Where an output is kept as a file. Ask only for one that would be shown as a notice now. */
   readonly fileOf: FileOf
   /** SHA-256 of a text in UTF-8, as hexadecimal digits. */

@@ -117,7 +117,7 @@ describe('which results stay full (document 004)', () => {
     })
     const [first] = results([user(), ...rounds(2, () => json)], { max: 1 })
     expect(first).toMatch(
-      /^\[Omitted: look result, \d+ characters, JSON with order, items, note; expand e\w+\]$/,
+      /^\[Omitted: look result, \d+ characters, JSON with order, items, note with ORD-1234; expand e\w+\]$/,
     )
   })
 

@@ -83,18 +83,19 @@ function beyondCutoff(
     if (result.isProtected || !isFree(result) || isReduced(state, result)) return []
     const id = state.blockIdAt({ seq: result.item.entry.seq, block: result.block })
     const since = later(results[index + cutoff], result)
-    const change = { rule: 'toolResults', form: 'summarized', since, reason } as const
+    const change = { rule: 'toolResults', form: 'summarized', reason } as const
     const answer = summaryOf(wishFor(result))
     if (answer.state === 'waiting') return []
     if (answer.state === 'ready') {
       const status = result.content.isError === true ? 'error' : 'ok'
       const before = `[Tool output summary]\nTool: ${result.tool}\nStatus: ${status}\n`
       const summarized = around(answer, { before, after: `\n[expand ${id}]` })
+      // A model's summary takes effect when it is there: what was thought before it saw the whole.
       const edits = reduceResult(state, result, { ...change, ...summarized })
       if (edits.length > 0) return edits
     }
     const text = `${heuristicSummary(result)}\n[expand ${id}]`
-    return reduceResult(state, result, { ...change, text })
+    return reduceResult(state, result, { ...change, text, since })
   })
 }
 

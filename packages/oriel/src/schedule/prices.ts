@@ -1,6 +1,7 @@
 // What providers charge for cached and uncached input, how long they keep a prefix, and how long a request may be. Data with a date.
 
 import { createRequire } from 'node:module'
+import type { calcPrice } from '@pydantic/genai-prices'
 
 /** One model's prices and limits. Shares are in units of an uncached input token. */
 export interface Prices {
@@ -181,15 +182,7 @@ function basePrice(price: unknown): number | undefined {
 
 /** What we use of @pydantic/genai-prices. */
 interface Catalogue {
-  calcPrice(
-    usage: { readonly input_tokens: number },
-    model: string,
-    options: { readonly timestamp: Date; readonly providerId?: string },
-  ): {
-    readonly provider: { readonly id: string }
-    readonly model: { readonly id: string; readonly context_window?: number }
-    readonly model_price: Readonly<Record<string, unknown>>
-  } | null
+  readonly calcPrice: typeof calcPrice
 }
 
 let catalogue: Catalogue | undefined

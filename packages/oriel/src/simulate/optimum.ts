@@ -101,18 +101,13 @@ class Ledger {
   }
 }
 
-const resultTypes: ReadonlySet<string> = new Set([
-  'tool_result',
-  'tool-result',
-  'function_call_output',
-  'custom_tool_call_output',
-])
+/** Anthropic has results among the user's own content. */
+const resultTypes: ReadonlySet<string> = new Set(['tool_result'])
 
 /** A tool's result; other pieces of the same message, such as a user's text, are none. */
 function isResult({ role }: RecordedMessage, piece: Piece): boolean {
-  return (
-    role === 'tool' && (piece.role === 'tool' || piece.identity.some((one) => resultTypes.has(one)))
-  )
+  if (role !== 'tool') return false
+  return piece.role !== 'user' || piece.identity.some((one) => resultTypes.has(one))
 }
 
 function sum(pieces: readonly Piece[], counter: Counter): number {

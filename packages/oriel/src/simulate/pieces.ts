@@ -26,8 +26,13 @@ const structural: ReadonlySet<string> = new Set([
   'toolCallId',
   'call_id',
 ])
-/** Fields that a cache ignores. */
-const ignored: ReadonlySet<string> = new Set(['cache_control', 'cacheControl'])
+/** Fields that no provider gets, or that its cache ignores. */
+const ignored: ReadonlySet<string> = new Set([
+  'cache_control',
+  'cacheControl',
+  'response_metadata',
+  'usage_metadata',
+])
 const media: ReadonlySet<unknown> = new Set([
   'image',
   'image_url',

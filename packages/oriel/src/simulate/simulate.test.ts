@@ -106,6 +106,55 @@ describe('simulate', () => {
     expect(OrielError.is(error, 'invalid-input')).toBe(true)
   })
 
+  it('[W6] finds the same facts in the messages of every framework', async () => {
+    const text = `the id is key_77\n${'some text '.repeat(300)}`
+    const aiSdk = (id: string, input: object, value: string) => [
+      {
+        role: 'assistant',
+        content: [{ type: 'tool-call', toolCallId: id, toolName: 'r', input }],
+      },
+      {
+        role: 'tool',
+        content: [
+          { type: 'tool-result', toolCallId: id, toolName: 'r', output: { type: 'text', value } },
+        ],
+      },
+    ]
+    const langchain = (id: string, args: object, content: string) => [
+      {
+        type: 'ai',
+        data: { content: '', tool_calls: [{ id, name: 'r', args, type: 'tool_call' }] },
+      },
+      { type: 'tool', data: { content, tool_call_id: id, name: 'r' } },
+    ]
+    const steps = (step: (id: string, input: object, value: string) => object[]) => [
+      ...step('c1', { path: 'a' }, text),
+      ...Array.from({ length: 20 }, (_, n) => step(`d${n}`, { path: 'a' }, text.slice(20))).flat(),
+      ...step('c2', { path: 'key_77' }, 'ok'),
+    ]
+    const recordings: Recording[] = [
+      {
+        id: 'ai-sdk',
+        format: 'ai-sdk',
+        messages: [{ role: 'user', content: 'Go.' }, ...steps(aiSdk)],
+      },
+      {
+        id: 'langchain',
+        format: 'langchain',
+        messages: [{ type: 'human', data: { content: 'Go.' } }, ...steps(langchain)],
+      },
+    ]
+    for (const recording of recordings) {
+      const { none, outcomes, requests, optimum } = await simulate([recording], {
+        policies: [{ name: 'keep 1', policy: keep(1) }],
+      })
+      expect(requests).toBe(22)
+      expect(none.totals).toMatchObject({ invalid: 0, arguments: { needed: 1, visible: 1 } })
+      expect(outcomes[0]?.totals).toMatchObject({ invalid: 0, arguments: { lost: 1 } })
+      expect(optimum).toBeLessThan(none.totals.cost)
+    }
+  })
+
   it('[W6] judges any conversation in any format: counts add up, nothing is dearer than it can be', async () => {
     const writers = {
       'openai-chat': writeOpenaiChat,

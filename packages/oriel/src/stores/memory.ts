@@ -2,6 +2,7 @@
 
 import type { Entry } from '../core/entry.ts'
 import type { JsonObject } from '../core/json.ts'
+import { agentSettings } from './agent-settings.ts'
 import { LocalLeases } from './leases.ts'
 import type {
   AppendResult,
@@ -78,6 +79,7 @@ interface Blob {
 
 class MemoryStore implements Store {
   readonly name = 'memory'
+  readonly settings = agentSettings(this)
   readonly #now: () => number
   readonly #logs = new Map<string, Log>()
   readonly #tombstones = new Map<string, Tombstone>()

@@ -3,12 +3,13 @@
 import type { Entry } from '../core/entry.ts'
 import type { ErrorCode } from '../core/errors.ts'
 import { OrielError } from '../core/errors.ts'
+import { agentSettings } from './agent-settings.ts'
 import { PostgresChannel } from './postgres-channel.ts'
 import { type ConnectionSettings, PostgresConnections } from './postgres-connections.ts'
 import { PostgresReader, type ThreadState, threadInfo } from './postgres-reader.ts'
 import { prepareSchema } from './postgres-schema.ts'
 import { createSql } from './postgres-sql.ts'
-import { PostgresWriter } from './postgres-writer.ts'
+import { type AppendInput, PostgresWriter } from './postgres-writer.ts'
 import type {
   AppendResult,
   Lease,
@@ -45,11 +46,22 @@ export interface StoreSettings extends ConnectionSettings {
   readonly listenUrl: string | undefined
 }
 
+interface Waiting {
+  readonly input: AppendInput
+  resolve(result: AppendResult): void
+  reject(error: unknown): void
+}
+
+/** What is written in one statement at most, when appends wait for each other. */
+const maxTogether = 200
+const maxBytesTogether = 1024 * 1024
+
 /** Errors of reading that say something about the thread, not about the moment. */
 const damageCodes: readonly ErrorCode[] = ['corrupt-entry', 'isolation', 'schema-version']
 
 export class PostgresStore implements Store {
   readonly name = 'postgres'
+  readonly settings = agentSettings(this)
   readonly #settings: StoreSettings
   readonly #connections: PostgresConnections
   readonly #direct: PostgresConnections
@@ -57,8 +69,8 @@ export class PostgresStore implements Store {
   readonly #writer: PostgresWriter
   readonly #channel: PostgresChannel
   #ready: Promise<void> | undefined
-  /** The newest append of each thread that is being written. */
-  readonly #tails = new Map<string, Promise<unknown>>()
+  /** Appends that wait, of each thread that is being written. */
+  readonly #waiting = new Map<string, Waiting[]>()
   /** Everything that was begun and is not over. */
   readonly #begun = new Set<Promise<unknown>>()
   #closing: Promise<void> | undefined
@@ -88,7 +100,9 @@ export class PostgresStore implements Store {
       expected,
       now: this.#settings.now(),
     }
-    const result = await this.#inOrder(key, () => this.#writer.append(input))
+    const appending = this.#inOrder(input)
+    this.#begun.add(appending)
+    const result = await appending.finally(() => this.#begun.delete(appending))
     if (written.length > 0) this.#tell(key, result.version)
     return result
   }
@@ -246,27 +260,37 @@ export class PostgresStore implements Store {
   }
 
   /** Appends to one thread follow each other: the second of two that were made at once expects what the first one writes. */
-  #inOrder<T>(key: ThreadKey, work: () => Promise<T>): Promise<T> {
-    const name = JSON.stringify([key.tenant, key.thread])
-    const before = this.#tails.get(name) ?? Promise.resolve()
-    const own = this.#do(async () => {
-      await before
-      return work()
+  #inOrder(input: AppendInput): Promise<AppendResult> {
+    const name = JSON.stringify([input.key.tenant, input.key.thread])
+    const waiting = this.#waiting.get(name) ?? []
+    const isIdle = !this.#waiting.has(name)
+    this.#waiting.set(name, waiting)
+    const done = new Promise<AppendResult>((resolve, reject) => {
+      waiting.push({ input, resolve, reject })
     })
-    const tail = own.then(
-      () => undefined,
-      () => undefined,
-    )
-    this.#tails.set(name, tail)
-    void tail.then(() => {
-      if (this.#tails.get(name) === tail) this.#tails.delete(name)
-    })
-    return own
+    if (isIdle) void this.#drain(name, waiting)
+    return done
+  }
+
+  async #drain(name: string, waiting: Waiting[]): Promise<void> {
+    while (waiting.length > 0) {
+      const batch = waiting.splice(0, countTogether(waiting))
+      const inputs = batch.map(({ input }) => input)
+      try {
+        const outcomes = await this.#do(() => this.#writer.appendAll(inputs))
+        outcomes.forEach((outcome, index) => {
+          if (outcome.status === 'fulfilled') batch[index]?.resolve(outcome.value)
+          else batch[index]?.reject(outcome.reason)
+        })
+      } catch (error) {
+        for (const { reject } of batch) reject(error)
+      }
+    }
+    this.#waiting.delete(name)
   }
 
   /** Runs something once the tables are there, and lets `close` wait for it. */
   async #do<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#closing !== undefined) throw storeClosed()
     const doing = this.#prepared().then(work)
     this.#begun.add(doing)
     try {
@@ -298,4 +322,20 @@ export class PostgresStore implements Store {
     if (this.#closing !== undefined) throw storeClosed()
     checkName(tenant, 'tenant')
   }
+}
+
+/** How many of the first appends follow each other without a gap, and may be made as one. */
+function countTogether(waiting: readonly Waiting[]): number {
+  let next = waiting[0]?.input.expected ?? 0
+  let bytes = 0
+  let count = 0
+  for (const { input } of waiting.slice(0, maxTogether)) {
+    bytes += input.entries.reduce((sum, entry) => sum + entry.bytes, 0)
+    const fits = input.expected === next && input.entries.length > 0 && bytes <= maxBytesTogether
+    if (count > 0 && !fits) break
+    count += 1
+    if (!fits) break
+    next += input.entries.length
+  }
+  return count
 }

@@ -1,6 +1,7 @@
 // Every write to the tables. Each is one statement or one transaction, and may be repeated: what is already there stays as it is.
 
 import { hash, randomUUID } from 'node:crypto'
+import { OrielError } from '../core/errors.ts'
 import { appendStatement } from './postgres-append.ts'
 import type { PostgresConnections, Run } from './postgres-connections.ts'
 import { ownState, type PostgresReader, type ThreadState } from './postgres-reader.ts'
@@ -32,7 +33,12 @@ interface Known {
   readonly version: number
   readonly head: string
   readonly salt: string
+  /** The newest entries that this process wrote, up to `version`: whoever is too late is told so without asking the server. */
+  readonly recent: readonly { readonly content: string; readonly header: string }[]
 }
+
+/** How many entries of a thread are remembered in this way. */
+const maxRecent = 64
 
 export interface AppendInput {
   readonly key: ThreadKey
@@ -59,14 +65,41 @@ export class PostgresWriter {
     this.#schema = schema
   }
 
+  /** Appends to one thread that follow each other, in one statement if all goes well. Each gets its own outcome. */
+  async appendAll(inputs: readonly AppendInput[]): Promise<readonly Outcome[]> {
+    const [first] = inputs
+    if (inputs.length > 1 && first !== undefined) {
+      const entries = inputs.flatMap((input) => input.entries)
+      const outcome = await settle(() => this.append({ ...first, entries }))
+      const shared = outcome.status === 'fulfilled' && this.#share(inputs, outcome.value)
+      if (shared) return shared
+      if (outcome.status === 'rejected' && !OrielError.is(outcome.reason, 'version-conflict'))
+        return inputs.map(() => outcome)
+    }
+    const outcomes: Outcome[] = []
+    for (const input of inputs) outcomes.push(await settle(() => this.append(input)))
+    return outcomes
+  }
+
   async append(input: AppendInput): Promise<AppendResult> {
     const { key, entries, expected } = input
+    const known = this.#known.get(nameOf(key))
+    const done = known && answerLocally(known, input)
+    if (done !== undefined) return done
     if (entries.length === 0) return this.#repeated(input, await this.#reader.thread(key))
-    const before = await this.#before(key, expected)
-    if (before !== 'other') {
-      const done = await this.#write(input, before)
-      if (done !== undefined) return done
+    let before: Known | undefined
+    if (expected > 0) {
+      before = known?.version === expected ? known : undefined
+      if (before === undefined) {
+        const state = await this.#reader.thread(key)
+        if (state?.salt === undefined || state.version !== expected) {
+          return this.#repeated(input, state)
+        }
+        before = { version: state.version, head: state.head, salt: state.salt, recent: [] }
+      }
     }
+    const written = await this.#write(input, before)
+    if (written !== undefined) return written
     // Another writer was first, or this very append is already there, or what is remembered is old.
     this.#known.delete(nameOf(key))
     return this.#repeated(input, await this.#reader.thread(key))
@@ -74,14 +107,21 @@ export class PostgresWriter {
 
   /** Remembers a thread that was read. */
   learn({ key, version, head, salt }: ThreadState): void {
+    const known = this.#known.get(nameOf(key))
+    if (salt === undefined) this.#known.delete(nameOf(key))
+    // A read that began before an append must not make the thread look shorter than it is.
+    else if (known === undefined || known.version < version)
+      this.#remember(key, { version, head, salt, recent: [] })
+  }
+
+  #remember(key: ThreadKey, known: Known): void {
     const name = nameOf(key)
     this.#known.delete(name)
-    if (salt === undefined) return
     if (this.#known.size >= maxKnown) {
       const [oldest] = this.#known.keys()
       if (oldest !== undefined) this.#known.delete(oldest)
     }
-    this.#known.set(name, { version, head, salt })
+    this.#known.set(name, known)
   }
 
   async saveSnapshot(
@@ -146,14 +186,18 @@ export class PostgresWriter {
     }
   }
 
-  /** The thread as this writer must find it: undefined when it is new, 'other' when it surely is not as expected. */
-  async #before(key: ThreadKey, expected: number): Promise<Known | undefined | 'other'> {
-    if (expected === 0) return undefined
-    const known = this.#known.get(nameOf(key))
-    if (known?.version === expected) return known
-    const state = await this.#reader.thread(key)
-    if (state?.salt === undefined || state.version !== expected) return 'other'
-    return { version: state.version, head: state.head, salt: state.salt }
+  /** What each of several appends that were made as one is told; undefined when that is not known here. */
+  #share(inputs: readonly AppendInput[], last: AppendResult): readonly Outcome[] | undefined {
+    const outcomes: Outcome[] = []
+    for (const { key, expected, entries } of inputs) {
+      const known = this.#known.get(nameOf(key))
+      const version = expected + entries.length
+      const header = known?.recent[known.recent.length + version - known.version - 1]?.header
+      const head = version === last.version ? last.head : header
+      if (head === undefined) return undefined
+      outcomes.push({ status: 'fulfilled', value: { version, head } })
+    }
+    return outcomes
   }
 
   async #write(input: AppendInput, before: Known | undefined): Promise<AppendResult | undefined> {
@@ -167,7 +211,14 @@ export class PostgresWriter {
     const last = chained.at(-1)
     if (rowCount === 0 || last === undefined) return undefined
     const result = { version: last.seq, head: last.header }
-    this.learn({ ...blank, ...result, key, thread: key.thread, salt })
+    const recent = [...(before?.recent ?? []), ...chained].slice(
+      -Math.max(maxRecent, chained.length),
+    )
+    this.#remember(key, {
+      ...result,
+      salt,
+      recent: recent.map(({ content, header }) => ({ content, header })),
+    })
     return result
   }
 
@@ -219,7 +270,29 @@ export class PostgresWriter {
   }
 }
 
-const blank = { bytes: 0, createdAt: 0, updatedAt: 0 }
+/** Answers an append that comes too late, if what this process itself wrote is enough to tell. */
+function answerLocally(
+  { version, recent, salt }: Known,
+  { key, entries, expected }: AppendInput,
+): AppendResult | undefined {
+  const last = expected + entries.length
+  const first = version - recent.length
+  if (entries.length === 0 || expected >= version || expected < first) return undefined
+  const isThere =
+    last <= version &&
+    entries.every(
+      ({ text }, index) => recent[expected - first + index]?.content === contentHash(salt, text),
+    )
+  if (!isThere) throw versionConflict(key, { expected, actual: version })
+  return { version: last, head: recent[last - 1 - first]?.header ?? '' }
+}
+
+export type Outcome = PromiseSettledResult<AppendResult>
+
+async function settle(work: () => Promise<AppendResult>): Promise<Outcome> {
+  const [outcome] = await Promise.allSettled([work()])
+  return outcome
+}
 
 /** One name for one key, whatever characters its parts hold. */
 function nameOf({ tenant, thread }: ThreadKey): string {

@@ -23,12 +23,12 @@ const newSchema = (): string => `t_${randomBytes(6).toString('hex')}`
 for (const partitions of [0, 3]) {
   const open = async (): Promise<OpenedStore> => {
     const schema = newSchema()
-    let store = postgresStore(server.url, { schema, partitions })
+    let store = postgresStore(server.url, { schema, partitions, timeoutMs: 30_000 })
     return {
       store,
       reopen: async () => {
         await store.close()
-        store = postgresStore(server.url, { schema, partitions })
+        store = postgresStore(server.url, { schema, partitions, timeoutMs: 30_000 })
         return store
       },
       cleanup: async () => {

@@ -4,6 +4,7 @@ import { setImmediate } from 'node:timers/promises'
 import type { Entry } from '../core/entry.ts'
 import type { ErrorCode } from '../core/errors.ts'
 import { OrielError } from '../core/errors.ts'
+import { agentSettings } from './agent-settings.ts'
 import { LocalLeases } from './leases.ts'
 import { openForReading } from './sqlite-database.ts'
 import { readError } from './sqlite-errors.ts'
@@ -51,6 +52,7 @@ const damageCodes: readonly ErrorCode[] = ['corrupt-entry', 'isolation', 'schema
 
 export class SqliteStore implements Store {
   readonly name = 'sqlite'
+  readonly settings = agentSettings(this)
   readonly #settings: StoreSettings
   readonly #writer: SqliteWriter
   #reader: { readonly generation: number; readonly reader: SqliteReader } | undefined

@@ -2,6 +2,7 @@
 
 import type { Entry } from '../core/entry.ts'
 import type { JsonObject } from '../core/json.ts'
+import type { AgentSettings } from './agent-settings.ts'
 
 /** Names one thread. Every call names its tenant; another tenant's thread looks exactly like an absent one. */
 export interface ThreadKey {
@@ -101,6 +102,8 @@ export interface Problem {
  */
 export interface Store {
   readonly name: string
+  /** Settings of agents, kept beside the logs: `settings = agentSettings(this)`. */
+  readonly settings: AgentSettings
   append(key: ThreadKey, entries: readonly Entry[], expected: number): Promise<AppendResult>
   read(key: ThreadKey, options?: ReadOptions): AsyncIterable<Entry>
   /** The entry that carries this caller's id, if any. */

@@ -39,7 +39,7 @@ export function readAnswer(answer: unknown): string {
   if (typeof reason === 'string' && cutOff.has(reason.toLowerCase())) {
     throw rejected(`is not complete (${reason.toLowerCase()})`)
   }
-  const summary = result.summary.slice(0, maxAnswer).toWellFormed().trim()
+  const summary = unwrapped(result.summary.slice(0, maxAnswer).toWellFormed().trim())
   if (summary === '') throw rejected('is empty')
   if (isToolCall(summary)) throw rejected('is a tool call')
   return summary
@@ -54,4 +54,16 @@ function isToolCall(text: string): boolean {
   return /^(?:```\w*\s*)?(?:<(?:tool_call|function_calls?|invoke|antml:\w+)\b|\{\s*"(?:tool_calls|function_call|tool_use)"|\[\s*\{\s*"(?:type"\s*:\s*"(?:tool_use|function)|name"\s*:.{0,80}"(?:arguments|input|parameters)))/.test(
     text,
   )
+}
+
+/** Document 001 asks for `{ "summary": "..." }`: some models write it, in a fence or not, and hosts hand on what they get. */
+function unwrapped(text: string): string {
+  const json = /^(?:```(?:json)?\s*)?(\{\s*"summary"[\s\S]*\})\s*(?:```)?$/.exec(text)?.[1]
+  if (json === undefined) return text
+  try {
+    const value: unknown = JSON.parse(json)
+    return isObject(value) && typeof value.summary === 'string' ? value.summary.trim() : text
+  } catch {
+    return text
+  }
 }

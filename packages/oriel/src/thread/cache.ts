@@ -1,14 +1,14 @@
 // The provider's cache as a thread knows it: what was sent, what it costs, and when it was lost.
 
 import { seqsOf } from '../core/edit-index.ts'
-import type { EditEntry, MessageEntry } from '../core/entry.ts'
+import type { EditEntry } from '../core/entry.ts'
 import type { JsonObject } from '../core/json.ts'
 import { lookupPrices, type Prices, type PricesQuery } from '../schedule/prices.ts'
 import type { Journal } from './journal.ts'
 import { breakOf, cacheOf } from './lanes.ts'
 import type { Usage } from './read-usage.ts'
 import type { Session } from './session.ts'
-import { frameHashOf, frameSetting, type ViewOptions, type ViewRequest } from './viewing.ts'
+import { type FrameParts, frameHashOf, frameSetting, type ViewRequest } from './viewing.ts'
 
 /** A provider's name, what to look up, or numbers that stand over what is known. */
 export type PricesOption = string | (PricesQuery & Partial<Prices>)
@@ -22,18 +22,14 @@ export function pricesOf(option: PricesOption | undefined, model: string | undef
 /** What a cache-aware schedule must know for a view. */
 export function cacheFor(
   journal: Journal,
-  around: {
-    readonly options: ViewOptions
-    readonly leading: readonly MessageEntry[]
-    readonly now: number
-  },
+  around: FrameParts & { readonly now: number },
   { prices }: { readonly prices?: PricesOption | undefined },
 ): Required<Pick<ViewRequest, 'cache' | 'prices'>> {
-  const { options, leading, now } = around
+  const { options, now } = around
   const { format = 'openai-chat', model = '' } = options
   const { state } = journal
   const { lanes = [] } = journal.facts
-  const frameHash = frameHashOf({ options, leading })
+  const frameHash = frameHashOf(around)
   const cache = cacheOf(lanes, { format, model, frameHash }, { state, now })
   const newest = state.visible.at(-1)?.entry.seq ?? 0
   // Nothing was said since the newest request: it is asked for again, and must come out the same.

@@ -16,6 +16,7 @@ export const eventTypes = {
   'compaction-skipped': 'Checkpoints are not made by themselves for now; says why, once.',
   'cache-broken': "The provider's prefix cache was lost.",
   recovery: 'A view was reduced after a context-length error.',
+  'plugin-failed': 'A plugin failed; the message came in without it.',
   'job-failed': 'A job failed; the view is unchanged.',
 } as const
 

@@ -45,6 +45,6 @@ describe('the tool that expands', () => {
     expect(await tool.handle({ id, lines: [5, 1] })).toMatch(/^Not expanded: lines must be/)
     expect(await tool.handle({ id, lines: 'all' })).toMatch(/^Not expanded: lines must be/)
     for (let times = 0; times < 3; times++) await tool.handle({ id })
-    expect(await tool.handle({ id })).toMatch(/Do not request it again/)
+    expect(await tool.handle({ id })).toMatch(/Do not request this expansion again/)
   })
 })

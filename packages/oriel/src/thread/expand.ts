@@ -13,7 +13,11 @@ export interface ExpandOptions {
   readonly items?: readonly [from: number, to: number]
   /** Only lines that contain this text, whatever its case, with their numbers. */
   readonly query?: string
-  /** Why it is needed; recorded with the event. */
+  /** Shows it where it was, instead of only answering with it. @default false */
+  readonly inPlace?: boolean
+  /** With `inPlace`: how many requests show it, the next one included. Then the form that it had returns. @default 3 */
+  readonly steps?: number
+  /** Why it is needed; told with the event. */
   readonly reason?: string
 }
 
@@ -104,6 +108,7 @@ function isRange(range: readonly number[]): boolean {
   )
 }
 
-function refuse(reason: string): Expansion {
+/** The answer that says why not. */
+export function refuse(reason: string): Expansion & { readonly ok: false } {
   return { ok: false, reason: `Not expanded: ${reason}.` }
 }

@@ -1,6 +1,7 @@
 // A fork: another log that begins with the same entries, ids included, and keeps what is live of what it kept.
 
 import { randomUUID } from 'node:crypto'
+import { isInRanges } from '../core/edit-index.ts'
 import type { EditEntry, Entry, EntryId, Target } from '../core/entry.ts'
 import { OrielError } from '../core/errors.ts'
 import { equalJson } from '../core/json.ts'
@@ -115,6 +116,15 @@ function inherited(
   const epoch = `f${kept.toString(36)}`
   const renamed = new Map<EntryId, EntryId>()
   const undone = new Set(later.flatMap((entry) => (entry.type === 'undo' ? [entry.edit] : [])))
+  let isBroken = false
+  /** What hides the fork's newest user message is not inherited, nor a checkpoint that goes on from one that is not. */
+  const isForeign = (edit: EditEntry, isPartial: boolean): boolean => {
+    const isCheckpoint = 'ranges' in edit.target && edit.text !== undefined
+    const isSkipped =
+      isPartial || (isCheckpoint && isBroken) || actsOn(edit, child.newestUser ?? Infinity)
+    if (isCheckpoint && isSkipped) isBroken = true
+    return isSkipped
+  }
   return later.flatMap((entry): Entry[] => {
     if (entry.type === 'mark') return entry.target <= kept ? [stamp.entry(body(entry))] : []
     if (entry.type === 'undo') {
@@ -126,7 +136,7 @@ function inherited(
     const target = within(entry.target, kept)
     // A checkpoint that covers more than was kept would speak of what is not there; undone, only what it forbids remains.
     const isPartial = entry.text !== undefined && !equalJson(target, entry.target)
-    if (isPartial && !undone.has(entry.id)) return []
+    if (!undone.has(entry.id) && isForeign(entry, isPartial)) return []
     // An edit that was superseded or undone counts only for the form that its undo forbids.
     if (target === undefined || (parent.edit(entry.id) === undefined && !undone.has(entry.id)))
       return []
@@ -137,6 +147,10 @@ function inherited(
     renamed.set(entry.id, copy.id)
     return [copy]
   })
+}
+
+function actsOn(edit: EditEntry, seq: number): boolean {
+  return 'seq' in edit.target ? edit.target.seq === seq : isInRanges(edit, seq)
 }
 
 /** An entry without what its own log gave it. */

@@ -74,6 +74,19 @@ export function freshDrafts(
   })
 }
 
+/** Ids that only the store knows: of messages from before the snapshot that the state began from. */
+export async function knownIds(
+  journal: Journal,
+  drafts: readonly Draft[],
+): Promise<ReadonlySet<string>> {
+  const known = new Set<string>()
+  if (!journal.state.isPartial) return known
+  for (const { id } of drafts) {
+    if (id !== undefined && (await journal.seqOf(id)) !== undefined) known.add(id)
+  }
+  return known
+}
+
 export interface AppendOptions {
   /** @default Oriel's own */
   readonly format?: FormatName

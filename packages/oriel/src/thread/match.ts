@@ -14,7 +14,9 @@ export interface Matchable {
  * The key of a message: role, visible text, calls (id and name), results (id), pictures and files. Reasoning, nulls, cache markers,
  * reminders and unknown fields do not count: clients drop and add them freely.
  */
-export function keyOf({ role, blocks }: Matchable): string {
+export function keyOf({ role, blocks: all }: Matchable): string {
+  // Clients never get what plugins added, so they never send it again.
+  const blocks = all.filter(({ plugin }) => plugin === undefined)
   const results = blocks.flatMap((block) => (block.type === 'tool-result' ? [block.callId] : []))
   const parts = [role, visibleText(blocks), ...blocks.flatMap(partOf), ...results.sort()]
   return createHash('sha256').update(JSON.stringify(parts)).digest('base64url').slice(0, 22)

@@ -49,13 +49,8 @@ export function assertProgress(sent: number, after: number): void {
 export function recoveryBudget(error: unknown, sentTokens: number): number {
   const { sent, limit } = numbersIn(error)
   if (limit === undefined) return Math.floor(sentTokens * shrink)
-  const scale = sent === undefined || sent < limit ? 1 : bounded(sentTokens / sent)
+  const scale = sent === undefined || sent < limit ? 1 : sentTokens / sent
   return Math.floor(Math.min(limit * scale * safety, sentTokens * safety))
-}
-
-/** Counters differ, but not by more than this: an error that says so speaks of another request. */
-function bounded(scale: number): number {
-  return Math.min(4, Math.max(0.25, scale))
 }
 
 /** Wordings that name both numbers, in either order. */
@@ -67,6 +62,13 @@ const patterns: readonly {
   { pattern: /(\d+) tokens > (\d+) maximum/, sent: 1, limit: 2 },
   { pattern: /maximum context length is (\d+) tokens\D{1,60}(\d+) tokens/, sent: 2, limit: 1 },
   { pattern: /token count \((\d+)\) exceeds\D{1,60}\((\d+)\)/, sent: 1, limit: 2 },
+  { pattern: /maximum prompt length is (\d+)\D{1,60}(\d+) tokens/, sent: 2, limit: 1 },
+  {
+    pattern: /\((\d+) tokens\) exceeds the available context size \((\d+) tokens\)/,
+    sent: 1,
+    limit: 2,
+  },
+  { pattern: /contains (\d+) tokens.{1,80}with (\d+) maximum context length/, sent: 1, limit: 2 },
   { pattern: /maximum context length (?:is|of) (\d+)/, sent: 9, limit: 1 },
 ]
 

@@ -9,8 +9,9 @@ import { type Policy, parsePolicy } from '../policy.ts'
 import { Journal } from './journal.ts'
 import { leadingOf } from './leading.ts'
 import { assumeSaved } from './output-files.ts'
+import { systemOf } from './plugins.ts'
 import { askLog } from './prepare-summaries.ts'
-import { buildView, encoderVersion, frameSetting } from './viewing.ts'
+import { type BuiltView, buildView, encoderVersion, frameSetting } from './viewing.ts'
 
 export interface RequestChange {
   /** Position of the first message that differs from the request before. */
@@ -50,7 +51,7 @@ export async function rebuildRequest(journal: Journal, step: number): Promise<Re
       `No request was made at step ${step}; known: ${known || 'none'}.`,
     )
   }
-  const { messages, ...answer } = await rebuild(journal, request)
+  const { messages, built: _built, ...answer } = await rebuild(journal, request)
   const before = requests.slice(0, index).findLast((one) => one.format === request.format)
   if (before === undefined) return { ...answer, request }
   const previous = await rebuild(journal, before)
@@ -67,6 +68,7 @@ async function rebuild(
   exact: boolean
   messages: readonly Json[]
   trace: readonly Change[]
+  built: BuiltView
 }> {
   const past = await Journal.until(journal, request.seq - 1)
   const details = request.details ?? {}
@@ -86,13 +88,21 @@ async function rebuild(
       ...(details.mayTurnReasoningOff === true ? { mayTurnReasoningOff: true } : {}),
     },
     leading: leadingOf(past),
+    pluginSystem: systemOf(past),
     now: request.at,
     summaryOf: askLog(past),
     fileOf: assumeSaved,
   })
   const exact = built.bodyHash === request.bodyHash && request.encoderVersion === encoderVersion
   const { messages } = built
-  return { body: bodyOf(format, request, built, frame), exact, messages, trace: built.trace() }
+  const body = bodyOf(format, request, built, frame)
+  return { body, exact, messages, trace: built.trace(), built }
+}
+
+/** The newest view, as it was sent. */
+export async function newestView(journal: Journal): Promise<BuiltView | undefined> {
+  const { newestRequest } = journal.facts
+  return newestRequest === undefined ? undefined : (await rebuild(journal, newestRequest)).built
 }
 
 function bodyOf(

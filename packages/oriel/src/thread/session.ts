@@ -8,20 +8,25 @@ import { prepare } from '../core/prepare.ts'
 import { type Policy, parsePolicy } from '../policy.ts'
 import { cacheFor, type PricesOption } from './cache.ts'
 import { Compacting } from './compacting.ts'
+import type { EventFields, EventType } from './events.ts'
 import {
-  type EventFields,
-  type EventType,
-  type Listener,
-  notify,
-  type ThreadEvent,
-} from './events.ts'
-import { freshDrafts, type History, leadingSetting, revisionEdits, withCount } from './incoming.ts'
+  freshDrafts,
+  type History,
+  knownIds,
+  leadingSetting,
+  revisionEdits,
+  withCount,
+} from './incoming.ts'
 import { Jobs } from './jobs.ts'
 import type { Journal, Stamp } from './journal.ts'
 import { leadingOf } from './leading.ts'
 import { OutputFiles } from './output-files.ts'
+import type { Plugin } from './plugin.ts'
+import { firstUnanswered, Plugins, replaced, systemOf, systemSetting } from './plugins.ts'
 import { askingOf, prepareSummaries, summaryEntries, waitsForJobs } from './prepare-summaries.ts'
 import { assertProgress, planRecovery } from './recovery.ts'
+import { Reporter, type ReporterOptions } from './reporter.ts'
+import { newestView } from './requests.ts'
 import { resultLine } from './result-line.ts'
 import { singleFlight } from './single-flight.ts'
 import { type Asking, Summaries } from './summaries.ts'
@@ -39,15 +44,14 @@ import {
   type ViewRequest,
 } from './viewing.ts'
 
-export interface SessionOptions {
+export interface SessionOptions extends ReporterOptions {
   readonly now: () => number
-  readonly on?: Listener | undefined
-  readonly log?: ((line: string) => void) | undefined
-  readonly verbose: boolean
   readonly summarize?: Summarize | undefined
   readonly prices?: PricesOption | undefined
   /** Tokens that the summarizer's model can read. @default 32000 */
   readonly summarizeWindow?: number | undefined
+  readonly plugins: readonly Plugin[]
+  readonly given: NonNullable<ViewRequest['given']>
 }
 
 /** Small enough for the small models that summarize. */
@@ -66,11 +70,18 @@ export class Session {
   readonly #compacting: Compacting
   readonly #files: OutputFiles
   #behind: Promise<unknown> = Promise.resolve()
+  readonly #plugins: Plugins
+  readonly #reporter: Reporter
+  #lastView: { readonly seq: number | undefined; readonly built: BuiltView } | undefined
 
   constructor(journal: Journal, options: SessionOptions, policy: Policy | undefined) {
     this.journal = journal
     this.#options = options
     this.#pending = policy
+    this.#reporter = new Reporter(options)
+    this.#plugins = new Plugins(options.plugins, (name, reason) => {
+      this.emit('plugin-failed', { id: name, message: `The plugin ${name} added nothing.`, reason })
+    })
     const { summarizeWindow: window = defaultWindow } = options
     const summarize = options.summarize && singleFlight(options.summarize, () => this.journal)
     const emit: Session['emit'] = (type, fields) => this.emit(type, fields)
@@ -105,11 +116,13 @@ export class Session {
 
   /** Appends drafts whose ids are not there yet. */
   async append(drafts: readonly Draft[], expected?: number): Promise<readonly MessageEntry[]> {
-    const known = await this.#knownIds(drafts)
+    const known = await knownIds(this.journal, drafts)
+    const asked = freshDrafts(this.journal.state, drafts, known)
+    const enriched = replaced(drafts, await this.#enrich(asked, this.journal))
     const entries = await this.journal.commit((state, stamp) =>
-      prepare(withCount(state, expected), freshDrafts(state, drafts, known), stamp.at),
+      prepare(withCount(state, expected), freshDrafts(state, enriched, known), stamp.at),
     )
-    this.#reportAdded(entries)
+    this.#reporter.added(this.journal, entries)
     await this.#compacting.afterAppend(entries)
     return entries
   }
@@ -124,9 +137,14 @@ export class Session {
     meet: () => Meeting,
   ): Promise<{ readonly meeting: Meeting; readonly appended: readonly MessageEntry[] }> {
     let meeting: Meeting | undefined
+    const { conversation } = history
+    // Of a history that comes for the first time, only what the model has not answered is new to the plugins.
+    const asked = Math.max(meet().matched, firstUnanswered(conversation))
+    const enriched = await this.#enrich(conversation.slice(asked), journal)
     const entries = await journal.commit((state, stamp): readonly Entry[] => {
       meeting = meet()
-      const messages = prepare(state, history.conversation.slice(meeting.matched), stamp.at)
+      const fresh = replaced(conversation.slice(meeting.matched), enriched)
+      const messages = prepare(state, fresh, stamp.at)
       for (const _message of messages) stamp.skip()
       return [
         ...messages,
@@ -137,20 +155,24 @@ export class Session {
     assert(meeting !== undefined, 'a commit asks for its entries')
     this.journal = journal
     const appended = entries.filter((entry): entry is MessageEntry => entry.type === 'message')
-    this.#reportAdded(appended)
+    this.#reporter.added(this.journal, appended)
     await this.#compacting.afterAppend(appended)
-    return { meeting, appended }
+    return { meeting, appended: appended.filter(({ origin }) => origin !== 'plugin') }
   }
 
-  #reportAdded(entries: readonly MessageEntry[]): void {
-    for (const { id, seq, role } of entries) {
-      const index = this.journal.state.item(seq)?.index ?? 0
-      this.emit('message-added', { id, index, message: `A ${role} message was added.` })
-    }
+  #enrich(
+    drafts: readonly Draft[],
+    journal: Journal,
+  ): Promise<ReadonlyMap<Draft, readonly Draft[]>> {
+    return this.#plugins.enrich(drafts, journal, this.policy.retention?.unit ?? 'newer')
   }
 
   /** A view as it is asked for, or would be. */
-  request(options: ViewOptions = {}, own?: Policy): ViewRequest {
+  request(
+    options: ViewOptions = {},
+    own?: Policy,
+    pluginSystem = systemOf(this.journal),
+  ): ViewRequest {
     const isTemporary = own !== undefined
     return {
       state: this.journal.state,
@@ -160,17 +182,23 @@ export class Session {
       hasCompactor: !isTemporary && options.dryRun !== true,
       options,
       leading: leadingOf(this.journal),
+      pluginSystem,
+      given: this.#options.given,
       now: this.#options.now(),
-      ...(isTemporary ? {} : this.#cacheFor(options)),
+      ...(isTemporary ? {} : this.#cacheFor(options, pluginSystem)),
       fileOf: this.#files.ask().fileOf,
     }
   }
 
   /** What a cache-aware schedule must know; nothing under another one. */
-  #cacheFor(options: ViewOptions): Partial<Pick<ViewRequest, 'cache' | 'prices'>> {
+  #cacheFor(
+    options: ViewOptions,
+    pluginSystem: ViewRequest['pluginSystem'],
+  ): Partial<Pick<ViewRequest, 'cache' | 'prices'>> {
     if (this.policy.schedule !== 'cache-aware') return {}
-    const leading = leadingOf(this.journal)
-    return cacheFor(this.journal, { options, leading, now: this.#options.now() }, this.#options)
+    const now = this.#options.now()
+    const around = { options, leading: leadingOf(this.journal), pluginSystem, now }
+    return cacheFor(this.journal, around, this.#options)
   }
 
   /** A smaller view after the provider refused one. No model is asked. */
@@ -197,7 +225,8 @@ export class Session {
   ): Promise<View> {
     const before = this.journal.state.visible.length
     const last = this.journal.facts.newestRequest?.seq ?? 0
-    const request = (): ViewRequest => this.request(options, own)
+    const pluginSystem = await this.#plugins.system(this.journal)
+    const request = (): ViewRequest => this.request(options, own, pluginSystem)
     const ask = (now: ViewRequest): Asking => askingOf(this.summaries, this.journal, now)
     if (options.dryRun === true) {
       const now = request()
@@ -217,22 +246,31 @@ export class Session {
       view = { request: now, built: buildView(now), asking }
       return [
         ...this.#pendingSetting(stamp),
+        ...systemSetting(this.journal, pluginSystem, stamp),
         ...(now.isTemporary ? summaryEntries(this.journal, finished, stamp) : []),
         ...entriesOf(now, view.built, stamp, this.journal),
       ]
     })
     this.#pending = undefined
+    this.#plugins.settle(this.journal)
     assert(view !== undefined, 'a commit asks for its entries')
+    this.#lastView = { seq: this.journal.facts.newestRequest?.seq, built: view.built }
     const edits = entries.filter((entry): entry is EditEntry => entry.type === 'edit')
-    if (edits.length > 0) this.#report(edits, before)
+    this.#reporter.applied(this.journal, edits, before)
     const { repairs } = view.built.assembled
     const line = resultLine(this.journal.state, edits, repairs.length)
-    if (this.#options.verbose && line !== undefined) this.#options.log?.(line)
+    if (line !== undefined) this.say(line)
     if (!waitsForJobs(view.request.policy)) this.#summarizeBehind(view.asking.wanted)
     const { checkpoint } = this.journal.state
     const made = checkpoint !== undefined && checkpoint.seq > last ? 1 : 0
     const cause = made > 0 ? 'limit' : view.built.decision.cause
     return toView(view.request, view.built, this.#epoch(edits.length + made, cause))
+  }
+
+  /** The newest view of this thread, whoever asked for it. */
+  async lastView(): Promise<BuiltView | undefined> {
+    const isKnown = this.#lastView?.seq === this.journal.facts.newestRequest?.seq
+    return isKnown ? this.#lastView?.built : newestView(this.journal)
   }
 
   /** Makes a checkpoint now, whatever the limit says. */
@@ -309,45 +347,16 @@ export class Session {
     return block === undefined ? { entry } : { entry, block }
   }
 
-  emit(type: EventType, fields: EventFields): void {
-    const { turn, step } = this.journal.state
-    const event: ThreadEvent = { type, thread: this.journal.key.thread, turn, step, ...fields }
-    notify(this.#options.on, event, (line) => this.#options.log?.(line))
+  say(line: string): void {
+    this.#reporter.say(line)
   }
 
-  /** Ids that only the store knows: of messages from before the snapshot that the state began from. */
-  async #knownIds(drafts: readonly Draft[]): Promise<ReadonlySet<string>> {
-    const known = new Set<string>()
-    if (!this.journal.state.isPartial) return known
-    for (const { id } of drafts) {
-      if (id !== undefined && (await this.journal.seqOf(id)) !== undefined) known.add(id)
-    }
-    return known
+  emit(type: EventType, fields: EventFields): void {
+    this.#reporter.emit(this.journal, type, fields)
   }
 
   #epoch(applied: number, reason: Epoch['cause'] = 'policy'): Epoch {
     const cause = applied === 0 ? 'none' : reason
     return { id: this.journal.facts.newestEpoch ?? '', applied, cause }
-  }
-
-  #report(edits: readonly EditEntry[], before: number): void {
-    let tokensSaved = 0
-    for (const { id, form, rule, reason, tokensBefore, tokensAfter } of edits) {
-      const saved = tokensBefore - tokensAfter
-      tokensSaved += saved
-      this.emit(form === 'dropped' ? 'message-removed' : 'message-compacted', {
-        id,
-        message: `${rule}: ${form}`,
-        reason,
-        tokensSaved: saved,
-        canExpand: true,
-      })
-    }
-    const id = (edits[0] as EditEntry).epoch
-    this.emit('epoch-applied', { id, message: `${edits.length} edits were applied.`, tokensSaved })
-    const after = this.journal.state.visible.length
-    if (this.#options.verbose && after < before) {
-      this.#options.log?.(`[History] Trimmed messages from ${before} to ${after}`)
-    }
   }
 }

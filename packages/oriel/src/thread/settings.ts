@@ -4,6 +4,8 @@ import { OrielError } from '../core/errors.ts'
 import { isObject, setField } from '../core/json.ts'
 import { describe, type Policy, type PolicyInput, parsePolicy } from '../policy.ts'
 import { type PolicyField, policyFields } from '../policy-fields.ts'
+import type { StoredSettings } from '../stores/agent-settings.ts'
+import { withStoredSettings } from './stored-settings.ts'
 
 export type SettingSource = 'environment' | 'request' | 'agent' | 'default'
 
@@ -29,6 +31,8 @@ export interface ResolvePolicyOptions {
   readonly request?: RequestSettings | URLSearchParams | Readonly<Record<string, unknown>>
   /** The agent: a template, or a policy. @default {} */
   readonly agent?: AgentTemplate | PolicyInput | Readonly<Record<string, unknown>>
+  /** What the store keeps for the agent (`store.settings.read`): wins over the template, tool by tool. @default nothing */
+  readonly stored?: StoredSettings
   /** What holds when nobody else says anything. @default {} */
   readonly defaults?: PolicyInput
   /** What an invalid value of a request does. @default { query: 'ignore', header: 'error', body: 'error' } */
@@ -74,7 +78,7 @@ export function resolvePolicy(options: ResolvePolicyOptions = {}): ResolvedPolic
   const layers: readonly Layer[] = [
     { source: 'environment', values: readEnvironment(options.env ?? {}), rest: {} },
     readRequest(options, warnings),
-    readAgent(options.agent),
+    withStored(readAgent(options.agent), options.stored),
     { source: 'default', ...fromPolicy(parsePolicy(options.defaults, 'defaults')) },
   ]
   const sources: Record<string, SettingSource> = {}
@@ -245,6 +249,14 @@ function readAgent(agent: ResolvePolicyOptions['agent']): Layer {
   }
   for (const [field, value] of settings) values.set(field, value)
   return { source: 'agent', values, rest: read.rest }
+}
+
+function withStored(layer: Layer, stored: StoredSettings | undefined): Layer {
+  if (stored === undefined) return layer
+  // The layer's own fields came out of a policy that was checked.
+  const own = { expiry: layer.rest.expiry } as Policy
+  const { expiry } = withStoredSettings(own, stored)
+  return expiry === undefined ? layer : { ...layer, rest: { ...layer.rest, expiry } }
 }
 
 function fromPolicy(policy: Policy): Read {

@@ -2,7 +2,7 @@
 
 import type { MessageEntry, RequestEntry, SettingEntry, UsageEntry } from '../core/entry.ts'
 import type { JsonObject } from '../core/json.ts'
-import type { StateData } from '../core/state.ts'
+import type { StateData } from '../core/state-data.ts'
 import type { Store, ThreadKey } from '../stores/store.ts'
 import type { Calibrations } from './calibration.ts'
 import type { Lane } from './lanes.ts'

@@ -5,7 +5,8 @@ import type { ThreadEvent } from './events.ts'
 import { Jobs } from './jobs.ts'
 import { Summaries } from './summaries.ts'
 import type { Summarize, SummaryJob } from './summary.ts'
-import { openThread, type ThreadOptions } from './thread.ts'
+import { openThread } from './thread.ts'
+import type { ThreadOptions } from './thread-options.ts'
 
 const long = (n: number) => `Result ${n} ${'lorem ipsum dolor sit amet '.repeat(60)}`
 const call = (id: string) => ({
@@ -62,7 +63,7 @@ describe('summaries of results by a model', () => {
       long(5),
     ])
     expect(jobs).toHaveLength(1)
-    expect(jobs[0]).toMatchObject({ kind: 'tool-result', targetChars: 1200, meta: { count: 5 } })
+    expect(jobs[0]).toMatchObject({ kind: 'tool-result', targetChars: 6000, meta: { count: 5 } })
     expect((await thread.view()).messages).toEqual(messages)
     expect(jobs).toHaveLength(1)
     const again = await thread.requestAt(7)

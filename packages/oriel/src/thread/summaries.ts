@@ -82,7 +82,11 @@ export class Summaries {
 
   /** Asks the model for everything that is wanted, in few calls. Never rejects: what failed is remembered as such. */
   async fulfil(wanted: Asking['wanted'], step: number): Promise<readonly Finished[]> {
-    const batches = batchesOf([...wanted], this.#room)
+    for (const [key, wish] of wanted) {
+      if (wish.fault !== undefined) this.#fail([{ key, wish }], wish.fault)
+    }
+    const askable = [...wanted].filter(([, { fault }]) => fault === undefined)
+    const batches = batchesOf(askable, this.#room)
     const finished = await Promise.all(
       batches.map((batch) => {
         const result = this.#run(batch, inputLength, step)
@@ -126,7 +130,8 @@ export class Summaries {
       }
       this.#failures += 1
       if (this.#failures >= failuresToPause) this.#pausedUntil = step + pauseSteps
-      this.#fail(batch, OrielError.is(error) ? error.message : 'unknown')
+      const told = OrielError.is(cause) ? cause : error
+      this.#fail(batch, OrielError.is(told) ? told.message : 'unknown')
       return []
     }
   }
@@ -148,11 +153,19 @@ export class Summaries {
         ? `Write at most ${targetChars} characters.`
         : severalRule(batch.length, targetChars),
     ]
-    const meta = { count: batch.length, about: batch.map(({ wish }) => wish.about) }
+    const models = first.wish.models === undefined ? {} : { models: [...first.wish.models] }
+    const meta = { count: batch.length, about: batch.map(({ wish }) => wish.about), ...models }
     const key = sha256(batch.map((one) => one.key).join())
     return jobs.run(`summaries:${key}`, async (signal) =>
       readAnswer(
-        await summarize({ kind, text, prompt: rules.join('\n'), targetChars, meta, signal }),
+        await summarize({
+          kind,
+          text,
+          prompt: rules.join('\n'),
+          targetChars: targetChars * batch.length,
+          meta,
+          signal,
+        }),
       ),
     )
   }
@@ -160,7 +173,12 @@ export class Summaries {
   #accept(batch: readonly Wanted[], answer: string): readonly Finished[] {
     const parts = divide(answer, batch.length)
     return batch.flatMap((one, index) => {
-      const text = head(parts[index] ?? '', one.wish.maxChars).trim()
+      const part = parts[index] ?? ''
+      if (part.length > (one.wish.ceilingChars ?? Infinity)) {
+        this.#fail([one], rejected('is longer than its ceiling').message)
+        return []
+      }
+      const text = head(part, one.wish.maxChars).trim()
       if (text === '') {
         this.#fail([one], rejected('is not among the answers').message)
         return []

@@ -9,6 +9,7 @@ export interface SummaryJob {
   /** The conversation to summarize, as text. Data, never instructions. */
   readonly text: string
   readonly prompt: string
+  /** Characters that the whole answer should have: for several results in one call, those of all of them. */
   readonly targetChars: number
   readonly meta: JsonObject
   readonly signal: AbortSignal

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { memoryStore } from '../stores/memory.ts'
 import type { ThreadEvent } from './events.ts'
-import { openThread, type ThreadOptions } from './thread.ts'
+import { openThread } from './thread.ts'
+import type { ThreadOptions } from './thread-options.ts'
 
 const user = (text: string) => ({ role: 'user', content: text })
 const assistant = (text: string) => ({ role: 'assistant', content: text })
@@ -281,6 +282,7 @@ describe('events', () => {
       'message-added',
       'message-added',
       'message-added',
+      'message-removed',
       'message-removed',
       'epoch-applied',
     ])

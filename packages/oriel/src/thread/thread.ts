@@ -4,61 +4,33 @@ import { randomUUID } from 'node:crypto'
 import type { Entry, MessageEntry } from '../core/entry.ts'
 import { OrielError } from '../core/errors.ts'
 import { checkJson, type Json } from '../core/json.ts'
-import type { TokensOption } from '../counters.ts'
 import type { FormatName } from '../formats/format.ts'
 import { decodeNeutral } from '../formats/neutral.ts'
 import { formatNamed } from '../formats/registry.ts'
 import { type Policy, type PolicyInput, parsePolicy } from '../policy.ts'
 import { assertAvailable } from '../propose.ts'
-import type { Store } from '../stores/store.ts'
-import { type PricesOption, recordUsage } from './cache.ts'
+import { recordUsage } from './cache.ts'
 import type { Accuracy } from './calibration.ts'
 import { type CompactOptions, readInstructions } from './compact-options.ts'
-import type { Listener } from './events.ts'
-import { type ExpandOptions, type Expansion, expandText, originalText } from './expand.ts'
+import type { ExpandOptions, Expansion } from './expand.ts'
+import { expandMessage } from './expanding.ts'
 import { Family, type HistoryMatch } from './family.ts'
 import { forkJournal } from './fork.ts'
 import type { AppendOptions } from './incoming.ts'
 import { Journal, type JournalOptions } from './journal.ts'
+import { tokensSaved } from './lifecycle.ts'
 import { LogReader } from './log-reader.ts'
 import { readUsage } from './read-usage.ts'
 import { type RebuiltRequest, rebuildRequest } from './requests.ts'
 import { Session } from './session.ts'
-import type { Summarize } from './summary.ts'
+import { withStoredSettings } from './stored-settings.ts'
 import { type SyncResult, sentOf, splitLeading } from './sync.ts'
+import { givenBy, type ThreadOptions } from './thread-options.ts'
+import { undoable } from './undoing.ts'
 import { accuracy, estimateOf } from './usage.ts'
 import type { View, ViewOptions } from './viewing.ts'
 
-export interface ThreadOptions {
-  /** The thread's id. @default a new random one */
-  readonly id?: string
-  /** Whose thread it is; other tenants cannot see it. @default 'default' */
-  readonly tenant?: string
-  readonly store: Store
-  /** @default the policy the log has, or none */
-  readonly policy?: PolicyInput
-  /** How tokens are counted: fixed when the thread begins. @default 'estimate' */
-  readonly tokens?: TokensOption
-  /** The clock. @default Date.now */
-  readonly now?: () => number
-  /** Called after each event; cannot change the outcome. */
-  readonly on?: Listener
-  /** Where lines for people go. @default nowhere */
-  readonly log?: (line: string) => void
-  /** Write a line for everything that changes a view. @default false */
-  readonly verbose?: boolean
-  /**
-   * Summarizes with a model. With the schedule `immediate` a view waits for it, at most 30 s a call; `cache-aware` never does.
-   * Without it, or when it fails, the deterministic forms serve.
-   */
-  readonly summarize?: Summarize
-  /** Tokens that the summarizer's model can read. @default 32000 */
-  readonly summarizeWindow?: number
-  /** Whose prices and cache a `cache-aware` schedule reckons with: a provider's name, or numbers. @default by the view's model */
-  readonly prices?: PricesOption
-  /** Entries between two snapshots of the state, at least; 0 = none. @default 256 */
-  readonly snapshotEvery?: number
-}
+export type { ThreadOptions }
 
 /**
  * Operations of one object run in the order they were called. Every write is one compare-and-append: other objects and processes may
@@ -71,12 +43,13 @@ export class Thread {
 
   /** Use `openThread`. */
   constructor(options: ThreadOptions, journal: Journal) {
-    const { policy, now = Date.now, on, log, verbose = false } = options
+    const { policy, now = Date.now, on, log, verbose = false, plugins = [] } = options
     const { summarize, summarizeWindow, prices } = options
+    const given = givenBy(options)
     const own = policy === undefined ? undefined : parsePolicy(policy)
     this.#options = options
     this.#family = new Family(journal, journalOptions(options))
-    const working = { now, on, log, verbose, summarize, summarizeWindow, prices }
+    const working = { now, on, log, verbose, summarize, summarizeWindow, prices, plugins, given }
     this.#session = new Session(journal, working, own)
     assertAvailable(this.policy)
   }
@@ -177,19 +150,12 @@ export class Thread {
     )
   }
 
-  /** Reads an original by the id that a placeholder or the trace names. */
-  expand(id: string, options: ExpandOptions = {}): Promise<Expansion> {
-    return this.#session.run(async () => {
-      await this.#journal.refresh()
-      const found = await this.#session.find(id)
-      if (found === undefined) {
-        return { ok: false, reason: `Not expanded: nothing here has the id ${id.slice(0, 40)}.` }
-      }
-      const { reason } = options
-      const message = `${id} was expanded.`
-      this.#session.emit('message-expanded', { id, message, ...(reason && { reason }) })
-      return expandText(originalText(found.entry, found.block), options)
-    })
+  /**
+   * Reads an original by the id that a placeholder or the trace names, or by its position in the newest view. With `inPlace` it is also
+   * shown where it was, for `steps` requests.
+   */
+  expand(id: string | number, options: ExpandOptions = {}): Promise<Expansion> {
+    return this.#session.run(() => expandMessage(this.#session, id, options))
   }
 
   /** Takes an edit, or all edits of an epoch, back; those forms stay forbidden for those blocks. */
@@ -197,10 +163,9 @@ export class Thread {
     return this.#session.run(async () => {
       await this.#journal.refresh()
       await this.#journal.complete()
-      const undone = await this.#journal.commit((state, stamp) => {
-        const edits = [...state.liveEdits()].filter((edit) => edit.id === id || edit.epoch === id)
-        return edits.map((edit): Entry => stamp.entry({ type: 'undo', edit: edit.id }))
-      })
+      const undone = await this.#journal.commit((state, stamp) =>
+        undoable(state, id).map((edit): Entry => stamp.entry({ type: 'undo', edit: edit.id })),
+      )
       if (undone.length === 0) {
         throw new OrielError('cannot-undo', `No live edit has the id ${id.slice(0, 40)}.`)
       }
@@ -259,6 +224,11 @@ export class Thread {
     return estimateOf(this.#journal)
   }
 
+  /** Tokens that the edits in force keep out of a view, in all. */
+  get tokensSaved(): number {
+    return tokensSaved(this.#journal.state)
+  }
+
   /** What estimates are multiplied by, learned from `usage` for the newest model, and how far off they are. */
   get accuracy(): Accuracy {
     return accuracy(this.#journal)
@@ -283,7 +253,11 @@ export class Thread {
 export async function openThread(options: ThreadOptions): Promise<Thread> {
   const { id = randomUUID(), tenant = 'default', store } = options
   const key = { tenant, thread: id }
-  return new Thread(options, await Journal.open({ ...journalOptions(options), store, key }))
+  const journal = await Journal.open({ ...journalOptions(options), store, key })
+  if (options.agent === undefined) return new Thread(options, journal)
+  const stored = await store.settings.read({ tenant, agent: options.agent })
+  const own = parsePolicy(options.policy ?? journal.setting('policy')?.value)
+  return new Thread({ ...options, policy: withStoredSettings(own, stored) }, journal)
 }
 
 function journalOptions(options: ThreadOptions): Omit<JournalOptions, 'key' | 'store'> {

@@ -1,12 +1,14 @@
 // One view of a thread: what the policy changes, what the provider gets, and the entries that record both.
 
 import { type Assembled, assemble } from '../assemble.ts'
+import { tailOf } from '../core/audience.ts'
+import type { Block } from '../core/block.ts'
 import type { Edit, EditEntry, Entry, MessageEntry, RequestEntry } from '../core/entry.ts'
 import { canonicalJson, cloneJson, type Json, type JsonObject } from '../core/json.ts'
 import type { Repair } from '../core/profile.ts'
 import { lossesAsRepairs } from '../core/repair.ts'
 import type { State } from '../core/state.ts'
-import { frameTokens } from '../core/tally.ts'
+import { frameTokens, viewTokens } from '../core/tally.ts'
 import { traceOf } from '../core/trace.ts'
 import type { Change, Frame, TokenCount, ViewMessage } from '../core/view.ts'
 import type { SummaryOf } from '../core/wish.ts'
@@ -18,6 +20,7 @@ import { assertSize } from '../formats/size.ts'
 import { plan, windowFor } from '../plan.ts'
 import type { Policy, PolicyInput } from '../policy.ts'
 import { type ProposeContext, propose } from '../propose.ts'
+import type { RuleContext } from '../rules/rule.ts'
 import type { CacheState, Decision, DecisionCause } from '../schedule/cache-aware.ts'
 import type { Prices } from '../schedule/prices.ts'
 import { sha256 } from '../sha256.ts'
@@ -75,6 +78,10 @@ export interface ViewRequest {
   readonly options: ViewOptions
   /** Leading system messages that a client resends with its history. */
   readonly leading: readonly MessageEntry[]
+  /** What the host gave the rules: prompts, a judge of relevance. */
+  readonly given?: Pick<RuleContext, 'prompts' | 'relevance'>
+  /** What plugins say in the system prompt. */
+  readonly pluginSystem: readonly Block[]
   readonly now: number
   /** Whether checkpoints are made elsewhere, so that the rule is not asked here. @default false */
   readonly hasCompactor?: boolean
@@ -96,6 +103,8 @@ export interface BuiltView {
   readonly decision: Omit<Decision, 'edits'>
   readonly assembled: Assembled
   readonly messages: readonly Json[]
+  /** The messages before they were encoded. */
+  readonly shown: readonly ViewMessage[]
   readonly system?: Json
   readonly bodyHash: string
   readonly frameHash: string
@@ -106,7 +115,7 @@ export interface BuiltView {
 /** Computes a view without committing anything. Pure. */
 export function buildView(request: ViewRequest): BuiltView {
   const { state, options, leading } = request
-  const { format = 'openai-chat', frame, budget, mayTurnReasoningOff } = options
+  const { format = 'openai-chat', budget, mayTurnReasoningOff } = options
   const target = formatNamed(format)
   const system = leading.map(
     (entry): ViewMessage => ({
@@ -116,7 +125,7 @@ export function buildView(request: ViewRequest): BuiltView {
       entry,
     }),
   )
-  const around = withLeading(frame, leading)
+  const around = aroundOf(request)
   const { edits: planned, ...decision } = decisionOf(request)
   const { profile } = target
   const fitting = { profile, frame: around, budget, mayTurnReasoningOff }
@@ -125,7 +134,7 @@ export function buildView(request: ViewRequest): BuiltView {
     system.length > 0
       ? withoutLeading(state, assembled.messages)
       : { messages: assembled.messages, repairs: [] }
-  const shown = [...system, ...spoken.messages]
+  const shown = withPluginSystem([...system, ...spoken.messages], request.pluginSystem)
   const encoded = target.encode(shown)
   assertSize(target, encoded)
   const frameHash = frameHashOf(request)
@@ -141,6 +150,7 @@ export function buildView(request: ViewRequest): BuiltView {
     decision,
     assembled,
     ...body,
+    shown,
     bodyHash,
     frameHash,
     trace: traceOf({
@@ -189,8 +199,9 @@ function rulesOf({ policy, hasCompactor = false }: ViewRequest): Policy {
 }
 
 function contextOf(request: ViewRequest): ProposeContext {
-  const { now, summaryOf, fileOf } = request
+  const { now, summaryOf, fileOf, given } = request
   return {
+    ...given,
     now,
     sha256,
     ...(summaryOf === undefined ? {} : { summaryOf }),
@@ -202,16 +213,13 @@ function contextOf(request: ViewRequest): ProposeContext {
 }
 
 /** Names the frame that a view is asked for with. */
-export function frameHashOf({
-  options,
-  leading,
-}: Pick<ViewRequest, 'options' | 'leading'>): string {
-  return hashOf((withLeading(options.frame, leading) ?? {}) as JsonObject)
+export function frameHashOf(around: FrameParts): string {
+  return hashOf((aroundOf(around) ?? {}) as JsonObject)
 }
 
 /** Tokens of the frame that a view is asked for with. */
-export function frameTokensOf({ state, options, leading }: ViewRequest): number {
-  return frameTokens(state.counter, withLeading(options.frame, leading))
+export function frameTokensOf(request: ViewRequest): number {
+  return frameTokens(request.state.counter, aroundOf(request))
 }
 
 /** The entries that a view adds to the log: its edits, as one epoch, and the record of the request. */
@@ -273,8 +281,11 @@ export function frameSetting(hash: string): string {
 
 /** The view as callers get it. */
 export function toView(request: ViewRequest, built: BuiltView, epoch: Epoch): View {
-  const { state, options, leading } = request
-  const around = frameTokens(state.counter, withLeading(options.frame, leading))
+  const { state } = request
+  const tail = tailOf(state, built.planned)
+  const around =
+    frameTokens(state.counter, aroundOf(request)) +
+    (tail === undefined ? 0 : viewTokens(state, [tail]))
   return {
     id: built.viewId,
     messages: [...built.messages],
@@ -305,14 +316,30 @@ function withoutLeading(
   return { messages: messages.filter((message) => !isLeading(message)), repairs }
 }
 
-/** A frame that also holds the system messages which came with the history. */
-function withLeading(
-  frame: Frame | undefined,
-  leading: readonly MessageEntry[],
-): Frame | undefined {
-  if (leading.length === 0) return frame
-  const own = leading.map((entry) => entry.blocks as unknown as Json)
-  return { ...frame, system: frame?.system === undefined ? own : [frame.system, ...own] }
+/** What a frame is made of. */
+export type FrameParts = Pick<ViewRequest, 'options' | 'leading' | 'pluginSystem'>
+
+/** The frame with everything that the view itself puts into the system prompt. */
+function aroundOf({ options, leading, pluginSystem }: FrameParts): Frame | undefined {
+  const { frame } = options
+  const own = [
+    ...leading.map(({ blocks }) => blocks),
+    ...(pluginSystem.length > 0 ? [pluginSystem] : []),
+  ]
+  if (own.length === 0) return frame
+  const system = own as unknown as readonly Json[]
+  return { ...frame, system: frame?.system === undefined ? system : [frame.system, ...system] }
+}
+
+/** What plugins say stands behind all other system text in front: what changes least comes first. */
+function withPluginSystem(
+  messages: readonly ViewMessage[],
+  blocks: readonly Block[],
+): readonly ViewMessage[] {
+  if (blocks.length === 0) return messages
+  const first = messages.findIndex(({ role }) => role !== 'system')
+  const at = first === -1 ? messages.length : first
+  return messages.toSpliced(at, 0, { role: 'system', origin: 'plugin', blocks })
 }
 
 /** SHA-256 of a value's canonical JSON. */

@@ -10,7 +10,7 @@ export function isAddress(place: string): boolean {
 
 export function openRemote(place: string): Store {
   const [url = '', schema = 'oriel'] = place.split('#')
-  return postgresStore(url, { schema })
+  return postgresStore(url, { schema, timeoutMs: 30_000 })
 }
 
 export function openPlace(place: string): Store {

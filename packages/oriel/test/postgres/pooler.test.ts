@@ -60,7 +60,7 @@ logfile = ${folder}/log
 
   const open = (): ReturnType<typeof postgresStore> => {
     count += 1
-    return postgresStore(url, { schema: `p_${count}`, listenUrl: server.url })
+    return postgresStore(url, { schema: `p_${count}`, listenUrl: server.url, timeoutMs: 30_000 })
   }
 
   describeStore(

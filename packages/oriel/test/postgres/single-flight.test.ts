@@ -36,7 +36,9 @@ function summaryOf(text: string): string {
 
 async function threadsOn(summarize: Summarize, count: number): Promise<Thread[]> {
   const schema = `f_${randomBytes(6).toString('hex')}`
-  const stores = Array.from({ length: count }, () => postgresStore(server.url, { schema }))
+  const stores = Array.from({ length: count }, () =>
+    postgresStore(server.url, { schema, timeoutMs: 30_000 }),
+  )
   opened.push(...stores)
   const threads: Thread[] = []
   for (const store of stores) threads.push(await openThread({ store, id: 't', policy, summarize }))

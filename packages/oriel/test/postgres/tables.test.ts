@@ -45,7 +45,7 @@ function open(
   source: string | PostgresPool = server.url,
 ): { store: Store; schema: string } {
   const schema = options.schema ?? newSchema()
-  const one = { store: postgresStore(source, { ...options, schema }), schema }
+  const one = { store: postgresStore(source, { timeoutMs: 30_000, ...options, schema }), schema }
   opened.push(one)
   return one
 }
@@ -78,7 +78,7 @@ describe('making the tables', () => {
     await admin.query(`create database ${name} encoding 'LATIN1' locale 'C' template template0`)
     const url = new URL(server.url)
     url.pathname = `/${name}`
-    const store = postgresStore(url.href)
+    const store = postgresStore(url.href, { timeoutMs: 30_000 })
     const error = await rejection(store.append(key, messages(1, 1), 0), 'storage-failed')
     expect(error.message).toContain('UTF8')
     await store.close()

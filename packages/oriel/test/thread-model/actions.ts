@@ -156,11 +156,19 @@ function undoAction(session: Session, request: Of<'undo'>, folded: Folded): Acti
   const edit = folded.live[request.pick % Math.max(1, folded.live.length)]
   const id = edit === undefined ? 'e9zz' : request.isEpoch ? edit.epoch : edit.id
   const isMeant = (one: EditEntry): boolean => one.id === id || one.epoch === id
-  const undone = new Set(folded.live.filter(isMeant).map((one) => one.id))
+  const meant = folded.live.filter(isMeant)
+  // A checkpoint stands for all that older ones covered, so they cannot be taken from under it.
+  const isCheckpoint = ({ target, text }: EditEntry): boolean =>
+    'ranges' in target && text !== undefined
+  const oldest = meant.find(isCheckpoint)
+  const isBelow =
+    oldest !== undefined &&
+    folded.live.some((one) => isCheckpoint(one) && one.seq > oldest.seq && !meant.includes(one))
+  const undone = new Set(isBelow ? [] : meant.map((one) => one.id))
   return {
     async run() {
       const call = session.thread(request.who).undo(id)
-      if (edit === undefined) await expect(call).rejects.toMatchObject({ code: 'cannot-undo' })
+      if (undone.size === 0) await expect(call).rejects.toMatchObject({ code: 'cannot-undo' })
       else await call
     },
     verify(before, after) {

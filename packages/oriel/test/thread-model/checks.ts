@@ -6,7 +6,15 @@ import { resolveCounter } from '../../src/counters.ts'
 import { type FormatName, formatNames } from '../../src/formats/format.ts'
 import { project } from '../../src/project.ts'
 import type { Thread } from '../../src/thread/thread.ts'
-import { type Folded, type Gist, gistOfChat, isComplete, placesOf, shownGists } from './naive.ts'
+import {
+  covers,
+  type Folded,
+  type Gist,
+  gistOfChat,
+  isComplete,
+  placesOf,
+  shownGists,
+} from './naive.ts'
 import type { Who } from './operations.ts'
 import { bytesOf, dryView, linesOf, type Session } from './session.ts'
 import { factsOf } from './state-facts.ts'
@@ -32,6 +40,23 @@ export function prefixCheck(): Check {
         expect(new Set(log.map((entry) => entry.id)).size).toBe(log.length)
         expect(log.every(({ at }, index) => at >= (log[index - 1]?.at ?? 0))).toBe(true)
       }
+    },
+  }
+}
+
+/** Every message is dropped by one live edit at most, and the newest checkpoint knows how many it stands for. */
+export function coverageCheck(): Check {
+  return {
+    async after(session, who) {
+      const { messages, live } = await session.folded(who)
+      const doubled = messages.filter(
+        ({ seq }) => live.filter((edit) => covers(edit, seq)).length > 1,
+      )
+      expect(doubled.map(({ seq }) => seq)).toEqual([])
+      const made = live.filter(({ target, text }) => 'ranges' in target && text !== undefined)
+      if (made.length === 0) return
+      const covered = messages.filter(({ seq }) => made.some((edit) => covers(edit, seq)))
+      expect(made.at(-1)?.digest?.total).toBe(covered.length)
     },
   }
 }

@@ -75,12 +75,20 @@ function visibleOf({
 export function forkOf(folded: Folded, at: number): Folded {
   const messages = folded.messages.filter(({ seq }) => seq <= at)
   const gone = folded.messages.filter(({ seq }) => seq > at)
-  // A summary stands for all that it covers, or is not there.
-  const isWhole = (edit: EditEntry): boolean =>
-    edit.text === undefined || !gone.some(({ seq }) => covers(edit, seq))
-  const live = folded.live.filter(
-    (edit) => isWhole(edit) && messages.some(({ seq }) => concerns(edit, seq)),
-  )
+  const newest = messages.findLast(isTurnStart)
+  const isCheckpoint = (edit: EditEntry): boolean =>
+    'ranges' in edit.target && edit.text !== undefined
+  let isBroken = false
+  const live = folded.live.filter((edit) => {
+    if (!messages.some(({ seq }) => concerns(edit, seq))) return false
+    if (edit.seq <= at) return true
+    // A summary stands for all that it covers, or is not there; and the newest user message is always there.
+    const isPartial = edit.text !== undefined && gone.some(({ seq }) => covers(edit, seq))
+    const hidesNewest = newest !== undefined && concerns(edit, newest.seq)
+    const isSkipped = isPartial || hidesNewest || (isCheckpoint(edit) && isBroken)
+    if (isSkipped && isCheckpoint(edit)) isBroken = true
+    return !isSkipped
+  })
   const isKept = (seq: number): boolean => seq <= at
   return {
     ...folded,

@@ -2,6 +2,7 @@
 
 import type { Draft, Entry } from '../../src/core/entry.ts'
 import { prepare } from '../../src/core/prepare.ts'
+import type { Policy } from '../../src/policy.ts'
 import { memoryStore } from '../../src/stores/memory.ts'
 import { type EntryBody, Journal, type JournalOptions } from '../../src/thread/journal.ts'
 import { Thread } from '../../src/thread/thread.ts'
@@ -10,6 +11,7 @@ import { watchedStore } from './faulty-store.ts'
 /** Entries looked at when one more step is appended and viewed after `count` messages. */
 export async function workOfOneStep(
   count: number,
+  parts: Policy = {},
 ): Promise<{ seen: number; read: number; visits: number }> {
   const inner = memoryStore()
   const key = { tenant: 'default', thread: `long-${count}` }
@@ -17,7 +19,7 @@ export async function workOfOneStep(
   await writeTurns({ ...options, store: inner, key, tokens: undefined }, count / turnLength)
   const { store, visits } = watchedStore(inner)
   const journal = await Journal.open({ ...options, store, key, tokens: undefined })
-  const policy = { history: { length: windowLength } }
+  const policy = { ...parts, history: { length: windowLength } }
   const thread = new Thread({ ...options, store, policy }, journal)
   await thread.view()
   const before = journal.state.visits

@@ -1,0 +1,57 @@
+// One plot of a benchmark, as an SVG file that any page can show.
+
+export interface PlotPoint {
+  readonly name: string
+  readonly x: number
+  readonly y: number
+  /** Drawn in colour: ours. */
+  readonly isOurs: boolean
+}
+
+export interface PlotOptions {
+  readonly title: string
+  readonly xLabel: string
+  readonly yLabel: string
+}
+
+const width = 900
+const height = 520
+const left = 60
+const right = 250
+const top = 40
+const bottom = 50
+
+/** Points with numbers; the names stand in a list beside them, where none can hide another. */
+export function scatter(points: readonly PlotPoint[], options: PlotOptions): string {
+  const xs = points.map(({ x }) => x)
+  const ys = points.map(({ y }) => y)
+  const xMost = Math.ceil(Math.max(...xs) * 10) / 10
+  const yLeast = Math.floor(Math.min(...ys) * 20) / 20
+  const toX = (x: number): number => left + (x / xMost) * (width - left - right)
+  const toY = (y: number): number => top + ((1 - y) / (1 - yLeast)) * (height - top - bottom)
+  const ticks = [0, 0.25, 0.5, 0.75, 1]
+  const marks = points.map(({ x, y, isOurs }, index) => {
+    const [cx, cy] = [Math.round(toX(x)), Math.round(toY(y))]
+    return `<circle cx="${cx}" cy="${cy}" r="8" fill="${isOurs ? '#0a6' : '#888'}"/><text x="${cx}" y="${cy + 3}" fill="#fff" text-anchor="middle" font-size="9">${index + 1}</text>`
+  })
+  const list = points.map(
+    ({ name, isOurs }, index) =>
+      `<text x="${width - right + 20}" y="${top + 16 * index}" fill="${isOurs ? '#0a6' : '#444'}">${index + 1} ${escapeText(name)}</text>`,
+  )
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" font-family="system-ui, sans-serif" font-size="11">
+<rect width="${width}" height="${height}" fill="#fff"/>
+<text x="${left}" y="20" font-size="14" fill="#222">${escapeText(options.title)}</text>
+<path d="M${left} ${top}V${height - bottom}H${width - right}" fill="none" stroke="#999"/>
+${ticks.map((share) => `<text x="${Math.round(toX(share * xMost))}" y="${height - bottom + 16}" text-anchor="middle" fill="#444">${(share * xMost).toFixed(2)}</text>`).join('\n')}
+${ticks.map((share) => `<text x="${left - 6}" y="${Math.round(toY(1 - share * (1 - yLeast))) + 4}" text-anchor="end" fill="#444">${(100 * (1 - share * (1 - yLeast))).toFixed(0)} %</text>`).join('\n')}
+<text x="${(left + width - right) / 2}" y="${height - 12}" text-anchor="middle" fill="#444">${escapeText(options.xLabel)}</text>
+<text x="${left}" y="${top - 6}" fill="#444">${escapeText(options.yLabel)}</text>
+${marks.join('\n')}
+${list.join('\n')}
+</svg>
+`
+}
+
+function escapeText(text: string): string {
+  return text.replaceAll(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
+}

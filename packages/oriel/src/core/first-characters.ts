@@ -1,0 +1,151 @@
+// The first characters of a text, cut where it reads well: JSON stays JSON, a table keeps whole rows, no character is split.
+
+import { head } from './clip.ts'
+
+export interface Beginning {
+  /** What is shown. */
+  readonly text: string
+  /** How many characters of the original that is. */
+  readonly count: number
+  /** Items of a JSON array that are shown, and how many it has. */
+  readonly items?: readonly [shown: number, all: number]
+}
+
+/** Longer texts are not parsed to see whether they are JSON: they are cut as text. */
+const parsedLength = 2_000_000
+/** Rows that must look alike for a text to be a table. */
+const tableRows = 4
+
+/** At most `length` characters of a longer text; a cut that reads well is taken where at least half of them remain. */
+export function beginningOf(text: string, length: number): Beginning {
+  return jsonBeginning(text, length) ?? tableBeginning(text, length) ?? plain(text, length)
+}
+
+function plain(text: string, length: number): Beginning {
+  const shown = head(text, length)
+  return { text: shown, count: shown.length }
+}
+
+function jsonBeginning(text: string, length: number): Beginning | undefined {
+  const first = text.trimStart()[0]
+  if ((first !== '{' && first !== '[') || text.length > parsedLength) return undefined
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    return undefined
+  }
+  const cut = jsonCut(text, length)
+  if (cut === undefined) return undefined
+  const shown = text.slice(0, cut.end) + cut.closers
+  if (!Array.isArray(value)) return { text: shown, count: cut.end }
+  return { text: shown, count: cut.end, items: [cut.items, value.length] }
+}
+
+interface Cut {
+  readonly end: number
+  /** What closes everything that is still open there. */
+  readonly closers: string
+  /** Items of the outermost array that are begun before the cut. */
+  readonly items: number
+}
+
+/** Where valid JSON can end early: behind a whole value, or inside a long string. */
+function jsonCut(text: string, length: number): Cut | undefined {
+  const scan = new JsonScan()
+  let best: Cut | undefined
+  let inString: Cut | undefined
+  for (let index = 0; index < length; index++) {
+    scan.read(text[index] as string)
+    const { closers, items } = scan
+    if (scan.isBehindValue && index + 1 + closers.length <= length) {
+      best = { end: scan.endsBefore ? index : index + 1, closers, items }
+    }
+    const quoted = `…"${closers}`
+    if (scan.canCutString && index + 1 + quoted.length <= length) {
+      inString = { end: head(text, index + 1).length, closers: quoted, items }
+    }
+  }
+  if (best !== undefined && best.end >= length / 2) return best
+  return (inString?.end ?? 0) > (best?.end ?? 0) ? inString : best
+}
+
+/** Reads valid JSON character by character. */
+class JsonScan {
+  /** What closes everything that is open. */
+  closers = ''
+  /** Items of the outermost array that are begun. */
+  items = 0
+  /** Whether a whole value ends here. */
+  isBehindValue = false
+  /** Whether it ends before this character: a comma is not shown. */
+  endsBefore = false
+  /** Whether this is a place inside a string value, not inside an escape. */
+  canCutString = false
+  #inString = false
+  #isKey = false
+  #escape = 0
+
+  read(character: string): void {
+    this.isBehindValue = false
+    this.canCutString = false
+    if (this.#inString) this.#readString(character)
+    else this.#readStructure(character)
+  }
+
+  #readString(character: string): void {
+    if (this.#escape > 0) {
+      this.#escape =
+        this.#escape === 6 && character === 'u' ? 4 : this.#escape === 6 ? 0 : this.#escape - 1
+    } else if (character === '\\') {
+      this.#escape = 6
+      return
+    } else if (character === '"') {
+      this.#inString = false
+      return
+    }
+    this.canCutString = this.#escape === 0 && !this.#isKey
+  }
+
+  #readStructure(character: string): void {
+    if (character === '"') {
+      this.#inString = true
+      if (this.closers.length === 1 && this.items === 0) this.items = 1
+    } else if (character === '{' || character === '[') {
+      if (this.closers.length === 1 && this.items === 0) this.items = 1
+      this.closers = (character === '{' ? '}' : ']') + this.closers
+      this.#isKey = character === '{'
+    } else if (character === '}' || character === ']') {
+      this.closers = this.closers.slice(1)
+      this.#ends(false)
+    } else if (character === ',') {
+      this.#ends(true)
+      this.#isKey = this.closers[0] === '}'
+    } else if (character === ':') this.#isKey = false
+    else if (this.closers.length === 1 && this.items === 0 && character.trim() !== '')
+      this.items = 1
+  }
+
+  #ends(isBefore: boolean): void {
+    this.isBehindValue = true
+    this.endsBefore = isBefore
+  }
+}
+
+/** Whole rows of a table: comma- or tab-separated values, or columns between bars. */
+function tableBeginning(text: string, length: number): Beginning | undefined {
+  if (!isTable(text.slice(0, Math.max(length, 2000)))) return undefined
+  const end = text.lastIndexOf('\n', length)
+  if (end < length / 2) return undefined
+  return { text: text.slice(0, end), count: end }
+}
+
+function isTable(text: string): boolean {
+  const rows = text.split('\n', tableRows + 1).slice(0, tableRows)
+  if (rows.length < tableRows) return false
+  return (['\t', '|', ',', ';'] as const).some((delimiter) => {
+    const counts = rows.map((row) => row.split(delimiter).length - 1)
+    const least = delimiter === ',' || delimiter === ';' ? 2 : 1
+    return (counts[0] ?? 0) >= least && counts.every((count) => count === counts[0])
+  })
+}

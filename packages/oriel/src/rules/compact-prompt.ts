@@ -1,0 +1,50 @@
+// The prompts by which a model compacts one message (document 001): looked up by id, rendered with its data.
+
+/** A prompt as a host gives it. */
+export interface Prompt {
+  readonly name: string
+  /**
+   * `{{ originalContent }}`, `{{ originalLength }}`, `{{ targetLength }}`, `{{ messageType }}` and `{{ turnAdded }}` are filled in. A
+   * template that names `originalContent` holds the text itself; all others are followed by it.
+   */
+  readonly template: string
+  /** Models that it is meant for, best first; told to `summarize` as `meta.models`. @default any */
+  readonly models?: readonly string[]
+}
+
+/** What a template is rendered with. */
+export interface PromptData {
+  readonly originalContent: string
+  readonly originalLength: number
+  readonly targetLength: number
+  readonly messageType: string
+  readonly turnAdded: number
+}
+
+/** The prompt that serves where no other is named. Without the turn: the same content then has the same summary, whenever it came. */
+export const compactMessagePrompt: Prompt = {
+  name: 'Compact Agent Message',
+  template: `You are a message compaction specialist. Your job is to create a concise summary of one message of an agent's conversation while preserving all critical information.
+
+The message ({{ originalLength }} characters, type: {{ messageType }}) follows.
+
+Create a compact summary that:
+1. Preserves all key information and data points: exact names, ids, numbers, paths and error messages
+2. Maintains factual accuracy
+3. Stays within the target length (~{{ targetLength }} characters)
+4. Is clear and readable
+5. Omits verbose formatting, repetition and unnecessary details
+
+Write plain text, also where the message is JSON: extract its key data points as readable text.`,
+}
+
+/** The most characters of an original that a prompt itself may hold. */
+const maxContent = 12_000
+
+/** A template with its data. What is filled in is not looked at again. */
+export function renderPrompt(template: string, data: PromptData): string {
+  return template.replaceAll(/\{\{\s*(\w+)\s*\}\}/g, (whole, name: string) => {
+    if (!Object.hasOwn(data, name)) return whole
+    return String(data[name as keyof PromptData]).slice(0, maxContent)
+  })
+}

@@ -1,0 +1,112 @@
+import { describe, expect, it } from 'vitest'
+import { project } from '../project.ts'
+import { memoryStore } from '../stores/memory.ts'
+import { openThread } from '../thread/thread.ts'
+
+const lines = (count: number, word: string) =>
+  Array.from({ length: count }, (_, n) => `${word} line ${n} of the file`).join('\n')
+const step = (id: string, name: string, args: object, content: string, isError = false) => [
+  {
+    role: 'assistant',
+    content: [{ type: 'tool_use', id, name, input: args }],
+  },
+  { role: 'user', content: [{ type: 'tool_result', tool_use_id: id, content, is_error: isError }] },
+]
+const begin = { role: 'user', content: 'go' }
+const placeholders = (messages: readonly object[], policy = { expiry: { duplicates: {} } }) => {
+  const { trace, messages: sent } = project(messages, policy, { format: 'anthropic' })
+  return {
+    reasons: trace.map(({ index, reason }) => `${index}: ${reason.replace(/ e\w+$/, '')}`),
+    sent: JSON.stringify(sent),
+  }
+}
+const file = lines(60, 'alpha')
+
+describe('results that a newer one repeats', () => {
+  it('[D11] exactly the same text is folded into the next newer one, whatever the tool', () => {
+    const { reasons, sent } = placeholders([
+      begin,
+      ...step('a', 'read', { path: 'x' }, file),
+      ...step('b', 'cat', { file: 'x' }, file),
+      ...step('c', 'other', { q: 1 }, lines(60, 'beta')),
+    ])
+    expect(reasons).toEqual(['2: same as the newer'])
+    expect(sent).toMatch(
+      /\[Omitted: read result, \d+ characters.*same as the newer e\w+; expand e\w+\]/,
+    )
+  })
+
+  it('[D11] nearly the same is folded from the similarity on that was asked for', () => {
+    const messages = [
+      begin,
+      ...step('a', 'read', { path: 'x' }, file),
+      ...step('b', 'grep', { q: 'y' }, file.replace('alpha line 30', 'gamma row 30')),
+    ]
+    expect(placeholders(messages).reasons).toEqual(['2: nearly the same as the newer'])
+    expect(
+      placeholders(messages, { expiry: { duplicates: { similarity: 0.999 } } } as never).reasons,
+    ).toEqual([])
+  })
+
+  it('[D11] the same call asked again supersedes the older answer; without arguments it does not', () => {
+    const again = (args: object) => [
+      begin,
+      ...step('a', 'read', args, file),
+      ...step('b', 'read', args, lines(60, 'rewritten')),
+    ]
+    expect(placeholders(again({ path: 'x', a: 1 })).reasons).toEqual(['2: superseded by the newer'])
+    expect(placeholders(again({})).reasons).toEqual([])
+  })
+
+  it('[D11] arguments are compared by value, and a failure replaces nothing that worked', () => {
+    const order = [
+      begin,
+      ...step('a', 'read', { path: 'x', n: 1 }, file),
+      ...step('b', 'read', { n: 1, path: 'x' }, lines(60, 'new')),
+    ]
+    expect(placeholders(order).reasons).toHaveLength(1)
+    const failed = [
+      begin,
+      ...step('a', 'read', { path: 'x' }, file),
+      ...step('b', 'read', { path: 'x' }, `error: ${lines(20, 'trace')}`, true),
+    ]
+    expect(placeholders(failed).reasons).toEqual([])
+  })
+
+  it('[D11] what the model has not seen stays, also when it repeats itself', () => {
+    const both = {
+      role: 'assistant',
+      content: ['a', 'b'].map((id) => ({ type: 'tool_use', id, name: 'read', input: { p: 1 } })),
+    }
+    const results = {
+      role: 'user',
+      content: ['a', 'b'].map((id) => ({ type: 'tool_result', tool_use_id: id, content: file })),
+    }
+    expect(placeholders([begin, both, results]).reasons).toEqual([])
+  })
+
+  it('[D11] looking after each step shows what one look at the end shows', async () => {
+    const messages = [
+      begin,
+      ...['a', 'b', 'c', 'd'].flatMap((id) => step(id, 'read', { path: 'x' }, file)),
+      { role: 'assistant', content: 'done' },
+      { role: 'user', content: 'thanks' },
+    ]
+    const policy = {
+      expiry: { duplicates: {}, tools: { read: { after: 1, mode: 'remove' } } },
+    } as const
+    const stepwise = await openThread({ id: 't', store: memoryStore(), policy })
+    const whole = await openThread({ id: 't', store: memoryStore(), policy })
+    for (const message of messages) {
+      await stepwise.append([message], { format: 'anthropic' })
+      await stepwise.view({ format: 'anthropic' })
+    }
+    await whole.append(messages, { format: 'anthropic' })
+    const [a, b] = await Promise.all(
+      [stepwise, whole].map((one) => one.view({ format: 'anthropic' })),
+    )
+    expect(a?.messages.map((m) => JSON.stringify(m).replaceAll(/e\w{3,5}\b/g, 'id'))).toEqual(
+      b?.messages.map((m) => JSON.stringify(m).replaceAll(/e\w{3,5}\b/g, 'id')),
+    )
+  })
+})

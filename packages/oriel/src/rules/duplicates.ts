@@ -1,0 +1,152 @@
+// Results that a newer one repeats or replaces (document 001's future work): folded into the newer one, which is named.
+
+import { textOf } from '../core/block.ts'
+import type { Edit } from '../core/entry.ts'
+import { isCall } from '../core/exchange.ts'
+import { canonicalJson, type Json } from '../core/json.ts'
+import { placeholder } from '../core/placeholder.ts'
+import { reduceResult } from '../core/reduction.ts'
+import type { Result } from '../core/results.ts'
+import { bucketsOf, similarity } from '../core/similar.ts'
+import type { State } from '../core/state.ts'
+
+export interface DuplicatesSettings {
+  /** Share of word triples from which on two results count as the same. @default 0.9 */
+  readonly similarity?: number | undefined
+  readonly preserveOriginals: boolean
+}
+
+/** Shorter results are not worth a placeholder. */
+const leastLength = 120
+
+/**
+ * Each result is folded into the next newer one that is exactly or nearly the same, or that answers the same call (same tool, same
+ * arguments): the older one is out of date then. A failure never replaces what worked.
+ */
+export function foldDuplicates(
+  state: State,
+  results: readonly Result[],
+  { similarity: least = 0.9, preserveOriginals }: DuplicatesSettings,
+): readonly Edit[] {
+  const newer = new Newer(state, least)
+  const edits: Edit[] = []
+  for (let index = results.length - 1; index >= 0; index--) {
+    const result = results[index] as Result
+    const found = newer.find(result)
+    newer.add(result)
+    if (found === undefined || result.isProtected) continue
+    const { seq } = result.item.entry
+    const { content, block, tool } = result
+    if (state.blockEdit(seq, block)?.form === 'omitted') continue
+    const other = state.blockIdAt({ seq: found.result.item.entry.seq, block: found.result.block })
+    const note = `${found.relation} ${other}`
+    const id = state.blockIdAt({ seq, block })
+    const text = placeholder({ ...content, tool, id, note, canExpand: preserveOriginals })
+    const since = Math.max(found.result.item.entry.seq, result.seenAt ?? 0)
+    const final = preserveOriginals ? {} : { isFinal: true }
+    const reduction = {
+      rule: 'expiry',
+      form: 'omitted',
+      text,
+      reason: note,
+      since,
+      ...final,
+    } as const
+    edits.push(...reduceResult(state, result, reduction))
+  }
+  return edits
+}
+
+interface Match {
+  readonly result: Result
+  readonly relation:
+    | 'same as the newer'
+    | 'nearly the same as the newer'
+    | 'superseded by the newer'
+}
+
+/** Results that are newer than the one in question, found by their call and by their text; of several the next one. */
+class Newer {
+  readonly #state: State
+  readonly #least: number
+  readonly #byCall = new Map<string, Result>()
+  readonly #byBucket = new Map<string, Result>()
+
+  constructor(state: State, least: number) {
+    this.#state = state
+    this.#least = least
+  }
+
+  add(result: Result): void {
+    const { call, buckets } = this.#known(result)
+    if (call !== undefined) this.#byCall.set(call, result)
+    for (const bucket of buckets) this.#byBucket.set(bucket, result)
+  }
+
+  find(result: Result): Match | undefined {
+    const text = textOf(result.content.content)
+    if (text.length < leastLength) return undefined
+    const { call, buckets } = this.#known(result)
+    const candidates = new Set<Result>()
+    for (const bucket of buckets) {
+      const other = this.#byBucket.get(bucket)
+      if (other !== undefined) candidates.add(other)
+    }
+    const sameCall = call === undefined ? undefined : this.#byCall.get(call)
+    if (sameCall !== undefined) candidates.add(sameCall)
+    const inOrder = [...candidates].sort(
+      (a, b) => a.item.entry.seq - b.item.entry.seq || a.block - b.block,
+    )
+    for (const other of inOrder) {
+      const relation = this.#relation(result, other, other === sameCall)
+      if (relation !== undefined) return { result: other, relation }
+    }
+    return undefined
+  }
+
+  #relation(older: Result, other: Result, isSameCall: boolean): Match['relation'] | undefined {
+    if (other.content.isError === true && older.content.isError !== true) return undefined
+    const [a, b] = [textOf(older.content.content), textOf(other.content.content)]
+    if (a === b) return 'same as the newer'
+    if (similarity(a, b) >= this.#least) return 'nearly the same as the newer'
+    return isSameCall ? 'superseded by the newer' : undefined
+  }
+
+  #known({ item, block, content, tool }: Result): {
+    readonly call: string | undefined
+    readonly buckets: readonly string[]
+  } {
+    const place = { seq: item.entry.seq, block }
+    const id = this.#state.blockIdAt(place)
+    return this.#state.derive(`alike:${id}`, () => {
+      const text = textOf(content.content)
+      return {
+        call: callOf(this.#state, place, tool),
+        buckets: text.length < leastLength ? [] : bucketsOf(text),
+      }
+    })
+  }
+}
+
+/** A call's tool and arguments; undefined without arguments: what such a call asks for may differ each time. */
+function callOf(
+  state: State,
+  place: { readonly seq: number; readonly block: number },
+  tool: string,
+): string | undefined {
+  const answered = state.exchanges.answeredBy(place)
+  if (answered === undefined) return undefined
+  const { seq, block } = answered.call.place
+  const call = state.item(seq)?.entry.blocks[block]
+  if (call === undefined || !isCall(call)) return undefined
+  const text = canonical(call.arguments)
+  return text === '' || text === '{}' ? undefined : `${tool}\n${text}`
+}
+
+function canonical(text: string): string {
+  try {
+    return canonicalJson(JSON.parse(text) as Json)
+  } catch {
+    return text.trim()
+  }
+}

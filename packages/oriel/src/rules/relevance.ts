@@ -1,0 +1,126 @@
+// Results that have nothing to do with what came after them (document 001's future work): judged by the words they share.
+
+import { textOf } from '../core/block.ts'
+import { clockOf } from '../core/clock.ts'
+import type { Result } from '../core/results.ts'
+import type { State } from '../core/state.ts'
+import { startsTurn } from '../core/state.ts'
+
+/** How relevant a result is to what was said recently: 0 not at all, 1 fully. Anything else than a number keeps the result. */
+export type Relevance = (
+  result: { readonly text: string; readonly tool: string },
+  recent: string,
+) => number
+
+export interface RelevanceSettings {
+  /** Results below it expire. @default 0.3 */
+  readonly threshold?: number | undefined
+  /** Judges a result. @default the lexical score */
+  readonly judge?: Relevance | undefined
+}
+
+export type Irrelevant = Result & { readonly reason: string; readonly since: number }
+
+/** A result is judged when it is this many steps old, and again at each doubling: always against the steps just before. */
+const recentSteps = 3
+/** Characters of the recent steps, and of a result, that are looked at. */
+const inspectedLength = 20_000
+/** Shared words from which on a text counts as fully relevant, whatever its length. */
+const enough = 12
+
+/**
+ * Results that the model has seen and that were found irrelevant. Judged at fixed ages against a fixed part of the log, so that it does
+ * not matter how often one looks.
+ */
+export function expireIrrelevant(
+  state: State,
+  results: readonly Result[],
+  { threshold = 0.3, judge = lexicalRelevance }: RelevanceSettings,
+): readonly Irrelevant[] {
+  const said = saidBy(state)
+  const { steps } = clockOf(state)
+  return results.flatMap((result) => {
+    const { item, block, tool } = result
+    const { seq, step } = item.entry
+    if (result.isProtected || state.blockEdit(seq, block)?.rule === 'expiry') return []
+    const id = state.blockIdAt({ seq, block })
+    for (let age = recentSteps; state.step - step > age; age *= 2) {
+      const { score } = state.derive(`relevant:${id}:${age}`, () => {
+        const recent = said(step + age)
+        if (recent === '') return { score: Number.NaN }
+        return { score: judge({ text: textOf(result.content.content), tool }, recent) }
+      })
+      if (!(score < threshold)) continue
+      const reason = `little to do with the steps after it (${score.toFixed(2)})`
+      return [
+        { ...result, reason, since: Math.max(steps.get(step + age) ?? 0, result.seenAt ?? 0) },
+      ]
+    }
+    return []
+  })
+}
+
+/** What users and the model said in the steps up to one, and the user's request that was open then. Results say nothing here. */
+function saidBy(state: State): (step: number) => string {
+  const bySteps = new Map<number, string[]>()
+  const requests = new Map<number, string>()
+  let request = ''
+  for (const { entry } of state.visible) {
+    if (entry.role !== 'assistant' && entry.role !== 'user') continue
+    const words = entry.blocks.flatMap((block) => {
+      if (block.type === 'text') return [block.text]
+      return block.type === 'tool-call' ? [block.arguments] : []
+    })
+    if (startsTurn(entry)) request = words.join('\n')
+    requests.set(entry.step, request)
+    bySteps.set(entry.step, [...(bySteps.get(entry.step) ?? []), ...words])
+  }
+  return (step) => {
+    const recent = Array.from(
+      { length: recentSteps },
+      (_, index) => bySteps.get(step - index) ?? [],
+    )
+    const text = [requests.get(step) ?? '', ...recent.flat()].join('\n').trim()
+    return text.slice(0, inspectedLength)
+  }
+}
+
+/** Words that say nothing about a subject. */
+const stopWords: ReadonlySet<string> = new Set(
+  'the and for are was with that this from have has not you your can will but all any out use into about what when which there their then than them they would could should please now just like also more some only over here how why who its our let get got did does done been were'.split(
+    ' ',
+  ),
+)
+
+/** The share of recent words that a result has, ids and paths counting threefold; a dozen of them is enough. */
+export const lexicalRelevance: Relevance = ({ text }, recent) => {
+  const asked = termsOf(recent)
+  const found = termsOf(text)
+  let shared = 0
+  for (const [term, weight] of asked) if (found.has(term)) shared += weight
+  const most = Math.min(enough, weightOf(asked), weightOf(found))
+  return most === 0 ? 1 : Math.min(1, shared / most)
+}
+
+function termsOf(text: string): ReadonlyMap<string, number> {
+  const terms = new Map<string, number>()
+  for (const [word] of text
+    .slice(0, inspectedLength)
+    .toLowerCase()
+    .matchAll(/[\p{L}\p{N}][\p{L}\p{N}_./#-]{2,60}/gu)) {
+    const term = word.replace(/[./#-]+$/, '')
+    if (stopWords.has(term)) continue
+    terms.set(term, /[\d_/#]|\.\w/.test(term) ? 3 : 1)
+    for (const part of term.split(/[_./#-]/)) {
+      if (part.length > 2 && part !== term && !stopWords.has(part))
+        terms.set(part, terms.get(part) ?? 1)
+    }
+  }
+  return terms
+}
+
+function weightOf(terms: ReadonlyMap<string, number>): number {
+  let sum = 0
+  for (const weight of terms.values()) sum += weight
+  return sum
+}

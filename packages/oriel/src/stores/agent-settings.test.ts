@@ -1,0 +1,112 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
+import { resolvePolicy } from '../thread/settings.ts'
+import { openThread } from '../thread/thread.ts'
+import { memoryStore } from './memory.ts'
+import { sqliteStore } from './sqlite.ts'
+
+const directory = mkdtempSync(join(tmpdir(), 'oriel-settings-'))
+const database = sqliteStore(join(directory, 'a.db'))
+afterAll(async () => {
+  await database.close()
+  rmSync(directory, { recursive: true, force: true })
+})
+
+describe.each([
+  { name: 'memory', store: memoryStore() },
+  { name: 'sqlite', store: database },
+])('settings of agents on $name', ({ store }) => {
+  const sage = { agent: 'sage' }
+
+  it('[C4] are kept by tenant, agent and tool; mode none is the default', async () => {
+    const { settings } = store
+    expect(await settings.read(sage)).toEqual({ tools: {}, toolDefaults: {} })
+    await settings.saveTool(sage, 'search', {
+      after: 2,
+      mode: 'compact',
+      length: 500,
+      prompt: null,
+    })
+    await settings.saveTool(sage, 'read', { after: 5 })
+    await settings.saveTool(sage, 'gone', { after: 5 })
+    await settings.saveTool(sage, 'gone', null)
+    await settings.saveToolDefault(sage, 'query', 'database-summary')
+    expect(await settings.read(sage)).toEqual({
+      tools: {
+        search: { after: 2, mode: 'compact', length: 500 },
+        read: { after: 5, mode: 'none' },
+      },
+      toolDefaults: { query: { prompt: 'database-summary' } },
+    })
+    expect((await settings.read({ agent: 'other' })).tools).toEqual({})
+    expect((await settings.read({ agent: 'sage', tenant: 'b' })).tools).toEqual({})
+    expect(await store.list('default')).toEqual([])
+  })
+
+  it('[C4] win over the policy, tool by tool, and the override over them', async () => {
+    const words = 'found a line '.repeat(100)
+    const policy = { expiry: { tools: { Search: { after: 50, mode: 'remove' } } } } as const
+    const run = async (id: string, options: object) => {
+      const thread = await openThread({ id, store, policy, ...options })
+      await thread.append([
+        { role: 'user', content: 'go' },
+        {
+          role: 'assistant',
+          content: [{ type: 'tool-call', callId: 'c', name: 'search', arguments: '{}' }],
+        },
+        { role: 'tool', content: [{ type: 'tool-result', callId: 'c', content: words }] },
+        ...Array.from({ length: 3 }, () => ({ role: 'assistant', content: 'ok' })),
+      ])
+      return (await thread.view()).trace.map(({ form }) => form)
+    }
+    expect(await run('a', {})).toEqual([])
+    expect(await run('b', { agent: 'sage' })).toEqual(['clipped'])
+    const off = { expiry: { ...policy.expiry, override: { mode: 'none' } } } as const
+    expect(await run('c', { agent: 'sage', policy: off })).toEqual([])
+    const again = await openThread({ id: 'b', store })
+    expect(again.policy.expiry?.tools?.search).toEqual({ after: 2, mode: 'compact', length: 500 })
+  })
+
+  it('[C4] stand in the chain of settings where the template stands', async () => {
+    const stored = await store.settings.read(sage)
+    const agent = {
+      policy: { expiry: { tools: { search: { after: 9, mode: 'remove' } } } },
+    } as const
+    const { policy } = resolvePolicy({ agent, stored })
+    expect(policy.expiry?.tools?.search).toEqual({ after: 2, mode: 'compact', length: 500 })
+    expect(policy.expiry?.toolDefaults).toEqual({ query: { prompt: 'database-summary' } })
+    expect(resolvePolicy({ agent }).policy.expiry?.tools?.search?.after).toBe(9)
+  })
+
+  it('[C4] two writers at once both hold; wrong values are refused', async () => {
+    const key = { agent: 'busy' }
+    await Promise.all(
+      Array.from({ length: 5 }, (_, n) =>
+        store.settings.saveTool(key, `t${n}`, { after: n, mode: 'remove' }),
+      ),
+    )
+    expect(Object.keys((await store.settings.read(key)).tools).sort()).toEqual([
+      't0',
+      't1',
+      't2',
+      't3',
+      't4',
+    ])
+    for (const wrong of [
+      { after: -1 },
+      { mode: 'soon' },
+      { length: 0 },
+      { compact: 'x' },
+      { unit: 'days' },
+      { prompt: '' },
+    ]) {
+      await expect(store.settings.saveTool(key, 'x', wrong as never)).rejects.toMatchObject({
+        code: 'invalid-option',
+        path: Object.keys(wrong)[0],
+      })
+    }
+    await expect(store.settings.read({ agent: '' })).rejects.toMatchObject({ path: 'agent' })
+  })
+})

@@ -1,0 +1,172 @@
+// Settings of agents, kept in a store beside the logs: which tool's results expire when (the columns of document 001).
+
+import type { Expiry, SettingEntry } from '../core/entry.ts'
+import { OrielError } from '../core/errors.ts'
+import { entryId } from '../core/handle.ts'
+import { isObject, type Json } from '../core/json.ts'
+import type { Store, ThreadKey } from './store.ts'
+
+export interface AgentKey {
+  /** @default 'default' */
+  readonly tenant?: string
+  readonly agent: string
+}
+
+/** One row: an agent's setting for a tool. What is left out has the column's default. */
+export interface ToolSetting {
+  /** Steps or turns until the result expires; null = never. @default null */
+  readonly after?: number | null
+  /** @default 'steps' */
+  readonly unit?: 'steps' | 'turns' | null
+  /** @default 'none' */
+  readonly mode?: 'none' | 'remove' | 'compact'
+  readonly compact?: 'first-chars' | 'summary' | null
+  readonly length?: number | null
+  /** The id of the prompt that summarizes it. */
+  readonly prompt?: string | null
+}
+
+/** What is stored for an agent, in the shape of the policy part `expiry`. */
+export interface StoredSettings {
+  readonly tools: Readonly<Record<string, Expiry>>
+  readonly toolDefaults: Readonly<Record<string, { readonly prompt: string }>>
+}
+
+/**
+ * Contracts:
+ * - What was saved is durable like an append, and each change stays in the log of settings.
+ * - Tenants and agents do not see each other's settings. An agent that is unknown has none.
+ * - Two writers at once: both changes hold, or one where they are of the same tool.
+ */
+export interface AgentSettings {
+  read(key: AgentKey): Promise<StoredSettings>
+  /** Sets a tool's row; null takes it away. Names may be patterns, as in a policy. */
+  saveTool(key: AgentKey, tool: string, setting: ToolSetting | null): Promise<void>
+  /** Sets the prompt for a tool's summaries where its own row names none; null takes it away. */
+  saveToolDefault(key: AgentKey, tool: string, prompt: string | null): Promise<void>
+}
+
+/** How often a writer that loses races tries again. */
+const maxAttempts = 20
+/** Ids of these entries are never shown to a model. */
+const salt = 'settings'
+
+/** Agents' settings over any store: a log of their own for each agent, of which the newest value of each name holds. */
+export function agentSettings(
+  store: Pick<Store, 'append' | 'read'>,
+  now: () => number = Date.now,
+): AgentSettings {
+  return {
+    async read(key) {
+      const tools: Record<string, Expiry> = {}
+      const toolDefaults: Record<string, { prompt: string }> = {}
+      for (const [name, value] of (await newest(store, key)).values) {
+        if (name.startsWith('tool/') && isObject(value)) {
+          define(tools, name.slice('tool/'.length), value as unknown as Expiry)
+        } else if (name.startsWith('default/') && typeof value === 'string') {
+          define(toolDefaults, name.slice('default/'.length), { prompt: value })
+        }
+      }
+      return { tools, toolDefaults }
+    },
+    async saveTool(key, tool, setting) {
+      const row = setting === null ? null : rowOf(setting)
+      await save(store, key, { name: `tool/${nameOf(tool)}`, value: row, at: now() })
+    },
+    async saveToolDefault(key, tool, prompt) {
+      if (prompt !== null && (typeof prompt !== 'string' || prompt === '')) {
+        throw wrong('prompt', "a prompt's id, or null")
+      }
+      await save(store, key, { name: `default/${nameOf(tool)}`, value: prompt, at: now() })
+    },
+  }
+}
+
+interface Change {
+  readonly name: string
+  readonly value: Json
+  readonly at: number
+}
+
+async function save(
+  store: Pick<Store, 'append' | 'read'>,
+  key: AgentKey,
+  { name, value, at }: Change,
+): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    const { version } = await newest(store, key)
+    const seq = version + 1
+    const entry: SettingEntry = { type: 'setting', id: entryId(salt, seq), seq, at, name, value }
+    try {
+      await store.append(placeOf(key), [entry], version)
+      return
+    } catch (error) {
+      if (!OrielError.is(error, 'version-conflict') || attempt === maxAttempts) throw error
+    }
+  }
+}
+
+async function newest(
+  store: Pick<Store, 'read'>,
+  key: AgentKey,
+): Promise<{ readonly version: number; readonly values: ReadonlyMap<string, Json> }> {
+  const values = new Map<string, Json>()
+  let version = 0
+  for await (const entry of store.read(placeOf(key))) {
+    version = entry.seq
+    if (entry.type !== 'setting') continue
+    if (entry.value === null) values.delete(entry.name)
+    else values.set(entry.name, entry.value)
+  }
+  return { version, values }
+}
+
+/** Beside the tenant's threads, so that no list of threads shows it. */
+function placeOf({ tenant = 'default', agent }: AgentKey): ThreadKey {
+  if (typeof agent !== 'string' || agent === '') throw wrong('agent', "an agent's name")
+  return { tenant: `settings:${tenant}`, thread: agent }
+}
+
+function nameOf(tool: unknown): string {
+  if (typeof tool === 'string' && tool.trim() !== '') return tool.trim()
+  throw wrong('tool', "a tool's name or a pattern")
+}
+
+function rowOf(setting: ToolSetting): { [key: string]: Json } {
+  const { after = null, mode = 'none', unit, compact, length, prompt } = setting
+  const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0
+  if (after !== null && !isCount(after)) throw wrong('after', 'a whole number, 0 or more, or null')
+  if (!['none', 'remove', 'compact'].includes(mode)) throw wrong('mode', 'none, remove or compact')
+  if (unit != null && unit !== 'steps' && unit !== 'turns') throw wrong('unit', 'steps or turns')
+  if (compact != null && compact !== 'first-chars' && compact !== 'summary') {
+    throw wrong('compact', 'first-chars or summary')
+  }
+  if (length != null && (!isCount(length) || length === 0)) {
+    throw wrong('length', 'a whole number above 0')
+  }
+  if (prompt != null && (typeof prompt !== 'string' || prompt === '')) {
+    throw wrong('prompt', "a prompt's id")
+  }
+  return {
+    after,
+    mode,
+    ...(unit == null ? {} : { unit }),
+    ...(compact == null ? {} : { compact }),
+    ...(length == null ? {} : { length }),
+    ...(prompt == null ? {} : { prompt }),
+  }
+}
+
+/** Also for names such as `__proto__`. */
+function define(target: object, name: string, value: unknown): void {
+  Object.defineProperty(target, name, {
+    value,
+    enumerable: true,
+    configurable: true,
+    writable: true,
+  })
+}
+
+function wrong(path: string, expected: string): OrielError {
+  return new OrielError('invalid-option', `A setting's ${path} must be ${expected}.`, { path })
+}

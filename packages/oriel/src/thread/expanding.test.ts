@@ -1,0 +1,233 @@
+import { describe, expect, it } from 'vitest'
+import type { FormatName } from '../formats/format.ts'
+import { memoryStore } from '../stores/memory.ts'
+import type { ThreadEvent } from './events.ts'
+import { expandTool } from './expand-tool.ts'
+import { openThread } from './thread.ts'
+import type { ThreadOptions } from './thread-options.ts'
+
+const original = Array.from({ length: 80 }, (_, n) => `line ${n} of the output`).join('\n')
+const user = (text: string) => ({ role: 'user', content: text })
+const answer = { role: 'assistant', content: 'noted' }
+const call = (...ids: string[]) => ({
+  role: 'assistant',
+  content: ids.map((callId) => ({ type: 'tool-call', callId, name: 'search', arguments: '{}' })),
+})
+const result = (callId: string, content = original) => ({
+  role: 'tool',
+  content: [{ type: 'tool-result', callId, content }],
+})
+const compact = { expiry: { tools: { '*': { after: 0, mode: 'compact', length: 100 } } } } as const
+
+const open = async (options: Partial<ThreadOptions> = {}, format: FormatName = 'openai-chat') => {
+  const thread = await openThread({
+    id: 't',
+    store: memoryStore(),
+    policy: compact,
+    now: () => 1,
+    ...options,
+  })
+  await thread.append([
+    user('go'),
+    call('a', 'b'),
+    result('a'),
+    result('b', `${original} b`),
+    answer,
+  ])
+  const view = await thread.view({ format })
+  return { thread, view }
+}
+type Shown = { role: string; content: string; tool_call_id?: string }
+const shown = async (thread: Awaited<ReturnType<typeof open>>['thread'], id: string) => {
+  const { messages } = await thread.view<Shown>()
+  return messages.find(({ tool_call_id }) => tool_call_id === id)?.content
+}
+
+describe('expanding in place (document 001)', () => {
+  it('[X3] shows the original where it was for n requests; then the same form returns', async () => {
+    const { thread, view } = await open()
+    const id = view.trace[0]?.id ?? ''
+    const before = await shown(thread, 'a')
+    expect(before).toContain('[Compacted: showing first')
+    expect(await thread.expand(id, { inPlace: true, steps: 2 })).toEqual({
+      ok: true,
+      text: original,
+    })
+    expect(await shown(thread, 'a')).toBe(original)
+    expect(await shown(thread, 'b')).toContain('[Compacted:')
+    expect((await thread.view()).trace.map(({ id: other }) => other)).not.toContain(id)
+    await thread.append([user('and?'), answer])
+    expect(await shown(thread, 'a')).toBe(original)
+    await thread.append([user('and?'), answer])
+    expect(await shown(thread, 'a')).toBe(before)
+  })
+
+  it('[X3] the default is three requests; what is shown can be rebuilt, undone edits aside', async () => {
+    const { thread, view } = await open()
+    await thread.expand(view.trace[0]?.id ?? '', { inPlace: true })
+    const seen: boolean[] = []
+    for (let n = 0; n < 4; n++) {
+      seen.push((await shown(thread, 'a')) === original)
+      await thread.append([user('and?'), answer])
+    }
+    expect(seen).toEqual([true, true, true, false])
+    for (const step of [3, 4, 5, 6]) expect((await thread.requestAt(step)).exact).toBe(true)
+  })
+
+  it('[X3] an expansion outlives a reopening, a fork and a snapshot', async () => {
+    const store = memoryStore()
+    const { thread, view } = await open({ store, snapshotEvery: 1 })
+    await thread.expand(view.trace[0]?.id ?? '', { inPlace: true })
+    await thread.append([user('more')])
+    await thread.settled()
+    const again = await openThread({ id: 't', store, now: () => 1 })
+    expect(await shown(again, 'a')).toBe(original)
+    const fork = await again.fork((await again.log()).length)
+    expect(await shown(fork, 'a')).toBe(original)
+  })
+
+  it('[X3] a part can be shown in place too', async () => {
+    const { thread, view } = await open()
+    await thread.expand(view.trace[0]?.id ?? '', { inPlace: true, lines: [70, 71] })
+    expect(await shown(thread, 'a')).toBe('line 70 of the output\nline 71 of the output')
+    expect((await thread.view()).trace[0]).toMatchObject({ rule: 'expand', form: 'clipped' })
+  })
+
+  it('[X3] no rule touches it while it lasts', async () => {
+    const { thread, view } = await open()
+    await thread.expand(view.trace[0]?.id ?? '', { inPlace: true, steps: 2 })
+    await thread.setPolicy({ toolResults: { strategy: 'dropAll', cutoff: 0 } })
+    expect(await shown(thread, 'a')).toBe(original)
+    expect(await shown(thread, 'b')).toMatch(/^\[Omitted/)
+    await thread.append([user('x'), answer, user('x'), answer])
+    expect(await shown(thread, 'a')).toMatch(/^\[Omitted/)
+  })
+
+  it('[X4] what cannot be expanded says why', async () => {
+    const { thread, view } = await open()
+    const [first] = view.trace
+    const ask = (id: string | number, options = {}) => thread.expand(id, options)
+    expect(await ask('e1zz')).toMatchObject({
+      ok: false,
+      reason: expect.stringContaining('nothing here has the id e1zz'),
+    })
+    await ask(first?.id ?? '', { inPlace: true })
+    const again = await ask(first?.id ?? '', { inPlace: true })
+    expect(again).toMatchObject({ ok: false })
+    expect('reason' in again && again.reason).toMatch(/not expandable.*still shown/)
+    const log = await thread.log()
+    const goal = log.find(({ type }) => type === 'message')?.id ?? ''
+    expect(await ask(goal)).toEqual({ ok: true, text: 'go' })
+    const full = await ask(goal, { inPlace: true })
+    expect('reason' in full && full.reason).toMatch(/not expandable: it is shown in full/)
+    const wrong = await ask(first?.id ?? '', { inPlace: true, steps: 0 })
+    expect('reason' in wrong && wrong.reason).toMatch(/steps must be/)
+    const other = await openThread({ id: 'other', store: memoryStore() })
+    expect(await other.expand(first?.id ?? '')).toMatchObject({ ok: false })
+  })
+
+  it('[X4] originals that are not preserved stay closed; empty ones open', async () => {
+    const policy = { expiry: { ...compact.expiry, preserveOriginals: false } }
+    const { thread, view } = await open({ policy })
+    const closed = await thread.expand(view.trace[0]?.id ?? '')
+    expect('reason' in closed && closed.reason).toMatch(
+      /not expandable: the original was not preserved/,
+    )
+    await thread.append([call('c'), result('c', '')])
+    const empty = (await thread.log()).findLast(({ type }) => type === 'message')?.id ?? ''
+    expect(await thread.expand(empty)).toEqual({ ok: true, text: '' })
+  })
+
+  it('[X4] events name the message; the tokens saved are on the thread', async () => {
+    const events: ThreadEvent[] = []
+    const lines: string[] = []
+    const { thread, view } = await open({
+      on: (event) => events.push(event),
+      log: (line) => lines.push(line),
+      verbose: true,
+    })
+    const saved = view.trace.reduce((sum, one) => sum + one.tokensBefore - one.tokensAfter, 0)
+    expect(thread.tokensSaved).toBe(saved)
+    await thread.expand(view.trace[1]?.id ?? '', { reason: 'item 47' })
+    expect(events.at(-1)).toEqual({
+      type: 'message-expanded',
+      thread: 't',
+      turn: 1,
+      step: 3,
+      id: view.trace[1]?.id,
+      index: 3,
+      message: expect.any(String),
+      reason: 'item 47',
+      canExpand: true,
+    })
+    expect(lines).toEqual([
+      `[Turn 3] Message pruning: 2 compacted (saved ~${saved} tokens), 0 removed`,
+      '[Turn 3] Expanded message at index 3',
+    ])
+  })
+})
+
+describe("the documents' own requests", () => {
+  const where: Readonly<Record<FormatName, number>> = {
+    'openai-chat': 2,
+    'openai-responses': 3,
+    anthropic: 2,
+    'ai-sdk': 2,
+    langchain: 2,
+  }
+
+  it.each(Object.entries(where))(
+    '[X5] an index means the newest view, in %s',
+    async (format, index) => {
+      const { thread } = await open({}, format as FormatName)
+      const tool = expandTool(thread)
+      const shapes = [
+        { step: 'ExpandMessage', messageIndex: index, reason: 'item 47' },
+        { step: 'expand-message', messageIndex: index },
+        { taskComplete: false, nextStep: { type: 'expand-message', messageIndex: index } },
+      ]
+      for (const shape of shapes) expect(await tool.handle(shape)).toBe(original)
+      expect(await tool.handle({ step: 'ExpandMessage', messageIndex: 0 })).toMatch(
+        /not expandable/,
+      )
+      for (const wrong of [-1, 100, 1.5]) {
+        expect(await tool.handle({ step: 'ExpandMessage', messageIndex: wrong })).toMatch(
+          /out of bounds\. Do not request this expansion again/,
+        )
+      }
+    },
+  )
+
+  it('[X5] an index still means the newest view after a reopening, and items can be asked for', async () => {
+    const store = memoryStore()
+    const list = JSON.stringify(
+      Array.from({ length: 60 }, (_, n) => ({ item: n, text: 'words '.repeat(5) })),
+    )
+    const first = await openThread({ id: 'x', store, policy: compact, now: () => 1 })
+    await first.append([user('go'), call('a'), result('a', list), answer, user('now')])
+    await first.view()
+    const thread = await openThread({ id: 'x', store, now: () => 1 })
+    const found = await expandTool(thread).handle({
+      step: 'ExpandMessage',
+      messageIndex: 2,
+      itemRange: [40, 41],
+    })
+    expect(JSON.parse(found).map(({ item }: { item: number }) => item)).toEqual([40, 41])
+  })
+
+  it('[X2] a model that asks and asks is stopped, whatever it asks for', async () => {
+    const { thread, view } = await open()
+    const tool = expandTool(thread)
+    const id = view.trace[0]?.id ?? ''
+    for (let n = 0; n < 3; n++) expect(await tool.handle({ id })).toBe(original)
+    expect(await tool.handle({ id })).toMatch(/Do not request this expansion again/)
+    const answers: string[] = []
+    for (let n = 0; n < 20; n++) answers.push(await tool.handle({ id: `e${n}zz` }))
+    expect(answers.slice(0, 7).every((text) => /nothing here has the id/.test(text))).toBe(true)
+    expect(new Set(answers.slice(7)).size).toBe(1)
+    expect(answers.at(-1)).toMatch(/Stop expanding messages/)
+    // Something that works ends the series.
+    expect(await tool.handle({ id, lines: [0, 0] })).toBe('line 0 of the output')
+    expect(await tool.handle({ id: 'e9zz' })).toMatch(/nothing here has the id/)
+  })
+})

@@ -1,0 +1,80 @@
+// What a thread is opened with.
+
+import { OrielError } from '../core/errors.ts'
+import { isObject } from '../core/json.ts'
+import type { TokensOption } from '../counters.ts'
+import type { PolicyInput } from '../policy.ts'
+import type { Prompt } from '../rules/compact-prompt.ts'
+import type { Relevance } from '../rules/relevance.ts'
+import type { Store } from '../stores/store.ts'
+import type { PricesOption } from './cache.ts'
+import type { Listener } from './events.ts'
+import type { Plugin } from './plugin.ts'
+import type { Summarize } from './summary.ts'
+
+export interface ThreadOptions {
+  /** The thread's id. @default a new random one */
+  readonly id?: string
+  /** Whose thread it is; other tenants cannot see it. @default 'default' */
+  readonly tenant?: string
+  readonly store: Store
+  /** @default the policy the log has, or none */
+  readonly policy?: PolicyInput
+  /** The agent whose settings in the store (`store.settings`) stand over the policy's, tool by tool. @default none */
+  readonly agent?: string
+  /** How tokens are counted: fixed when the thread begins. @default 'estimate' */
+  readonly tokens?: TokensOption
+  /** The clock. @default Date.now */
+  readonly now?: () => number
+  /** Called after each event; cannot change the outcome. */
+  readonly on?: Listener
+  /** Where lines for people go. @default nowhere */
+  readonly log?: (line: string) => void
+  /** Write a line for everything that changes a view. @default false */
+  readonly verbose?: boolean
+  /**
+   * Summarizes with a model. With the schedule `immediate` a view waits for it, at most 30 s a call; `cache-aware` never does.
+   * Without it, or when it fails, the deterministic forms serve.
+   */
+  readonly summarize?: Summarize
+  /** Tokens that the summarizer's model can read. @default 32000 */
+  readonly summarizeWindow?: number
+  /** Whose prices and cache a `cache-aware` schedule reckons with: a provider's name, or numbers. @default by the view's model */
+  readonly prices?: PricesOption
+  /** Prompts for summaries, by id. @default only 'compactMessagePrompt', Oriel's own */
+  readonly prompts?: Readonly<Record<string, Prompt>>
+  /** Judges how relevant a result is, for `expiry.relevance`. @default the share of words it has in common with the recent steps */
+  readonly relevance?: Relevance
+  /** Asked for context that comes with each user message and tool result. @default none */
+  readonly plugins?: readonly Plugin[]
+  /** Entries between two snapshots of the state, at least; 0 = none. @default 256 */
+  readonly snapshotEvery?: number
+}
+
+/** What the host gives the rules, checked. A judge that throws keeps the result. */
+export function givenBy({ prompts, relevance, log }: ThreadOptions): {
+  readonly prompts?: Readonly<Record<string, Prompt>>
+  readonly relevance?: Relevance
+} {
+  for (const [id, prompt] of Object.entries(prompts ?? {})) {
+    if (isObject(prompt) && typeof prompt.template === 'string') continue
+    const message = `prompts.${id} must be { name, template, models? }.`
+    throw new OrielError('invalid-option', message, { path: `prompts.${id}` })
+  }
+  if (relevance !== undefined && typeof relevance !== 'function') {
+    const message = 'relevance must be a function (result, recent) => number.'
+    throw new OrielError('invalid-option', message, { path: 'relevance' })
+  }
+  const judge: Relevance = (result, recent) => {
+    try {
+      return relevance?.(result, recent) ?? Number.NaN
+    } catch {
+      log?.('[Oriel] The function `relevance` threw: the result stays.')
+      return Number.NaN
+    }
+  }
+  return {
+    ...(prompts === undefined ? {} : { prompts }),
+    ...(relevance === undefined ? {} : { relevance: judge }),
+  }
+}
