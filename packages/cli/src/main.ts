@@ -126,7 +126,7 @@ function addInspect(cli: Cli): void {
     .option('--conversation <id or #>', 'Only this conversation of the files')
     .option('--policy <preset or file>', 'Try this policy, a preset or a JSON file, in detail')
     .option('--budget <tokens>', 'Try this budget, such as 32k')
-    .option('--format <name>', 'openai-chat, openai-responses or anthropic; else it is found out')
+    .option('--format <name>', 'The format of the messages; else it is found out')
     .option('--tokens <counter>', `o200k or estimate; else o200k up to ${exactMegabytes} MB`)
     .option('--top <rows>', `Rows of each list; else ${defaultTop}`)
     .option('--json', 'Print JSON, for machines')
@@ -175,7 +175,7 @@ function addKeeping(cli: Cli): void {
     const isImport = command.name === 'import'
     command
       .option('--data <folder>', `The folder of the store; else ${defaultFolder}`)
-      .option('--store <file>', 'The SQLite file of the store, instead of a folder')
+      .option('--store <file or url>', 'A SQLite file or PostgreSQL instead of it')
       .option('--tenant <name>', isImport ? 'Import for this tenant' : 'Only this tenant; else all')
       .option('--thread <id>', isImport ? 'Import under this id' : 'Only this thread; else all')
   }

@@ -4,7 +4,7 @@ import type { State } from './core/state.ts'
 import type { Policy } from './policy.ts'
 import { type ProposeContext, propose } from './propose.ts'
 import { limitOf } from './rules/compaction.ts'
-import { type CacheState, type Decision, decide } from './schedule/cache-aware.ts'
+import { type CacheState, type Decision, decide, takingEffectNow } from './schedule/cache-aware.ts'
 import { lookupPrices, type Prices } from './schedule/prices.ts'
 import { type Window, windowOf } from './schedule/window.ts'
 
@@ -25,7 +25,10 @@ export function plan(state: State, policy: Policy, context: PlanContext): Decisi
   const { cache = { idleMs: 0 }, prices = lookupPrices() } = context
   const checkpoint = proposed.find(isCheckpoint)
   // A checkpoint rewrites everything behind it: what was pending comes along for nothing.
-  if (checkpoint !== undefined) return { edits: proposed, cause: 'limit' }
+  if (checkpoint !== undefined) {
+    const { sent = 0, newest = sent } = cache
+    return { edits: proposed.map((edit) => takingEffectNow(edit, newest)), cause: 'limit' }
+  }
   return decide(state, proposed, { cache, prices })
 }
 

@@ -56,7 +56,7 @@ describe('a sound store', () => {
     })
     const { code, report } = await examine()
     expect(code).toBe(0)
-    expect(report.counts).toEqual({ threads: 4, entries: 18, damaged: 0, erased: 1 })
+    expect(report.counts).toEqual({ threads: 4, entries: 19, damaged: 0, erased: 1 })
   })
 
   it('names a thread as it was typed, also where it looks like a number', async () => {
@@ -196,7 +196,7 @@ describe('what cannot be looked at', () => {
 
   it.each([
     [['--data', 'a', '--store', 'b'], '--data and --store both name a store; give one of them.'],
-    [['--store', 'postgres://host'], '--store takes the path of a SQLite file'],
+    [['--store', 'mysql://host'], '--store takes the path of a SQLite file'],
     [['--tenant', 'a', '--tenant', 'b'], '--tenant takes one value; give it once.'],
     [['--thread', ''], '--thread must not be empty.'],
     [['--data'], 'option --data <folder> value is missing'],

@@ -6,16 +6,18 @@ import { createProgress } from '../progress.ts'
 import { colorsFor, type Terminal, widthOf } from '../terminal.ts'
 import { checkModes, checkPages, checkSettings, damagedFile } from './file-check.ts'
 import { toJson } from './json.ts'
-import { type Choice, commandFor, nameOf, wrong } from './place.ts'
+import { type Choice, commandFor, isServer, nameOf, wrong } from './place.ts'
 import { renderDoctor } from './render.ts'
 import { acceptTruncated, isConfirmed, makePrivate, type Repair } from './repair.ts'
 import { type DoctorReport, type Finding, Findings, type ThreadCounts } from './report.ts'
+import { doctorServer } from './server.ts'
 import type { DoctorSettings } from './settings.ts'
 import { isDamage, StoreFile } from './store-file.ts'
 import { checkChain, checkReadable, checkViews } from './thread-check.ts'
 
 /** Resolves to the exit code: 0 when the store is sound, 1 when problems are left. Throws when it cannot be looked at. */
 export async function doctor(settings: DoctorSettings, terminal: Terminal): Promise<number> {
+  if (isServer(settings.path)) return doctorServer(settings, terminal)
   const file = new StoreFile(settings.path)
   let isOpen = false
   try {

@@ -22,17 +22,22 @@ export function readPath(raw: RawOptions): string {
   if (folder !== undefined && file !== undefined) {
     throw wrong('--data and --store both name a store; give one of them.')
   }
-  if (file !== undefined && /^[a-z]+:\/\//i.test(file)) {
-    throw wrong('--store takes the path of a SQLite file; this version has no other store.')
+  if (file !== undefined && /^[a-z]+:\/\//i.test(file) && !isServer(file)) {
+    throw wrong('--store takes the path of a SQLite file, or postgres://user@host/database.')
   }
   if (file !== undefined) return file
   return folder === undefined ? usualPath() : join(folder, fileName)
 }
 
+/** Whether a store is on a server: then its place is an address, which may hold a password and is never printed. */
+export function isServer(path: string): boolean {
+  return /^postgres(?:ql)?:\/\//i.test(path)
+}
+
 /** The command with the option that names the store, where it is not the usual one. */
 export function commandFor(command: string, path: string): string {
   if (!command.startsWith('oriel ') || path === usualPath()) return command
-  return `${command} --store ${shellWord(path)}`
+  return `${command} --store ${isServer(path) ? '"$DATABASE_URL"' : shellWord(path)}`
 }
 
 function usualPath(): string {

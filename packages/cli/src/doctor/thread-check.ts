@@ -53,7 +53,10 @@ export interface Damage extends Pick<Problem, 'code' | 'message'> {
 const pageSize = 256
 
 /** What keeps a thread with a sound chain from being used. An erased one has nothing to show. */
-export async function* checkViews(store: Store, state: ThreadState): AsyncGenerator<Finding> {
+export async function* checkViews(
+  store: Store,
+  state: Pick<ThreadState, 'key' | 'salt'>,
+): AsyncGenerator<Finding> {
   const { key, salt } = state
   if (salt === undefined || (await failureOf(store, key)) === undefined) return
   for (const poison of await findPoisons(store, key)) yield poisoned(poison, key)

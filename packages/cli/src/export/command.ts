@@ -1,9 +1,10 @@
 // `oriel export`: threads as lines of JSON, with a hash for every entry. Streams: no thread is ever held in memory.
 
-import { OrielError, type ThreadKey, type ThreadState } from 'oriel'
-import { type Choice, commandFor, nameOf, optionsFor, wrong } from '../doctor/place.ts'
+import { OrielError, type ThreadKey } from 'oriel'
+import { type Choice, commandFor, isServer, nameOf, optionsFor, wrong } from '../doctor/place.ts'
 import { entriesText } from '../doctor/render.ts'
 import { isDamage, StoreFile } from '../doctor/store-file.ts'
+import { StoreServer, type ThreadFacts, type Threads } from '../doctor/store-server.ts'
 import { damageOf } from '../doctor/thread-check.ts'
 import { createProgress, type Progress } from '../progress.ts'
 import { plural } from '../render/layout.ts'
@@ -15,27 +16,44 @@ import { openSink, type Sink } from './sink.ts'
 
 /** Resolves to the exit code: 0, or 1 when a damaged thread was left out. Throws when nothing can be exported. */
 export async function exportThreads(settings: ExportSettings, terminal: Terminal): Promise<number> {
+  if (isServer(settings.path)) {
+    const server = new StoreServer(settings.path)
+    try {
+      return await exportFrom(server, true, settings, terminal)
+    } finally {
+      await server.close()
+    }
+  }
   const file = new StoreFile(settings.path)
   let isOpen = false
   try {
     isOpen = await opens(file, terminal)
-    const bytes = sizeOf(file, settings.choice)
-    const sink = await openSink(settings.out, terminal.stdout)
-    const progress = createProgress(terminal, 2 * bytes)
-    try {
-      const run = new Run(file, sink, progress)
-      await run.writeAll(file.threads(settings.choice), settings.until)
-      await sink.finish()
-      // A reader that has seen enough is no failure, and wants no summary.
-      if (!run.hasReader) return 0
-      report(run, settings, terminal)
-      return isOpen && run.damaged.length === 0 ? 0 : 1
-    } finally {
-      progress.stop()
-      await sink.abandon()
-    }
+    return await exportFrom(file, isOpen, settings, terminal)
   } finally {
     await (isOpen ? file.close() : file.leave())
+  }
+}
+
+async function exportFrom(
+  from: Threads,
+  isOpen: boolean,
+  settings: ExportSettings,
+  terminal: Terminal,
+): Promise<number> {
+  const bytes = await sizeOf(from, settings.choice)
+  const sink = await openSink(settings.out, terminal.stdout)
+  const progress = createProgress(terminal, 2 * bytes)
+  try {
+    const run = new Run(from, sink, progress)
+    await run.writeAll(from.threads(settings.choice), settings.until)
+    await sink.finish()
+    // A reader that has seen enough is no failure, and wants no summary.
+    if (!run.hasReader) return 0
+    report(run, settings, terminal)
+    return isOpen && run.damaged.length === 0 ? 0 : 1
+  } finally {
+    progress.stop()
+    await sink.abandon()
   }
 }
 
@@ -64,19 +82,22 @@ class Run {
   threads = 0
   entries = 0
   hasReader = true
-  readonly #file: StoreFile
+  readonly #from: Threads
   readonly #sink: Sink
   readonly #progress: Progress
   readonly #lines = new LinesHash()
 
-  constructor(file: StoreFile, sink: Sink, progress: Progress) {
-    this.#file = file
+  constructor(from: Threads, sink: Sink, progress: Progress) {
+    this.#from = from
     this.#sink = sink
     this.#progress = progress
   }
 
-  async writeAll(threads: Iterable<ThreadState>, until = Number.MAX_SAFE_INTEGER): Promise<void> {
-    for (const state of threads) {
+  async writeAll(
+    threads: ReturnType<Threads['threads']>,
+    until = Number.MAX_SAFE_INTEGER,
+  ): Promise<void> {
+    for await (const state of threads) {
       // Of an erased thread nothing is left to export.
       if (state.salt === undefined) continue
       await this.#writeThread(state, Math.min(until, state.version))
@@ -88,15 +109,15 @@ class Run {
   }
 
   /** Reads twice: the header names the hash of everything behind it, and a damaged thread must not leave half of itself. */
-  async #writeThread(state: ThreadState, last: number): Promise<void> {
+  async #writeThread(state: ThreadFacts, last: number): Promise<void> {
     const { key } = state
-    const head = this.#measure(state, last)
+    const head = await this.#measure(state, last)
     if (head !== undefined) {
       const { tenant, thread } = key
       const names = { oriel: 'export', version: exportVersion, tenant, thread } as const
       await this.#write(toLine({ ...names, entries: last, head }))
       let seq = 0
-      for (const entry of this.#file.entries(state, last)) {
+      for await (const entry of this.#from.entries(state, last)) {
         if (!this.hasReader) return
         seq = entry.seq
         await this.#write(toLine({ seq, hash: entryHash(entry), entry }))
@@ -109,12 +130,12 @@ class Run {
   }
 
   /** The hash over the thread's entries; undefined when one of them is damaged, or all are gone. */
-  #measure(state: ThreadState, last: number): string | undefined {
+  async #measure(state: ThreadFacts, last: number): Promise<string | undefined> {
     const { key } = state
     const head = new HeadHash(key)
     let seq = 0
     try {
-      for (const entry of this.#file.entries(state, last)) {
+      for await (const entry of this.#from.entries(state, last)) {
         head.add(entryHash(entry))
         seq = entry.seq
         this.#advance(state)
@@ -135,7 +156,7 @@ class Run {
   }
 
   /** One more entry was read; each counts as much as the average of its thread. */
-  #advance({ bytes, version }: ThreadState): void {
+  #advance({ bytes, version }: ThreadFacts): void {
     this.#progress.read(bytes / version)
     this.#progress.work(1)
   }
@@ -146,10 +167,10 @@ function vanished(key: ThreadKey): OrielError {
 }
 
 /** Bytes of the chosen threads. Every thread that was named must be there. */
-function sizeOf(file: StoreFile, choice: Choice): number {
+async function sizeOf(from: Threads, choice: Choice): Promise<number> {
   const missing = new Set(choice.threads)
   let bytes = 0
-  for (const { key, salt, bytes: own } of file.threads(choice)) {
+  for await (const { key, salt, bytes: own } of from.threads(choice)) {
     if (salt === undefined) continue
     missing.delete(key.thread)
     bytes += own

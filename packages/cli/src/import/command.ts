@@ -1,6 +1,7 @@
 // `oriel import`: an export, or a history in a provider's format, into a store. Importing twice changes nothing.
 
-import { type Store, sqliteStore } from 'oriel'
+import { postgresStore, type Store, sqliteStore } from 'oriel'
+import { isServer } from '../doctor/place.ts'
 import { createProgress, type Progress } from '../progress.ts'
 import { colorsFor, type Terminal, widthOf } from '../terminal.ts'
 import { type Imported, importExport } from './exported.ts'
@@ -14,7 +15,8 @@ import { Source } from './source.ts'
 export async function importThreads(settings: ImportSettings, terminal: Terminal): Promise<number> {
   const source = await Source.open(settings.file, terminal.stdin)
   try {
-    const store = sqliteStore(settings.path)
+    const { path } = settings
+    const store = isServer(path) ? postgresStore(path) : sqliteStore(path)
     try {
       const { outcomes, notes, isWhole } = await read(source, settings, { store, terminal })
       const { stdout, env } = terminal

@@ -3,6 +3,7 @@
 import type { FormatName, Frame } from 'oriel'
 import { type Detection, detectFormat, type Fields, isFields, isMessage } from './detect.ts'
 import { withLineTime } from './time.ts'
+import { fromUiMessages } from './ui-messages.ts'
 
 export interface Conversation {
   /** Its place among all conversations that are read, from 1. */
@@ -66,7 +67,7 @@ export function toConversation(
     file,
     ...(id === undefined ? {} : { id }),
     detection,
-    messages,
+    messages: detection.format === 'ai-sdk' ? fromUiMessages(messages) : messages,
     frame: frameOf(rest, isResponses ? 'instructions' : 'system'),
     body: rest,
   }

@@ -137,6 +137,8 @@ function readMessage(message: Fields, signs: Signs): void {
     signs.add('langchain', message.lc === 1 ? 'lc' : `type ${String(type)}`)
     return
   }
+  // What a page of the AI SDK keeps.
+  if (Array.isArray(message.parts) && message.content === undefined) signs.add('ai-sdk', 'parts')
   const parts: readonly unknown[] = Array.isArray(message.content) ? message.content : []
   const isAiSdk = parts.some((part) => isFields(part) && partTypes.get(part.type) === 'ai-sdk')
   if (itemTypes.has(type)) signs.add('openai-responses', String(type))

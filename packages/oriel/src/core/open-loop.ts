@@ -1,6 +1,6 @@
 // An open tool loop whose signed reasoning can no longer be sent: what it did so far goes on as data in the user role.
 
-import { type Block, textOf } from './block.ts'
+import { type Block, type Role, textOf } from './block.ts'
 import { clip } from './clip.ts'
 import { isCall, isResult } from './exchange.ts'
 import type { Repair } from './profile.ts'
@@ -45,11 +45,13 @@ export function foldOpenLoop(
   while (messages[end]?.role === 'tool') end += 1
   const folded = messages.slice(start, end)
   const reason = `${rule}: shown as a record, its reasoning is bound to what came before`
-  const repairs = folded.flatMap(({ entry, blocks, positions }) =>
+  const repairs = folded.flatMap(({ role, entry, blocks, positions }) =>
     entry === undefined
       ? []
-      : blocks.map((_, at): Repair => {
-          return { seq: entry.seq, block: positions?.[at] ?? at, form: 'full', reason }
+      : blocks.map((block, at): Repair => {
+          // What the loop itself could not show is not in its record either.
+          const form = pieceOf(role, block).length === 0 ? 'dropped' : 'full'
+          return { seq: entry.seq, block: positions?.[at] ?? at, form, reason }
         }),
   )
   const pieces = folded.flatMap((message) => piecesOf(message, options.resultLength))
@@ -62,19 +64,21 @@ export function foldOpenLoop(
 }
 
 /** What was said and done, piece by piece. Results are texts of their own, so that nothing is put into them. */
-function piecesOf({ role, blocks }: ViewMessage, resultLength = Infinity): readonly Block[] {
-  return blocks.flatMap((block): readonly Block[] => {
-    if (block.type === 'text' && block.text.trim() !== '') {
-      return [asText(`[${role === 'assistant' ? 'Assistant' : 'Note'}]: ${block.text}`)]
-    }
-    if (isCall(block)) return [asText(`[Assistant tool call]: ${block.name}(${block.arguments})`)]
-    if (block.type === 'image' || block.type === 'file') return [block]
-    if (!isResult(block)) return []
-    const text = textOf(block.content)
-    const shown = text.trim() === '' ? '(empty output)' : clip(text, resultLength, block.id ?? '')
-    const label = asText(block.isError === true ? '[Tool result, an error]' : '[Tool result]')
-    return [label, asText(shown), ...mediaIn(block.content)]
-  })
+function piecesOf({ role, blocks }: ViewMessage, resultLength?: number): readonly Block[] {
+  return blocks.flatMap((block) => pieceOf(role, block, resultLength))
+}
+
+function pieceOf(role: Role, block: Block, resultLength = Infinity): readonly Block[] {
+  if (block.type === 'text' && block.text.trim() !== '') {
+    return [asText(`[${role === 'assistant' ? 'Assistant' : 'Note'}]: ${block.text}`)]
+  }
+  if (isCall(block)) return [asText(`[Assistant tool call]: ${block.name}(${block.arguments})`)]
+  if (block.type === 'image' || block.type === 'file') return [block]
+  if (!isResult(block) || role === 'assistant') return []
+  const text = textOf(block.content)
+  const shown = text.trim() === '' ? '(empty output)' : clip(text, resultLength, block.id ?? '')
+  const label = asText(block.isError === true ? '[Tool result, an error]' : '[Tool result]')
+  return [label, asText(shown), ...mediaIn(block.content)]
 }
 
 function asText(text: string): Block {

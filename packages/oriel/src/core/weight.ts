@@ -14,7 +14,7 @@ export interface Measured {
   readonly factor: number
 }
 
-export const unmeasured: Measured = { factor: 1 }
+const unmeasured: Measured = { factor: 1 }
 
 /** Visible messages that no planned edit drops. */
 export function remaining(state: State, planned: readonly Edit[]): readonly Item[] {

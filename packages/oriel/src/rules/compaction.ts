@@ -176,7 +176,7 @@ export function checkpoint(
 }
 
 /** The text of a checkpoint: a model's summary where there is one, what was listed mechanically, and where the originals are. */
-export function checkpointText(parts: {
+function checkpointText(parts: {
   readonly summary?: string
   readonly listing: string
   readonly memory: string

@@ -78,4 +78,15 @@ describe('the cache-aware schedule', () => {
     const decision = decide(state, [omit(state, 0)], { cache, prices })
     expect(decision).toMatchObject({ edits: [omit(state, 0)], cause: 'cold' })
   })
+
+  test('[EC1] what was sent as it was takes effect now, whenever it fell due: reasoning since then saw the original', () => {
+    const state = conversation(24)
+    const due = Array.from({ length: 20 }, (_, index) => ({ ...omit(state, index), since: 9 }))
+    const { edits } = decide(state, due, warm)
+    expect(edits.every((edit) => !('since' in edit))).toBe(true)
+    const cold = decide(state, due, { ...warm, cache: { newest: 10, idleMs: 0 } })
+    expect(cold.edits.map(({ since }) => since)).toEqual(
+      due.map(({ target }) => ('seq' in target && target.seq > 10 ? 9 : undefined)),
+    )
+  })
 })

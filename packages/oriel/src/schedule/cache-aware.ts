@@ -1,7 +1,7 @@
 // Which proposed edits are applied now, so that reducing costs less than it saves. Pure; its inputs and its verdict go into the log.
 
 import { overheadOf } from '../core/counter.ts'
-import { isInRanges } from '../core/edit-index.ts'
+import { firstOf, isInRanges } from '../core/edit-index.ts'
 import type { Edit } from '../core/entry.ts'
 import type { Item } from '../core/item.ts'
 import type { JsonObject } from '../core/json.ts'
@@ -12,6 +12,8 @@ import type { Prices } from './prices.ts'
 export interface CacheState {
   /** The log's length when the newest request was sent; absent when none was, or when its prefix is of no use any more. */
   readonly sent?: number
+  /** The log's length when anything was sent last, to whomever. @default the same */
+  readonly newest?: number
   /** Milliseconds since then. */
   readonly idleMs: number
 }
@@ -50,8 +52,10 @@ export function decide(
 ): Decision {
   if (proposed.length === 0) return { edits: [], cause: 'none' }
   const { sent } = cache
+  const { newest = sent ?? 0 } = cache
   if (sent === undefined || cache.idleMs > prices.coldMs) {
-    return { edits: proposed, cause: 'cold', inputs: { idleMs: Math.round(cache.idleMs) } }
+    const edits = proposed.map((edit) => takingEffectNow(edit, newest))
+    return { edits, cause: 'cold', inputs: { idleMs: Math.round(cache.idleMs) } }
   }
   const pending = proposed
     .filter((edit) => firstOf(edit) <= sent)
@@ -74,8 +78,18 @@ export function decide(
     read: prices.read,
     write: prices.write,
   }
-  if (isWorth) return { edits: [...free, ...pending.slice(best.from)], cause: 'worth', inputs }
+  if (isWorth) {
+    const taken = pending.slice(best.from).map((edit) => takingEffectNow(edit, newest))
+    return { edits: [...free, ...taken], cause: 'worth', inputs }
+  }
   return { edits: free, cause: free.length > 0 ? 'policy' : 'none', inputs }
+}
+
+/** What was sent as it was takes effect now, whenever it fell due: reasoning made since then has seen the original. */
+export function takingEffectNow(edit: Edit, sent: number): Edit {
+  if (edit.since === undefined || firstOf(edit) > sent) return edit
+  const { since: _due, ...rest } = edit
+  return rest
 }
 
 interface Start {
@@ -140,10 +154,4 @@ function shownTokens(state: State, { entry, tokens }: Item): number {
     (sum, full, block) => sum + (state.blockEdit(entry.seq, block)?.tokensAfter ?? full),
     overheadOf(entry.role),
   )
-}
-
-/** The seq of the first message that an edit changes. */
-function firstOf(edit: Edit): number {
-  if ('seq' in edit.target) return edit.target.seq
-  return edit.target.ranges.reduce((first, [from]) => Math.min(first, from), Infinity)
 }

@@ -127,7 +127,7 @@ describe('simulate', () => {
       },
       { type: 'tool', data: { content, tool_call_id: id, name: 'r' } },
     ]
-    const steps = (step: (id: string, input: object, value: string) => object[]) => [
+    const steps = (step: (id: string, input: object, value: string) => readonly object[]) => [
       ...step('c1', { path: 'a' }, text),
       ...Array.from({ length: 20 }, (_, n) => step(`d${n}`, { path: 'a' }, text.slice(20))).flat(),
       ...step('c2', { path: 'key_77' }, 'ok'),

@@ -13,7 +13,7 @@ import { type FrameParts, frameHashOf, frameSetting, type ViewRequest } from './
 /** A provider's name, what to look up, or numbers that stand over what is known. */
 export type PricesOption = string | (PricesQuery & Partial<Prices>)
 
-export function pricesOf(option: PricesOption | undefined, model: string | undefined): Prices {
+function pricesOf(option: PricesOption | undefined, model: string | undefined): Prices {
   const own = typeof option === 'string' ? { provider: option } : (option ?? {})
   const query = { ...(model === undefined || model === '' ? {} : { model }), ...own }
   return { ...lookupPrices(query), ...own }

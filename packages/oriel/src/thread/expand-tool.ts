@@ -56,7 +56,10 @@ export function expandTool(thread: Expandable): ExpandTool {
       parameters: {
         type: 'object',
         properties: {
-          id: { type: 'string', description: 'The id, for example e7k2.' },
+          id: {
+            type: 'string',
+            description: 'The id, for example e7k2, or a range as it is printed: e1ab to e9cd.',
+          },
           lines: { ...range, description: 'First and last line, 0-based.' },
           items: { ...range, description: 'First and last item of a JSON array, 0-based.' },
           query: { type: 'string', description: 'Only lines that contain this text.' },

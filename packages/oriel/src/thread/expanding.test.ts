@@ -167,6 +167,34 @@ describe('expanding in place (document 001)', () => {
   })
 })
 
+describe('expanding what a checkpoint stands for', () => {
+  it('[X6] a checkpoint, or a range that a digest prints, can be searched and read', async () => {
+    const thread = await openThread({ id: 'k', store: memoryStore(), now: () => 1, policy: {} })
+    for (let n = 0; n < 30; n++) {
+      await thread.append([user(`question ${n} ${'word '.repeat(60)}`), answer])
+    }
+    await thread.setPolicy({ compaction: { auto: false, keepRecentTokens: 200 } })
+    await thread.compact()
+    const edit = (await thread.log()).find(({ type }) => type === 'edit')
+    const id = edit?.id ?? ''
+    const found = await thread.expand(id, { query: 'QUESTION 7 ' })
+    expect(found).toMatchObject({ ok: true, text: expect.stringMatching(/^e\w+: question 7 word/) })
+    const line = found.ok ? (found.text.split(':')[0] ?? '') : ''
+    expect(await thread.expand(line)).toMatchObject({
+      ok: true,
+      text: expect.stringMatching(/^question 7/),
+    })
+    expect(await thread.expand(id)).toMatchObject({
+      ok: true,
+      text: expect.stringContaining('question 9'),
+    })
+    expect(await thread.expand(id, { query: 'nowhere' })).toMatchObject({ ok: false })
+    const text = JSON.stringify((await thread.view()).messages)
+    const range = /expand (e\w+ to e\w+)/.exec(text)?.[1] ?? ''
+    expect(await thread.expand(range, { query: 'question 7 ' })).toEqual(found)
+  })
+})
+
 describe("the documents' own requests", () => {
   const where: Readonly<Record<FormatName, number>> = {
     'openai-chat': 2,

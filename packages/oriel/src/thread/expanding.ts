@@ -8,6 +8,7 @@ import { waitsFrom } from '../core/reasoning.ts'
 import type { State } from '../core/state.ts'
 import { type ExpandOptions, type Expansion, expandText, originalText, refuse } from './expand.ts'
 import { expandRange } from './expand-range.ts'
+import { coveredBy, expandCovered } from './expand-covered.ts'
 import type { Journal } from './journal.ts'
 import type { Session } from './session.ts'
 import type { BuiltView } from './viewing.ts'
@@ -39,10 +40,8 @@ export async function expandMessage(
 ): Promise<Expansion> {
   const { journal } = session
   await journal.refresh()
-  if (typeof target === 'string') {
-    const range = await expandRange(session, target, options)
-    if (range !== undefined) return range
-  }
+  const range = typeof target === 'string' ? await expandRange(session, target, options) : undefined
+  if (range !== undefined) return range
   const { found, ...expansion } = await expandIn(session, target, options)
   if (!expansion.ok || found === undefined) return expansion
   const { seq } = found.entry
@@ -63,6 +62,11 @@ async function expandIn(
 ): Promise<Expansion & { readonly found?: Found }> {
   const found =
     typeof target === 'number' ? await findAt(thread, target) : await thread.find(target)
+  const covered = typeof target === 'string' ? coveredBy(thread.journal, target) : undefined
+  if (found === undefined && covered !== undefined) {
+    if (options.inPlace !== true) return expandCovered(thread.journal, covered, options)
+    return refuse('what a summary covers is not shown in its place; ask for it without inPlace')
+  }
   if (found === undefined) {
     const what = String(target).slice(0, 40)
     return refuse(`nothing here has the id ${what}. Do not request this expansion again`)

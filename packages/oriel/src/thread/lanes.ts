@@ -65,8 +65,9 @@ export function cacheOf(
   { state, now }: { readonly state: State; readonly now: number },
 ): CacheState {
   const lane = lanes.find((other) => isSame(other, key))
-  if (lane === undefined || (state.checkpoint?.seq ?? 0) > lane.seq) return { idleMs: 0 }
-  return { sent: lane.seq, idleMs: Math.max(0, now - lane.at) }
+  const newest = lanes.reduce((last, { seq }) => Math.max(last, seq), 0)
+  if (lane === undefined || (state.checkpoint?.seq ?? 0) > lane.seq) return { newest, idleMs: 0 }
+  return { sent: lane.seq, newest, idleMs: Math.max(0, now - lane.at) }
 }
 
 /** Why the cache did not hold the request before; undefined when it did. */

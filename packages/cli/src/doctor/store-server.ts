@@ -1,0 +1,59 @@
+// The store on a PostgreSQL server, for the commands that look at all of it.
+
+import { type Entry, postgresStore, type Store, type ThreadState } from 'oriel'
+import { type Choice, isChosen } from './place.ts'
+
+/** What the commands need to know of a thread. */
+export type ThreadFacts = Pick<ThreadState, 'key' | 'salt' | 'version' | 'bytes'>
+
+/** Where threads are listed and read: a file or a server. */
+export interface Threads {
+  threads(choice: Choice): Iterable<ThreadFacts> | AsyncIterable<ThreadFacts>
+  entries(thread: ThreadFacts, last: number): Iterable<Entry> | AsyncIterable<Entry>
+}
+
+export class StoreServer implements Threads {
+  readonly store: Store
+
+  constructor(url: string) {
+    this.store = postgresStore(url)
+  }
+
+  /** Threads that are not erased, tenant by tenant. */
+  async *threads(choice: Choice): AsyncGenerator<ThreadFacts> {
+    for await (const tenant of this.#tenants(choice)) {
+      for (let after = ''; ; ) {
+        const page = await this.store.list(tenant, after === '' ? {} : { after })
+        for (const { thread, version, bytes } of page) {
+          const key = { tenant, thread }
+          if (isChosen(choice, key)) yield { key, salt: '', version, bytes }
+        }
+        const last = page.at(-1)
+        if (last === undefined) break
+        after = last.thread
+      }
+    }
+  }
+
+  entries({ key }: ThreadFacts, last: number): AsyncIterable<Entry> {
+    return this.store.read(key, { to: last })
+  }
+
+  close(): Promise<void> {
+    return this.store.close()
+  }
+
+  async *#tenants({ tenant }: Choice): AsyncGenerator<string> {
+    if (tenant !== undefined) {
+      yield tenant
+      return
+    }
+    for (let after = ''; ; ) {
+      const page = (await this.store.tenants?.(after === '' ? {} : { after })) ?? []
+      yield* page
+      const last = page.at(-1)
+      if (last === undefined) return
+      after = last
+    }
+  }
+}
