@@ -183,6 +183,17 @@ const layers: Readonly<Record<string, Layer>> = {
       'oriel/dist/index.js',
     ],
   },
+  studio: {
+    file: 'packages/studio/src/planted.ts',
+    allowed: ['./contract.ts', 'react', 'uplot'],
+    forbidden: [
+      'oriel',
+      '@oriel/gateway',
+      '../../gateway/src/index.ts',
+      '../../oriel/src/index.ts',
+      'node:fs',
+    ],
+  },
   examples: {
     file: 'examples/planted.ts',
     allowed: ['oriel', 'node:fs'],

@@ -55,7 +55,6 @@ export interface Settings {
 
 /** A thread in the list; asked for alone, it also says its policy. */
 export interface ThreadSummary extends Summary {
-  readonly cost?: { readonly dollars: number; readonly model: string }
   readonly policy?: Policy
 }
 

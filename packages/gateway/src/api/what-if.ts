@@ -1,6 +1,5 @@
 // A thread under another policy from its first message on: its messages are replayed into memory, step by step. Nothing is kept.
 
-import type { WireFormat } from 'oriel'
 import {
   type Entry,
   type Json,
@@ -9,6 +8,7 @@ import {
   openThread,
   type PolicyInput,
   type Thread,
+  type WireFormat,
 } from 'oriel'
 import { blocksOf, type ViewBlock } from './view-blocks.ts'
 
