@@ -1,8 +1,7 @@
 // LangChain's middleware for agents, asked as its agent asks it: clearing of tool results, and summaries.
 
 import { SimpleChatModel } from '@langchain/core/language_models/chat_models'
-import type { BaseMessage } from '@langchain/core/messages'
-import { ToolMessage } from '@langchain/core/messages'
+import type { BaseMessage, ToolMessage } from '@langchain/core/messages'
 import { ClearToolUsesEdit, countTokensApproximately, summarizationMiddleware } from 'langchain'
 import type { ChatMessage } from '../conversations.ts'
 import { extract, rewriting } from '../naive.ts'
@@ -22,10 +21,16 @@ export function clearToolUses(
       const countTokens = (list: BaseMessage[]) => countTokensApproximately(list)
       // The model is asked for its profile only, and only by fractions of a window.
       await edit.apply({ messages: request, model: {} as never, countTokens })
-      return request.map((message) => {
-        const original = messages[Number(message.id)] as ChatMessage
-        const isCleared = message instanceof ToolMessage && message.content !== original.content
-        return isCleared ? { ...original, content: String(message.content) } : original
+      return request.map((message, index) => {
+        if (message.id !== undefined) return messages[Number(message.id)] as ChatMessage
+        // What it clears is a new message without an id, in the place of the old one: orphans are gone by then, so count from its neighbour.
+        const before = request.slice(0, index).findLastIndex(({ id }) => id !== undefined)
+        const from = before === -1 ? 0 : Number(request[before]?.id) + 1
+        const original = messages
+          .slice(from)
+          .find((one) => one.tool_call_id === (message as ToolMessage).tool_call_id)
+        if (original === undefined) throw new Error('a cleared result has no original')
+        return { ...original, content: String(message.content) }
       })
     }
   })
