@@ -21,16 +21,19 @@ export function clearToolUses(
       const countTokens = (list: BaseMessage[]) => countTokensApproximately(list)
       // The model is asked for its profile only, and only by fractions of a window.
       await edit.apply({ messages: request, model: {} as never, countTokens })
-      return request.map((message, index) => {
-        if (message.id !== undefined) return messages[Number(message.id)] as ChatMessage
-        // What it clears is a new message without an id, in the place of the old one: orphans are gone by then, so count from its neighbour.
-        const before = request.slice(0, index).findLastIndex(({ id }) => id !== undefined)
-        const from = before === -1 ? 0 : Number(request[before]?.id) + 1
-        const original = messages
-          .slice(from)
-          .find((one) => one.tool_call_id === (message as ToolMessage).tool_call_id)
-        if (original === undefined) throw new Error('a cleared result has no original')
-        return { ...original, content: String(message.content) }
+      // What it clears is a new message without an id, in the place of the old one; orphans are gone by then.
+      let next = 0
+      return request.map((message) => {
+        if (message.id !== undefined) next = Number(message.id)
+        else {
+          const { tool_call_id: id } = message as ToolMessage
+          while (next < messages.length && messages[next]?.tool_call_id !== id) next += 1
+        }
+        const original = messages[next] as ChatMessage
+        next += 1
+        return message.id === undefined
+          ? { ...original, content: String(message.content) }
+          : original
       })
     }
   })
