@@ -39,7 +39,7 @@ export function scatter(points: readonly PlotPoint[], options: PlotOptions): str
       `<text x="${width - right + 20}" y="${top + 16 * index}" fill="${isOurs ? '#0a6' : '#444'}">${index + 1} ${escapeText(name)}</text>`,
   )
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" font-family="system-ui, sans-serif" font-size="11">
-<title>What is still visible, and what it costs</title>
+<title>${escapeText(options.title)}</title>
 <rect width="${width}" height="${height}" fill="#fff"/>
 <text x="${left}" y="20" font-size="14" fill="#222">${escapeText(options.title)}</text>
 <path d="M${left} ${top}V${height - bottom}H${width - right}" fill="none" stroke="#999"/>
