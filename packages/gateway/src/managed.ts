@@ -2,6 +2,8 @@
 
 import { createHash } from 'node:crypto'
 import {
+  type AppendOptions,
+  canonicalJson,
   type Json,
   type JsonObject,
   OrielError,
@@ -40,7 +42,7 @@ export class ManagedCall {
   #branch = ''
   /** Messages that the branch had when the view was made. */
   #messages = 0
-  #isRecorded = false
+  #recorded: Promise<void> | undefined
 
   constructor(input: ManagedInput, dependencies: ManagedDependencies) {
     this.#input = input
@@ -56,32 +58,33 @@ export class ManagedCall {
   }
 
   /** Takes the history in and gives the body to send. */
-  async prepare(): Promise<string> {
-    const { session, history, endpoint, settings } = this.#input
-    const { format } = endpoint
+  async prepare(): Promise<string | Uint8Array> {
+    const { session, history, settings } = this.#input
     const view = await session.family.run(async (thread) => {
-      const { messages, thread: branch } = await thread.sync(history, { format })
-      this.#branch = branch
-      this.#messages = messages
       await adopt(thread, settings.base)
-      return thread.view(this.#viewOptions())
+      const asked = await thread.request(history, this.#viewOptions())
+      this.#branch = asked.thread
+      this.#messages = asked.messages
+      // The history may have led to another branch, which has a policy of its own.
+      const isChanged = await adopt(thread, settings.base)
+      return isChanged ? thread.view(this.#viewOptions()) : asked.view
     })
     this.#dependencies.changed(session.family.tenant, this.#branch)
-    return this.#write(view)
+    return this.#bodyOf(view)
   }
 
   /** The body to send after the upstream refused the first one as too long; undefined where it cannot be made smaller. */
   async recover(error: {
     readonly status: number
     readonly body: string
-  }): Promise<string | undefined> {
+  }): Promise<string | Uint8Array | undefined> {
     const { session } = this.#input
     try {
       const view = await session.family.run(async (thread) => {
         await this.#return(thread)
         return thread.recover(error, this.#viewOptions())
       })
-      return this.#write(view)
+      return this.#bodyOf(view)
     } catch (reason) {
       if (OrielError.is(reason, 'cannot-project') || OrielError.is(reason, 'invalid-option'))
         return undefined
@@ -89,10 +92,13 @@ export class ManagedCall {
     }
   }
 
-  /** Logs the answer. What the client sends next waits for it; the client itself does not. */
-  record(answer: Answer | undefined): void {
-    if (this.#isRecorded) return
-    this.#isRecorded = true
+  /** Logs the answer: resolves when it is kept, rejects when it cannot be. */
+  record(answer: Answer | undefined): Promise<void> {
+    this.#recorded ??= this.#record(answer)
+    return this.#recorded
+  }
+
+  async #record(answer: Answer | undefined): Promise<void> {
     if (answer === undefined) return
     const { session, endpoint } = this.#input
     const { messages, usage } = answer
@@ -104,11 +110,7 @@ export class ManagedCall {
       this.#dependencies.log('[gateway] An answer had an unknown shape and was not logged.')
       return
     }
-    this.#later(async (thread) => {
-      if (messages.length > 0) await this.#append(thread, messages)
-      if (usage !== undefined && this.#view !== undefined)
-        await this.#use(thread, usage, this.#view.id)
-    })
+    await this.#keep((thread) => this.#append(thread, messages, usage))
   }
 
   /** The client got no answer: it may ask again. */
@@ -118,24 +120,22 @@ export class ManagedCall {
 
   /** Logs what came before a break: for people, never for the model, since no client sends it back. */
   recordInterrupted(answer: Answer | undefined, reason: string): void {
-    if (this.#isRecorded) return
-    this.#isRecorded = true
+    this.#recorded ??= this.#recordInterrupted(answer, reason).catch(() => undefined)
+  }
+
+  #recordInterrupted(answer: Answer | undefined, reason: string): Promise<void> {
     const messages = answer?.messages ?? []
     this.failed()
-    this.#later(async (thread) => {
+    return this.#keep(async (thread) => {
       await this.#return(thread)
-      await thread.append([
-        {
-          role: 'system',
-          origin: 'host',
-          kind: 'interrupted',
-          content: JSON.stringify({ reason, messages }),
-          audience: { now: false, later: false, person: true },
-        },
-      ])
-      const usage = answer?.usage
-      if (usage !== undefined && this.#view !== undefined)
-        await this.#use(thread, usage, this.#view.id)
+      const note = {
+        role: 'system',
+        origin: 'host',
+        kind: 'interrupted',
+        content: JSON.stringify({ reason, messages }),
+        audience: { now: false, later: false, person: true },
+      }
+      await this.#write(thread, [note], answer?.usage)
     })
   }
 
@@ -150,11 +150,12 @@ export class ManagedCall {
     }
   }
 
-  #write(view: View): string {
+  #bodyOf(view: View): string | Uint8Array {
     this.#view = view
     const { body, endpoint, hasCacheHints } = this.#input
     const text = rewriteBody(body, endpoint, { ...view, hasMarks: hasCacheHints })
-    return hasCacheHints ? this.#withCacheKey(text) : text
+    if (hasCacheHints) return this.#withCacheKey(text)
+    return text === body.text ? body.bytes : text
   }
 
   /** The text with a key by which calls of this thread reach the same cache, unless the client has its own. */
@@ -167,27 +168,42 @@ export class ManagedCall {
   }
 
   /** An answer goes right behind what it answers; where something else came in between, into a fork. */
-  async #append(thread: Thread, messages: readonly Json[]): Promise<void> {
+  async #append(
+    thread: Thread,
+    messages: readonly Json[],
+    usage: JsonObject | undefined,
+  ): Promise<void> {
     const { history, endpoint } = this.#input
     const { format } = endpoint
     if (thread.id === this.#branch) {
       try {
-        await thread.append(messages, { format, expected: this.#messages })
+        await this.#write(thread, messages, usage, { format, expected: this.#messages })
         return
       } catch (error) {
         if (!OrielError.is(error, 'unexpected-head')) throw error
       }
     }
     await thread.sync([...history, ...messages], { format })
+    await this.#write(thread, [], usage)
   }
 
-  async #use(thread: Thread, usage: JsonObject, view: string): Promise<void> {
-    try {
-      await thread.usage(usage, view)
-    } catch (error) {
-      // Numbers in a shape that nobody knows are not worth a failure.
-      if (!OrielError.is(error, 'invalid-input')) throw error
+  /** Appends messages with the provider's numbers. Numbers in a shape that nobody knows are not worth a failure. */
+  async #write(
+    thread: Thread,
+    messages: readonly Json[],
+    sample: JsonObject | undefined,
+    options: AppendOptions = {},
+  ): Promise<void> {
+    const view = this.#view?.id
+    if (sample !== undefined && view !== undefined) {
+      try {
+        await thread.append(messages, { ...options, usage: { sample, view } })
+        return
+      } catch (error) {
+        if (!OrielError.is(error, 'invalid-input')) throw error
+      }
     }
+    if (messages.length > 0) await thread.append(messages, options)
   }
 
   /** Back to the branch of this call, if another call has left it since. */
@@ -196,20 +212,30 @@ export class ManagedCall {
     if (thread.id !== this.#branch) await thread.sync(history, { format: endpoint.format })
   }
 
-  #later(task: (thread: Thread) => Promise<void>): void {
+  /** Writes to the thread after everything that was asked for before. A thread that was erased meanwhile keeps nothing. */
+  async #keep(task: (thread: Thread) => Promise<void>): Promise<void> {
     const { family } = this.#input.session
     const { log, changed } = this.#dependencies
-    family.run(task).then(
-      () => changed(family.tenant, this.#branch),
-      (error: unknown) => {
-        const code = OrielError.is(error) ? error.code : 'internal'
-        log(`[gateway] An answer could not be logged: ${code}.`)
-      },
-    )
+    try {
+      await family.run(task, { isUrgent: true })
+      changed(family.tenant, this.#branch)
+    } catch (error) {
+      const code = OrielError.is(error) ? error.code : 'internal'
+      log(`[gateway] An answer could not be logged: ${code}.`)
+      if (code !== 'not-found') throw error
+    }
   }
 }
 
-/** Gives a thread the policy of its agent and operator, where it has another one. */
-async function adopt(thread: Thread, policy: Policy): Promise<void> {
-  if (JSON.stringify(thread.policy) !== JSON.stringify(policy)) await thread.setPolicy(policy)
+/** The policy that a thread was last given: comparing it with every call would cost more than the view. */
+const adopted = new WeakMap<Thread, { readonly policy: Policy; readonly branch: string }>()
+
+/** Gives a thread the policy of its agent and operator; answers whether it had another one. */
+async function adopt(thread: Thread, policy: Policy): Promise<boolean> {
+  const last = adopted.get(thread)
+  if (last?.policy === policy && last.branch === thread.id) return false
+  const isOther = canonicalJson(thread.policy as Json) !== canonicalJson(policy as Json)
+  if (isOther) await thread.setPolicy(policy)
+  adopted.set(thread, { policy, branch: thread.id })
+  return isOther
 }

@@ -2,35 +2,52 @@
 // that the client can tell half an answer from a whole one.
 
 import type { ServerResponse } from 'node:http'
+import type { RelayedBody } from './relay.ts'
+import { isRelayed, type Reply } from './reply.ts'
 
 /** Resolves when the answer is written or the connection is gone. Never rejects. */
-export async function writeResponse(response: Response, outgoing: ServerResponse): Promise<void> {
+export async function writeReply(reply: Reply, outgoing: ServerResponse): Promise<void> {
+  const body = bodyOf(reply)
   if (outgoing.destroyed) {
-    await response.body?.cancel().catch(() => undefined)
+    body?.cancel()
     return
   }
-  outgoing.writeHead(response.status, headersOf(response.headers))
-  if (response.body === null) {
+  outgoing.writeHead(reply.status, headersOf(reply.headers))
+  if (body === undefined) {
     outgoing.end()
     return
   }
-  outgoing.flushHeaders()
-  const reader = response.body.getReader()
-  const leave = (): void => {
-    reader.cancel().catch(() => undefined)
-  }
+  const leave = (): void => body.cancel()
   outgoing.once('close', leave)
+  // Headers leave with the first chunk if it is there already, else before it.
+  const early = setImmediate(() => outgoing.flushHeaders())
   try {
     for (;;) {
-      const { done, value } = await reader.read()
+      const chunk = await body.next()
+      clearImmediate(early)
       if (outgoing.destroyed) return
-      if (done) break
-      if (!outgoing.write(value)) await drained(outgoing)
+      if (chunk === undefined) break
+      if (!outgoing.write(chunk)) await drained(outgoing)
     }
     outgoing.off('close', leave)
     outgoing.end()
   } catch {
+    clearImmediate(early)
+    if (!outgoing.destroyed) outgoing.flushHeaders()
     cut(outgoing)
+  }
+}
+
+function bodyOf(reply: Reply): RelayedBody | undefined {
+  if (isRelayed(reply)) return reply.relayed
+  const reader = reply.body?.getReader()
+  if (reader === undefined) return undefined
+  return {
+    next: async () => {
+      const { done, value } = await reader.read()
+      return done ? undefined : value
+    },
+    cancel: () => void reader.cancel().catch(() => undefined),
   }
 }
 
