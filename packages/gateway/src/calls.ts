@@ -179,9 +179,11 @@ export class Calls {
     const isGood = answer.status >= 200 && answer.status < 300 && !isPacked(headers)
     if (answer.status >= 400) managed.failed()
     const reader = createReader(endpoint, headers.get('content-type') ?? '')
+    const isWhole = /^application\/json\b/i.test(headers.get('content-type') ?? '')
     const body = relayBody(answer, {
       limits: this.#options.limits,
       signal: call.request.signal,
+      isWhole,
       // The client does not see the end of an answer before the log has it.
       onChunk(chunk) {
         if (!isGood) return
@@ -204,7 +206,7 @@ export class Calls {
       },
     })
     const relayed = hasNoBody(answer.status) ? undefined : body
-    return { status: answer.status, headers, relayed }
+    return { status: answer.status, headers, relayed, isWhole }
   }
 
   #unmanaged(call: CallRequest, answer: UpstreamAnswer): RelayedReply {

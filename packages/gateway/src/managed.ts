@@ -1,6 +1,6 @@
 // One managed model call: the history is taken into its thread, the view goes upstream, the answer comes back into the thread.
 
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import {
   type AppendOptions,
   canonicalJson,
@@ -102,15 +102,13 @@ export class ManagedCall {
     if (answer === undefined) return
     const { session, endpoint } = this.#input
     const { messages, usage } = answer
-    try {
-      if (messages.length > 0)
-        this.#dependencies.sessions.answered(session, endpoint.format, messages)
-    } catch {
-      // An answer that is no message cannot come back as one either.
-      this.#dependencies.log('[gateway] An answer had an unknown shape and was not logged.')
-      return
-    }
-    await this.#keep((thread) => this.#append(thread, messages, usage))
+    const { sessions } = this.#dependencies
+    const known = messages.length > 0 ? sessions.answered(session, endpoint.format, messages) : null
+    await Promise.all([
+      // An answer that cannot be read says so below.
+      known?.catch(() => undefined),
+      this.#keep((thread) => this.#append(thread, messages, usage)),
+    ])
   }
 
   /** The client got no answer: it may ask again. */
@@ -163,7 +161,7 @@ export class ManagedCall {
     const { endpoint, body, session } = this.#input
     if (endpoint.format === 'anthropic' || body.value.prompt_cache_key !== undefined) return text
     const own = `${session.family.tenant}\0${this.#branch}`
-    const key = createHash('sha256').update(own).digest('hex').slice(0, 32)
+    const key = hash('sha256', own).slice(0, 32)
     return text.replace('{', () => `{"prompt_cache_key":"oriel-${key}",`)
   }
 
@@ -212,7 +210,7 @@ export class ManagedCall {
     if (thread.id !== this.#branch) await thread.sync(history, { format: endpoint.format })
   }
 
-  /** Writes to the thread after everything that was asked for before. A thread that was erased meanwhile keeps nothing. */
+  /** Writes to the thread after everything that was asked for before. Rejects where the store could not keep it. */
   async #keep(task: (thread: Thread) => Promise<void>): Promise<void> {
     const { family } = this.#input.session
     const { log, changed } = this.#dependencies
@@ -222,7 +220,8 @@ export class ManagedCall {
     } catch (error) {
       const code = OrielError.is(error) ? error.code : 'internal'
       log(`[gateway] An answer could not be logged: ${code}.`)
-      if (code !== 'not-found') throw error
+      // What is no message, no client sends back; what was erased must not come back.
+      if (code !== 'invalid-input' && code !== 'not-found') throw error
     }
   }
 }

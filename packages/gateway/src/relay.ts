@@ -1,12 +1,18 @@
 // Passes an answer on chunk by chunk, and lets the gateway read along. A cut answer stays cut; a reader who leaves ends it.
 
+import { setTimeout as wait } from 'node:timers/promises'
 import type { Limits } from './options.ts'
 import type { UpstreamAnswer } from './upstream.ts'
 
 /** How an answer ended. */
 export type Ending = 'complete' | 'client-left' | 'upstream-broke'
 
+/** A body that comes as one piece is waited for this long, so that it also leaves as one. */
+const wholeMs = 50
+
 export interface RelayOptions {
+  /** Whether the client can use the body only when it is whole. @default false */
+  readonly isWhole?: boolean
   readonly limits: Pick<Limits, 'slowClientMs' | 'streamMs'>
   readonly signal: AbortSignal
   /** Sees each chunk before the client does. The client gets it when this is done; the answer is cut when it fails. */
@@ -19,6 +25,8 @@ export interface RelayOptions {
 export interface RelayedBody {
   /** The next chunk; undefined at the end. Rejects where the answer was cut. One call at a time. */
   next(): Promise<Uint8Array | undefined>
+  /** Whether nothing comes after the last chunk that was given. */
+  readonly isOver?: boolean
   /** The reader leaves. */
   cancel(): void
 }
@@ -34,6 +42,8 @@ class Relay implements RelayedBody {
   readonly #chunks: AsyncIterator<Uint8Array>
   readonly #whole: NodeJS.Timeout
   readonly #leave = (): void => this.#cut('client-left', 'The client left.')
+  /** A chunk that was asked for and has not been given yet. */
+  #early: Promise<IteratorResult<Uint8Array>> | undefined
   #slow: NodeJS.Timeout | undefined
   #isEnded = false
   /** Why the answer was cut. */
@@ -63,33 +73,65 @@ class Relay implements RelayedBody {
     })
   }
 
+  get isOver(): boolean {
+    return this.#isEnded && this.#failure === undefined
+  }
+
   cancel(): void {
     if (!this.#isEnded) this.#answer.cancel()
     this.#end('client-left')
   }
 
   async #read(): Promise<Uint8Array | undefined> {
-    const { limits, onChunk } = this.#options
+    if (this.isOver) return undefined
+    const { limits } = this.#options
     try {
-      const { done, value } = await this.#chunks.next()
-      if (this.#isEnded) throw this.#failure ?? new Error('The answer has ended.')
-      if (done === true) {
-        await this.#end('complete')
-        return undefined
-      }
-      const kept = onChunk(value)
-      if (kept !== undefined) await kept
+      const chunk = await (this.#options.isWhole === true ? this.#gather() : this.#take())
       if (!this.#isEnded) {
         this.#slow = setTimeout(
           () => this.#cut('client-left', 'The client reads too slowly.'),
           limits.slowClientMs,
         )
       }
-      return value
+      return chunk
     } catch (error) {
       this.#cut('upstream-broke', 'The upstream broke off.')
       throw error
     }
+  }
+
+  /** One chunk, as it comes. */
+  async #take(next = this.#chunks.next()): Promise<Uint8Array | undefined> {
+    const { done, value } = await next
+    if (this.#isEnded) throw this.#failure ?? new Error('The answer has ended.')
+    if (done === true) {
+      await this.#end('complete')
+      return undefined
+    }
+    const kept = this.#options.onChunk(value)
+    if (kept !== undefined) await kept
+    return value
+  }
+
+  /** All that comes within a moment. */
+  async #gather(): Promise<Uint8Array | undefined> {
+    const first = await this.#take(this.#early)
+    this.#early = undefined
+    if (first === undefined) return undefined
+    const chunks = [first]
+    const late = wait(wholeMs, 'late' as const, { ref: false })
+    for (;;) {
+      const next = this.#chunks.next()
+      const isLate = (await Promise.race([next, late])) === 'late'
+      if (isLate) {
+        this.#early = next
+        break
+      }
+      const chunk = await this.#take(next)
+      if (chunk === undefined) break
+      chunks.push(chunk)
+    }
+    return chunks.length === 1 ? first : Buffer.concat(chunks)
   }
 
   #end(ending: Ending): Promise<void> | void {

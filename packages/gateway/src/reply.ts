@@ -7,6 +7,8 @@ export interface RelayedReply {
   readonly status: number
   readonly headers: Headers
   readonly relayed: RelayedBody | undefined
+  /** Whether the client can use the body only when it is whole. @default false */
+  readonly isWhole?: boolean
 }
 
 export type Reply = Response | RelayedReply

@@ -66,12 +66,15 @@ function bodyUntil(body: RelayedBody, over: () => void): RelayedBody {
     async next() {
       try {
         const chunk = await body.next()
-        if (chunk === undefined) over()
+        if (chunk === undefined || body.isOver === true) over()
         return chunk
       } catch (error) {
         over()
         throw error
       }
+    },
+    get isOver() {
+      return body.isOver ?? false
     },
     cancel() {
       over()

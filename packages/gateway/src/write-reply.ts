@@ -12,19 +12,28 @@ export async function writeReply(reply: Reply, outgoing: ServerResponse): Promis
     body?.cancel()
     return
   }
-  outgoing.writeHead(reply.status, headersOf(reply.headers))
+  const headers = headersOf(reply.headers)
   if (body === undefined) {
-    outgoing.end()
+    outgoing.writeHead(reply.status, headers).end()
     return
   }
   const leave = (): void => body.cancel()
   outgoing.once('close', leave)
   // Headers leave with the first chunk if it is there already, else before it.
-  const early = setImmediate(() => outgoing.flushHeaders())
+  const head = (): unknown => outgoing.headersSent || outgoing.writeHead(reply.status, headers)
+  const early =
+    isRelayed(reply) && reply.isWhole === true ? undefined : setImmediate(flush, outgoing, head)
   try {
     for (;;) {
       const chunk = await body.next()
       clearImmediate(early)
+      if (chunk !== undefined && body.isOver === true && !outgoing.headersSent) {
+        outgoing.off('close', leave)
+        outgoing.writeHead(reply.status, { ...headers, 'content-length': chunk.byteLength })
+        outgoing.end(chunk)
+        return
+      }
+      head()
       if (outgoing.destroyed) return
       if (chunk === undefined) break
       if (!outgoing.write(chunk)) await drained(outgoing)
@@ -33,9 +42,14 @@ export async function writeReply(reply: Reply, outgoing: ServerResponse): Promis
     outgoing.end()
   } catch {
     clearImmediate(early)
-    if (!outgoing.destroyed) outgoing.flushHeaders()
+    if (!outgoing.destroyed) flush(outgoing, head)
     cut(outgoing)
   }
+}
+
+function flush(outgoing: ServerResponse, head: () => unknown): void {
+  head()
+  outgoing.flushHeaders()
 }
 
 function bodyOf(reply: Reply): RelayedBody | undefined {
