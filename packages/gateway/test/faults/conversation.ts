@@ -7,7 +7,7 @@ import { sdkClient } from '../sdk/sdk-client.ts'
 import { type Action, reply } from '../upstream/action.ts'
 import type { Asked } from '../upstream/upstream.ts'
 
-export const key = 'kill-key'
+const key = 'kill-key'
 
 const tool: ToolDefinition = {
   name: 'look',

@@ -7,7 +7,7 @@ import { createRandom, integer, seed } from '../../../oriel/test/faults/random.t
 import { doctor, Scene } from './kill-harness.ts'
 
 describe(`kill -9 of the gateway (ORIEL_SEED=${seed})`, () => {
-  it('[GW60] what a client saw whole is in the log with its history, once; asked again, it goes on in its thread', () =>
+  it('[GW71] what a client saw whole is in the log with its history, once; asked again, it goes on in its thread', () =>
     withDirectory(async (directory) => {
       const random = createRandom(seed)
       const place = join(directory, 'oriel.db')
