@@ -6,6 +6,7 @@ import { AgentBook } from './agents.ts'
 import { refusalOf, refusalResponse, refuse } from './answer-errors.ts'
 import { agentRoutes } from './api/agent-routes.ts'
 import { ownRoutes } from './api/own-routes.ts'
+import { ThreadApi } from './api/thread-api.ts'
 import { threadRoutes } from './api/thread-routes.ts'
 import { Calls } from './calls.ts'
 import { Changes } from './changes.ts'
@@ -15,6 +16,7 @@ import { Families } from './families.ts'
 import { guard } from './guard.ts'
 import { Hub } from './hub.ts'
 import { createAuthenticate } from './keys.ts'
+import { createMcp, type Mcp } from './mcp/mcp-routes.ts'
 import { describeApi } from './openapi.ts'
 import { defaultLimits, type GatewayOptions, type Limits, type UpstreamOptions } from './options.ts'
 import { createRouter, json, type Route } from './routes.ts'
@@ -80,6 +82,7 @@ export function createGateway(options: GatewayOptions = {}): Gateway {
     },
     settled: () => families.settled(),
     async close() {
+      await parts.mcp.close()
       await families.settled()
       await threads.settled()
       await parts.changes.close()
@@ -121,6 +124,7 @@ interface Parts {
   readonly families: Families
   readonly threads: Families
   readonly changes: Changes
+  readonly mcp: Mcp
   ready(): Promise<void>
 }
 
@@ -167,18 +171,21 @@ function assemble(options: GatewayOptions): Parts {
   })
   const info = (): object => describe(options, upstreams, settings)
   let loading: Promise<void> | undefined
+  const api = new ThreadApi({
+    store,
+    families: threads,
+    tenants,
+    limits,
+    changed,
+    quiet: (tenant) => families.quiet(tenant),
+    erased: (tenant, thread) => families.forget(tenant, thread),
+  })
+  const mcp = createMcp({ api, limits, failed: (code) => log(`[gateway] /mcp: ${code}`) })
   const own = [
     ...agentRoutes({ agents, limits }),
     ...ownRoutes({ calls, sessions, settings, agents, hub, limits, now, info, store }),
-    ...threadRoutes({
-      store,
-      families: threads,
-      tenants,
-      limits,
-      changed,
-      quiet: (tenant) => families.quiet(tenant),
-      erased: (tenant, thread) => families.forget(tenant, thread),
-    }),
+    ...threadRoutes(api),
+    ...mcp.routes,
   ]
   const routes = withPages([...own, ...modelRoutes(calls)], options.studio)
   return {
@@ -189,6 +196,7 @@ function assemble(options: GatewayOptions): Parts {
     families,
     threads,
     changes,
+    mcp,
     ready: () => (loading ??= Promise.all([agents.load(), changes.open()]).then(ignore, ignore)),
   }
 }

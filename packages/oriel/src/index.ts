@@ -121,6 +121,7 @@ export type { AppendOptions } from './thread/incoming.ts'
 export type { LogReader } from './thread/log-reader.ts'
 export type { BlockMessage, Contribution, Plugin, PluginContext } from './thread/plugin.ts'
 export type { Usage } from './thread/read-usage.ts'
+export type { ReadMessage } from './thread/reading.ts'
 export type { RebuiltRequest, RequestChange } from './thread/requests.ts'
 export {
   type AgentTemplate,
