@@ -14,6 +14,7 @@ import { createReader } from './reading.ts'
 import { type Ending, readWhole, relayBody } from './relay.ts'
 import { type ClientBody, isObject } from './rewrite.ts'
 import { ownParameters, type RequestSettings, type Settings } from './settings.ts'
+import type { ObservedCall } from './telemetry/observed-call.ts'
 import type { Tenants } from './tenants.ts'
 import type { Upstream, UpstreamAnswer, UpstreamRequest } from './upstream.ts'
 
@@ -31,6 +32,8 @@ export interface CallRequest {
   readonly request: Request
   readonly url: URL
   readonly caller: Caller
+  /** What telemetry is told of a model call. */
+  readonly observed?: ObservedCall
 }
 
 /** Errors of upstreams are read whole up to this size; longer ones are passed on unread. */
@@ -63,6 +66,7 @@ export class Calls {
     const settings = this.settingsOf(call, parsed)
     const body = forUpstream(parsed, settings)
     const upstream = this.#upstreamFor(body.value.model, settings.agent?.template.upstream)
+    call.observed?.asked(body.value, upstream.name)
     const history = endpoint.history(body.value)
     if (history === undefined) {
       return this.#unmanaged(call, await upstream.send(this.#outgoing(call, body.text)))
@@ -71,7 +75,15 @@ export class Calls {
       throw refuse(413, 'too-large', `The request holds more than ${limits.messages} messages.`)
     }
     const hasCacheHints = upstream.wantsCacheHints
-    const managed = await this.#manage(call, { endpoint, body, settings, history, hasCacheHints })
+    const { observed } = call
+    const managed = await this.#manage(call, {
+      endpoint,
+      body,
+      settings,
+      history,
+      hasCacheHints,
+      observed,
+    })
     if (managed === undefined) {
       return this.#unmanaged(call, await upstream.send(this.#outgoing(call, body.text)))
     }
@@ -118,9 +130,8 @@ export class Calls {
       const isForeign =
         OrielError.is(error, 'invalid-input') || OrielError.is(error, 'cannot-project')
       if (!isForeign) throw error
-      this.#options.log(
-        `[gateway] Passed on unmanaged: ${error.code}${error.path ? ` at ${error.path}` : ''}.`,
-      )
+      const text = `[gateway] Passed on unmanaged: ${error.code}${error.path ? ` at ${error.path}` : ''}.`
+      this.#options.telemetry.warn('unmanaged', { code: error.code, route: endpoint.format }, text)
       return undefined
     }
   }
@@ -182,18 +193,20 @@ export class Calls {
       limits: this.#options.limits,
       signal: call.request.signal,
       onChunk(chunk) {
+        call.observed?.chunk()
         if (!isGood) return
         reader.take(chunk)
         if (reader.isOver) managed.record(reader.answer())
       },
       onEnd(ending: Ending) {
-        if (!isGood) return
+        if (!isGood) return call.observed?.ended(answer.status, ending)
         if (ending === 'complete') reader.end()
         // A client that sees its answer cut takes nothing of it, even if only the last mark is missing.
         const isWhole = ending === 'upstream-broke' ? reader.isOver : reader.isComplete
+        const how = ending === 'complete' ? 'cut-short' : ending
         if (isWhole) managed.record(reader.answer())
-        else
-          managed.recordInterrupted(reader.answer(), ending === 'complete' ? 'cut-short' : ending)
+        else managed.recordInterrupted(reader.answer(), how)
+        call.observed?.ended(answer.status, isWhole ? 'complete' : how)
       },
     })
     return new Response(hasNoBody(answer.status) ? null : body, { status: answer.status, headers })
@@ -203,29 +216,37 @@ export class Calls {
     const headers = responseHeaders(answer.headers)
     headers.set('x-oriel-managed', 'false')
     const { limits } = this.#options
-    const quiet = { limits, signal: call.request.signal, onChunk: () => {}, onEnd: () => {} }
+    const { status } = answer
+    const quiet = {
+      limits,
+      signal: call.request.signal,
+      onChunk: () => call.observed?.chunk(),
+      onEnd: (ending: Ending) => call.observed?.ended(status, ending),
+    }
     if (hasNoBody(answer.status) || call.request.method === 'HEAD') {
       answer.cancel()
+      call.observed?.ended(status, 'complete')
       return new Response(null, { status: answer.status, headers })
     }
     return new Response(relayBody(answer, quiet), { status: answer.status, headers })
   }
 
   #outgoing(
-    { request, url, caller }: CallRequest,
+    { request, url, caller, observed }: CallRequest,
     body: string | Uint8Array | undefined,
   ): UpstreamRequest {
     const query = new URLSearchParams(
       [...url.searchParams].filter(([name]) => !ownParameters.has(name)),
     )
     const rest = query.size === 0 ? '' : `?${query}`
+    const headers = requestHeaders(request.headers, {
+      via: this.#options.via,
+      keyHeaders: caller.keyHeaders,
+    })
     return {
       method: request.method,
       path: url.pathname + rest,
-      headers: requestHeaders(request.headers, {
-        via: this.#options.via,
-        keyHeaders: caller.keyHeaders,
-      }),
+      headers: observed?.sent(headers) ?? headers,
       body,
       signal: request.signal,
     }

@@ -24,6 +24,9 @@ import { Sessions } from './sessions.ts'
 import { Settings } from './settings.ts'
 import { readStatic } from './static-files.ts'
 import { createSummarize } from './summarizer.ts'
+import { Log } from './telemetry/log.ts'
+import { metricsRoute } from './telemetry/metrics-route.ts'
+import { Telemetry } from './telemetry/telemetry.ts'
 import { Tenants } from './tenants.ts'
 import { ThreadIndex } from './thread-index.ts'
 import { Turnstile } from './turnstile.ts'
@@ -48,8 +51,8 @@ export interface Gateway {
 /** An HTTP handler that manages the context of the model calls that pass through it. Wrong options throw at once. */
 export function createGateway(options: GatewayOptions = {}): Gateway {
   const parts = assemble(options)
-  const { routes, limits, via, store, families, threads } = parts
-  const { keys = [], hosts = [], origins = [], log = () => {} } = options
+  const { routes, limits, via, store, families, threads, telemetry } = parts
+  const { keys = [], hosts = [], origins = [] } = options
   const authenticate = createAuthenticate(keys)
   const notFound = (): Response =>
     json({ error: { code: 'not-found', message: 'There is nothing here.' } }, 404)
@@ -74,10 +77,15 @@ export function createGateway(options: GatewayOptions = {}): Gateway {
     limits,
     hasKeys: keys.length > 0,
     async fetch(request) {
+      const startedMs = performance.now()
       try {
-        return await answer(request)
+        const response = await answer(request)
+        telemetry.responded({ request, response, startedMs })
+        return response
       } catch (error) {
-        return failed(request, error, log)
+        const { response, code, kind } = failed(request, error)
+        telemetry.responded({ request, response, startedMs, code, kind })
+        return response
       }
     },
     settled: () => families.settled(),
@@ -91,8 +99,11 @@ export function createGateway(options: GatewayOptions = {}): Gateway {
   }
 }
 
-/** A failure as a response. Only codes are logged: messages of others may hold content. */
-function failed(request: Request, error: unknown, log: (line: string) => void): Response {
+/** A failure as a response, with its codes. Messages of others may hold content: they are not read. */
+function failed(
+  request: Request,
+  error: unknown,
+): { readonly response: Response; readonly code: string; readonly kind: string } {
   const { pathname } = new URL(request.url)
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   const isNetwork = /^E[A-Z]+$|^UND_ERR|^HPE_|^CERT_|^DEPTH_ZERO|^ERR_TLS/.test(code)
@@ -105,15 +116,14 @@ function failed(request: Request, error: unknown, log: (line: string) => void): 
           message: 'The upstream could not be reached, or broke off before it answered.',
         }
       : refusalOf(error)
-  if (refusal.status >= 500 && !isLeft) {
-    const kind = OrielError.is(error)
-      ? error.code
-      : code || (error instanceof Error ? error.name : 'unknown')
-    log(
-      `[gateway] ${request.method} ${pathname.startsWith('/v1/') ? pathname.slice(0, 40) : '/api'}: ${refusal.status} ${refusal.code} (${kind})`,
-    )
-  }
-  return refusalResponse(pathname, refusal)
+  const kind = OrielError.is(error) ? error.code : code || nameOf(error)
+  return { response: refusalResponse(pathname, refusal), code: refusal.code, kind }
+}
+
+/** The kind of an error, if it is a plain name. */
+function nameOf(error: unknown): string {
+  const name = error instanceof Error ? error.name : ''
+  return /^\w{1,40}$/.test(name) ? name : 'unknown'
 }
 
 interface Parts {
@@ -125,30 +135,27 @@ interface Parts {
   readonly threads: Families
   readonly changes: Changes
   readonly mcp: Mcp
+  readonly telemetry: Telemetry
   ready(): Promise<void>
 }
 
 function ignore(): void {}
 
 function assemble(options: GatewayOptions): Parts {
-  const { store = memoryStore(), now = Date.now, log = () => {}, agents: templates = {} } = options
+  const { store = memoryStore(), now = Date.now, agents: templates = {} } = options
+  const telemetry = new Telemetry(logOf(options, now))
+  const log = telemetry.log.thread
   const limits = { ...defaultLimits, ...options.limits }
   const via = `1.1 oriel-${randomBytes(6).toString('hex')}`
   const hub = new Hub()
   const agents = new AgentBook(templates, store)
-  const { requestOverrides, ceilings, onInvalid } = options
-  const settings = new Settings({
-    requestOverrides,
-    ceilings,
-    onInvalid,
-    env: options.env ?? {},
-    defaults: options.policy ?? 'recommended',
-    agents,
-  })
+  const settings = settingsOf(options, agents)
   const upstreams = upstreamsOf(options, limits)
   const summarize = summarizeOf(options, upstreams, via)
-  const on: ConstructorParameters<typeof Families>[0]['on'] = (tenant, event) =>
+  const on: ConstructorParameters<typeof Families>[0]['on'] = (tenant, event) => {
+    telemetry.happened(tenant, event)
     hub.tell({ tenant, type: event.type, data: event })
+  }
   const changes = new Changes(store, hub)
   const changed = (tenant: string, thread: string): void => changes.tell(tenant, thread)
   const shared = { store, policy: settings.base, tokens: options.tokens, now, log }
@@ -164,7 +171,7 @@ function assemble(options: GatewayOptions): Parts {
     limits,
     via,
     isManaging,
-    log,
+    telemetry,
     changed,
     tenants,
     now,
@@ -180,14 +187,20 @@ function assemble(options: GatewayOptions): Parts {
     quiet: (tenant) => families.quiet(tenant),
     erased: (tenant, thread) => families.forget(tenant, thread),
   })
-  const mcp = createMcp({ api, limits, failed: (code) => log(`[gateway] /mcp: ${code}`) })
+  const mcp = createMcp({ api, limits, failed: (code) => telemetry.failed('mcp', code) })
+  const metrics = metricsRoute({
+    meters: telemetry.meters,
+    store: store.name,
+    openThreads: () => families.size + threads.size,
+  })
   const own = [
     ...agentRoutes({ agents, limits }),
     ...ownRoutes({ calls, sessions, settings, agents, hub, limits, now, info, store }),
     ...threadRoutes(api),
     ...mcp.routes,
+    metrics,
   ]
-  const routes = withPages([...own, ...modelRoutes(calls)], options.studio)
+  const routes = withPages([...own, ...modelRoutes(calls, telemetry)], options.studio)
   return {
     routes,
     limits,
@@ -197,11 +210,24 @@ function assemble(options: GatewayOptions): Parts {
     threads,
     changes,
     mcp,
+    telemetry,
     ready: () => (loading ??= Promise.all([agents.load(), changes.open()]).then(ignore, ignore)),
   }
 }
 
-function modelRoutes(calls: Calls): readonly Route[] {
+function settingsOf(options: GatewayOptions, agents: AgentBook): Settings {
+  const { requestOverrides, ceilings, onInvalid, env = {}, policy = 'recommended' } = options
+  return new Settings({ requestOverrides, ceilings, onInvalid, env, defaults: policy, agents })
+}
+
+function logOf(options: GatewayOptions, now: () => number): Log {
+  const { log = ignore, logFormat: format = 'text' } = options
+  const isListening = options.log !== undefined
+  const hasRequests = isListening && (options.logRequests ?? format === 'json')
+  return new Log({ write: log, format, hasRequests, now })
+}
+
+function modelRoutes(calls: Calls, telemetry: Telemetry): readonly Route[] {
   return [
     ...endpoints.map(
       (endpoint): Route => ({
@@ -210,7 +236,11 @@ function modelRoutes(calls: Calls): readonly Route[] {
         access: 'key',
         summary: `A model call in the format ${endpoint.format}.`,
         isCall: true,
-        handle: (context) => calls.call(context, endpoint),
+        handle: (context) =>
+          calls.call(
+            { ...context, observed: telemetry.begin(context.request, endpoint.format) },
+            endpoint,
+          ),
       }),
     ),
     {

@@ -14,7 +14,9 @@ import type { Answer } from './answers/collector.ts'
 import type { Endpoint } from './endpoints.ts'
 import { type ClientBody, rewriteBody } from './rewrite.ts'
 import type { FoundSession, Sessions } from './sessions.ts'
-import type { RequestSettings } from './settings.ts'
+import { policySourceOf, type RequestSettings } from './settings.ts'
+import type { ObservedCall } from './telemetry/observed-call.ts'
+import type { Telemetry } from './telemetry/telemetry.ts'
 
 export interface ManagedInput {
   readonly endpoint: Endpoint
@@ -24,11 +26,12 @@ export interface ManagedInput {
   readonly settings: RequestSettings
   /** Whether the provider's cache is asked for where the client does not. */
   readonly hasCacheHints: boolean
+  readonly observed?: ObservedCall | undefined
 }
 
 export interface ManagedDependencies {
   readonly sessions: Sessions
-  readonly log: (line: string) => void
+  readonly telemetry: Telemetry
   /** Told after each write to a thread. */
   readonly changed: (tenant: string, thread: string) => void
 }
@@ -64,7 +67,7 @@ export class ManagedCall {
       this.#branch = branch
       this.#messages = messages
       await adopt(thread, settings.base)
-      return thread.view(this.#viewOptions())
+      return this.#timed(() => thread.view(this.#viewOptions()))
     })
     this.#dependencies.changed(session.family.tenant, this.#branch)
     return this.#write(view)
@@ -79,7 +82,7 @@ export class ManagedCall {
     try {
       const view = await session.family.run(async (thread) => {
         await this.#return(thread)
-        return thread.recover(error, this.#viewOptions())
+        return this.#timed(() => thread.recover(error, this.#viewOptions()))
       })
       return this.#write(view)
     } catch (reason) {
@@ -94,14 +97,16 @@ export class ManagedCall {
     if (this.#isRecorded) return
     this.#isRecorded = true
     if (answer === undefined) return
-    const { session, endpoint } = this.#input
+    const { session, endpoint, observed } = this.#input
+    observed?.answered(answer)
     const { messages, usage } = answer
     try {
       if (messages.length > 0)
         this.#dependencies.sessions.answered(session, endpoint.format, messages)
     } catch {
       // An answer that is no message cannot come back as one either.
-      this.#dependencies.log('[gateway] An answer had an unknown shape and was not logged.')
+      const text = '[gateway] An answer had an unknown shape and was not logged.'
+      this.#dependencies.telemetry.warn('answer-unknown', { route: endpoint.format }, text)
       return
     }
     this.#later(async (thread) => {
@@ -121,6 +126,7 @@ export class ManagedCall {
     if (this.#isRecorded) return
     this.#isRecorded = true
     const messages = answer?.messages ?? []
+    if (answer !== undefined) this.#input.observed?.answered(answer)
     this.failed()
     this.#later(async (thread) => {
       await this.#return(thread)
@@ -137,6 +143,18 @@ export class ManagedCall {
       if (usage !== undefined && this.#view !== undefined)
         await this.#use(thread, usage, this.#view.id)
     })
+  }
+
+  /** Makes a view, and tells of it. */
+  async #timed(make: () => Promise<View>): Promise<View> {
+    const { observed, settings, session } = this.#input
+    const started = performance.now()
+    const view = await make()
+    if (observed === undefined) return view
+    const policySource = policySourceOf(settings)
+    observed.viewed(view, { thread: this.#branch, policySource, ms: performance.now() - started })
+    this.#dependencies.telemetry.placed(session.family.tenant, observed)
+    return view
   }
 
   #viewOptions(): ViewOptions {
@@ -197,15 +215,21 @@ export class ManagedCall {
   }
 
   #later(task: (thread: Thread) => Promise<void>): void {
-    const { family } = this.#input.session
-    const { log, changed } = this.#dependencies
-    family.run(task).then(
-      () => changed(family.tenant, this.#branch),
-      (error: unknown) => {
-        const code = OrielError.is(error) ? error.code : 'internal'
-        log(`[gateway] An answer could not be logged: ${code}.`)
-      },
-    )
+    const { session, observed } = this.#input
+    const { family } = session
+    const { telemetry, changed } = this.#dependencies
+    const done = observed?.pending()
+    family
+      .run(task)
+      .then(
+        () => changed(family.tenant, this.#branch),
+        (error: unknown) => {
+          const code = OrielError.is(error) ? error.code : 'internal'
+          const text = `[gateway] An answer could not be logged: ${code}.`
+          telemetry.warn('answer-unlogged', { code, thread: this.#branch }, text)
+        },
+      )
+      .finally(done)
   }
 }
 

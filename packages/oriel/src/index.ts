@@ -62,6 +62,7 @@ export { presets } from './presets.ts'
 export { type Projection, type ProjectOptions, project } from './project.ts'
 export { compactMessagePrompt, type Prompt } from './rules/compact-prompt.ts'
 export type { Relevance } from './rules/relevance.ts'
+export { type BreakCause, breakCauses } from './schedule/breaks.ts'
 export { lookupPrices, type Prices, type PricesQuery } from './schedule/prices.ts'
 export {
   type AgentKey,
@@ -120,7 +121,7 @@ export { type HistoryKey, historyKeys } from './thread/history-keys.ts'
 export type { AppendOptions } from './thread/incoming.ts'
 export type { LogReader } from './thread/log-reader.ts'
 export type { BlockMessage, Contribution, Plugin, PluginContext } from './thread/plugin.ts'
-export type { Usage } from './thread/read-usage.ts'
+export { readUsage, type Usage } from './thread/read-usage.ts'
 export type { ReadMessage } from './thread/reading.ts'
 export type { RebuiltRequest, RequestChange } from './thread/requests.ts'
 export {
