@@ -21,10 +21,12 @@ afterEach(async () => {
 })
 
 let status = 200
+const seen: [string, string][][] = []
 
 async function open(options: GatewayOptions = {}): Promise<void> {
   status = 200
   const fetch = async (request: Request): Promise<Response> => {
+    seen.push([...request.headers])
     const format = (Object.keys(paths) as Format[]).find((one) => request.url.endsWith(paths[one]))
     return new Response(status === 200 ? wholeAnswer(format ?? 'openai-chat', 'Yes.') : '{}', {
       status,
@@ -209,4 +211,17 @@ describe('/metrics', () => {
     expect(sizes[2]).toBe(sizes[1])
     expect(sizes[0]).toBeLessThan(5000)
   }, 60_000)
+})
+
+describe('without OpenTelemetry', () => {
+  it('[GT4] headers of a trace pass as they came, and none are added', async () => {
+    await open()
+    const trace = { traceparent: 'not even one', tracestate: 'a=1', baggage: 'b=2' }
+    for (const headers of [trace, {}] as Record<string, string>[]) {
+      seen.length = 0
+      await call(paths.anthropic, post(bodyOf('anthropic', 'x'), headers))
+      const passed = (seen[0] ?? []).filter(([name]) => name in trace)
+      expect(Object.fromEntries(passed)).toEqual(headers)
+    }
+  })
 })
