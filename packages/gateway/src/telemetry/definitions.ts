@@ -21,7 +21,7 @@ export const routeNames = [
 export type RouteName = (typeof routeNames)[number]
 
 /** How a model call ended, where it did not end well. */
-export const endings = ['client-left', 'upstream-broke', 'cut-short'] as const
+const endings = ['client-left', 'upstream-broke', 'cut-short'] as const
 
 const route: Label = { name: 'route', attribute: 'oriel.route', values: routeNames }
 const status: Label = {
