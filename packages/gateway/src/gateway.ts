@@ -19,6 +19,7 @@ import { createAuthenticate } from './keys.ts'
 import { createMcp, type Mcp } from './mcp/mcp-routes.ts'
 import { describeApi } from './openapi.ts'
 import { defaultLimits, type GatewayOptions, type Limits, type UpstreamOptions } from './options.ts'
+import { type Reply, toResponse } from './reply.ts'
 import { createRouter, json, type Route } from './routes.ts'
 import { Sessions } from './sessions.ts'
 import { Settings } from './settings.ts'
@@ -36,6 +37,8 @@ import { version } from './version.ts'
 export interface Gateway {
   /** Answers any request; never rejects. */
   fetch(request: Request): Promise<Response>
+  /** As `fetch`, for servers that write to a connection themselves. */
+  reply(request: Request): Promise<Reply>
   /** Every route, for documentation and tests. */
   readonly routes: readonly Route[]
   readonly store: Store
@@ -58,7 +61,7 @@ export function createGateway(options: GatewayOptions = {}): Gateway {
     json({ error: { code: 'not-found', message: 'There is nothing here.' } }, 404)
   const router = createRouter(routes, notFound)
   const turnstile = new Turnstile(limits)
-  const answer = async (request: Request): Promise<Response> => {
+  const answer = async (request: Request): Promise<Reply> => {
     guard(request, { hosts, origins, via })
     const url = new URL(request.url)
     const caller = authenticate(request.headers)
@@ -71,23 +74,25 @@ export function createGateway(options: GatewayOptions = {}): Gateway {
       router.handle(request, { caller: known, url }),
     )
   }
+  const reply = async (request: Request): Promise<Reply> => {
+    const startedMs = performance.now()
+    try {
+      const given = await answer(request)
+      telemetry.responded({ request, reply: given, startedMs })
+      return given
+    } catch (error) {
+      const { response, code, kind } = failed(request, error)
+      telemetry.responded({ request, reply: response, startedMs, code, kind })
+      return response
+    }
+  }
   return {
     routes,
     store,
     limits,
     hasKeys: keys.length > 0,
-    async fetch(request) {
-      const startedMs = performance.now()
-      try {
-        const response = await answer(request)
-        telemetry.responded({ request, response, startedMs })
-        return response
-      } catch (error) {
-        const { response, code, kind } = failed(request, error)
-        telemetry.responded({ request, response, startedMs, code, kind })
-        return response
-      }
-    },
+    reply,
+    fetch: async (request) => toResponse(await reply(request)),
     settled: () => families.settled(),
     async close() {
       await parts.mcp.close()

@@ -1,7 +1,9 @@
 // One managed model call: the history is taken into its thread, the view goes upstream, the answer comes back into the thread.
 
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import {
+  type AppendOptions,
+  canonicalJson,
   type Json,
   type JsonObject,
   OrielError,
@@ -43,7 +45,7 @@ export class ManagedCall {
   #branch = ''
   /** Messages that the branch had when the view was made. */
   #messages = 0
-  #isRecorded = false
+  #recorded: Promise<void> | undefined
 
   constructor(input: ManagedInput, dependencies: ManagedDependencies) {
     this.#input = input
@@ -59,32 +61,36 @@ export class ManagedCall {
   }
 
   /** Takes the history in and gives the body to send. */
-  async prepare(): Promise<string> {
-    const { session, history, endpoint, settings } = this.#input
-    const { format } = endpoint
+  async prepare(): Promise<string | Uint8Array> {
+    const { session, history, settings } = this.#input
     const view = await session.family.run(async (thread) => {
-      const { messages, thread: branch } = await thread.sync(history, { format })
-      this.#branch = branch
-      this.#messages = messages
       await adopt(thread, settings.base)
-      return this.#timed(() => thread.view(this.#viewOptions()))
+      const asked = await this.#timed(async () => {
+        const synced = await thread.request(history, this.#viewOptions())
+        this.#branch = synced.thread
+        this.#messages = synced.messages
+        // The history may have led to another branch, which has a policy of its own.
+        const isChanged = await adopt(thread, settings.base)
+        return isChanged ? thread.view(this.#viewOptions()) : synced.view
+      })
+      return asked
     })
     this.#dependencies.changed(session.family.tenant, this.#branch)
-    return this.#write(view)
+    return this.#bodyOf(view)
   }
 
   /** The body to send after the upstream refused the first one as too long; undefined where it cannot be made smaller. */
   async recover(error: {
     readonly status: number
     readonly body: string
-  }): Promise<string | undefined> {
+  }): Promise<string | Uint8Array | undefined> {
     const { session } = this.#input
     try {
       const view = await session.family.run(async (thread) => {
         await this.#return(thread)
         return this.#timed(() => thread.recover(error, this.#viewOptions()))
       })
-      return this.#write(view)
+      return this.#bodyOf(view)
     } catch (reason) {
       if (OrielError.is(reason, 'cannot-project') || OrielError.is(reason, 'invalid-option'))
         return undefined
@@ -92,28 +98,24 @@ export class ManagedCall {
     }
   }
 
-  /** Logs the answer. What the client sends next waits for it; the client itself does not. */
-  record(answer: Answer | undefined): void {
-    if (this.#isRecorded) return
-    this.#isRecorded = true
+  /** Logs the answer: resolves when it is kept, rejects when it cannot be. */
+  record(answer: Answer | undefined): Promise<void> {
+    this.#recorded ??= this.#record(answer)
+    return this.#recorded
+  }
+
+  async #record(answer: Answer | undefined): Promise<void> {
     if (answer === undefined) return
     const { session, endpoint, observed } = this.#input
     observed?.answered(answer)
     const { messages, usage } = answer
-    try {
-      if (messages.length > 0)
-        this.#dependencies.sessions.answered(session, endpoint.format, messages)
-    } catch {
-      // An answer that is no message cannot come back as one either.
-      const text = '[gateway] An answer had an unknown shape and was not logged.'
-      this.#dependencies.telemetry.warn('answer-unknown', { route: endpoint.format }, text)
-      return
-    }
-    this.#later(async (thread) => {
-      if (messages.length > 0) await this.#append(thread, messages)
-      if (usage !== undefined && this.#view !== undefined)
-        await this.#use(thread, usage, this.#view.id)
-    })
+    const { sessions } = this.#dependencies
+    const known = messages.length > 0 ? sessions.answered(session, endpoint.format, messages) : null
+    await Promise.all([
+      // An answer that cannot be read says so below.
+      known?.catch(() => undefined),
+      this.#keep((thread) => this.#append(thread, messages, usage)),
+    ])
   }
 
   /** The client got no answer: it may ask again. */
@@ -123,25 +125,23 @@ export class ManagedCall {
 
   /** Logs what came before a break: for people, never for the model, since no client sends it back. */
   recordInterrupted(answer: Answer | undefined, reason: string): void {
-    if (this.#isRecorded) return
-    this.#isRecorded = true
+    this.#recorded ??= this.#recordInterrupted(answer, reason).catch(() => undefined)
+  }
+
+  #recordInterrupted(answer: Answer | undefined, reason: string): Promise<void> {
     const messages = answer?.messages ?? []
     if (answer !== undefined) this.#input.observed?.answered(answer)
     this.failed()
-    this.#later(async (thread) => {
+    return this.#keep(async (thread) => {
       await this.#return(thread)
-      await thread.append([
-        {
-          role: 'system',
-          origin: 'host',
-          kind: 'interrupted',
-          content: JSON.stringify({ reason, messages }),
-          audience: { now: false, later: false, person: true },
-        },
-      ])
-      const usage = answer?.usage
-      if (usage !== undefined && this.#view !== undefined)
-        await this.#use(thread, usage, this.#view.id)
+      const note = {
+        role: 'system',
+        origin: 'host',
+        kind: 'interrupted',
+        content: JSON.stringify({ reason, messages }),
+        audience: { now: false, later: false, person: true },
+      }
+      await this.#write(thread, [note], answer?.usage)
     })
   }
 
@@ -168,11 +168,12 @@ export class ManagedCall {
     }
   }
 
-  #write(view: View): string {
+  #bodyOf(view: View): string | Uint8Array {
     this.#view = view
     const { body, endpoint, hasCacheHints } = this.#input
     const text = rewriteBody(body, endpoint, { ...view, hasMarks: hasCacheHints })
-    return hasCacheHints ? this.#withCacheKey(text) : text
+    if (hasCacheHints) return this.#withCacheKey(text)
+    return text === body.text ? body.bytes : text
   }
 
   /** The text with a key by which calls of this thread reach the same cache, unless the client has its own. */
@@ -180,32 +181,47 @@ export class ManagedCall {
     const { endpoint, body, session } = this.#input
     if (endpoint.format === 'anthropic' || body.value.prompt_cache_key !== undefined) return text
     const own = `${session.family.tenant}\0${this.#branch}`
-    const key = createHash('sha256').update(own).digest('hex').slice(0, 32)
+    const key = hash('sha256', own).slice(0, 32)
     return text.replace('{', () => `{"prompt_cache_key":"oriel-${key}",`)
   }
 
   /** An answer goes right behind what it answers; where something else came in between, into a fork. */
-  async #append(thread: Thread, messages: readonly Json[]): Promise<void> {
+  async #append(
+    thread: Thread,
+    messages: readonly Json[],
+    usage: JsonObject | undefined,
+  ): Promise<void> {
     const { history, endpoint } = this.#input
     const { format } = endpoint
     if (thread.id === this.#branch) {
       try {
-        await thread.append(messages, { format, expected: this.#messages })
+        await this.#write(thread, messages, usage, { format, expected: this.#messages })
         return
       } catch (error) {
         if (!OrielError.is(error, 'unexpected-head')) throw error
       }
     }
     await thread.sync([...history, ...messages], { format })
+    await this.#write(thread, [], usage)
   }
 
-  async #use(thread: Thread, usage: JsonObject, view: string): Promise<void> {
-    try {
-      await thread.usage(usage, view)
-    } catch (error) {
-      // Numbers in a shape that nobody knows are not worth a failure.
-      if (!OrielError.is(error, 'invalid-input')) throw error
+  /** Appends messages with the provider's numbers. Numbers in a shape that nobody knows are not worth a failure. */
+  async #write(
+    thread: Thread,
+    messages: readonly Json[],
+    sample: JsonObject | undefined,
+    options: AppendOptions = {},
+  ): Promise<void> {
+    const view = this.#view?.id
+    if (sample !== undefined && view !== undefined) {
+      try {
+        await thread.append(messages, { ...options, usage: { sample, view } })
+        return
+      } catch (error) {
+        if (!OrielError.is(error, 'invalid-input')) throw error
+      }
     }
+    if (messages.length > 0) await thread.append(messages, options)
   }
 
   /** Back to the branch of this call, if another call has left it since. */
@@ -214,26 +230,36 @@ export class ManagedCall {
     if (thread.id !== this.#branch) await thread.sync(history, { format: endpoint.format })
   }
 
-  #later(task: (thread: Thread) => Promise<void>): void {
+  /** Writes to the thread after everything that was asked for before. Rejects where the store could not keep it. */
+  async #keep(task: (thread: Thread) => Promise<void>): Promise<void> {
     const { session, observed } = this.#input
     const { family } = session
     const { telemetry, changed } = this.#dependencies
     const done = observed?.pending()
-    family
-      .run(task)
-      .then(
-        () => changed(family.tenant, this.#branch),
-        (error: unknown) => {
-          const code = OrielError.is(error) ? error.code : 'internal'
-          const text = `[gateway] An answer could not be logged: ${code}.`
-          telemetry.warn('answer-unlogged', { code, thread: this.#branch }, text)
-        },
-      )
-      .finally(done)
+    try {
+      await family.run(task, { isUrgent: true })
+      changed(family.tenant, this.#branch)
+    } catch (error) {
+      const code = OrielError.is(error) ? error.code : 'internal'
+      const text = `[gateway] An answer could not be logged: ${code}.`
+      telemetry.warn('answer-unlogged', { code, thread: this.#branch }, text)
+      // What is no message, no client sends back; what was erased must not come back.
+      if (code !== 'invalid-input' && code !== 'not-found') throw error
+    } finally {
+      done?.()
+    }
   }
 }
 
-/** Gives a thread the policy of its agent and operator, where it has another one. */
-async function adopt(thread: Thread, policy: Policy): Promise<void> {
-  if (JSON.stringify(thread.policy) !== JSON.stringify(policy)) await thread.setPolicy(policy)
+/** The policy that a thread was last given: comparing it with every call would cost more than the view. */
+const adopted = new WeakMap<Thread, { readonly policy: Policy; readonly branch: string }>()
+
+/** Gives a thread the policy of its agent and operator; answers whether it had another one. */
+async function adopt(thread: Thread, policy: Policy): Promise<boolean> {
+  const last = adopted.get(thread)
+  if (last?.policy === policy && last.branch === thread.id) return false
+  const isOther = canonicalJson(thread.policy as Json) !== canonicalJson(policy as Json)
+  if (isOther) await thread.setPolicy(policy)
+  adopted.set(thread, { policy, branch: thread.id })
+  return isOther
 }

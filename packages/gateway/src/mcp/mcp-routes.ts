@@ -6,6 +6,7 @@ import { readBytes } from '../body.ts'
 import { outlineOf } from '../json-outline.ts'
 import type { Caller } from '../keys.ts'
 import type { Limits } from '../options.ts'
+import type { Reply } from '../reply.ts'
 import type { Route, RouteContext } from '../routes.ts'
 import { createThreadTools, type ThreadToolsOptions } from './thread-tools.ts'
 
@@ -32,11 +33,11 @@ export function createMcp(options: McpOptions): Mcp {
     ({ authInfo }) => createThreadTools(options, authInfo?.extra?.caller as Caller),
     { maxRequestBodySize: maxBytes, maxSubscriptions },
   )
-  const handle = async ({ request, caller }: RouteContext): Promise<Response> => {
+  const handle = async ({ request, caller }: RouteContext): Promise<Reply> => {
     const own = request.method === 'POST' ? await readMessage(request, options.limits) : request
     // The key itself stays behind.
     const authInfo = { token: '', clientId: caller.tenant, scopes: [], extra: { caller } }
-    return handler.fetch(own, { authInfo })
+    return untilRead(await handler.fetch(own, { authInfo }))
   }
   const route = (method: 'GET' | 'POST' | 'DELETE', summary: string, answer: string): Route => ({
     method,
@@ -58,6 +59,20 @@ export function createMcp(options: McpOptions): Mcp {
       route('DELETE', 'Answers 405: there are no sessions to end.', 'nothing'),
     ],
     close: () => handler.close(),
+  }
+}
+
+/** The same answer as one that is under way until it has been read: the work may go on behind its first byte. */
+function untilRead({ status, headers, body }: Response): Reply {
+  const reader = body?.getReader()
+  if (reader === undefined) return { status, headers, relayed: undefined }
+  return {
+    status,
+    headers: new Headers(headers),
+    relayed: {
+      next: async () => (await reader.read()).value,
+      cancel: () => void reader.cancel().catch(() => undefined),
+    },
   }
 }
 

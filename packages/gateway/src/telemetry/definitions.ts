@@ -21,7 +21,7 @@ export const routeNames = [
 export type RouteName = (typeof routeNames)[number]
 
 /** How a model call ended, where it did not end well. */
-const endings = ['client-left', 'upstream-broke', 'cut-short'] as const
+const endings = ['client-left', 'upstream-broke', 'cut-short', 'unlogged'] as const
 
 const route: Label = { name: 'route', attribute: 'oriel.route', values: routeNames }
 const status: Label = {
@@ -159,7 +159,7 @@ export const definitions = {
     labels: [{ name: 'ending', attribute: 'oriel.ending', values: endings }],
   }),
   unlogged: counter('oriel.answers.unlogged', 'oriel_answers_unlogged_total', {
-    help: 'Answers that reached the client and could not be logged.',
+    help: 'Answers that could not be logged; where the store failed, the client saw them cut and may ask again.',
     unit: '{answer}',
     labels: [],
   }),
@@ -182,7 +182,7 @@ export const definitions = {
     ],
   }),
   projection: histogram('oriel.projection.duration', 'oriel_projection_duration_seconds', {
-    help: 'Time to make a view and to record it.',
+    help: 'Time to take a history in, to make a view of it and to record both.',
     unit: 's',
     labels: [],
     buckets: shortSeconds,

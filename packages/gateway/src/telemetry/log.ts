@@ -8,8 +8,7 @@ export const logEvents = {
   request: 'A request was answered.',
   failed: 'The gateway or its store failed; the code says how.',
   unmanaged: 'A history that could not be read was passed on as it came.',
-  'answer-unlogged': 'An answer reached the client and could not be logged.',
-  'answer-unknown': 'An answer had an unknown shape and was not logged.',
+  'answer-unlogged': 'An answer could not be logged; where the store failed, the client saw it cut.',
   thread: 'A thread says something about its own work.',
 } as const
 

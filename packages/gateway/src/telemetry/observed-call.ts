@@ -17,8 +17,10 @@ export interface CallStart {
   readonly over: (call: ObservedCall) => void
 }
 
-/** How an answer ended. `refused`: the gateway gave none of an upstream. */
-export type CallEnding = 'complete' | 'client-left' | 'upstream-broke' | 'cut-short' | 'refused'
+/** How an answer ended. `refused`: the gateway gave none of an upstream; `unlogged`: it was cut since the store could not keep it. */
+export type CallEnding = 'complete' | 'refused' | Broken
+
+type Broken = 'client-left' | 'upstream-broke' | 'cut-short' | 'unlogged'
 
 export interface ViewedFacts {
   readonly thread: string
@@ -165,6 +167,14 @@ export class ObservedCall {
     if (reason !== 'edit') return
     const dollars = dollarsOfBreak(tokensLost, this.#model)
     if (dollars !== undefined) this.#start.meters.record('costOfBreaks', dollars, [this.#model])
+  }
+
+  /** The answer came whole; it is over when it is kept. */
+  whole(status: number, kept: Promise<void>): void {
+    kept.then(
+      () => this.ended(status, 'complete'),
+      () => this.ended(status, 'unlogged'),
+    )
   }
 
   /** The answer is over. `code` names a refusal of the gateway itself. */

@@ -3,6 +3,7 @@
 import { randomBytes } from 'node:crypto'
 import type { ThreadEvent } from 'oriel'
 import { endpoints } from '../endpoints.ts'
+import type { Reply } from '../reply.ts'
 import type { RouteName } from './definitions.ts'
 import type { Log, LogEvent, LogFields } from './log.ts'
 import { Meters } from './meters.ts'
@@ -10,7 +11,7 @@ import { ObservedCall } from './observed-call.ts'
 
 export interface Responded {
   readonly request: Request
-  readonly response: Response
+  readonly reply: Reply
   readonly startedMs: number
   /** The refusal's own code, where the gateway refused. */
   readonly code?: string
@@ -45,8 +46,8 @@ export class Telemetry {
   }
 
   /** A request has its answer, or the beginning of it. */
-  responded({ request, response, startedMs, code, kind }: Responded): void {
-    const { status } = response
+  responded({ request, reply, startedMs, code, kind }: Responded): void {
+    const { status } = reply
     const call = this.#calls.get(request)
     const route = call?.format ?? routeOf(request)
     this.meters.record('requests', 1, [route, classOf(status)])
@@ -59,7 +60,7 @@ export class Telemetry {
       this.log.write('error', 'failed', fields, text)
     }
     const id = call === undefined ? this.#nextId() : call.id
-    if (id !== undefined) setHeader(response, id)
+    if (id !== undefined) setHeader(reply, id)
     if (call !== undefined) {
       if (code === undefined) return
       call.ended(status, isLeft ? 'client-left' : 'refused', isLeft ? 'client-left' : code)
@@ -171,7 +172,7 @@ function routeOf({ url, method }: Request): RouteName {
   return /^\/(?:$|chat$|threads|assets\/)/.test(pathname) ? 'page' : 'other'
 }
 
-function setHeader({ headers }: Response, id: string): void {
+function setHeader({ headers }: Reply, id: string): void {
   try {
     headers.set('x-oriel-request', id)
   } catch {

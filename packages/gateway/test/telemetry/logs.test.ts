@@ -108,12 +108,12 @@ describe('lines as JSON', () => {
     const started = gateway.fetch(new Request(`http://localhost${paths['openai-chat']}`, ask))
     const response = await started
     isFailing = true
-    await response.text()
+    await expect(response.text()).rejects.toThrow()
     await gateway.settled()
     await expect.poll(() => lines.length).toBe(2)
     expect(lines.map((line) => JSON.parse(line) as Line)).toEqual([
       expect.objectContaining({ level: 'warn', event: 'answer-unlogged', code: 'storage-full' }),
-      expect.objectContaining({ level: 'info', event: 'request', status: 200 }),
+      expect.objectContaining({ level: 'info', event: 'request', status: 200, code: 'unlogged' }),
     ])
     expect(lines.join()).not.toContain('canary')
   })
