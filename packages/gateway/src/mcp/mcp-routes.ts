@@ -1,14 +1,13 @@
 // The Model Context Protocol at `/mcp`: JSON-RPC over HTTP without sessions, behind the same guards and limits as every other route.
 
-import { createMcpHandler } from '@modelcontextprotocol/server'
+import type { McpHttpHandler } from '@modelcontextprotocol/server'
 import { refuse } from '../answer-errors.ts'
 import { readBytes } from '../body.ts'
 import { outlineOf } from '../json-outline.ts'
-import type { Caller } from '../keys.ts'
 import type { Limits } from '../options.ts'
 import type { Reply } from '../reply.ts'
 import type { Route, RouteContext } from '../routes.ts'
-import { createThreadTools, type ThreadToolsOptions } from './thread-tools.ts'
+import type { ThreadToolsOptions } from './thread-tools.ts'
 
 export interface McpOptions extends ThreadToolsOptions {
   readonly limits: Limits
@@ -24,19 +23,19 @@ export interface Mcp {
 const maxBytes = 1024 * 1024
 /** Calls in one request; today's clients send one. */
 const maxBatch = 20
-/** Clients that listen for changes of the list of tools, which has none. */
-const maxSubscriptions = 64
 
 export function createMcp(options: McpOptions): Mcp {
-  const handler = createMcpHandler(
-    // Every request has been authenticated before it was routed.
-    ({ authInfo }) => createThreadTools(options, authInfo?.extra?.caller as Caller),
-    { maxRequestBodySize: maxBytes, maxSubscriptions },
-  )
+  let loading: Promise<McpHttpHandler> | undefined
+  const load = async (): Promise<McpHttpHandler> => {
+    const { createHandler } = await import('./handler.ts')
+    return createHandler({ ...options, maxBytes })
+  }
   const handle = async ({ request, caller }: RouteContext): Promise<Reply> => {
     const own = request.method === 'POST' ? await readMessage(request, options.limits) : request
     // The key itself stays behind.
     const authInfo = { token: '', clientId: caller.tenant, scopes: [], extra: { caller } }
+    loading ??= load()
+    const handler = await loading
     return untilRead(await handler.fetch(own, { authInfo }))
   }
   const route = (method: 'GET' | 'POST' | 'DELETE', summary: string, answer: string): Route => ({
@@ -58,7 +57,7 @@ export function createMcp(options: McpOptions): Mcp {
       route('GET', 'Answers 405: there are no sessions to listen to.', 'nothing'),
       route('DELETE', 'Answers 405: there are no sessions to end.', 'nothing'),
     ],
-    close: () => handler.close(),
+    close: async () => (await loading)?.close(),
   }
 }
 

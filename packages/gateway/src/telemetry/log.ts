@@ -8,7 +8,8 @@ export const logEvents = {
   request: 'A request was answered.',
   failed: 'The gateway or its store failed; the code says how.',
   unmanaged: 'A history that could not be read was passed on as it came.',
-  'answer-unlogged': 'An answer could not be logged; where the store failed, the client saw it cut.',
+  'answer-unlogged':
+    'An answer could not be logged; where the store failed, the client saw it cut.',
   thread: 'A thread says something about its own work.',
 } as const
 
