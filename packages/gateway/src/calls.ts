@@ -17,6 +17,7 @@ import { type Ending, readWhole, relayBody } from './relay.ts'
 import type { RelayedReply } from './reply.ts'
 import { isObject } from './rewrite.ts'
 import { ownParameters, type RequestSettings, type Settings } from './settings.ts'
+import type { ObservedCall } from './telemetry/observed-call.ts'
 import type { Tenants } from './tenants.ts'
 import type { Upstream, UpstreamAnswer, UpstreamRequest } from './upstream.ts'
 
@@ -34,6 +35,8 @@ export interface CallRequest {
   readonly request: Request
   readonly url: URL
   readonly caller: Caller
+  /** What telemetry is told of a model call. */
+  readonly observed?: ObservedCall
 }
 
 /** Errors of upstreams are read whole up to this size; longer ones are passed on unread. */
@@ -69,6 +72,7 @@ export class Calls {
     const settings = this.settingsOf(call, parsed)
     const body = forUpstream(parsed, settings)
     const upstream = this.#upstreamFor(body.value.model, settings.agent?.template.upstream)
+    call.observed?.asked(body.value, upstream.name)
     const history = endpoint.history(body.value)
     if (history === undefined) {
       return this.#unmanaged(call, await upstream.send(this.#outgoing(call, body.text)))
@@ -79,7 +83,8 @@ export class Calls {
     const { previous } = found
     const read = this.#read(history, endpoint, body === parsed ? previous : undefined)
     const hasCacheHints = upstream.wantsCacheHints
-    const input = read && { endpoint, body, settings, history: read, hasCacheHints }
+    const { observed } = call
+    const input = read && { endpoint, body, settings, history: read, hasCacheHints, observed }
     const managed = input && (await this.#manage(call, input))
     if (input === undefined || managed === undefined) {
       return this.#unmanaged(call, await upstream.send(this.#outgoing(call, body.text)))
@@ -105,23 +110,23 @@ export class Calls {
   /** The history; undefined where it is none that Oriel can read: then the upstream says what is wrong with it. */
   #read(
     history: readonly Json[],
-    { format }: Endpoint,
+    endpoint: Endpoint,
     previous: KnownBody | undefined,
   ): ReadHistory | undefined {
+    const { format } = endpoint
     try {
       return readHistory(history, { format, previous: previous?.history })
     } catch (error) {
-      return this.#foreign(error)
+      return this.#foreign(error, endpoint)
     }
   }
 
-  #foreign(error: unknown): undefined {
+  #foreign(error: unknown, { format }: Endpoint): undefined {
     const isForeign =
       OrielError.is(error, 'invalid-input') || OrielError.is(error, 'cannot-project')
     if (!isForeign) throw error
-    this.#options.log(
-      `[gateway] Passed on unmanaged: ${error.code}${error.path ? ` at ${error.path}` : ''}.`,
-    )
+    const text = `[gateway] Passed on unmanaged: ${error.code}${error.path ? ` at ${error.path}` : ''}.`
+    this.#options.telemetry.warn('unmanaged', { code: error.code, route: format }, text)
     return undefined
   }
 
@@ -148,7 +153,7 @@ export class Calls {
     } catch (error) {
       if (error instanceof FamilyBusyError)
         throw refuse(429, 'busy', 'Too many calls wait for this thread.')
-      return this.#foreign(error)
+      return this.#foreign(error, endpoint)
     }
   }
 
@@ -212,21 +217,24 @@ export class Calls {
       isWhole,
       // The client does not see the end of an answer before the log has it.
       onChunk(chunk) {
+        call.observed?.chunk()
         if (!isGood) return
         reader.take(chunk)
         return reader.isOver ? managed.record(reader.answer()) : undefined
       },
       onEnd(ending: Ending) {
-        if (!isGood) return
+        if (!isGood) return call.observed?.ended(answer.status, ending)
         if (ending === 'complete') reader.end()
         // A client that sees its answer cut takes nothing of it, even if only the last mark is missing.
         const isWhole = ending === 'upstream-broke' ? reader.isOver : reader.isComplete
         if (!isWhole) {
           const reason = ending === 'complete' ? 'cut-short' : ending
           managed.recordInterrupted(reader.answer(), reason)
+          call.observed?.ended(answer.status, reason)
           return
         }
         const kept = managed.record(reader.answer())
+        call.observed?.whole(answer.status, kept)
         if (ending === 'complete') return kept
         kept.catch(() => undefined)
       },
@@ -239,29 +247,37 @@ export class Calls {
     const headers = responseHeaders(answer.headers)
     headers.set('x-oriel-managed', 'false')
     const { limits } = this.#options
-    const quiet = { limits, signal: call.request.signal, onChunk: () => {}, onEnd: () => {} }
+    const { status } = answer
+    const quiet = {
+      limits,
+      signal: call.request.signal,
+      onChunk: () => call.observed?.chunk(),
+      onEnd: (ending: Ending) => call.observed?.ended(status, ending),
+    }
     if (hasNoBody(answer.status) || call.request.method === 'HEAD') {
       answer.cancel()
+      call.observed?.ended(status, 'complete')
       return { status: answer.status, headers, relayed: undefined }
     }
     return { status: answer.status, headers, relayed: relayBody(answer, quiet) }
   }
 
   #outgoing(
-    { request, url, caller }: CallRequest,
+    { request, url, caller, observed }: CallRequest,
     body: string | Uint8Array | undefined,
   ): UpstreamRequest {
     const query = new URLSearchParams(
       [...url.searchParams].filter(([name]) => !ownParameters.has(name)),
     )
     const rest = query.size === 0 ? '' : `?${query}`
+    const headers = requestHeaders(request.headers, {
+      via: this.#options.via,
+      keyHeaders: caller.keyHeaders,
+    })
     return {
       method: request.method,
       path: url.pathname + rest,
-      headers: requestHeaders(request.headers, {
-        via: this.#options.via,
-        keyHeaders: caller.keyHeaders,
-      }),
+      headers: observed?.sent(headers) ?? headers,
       body,
       signal: request.signal,
     }
