@@ -4,6 +4,9 @@ import { isContextLengthError, OrielError } from 'oriel'
 import { RefusedError, refuse } from './answer-errors.ts'
 import { parseBody, readBytes } from './body.ts'
 import type { Endpoint } from './endpoints.ts'
+import { expandAnswer } from './expansion/expand-answer.ts'
+import { expansionFormats } from './expansion/formats.ts'
+import { Rounds } from './expansion/rounds.ts'
 import { FamilyBusyError } from './families.ts'
 import { requestHeaders, responseHeaders } from './headers.ts'
 import { withoutMember } from './json-outline.ts'
@@ -23,6 +26,8 @@ export interface CallsOptions extends ManagedDependencies {
   readonly limits: Limits
   readonly via: string
   readonly isManaging: boolean
+  /** Whether models get the tool for originals. */
+  readonly hasExpansion: boolean
   readonly tenants: Tenants
   readonly now: () => number
 }
@@ -31,6 +36,8 @@ export interface CallRequest {
   readonly request: Request
   readonly url: URL
   readonly caller: Caller
+  /** Ends what is asked beside the request's own signal. */
+  readonly leaving?: AbortSignal
 }
 
 /** Errors of upstreams are read whole up to this size; longer ones are passed on unread. */
@@ -71,11 +78,14 @@ export class Calls {
       throw refuse(413, 'too-large', `The request holds more than ${limits.messages} messages.`)
     }
     const hasCacheHints = upstream.wantsCacheHints
-    const managed = await this.#manage(call, { endpoint, body, settings, history, hasCacheHints })
+    const hasExpansion = settings.agent?.template.expand ?? this.#options.hasExpansion
+    const parts = { endpoint, body, settings, history, hasCacheHints, hasExpansion }
+    const managed = await this.#manage(call, parts)
     if (managed === undefined) {
       return this.#unmanaged(call, await upstream.send(this.#outgoing(call, body.text)))
     }
-    const answer = await this.#ask(call, upstream, managed)
+    const first = await this.#ask(call, upstream, managed)
+    const answer = await this.#expand(call, upstream, { ...managed, endpoint, answer: first })
     return this.#relay(call, { ...managed, endpoint, settings, answer })
   }
 
@@ -128,6 +138,29 @@ export class Calls {
   async #prepare(input: ManagedInput): Promise<Prepared> {
     const managed = new ManagedCall(input, this.#options)
     return { managed, text: await managed.prepare() }
+  }
+
+  /** Answers the model's calls to the gateway's own tool; what the client gets is one answer. */
+  async #expand(
+    call: CallRequest,
+    upstream: Upstream,
+    parts: { managed: ManagedCall; endpoint: Endpoint; answer: UpstreamAnswer },
+  ): Promise<UpstreamAnswer> {
+    const { managed, endpoint, answer } = parts
+    const { offer } = managed
+    if (offer?.isOpen !== true) return answer
+    const { limits, now } = this.#options
+    const rounds = new Rounds({
+      ...{
+        call: managed,
+        format: expansionFormats[endpoint.format],
+        name: offer.name,
+        limits,
+        now,
+      },
+      send: (text, signal) => this.#ask({ ...call, leaving: signal }, upstream, { managed, text }),
+    })
+    return expandAnswer(answer, { endpoint, rounds, body: offer.body.value })
   }
 
   /** Asks the upstream; a request that is too long is made smaller and asked once more. */
@@ -212,7 +245,7 @@ export class Calls {
   }
 
   #outgoing(
-    { request, url, caller }: CallRequest,
+    { request, url, caller, leaving }: CallRequest,
     body: string | Uint8Array | undefined,
   ): UpstreamRequest {
     const query = new URLSearchParams(
@@ -227,7 +260,7 @@ export class Calls {
         keyHeaders: caller.keyHeaders,
       }),
       body,
-      signal: request.signal,
+      signal: leaving === undefined ? request.signal : AbortSignal.any([request.signal, leaving]),
     }
   }
 
@@ -280,6 +313,7 @@ function describe(
 ): void {
   const { view, thread } = managed
   headers.set('x-oriel-thread', thread)
+  if (managed.expansions > 0) headers.set('x-oriel-expansions', String(managed.expansions))
   if (view !== undefined) {
     headers.set('x-oriel-epoch', view.epoch.id)
     headers.set('x-oriel-tokens-before', String(view.tokens.before))

@@ -160,6 +160,7 @@ function assemble(options: GatewayOptions): Parts {
     limits,
     via,
     isManaging,
+    hasExpansion: options.expand ?? false,
     log,
     changed,
     tenants,

@@ -12,6 +12,9 @@ import {
 } from 'oriel'
 import type { Answer } from './answers/collector.ts'
 import type { Endpoint } from './endpoints.ts'
+import { type Offer, offerTool } from './expansion/offer.ts'
+import type { HiddenRound, RoundedCall } from './expansion/rounds.ts'
+import { addElements } from './expansion/splice.ts'
 import { type ClientBody, rewriteBody } from './rewrite.ts'
 import type { FoundSession, Sessions } from './sessions.ts'
 import type { RequestSettings } from './settings.ts'
@@ -24,6 +27,8 @@ export interface ManagedInput {
   readonly settings: RequestSettings
   /** Whether the provider's cache is asked for where the client does not. */
   readonly hasCacheHints: boolean
+  /** Whether the model gets the tool for originals. */
+  readonly hasExpansion: boolean
 }
 
 export interface ManagedDependencies {
@@ -33,9 +38,23 @@ export interface ManagedDependencies {
   readonly changed: (tenant: string, thread: string) => void
 }
 
-export class ManagedCall {
+/** Messages that were logged for one call, and what the client resends for them. */
+interface Logged {
+  readonly messages: readonly Json[]
+  readonly resentAs?: readonly Json[]
+}
+
+export class ManagedCall implements RoundedCall {
   readonly #input: ManagedInput
   readonly #dependencies: ManagedDependencies
+  expansions = 0
+  #offer: Offer | undefined
+  /** What this call has appended, in order. */
+  readonly #logged: Logged[] = []
+  /** What the client saw of earlier rounds and will resend as it is. */
+  readonly #resent: Json[] = []
+  /** The true end of an answer of which the client sees another form. */
+  #closing: Answer | undefined
   #view: View | undefined
   #branch = ''
   /** Messages that the branch had when the view was made. */
@@ -55,15 +74,23 @@ export class ManagedCall {
     return this.#view
   }
 
+  /** The tool that the request carries beside the client's. */
+  get offer(): Offer | undefined {
+    return this.#offer
+  }
+
   /** Takes the history in and gives the body to send. */
   async prepare(): Promise<string> {
-    const { session, history, endpoint, settings } = this.#input
+    const { session, history, endpoint, settings, body, hasExpansion } = this.#input
     const { format } = endpoint
     const view = await session.family.run(async (thread) => {
-      const { messages, thread: branch } = await thread.sync(history, { format })
+      const { messages, appended, thread: branch } = await thread.sync(history, { format })
       this.#branch = branch
       this.#messages = messages
       await adopt(thread, settings.base)
+      this.#offer = await offerTool(thread, {
+        ...{ endpoint, body, isOn: hasExpansion, isFirst: messages === appended },
+      })
       return thread.view(this.#viewOptions())
     })
     this.#dependencies.changed(session.family.tenant, this.#branch)
@@ -89,6 +116,35 @@ export class ManagedCall {
     }
   }
 
+  async hide({ answer, resent, results }: HiddenRound): Promise<string> {
+    const { family } = this.#input.session
+    const view = await family.run(async (thread) => {
+      await this.#return(thread)
+      const messages = [...answer.messages, ...(await results(thread))]
+      await this.#append(thread, { messages, resentAs: [] })
+      await this.#use(thread, answer.usage)
+      return thread.view(this.#viewOptions())
+    })
+    this.#dependencies.changed(family.tenant, this.#branch)
+    this.#resent.push(...resent)
+    return this.#write(view)
+  }
+
+  async closeWith(
+    answer: Answer,
+    results?: (thread: Thread) => Promise<readonly Json[]>,
+  ): Promise<void> {
+    if (results === undefined) {
+      this.#closing = answer
+      return
+    }
+    const own = await this.#input.session.family.run(async (thread) => {
+      await this.#return(thread)
+      return results(thread)
+    })
+    this.#closing = { ...answer, messages: [...answer.messages, ...own] }
+  }
+
   /** Logs the answer. What the client sends next waits for it; the client itself does not. */
   record(answer: Answer | undefined): void {
     if (this.#isRecorded) return
@@ -104,10 +160,11 @@ export class ManagedCall {
       this.#dependencies.log('[gateway] An answer had an unknown shape and was not logged.')
       return
     }
+    const closing = this.#closing
+    const logged = closing === undefined ? { messages } : { ...closing, resentAs: messages }
     this.#later(async (thread) => {
-      if (messages.length > 0) await this.#append(thread, messages)
-      if (usage !== undefined && this.#view !== undefined)
-        await this.#use(thread, usage, this.#view.id)
+      if (logged.messages.length > 0) await this.#append(thread, logged)
+      await this.#use(thread, closing === undefined ? usage : closing.usage)
     })
   }
 
@@ -133,27 +190,40 @@ export class ManagedCall {
           audience: { now: false, later: false, person: true },
         },
       ])
-      const usage = answer?.usage
-      if (usage !== undefined && this.#view !== undefined)
-        await this.#use(thread, usage, this.#view.id)
+      // The numbers of several rounds are not those of the last view.
+      if (this.expansions === 0) await this.#use(thread, answer?.usage)
     })
   }
 
   #viewOptions(): ViewOptions {
-    const { endpoint, body, settings } = this.#input
-    const { model } = body.value
+    const { endpoint, settings } = this.#input
+    const { value } = this.#body
+    const { model } = value
     return {
       format: endpoint.format,
-      frame: endpoint.frame(body.value),
+      frame: endpoint.frame(value),
       ...(typeof model === 'string' ? { model } : {}),
       ...(settings.isOwn ? { policy: settings.policy } : {}),
     }
   }
 
+  /** The client's body, with the tool that it gets. */
+  get #body(): ClientBody {
+    return this.#offer?.body ?? this.#input.body
+  }
+
+  /** The same as if the client had resent what it saw of earlier rounds: the next request has the same bytes. */
+  get #resentBody(): ClientBody {
+    const { listKey } = this.#input.endpoint
+    const isList = Array.isArray(this.#body.value[listKey])
+    if (!isList || this.#resent.length === 0) return this.#body
+    return addElements(this.#body, listKey, this.#resent)
+  }
+
   #write(view: View): string {
     this.#view = view
-    const { body, endpoint, hasCacheHints } = this.#input
-    const text = rewriteBody(body, endpoint, { ...view, hasMarks: hasCacheHints })
+    const { endpoint, hasCacheHints } = this.#input
+    const text = rewriteBody(this.#resentBody, endpoint, { ...view, hasMarks: hasCacheHints })
     return hasCacheHints ? this.#withCacheKey(text) : text
   }
 
@@ -167,23 +237,38 @@ export class ManagedCall {
   }
 
   /** An answer goes right behind what it answers; where something else came in between, into a fork. */
-  async #append(thread: Thread, messages: readonly Json[]): Promise<void> {
+  async #append(thread: Thread, logged: Logged): Promise<void> {
     const { history, endpoint } = this.#input
     const { format } = endpoint
+    this.#logged.push(logged)
+    const add = async ({ messages, resentAs }: Logged): Promise<void> => {
+      const options = { format, expected: this.#messages, ...(resentAs && { resentAs }) }
+      const added = await thread.append(messages, options)
+      this.#messages += added.length
+    }
     if (thread.id === this.#branch) {
       try {
-        await thread.append(messages, { format, expected: this.#messages })
+        await add(logged)
         return
       } catch (error) {
         if (!OrielError.is(error, 'unexpected-head')) throw error
       }
     }
-    await thread.sync([...history, ...messages], { format })
+    if (this.#logged.every(({ resentAs }) => resentAs === undefined)) {
+      await thread.sync([...history, ...logged.messages], { format })
+      return
+    }
+    // What the client does not resend is said again in the fork.
+    const { thread: branch, messages } = await thread.sync(history, { format })
+    this.#branch = branch
+    this.#messages = messages
+    for (const one of this.#logged) await add(one)
   }
 
-  async #use(thread: Thread, usage: JsonObject, view: string): Promise<void> {
+  async #use(thread: Thread, usage: JsonObject | undefined): Promise<void> {
+    if (usage === undefined || this.#view === undefined) return
     try {
-      await thread.usage(usage, view)
+      await thread.usage(usage, this.#view.id)
     } catch (error) {
       // Numbers in a shape that nobody knows are not worth a failure.
       if (!OrielError.is(error, 'invalid-input')) throw error
