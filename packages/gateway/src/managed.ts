@@ -12,7 +12,7 @@ import {
 } from 'oriel'
 import type { Answer } from './answers/collector.ts'
 import type { Endpoint } from './endpoints.ts'
-import { type Offer, offerTool } from './expansion/offer.ts'
+import { type Offer, offerTool, rememberName } from './expansion/offer.ts'
 import type { HiddenRound, RoundedCall } from './expansion/rounds.ts'
 import { addElements } from './expansion/splice.ts'
 import { type ClientBody, rewriteBody } from './rewrite.ts'
@@ -84,13 +84,13 @@ export class ManagedCall implements RoundedCall {
     const { session, history, endpoint, settings, body, hasExpansion } = this.#input
     const { format } = endpoint
     const view = await session.family.run(async (thread) => {
-      const { messages, appended, thread: branch } = await thread.sync(history, { format })
+      const { offer, newName } = offerTool(thread, { endpoint, body, isOn: hasExpansion })
+      this.#offer = offer
+      const { messages, thread: branch } = await thread.sync(history, { format })
       this.#branch = branch
       this.#messages = messages
       await adopt(thread, settings.base)
-      this.#offer = await offerTool(thread, {
-        ...{ endpoint, body, isOn: hasExpansion, isFirst: messages === appended },
-      })
+      await rememberName(thread, newName)
       return thread.view(this.#viewOptions())
     })
     this.#dependencies.changed(session.family.tenant, this.#branch)

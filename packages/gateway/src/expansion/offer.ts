@@ -16,13 +16,18 @@ export interface Offer {
   readonly isOpen: boolean
 }
 
+/** What is decided before a request is made. */
+export interface Decision {
+  readonly offer?: Offer
+  /** A name that the thread does not know yet. */
+  readonly newName?: string
+}
+
 export interface OfferRequest {
   readonly endpoint: Endpoint
   readonly body: ClientBody
   /** Whether expansion is on. */
   readonly isOn: boolean
-  /** Whether this is the first request of the thread. */
-  readonly isFirst: boolean
 }
 
 /** Where a thread remembers the tool's name. */
@@ -32,25 +37,30 @@ const setting = 'expand'
  * A thread has the tool from its first request on, under one name, or never: a list of tools that changes breaks the provider's cache.
  * Single requests in which it could do harm go without.
  */
-export async function offerTool(thread: Thread, request: OfferRequest): Promise<Offer | undefined> {
-  const { endpoint, body, isOn, isFirst } = request
+export function offerTool(thread: Thread, { endpoint, body, isOn }: OfferRequest): Decision {
   const known = nameIn(thread.setting(setting))
-  if (known === undefined && !(isOn && isFirst)) return undefined
+  if (known === undefined && !(isOn && thread.isEmpty)) return {}
   const format = expansionFormats[endpoint.format]
   const { tools = null } = body.value
-  const own: readonly Json[] | undefined =
-    tools === null ? [] : Array.isArray(tools) ? tools : undefined
-  if (own === undefined) return undefined
+  if (tools !== null && !Array.isArray(tools)) return {}
+  const own: readonly Json[] = tools ?? []
   const taken = format.toolNames(own)
   const name = [known, ...expandToolNames].find((one) => one !== undefined && !taken.includes(one))
-  if (name === undefined) return undefined
-  if (name !== known) await thread.set(setting, { tool: name })
+  if (name === undefined) return {}
+  const remembered = name === known ? {} : { newName: name }
   const tool = format.define(toolDefinition(name))
   if (isOn && format.canOffer(body.value)) {
-    return { name, body: addElements(body, 'tools', [tool]), isOpen: true }
+    const offer = { name, body: addElements(body, 'tools', [tool]), isOpen: true }
+    return { offer, ...remembered }
   }
-  if (known === undefined || own.length > 0) return undefined
-  return muted(format, { name, body, tool })
+  if (known === undefined || own.length > 0) return remembered
+  const offer = muted(format, { name, body, tool })
+  return { ...(offer && { offer }), ...remembered }
+}
+
+/** Lets a thread remember the tool's name. */
+export async function rememberName(thread: Thread, name: string | undefined): Promise<void> {
+  if (name !== undefined) await thread.set(setting, { tool: name })
 }
 
 function nameIn(value: Json | undefined): string | undefined {

@@ -55,7 +55,6 @@ export const opening: readonly Say[] = [
   () => ({ reasoning: 'Done.', text: 'Both read.' }),
 ]
 
-
 /** Lets a client hold the opening. */
 export async function tellOpening(
   format: WireFormat,

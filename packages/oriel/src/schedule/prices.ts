@@ -109,6 +109,20 @@ const unknownProvider = providers.anthropic as CacheRules
  * `inputDollars` and `contextWindow` are missing where nobody knows them. Pure: the same query gives the same answer.
  */
 export function lookupPrices(query: PricesQuery = {}): Prices {
+  const key = JSON.stringify([query.provider, query.model, query.life, query.at])
+  const known = remembered.get(key)
+  if (known !== undefined) return known
+  const prices = findPrices(query)
+  if (remembered.size >= maxRemembered) remembered.clear()
+  remembered.set(key, prices)
+  return prices
+}
+
+/** Looking through the catalogue takes longer than a view. */
+const remembered = new Map<string, Prices>()
+const maxRemembered = 1000
+
+function findPrices(query: PricesQuery): Prices {
   const { model, life = 'short', at = Date.parse(`${catalogueDay}T12:00:00Z`) } = query
   const found = model === undefined ? undefined : findModel(model, query.provider, new Date(at))
   const provider = query.provider ?? found?.provider ?? 'anthropic'

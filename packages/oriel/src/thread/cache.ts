@@ -41,13 +41,8 @@ export function cacheFor(
 }
 
 /** Writes the provider's numbers down, and tells when its cache did not hold what it should have. */
-export async function recordUsage(
-  session: Session,
-  usage: Usage,
-  view: string,
-  prices: PricesOption | undefined,
-): Promise<void> {
-  const { journal } = session
+export async function recordUsage(session: Session, usage: Usage, view: string): Promise<void> {
+  const { journal, prices } = session
   let broken: JsonObject | undefined
   await journal.commit((_, stamp) => {
     broken = brokenBy(journal, usage, view, prices)

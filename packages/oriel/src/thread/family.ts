@@ -27,8 +27,9 @@ export class Branch {
     return meeting
   }
 
-  async look(history: readonly Sent[]): Promise<Meeting> {
-    await this.journal.refresh()
+  /** With `isQuick`, as this process knows the branch: writing to it tells whether others have written since. */
+  async look(history: readonly Sent[], isQuick = false): Promise<Meeting> {
+    if (!isQuick) await this.journal.refresh()
     this.#keys = await this.journal.keys()
     const meeting = this.#keys.meet(history, this.journal.state)
     if (!meeting.isUnsure) return meeting
@@ -80,9 +81,10 @@ export class Family {
   async place<T>(
     history: readonly Sent[],
     write: (branch: Branch) => Promise<T>,
+    { isQuick = false }: { readonly isQuick?: boolean } = {},
   ): Promise<Placed<T>> {
     for (let attempt = 1; ; attempt++) {
-      const { branch, meeting } = await this.#best(history)
+      const { branch, meeting } = await this.#best(history, isQuick && attempt === 1)
       const isForked = meeting.behind > 0
       const target = isForked ? await this.#fork(branch, meeting.matched) : branch
       try {
@@ -103,17 +105,19 @@ export class Family {
     return { thread: branch.journal.key.thread, matched, behind }
   }
 
-  async #best(history: readonly Sent[]): Promise<Candidate> {
-    let best = await this.#look(this.#current, history)
-    for (const branch of await this.#others()) {
+  async #best(history: readonly Sent[], isQuick = false): Promise<Candidate> {
+    let best = await this.#look(this.#current, history, isQuick)
+    // A history that contradicts what is known here may go on elsewhere, where others have taken it.
+    if (isQuick && best.meeting.behind > 0) return this.#best(history)
+    for (const branch of await this.#others(isQuick)) {
       const other = await this.#look(branch, history)
       if (isBetter(other.meeting, best.meeting)) best = other
     }
     return best
   }
 
-  async #look(branch: Branch, history: readonly Sent[]): Promise<Candidate> {
-    return { branch, meeting: await branch.look(history) }
+  async #look(branch: Branch, history: readonly Sent[], isQuick = false): Promise<Candidate> {
+    return { branch, meeting: await branch.look(history, isQuick) }
   }
 
   async #fork(branch: Branch, matched: number): Promise<Branch> {
@@ -129,13 +133,13 @@ export class Family {
   }
 
   /** Every other branch that can be reached: parents and forks, newest first. */
-  async #others(): Promise<readonly Branch[]> {
+  async #others(isQuick: boolean): Promise<readonly Branch[]> {
     const found = new Map<string, Branch>()
     const waiting = [this.#current]
     while (waiting.length > 0 && found.size < maxBranches) {
       const { journal } = waiting.shift() as Branch
       // Another object may have forked it since.
-      await journal.refresh()
+      if (!isQuick) await journal.refresh()
       for (const id of [...parentsOf(journal), ...[...forksOf(journal)].reverse()]) {
         if (found.has(id) || id === this.#current.journal.key.thread) continue
         const branch = this.#branches.get(id) ?? (await this.#open(id))

@@ -1,7 +1,7 @@
 // What comes in and becomes entries: messages that are new, and what a resent history says beside them.
 
 import { countBlock } from '../core/counter.ts'
-import type { Draft, EditEntry, Entry } from '../core/entry.ts'
+import type { Draft, EditEntry, Entry, MessageEntry } from '../core/entry.ts'
 import { OrielError } from '../core/errors.ts'
 import { cloneJson, equalJson } from '../core/json.ts'
 import { reduce } from '../core/render.ts'
@@ -10,7 +10,7 @@ import type { FormatName } from '../formats/format.ts'
 import { decodeNeutral } from '../formats/neutral.ts'
 import { formatNamed } from '../formats/registry.ts'
 import type { EntryBody, Journal, Stamp } from './journal.ts'
-import type { SeqRevision } from './sync.ts'
+import type { Meeting, SeqRevision } from './sync.ts'
 
 /** A history that a client resends: system messages in front, and the conversation. */
 export interface History {
@@ -99,6 +99,29 @@ export interface AppendOptions {
    * or none. `sync` then finds it there and the view still shows what was appended. @default they are resent as they are
    */
   readonly resentAs?: readonly unknown[]
+  /** The provider's own numbers, and the view that they are for: written in the same append. @default none */
+  readonly usage?: { readonly sample: object; readonly view: string }
+}
+
+/** How messages are appended. */
+export interface AppendAround {
+  /** Messages that the log must have. @default any */
+  readonly expected?: number | undefined
+  /** Commits what goes into the same append. */
+  readonly beside?: (() => Promise<void>) | undefined
+}
+
+/** How a resent history is written. */
+export interface HistoryAround {
+  /** What is already there, at the moment of writing. */
+  readonly meet: () => Meeting
+  /** Whether the view that follows writes it, in the same append. */
+  readonly isHeld: boolean
+}
+
+export interface WrittenHistory {
+  readonly meeting: Meeting
+  readonly appended: readonly MessageEntry[]
 }
 
 /** The state, if it has as many messages as expected. Refuses by a code that does not make `commit` try again. */

@@ -1,16 +1,25 @@
 // A thread's log in its store, and the state folded from it. Every write is one compare-and-append.
 
-import { createHash, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import type { Counter } from '../core/counter.ts'
 import type { Entry, EntryId, MessageEntry, SettingEntry, UsageEntry } from '../core/entry.ts'
 import { OrielError } from '../core/errors.ts'
 import { entryId } from '../core/handle.ts'
-import { isObject, type JsonObject } from '../core/json.ts'
+import type { JsonObject } from '../core/json.ts'
 import { State } from '../core/state.ts'
 import { resolveCounter, type TokensOption } from '../counters.ts'
 import type { Store, ThreadKey } from '../stores/store.ts'
 import { threadNotFound } from '../stores/stored-errors.ts'
 import { learn } from './calibration.ts'
+import {
+  assertCounter,
+  assertFresh,
+  counterOf,
+  headerOf,
+  headerVersion,
+  readHeader,
+  saltOf,
+} from './header.ts'
 import { withRequest, withUsage } from './lanes.ts'
 import { inputTokens } from './read-usage.ts'
 import {
@@ -22,8 +31,6 @@ import {
 } from './snapshot.ts'
 import { KeyIndex } from './sync.ts'
 
-/** The stored form of the header; raised when its meaning changes. */
-const headerVersion = 1
 /** How often a writer that loses races tries again before it says so. */
 const maxAttempts = 50
 
@@ -65,6 +72,10 @@ export class Journal {
   readonly #settings = new Map<string, SettingEntry>()
   #keys: KeyIndex | undefined
   #snapshotVersion = 0
+  /** Entries that the state has and the store does not have yet. */
+  #held: Entry[] = []
+  /** The log's length before entries that the state has and the store refused. */
+  #stale: number | undefined
   #saving: Promise<void> = Promise.resolve()
 
   private constructor(options: JournalOptions, header: JsonObject, loaded?: LoadedSnapshot) {
@@ -176,6 +187,9 @@ export class Journal {
 
   /** Takes in what other writers appended since. Throws when the thread was erased: what is in memory must not be shown. */
   async refresh(): Promise<void> {
+    if (this.#stale !== undefined) await this.#reload(this.#stale)
+    // Nobody else can have written between what is held and what it builds on: the store will say so.
+    if (this.#held.length > 0) return
     const known = this.#state.version
     let isThere = known === 0
     // The newest known entry is read again: where it is gone, so is the thread.
@@ -191,21 +205,24 @@ export class Journal {
 
   /**
    * Appends what `build` makes of the current state. When another writer was first, the log is read and `build` asked again, so it
-   * must be pure. Nothing changes when the store fails.
+   * must be pure. Nothing changes when the store fails. With `isHeld` the entries go to the store with the next commit, in one
+   * append; where that fails they are lost, and it throws `HeldLost` if another writer was first.
    */
   async commit<E extends Entry>(
     build: (state: State, stamp: Stamp) => readonly E[],
+    { isHeld = false }: { readonly isHeld?: boolean } = {},
   ): Promise<readonly E[]> {
+    if (this.#stale !== undefined) await this.#reload(this.#stale)
+    const isFirst = this.#held.length === 0
     for (let attempt = 0; attempt < maxAttempts; attempt++) {
       try {
-        if (this.#state.version === 0 && build(this.#state, this.#stamp()).length === 0) return []
-        if (this.#state.version === 0) await this.#append([this.#headerEntry()])
-        const by = randomBytes(6).toString('base64url')
-        const entries = build(this.#state, this.#stamp()).map((entry) => ({ ...entry, by }))
-        if (entries.length > 0) await this.#append(entries)
+        const entries = this.#build(build)
+        if (isHeld) this.#hold(entries)
+        else await this.#append(entries)
         return entries
       } catch (error) {
         if (!OrielError.is(error, 'version-conflict')) throw error
+        if (!isFirst) throw new HeldLost()
         await this.refresh()
       }
     }
@@ -215,10 +232,64 @@ export class Journal {
     )
   }
 
+  /** Appends what is held, if anything is. */
+  async flush(): Promise<void> {
+    if (this.#held.length > 0) await this.commit(() => [])
+  }
+
+  /** The header goes in front of the first entries, in the same append. */
+  #build<E extends Entry>(build: (state: State, stamp: Stamp) => readonly E[]): readonly E[] {
+    if (this.#state.version === 0) {
+      if (build(this.#state, this.#stamp()).length === 0) return []
+      this.#hold([this.#headerEntry()])
+    }
+    const by = randomBytes(6).toString('base64url')
+    try {
+      return build(this.#state, this.#stamp()).map((entry) => ({ ...entry, by }))
+    } catch (error) {
+      // A header alone begins nothing.
+      if (this.#held.length === this.#state.version) this.#lose()
+      throw error
+    }
+  }
+
+  #hold(entries: readonly Entry[]): void {
+    for (const entry of entries) this.#take(entry)
+    this.#held.push(...entries)
+  }
+
   async #append(entries: readonly Entry[]): Promise<void> {
-    await this.store.append(this.key, entries, this.#state.version)
+    const held = this.#held
+    if (held.length + entries.length === 0) return
+    const expected = this.#state.version - held.length
+    try {
+      await this.store.append(this.key, [...held, ...entries], expected)
+    } catch (error) {
+      if (held.length > 0) this.#lose()
+      throw error
+    }
+    this.#held = []
     for (const entry of entries) this.#take(entry)
     this.#maybeSnapshot()
+  }
+
+  #lose(): void {
+    this.#stale = this.#state.version - this.#held.length
+    this.#held = []
+  }
+
+  /** Begins again from what the store has. */
+  async #reload(stored: number): Promise<void> {
+    const fresh = await Journal.open(this.#options, this.#header)
+    if (fresh.#state.version < stored) throw threadNotFound(this.key)
+    this.#state = fresh.#state
+    this.#header = fresh.#header
+    this.#facts = fresh.#facts
+    this.#settings.clear()
+    for (const [name, setting] of fresh.#settings) this.#settings.set(name, setting)
+    this.#keys = fresh.#keys
+    this.#snapshotVersion = fresh.#snapshotVersion
+    this.#stale = undefined
   }
 
   /** Snapshots cost the size of the state, so they are made the more rarely the longer the log is. */
@@ -284,6 +355,9 @@ export class Journal {
   }
 }
 
+/** Entries that were held are lost, since another writer was first: whatever led to them must be done again. */
+export class HeldLost extends Error {}
+
 /** What an entry says about the log beside its state. */
 function factsOf(entry: Entry, before: JournalFacts): Partial<JournalFacts> {
   const { lanes = [] } = before
@@ -306,50 +380,4 @@ function calibrated(
   return {
     calibrations: learn(calibrations, { model: request.model ?? '', estimated, measured }),
   }
-}
-
-async function readHeader(store: Store, key: ThreadKey): Promise<JsonObject | undefined> {
-  for await (const first of store.read(key, { from: 1, to: 1 })) return headerOf(first)
-  return undefined
-}
-
-function assertFresh(state: State): void {
-  if (state.version <= 1) return
-  throw new OrielError('corrupt-entry', 'A thread has two different headers. Run `oriel doctor`.')
-}
-
-/** Handles derive from it. Thread ids are unguessable, so this is too; and two stores give one thread the same handles. */
-function saltOf(key: ThreadKey): string {
-  return createHash('sha256').update(`oriel:${key.tenant}:${key.thread}`).digest('hex').slice(0, 32)
-}
-
-function headerOf(entry: Entry): JsonObject {
-  if (entry.type === 'setting' && entry.name === 'thread' && isObject(entry.value)) {
-    const header = entry.value as JsonObject
-    if (typeof header.version === 'number' && header.version <= headerVersion) return header
-    throw new OrielError(
-      'schema-version',
-      `The thread was written by a later version (${String(header.version)}; this one knows ${headerVersion}). Update Oriel.`,
-    )
-  }
-  throw new OrielError('corrupt-entry', 'The log does not begin with a header. Run `oriel doctor`.')
-}
-
-function counterOf(header: JsonObject, tokens: TokensOption | undefined): Counter {
-  const name = String(header.tokens)
-  const counter =
-    tokens === undefined && (name === 'estimate' || name === 'o200k')
-      ? resolveCounter(name)
-      : resolveCounter(tokens)
-  assertCounter(header, counter)
-  return counter
-}
-
-function assertCounter(header: JsonObject, counter: Counter): void {
-  if (header.tokens === counter.name) return
-  throw new OrielError(
-    'invalid-option',
-    `The thread counts tokens by '${String(header.tokens)}', which is fixed for a thread; got '${counter.name}'. Pass the same counter.`,
-    { path: 'tokens' },
-  )
 }

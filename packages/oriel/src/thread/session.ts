@@ -5,21 +5,26 @@ import { assert, OrielError } from '../core/errors.ts'
 import { parseId } from '../core/handle.ts'
 import { equalJson, type Json, type JsonObject } from '../core/json.ts'
 import { prepare } from '../core/prepare.ts'
-import { type Policy, parsePolicy } from '../policy.ts'
+import type { State } from '../core/state.ts'
+import type { Policy } from '../policy.ts'
 import { cacheFor, type PricesOption } from './cache.ts'
 import { Compacting } from './compacting.ts'
 import type { EventFields, EventType } from './events.ts'
 import {
+  type AppendAround,
   freshDrafts,
   type History,
+  type HistoryAround,
   knownIds,
   leadingSetting,
   revisionEdits,
+  type WrittenHistory,
   withCount,
 } from './incoming.ts'
 import { Jobs } from './jobs.ts'
 import type { Journal, Stamp } from './journal.ts'
 import { leadingOf } from './leading.ts'
+import { loggedPolicy } from './logged-policy.ts'
 import { OutputFiles } from './output-files.ts'
 import type { Plugin } from './plugin.ts'
 import { firstUnanswered, Plugins, replaced, systemOf, systemSetting } from './plugins.ts'
@@ -72,6 +77,8 @@ export class Session {
   #behind: Promise<unknown> = Promise.resolve()
   readonly #plugins: Plugins
   readonly #reporter: Reporter
+  /** Messages that are held, of which nobody has been told yet. */
+  #untold: readonly MessageEntry[] = []
   #lastView: { readonly seq: number | undefined; readonly built: BuiltView } | undefined
 
   constructor(journal: Journal, options: SessionOptions, policy: Policy | undefined) {
@@ -99,7 +106,11 @@ export class Session {
 
   /** The policy in force: the newest in the log, unless one was given that is not there yet. */
   get policy(): Policy {
-    return this.#pending ?? parsePolicy(this.journal.setting('policy')?.value)
+    return this.#pending ?? loggedPolicy(this.journal)
+  }
+
+  get prices(): PricesOption | undefined {
+    return this.#options.prices
   }
 
   /** A policy that was given and is not in the log yet. */
@@ -115,33 +126,36 @@ export class Session {
   }
 
   /** Appends drafts whose ids are not there yet. */
-  async append(drafts: readonly Draft[], expected?: number): Promise<readonly MessageEntry[]> {
+  async append(
+    drafts: readonly Draft[],
+    { expected, beside }: AppendAround = {},
+  ): Promise<readonly MessageEntry[]> {
     const known = await knownIds(this.journal, drafts)
     const asked = freshDrafts(this.journal.state, drafts, known)
     const enriched = replaced(drafts, await this.#enrich(asked, this.journal))
-    const entries = await this.journal.commit((state, stamp) =>
-      prepare(withCount(state, expected), freshDrafts(state, enriched, known), stamp.at),
+    const entries = await this.journal.commit(
+      (state, stamp) =>
+        prepare(withCount(state, expected), freshDrafts(state, enriched, known), stamp.at),
+      { isHeld: beside !== undefined },
     )
+    await beside?.()
     this.#reporter.added(this.journal, entries)
     await this.#compacting.afterAppend(entries)
     return entries
   }
 
-  /**
-   * Writes what a resent history brings, in one append: new messages, results that the client reduced, system messages in front.
-   * `meet` tells, at the moment of writing, what is already there.
-   */
+  /** Writes what a resent history brings, in one append: new messages, results that the client reduced, system messages in front. */
   async appendHistory(
     journal: Journal,
     history: History,
-    meet: () => Meeting,
-  ): Promise<{ readonly meeting: Meeting; readonly appended: readonly MessageEntry[] }> {
+    { meet, isHeld }: HistoryAround,
+  ): Promise<WrittenHistory> {
     let meeting: Meeting | undefined
     const { conversation } = history
     // Of a history that comes for the first time, only what the model has not answered is new to the plugins.
     const asked = Math.max(meet().matched, firstUnanswered(conversation))
     const enriched = await this.#enrich(conversation.slice(asked), journal)
-    const entries = await journal.commit((state, stamp): readonly Entry[] => {
+    const build = (state: State, stamp: Stamp): readonly Entry[] => {
       meeting = meet()
       const fresh = replaced(conversation.slice(meeting.matched), enriched)
       const messages = prepare(state, fresh, stamp.at)
@@ -151,13 +165,30 @@ export class Session {
         ...revisionEdits(state, meeting.revisions).map((edit) => stamp.entry(edit)),
         ...leadingSetting(journal, history.leading, stamp),
       ]
-    })
+    }
+    const entries = await journal.commit(build, { isHeld })
     assert(meeting !== undefined, 'a commit asks for its entries')
     this.journal = journal
     const appended = entries.filter((entry): entry is MessageEntry => entry.type === 'message')
-    this.#reporter.added(this.journal, appended)
-    await this.#compacting.afterAppend(appended)
+    // The view that follows what is held makes the checkpoint that is due.
+    if (isHeld) this.#untold = appended
+    else {
+      this.#reporter.added(this.journal, appended)
+      await this.#compacting.afterAppend(appended)
+    }
     return { meeting, appended: appended.filter(({ origin }) => origin !== 'plugin') }
+  }
+
+  /** What was held is lost: it was never there. */
+  forgetHeld(): void {
+    this.#untold = []
+  }
+
+  /** Tells of messages that were held and are in the store now. */
+  #tellAdded(): void {
+    const added = this.#untold
+    this.#untold = []
+    this.#reporter.added(this.journal, added)
   }
 
   #enrich(
@@ -252,6 +283,7 @@ export class Session {
       ]
     })
     this.#pending = undefined
+    this.#tellAdded()
     this.#plugins.settle(this.journal)
     assert(view !== undefined, 'a commit asks for its entries')
     this.#lastView = { seq: this.journal.facts.newestRequest?.seq, built: view.built }

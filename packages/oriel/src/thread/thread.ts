@@ -5,9 +5,15 @@ import type { Entry, MessageEntry } from '../core/entry.ts'
 import { OrielError } from '../core/errors.ts'
 import { checkJson, type Json } from '../core/json.ts'
 import type { FormatName } from '../formats/format.ts'
-import { formatNamed } from '../formats/registry.ts'
 import { type Policy, type PolicyInput, parsePolicy } from '../policy.ts'
 import { assertAvailable } from '../propose.ts'
+import {
+  appendWithUsage,
+  readHistory,
+  readViewOptions,
+  requestView,
+  syncHistory,
+} from './asking.ts'
 import { recordUsage } from './cache.ts'
 import type { Accuracy } from './calibration.ts'
 import { type CompactOptions, readInstructions } from './compact-options.ts'
@@ -23,7 +29,7 @@ import { readUsage } from './read-usage.ts'
 import { type RebuiltRequest, rebuildRequest } from './requests.ts'
 import { Session } from './session.ts'
 import { withStoredSettings } from './stored-settings.ts'
-import { hiddenDrafts, type SyncResult, sentOf, splitLeading } from './sync.ts'
+import { hiddenDrafts, type SyncResult } from './sync.ts'
 import { givenBy, type ThreadOptions } from './thread-options.ts'
 import { undoable } from './undoing.ts'
 import { accuracy, estimateOf } from './usage.ts'
@@ -62,15 +68,23 @@ export class Thread {
     return this.#journal.key.tenant
   }
 
+  /** Whether nothing was ever written to it. */
+  get isEmpty(): boolean {
+    return this.#journal.state.version === 0
+  }
+
   /** The policy in force. */
   get policy(): Policy {
     return this.#session.policy
   }
 
-  /** Appends messages. One whose id is already in the log is skipped, so a retry appends nothing. */
+  /**
+   * Appends messages. One whose id is already in the log is skipped, so a retry appends nothing. With `usage`, the provider's numbers
+   * for the view that they answer are written with them, in one append.
+   */
   async append(
     messages: readonly unknown[] | object,
-    { format, expected, resentAs }: AppendOptions = {},
+    { format, expected, usage, resentAs }: AppendOptions = {},
   ): Promise<readonly MessageEntry[]> {
     const list = Array.isArray(messages) ? messages : [messages]
     const own = decodeDrafts(list, { format, path: 'messages' })
@@ -78,7 +92,8 @@ export class Thread {
       resentAs === undefined
         ? own
         : hiddenDrafts(own, decodeDrafts(resentAs, { format, path: 'resentAs' }))
-    return this.#session.run(() => this.#session.append(drafts, expected))
+    const numbers = usage && { sample: readUsage(usage.sample), view: usage.view }
+    return this.#session.run(() => appendWithUsage(this.#session, drafts, { expected, numbers }))
   }
 
   /** Takes a whole history as a client resends it: appends what is new; where it was edited, goes on in a fork. */
@@ -86,20 +101,21 @@ export class Thread {
     history: readonly unknown[],
     { format = 'openai-chat' }: { readonly format?: FormatName } = {},
   ): Promise<SyncResult> {
-    const decoded = formatNamed(format).decode(history, 'history')
-    const { leading, history: conversation } = splitLeading(decoded.map(({ draft }) => draft))
-    const sent = sentOf(conversation)
+    const incoming = readHistory(history, format)
+    return this.#session.run(() => syncHistory(this.#session, this.#family, incoming))
+  }
+
+  /** `sync` and `view` as one: what is new and the record of the request are written together, in one append. */
+  async request<M = Json>(
+    history: readonly unknown[],
+    options: ViewOptions = {},
+  ): Promise<SyncResult & { readonly view: View<M> }> {
+    const own = readViewOptions(options)
+    const incoming = readHistory(history, options.format ?? 'openai-chat')
     return this.#session.run(async () => {
-      const { isForked, written } = await this.#family.place(sent, (branch) =>
-        this.#session.appendHistory(branch.journal, { leading, conversation }, () =>
-          branch.meet(sent),
-        ),
-      )
-      const { matched } = written.meeting
-      const message = 'A resent history was edited: forked.'
-      if (isForked) this.#session.emit('thread-forked', { message })
-      const messages = this.#journal.state.messageCount
-      return { thread: this.id, matched, appended: written.appended.length, isForked, messages }
+      const asked = await requestView(this.#session, this.#family, { incoming, options, own })
+      // The messages are of the format's own type, which only the caller can name.
+      return asked as unknown as SyncResult & { readonly view: View<M> }
     })
   }
 
@@ -108,21 +124,13 @@ export class Thread {
     history: readonly unknown[],
     { format = 'openai-chat' }: { readonly format?: FormatName } = {},
   ): Promise<HistoryMatch> {
-    const decoded = formatNamed(format).decode(history, 'history')
-    const sent = sentOf(splitLeading(decoded.map(({ draft }) => draft)).history)
+    const { sent } = readHistory(history, format)
     return this.#session.run(() => this.#family.match(sent))
   }
 
   /** What the model should see now, in a provider's format. Commits the policy's edits and a record of the request. */
   async view<M = Json>(options: ViewOptions = {}): Promise<View<M>> {
-    const { policy, frame, budget } = options
-    if (budget !== undefined && !(Number.isFinite(budget) && budget > 0)) {
-      const message = `budget must be a number of tokens above 0, got ${String(budget)}.`
-      throw new OrielError('invalid-option', message, { path: 'budget' })
-    }
-    const own = policy === undefined ? undefined : parsePolicy(policy)
-    if (own !== undefined) assertAvailable(own)
-    if (frame !== undefined) checkJson(frame, 'frame')
+    const own = readViewOptions(options)
     return this.#session.run(async () => {
       await this.#journal.refresh()
       // The messages are of the format's own type, which only the caller can name.
@@ -226,7 +234,7 @@ export class Thread {
   /** Records the provider's own numbers for a view. */
   async usage(sample: object, viewId: string): Promise<void> {
     const usage = readUsage(sample)
-    return this.#session.run(() => recordUsage(this.#session, usage, viewId, this.#options.prices))
+    return this.#session.run(() => recordUsage(this.#session, usage, viewId))
   }
 
   /** Tokens of the next request: the provider's own number for the newest view plus what came after, else an estimate. */

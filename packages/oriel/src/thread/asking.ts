@@ -1,0 +1,118 @@
+// The steps of a conversation with a model, each as one write: what a client resends with the request, an answer with its numbers.
+
+import type { Draft, MessageEntry } from '../core/entry.ts'
+import { OrielError } from '../core/errors.ts'
+import { checkJson } from '../core/json.ts'
+import type { FormatName } from '../formats/format.ts'
+import { formatNamed } from '../formats/registry.ts'
+import { type Policy, parsePolicy } from '../policy.ts'
+import { assertAvailable } from '../propose.ts'
+import { recordUsage } from './cache.ts'
+import type { Family } from './family.ts'
+import { HeldLost } from './journal.ts'
+import type { Usage } from './read-usage.ts'
+import type { Session } from './session.ts'
+import { type Sent, type SyncResult, sentOf, splitLeading } from './sync.ts'
+import type { View, ViewOptions } from './viewing.ts'
+
+/** A history as a client resends it, read. */
+export interface IncomingHistory {
+  readonly leading: readonly Draft[]
+  readonly conversation: readonly Draft[]
+  /** The conversation, by what `sync` compares. */
+  readonly sent: readonly Sent[]
+}
+
+export function readHistory(history: readonly unknown[], format: FormatName): IncomingHistory {
+  const decoded = formatNamed(format).decode(history, 'history')
+  const { leading, history: conversation } = splitLeading(decoded.map(({ draft }) => draft))
+  return { leading, conversation, sent: sentOf(conversation) }
+}
+
+/** The policy for one view, where its options name one. Throws on options that are wrong. */
+export function readViewOptions({ policy, frame, budget }: ViewOptions): Policy | undefined {
+  if (budget !== undefined && !(Number.isFinite(budget) && budget > 0)) {
+    const message = `budget must be a number of tokens above 0, got ${String(budget)}.`
+    throw new OrielError('invalid-option', message, { path: 'budget' })
+  }
+  const own = policy === undefined ? undefined : parsePolicy(policy)
+  if (own !== undefined) assertAvailable(own)
+  if (frame !== undefined) checkJson(frame, 'frame')
+  return own
+}
+
+/** Appends what is new in a history; with `isHeld`, the view that must follow writes it. */
+export async function syncHistory(
+  session: Session,
+  family: Family,
+  { sent, ...history }: IncomingHistory,
+  { isHeld = false }: { readonly isHeld?: boolean } = {},
+): Promise<SyncResult> {
+  const { isForked, written } = await family.place(
+    sent,
+    (branch) =>
+      session.appendHistory(branch.journal, history, { meet: () => branch.meet(sent), isHeld }),
+    { isQuick: isHeld },
+  )
+  const { matched } = written.meeting
+  const message = 'A resent history was edited: forked.'
+  if (isForked) session.emit('thread-forked', { message })
+  const { key, state } = session.journal
+  const appended = written.appended.length
+  return { thread: key.thread, matched, appended, isForked, messages: state.messageCount }
+}
+
+/** What `request` was asked for. */
+interface Asked {
+  readonly incoming: IncomingHistory
+  readonly options: ViewOptions
+  /** A policy for this view only. */
+  readonly own: Policy | undefined
+}
+
+/** A history and the view of it in one append, unless another writer comes in between: then one after the other. */
+export async function requestView(
+  session: Session,
+  family: Family,
+  { incoming, options, own }: Asked,
+): Promise<SyncResult & { readonly view: View }> {
+  const ask = async (isHeld: boolean): Promise<SyncResult & { readonly view: View }> => {
+    const synced = await syncHistory(session, family, incoming, { isHeld })
+    if (!isHeld) await session.journal.refresh()
+    return { ...synced, view: await session.view(options, own) }
+  }
+  try {
+    return await ask(options.dryRun !== true)
+  } catch (error) {
+    session.forgetHeld()
+    if (!(error instanceof HeldLost)) throw error
+    return ask(false)
+  }
+}
+
+/** The provider's numbers for a view. */
+interface Numbers {
+  readonly sample: Usage
+  readonly view: string
+}
+
+/** Messages and the numbers that came with them in one append, unless another writer comes in between: then one after the other. */
+export async function appendWithUsage(
+  session: Session,
+  drafts: readonly Draft[],
+  {
+    expected,
+    numbers,
+  }: { readonly expected?: number | undefined; readonly numbers?: Numbers | undefined },
+): Promise<readonly MessageEntry[]> {
+  if (numbers === undefined) return session.append(drafts, { expected })
+  const record = (): Promise<void> => recordUsage(session, numbers.sample, numbers.view)
+  try {
+    return await session.append(drafts, { expected, beside: record })
+  } catch (error) {
+    if (!(error instanceof HeldLost)) throw error
+    const entries = await session.append(drafts, { expected })
+    await record()
+    return entries
+  }
+}
