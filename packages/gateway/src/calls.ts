@@ -78,7 +78,7 @@ export class Calls {
       throw refuse(413, 'too-large', `The request holds more than ${limits.messages} messages.`)
     }
     const hasCacheHints = upstream.wantsCacheHints
-    const hasExpansion = settings.agent?.template.expand ?? this.#options.hasExpansion
+    const hasExpansion = this.hasExpansion(settings)
     const parts = { endpoint, body, settings, history, hasCacheHints, hasExpansion }
     const managed = await this.#manage(call, parts)
     if (managed === undefined) {
@@ -87,6 +87,11 @@ export class Calls {
     const first = await this.#ask(call, upstream, managed)
     const answer = await this.#expand(call, upstream, { ...managed, endpoint, answer: first })
     return this.#relay(call, { ...managed, endpoint, settings, answer })
+  }
+
+  /** Whether models get the tool for originals: the agent's word, else the gateway's. */
+  hasExpansion({ agent }: RequestSettings): boolean {
+    return agent?.template.expand ?? this.#options.hasExpansion
   }
 
   settingsOf({ url, request, caller }: CallRequest, body: ClientBody): RequestSettings {
@@ -151,16 +156,11 @@ export class Calls {
     if (offer?.isOpen !== true) return answer
     const { limits, now } = this.#options
     const rounds = new Rounds({
-      ...{
-        call: managed,
-        format: expansionFormats[endpoint.format],
-        name: offer.name,
-        limits,
-        now,
-      },
+      ...{ call: managed, format: expansionFormats[endpoint.format], limits, now },
+      ...{ name: offer.name, isQuiet: offer.isQuiet },
       send: (text, signal) => this.#ask({ ...call, leaving: signal }, upstream, { managed, text }),
     })
-    return expandAnswer(answer, { endpoint, rounds, body: offer.body.value })
+    return expandAnswer(answer, { endpoint, rounds })
   }
 
   /** Asks the upstream; a request that is too long is made smaller and asked once more. */

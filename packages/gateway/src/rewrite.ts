@@ -74,11 +74,13 @@ function align(sent: readonly Json[], shown: readonly Json[], isMarking: boolean
     }
     const gist = gistOf(plain)
     const same = search.gist(gist.text, next)
-    const from = same ?? search.ids(idsOf(plain), next)
+    const ids = idsOf(plain)
+    const from = same ?? search.ids(ids, next) ?? search.ids(lastOf(ids), next)
     if (from === undefined) return { value: plain, isSame: false }
     next = from + 1
-    // Reasoning that the view leaves out must not come back with the client's bytes.
-    const isWhole = gist.hasReasoning || !search.gistAt(from).hasReasoning
+    // Reasoning that the view leaves out, or has in another message, must not come back with the client's bytes.
+    const { reasoning } = search.gistAt(from)
+    const isWhole = reasoning === '' || reasoning === gist.reasoning
     const isSame = same !== undefined && isWhole && !isMarked(plain)
     return { value: plain, isSame, from }
   })
@@ -117,7 +119,8 @@ class Search {
   #read(): Map<string, number[]> {
     const places = new Map<string, number[]>()
     this.#sent.forEach((message, at) => {
-      for (const key of [this.gistAt(at).text, idsOf(message)]) {
+      const ids = idsOf(message)
+      for (const key of new Set([this.gistAt(at).text, ids, lastOf(ids)])) {
         if (key !== '') places.set(key, [...(places.get(key) ?? []), at])
       }
     })
@@ -145,6 +148,11 @@ function idsOf(message: Json): string {
     }),
   ]
   return ids.length === 0 ? '' : `ids:${ids.join(',')}`
+}
+
+/** The last of several ids: the view may show results that the client never saw before its own. */
+function lastOf(ids: string): string {
+  return ids === '' ? '' : `last:${ids.slice(ids.lastIndexOf(',') + 1).replace('ids:', '')}`
 }
 
 /**

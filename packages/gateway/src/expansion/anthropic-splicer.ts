@@ -13,13 +13,14 @@ import {
 } from './splicer.ts'
 import { sumUsage } from './usage.ts'
 
-export function anthropicSplicer({ name }: SpliceOptions): Splicer {
-  return new AnthropicSplicer(name)
+export function anthropicSplicer(options: SpliceOptions): Splicer {
+  return new AnthropicSplicer(options)
 }
 
 class AnthropicSplicer implements Splicer {
   readonly pulse = writeEvent({ type: 'ping' }, 'ping')
   readonly #name: string
+  readonly #isQuiet: boolean
   #isFirst = true
   /** Blocks that the client has seen begin. */
   #blocks = 0
@@ -30,9 +31,12 @@ class AnthropicSplicer implements Splicer {
   #roundUsage: JsonObject = {}
   #isCut = false
   #held: string[] = []
+  /** What waits for the end of its round, and how many blocks there were before it. */
+  #quiet: { readonly blocks: number; readonly texts: string[] } | undefined
 
-  constructor(name: string) {
+  constructor({ name, isQuiet }: SpliceOptions) {
     this.#name = name
+    this.#isQuiet = isQuiet
   }
 
   get verdict(): Verdict {
@@ -58,7 +62,7 @@ class AnthropicSplicer implements Splicer {
       case 'content_block_stop':
         return this.#goOn(raw, event)
       case 'message_delta':
-        return this.#hold(this.#end(raw, event))
+        return [...this.#heard(), ...this.#hold(this.#end(raw, event))]
       case 'message_stop':
         return this.#hold(raw)
       default:
@@ -67,13 +71,17 @@ class AnthropicSplicer implements Splicer {
   }
 
   finish(): readonly string[] {
-    const held = this.#held
+    const held = [...(this.#quiet?.texts ?? []), ...this.#held]
+    this.#quiet = undefined
     this.#held = []
     return held
   }
 
   nextRound(): void {
     this.#usage = sumUsage(this.#usage, this.#roundUsage)
+    // Of a round that is not seen, nothing after its first text was passed on.
+    this.#blocks = this.#quiet?.blocks ?? this.#blocks
+    this.#quiet = undefined
     this.#isFirst = false
     this.#roundUsage = {}
     this.#places = new Map()
@@ -97,6 +105,7 @@ class AnthropicSplicer implements Splicer {
       return []
     }
     if (isCall) this.#others += 1
+    if (this.#isQuiet && block.type === 'text') this.#quiet ??= { blocks: this.#blocks, texts: [] }
     this.#places.set(event.index, this.#blocks)
     this.#blocks += 1
     return this.#goOn(raw, event)
@@ -105,8 +114,19 @@ class AnthropicSplicer implements Splicer {
   #goOn(raw: string, event: JsonObject): readonly string[] {
     const place = this.#places.get(event.index)
     if (place === 'own') return []
-    if (place === undefined || place === event.index) return [raw]
-    return [writeEvent({ ...event, index: place }, String(event.type))]
+    const isSame = place === undefined || place === event.index
+    const text = isSame ? raw : writeEvent({ ...event, index: place }, String(event.type))
+    if (this.#quiet === undefined) return [text]
+    this.#quiet.texts.push(text)
+    return []
+  }
+
+  /** What waited, unless the round turns out to be one that the client does not see. */
+  #heard(): readonly string[] {
+    if (this.#quiet === undefined || this.verdict === 'own') return []
+    const { texts } = this.#quiet
+    this.#quiet = undefined
+    return texts
   }
 
   /** The stop reason, and the numbers of all rounds. */

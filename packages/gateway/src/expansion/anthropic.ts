@@ -9,13 +9,13 @@ import { sumUsage } from './usage.ts'
 export const anthropicExpansion: ExpansionFormat = {
   define: ({ name, description, parameters }) => ({ name, description, input_schema: parameters }),
   toolNames: (tools) => tools.map((tool) => (isObject(tool) ? String(tool.name ?? '') : '')),
-  canOffer(body) {
+  stance(body) {
     const { tool_choice: choice, output_config: output, output_format: format } = body
-    if (isGiven(format) || (isObject(output) && isGiven(output.format))) return false
     const isAbsent = !Array.isArray(body.tools) || body.tools.length === 0
     // Without tools a choice is refused, and the client is to hear that.
-    if (isAbsent && isGiven(choice)) return false
-    return !isObject(choice) || choice.type !== 'any'
+    if (isAbsent && isGiven(choice)) return 'closed'
+    if (isGiven(format) || (isObject(output) && isGiven(output.format))) return 'structured'
+    return isObject(choice) && choice.type === 'any' ? 'forced' : 'open'
   },
   sort(messages, name) {
     const calls = messages.flatMap(blocksOf).filter(isCall)
@@ -36,11 +36,15 @@ export const anthropicExpansion: ExpansionFormat = {
       })),
     },
   ],
-  join(answers, name) {
+  join(answers, { name, isQuiet }) {
     const last = answers.at(-1) ?? {}
-    const content = answers
-      .flatMap(blocksOf)
-      .filter((block) => !(isCall(block) && block.name === name))
+    const content = answers.flatMap((answer) =>
+      blocksOf(answer).filter(
+        (block) =>
+          !(isCall(block) && block.name === name) &&
+          !(isQuiet && block.type === 'text' && answer !== last),
+      ),
+    )
     const usage = answers.map((one) => one.usage).filter(isObject)
     const isStripped = last.stop_reason === 'tool_use' && !content.some(isCall)
     return {
@@ -53,6 +57,7 @@ export const anthropicExpansion: ExpansionFormat = {
   },
   splicer: anthropicSplicer,
   noChoice: { type: 'none' },
+  bindsTools: true,
 }
 
 function blocksOf(message: Json): readonly JsonObject[] {

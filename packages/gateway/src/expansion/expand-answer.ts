@@ -15,8 +15,6 @@ const maxWhole = 32 * 1024 * 1024
 export interface ExpandOptions {
   readonly endpoint: Endpoint
   readonly rounds: Rounds
-  /** The client's own body. */
-  readonly body: JsonObject
 }
 
 /** Presents all rounds as one answer. A stream is passed on as it arrives; a whole answer is there when the last round is. */
@@ -54,7 +52,7 @@ async function expandWhole(
     if (own.length === 0) await rounds.options.call.closeWith(found)
     else if (why !== undefined) await rounds.close(found, own, why)
     if (own.length === 0 || why !== undefined) {
-      return { ...first, body: once(JSON.stringify(format.join(bodies, name))) }
+      return { ...first, body: once(JSON.stringify(format.join(bodies, rounds.options))) }
     }
     answer = await rounds.next(found, own)
     if (answer.status < 200 || answer.status >= 300) return answer
@@ -78,11 +76,11 @@ function expandStream(first: UpstreamAnswer, options: ExpandOptions): UpstreamAn
 
 async function* spliced(
   first: UpstreamAnswer,
-  { endpoint, rounds, body }: ExpandOptions,
+  { endpoint, rounds }: ExpandOptions,
   begun: (answer: UpstreamAnswer) => void,
 ): AsyncGenerator<Uint8Array> {
   const { format, name } = rounds.options
-  const splicer = format.splicer({ name, body })
+  const splicer = format.splicer(rounds.options)
   let answer = first
   for (;;) {
     const collector = endpoint.collector()

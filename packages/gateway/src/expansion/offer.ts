@@ -1,9 +1,9 @@
 // Whether a request gets the tool, and the client's body with it.
 
-import { expandToolNames, type Json, type JsonObject, type Thread } from 'oriel'
+import { expandToolNames, type Json, type Thread } from 'oriel'
 import type { Endpoint } from '../endpoints.ts'
 import { type ClientBody, isObject } from '../rewrite.ts'
-import type { ExpansionFormat } from './format.ts'
+import type { ExpansionFormat, Stance } from './format.ts'
 import { expansionFormats } from './formats.ts'
 import { addElements, addMember } from './splice.ts'
 import { toolDefinition } from './tool.ts'
@@ -14,6 +14,8 @@ export interface Offer {
   readonly body: ClientBody
   /** Whether the model may call it; false where it is listed only because the history needs a list. */
   readonly isOpen: boolean
+  /** Whether the client gets no text of rounds that it does not see. */
+  readonly isQuiet: boolean
 }
 
 /** What is decided before a request is made. */
@@ -35,7 +37,7 @@ const setting = 'expand'
 
 /**
  * A thread has the tool from its first request on, under one name, or never: a list of tools that changes breaks the provider's cache.
- * Single requests in which it could do harm go without.
+ * A later request in which it could do harm lists it and forbids its use, or goes without where that cannot be said.
  */
 export function offerTool(thread: Thread, { endpoint, body, isOn }: OfferRequest): Decision {
   const known = nameIn(thread.setting(setting))
@@ -44,18 +46,40 @@ export function offerTool(thread: Thread, { endpoint, body, isOn }: OfferRequest
   const { tools = null } = body.value
   if (tools !== null && !Array.isArray(tools)) return {}
   const own: readonly Json[] = tools ?? []
+  const stance = format.stance(body.value)
+  if (known === undefined && stance !== 'open') return {}
   const taken = format.toolNames(own)
   const name = [known, ...expandToolNames].find((one) => one !== undefined && !taken.includes(one))
   if (name === undefined) return {}
-  const remembered = name === known ? {} : { newName: name }
-  const tool = format.define(toolDefinition(name))
-  if (isOn && format.canOffer(body.value)) {
-    const offer = { name, body: addElements(body, 'tools', [tool]), isOpen: true }
-    return { offer, ...remembered }
+  const listed = addElements(body, 'tools', [format.define(toolDefinition(name))])
+  const offer = offerOf(format, {
+    ...{ name, stance, listed, isOn },
+    isAlone: own.length === 0 && !isGiven(body.value.tool_choice),
+  })
+  return { ...(offer && { offer }), ...(name === known ? {} : { newName: name }) }
+}
+
+interface Considered {
+  readonly name: string
+  readonly stance: Stance
+  /** The body with the tool. */
+  readonly listed: ClientBody
+  readonly isOn: boolean
+  /** Whether the client has no tools, and so nothing to say about them. */
+  readonly isAlone: boolean
+}
+
+function offerOf(format: ExpansionFormat, considered: Considered): Offer | undefined {
+  const { name, stance, listed, isOn, isAlone } = considered
+  if (isOn && (stance === 'open' || stance === 'forced')) {
+    return { name, body: listed, isOpen: true, isQuiet: false }
   }
-  if (known === undefined || own.length > 0) return remembered
-  const offer = muted(format, { name, body, tool })
-  return { ...(offer && { offer }), ...remembered }
+  if (isAlone && stance !== 'closed') {
+    const body = addMember(listed, 'tool_choice', format.noChoice)
+    return { name, body, isOpen: false, isQuiet: false }
+  }
+  if (!isOn || stance !== 'structured' || !format.bindsTools) return undefined
+  return { name, body: listed, isOpen: true, isQuiet: true }
 }
 
 /** Lets a thread remember the tool's name. */
@@ -67,16 +91,6 @@ function nameIn(value: Json | undefined): string | undefined {
   return isObject(value) && typeof value.tool === 'string' ? value.tool : undefined
 }
 
-/** The history may hold calls of the tool, and then some providers demand a list of tools. */
-function muted(
-  { noChoice }: ExpansionFormat,
-  {
-    name,
-    body,
-    tool,
-  }: { readonly name: string; readonly body: ClientBody; readonly tool: JsonObject },
-): Offer | undefined {
-  if (noChoice === undefined || body.value.tool_choice !== undefined) return undefined
-  const listed = addElements(body, 'tools', [tool])
-  return { name, body: addMember(listed, 'tool_choice', noChoice), isOpen: false }
+function isGiven(value: Json | undefined): boolean {
+  return value !== undefined && value !== null
 }

@@ -4,21 +4,22 @@ import type { Json, JsonObject } from 'oriel'
 import { isObject } from '../rewrite.ts'
 import type { ExpansionFormat, OwnCall } from './format.ts'
 import { chatSplicer, cutReasons, gapBetween } from './openai-chat-splicer.ts'
+import type { SpliceOptions } from './splicer.ts'
 import { sumUsage } from './usage.ts'
 
 export const chatExpansion: ExpansionFormat = {
   define: (tool) => ({ type: 'function', function: { ...tool } }),
   toolNames: (tools) => tools.map((tool) => nameOf(functionOf(tool))),
-  canOffer(body) {
+  stance(body) {
     const { n, functions, response_format: format, tool_choice: choice, modalities } = body
-    if (typeof n === 'number' && n > 1) return false
-    if (functions !== undefined && functions !== null) return false
-    if (isObject(format) && format.type !== 'text') return false
-    if (Array.isArray(modalities) && modalities.includes('audio')) return false
+    if (isGiven(functions)) return 'closed'
     // Without tools these are refused, and the client is to hear that.
     const isAbsent = !Array.isArray(body.tools) || body.tools.length === 0
-    if (isAbsent && [choice, body.parallel_tool_calls].some(isGiven)) return false
-    return choice !== 'required'
+    if (isAbsent && [choice, body.parallel_tool_calls].some(isGiven)) return 'closed'
+    if (typeof n === 'number' && n > 1) return 'single'
+    if (Array.isArray(modalities) && modalities.includes('audio')) return 'single'
+    if (isObject(format) && format.type !== 'text') return 'structured'
+    return choice === 'required' ? 'forced' : 'open'
   },
   sort(messages, name) {
     const calls = messages.flatMap(callsOf)
@@ -30,9 +31,11 @@ export const chatExpansion: ExpansionFormat = {
     results.map(({ id, text }) => ({ role: 'tool', tool_call_id: id, content: text })),
   join,
   splicer: chatSplicer,
+  noChoice: 'none',
+  bindsTools: false,
 }
 
-function join(answers: readonly JsonObject[], name: string): JsonObject {
+function join(answers: readonly JsonObject[], { name }: SpliceOptions): JsonObject {
   const first = answers[0] ?? {}
   const last = answers.at(-1) ?? {}
   const choices = answers.map(choiceOf)

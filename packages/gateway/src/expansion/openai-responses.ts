@@ -12,13 +12,13 @@ export const responsesExpansion: ExpansionFormat = {
   // Here tools are strict unless they say otherwise, and a strict one has no optional arguments.
   define: (tool) => ({ type: 'function', ...tool, strict: false }),
   toolNames: (tools) => tools.map((tool) => (isObject(tool) ? String(tool.name ?? '') : '')),
-  canOffer({ text, background, tool_choice: choice, tools }) {
-    if (background === true) return false
-    const format = isObject(text) && isObject(text.format) ? text.format : {}
-    if (format.type !== undefined && format.type !== 'text') return false
+  stance({ text, background, tool_choice: choice, tools }) {
     const isAbsent = !Array.isArray(tools) || tools.length === 0
-    if (isAbsent && isObject(choice)) return false
-    return choice !== 'required'
+    if (isAbsent && (isObject(choice) || choice === 'required')) return 'closed'
+    if (background === true) return 'single'
+    const format = isObject(text) && isObject(text.format) ? text.format : {}
+    if (format.type !== undefined && format.type !== 'text') return 'structured'
+    return choice === 'required' ? 'forced' : 'open'
   },
   sort(messages, name) {
     const calls = messages.filter(isObject).filter(isCall)
@@ -31,7 +31,7 @@ export const responsesExpansion: ExpansionFormat = {
   isCut: ({ status }) => status !== 'completed',
   results: (results) =>
     results.map(({ id, text }) => ({ type: 'function_call_output', call_id: id, output: text })),
-  join(answers, name) {
+  join(answers, { name }) {
     const last = answers.at(-1) ?? {}
     const usage = answers.map((one) => one.usage).filter(isObject)
     return withoutTool(
@@ -47,6 +47,8 @@ export const responsesExpansion: ExpansionFormat = {
   resent: (messages, name) => messages.filter((item) => !isObject(item) || !isOwnCall(item, name)),
   clean,
   splicer: responsesSplicer,
+  noChoice: 'none',
+  bindsTools: false,
 }
 
 /** The same in the text, of which every other byte stays. */

@@ -27,6 +27,7 @@ export interface RoundsOptions {
   readonly call: RoundedCall
   readonly format: ExpansionFormat
   readonly name: string
+  readonly isQuiet: boolean
   readonly limits: Pick<Limits, 'expandRounds' | 'expandMs' | 'expandPulseMs'>
   readonly now: () => number
   /** Sends the body of a round. */

@@ -11,8 +11,8 @@ export interface StreamEvent {
 export interface SpliceOptions {
   /** The name of the gateway's tool. */
   readonly name: string
-  /** The client's own body. */
-  readonly body: JsonObject
+  /** Whether the client gets no text of rounds that it does not see: its answer is one document. */
+  readonly isQuiet: boolean
 }
 
 /** What a round called, known when it ends. */
