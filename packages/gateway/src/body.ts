@@ -2,6 +2,7 @@
 
 import type { JsonObject } from 'oriel'
 import { refuse } from './answer-errors.ts'
+import { IncomingRequest, readIncoming } from './incoming-request.ts'
 import { outlineOf } from './json-outline.ts'
 import type { Limits } from './options.ts'
 import type { ClientBody } from './rewrite.ts'
@@ -15,6 +16,7 @@ export async function readBytes(
   { bodyBytes, bodyMs }: Pick<Limits, 'bodyBytes' | 'bodyMs'>,
 ): Promise<Uint8Array> {
   if (Number(request.headers.get('content-length') ?? 0) > bodyBytes) throw tooLarge(bodyBytes)
+  if (request instanceof IncomingRequest) return readConnection(request, { bodyBytes, bodyMs })
   if (request.body === null) return new Uint8Array()
   const reader = request.body.getReader()
   const chunks: Uint8Array[] = []
@@ -42,6 +44,24 @@ export async function readBytes(
   return chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks)
 }
 
+async function readConnection(
+  { incoming }: IncomingRequest,
+  { bodyBytes, bodyMs }: Pick<Limits, 'bodyBytes' | 'bodyMs'>,
+): Promise<Uint8Array> {
+  const { promise: late, reject } = Promise.withResolvers<never>()
+  const timer = setTimeout(
+    () => reject(refuse(408, 'timeout', 'The body did not arrive in time.')),
+    bodyMs,
+  )
+  try {
+    const bytes = await Promise.race([readIncoming(incoming, bodyBytes), late])
+    if (bytes === undefined) throw tooLarge(bodyBytes)
+    return bytes
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
 /** A body as JSON, with its outline. */
 export function parseBody(bytes: Uint8Array, limits: Pick<Limits, 'depth' | 'nodes'>): ClientBody {
   const text = decodeText(bytes)
@@ -57,7 +77,7 @@ export function parseBody(bytes: Uint8Array, limits: Pick<Limits, 'depth' | 'nod
     throw refuse(413, 'too-large', `The body holds more than ${limits.nodes} values.`)
   }
   // Parsed from JSON text just now.
-  return { text, value: value as JsonObject, outline }
+  return { text, bytes, value: value as JsonObject, outline }
 }
 
 function decodeText(bytes: Uint8Array): string {

@@ -15,6 +15,7 @@ import { ManagedCall, type ManagedDependencies, type ManagedInput } from './mana
 import type { Limits } from './options.ts'
 import { createReader } from './reading.ts'
 import { type Ending, readWhole, relayBody } from './relay.ts'
+import type { RelayedReply } from './reply.ts'
 import { type ClientBody, isObject } from './rewrite.ts'
 import { ownParameters, type RequestSettings, type Settings } from './settings.ts'
 import type { Tenants } from './tenants.ts'
@@ -51,7 +52,7 @@ export class Calls {
   }
 
   /** Anything else under `/v1`: passed on as it is. */
-  async pass(call: CallRequest, bytes?: Uint8Array): Promise<Response> {
+  async pass(call: CallRequest, bytes?: Uint8Array): Promise<RelayedReply> {
     const { request } = call
     const hasBody = request.method !== 'GET' && request.method !== 'HEAD'
     const body = bytes ?? (hasBody ? await readBytes(request, this.#options.limits) : undefined)
@@ -61,7 +62,7 @@ export class Calls {
   }
 
   /** A model call. */
-  async call(call: CallRequest, endpoint: Endpoint): Promise<Response> {
+  async call(call: CallRequest, endpoint: Endpoint): Promise<RelayedReply> {
     const { limits, isManaging } = this.#options
     const bytes = await readBytes(call.request, limits)
     const isOff = call.request.headers.get('x-oriel-management') === 'off'
@@ -204,44 +205,53 @@ export class Calls {
   #relay(
     call: CallRequest,
     parts: Prepared & { endpoint: Endpoint; settings: RequestSettings; answer: UpstreamAnswer },
-  ): Response {
+  ): RelayedReply {
     const { managed, endpoint, settings, answer } = parts
     const headers = responseHeaders(answer.headers)
     describe(headers, managed, settings, call)
     const isGood = answer.status >= 200 && answer.status < 300 && !isPacked(headers)
     if (answer.status >= 400) managed.failed()
     const reader = createReader(endpoint, headers.get('content-type') ?? '')
+    const isWhole = /^application\/json\b/i.test(headers.get('content-type') ?? '')
     const body = relayBody(answer, {
       limits: this.#options.limits,
       signal: call.request.signal,
+      isWhole,
+      // The client does not see the end of an answer before the log has it.
       onChunk(chunk) {
         if (!isGood) return
         reader.take(chunk)
-        if (reader.isOver) managed.record(reader.answer())
+        return reader.isOver ? managed.record(reader.answer()) : undefined
       },
       onEnd(ending: Ending) {
         if (!isGood) return
         if (ending === 'complete') reader.end()
         // A client that sees its answer cut takes nothing of it, even if only the last mark is missing.
         const isWhole = ending === 'upstream-broke' ? reader.isOver : reader.isComplete
-        if (isWhole) managed.record(reader.answer())
-        else
-          managed.recordInterrupted(reader.answer(), ending === 'complete' ? 'cut-short' : ending)
+        if (!isWhole) {
+          const reason = ending === 'complete' ? 'cut-short' : ending
+          managed.recordInterrupted(reader.answer(), reason)
+          return
+        }
+        const kept = managed.record(reader.answer())
+        if (ending === 'complete') return kept
+        kept.catch(() => undefined)
       },
     })
-    return new Response(hasNoBody(answer.status) ? null : body, { status: answer.status, headers })
+    const relayed = hasNoBody(answer.status) ? undefined : body
+    return { status: answer.status, headers, relayed, isWhole }
   }
 
-  #unmanaged(call: CallRequest, answer: UpstreamAnswer): Response {
+  #unmanaged(call: CallRequest, answer: UpstreamAnswer): RelayedReply {
     const headers = responseHeaders(answer.headers)
     headers.set('x-oriel-managed', 'false')
     const { limits } = this.#options
     const quiet = { limits, signal: call.request.signal, onChunk: () => {}, onEnd: () => {} }
     if (hasNoBody(answer.status) || call.request.method === 'HEAD') {
       answer.cancel()
-      return new Response(null, { status: answer.status, headers })
+      return { status: answer.status, headers, relayed: undefined }
     }
-    return new Response(relayBody(answer, quiet), { status: answer.status, headers })
+    return { status: answer.status, headers, relayed: relayBody(answer, quiet) }
   }
 
   #outgoing(
@@ -282,7 +292,7 @@ const noUpstream = { status: 503, code: 'no-upstream', message: 'No upstream is 
 interface Prepared {
   readonly managed: ManagedCall
   /** The body to send. */
-  readonly text: string
+  readonly text: string | Uint8Array
 }
 
 /** The body without what is only for the gateway, and with the model of the agent that was named as one. */

@@ -62,9 +62,15 @@ export class Family {
     await thread?.settled()
   }
 
-  /** Runs a task when all before it are done. The thread may be on any branch: a task that needs one says so by `sync`. */
-  async run<T>(task: (thread: Thread) => Promise<T>): Promise<T> {
-    if (this.#waiting >= maxWaiting) throw new FamilyBusyError()
+  /**
+   * Runs a task when all before it are done. The thread may be on any branch: a task that needs one says so by `sync`. Too many that
+   * wait are refused, except urgent ones.
+   */
+  async run<T>(
+    task: (thread: Thread) => Promise<T>,
+    { isUrgent = false }: { readonly isUrgent?: boolean } = {},
+  ): Promise<T> {
+    if (this.#waiting >= maxWaiting && !isUrgent) throw new FamilyBusyError()
     this.#waiting += 1
     const result = this.#queue.then(async () => task(await this.#get()))
     this.#queue = result.then(

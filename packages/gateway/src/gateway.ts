@@ -17,6 +17,7 @@ import { Hub } from './hub.ts'
 import { createAuthenticate } from './keys.ts'
 import { describeApi } from './openapi.ts'
 import { defaultLimits, type GatewayOptions, type Limits, type UpstreamOptions } from './options.ts'
+import { type Reply, toResponse } from './reply.ts'
 import { createRouter, json, type Route } from './routes.ts'
 import { Sessions } from './sessions.ts'
 import { Settings } from './settings.ts'
@@ -31,6 +32,8 @@ import { version } from './version.ts'
 export interface Gateway {
   /** Answers any request; never rejects. */
   fetch(request: Request): Promise<Response>
+  /** As `fetch`, for servers that write to a connection themselves. */
+  reply(request: Request): Promise<Reply>
   /** Every route, for documentation and tests. */
   readonly routes: readonly Route[]
   readonly store: Store
@@ -53,7 +56,7 @@ export function createGateway(options: GatewayOptions = {}): Gateway {
     json({ error: { code: 'not-found', message: 'There is nothing here.' } }, 404)
   const router = createRouter(routes, notFound)
   const turnstile = new Turnstile(limits)
-  const answer = async (request: Request): Promise<Response> => {
+  const answer = async (request: Request): Promise<Reply> => {
     guard(request, { hosts, origins, via })
     const url = new URL(request.url)
     const caller = authenticate(request.headers)
@@ -66,18 +69,20 @@ export function createGateway(options: GatewayOptions = {}): Gateway {
       router.handle(request, { caller: known, url }),
     )
   }
+  const reply = async (request: Request): Promise<Reply> => {
+    try {
+      return await answer(request)
+    } catch (error) {
+      return failed(request, error, log)
+    }
+  }
   return {
     routes,
     store,
     limits,
     hasKeys: keys.length > 0,
-    async fetch(request) {
-      try {
-        return await answer(request)
-      } catch (error) {
-        return failed(request, error, log)
-      }
-    },
+    reply,
+    fetch: async (request) => toResponse(await reply(request)),
     settled: () => families.settled(),
     async close() {
       await families.settled()

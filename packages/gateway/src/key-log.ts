@@ -10,6 +10,11 @@ import {
   type ThreadKey,
 } from 'oriel'
 
+interface Fact {
+  readonly value: JsonObject
+  readonly at: number
+}
+
 /** Entries of this type are read by nobody else. */
 const entryType = 'x-gateway'
 /** Older facts are not read again at the start. */
@@ -26,6 +31,9 @@ export class KeyLog {
   readonly #take: (value: JsonObject) => void
   #version = 0
   #queue: Promise<unknown> = Promise.resolve()
+  readonly #waiting: Fact[] = []
+  /** The append that takes all that wait, if one is to come. */
+  #adding: Promise<void> | undefined
 
   constructor(store: Store, key: ThreadKey, take: (value: JsonObject) => void) {
     this.#store = store
@@ -38,30 +46,44 @@ export class KeyLog {
     return this.#run(() => this.#read())
   }
 
-  /** Appends a fact. It is taken in like those of others. */
+  /** Appends a fact, with all that wait, in one append. It is taken in like those of others. */
   add(value: JsonObject, at: number): Promise<void> {
-    return this.#run(async () => {
-      await this.#begin()
-      for (let attempt = 1; ; attempt++) {
-        await this.#read()
-        const seq = this.#version + 1
-        const id = `${entryType}-${seq}` as EntryId
-        try {
-          await this.#store.append(this.#key, [{ type: entryType, id, seq, at, value }], seq - 1)
-          await this.#read()
-          return
-        } catch (error) {
-          if (!OrielError.is(error, 'version-conflict') || attempt === maxAttempts) throw error
-        }
-      }
+    this.#waiting.push({ value, at })
+    this.#adding ??= this.#run(() => {
+      this.#adding = undefined
+      return this.#append(this.#waiting.splice(0))
     })
+    return this.#adding
+  }
+
+  async #append(facts: readonly Fact[]): Promise<void> {
+    await this.#begin()
+    for (let attempt = 1; ; attempt++) {
+      const before = this.#version
+      const entries = facts.map(({ value, at }, index): Entry => {
+        const seq = before + 1 + index
+        return { type: entryType, id: `${entryType}-${seq}` as EntryId, seq, at, value }
+      })
+      try {
+        await this.#store.append(this.#key, entries, before)
+        this.#version = before + entries.length
+        for (const { value } of facts) this.#take(value)
+        return
+      } catch (error) {
+        if (!OrielError.is(error, 'version-conflict') || attempt === maxAttempts) throw error
+        await this.#read()
+      }
+    }
   }
 
   async #begin(): Promise<void> {
-    if (this.#version > 0 || (await this.#store.info(this.#key)) !== undefined) return
-    const { tenant, thread } = this.#key
-    const log = await openThread({ id: thread, tenant, store: this.#store })
-    await log.setPolicy({ history: { policy: 'all' } })
+    if (this.#version > 0) return
+    if ((await this.#store.info(this.#key)) === undefined) {
+      const { tenant, thread } = this.#key
+      const log = await openThread({ id: thread, tenant, store: this.#store })
+      await log.setPolicy({ history: { policy: 'all' } })
+    }
+    await this.#read()
   }
 
   async #read(): Promise<void> {

@@ -1,6 +1,6 @@
 // Who calls: keys are known by their hash, tenants by the hash of the credential.
 
-import { createHash, timingSafeEqual } from 'node:crypto'
+import { hash, timingSafeEqual } from 'node:crypto'
 import { OrielError } from 'oriel'
 import type { KeyOptions } from './options.ts'
 
@@ -100,5 +100,5 @@ function invalid(name: string, problem: string): OrielError {
 }
 
 function digestOf(value: string): Buffer {
-  return createHash('sha256').update(value).digest()
+  return hash('sha256', value, 'buffer')
 }

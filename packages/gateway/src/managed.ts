@@ -1,7 +1,9 @@
 // One managed model call: the history is taken into its thread, the view goes upstream, the answer comes back into the thread.
 
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import {
+  type AppendOptions,
+  canonicalJson,
   type Json,
   type JsonObject,
   OrielError,
@@ -38,9 +40,10 @@ export interface ManagedDependencies {
   readonly changed: (tenant: string, thread: string) => void
 }
 
-/** Messages that were logged for one call, and what the client resends for them. */
+/** Messages that were logged for one call, with their numbers, and what the client resends for them. */
 interface Logged {
   readonly messages: readonly Json[]
+  readonly usage?: JsonObject | undefined
   readonly resentAs?: readonly Json[]
 }
 
@@ -49,8 +52,8 @@ export class ManagedCall implements RoundedCall {
   readonly #dependencies: ManagedDependencies
   expansions = 0
   #offer: Offer | undefined
-  /** What this call has appended, in order. */
-  readonly #logged: Logged[] = []
+  /** What this call has appended that the client does not resend as it is, in order. */
+  readonly #hidden: Logged[] = []
   /** What the client saw of earlier rounds and will resend as it is. */
   readonly #resent: Json[] = []
   /** The true end of an answer of which the client sees another form. */
@@ -59,7 +62,7 @@ export class ManagedCall implements RoundedCall {
   #branch = ''
   /** Messages that the branch had when the view was made. */
   #messages = 0
-  #isRecorded = false
+  #recorded: Promise<void> | undefined
 
   constructor(input: ManagedInput, dependencies: ManagedDependencies) {
     this.#input = input
@@ -80,35 +83,36 @@ export class ManagedCall implements RoundedCall {
   }
 
   /** Takes the history in and gives the body to send. */
-  async prepare(): Promise<string> {
-    const { session, history, endpoint, settings, body, hasExpansion } = this.#input
-    const { format } = endpoint
+  async prepare(): Promise<string | Uint8Array> {
+    const { session, history, settings, endpoint, body, hasExpansion } = this.#input
     const view = await session.family.run(async (thread) => {
+      await adopt(thread, settings.base)
       const { offer, newName } = offerTool(thread, { endpoint, body, isOn: hasExpansion })
       this.#offer = offer
-      const { messages, thread: branch } = await thread.sync(history, { format })
-      this.#branch = branch
-      this.#messages = messages
-      await adopt(thread, settings.base)
+      const asked = await thread.request(history, this.#viewOptions())
+      this.#branch = asked.thread
+      this.#messages = asked.messages
       await rememberName(thread, newName)
-      return thread.view(this.#viewOptions())
+      // The history may have led to another branch, which has a policy of its own.
+      const isChanged = await adopt(thread, settings.base)
+      return isChanged ? thread.view(this.#viewOptions()) : asked.view
     })
     this.#dependencies.changed(session.family.tenant, this.#branch)
-    return this.#write(view)
+    return this.#bodyOf(view)
   }
 
   /** The body to send after the upstream refused the first one as too long; undefined where it cannot be made smaller. */
   async recover(error: {
     readonly status: number
     readonly body: string
-  }): Promise<string | undefined> {
+  }): Promise<string | Uint8Array | undefined> {
     const { session } = this.#input
     try {
       const view = await session.family.run(async (thread) => {
         await this.#return(thread)
         return thread.recover(error, this.#viewOptions())
       })
-      return this.#write(view)
+      return this.#bodyOf(view)
     } catch (reason) {
       if (OrielError.is(reason, 'cannot-project') || OrielError.is(reason, 'invalid-option'))
         return undefined
@@ -116,18 +120,17 @@ export class ManagedCall implements RoundedCall {
     }
   }
 
-  async hide({ answer, resent, results }: HiddenRound): Promise<string> {
+  async hide({ answer, resent, results }: HiddenRound): Promise<string | Uint8Array> {
     const { family } = this.#input.session
     const view = await family.run(async (thread) => {
       await this.#return(thread)
       const messages = [...answer.messages, ...(await results(thread))]
-      await this.#append(thread, { messages, resentAs: [] })
-      await this.#use(thread, answer.usage)
+      await this.#append(thread, { messages, usage: answer.usage, resentAs: [] })
       return thread.view(this.#viewOptions())
     })
     this.#dependencies.changed(family.tenant, this.#branch)
     this.#resent.push(...resent)
-    return this.#write(view)
+    return this.#bodyOf(view)
   }
 
   async closeWith(
@@ -145,27 +148,24 @@ export class ManagedCall implements RoundedCall {
     this.#closing = { ...answer, messages: [...answer.messages, ...own] }
   }
 
-  /** Logs the answer. What the client sends next waits for it; the client itself does not. */
-  record(answer: Answer | undefined): void {
-    if (this.#isRecorded) return
-    this.#isRecorded = true
+  /** Logs the answer: resolves when it is kept, rejects when it cannot be. */
+  record(answer: Answer | undefined): Promise<void> {
+    this.#recorded ??= this.#record(answer)
+    return this.#recorded
+  }
+
+  async #record(answer: Answer | undefined): Promise<void> {
     if (answer === undefined) return
     const { session, endpoint } = this.#input
-    const { messages, usage } = answer
-    try {
-      if (messages.length > 0)
-        this.#dependencies.sessions.answered(session, endpoint.format, messages)
-    } catch {
-      // An answer that is no message cannot come back as one either.
-      this.#dependencies.log('[gateway] An answer had an unknown shape and was not logged.')
-      return
-    }
-    const closing = this.#closing
-    const logged = closing === undefined ? { messages } : { ...closing, resentAs: messages }
-    this.#later(async (thread) => {
-      if (logged.messages.length > 0) await this.#append(thread, logged)
-      await this.#use(thread, closing === undefined ? usage : closing.usage)
-    })
+    const { messages } = answer
+    const { sessions } = this.#dependencies
+    const logged = this.#closing === undefined ? answer : { ...this.#closing, resentAs: messages }
+    const known = messages.length > 0 ? sessions.answered(session, endpoint.format, messages) : null
+    await Promise.all([
+      // An answer that cannot be read says so below.
+      known?.catch(() => undefined),
+      this.#keep((thread) => this.#append(thread, logged)),
+    ])
   }
 
   /** The client got no answer: it may ask again. */
@@ -175,23 +175,26 @@ export class ManagedCall implements RoundedCall {
 
   /** Logs what came before a break: for people, never for the model, since no client sends it back. */
   recordInterrupted(answer: Answer | undefined, reason: string): void {
-    if (this.#isRecorded) return
-    this.#isRecorded = true
+    this.#recorded ??= this.#recordInterrupted(answer, reason).catch(() => undefined)
+  }
+
+  #recordInterrupted(answer: Answer | undefined, reason: string): Promise<void> {
     const messages = answer?.messages ?? []
     this.failed()
-    this.#later(async (thread) => {
+    return this.#keep(async (thread) => {
       await this.#return(thread)
-      await thread.append([
-        {
-          role: 'system',
-          origin: 'host',
-          kind: 'interrupted',
-          content: JSON.stringify({ reason, messages }),
-          audience: { now: false, later: false, person: true },
-        },
-      ])
+      const note = {
+        role: 'system',
+        origin: 'host',
+        kind: 'interrupted',
+        content: JSON.stringify({ reason, messages }),
+        audience: { now: false, later: false, person: true },
+      }
       // The numbers of several rounds are not those of the last view.
-      if (this.expansions === 0) await this.#use(thread, answer?.usage)
+      await this.#write(thread, {
+        messages: [note],
+        usage: this.#isHidden ? undefined : answer?.usage,
+      })
     })
   }
 
@@ -212,6 +215,10 @@ export class ManagedCall implements RoundedCall {
     return this.#offer?.body ?? this.#input.body
   }
 
+  get #isHidden(): boolean {
+    return this.#hidden.length > 0
+  }
+
   /** The same as if the client had resent what it saw of earlier rounds: the next request has the same bytes. */
   get #resentBody(): ClientBody {
     const { listKey } = this.#input.endpoint
@@ -220,11 +227,12 @@ export class ManagedCall implements RoundedCall {
     return addElements(this.#body, listKey, this.#resent)
   }
 
-  #write(view: View): string {
+  #bodyOf(view: View): string | Uint8Array {
     this.#view = view
-    const { endpoint, hasCacheHints } = this.#input
+    const { body, endpoint, hasCacheHints } = this.#input
     const text = rewriteBody(this.#resentBody, endpoint, { ...view, hasMarks: hasCacheHints })
-    return hasCacheHints ? this.#withCacheKey(text) : text
+    if (hasCacheHints) return this.#withCacheKey(text)
+    return text === body.text ? body.bytes : text
   }
 
   /** The text with a key by which calls of this thread reach the same cache, unless the client has its own. */
@@ -232,7 +240,7 @@ export class ManagedCall implements RoundedCall {
     const { endpoint, body, session } = this.#input
     if (endpoint.format === 'anthropic' || body.value.prompt_cache_key !== undefined) return text
     const own = `${session.family.tenant}\0${this.#branch}`
-    const key = createHash('sha256').update(own).digest('hex').slice(0, 32)
+    const key = hash('sha256', own).slice(0, 32)
     return text.replace('{', () => `{"prompt_cache_key":"oriel-${key}",`)
   }
 
@@ -240,39 +248,47 @@ export class ManagedCall implements RoundedCall {
   async #append(thread: Thread, logged: Logged): Promise<void> {
     const { history, endpoint } = this.#input
     const { format } = endpoint
-    this.#logged.push(logged)
-    const add = async ({ messages, resentAs }: Logged): Promise<void> => {
-      const options = { format, expected: this.#messages, ...(resentAs && { resentAs }) }
-      const added = await thread.append(messages, options)
-      this.#messages += added.length
-    }
+    if (logged.resentAs !== undefined) this.#hidden.push(logged)
     if (thread.id === this.#branch) {
       try {
-        await add(logged)
+        await this.#write(thread, logged, { format, expected: this.#messages })
         return
       } catch (error) {
         if (!OrielError.is(error, 'unexpected-head')) throw error
       }
     }
-    if (this.#logged.every(({ resentAs }) => resentAs === undefined)) {
+    if (!this.#isHidden) {
       await thread.sync([...history, ...logged.messages], { format })
+      await this.#write(thread, { ...logged, messages: [] })
       return
     }
     // What the client does not resend is said again in the fork.
     const { thread: branch, messages } = await thread.sync(history, { format })
     this.#branch = branch
     this.#messages = messages
-    for (const one of this.#logged) await add(one)
+    for (const one of this.#hidden) {
+      const usage = one === logged ? one.usage : undefined
+      await this.#write(thread, { ...one, usage }, { format, expected: this.#messages })
+    }
   }
 
-  async #use(thread: Thread, usage: JsonObject | undefined): Promise<void> {
-    if (usage === undefined || this.#view === undefined) return
-    try {
-      await thread.usage(usage, this.#view.id)
-    } catch (error) {
-      // Numbers in a shape that nobody knows are not worth a failure.
-      if (!OrielError.is(error, 'invalid-input')) throw error
+  /** Appends messages with the provider's numbers. Numbers in a shape that nobody knows are not worth a failure. */
+  async #write(thread: Thread, logged: Logged, around: AppendOptions = {}): Promise<void> {
+    const { messages, usage: sample, resentAs } = logged
+    const options = { ...around, ...(resentAs && { resentAs }) }
+    const add = async (more: AppendOptions): Promise<void> => {
+      this.#messages += (await thread.append(messages, { ...options, ...more })).length
     }
+    const view = this.#view?.id
+    if (sample !== undefined && view !== undefined) {
+      try {
+        await add({ usage: { sample, view } })
+        return
+      } catch (error) {
+        if (!OrielError.is(error, 'invalid-input')) throw error
+      }
+    }
+    if (messages.length > 0) await add({})
   }
 
   /** Back to the branch of this call, if another call has left it since. */
@@ -281,20 +297,31 @@ export class ManagedCall implements RoundedCall {
     if (thread.id !== this.#branch) await thread.sync(history, { format: endpoint.format })
   }
 
-  #later(task: (thread: Thread) => Promise<void>): void {
+  /** Writes to the thread after everything that was asked for before. Rejects where the store could not keep it. */
+  async #keep(task: (thread: Thread) => Promise<void>): Promise<void> {
     const { family } = this.#input.session
     const { log, changed } = this.#dependencies
-    family.run(task).then(
-      () => changed(family.tenant, this.#branch),
-      (error: unknown) => {
-        const code = OrielError.is(error) ? error.code : 'internal'
-        log(`[gateway] An answer could not be logged: ${code}.`)
-      },
-    )
+    try {
+      await family.run(task, { isUrgent: true })
+      changed(family.tenant, this.#branch)
+    } catch (error) {
+      const code = OrielError.is(error) ? error.code : 'internal'
+      log(`[gateway] An answer could not be logged: ${code}.`)
+      // What is no message, no client sends back; what was erased must not come back.
+      if (code !== 'invalid-input' && code !== 'not-found') throw error
+    }
   }
 }
 
-/** Gives a thread the policy of its agent and operator, where it has another one. */
-async function adopt(thread: Thread, policy: Policy): Promise<void> {
-  if (JSON.stringify(thread.policy) !== JSON.stringify(policy)) await thread.setPolicy(policy)
+/** The policy that a thread was last given: comparing it with every call would cost more than the view. */
+const adopted = new WeakMap<Thread, { readonly policy: Policy; readonly branch: string }>()
+
+/** Gives a thread the policy of its agent and operator; answers whether it had another one. */
+async function adopt(thread: Thread, policy: Policy): Promise<boolean> {
+  const last = adopted.get(thread)
+  if (last?.policy === policy && last.branch === thread.id) return false
+  const isOther = canonicalJson(thread.policy as Json) !== canonicalJson(policy as Json)
+  if (isOther) await thread.setPolicy(policy)
+  adopted.set(thread, { policy, branch: thread.id })
+  return isOther
 }

@@ -1,82 +1,156 @@
 // Passes an answer on chunk by chunk, and lets the gateway read along. A cut answer stays cut; a reader who leaves ends it.
 
+import { setTimeout as wait } from 'node:timers/promises'
 import type { Limits } from './options.ts'
 import type { UpstreamAnswer } from './upstream.ts'
 
 /** How an answer ended. */
 export type Ending = 'complete' | 'client-left' | 'upstream-broke'
 
+/** A body that comes as one piece is waited for this long, so that it also leaves as one. */
+const wholeMs = 50
+
 export interface RelayOptions {
+  /** Whether the client can use the body only when it is whole. @default false */
+  readonly isWhole?: boolean
   readonly limits: Pick<Limits, 'slowClientMs' | 'streamMs'>
   readonly signal: AbortSignal
-  /** Sees each chunk before the client does. Must not throw. */
-  onChunk(chunk: Uint8Array): void
-  /** Called once. */
-  onEnd(ending: Ending): void
+  /** Sees each chunk before the client does. The client gets it when this is done; the answer is cut when it fails. */
+  onChunk(chunk: Uint8Array): Promise<void> | void
+  /** Called once. A whole answer ends for the client when this is done; it is cut when it fails. */
+  onEnd(ending: Ending): Promise<void> | void
+}
+
+/** A body on its way to the client. */
+export interface RelayedBody {
+  /** The next chunk; undefined at the end. Rejects where the answer was cut. One call at a time. */
+  next(): Promise<Uint8Array | undefined>
+  /** Whether nothing comes after the last chunk that was given. */
+  readonly isOver?: boolean
+  /** The reader leaves. */
+  cancel(): void
 }
 
 /** The body for the client. The upstream is read only as fast as the client reads. */
-export function relayBody(
-  answer: UpstreamAnswer,
-  options: RelayOptions,
-): ReadableStream<Uint8Array> {
-  const { limits, signal, onChunk, onEnd } = options
-  const chunks = answer.body[Symbol.asyncIterator]()
-  let isEnded = false
-  let slow: NodeJS.Timeout | undefined
-  let controller: ReadableStreamDefaultController<Uint8Array> | undefined
-  const end = (ending: Ending): boolean => {
-    if (isEnded) return false
-    isEnded = true
-    clearTimeout(slow)
-    clearTimeout(whole)
-    signal.removeEventListener('abort', leave)
-    onEnd(ending)
-    return true
+export function relayBody(answer: UpstreamAnswer, options: RelayOptions): RelayedBody {
+  return new Relay(answer, options)
+}
+
+class Relay implements RelayedBody {
+  readonly #answer: UpstreamAnswer
+  readonly #options: RelayOptions
+  readonly #chunks: AsyncIterator<Uint8Array>
+  readonly #whole: NodeJS.Timeout
+  readonly #leave = (): void => this.#cut('client-left', 'The client left.')
+  /** A chunk that was asked for and has not been given yet. */
+  #early: Promise<IteratorResult<Uint8Array>> | undefined
+  #slow: NodeJS.Timeout | undefined
+  #isEnded = false
+  /** Why the answer was cut. */
+  #failure: Error | undefined
+  /** Tells a reader who waits that the answer was cut. */
+  #interrupt: ((error: Error) => void) | undefined
+
+  constructor(answer: UpstreamAnswer, options: RelayOptions) {
+    this.#answer = answer
+    this.#options = options
+    this.#chunks = answer.body[Symbol.asyncIterator]()
+    const { limits, signal } = options
+    this.#whole = setTimeout(
+      () => this.#cut('upstream-broke', 'The answer took too long.'),
+      limits.streamMs,
+    )
+    if (signal.aborted) queueMicrotask(this.#leave)
+    signal.addEventListener('abort', this.#leave, { once: true })
   }
-  const cut = (ending: Ending, reason: string): void => {
-    if (!end(ending)) return
-    answer.cancel()
-    controller?.error(new Error(reason))
+
+  next(): Promise<Uint8Array | undefined> {
+    clearTimeout(this.#slow)
+    if (this.#failure !== undefined) return Promise.reject(this.#failure)
+    return new Promise((resolve, reject) => {
+      this.#interrupt = reject
+      this.#read().then(resolve, reject)
+    })
   }
-  const leave = (): void => cut('client-left', 'The client left.')
-  const whole = setTimeout(
-    () => cut('upstream-broke', 'The answer took too long.'),
-    limits.streamMs,
-  )
-  if (signal.aborted) queueMicrotask(leave)
-  signal.addEventListener('abort', leave, { once: true })
-  return new ReadableStream<Uint8Array>(
-    {
-      start(own) {
-        controller = own
-      },
-      async pull(own) {
-        clearTimeout(slow)
-        try {
-          const { done, value } = await chunks.next()
-          if (isEnded) return
-          if (done) {
-            end('complete')
-            own.close()
-            return
-          }
-          onChunk(value)
-          own.enqueue(value)
-          slow = setTimeout(
-            () => cut('client-left', 'The client reads too slowly.'),
-            limits.slowClientMs,
-          )
-        } catch {
-          cut('upstream-broke', 'The upstream broke off.')
-        }
-      },
-      cancel() {
-        if (end('client-left')) answer.cancel()
-      },
-    },
-    { highWaterMark: 0 },
-  )
+
+  get isOver(): boolean {
+    return this.#isEnded && this.#failure === undefined
+  }
+
+  cancel(): void {
+    if (!this.#isEnded) this.#answer.cancel()
+    this.#end('client-left')
+  }
+
+  async #read(): Promise<Uint8Array | undefined> {
+    if (this.isOver) return undefined
+    const { limits } = this.#options
+    try {
+      const chunk = await (this.#options.isWhole === true ? this.#gather() : this.#take())
+      if (!this.#isEnded) {
+        this.#slow = setTimeout(
+          () => this.#cut('client-left', 'The client reads too slowly.'),
+          limits.slowClientMs,
+        )
+      }
+      return chunk
+    } catch (error) {
+      this.#cut('upstream-broke', 'The upstream broke off.')
+      throw error
+    }
+  }
+
+  /** One chunk, as it comes. */
+  async #take(next = this.#chunks.next()): Promise<Uint8Array | undefined> {
+    const { done, value } = await next
+    if (this.#isEnded) throw this.#failure ?? new Error('The answer has ended.')
+    if (done === true) {
+      await this.#end('complete')
+      return undefined
+    }
+    const kept = this.#options.onChunk(value)
+    if (kept !== undefined) await kept
+    return value
+  }
+
+  /** All that comes within a moment. */
+  async #gather(): Promise<Uint8Array | undefined> {
+    const first = await this.#take(this.#early)
+    this.#early = undefined
+    if (first === undefined) return undefined
+    const chunks = [first]
+    const late = wait(wholeMs, 'late' as const, { ref: false })
+    for (;;) {
+      const next = this.#chunks.next()
+      const isLate = (await Promise.race([next, late])) === 'late'
+      if (isLate) {
+        this.#early = next
+        break
+      }
+      const chunk = await this.#take(next)
+      if (chunk === undefined) break
+      chunks.push(chunk)
+    }
+    return chunks.length === 1 ? first : Buffer.concat(chunks)
+  }
+
+  #end(ending: Ending): Promise<void> | void {
+    if (this.#isEnded) return
+    this.#isEnded = true
+    clearTimeout(this.#slow)
+    clearTimeout(this.#whole)
+    const { signal, onEnd } = this.#options
+    signal.removeEventListener('abort', this.#leave)
+    return onEnd(ending)
+  }
+
+  #cut(ending: Ending, reason: string): void {
+    if (this.#isEnded) return
+    this.#failure = new Error(reason)
+    this.#end(ending)
+    this.#answer.cancel()
+    this.#interrupt?.(this.#failure)
+  }
 }
 
 /** A body read whole, up to a limit. */

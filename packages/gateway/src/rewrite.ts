@@ -8,6 +8,8 @@ import { elementsOf, type Outline, type Range } from './json-outline.ts'
 /** A request body as it came: its text, and what it says. */
 export interface ClientBody {
   readonly text: string
+  /** The text as it came. */
+  readonly bytes: Uint8Array
   readonly value: JsonObject
   readonly outline: Outline
 }

@@ -3,6 +3,7 @@
 import { type Context, Hono } from 'hono'
 import type { z } from 'zod'
 import type { Caller } from './keys.ts'
+import { type Reply, toResponse } from './reply.ts'
 
 export interface RouteContext {
   readonly request: Request
@@ -27,7 +28,7 @@ export interface Route {
   readonly answer?: string
   /** Whether each call counts against the limits on calls at the same time. */
   readonly isCall?: boolean
-  handle(context: RouteContext): Promise<Response> | Response
+  handle(context: RouteContext): Promise<Reply> | Reply
 }
 
 interface Environment {
@@ -37,22 +38,32 @@ interface Environment {
 export interface Router {
   /** Whether a path may be asked for without a key. */
   isOpen(method: string, path: string): boolean
-  handle(request: Request, bindings: Environment['Bindings']): Promise<Response>
+  handle(request: Request, bindings: Environment['Bindings']): Promise<Reply>
 }
 
 export function createRouter(routes: readonly Route[], notFound: () => Response): Router {
   const app = new Hono<Environment>()
   for (const route of routes) {
-    const handle = (context: Context<Environment>): Promise<Response> | Response =>
-      route.handle({
-        request: context.req.raw,
-        url: context.env.url,
-        caller: context.env.caller,
-        param: (name) => context.req.param(name) ?? '',
-      })
+    const handle = async (context: Context<Environment>): Promise<Response> =>
+      toResponse(
+        await route.handle({
+          request: context.req.raw,
+          url: context.env.url,
+          caller: context.env.caller,
+          param: (name) => context.req.param(name) ?? '',
+        }),
+      )
     if (route.method === 'ALL') app.all(route.path, handle)
     else app.on(route.method, route.path, handle)
   }
+  /** Model calls have fixed addresses and need nothing of a router. */
+  const calls = new Map(
+    routes
+      .filter(
+        ({ isCall, path, method }) => isCall === true && method !== 'ALL' && !path.includes(':'),
+      )
+      .map((route) => [`${route.method} ${route.path}`, route]),
+  )
   app.notFound(() => notFound())
   app.onError((error) => {
     throw error
@@ -63,7 +74,11 @@ export function createRouter(routes: readonly Route[], notFound: () => Response)
   return {
     isOpen: (method, path) =>
       open.some((one) => (one.method === method || method === 'HEAD') && one.pattern.test(path)),
-    handle: async (request, bindings) => app.fetch(request, bindings),
+    handle: async (request, { caller, url }) => {
+      const call = calls.get(`${request.method} ${url.pathname}`)
+      if (call === undefined) return app.fetch(request, { caller, url })
+      return call.handle({ request, url, caller, param: () => '' })
+    },
   }
 }
 

@@ -6,7 +6,8 @@ import { getRequestListener } from '@hono/node-server'
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import { OrielError } from 'oriel'
 import type { Gateway } from './gateway.ts'
-import { writeResponse } from './write-response.ts'
+import { IncomingRequest } from './incoming-request.ts'
+import { writeReply } from './write-reply.ts'
 
 export interface ServeOptions {
   /** 0 takes any free port. @default 4141 */
@@ -57,7 +58,8 @@ export async function serveGateway(
       headersTimeout: headersMs,
       // The whole request; answers have limits of their own.
       requestTimeout: headersMs + bodyMs,
-      keepAliveTimeout: 5000,
+      // Longer than clients keep theirs: a server that closes first meets requests on their way.
+      keepAliveTimeout: 75_000,
       connectionsCheckingInterval: 1000,
       requireHostHeader: true,
     },
@@ -77,7 +79,7 @@ function listener(gateway: Gateway): (incoming: IncomingMessage, outgoing: Serve
   const listen = getRequestListener(
     async (request, { outgoing }) => {
       // This server speaks HTTP/1 only.
-      await writeResponse(await gateway.fetch(request), outgoing as ServerResponse)
+      await writeReply(await gateway.reply(request), outgoing as ServerResponse)
       return RESPONSE_ALREADY_SENT
     },
     { overrideGlobalObjects: false },
@@ -90,8 +92,21 @@ function listener(gateway: Gateway): (incoming: IncomingMessage, outgoing: Serve
       outgoing.end('{"error":{"code":"bad-request","message":"The request line is not plain."}}')
       return
     }
-    listen(incoming, outgoing)
+    if (!url.startsWith('/v1/')) return listen(incoming, outgoing)
+    answerCall(gateway, incoming, outgoing)
   }
+}
+
+/** A model call, without the layers of a standard request. */
+async function answerCall(
+  gateway: Gateway,
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+): Promise<void> {
+  const { asRequest } = new IncomingRequest(incoming, outgoing)
+  await writeReply(await gateway.reply(asRequest), outgoing)
+  // What the client still sends of a request that was refused is of no use to anybody.
+  if (!incoming.complete) incoming.resume()
 }
 
 function listen(server: Server, port: number, host: string): Promise<void> {

@@ -1,6 +1,6 @@
 // Finds the thread that a request belongs to, without any change to the client. See docs/decisions/0002-what-clients-resend.md.
 
-import { createHash, randomUUID } from 'node:crypto'
+import { hash as digest, randomUUID } from 'node:crypto'
 import {
   type Frame,
   type HistoryKey,
@@ -104,15 +104,15 @@ export class Sessions {
     return found(this.#rootOf(scope, frame, isPeek))
   }
 
-  /** Remembers an answer, before the client has all of it. */
-  answered(
+  /** Remembers an answer at once, before the client has all of it; resolves when another process could find it too. */
+  async answered(
     { family, scope, frame, lastKey }: FoundSession,
     format: WireFormat,
     messages: readonly Json[],
-  ): void {
+  ): Promise<void> {
     const key = historyKeys(messages, { format, after: lastKey }).at(-1)
     if (key?.role === 'assistant') {
-      this.#index.add(scope, key, { root: family.root, frame, at: this.#now() })
+      await this.#index.add(scope, key, { root: family.root, frame, at: this.#now() })
     }
   }
 
@@ -247,5 +247,5 @@ function sessionHash(parts: readonly string[]): string {
 }
 
 function hash(text: string): string {
-  return createHash('sha256').update(text).digest('base64url').slice(0, 22)
+  return digest('sha256', text, 'base64url').slice(0, 22)
 }

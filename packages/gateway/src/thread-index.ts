@@ -1,6 +1,6 @@
 // Which conversation a history without a name belongs to: the answers that came from here, by what was said up to them.
 
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { HistoryKey, JsonObject, Store } from 'oriel'
 import { KeyLog } from './key-log.ts'
 
@@ -42,8 +42,11 @@ export class ThreadIndex {
     return this.#findIn(scope, [...answers.slice(-4), ...answers.slice(0, storedFromStart)])
   }
 
-  /** Remembers an answer at once, and in the store if it is the first of its conversation. Never fails: an index can be lost. */
-  add(scope: Scope, key: HistoryKey, place: Place & { readonly at: number }): void {
+  /**
+   * Remembers an answer at once, and in the store if it is the first of its conversation: then it resolves when it is there. Never
+   * fails: without it, the conversation goes on in another thread.
+   */
+  async add(scope: Scope, key: HistoryKey, place: Place & { readonly at: number }): Promise<void> {
     const { root, frame, at } = place
     const id = idOf(scope, key.key)
     this.#remember(id, { root, frame })
@@ -58,7 +61,7 @@ export class ThreadIndex {
       system: frame.system,
       session: scope.session,
     }
-    log.add(value, at).catch(() => known.delete(conversation))
+    await log.add(value, at).catch(() => known.delete(conversation))
   }
 
   #findIn(scope: Scope, answers: readonly HistoryKey[]): readonly Place[] {
@@ -106,8 +109,5 @@ export interface Scope {
 }
 
 function idOf({ tenant, session }: Scope, key: string): string {
-  return createHash('sha256')
-    .update(`${tenant}\0${session}\0${key}`)
-    .digest('base64url')
-    .slice(0, 24)
+  return hash('sha256', `${tenant}\0${session}\0${key}`, 'base64url').slice(0, 24)
 }

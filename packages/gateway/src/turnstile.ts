@@ -2,6 +2,8 @@
 
 import { RefusedError, refuse } from './answer-errors.ts'
 import type { Limits } from './options.ts'
+import type { RelayedBody } from './relay.ts'
+import { isRelayed, type Reply } from './reply.ts'
 
 export class Turnstile {
   readonly #limits: Pick<Limits, 'concurrentCalls' | 'totalCalls'>
@@ -12,7 +14,7 @@ export class Turnstile {
     this.#limits = limits
   }
 
-  async pass(tenant: string, path: string, handle: () => Promise<Response>): Promise<Response> {
+  async pass(tenant: string, path: string, handle: () => Promise<Reply>): Promise<Reply> {
     if (!path.startsWith('/v1/')) return handle()
     const own = this.#tenants.get(tenant) ?? 0
     if (this.#total >= this.#limits.totalCalls) {
@@ -48,32 +50,35 @@ export class Turnstile {
   }
 }
 
-/** The same response; tells when its body has ended, however it ends. */
-function whenRead(response: Response, over: () => void): Response {
-  if (response.body === null) {
-    over()
-    return response
+/** The same reply; tells when its body has ended, however it ends. */
+function whenRead(reply: Reply, over: () => void): Reply {
+  if (isRelayed(reply)) {
+    const { relayed } = reply
+    if (relayed !== undefined) return { ...reply, relayed: bodyUntil(relayed, over) }
   }
-  const reader = response.body.getReader()
-  const body = new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        try {
-          const { done, value } = await reader.read()
-          if (!done) return controller.enqueue(value)
-          over()
-          controller.close()
-        } catch (error) {
-          over()
-          controller.error(error)
-        }
-      },
-      async cancel(reason) {
+  // Our own answers are there at once.
+  over()
+  return reply
+}
+
+function bodyUntil(body: RelayedBody, over: () => void): RelayedBody {
+  return {
+    async next() {
+      try {
+        const chunk = await body.next()
+        if (chunk === undefined || body.isOver === true) over()
+        return chunk
+      } catch (error) {
         over()
-        await reader.cancel(reason)
-      },
+        throw error
+      }
     },
-    { highWaterMark: 0 },
-  )
-  return new Response(body, response)
+    get isOver() {
+      return body.isOver ?? false
+    },
+    cancel() {
+      over()
+      body.cancel()
+    },
+  }
 }

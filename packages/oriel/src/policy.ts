@@ -102,10 +102,26 @@ export function parsePolicy(input: unknown, path = 'policy'): Policy {
   if (typeof input !== 'object' || input === null || Array.isArray(input)) {
     throw invalid(path, `expected an object or the name of a preset, got ${describe(input)}`)
   }
+  if (checkedPolicies.has(input)) return input
   const { preset, ...parts } = input as { preset?: unknown }
   const checked = check(parts, path)
   if (preset === undefined) return checked
-  return { ...presetNamed(preset, `${path}.preset`), ...checked }
+  return asChecked({ ...presetNamed(preset, `${path}.preset`), ...checked })
+}
+
+/** Policies that were checked. They cannot be changed afterwards, so they need not be checked again. */
+const checkedPolicies = new WeakSet<object>()
+
+function asChecked(policy: Policy): Policy {
+  for (const part of Object.values(policy)) freeze(part)
+  checkedPolicies.add(Object.freeze(policy))
+  return policy
+}
+
+function freeze(value: unknown): void {
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return
+  Object.freeze(value)
+  for (const part of Object.values(value)) freeze(part)
 }
 
 function presetNamed(name: unknown, path: string): Policy {
@@ -120,7 +136,7 @@ function presetNamed(name: unknown, path: string): Policy {
 
 function check(value: unknown, path: string): Policy {
   const result = policySchema.safeParse(value)
-  if (result.success) return result.data
+  if (result.success) return asChecked(result.data)
   const issue = result.error.issues[0] as z.core.$ZodIssue
   throw invalid(joinPath(path, issue.path), explain(issue, value))
 }

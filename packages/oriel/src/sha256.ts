@@ -1,8 +1,8 @@
 // SHA-256 for rules, which may not import anything themselves.
 
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 
 /** SHA-256 of a text in UTF-8, as hexadecimal digits. */
 export function sha256(text: string): string {
-  return createHash('sha256').update(text).digest('hex')
+  return hash('sha256', text)
 }

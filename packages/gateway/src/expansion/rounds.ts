@@ -9,7 +9,7 @@ import type { ExpansionFormat, OwnCall } from './format.ts'
 /** What rounds need of the call that they belong to. */
 export interface RoundedCall {
   /** Logs a round that the client does not see as it is, and gives the body of the next one. */
-  hide(round: HiddenRound): Promise<string>
+  hide(round: HiddenRound): Promise<string | Uint8Array>
   /** What is logged as the end of the answer, in place of what the client sees. */
   closeWith(answer: Answer, results?: (thread: Thread) => Promise<readonly Json[]>): Promise<void>
   /** Calls of the tool that were answered. */
@@ -31,7 +31,7 @@ export interface RoundsOptions {
   readonly limits: Pick<Limits, 'expandRounds' | 'expandMs' | 'expandPulseMs'>
   readonly now: () => number
   /** Sends the body of a round. */
-  readonly send: (text: string, signal: AbortSignal) => Promise<UpstreamAnswer>
+  readonly send: (text: string | Uint8Array, signal: AbortSignal) => Promise<UpstreamAnswer>
 }
 
 const enough =

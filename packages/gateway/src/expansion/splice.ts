@@ -28,7 +28,8 @@ export function addMember(body: ClientBody, key: string, value: Json): ClientBod
 function replace(body: ClientBody, range: Range, by: string): ClientBody {
   const { start, end } = range
   const text = body.text.slice(0, start) + by + body.text.slice(end)
-  return { ...body, text, outline: shifted(body.outline, range, by.length - (end - start)) }
+  const outline = shifted(body.outline, range, by.length - (end - start))
+  return { value: body.value, text, bytes: Buffer.from(text), outline }
 }
 
 function shifted(outline: Outline, { start, end }: Range, by: number): Outline {

@@ -31,7 +31,20 @@ export function frameTokens(counter: Counter, frame: Frame | undefined): number 
 
 function countAny(counter: Counter, value: unknown): number {
   if (value === undefined || value === null) return 0
-  return (
-    overheadOf('system') + counter.count(typeof value === 'string' ? value : JSON.stringify(value))
-  )
+  const text = typeof value === 'string' ? value : JSON.stringify(value)
+  return overheadOf('system') + countAgain(counter, text)
+}
+
+/** What stands around the messages is the same in almost every request: it is counted once. */
+const counted = new WeakMap<Counter, Map<string, number>>()
+const maxCounted = 64
+
+function countAgain(counter: Counter, text: string): number {
+  const known = counted.get(counter) ?? new Map<string, number>()
+  counted.set(counter, known)
+  const tokens = known.get(text) ?? counter.count(text)
+  known.delete(text)
+  known.set(text, tokens)
+  if (known.size > maxCounted) known.delete(known.keys().next().value as string)
+  return tokens
 }

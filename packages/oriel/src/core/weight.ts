@@ -36,6 +36,28 @@ export function weigher(state: State, planned: readonly Edit[]): (item: Item) =>
     }, overheadOf(entry.role))
 }
 
+/** Whether the next request is surely shorter than a limit, whatever is planned: seen without looking at all of it. */
+export function isSurelyBelow(
+  limit: number,
+  state: State,
+  {
+    frameTokens,
+    measured = unmeasured,
+  }: { readonly frameTokens: number; readonly measured?: Measured | undefined },
+): boolean {
+  const { request, factor } = measured
+  if (request === undefined) return factor * (frameTokens + state.totalTokens) < limit
+  const weigh = weigher(state, [])
+  const { visible } = state
+  let added = 0
+  for (let at = visible.length - 1; at >= 0; at--) {
+    const item = visible[at] as Item
+    if (item.entry.seq <= request.seq) break
+    added += weigh(item)
+  }
+  return request.tokens + factor * added < limit
+}
+
 /**
  * Tokens of the next request: the provider's own number for the newest one plus the estimate of what came after, without what
  * planned edits save; where there is none, everything estimated.

@@ -9,7 +9,7 @@ import { isObject, type JsonObject } from '../core/json.ts'
 import { Memory, valuesShown } from '../core/memory.ts'
 import type { State } from '../core/state.ts'
 import { isProtected, rangesOf, type Unit, unitsOf } from '../core/units.ts'
-import { remaining, requestTokens, weigher } from '../core/weight.ts'
+import { isSurelyBelow, remaining, requestTokens, weigher } from '../core/weight.ts'
 import type { Rule, RuleContext } from './rule.ts'
 
 export interface CompactionSettings {
@@ -73,10 +73,12 @@ export function planCheckpoint(
   context: Pick<RuleContext, 'frameTokens' | 'measured' | 'planned' | 'window' | 'memory'>,
 ): CompactionPlan {
   const { auto = true, maxMessages = 50 } = settings
-  const { planned, window, memory } = context
+  const { window, memory } = context
   if (!auto) return { state: 'idle', tokens: 0 }
-  const limit =
-    window === undefined ? limitOf(settings) : window.high + context.frameTokens + fixedIn(state)
+  const own = window === undefined ? limitOf(settings) : window.high + context.frameTokens
+  if (own > 0 && isSurelyBelow(own, state, context)) return { state: 'idle', tokens: 0 }
+  const limit = window === undefined ? own : own + fixedIn(state)
+  const { planned } = context
   const tokens = limit === 0 ? 0 : requestTokens(state, planned, context)
   const isReached =
     limit === 0

@@ -1,6 +1,6 @@
 // When a thread makes checkpoints: asked for, at the end of a turn, before a view that is due for one, after a refusal.
 
-import type { EditEntry, MessageEntry } from '../core/entry.ts'
+import type { Edit, EditEntry, MessageEntry } from '../core/entry.ts'
 import { isCall } from '../core/exchange.ts'
 import type { Policy } from '../policy.ts'
 import { Compactor, type CompactorOptions, type Surroundings } from './compactor.ts'
@@ -72,7 +72,8 @@ export class Compacting {
   /** After a refusal: a checkpoint that leaves at most `limit` tokens, without a model. */
   async beforeRecovery(limit: number): Promise<void> {
     const { journal, policy } = this.#host
-    const around = { ...this.#around(undefined), measured: { factor: 1 } }
+    const { planned, ...rest } = this.#around(undefined)
+    const around = { ...rest, planned, measured: { factor: 1 } }
     const request = { trigger: 'recovery', limit, around } as const
     if (this.#compactor.start(journal, policy, request)) await this.#compactor.finish()
   }
@@ -86,11 +87,16 @@ export class Compacting {
   #around(view: ViewRequest | undefined): Surroundings {
     const { journal, summaries } = this.#host
     const request = view ?? this.#host.request()
-    const { summaryOf } = askingOf(summaries, journal, request)
+    let planned: readonly Edit[] | undefined
     return {
       frameTokens: view === undefined ? recordedFrame(journal) : frameTokensOf(view),
       measured: view === undefined ? measuredOf(journal) : measuredFor(journal, view),
-      planned: proposalsOf({ ...request, summaryOf }),
+      // Far from its limit, a conversation needs no plan.
+      get planned() {
+        const { summaryOf } = askingOf(summaries, journal, request)
+        planned ??= proposalsOf({ ...request, summaryOf })
+        return planned
+      },
       window: windowOfView(request),
       memory: request.policy.memory,
     }

@@ -1,6 +1,6 @@
 // How a log begins: what is fixed for a thread.
 
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { Counter } from '../core/counter.ts'
 import type { Entry } from '../core/entry.ts'
 import { OrielError } from '../core/errors.ts'
@@ -24,7 +24,7 @@ export function assertFresh(state: State): void {
 
 /** Handles derive from it. Thread ids are unguessable, so this is too; and two stores give one thread the same handles. */
 export function saltOf(key: ThreadKey): string {
-  return createHash('sha256').update(`oriel:${key.tenant}:${key.thread}`).digest('hex').slice(0, 32)
+  return hash('sha256', `oriel:${key.tenant}:${key.thread}`).slice(0, 32)
 }
 
 export function headerOf(entry: Entry): JsonObject {

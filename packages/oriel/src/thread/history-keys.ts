@@ -1,6 +1,6 @@
 // What identifies a conversation by its content: for servers that must find the thread that a resent history belongs to.
 
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { Role } from '../core/block.ts'
 import type { FormatName } from '../formats/format.ts'
 import { formatNamed } from '../formats/registry.ts'
@@ -28,7 +28,7 @@ export function historyKeys(
   const sent = sentOf(after === undefined ? splitLeading(drafts).history : drafts)
   let { key, hasCall } = after ?? { key: '', hasCall: false }
   return sent.map(({ key: own, message }) => {
-    key = createHash('sha256').update(`${key}:${own}`).digest('base64url').slice(0, 22)
+    key = hash('sha256', `${key}:${own}`, 'base64url').slice(0, 22)
     hasCall ||= message.blocks.some(({ type }) => type === 'tool-call')
     // A draft's role is one of ours.
     return { role: message.role as Role, key, hasCall }

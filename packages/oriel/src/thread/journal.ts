@@ -243,7 +243,7 @@ export class Journal {
       if (build(this.#state, this.#stamp()).length === 0) return []
       this.#hold([this.#headerEntry()])
     }
-    const by = randomBytes(6).toString('base64url')
+    const by = nextWriter()
     try {
       return build(this.#state, this.#stamp()).map((entry) => ({ ...entry, by }))
     } catch (error) {
@@ -353,6 +353,15 @@ export class Journal {
       },
     }
   }
+}
+
+/** Tells one append from every other, also of other processes: what a retry finds in the store may be its own. */
+const writer = randomBytes(9).toString('base64url')
+let appends = 0
+
+function nextWriter(): string {
+  appends += 1
+  return `${writer}${appends.toString(36)}`
 }
 
 /** Entries that were held are lost, since another writer was first: whatever led to them must be done again. */

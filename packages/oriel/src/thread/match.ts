@@ -1,7 +1,7 @@
 // When is a message that a client sends again the one that is already in the log? Decided by what it visibly says: see
 // docs/decisions/0002-what-clients-resend.md for what real clients change on the way.
 
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { type Block, type ToolCallBlock, type ToolResultBlock, textOf } from '../core/block.ts'
 import { canonicalJson, isObject, type Json, type JsonObject } from '../core/json.ts'
 
@@ -19,7 +19,7 @@ export function keyOf({ role, blocks: all }: Matchable): string {
   const blocks = all.filter(({ plugin }) => plugin === undefined)
   const results = blocks.flatMap((block) => (block.type === 'tool-result' ? [block.callId] : []))
   const parts = [role, visibleText(blocks), ...blocks.flatMap(partOf), ...results.sort()]
-  return createHash('sha256').update(JSON.stringify(parts)).digest('base64url').slice(0, 22)
+  return hash('sha256', JSON.stringify(parts), 'base64url').slice(0, 22)
 }
 
 /** What the key leaves out and `compare` looks at: arguments and results. Equal details need no comparison. */
@@ -29,7 +29,7 @@ export function detailsOf({ blocks }: Matchable): string {
     return block.type === 'tool-result' ? [block.callId, resultText(block)] : []
   })
   if (parts.length === 0) return ''
-  return createHash('sha256').update(JSON.stringify(parts)).digest('base64url').slice(0, 16)
+  return hash('sha256', JSON.stringify(parts), 'base64url').slice(0, 16)
 }
 
 function canonicalArguments(text: string): string {

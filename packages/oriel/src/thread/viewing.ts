@@ -214,8 +214,18 @@ function contextOf(request: ViewRequest): ProposeContext {
 
 /** Names the frame that a view is asked for with. */
 export function frameHashOf(around: FrameParts): string {
-  return hashOf((aroundOf(around) ?? {}) as JsonObject)
+  const frame = (aroundOf(around) ?? {}) as JsonObject
+  const text = JSON.stringify(frame)
+  const known = frameHashes.get(text) ?? hashOf(frame)
+  frameHashes.delete(text)
+  frameHashes.set(text, known)
+  if (frameHashes.size > maxFrames) frameHashes.delete(frameHashes.keys().next().value as string)
+  return known
 }
+
+/** Frames hardly ever change from request to request. */
+const frameHashes = new Map<string, string>()
+const maxFrames = 64
 
 /** Tokens of the frame that a view is asked for with. */
 export function frameTokensOf(request: ViewRequest): number {
@@ -256,7 +266,7 @@ export function entriesOf(
     ...(options.model === undefined ? {} : { model: options.model }),
     view: built.viewId,
     frameHash: built.frameHash,
-    policyHash: hashOf(request.policy as Json),
+    policyHash: policyHashOf(request.policy),
     bodyHash: built.bodyHash,
     encoderVersion,
     ...(edits.length > 0 ? { epoch } : {}),
@@ -272,6 +282,15 @@ export function entriesOf(
     },
   }
   return [...edits, ...settings, stamp.entry(record)]
+}
+
+/** Policies are never changed once they are read. */
+const policyHashes = new WeakMap<Policy, string>()
+
+function policyHashOf(policy: Policy): string {
+  const known = policyHashes.get(policy) ?? hashOf(policy as Json)
+  policyHashes.set(policy, known)
+  return known
 }
 
 /** The name under which a frame is recorded, once, when it first comes. */

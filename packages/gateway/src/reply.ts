@@ -1,0 +1,39 @@
+// An answer on its way: a response of the gateway's own, or an upstream's answer that is passed on chunk by chunk.
+
+import type { RelayedBody } from './relay.ts'
+
+/** Passed on without the layers of a `Response`, which cost more than everything else that is done to a small answer. */
+export interface RelayedReply {
+  readonly status: number
+  readonly headers: Headers
+  readonly relayed: RelayedBody | undefined
+  /** Whether the client can use the body only when it is whole. @default false */
+  readonly isWhole?: boolean
+}
+
+export type Reply = Response | RelayedReply
+
+export function isRelayed(reply: Reply): reply is RelayedReply {
+  return 'relayed' in reply
+}
+
+/** The same as a standard response. */
+export function toResponse(reply: Reply): Response {
+  if (!isRelayed(reply)) return reply
+  const { status, headers, relayed } = reply
+  return new Response(relayed === undefined ? null : streamOf(relayed), { status, headers })
+}
+
+function streamOf(body: RelayedBody): ReadableStream<Uint8Array> {
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const chunk = await body.next()
+        if (chunk === undefined) controller.close()
+        else controller.enqueue(chunk)
+      },
+      cancel: () => body.cancel(),
+    },
+    { highWaterMark: 0 },
+  )
+}

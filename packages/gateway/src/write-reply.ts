@@ -1,0 +1,94 @@
+// Writes a response to a connection: each chunk as it comes, as fast as the client reads, and a body that breaks ends the connection, so
+// that the client can tell half an answer from a whole one.
+
+import type { ServerResponse } from 'node:http'
+import type { RelayedBody } from './relay.ts'
+import { isRelayed, type Reply } from './reply.ts'
+
+/** Resolves when the answer is written or the connection is gone. Never rejects. */
+export async function writeReply(reply: Reply, outgoing: ServerResponse): Promise<void> {
+  const body = bodyOf(reply)
+  if (outgoing.destroyed) {
+    body?.cancel()
+    return
+  }
+  const headers = headersOf(reply.headers)
+  if (body === undefined) {
+    outgoing.writeHead(reply.status, headers).end()
+    return
+  }
+  const leave = (): void => body.cancel()
+  outgoing.once('close', leave)
+  // Headers leave with the first chunk if it is there already, else before it.
+  const head = (): unknown => outgoing.headersSent || outgoing.writeHead(reply.status, headers)
+  const early =
+    isRelayed(reply) && reply.isWhole === true ? undefined : setImmediate(flush, outgoing, head)
+  try {
+    for (;;) {
+      const chunk = await body.next()
+      clearImmediate(early)
+      if (chunk !== undefined && body.isOver === true && !outgoing.headersSent) {
+        outgoing.off('close', leave)
+        outgoing.writeHead(reply.status, { ...headers, 'content-length': chunk.byteLength })
+        outgoing.end(chunk)
+        return
+      }
+      head()
+      if (outgoing.destroyed) return
+      if (chunk === undefined) break
+      if (!outgoing.write(chunk)) await drained(outgoing)
+    }
+    outgoing.off('close', leave)
+    outgoing.end()
+  } catch {
+    clearImmediate(early)
+    if (!outgoing.destroyed) flush(outgoing, head)
+    cut(outgoing)
+  }
+}
+
+function flush(outgoing: ServerResponse, head: () => unknown): void {
+  head()
+  outgoing.flushHeaders()
+}
+
+function bodyOf(reply: Reply): RelayedBody | undefined {
+  if (isRelayed(reply)) return reply.relayed
+  const reader = reply.body?.getReader()
+  if (reader === undefined) return undefined
+  return {
+    next: async () => {
+      const { done, value } = await reader.read()
+      return done ? undefined : value
+    },
+    cancel: () => void reader.cancel().catch(() => undefined),
+  }
+}
+
+/** Resolves when more can be written, or when nothing can any more. */
+function drained(outgoing: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      outgoing.off('drain', done)
+      outgoing.off('close', done)
+      resolve()
+    }
+    outgoing.once('drain', done)
+    outgoing.once('close', done)
+  })
+}
+
+/** Ends the connection after what was written has left; a client that does not read is not waited for. */
+function cut(outgoing: ServerResponse): void {
+  const timer = setTimeout(() => outgoing.destroy(), 1000)
+  outgoing.socket?.write('', () => outgoing.destroy())
+  outgoing.once('close', () => clearTimeout(timer))
+}
+
+function headersOf(headers: Headers): Record<string, string | string[]> {
+  const cookies = headers.getSetCookie()
+  return {
+    ...Object.fromEntries(headers),
+    ...(cookies.length === 0 ? {} : { 'set-cookie': cookies }),
+  }
+}
