@@ -22,18 +22,22 @@ export interface Gist {
   readonly text: string
   /** The model's reasoning, which the text leaves out; empty where there is none. */
   readonly reasoning: string
+  /** Whether it is an item with its provider's id, which ties it to the reasoning before it. */
+  readonly hasId: boolean
 }
 
 export function gistOf(message: Json): Gist {
-  if (!isRecord(message)) return { text: canonicalJson(message), reasoning: '' }
+  const none = { reasoning: '', hasId: false }
+  if (!isRecord(message)) return { text: canonicalJson(message), ...none }
   // A reasoning item is known by what only the model could have written.
   if (message.type === 'reasoning') {
     const { id, encrypted_content: sealed, summary } = message
-    return { text: canonicalJson({ reasoning: sealed ?? id ?? summary ?? null }), reasoning: '' }
+    return { text: canonicalJson({ reasoning: sealed ?? id ?? summary ?? null }), ...none }
   }
   const isItem = typeof message.type === 'string'
   const text = canonicalJson(plain(message, isItem ? ['id'] : ['name']))
-  return { text, reasoning: reasoningOf(message) }
+  const hasId = isItem && typeof message.id === 'string'
+  return { text, reasoning: reasoningOf(message), hasId }
 }
 
 /** Signatures, or the thoughts themselves where there are none. */

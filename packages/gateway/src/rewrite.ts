@@ -81,8 +81,8 @@ function align(sent: readonly Json[], shown: readonly Json[], isMarking: boolean
     if (from === undefined) return { value: plain, isSame: false }
     next = from + 1
     // Reasoning that the view leaves out, or has in another message, must not come back with the client's bytes.
-    const { reasoning } = search.gistAt(from)
-    const isWhole = reasoning === '' || reasoning === gist.reasoning
+    const { reasoning, hasId } = search.gistAt(from)
+    const isWhole = (reasoning === '' || reasoning === gist.reasoning) && (!hasId || gist.hasId)
     const isSame = same !== undefined && isWhole && !isMarked(plain)
     return { value: plain, isSame, from }
   })
