@@ -37,7 +37,7 @@ export interface CallRequest {
   readonly request: Request
   readonly url: URL
   readonly caller: Caller
-  /** Ends what is asked beside the request's own signal. */
+  /** For later rounds of a request: ends what is asked, beside the request's own signal. */
   readonly leaving?: AbortSignal
 }
 
@@ -262,13 +262,14 @@ export class Calls {
       [...url.searchParams].filter(([name]) => !ownParameters.has(name)),
     )
     const rest = query.size === 0 ? '' : `?${query}`
+    const { via } = this.#options
+    const headers = requestHeaders(request.headers, { via, keyHeaders: caller.keyHeaders })
+    const isLaterRound = leaving !== undefined
     return {
       method: request.method,
       path: url.pathname + rest,
-      headers: requestHeaders(request.headers, {
-        via: this.#options.via,
-        keyHeaders: caller.keyHeaders,
-      }),
+      // A key that makes a request unrepeatable is for the first round: another one is another request.
+      headers: isLaterRound ? headers.filter(([name]) => name !== 'idempotency-key') : headers,
       body,
       signal: leaving === undefined ? request.signal : AbortSignal.any([request.signal, leaving]),
     }

@@ -122,12 +122,13 @@ export class ManagedCall implements RoundedCall {
 
   async hide({ answer, resent, results }: HiddenRound): Promise<string | Uint8Array> {
     const { family } = this.#input.session
-    const view = await family.run(async (thread) => {
+    const log = async (thread: Thread): Promise<View> => {
       await this.#return(thread)
       const messages = [...answer.messages, ...(await results(thread))]
       await this.#append(thread, { messages, usage: answer.usage, resentAs: [] })
       return thread.view(this.#viewOptions())
-    })
+    }
+    const view = await family.run(log, { isUrgent: true })
     this.#dependencies.changed(family.tenant, this.#branch)
     this.#resent.push(...resent)
     return this.#bodyOf(view)
@@ -141,10 +142,11 @@ export class ManagedCall implements RoundedCall {
       this.#closing = answer
       return
     }
-    const own = await this.#input.session.family.run(async (thread) => {
+    const answered = async (thread: Thread): Promise<readonly Json[]> => {
       await this.#return(thread)
       return results(thread)
-    })
+    }
+    const own = await this.#input.session.family.run(answered, { isUrgent: true })
     this.#closing = { ...answer, messages: [...answer.messages, ...own] }
   }
 
@@ -262,11 +264,12 @@ export class ManagedCall implements RoundedCall {
       await this.#write(thread, { ...logged, messages: [] })
       return
     }
-    // What the client does not resend is said again in the fork.
     const { thread: branch, messages } = await thread.sync(history, { format })
+    const isBack = branch === this.#branch && messages === this.#messages
     this.#branch = branch
     this.#messages = messages
-    for (const one of this.#hidden) {
+    // What the client does not resend is said again in a fork.
+    for (const one of isBack ? [logged] : this.#hidden) {
       const usage = one === logged ? one.usage : undefined
       await this.#write(thread, { ...one, usage }, { format, expected: this.#messages })
     }

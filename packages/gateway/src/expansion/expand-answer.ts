@@ -1,13 +1,15 @@
 // An upstream's answer in which the model's calls to the gateway's own tool are already answered.
 
-import type { JsonObject } from 'oriel'
-import { refuse } from '../answer-errors.ts'
+import { type JsonObject, OrielError } from 'oriel'
+import { RefusedError, refusalOf, refuse } from '../answer-errors.ts'
 import { parseObject } from '../answers/collector.ts'
 import type { Endpoint } from '../endpoints.ts'
 import type { UpstreamAnswer } from '../upstream.ts'
 import { EventCutter } from './events.ts'
 import type { Closing, Rounds } from './rounds.ts'
 import type { Splicer } from './splicer.ts'
+
+const unreachable = 'The upstream could not be reached, or broke off before it answered.'
 
 /** A whole answer that is longer is passed on unread. */
 const maxWhole = 32 * 1024 * 1024
@@ -132,7 +134,8 @@ async function* nextRound(
     answer = yield* whileWaiting(asked, splicer, rounds)
   } catch (error) {
     if (rounds.hasLeft) throw error
-    const message = 'The upstream could not be reached, or broke off before it answered.'
+    const isOurs = error instanceof RefusedError || OrielError.is(error)
+    const message = isOurs ? refusalOf(error).message : unreachable
     yield Buffer.from(splicer.failure({ type: 'api_error', message }))
     return undefined
   }

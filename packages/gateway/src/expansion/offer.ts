@@ -32,6 +32,9 @@ export interface OfferRequest {
   readonly isOn: boolean
 }
 
+/** The most tools that a provider takes: a full list stays the client's. */
+const maxTools = 128
+
 /** Where a thread remembers the tool's name. */
 const setting = 'expand'
 
@@ -46,6 +49,7 @@ export function offerTool(thread: Thread, { endpoint, body, isOn }: OfferRequest
   const { tools = null } = body.value
   if (tools !== null && !Array.isArray(tools)) return {}
   const own: readonly Json[] = tools ?? []
+  if (own.length >= maxTools) return {}
   const stance = format.stance(body.value)
   if (known === undefined && stance !== 'open') return {}
   const taken = format.toolNames(own)

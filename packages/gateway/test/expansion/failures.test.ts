@@ -147,6 +147,45 @@ describe.each(wireFormats)('%s', (format) => {
   })
 })
 
+describe.each(cases)('$format $mode, with others at the same thread', ({ format, isStream }) => {
+  const { user } = dialects[format]
+
+  it.each([
+    ['asks something else', 'What else?'],
+    ['asks the same', 'What is the seal of crate 60?'],
+  ])(
+    '[GX3] a second request that %s meanwhile leaves both conversations whole',
+    async (_, text) => {
+      const gate = Promise.withResolvers<void>()
+      const says: readonly Say[] = [
+        looking,
+        () => ({ text: 'First.' }),
+        () => ({ text: 'Second.' }),
+        () => ({ text: 'Bye.' }),
+      ]
+      const scene = await open({
+        ...{ format, isStream, says },
+        gate: { index: openingCalls + 1, open: gate.promise },
+      })
+      const { ask, options, history, target } = scene
+      const { upstream } = target
+      const first = ask(history, options)
+      await upstream.arrived(openingCalls + 2)
+      const other = await ask([...history.slice(0, -1), user(text)], options)
+      expect(other.text).toBe('Second.')
+      gate.resolve()
+      const told = await first
+      expect(told.text.replaceAll(/\s+/g, ' ')).toBe('Looking. First.')
+      await ask([...history, ...told.messages, user('Bye.')], options)
+      const sent = textOf(upstream.requests.at(-1))
+      const round = textOf(upstream.requests[openingCalls + 1])
+      expect(sent.startsWith(round.slice(0, -1))).toBe(true)
+      expect(sent.split('"name":"expand_message"')).toHaveLength(2)
+      expect(upstream.breaches).toEqual([])
+    },
+  )
+})
+
 /** A whole answer with a call that broke off in its arguments. */
 function cutCall(format: (typeof wireFormats)[number]): Say {
   return () => {

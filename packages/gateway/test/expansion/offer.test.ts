@@ -232,6 +232,32 @@ describe.each(wireFormats)('%s', (format) => {
     expect(sent?.tools).toEqual(upstream.requests[0]?.body.tools)
   })
 
+  it('[GX5] a list of tools that is full stays as it is', async () => {
+    const { url, upstream } = await open()
+    const many = Array.from({ length: 128 }, (_, at) => ({ ...readTool, name: `read_${at}` }))
+    const text = JSON.stringify(body([user('Hello')], many))
+    expect((await post(url, format, { body: text })).status).toBe(200)
+    expect(upstream.requests[0]?.raw.toString()).toBe(text)
+  })
+
+  it('[GX10] an answer says how many calls were answered, and later rounds are requests of their own', async () => {
+    let asked = 0
+    const { url, upstream } = await open({}, () => {
+      asked += 1
+      const call = ['expand_message', '{"id":"e1"}'] as const
+      return reply(asked === 1 ? { calls: [call, call] } : { text: 'ok' })
+    })
+    const response = await post(url, format, {
+      body: JSON.stringify(body([user('Hello')], [])),
+      headers: { 'idempotency-key': 'one' },
+    })
+    expect(response.headers.get('x-oriel-expansions')).toBe('2')
+    const keys = upstream.requests.map(({ headers }) => headers['idempotency-key'])
+    expect(keys).toEqual(['one', undefined])
+    const plain = await post(url, format, { body: JSON.stringify(body([user('Hi')], [])) })
+    expect(plain.headers.get('x-oriel-expansions')).toBeNull()
+  })
+
   it('[GX10] a preview shows the tool that would be sent, and keeps nothing', async () => {
     const { url, upstream } = await open()
     const text = JSON.stringify(body([user('Hello')], [readTool]))

@@ -29,7 +29,7 @@ export const policy: PolicyInput = {
 }
 
 /** Bodies with signed reasoning, where a format has it. */
-export const thinking: Readonly<Record<WireFormat, Readonly<Record<string, unknown>>>> = {
+const thinking: Readonly<Record<WireFormat, Readonly<Record<string, unknown>>>> = {
   'openai-chat': { stream_options: { include_usage: true } },
   'openai-responses': {},
   anthropic: { thinking: { type: 'enabled', budget_tokens: 1024 } },
@@ -49,8 +49,12 @@ export function expandCall(asked: Asked, name = 'expand_message'): readonly [str
 export type Say = (asked: Asked) => Texts | Action
 
 /** What the upstream says, request by request. */
-function script(says: readonly Say[]): (asked: Asked) => Action {
-  return (asked) => {
+function script(
+  says: readonly Say[],
+  gate?: SceneOptions['gate'],
+): (asked: Asked) => Promise<Action> {
+  return async (asked) => {
+    if (gate?.index === asked.index) await gate.open
     const say = says[asked.index]
     if (say === undefined) throw new Error(`Nothing is scripted for request ${asked.index}`)
     const said = say(asked)
@@ -91,17 +95,19 @@ export interface SceneOptions extends Omit<TargetOptions, 'answer'> {
   readonly isStream?: boolean
   /** What the model says after the opening. */
   readonly says: readonly Say[]
+  /** A request that is answered only when this is open. */
+  readonly gate?: { readonly index: number; readonly open: Promise<void> }
   /** More fields of every body. */
   readonly extra?: Readonly<Record<string, unknown>>
 }
 
 /** A gateway with expansion, and a client that has come to the question. */
 export async function openScene(scene: SceneOptions): Promise<Scene> {
-  const { format, isStream = false, says, extra = thinking[format], gateway, ...rest } = scene
+  const { format, isStream = false, says, extra = thinking[format], gateway, gate, ...rest } = scene
   const target = await openGateway({
     ...rest,
     gateway: { policy, expand: true, ...gateway },
-    answer: script([...opening, ...says]),
+    answer: script([...opening, ...says], gate),
   })
   const ask = sdkClient(format, { url: target.url, key })
   const { stream_options: streamed, ...others } = extra
