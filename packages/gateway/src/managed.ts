@@ -8,23 +8,25 @@ import {
   type JsonObject,
   OrielError,
   type Policy,
+  type ReadHistory,
   type Thread,
   type View,
   type ViewOptions,
 } from 'oriel'
 import type { Answer } from './answers/collector.ts'
+import type { ClientBody } from './client-body.ts'
 import type { Endpoint } from './endpoints.ts'
 import { type Offer, offerTool, rememberName } from './expansion/offer.ts'
 import type { HiddenRound, RoundedCall } from './expansion/rounds.ts'
 import { addElements } from './expansion/splice.ts'
-import { type ClientBody, rewriteBody } from './rewrite.ts'
+import { rewriteBody } from './rewrite.ts'
 import type { FoundSession, Sessions } from './sessions.ts'
 import type { RequestSettings } from './settings.ts'
 
 export interface ManagedInput {
   readonly endpoint: Endpoint
   readonly body: ClientBody
-  readonly history: readonly Json[]
+  readonly history: ReadHistory
   readonly session: FoundSession
   readonly settings: RequestSettings
   /** Whether the provider's cache is asked for where the client does not. */
@@ -232,7 +234,9 @@ export class ManagedCall implements RoundedCall {
   #bodyOf(view: View): string | Uint8Array {
     this.#view = view
     const { body, endpoint, hasCacheHints } = this.#input
-    const text = rewriteBody(this.#resentBody, endpoint, { ...view, hasMarks: hasCacheHints })
+    const { messages, system } = view
+    const shown = { messages, system, hasMarks: hasCacheHints }
+    const text = rewriteBody(this.#resentBody, endpoint, shown)
     if (hasCacheHints) return this.#withCacheKey(text)
     return text === body.text ? body.bytes : text
   }
@@ -260,11 +264,11 @@ export class ManagedCall implements RoundedCall {
       }
     }
     if (!this.#isHidden) {
-      await thread.sync([...history, ...logged.messages], { format })
+      await thread.sync([...history.messages, ...logged.messages], { format })
       await this.#write(thread, { ...logged, messages: [] })
       return
     }
-    const { thread: branch, messages } = await thread.sync(history, { format })
+    const { thread: branch, messages } = await thread.sync(history)
     const isBack = branch === this.#branch && messages === this.#messages
     this.#branch = branch
     this.#messages = messages
@@ -296,8 +300,8 @@ export class ManagedCall implements RoundedCall {
 
   /** Back to the branch of this call, if another call has left it since. */
   async #return(thread: Thread): Promise<void> {
-    const { history, endpoint } = this.#input
-    if (thread.id !== this.#branch) await thread.sync(history, { format: endpoint.format })
+    const { history } = this.#input
+    if (thread.id !== this.#branch) await thread.sync(history)
   }
 
   /** Writes to the thread after everything that was asked for before. Rejects where the store could not keep it. */

@@ -1,8 +1,9 @@
 // Whether a request gets the tool, and the client's body with it.
 
 import { expandToolNames, type Json, type Thread } from 'oriel'
+import type { ClientBody } from '../client-body.ts'
 import type { Endpoint } from '../endpoints.ts'
-import { type ClientBody, isObject } from '../rewrite.ts'
+import { isObject } from '../rewrite.ts'
 import type { ExpansionFormat, Stance } from './format.ts'
 import { expansionFormats } from './formats.ts'
 import { addElements, addMember } from './splice.ts'
