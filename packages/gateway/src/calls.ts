@@ -3,18 +3,18 @@
 import { isContextLengthError, type Json, OrielError, type ReadHistory, readHistory } from 'oriel'
 import { RefusedError, refuse } from './answer-errors.ts'
 import { readBytes } from './body.ts'
-import { type ClientBody, type KnownBody, parseBody } from './client-body.ts'
+import type { ClientBody, KnownBody } from './client-body.ts'
 import type { Endpoint } from './endpoints.ts'
 import { expandAnswer } from './expansion/expand-answer.ts'
 import { expansionFormats } from './expansion/formats.ts'
 import { Rounds } from './expansion/rounds.ts'
 import { FamilyBusyError } from './families.ts'
 import { requestHeaders, responseHeaders } from './headers.ts'
-import { withoutMember } from './json-outline.ts'
 import type { Caller } from './keys.ts'
 import { KnownBodies } from './known-bodies.ts'
 import { ManagedCall, type ManagedDependencies, type ManagedInput } from './managed.ts'
 import type { Limits } from './options.ts'
+import type { Pressure } from './pressure.ts'
 import { createReader } from './reading.ts'
 import { type Ending, readWhole, relayBody } from './relay.ts'
 import type { RelayedReply } from './reply.ts'
@@ -23,6 +23,7 @@ import { ownParameters, type RequestSettings, type Settings } from './settings.t
 import type { ObservedCall } from './telemetry/observed-call.ts'
 import type { Tenants } from './tenants.ts'
 import type { Upstream, UpstreamAnswer, UpstreamRequest } from './upstream.ts'
+import { forUpstream } from './upstream-body.ts'
 
 export interface CallsOptions extends ManagedDependencies {
   readonly settings: Settings
@@ -30,6 +31,7 @@ export interface CallsOptions extends ManagedDependencies {
   readonly limits: Limits
   readonly via: string
   readonly isManaging: boolean
+  readonly pressure: Pressure
   /** Whether models get the tool for originals. */
   readonly hasExpansion: boolean
   readonly tenants: Tenants
@@ -71,6 +73,7 @@ export class Calls {
   async call(call: CallRequest, endpoint: Endpoint): Promise<RelayedReply> {
     const { limits, isManaging } = this.#options
     const bytes = await readBytes(call.request, limits)
+    const came = performance.now()
     const isOff = call.request.headers.get('x-oriel-management') === 'off'
     if (!isManaging || isOff) return this.pass(call, bytes)
     const scope = `${call.caller.tenant}\0${endpoint.path}`
@@ -98,6 +101,7 @@ export class Calls {
     if (input === undefined || managed === undefined) {
       return this.#unmanaged(call, await upstream.send(this.#outgoing(call, body.text)))
     }
+    this.#options.pressure.took(performance.now() - came)
     const keeping = { listKey: endpoint.listKey, history: input.history }
     if (body === parsed) setImmediate(() => this.#bodies.keep(scope, found, keeping))
     const first = await this.#ask(call, upstream, managed)
@@ -336,25 +340,6 @@ interface Prepared {
   readonly managed: ManagedCall
   /** The body to send. */
   readonly text: string | Uint8Array
-}
-
-/** The body without what is only for the gateway, and with the model of the agent that was named as one. */
-function forUpstream(body: ClientBody, { agent }: RequestSettings): ClientBody {
-  const model = agent?.template.model
-  const range = body.outline.fields.get('model')
-  const isAlias = body.value.model === agent?.name || body.value.model === undefined
-  const isRenamed = model !== undefined && isAlias
-  if (!isRenamed && !('oriel' in body.value)) return body
-  let { text } = body
-  const { oriel: _own, ...value } = body.value
-  const named = { ...value, ...(isRenamed ? { model } : {}) }
-  if (isRenamed && range !== undefined) {
-    text = text.slice(0, range.start) + JSON.stringify(model) + text.slice(range.end)
-  } else if (isRenamed) text = text.replace('{', () => `{"model":${JSON.stringify(model)},`)
-  const again = parseBody(Buffer.from(text), { depth: Infinity, nodes: Infinity })
-  const member = again.outline.members.get('oriel')
-  if (member === undefined) return { ...again, value: named }
-  return parseBody(Buffer.from(withoutMember(text, member)), { depth: Infinity, nodes: Infinity })
 }
 
 /** Tells the client what was done. */
