@@ -85,6 +85,7 @@ const orielNames: Readonly<Record<OrielMode, string>> = {
   sqlite: 'oriel, durable',
 }
 
+/** Of the versions of @hono/node-server that it allows, those from 1.14 on break its streams; package.json holds it at the last one before. */
 export async function startPortkey({ upstream }: { upstream: number }): Promise<Contender> {
   const file = createRequire(import.meta.url).resolve('@portkey-ai/gateway/build/start-server.js')
   const port = await freePort()
