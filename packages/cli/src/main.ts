@@ -115,6 +115,7 @@ function addServe(cli: Cli): void {
     .option('--upstream <base url>', 'Where model calls go; else a built-in demo answers')
     .option('--policy <preset or file>', 'What the model sees; else recommended')
     .option('--config <file>', 'Everything else: upstreams, keys, agents, limits')
+    .option('--log <format>', 'Lines on stderr: text, or json with one for each request; else text')
 }
 
 function addInspect(cli: Cli): void {

@@ -8,29 +8,34 @@ import {
   type JsonObject,
   OrielError,
   type Policy,
+  type ReadHistory,
   type Thread,
   type View,
   type ViewOptions,
 } from 'oriel'
 import type { Answer } from './answers/collector.ts'
+import type { ClientBody } from './client-body.ts'
 import type { Endpoint } from './endpoints.ts'
-import { type ClientBody, rewriteBody } from './rewrite.ts'
+import { rewriteBody } from './rewrite.ts'
 import type { FoundSession, Sessions } from './sessions.ts'
-import type { RequestSettings } from './settings.ts'
+import { policySourceOf, type RequestSettings } from './settings.ts'
+import type { ObservedCall } from './telemetry/observed-call.ts'
+import type { Telemetry } from './telemetry/telemetry.ts'
 
 export interface ManagedInput {
   readonly endpoint: Endpoint
   readonly body: ClientBody
-  readonly history: readonly Json[]
+  readonly history: ReadHistory
   readonly session: FoundSession
   readonly settings: RequestSettings
   /** Whether the provider's cache is asked for where the client does not. */
   readonly hasCacheHints: boolean
+  readonly observed?: ObservedCall | undefined
 }
 
 export interface ManagedDependencies {
   readonly sessions: Sessions
-  readonly log: (line: string) => void
+  readonly telemetry: Telemetry
   /** Told after each write to a thread. */
   readonly changed: (tenant: string, thread: string) => void
 }
@@ -62,12 +67,15 @@ export class ManagedCall {
     const { session, history, settings } = this.#input
     const view = await session.family.run(async (thread) => {
       await adopt(thread, settings.base)
-      const asked = await thread.request(history, this.#viewOptions())
-      this.#branch = asked.thread
-      this.#messages = asked.messages
-      // The history may have led to another branch, which has a policy of its own.
-      const isChanged = await adopt(thread, settings.base)
-      return isChanged ? thread.view(this.#viewOptions()) : asked.view
+      const asked = await this.#timed(async () => {
+        const synced = await thread.request(history, this.#viewOptions())
+        this.#branch = synced.thread
+        this.#messages = synced.messages
+        // The history may have led to another branch, which has a policy of its own.
+        const isChanged = await adopt(thread, settings.base)
+        return isChanged ? thread.view(this.#viewOptions()) : synced.view
+      })
+      return asked
     })
     this.#dependencies.changed(session.family.tenant, this.#branch)
     return this.#bodyOf(view)
@@ -82,7 +90,7 @@ export class ManagedCall {
     try {
       const view = await session.family.run(async (thread) => {
         await this.#return(thread)
-        return thread.recover(error, this.#viewOptions())
+        return this.#timed(() => thread.recover(error, this.#viewOptions()))
       })
       return this.#bodyOf(view)
     } catch (reason) {
@@ -100,7 +108,8 @@ export class ManagedCall {
 
   async #record(answer: Answer | undefined): Promise<void> {
     if (answer === undefined) return
-    const { session, endpoint } = this.#input
+    const { session, endpoint, observed } = this.#input
+    observed?.answered(answer)
     const { messages, usage } = answer
     const { sessions } = this.#dependencies
     const known = messages.length > 0 ? sessions.answered(session, endpoint.format, messages) : null
@@ -123,6 +132,7 @@ export class ManagedCall {
 
   #recordInterrupted(answer: Answer | undefined, reason: string): Promise<void> {
     const messages = answer?.messages ?? []
+    if (answer !== undefined) this.#input.observed?.answered(answer)
     this.failed()
     return this.#keep(async (thread) => {
       await this.#return(thread)
@@ -135,6 +145,18 @@ export class ManagedCall {
       }
       await this.#write(thread, [note], answer?.usage)
     })
+  }
+
+  /** Makes a view, and tells of it. */
+  async #timed(make: () => Promise<View>): Promise<View> {
+    const { observed, settings, session } = this.#input
+    const started = performance.now()
+    const view = await make()
+    if (observed === undefined) return view
+    const policySource = policySourceOf(settings)
+    observed.viewed(view, { thread: this.#branch, policySource, ms: performance.now() - started })
+    this.#dependencies.telemetry.placed(session.family.tenant, observed)
+    return view
   }
 
   #viewOptions(): ViewOptions {
@@ -151,7 +173,8 @@ export class ManagedCall {
   #bodyOf(view: View): string | Uint8Array {
     this.#view = view
     const { body, endpoint, hasCacheHints } = this.#input
-    const text = rewriteBody(body, endpoint, { ...view, hasMarks: hasCacheHints })
+    const { messages, system } = view
+    const text = rewriteBody(body, endpoint, { messages, system, hasMarks: hasCacheHints })
     if (hasCacheHints) return this.#withCacheKey(text)
     return text === body.text ? body.bytes : text
   }
@@ -181,7 +204,7 @@ export class ManagedCall {
         if (!OrielError.is(error, 'unexpected-head')) throw error
       }
     }
-    await thread.sync([...history, ...messages], { format })
+    await thread.sync([...history.messages, ...messages], { format })
     await this.#write(thread, [], usage)
   }
 
@@ -206,22 +229,27 @@ export class ManagedCall {
 
   /** Back to the branch of this call, if another call has left it since. */
   async #return(thread: Thread): Promise<void> {
-    const { history, endpoint } = this.#input
-    if (thread.id !== this.#branch) await thread.sync(history, { format: endpoint.format })
+    const { history } = this.#input
+    if (thread.id !== this.#branch) await thread.sync(history)
   }
 
   /** Writes to the thread after everything that was asked for before. Rejects where the store could not keep it. */
   async #keep(task: (thread: Thread) => Promise<void>): Promise<void> {
-    const { family } = this.#input.session
-    const { log, changed } = this.#dependencies
+    const { session, observed } = this.#input
+    const { family } = session
+    const { telemetry, changed } = this.#dependencies
+    const done = observed?.pending()
     try {
       await family.run(task, { isUrgent: true })
       changed(family.tenant, this.#branch)
     } catch (error) {
       const code = OrielError.is(error) ? error.code : 'internal'
-      log(`[gateway] An answer could not be logged: ${code}.`)
+      const text = `[gateway] An answer could not be logged: ${code}.`
+      telemetry.warn('answer-unlogged', { code, thread: this.#branch }, text)
       // What is no message, no client sends back; what was erased must not come back.
       if (code !== 'invalid-input' && code !== 'not-found') throw error
+    } finally {
+      done?.()
     }
   }
 }

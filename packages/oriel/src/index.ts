@@ -62,6 +62,7 @@ export { presets } from './presets.ts'
 export { type Projection, type ProjectOptions, project } from './project.ts'
 export { compactMessagePrompt, type Prompt } from './rules/compact-prompt.ts'
 export type { Relevance } from './rules/relevance.ts'
+export { type BreakCause, breakCauses } from './schedule/breaks.ts'
 export { lookupPrices, type Prices, type PricesQuery } from './schedule/prices.ts'
 export {
   type AgentKey,
@@ -116,11 +117,18 @@ export { type EventType, eventTypes, type Listener, type ThreadEvent } from './t
 export type { ExpandOptions, Expansion } from './thread/expand.ts'
 export { type Expandable, type ExpandTool, expandTool } from './thread/expand-tool.ts'
 export type { HistoryMatch } from './thread/family.ts'
-export { type HistoryKey, historyKeys } from './thread/history-keys.ts'
+export { historyKeys } from './thread/history-keys.ts'
 export type { AppendOptions } from './thread/incoming.ts'
 export type { LogReader } from './thread/log-reader.ts'
 export type { BlockMessage, Contribution, Plugin, PluginContext } from './thread/plugin.ts'
-export type { Usage } from './thread/read-usage.ts'
+export {
+  type HistoryKey,
+  type ReadHistory,
+  type ReadHistoryOptions,
+  readHistory,
+} from './thread/read-history.ts'
+export { readUsage, type Usage } from './thread/read-usage.ts'
+export type { ReadMessage } from './thread/reading.ts'
 export type { RebuiltRequest, RequestChange } from './thread/requests.ts'
 export {
   type AgentTemplate,

@@ -39,12 +39,20 @@ export function readServeSettings(
     place: readPlace(raw, config, folder),
     gateway: {
       ...optionsOf(config),
+      ...readLog(raw),
       env,
       ...(agents === undefined ? {} : { agents }),
       ...(upstream === undefined ? {} : { upstreams: [{ name: 'upstream', baseUrl: upstream }] }),
       ...(policy === undefined ? {} : { policy: readPolicy(policy) }),
     },
   }
+}
+
+function readLog(raw: RawOptions): Pick<GatewayOptions, 'logFormat'> {
+  const format = readText(raw, 'log')
+  if (format === undefined) return {}
+  if (format === 'text' || format === 'json') return { logFormat: format }
+  throw wrong(`--log takes text or json; got '${format.slice(0, 40)}'.`)
 }
 
 function agentsOf(config: GatewayConfig, folder: string): GatewayOptions['agents'] {
