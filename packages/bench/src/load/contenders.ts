@@ -95,9 +95,14 @@ export async function startPortkey({ upstream }: { upstream: number }): Promise<
   return { ...handle('portkey', child, port), headers }
 }
 
+/** Where contenders write CPU profiles when they end; empty for nowhere. */
+const profileFolder = process.env.LOAD_PROFILE ?? ''
+
 function launch(command: readonly string[]): ChildProcess {
   const env = { ...process.env, NODE_ENV: 'production' }
-  const child = spawn(process.execPath, command, {
+  const profile =
+    profileFolder === '' ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`]
+  const child = spawn(process.execPath, [...profile, ...command], {
     env,
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   })
