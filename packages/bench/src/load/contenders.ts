@@ -100,8 +100,7 @@ const profileFolder = process.env.LOAD_PROFILE ?? ''
 
 function launch(command: readonly string[]): ChildProcess {
   const env = { ...process.env, NODE_ENV: 'production' }
-  const profile =
-    profileFolder === '' ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`]
+  const profile = profileFolder === '' ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`]
   const child = spawn(process.execPath, [...profile, ...command], {
     env,
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],

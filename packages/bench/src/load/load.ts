@@ -29,6 +29,7 @@ const { values, positionals } = parseArgs({
     minutes: { type: 'string', default: '60' },
     rate: { type: 'string', default: '200' },
     only: { type: 'string' },
+    hold: { type: 'string' },
   },
 })
 
@@ -42,7 +43,7 @@ if (unknown !== undefined)
 
 const rounds = Number(values.rounds ?? (values.quick ? 1 : 5))
 const sliceSeconds = Number(values.seconds ?? (values.quick ? 1.2 : 4))
-const stepSeconds = values.quick ? 1.5 : 8
+const stepSeconds = Number(values.seconds ?? (values.quick ? 1.5 : 8))
 /** Every long session must have been there once. */
 const quickWarmRequests = 30
 const usualMock = { latencyMs: 50, chunks: 20, intervalMs: 10 }
@@ -145,7 +146,7 @@ function runManyStreams(mock: Mock, contenders: readonly Contender[]) {
     contenders,
     streams: 1000,
     streamSeconds: values.quick ? 4 : 10,
-    holdSeconds: values.quick ? 0.5 : 60,
+    holdSeconds: Number(values.hold ?? (values.quick ? 0.5 : 60)),
     onContender: progress,
   })
 }
