@@ -68,6 +68,7 @@ export {
   type AgentKey,
   type AgentSettings,
   agentSettings,
+  type ChatSettings,
   type StoredSettings,
   type ToolSetting,
 } from './stores/agent-settings.ts'

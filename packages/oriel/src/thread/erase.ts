@@ -2,6 +2,7 @@
 
 import { OrielError } from '../core/errors.ts'
 import { isObject } from '../core/json.ts'
+import { isSettingsTenant, settingsTenant } from '../stores/agent-settings.ts'
 import type { Store, ThreadKey } from '../stores/store.ts'
 
 /** Threads that are listed at once. */
@@ -50,9 +51,10 @@ export interface EraseTenantOptions {
   readonly tenant: string
 }
 
-/** Erases all threads of a tenant and all its large content. */
+/** Erases all threads of a tenant, all its large content and the settings of its agents. */
 export async function eraseTenant({ store, tenant }: EraseTenantOptions): Promise<void> {
   await store.eraseTenant(tenant)
+  await store.eraseTenant(settingsTenant(tenant))
 }
 
 export interface EraseOlderThanOptions {
@@ -79,6 +81,8 @@ export async function eraseOlderThan(
   const before = now() - maxAgeMs
   const threads: ThreadKey[] = []
   for await (const own of tenant === undefined ? tenantsOf(store) : [tenant]) {
+    // A setting does not grow old.
+    if (isSettingsTenant(own)) continue
     for await (const { thread, updatedAt } of threadsOf(store, own)) {
       if (updatedAt >= before) continue
       const key = { tenant: own, thread }
