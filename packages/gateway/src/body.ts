@@ -1,11 +1,8 @@
 // Reads request bodies within limits of size, time and nesting.
 
-import type { JsonObject } from 'oriel'
 import { refuse } from './answer-errors.ts'
 import { IncomingRequest, readIncoming } from './incoming-request.ts'
-import { outlineOf } from './json-outline.ts'
 import type { Limits } from './options.ts'
-import type { ClientBody } from './rewrite.ts'
 
 const tooLarge = (limit: number) =>
   refuse(413, 'too-large', `The body is larger than ${limit} bytes.`)
@@ -59,39 +56,5 @@ async function readConnection(
     return bytes
   } finally {
     clearTimeout(timer)
-  }
-}
-
-/** A body as JSON, with its outline. */
-export function parseBody(bytes: Uint8Array, limits: Pick<Limits, 'depth' | 'nodes'>): ClientBody {
-  const text = decodeText(bytes)
-  const value = parse(text)
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw refuse(400, 'invalid-json', 'The body must be a JSON object.')
-  }
-  const outline = outlineOf(text)
-  if (outline.depth > limits.depth) {
-    throw refuse(400, 'too-deep', `The body is nested deeper than ${limits.depth} levels.`)
-  }
-  if (outline.nodes > limits.nodes) {
-    throw refuse(413, 'too-large', `The body holds more than ${limits.nodes} values.`)
-  }
-  // Parsed from JSON text just now.
-  return { text, bytes, value: value as JsonObject, outline }
-}
-
-function decodeText(bytes: Uint8Array): string {
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
-  } catch {
-    throw refuse(400, 'invalid-json', 'The body is not valid UTF-8.')
-  }
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    throw refuse(400, 'invalid-json', 'The body is not valid JSON.')
   }
 }

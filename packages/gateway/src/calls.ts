@@ -1,19 +1,21 @@
 // The model endpoints: from a client's request to the upstream's answer.
 
-import { isContextLengthError, OrielError } from 'oriel'
+import { isContextLengthError, type Json, OrielError, type ReadHistory, readHistory } from 'oriel'
 import { RefusedError, refuse } from './answer-errors.ts'
-import { parseBody, readBytes } from './body.ts'
+import { readBytes } from './body.ts'
+import { type ClientBody, type KnownBody, parseBody } from './client-body.ts'
 import type { Endpoint } from './endpoints.ts'
 import { FamilyBusyError } from './families.ts'
 import { requestHeaders, responseHeaders } from './headers.ts'
 import { withoutMember } from './json-outline.ts'
 import type { Caller } from './keys.ts'
+import { KnownBodies } from './known-bodies.ts'
 import { ManagedCall, type ManagedDependencies, type ManagedInput } from './managed.ts'
 import type { Limits } from './options.ts'
 import { createReader } from './reading.ts'
 import { type Ending, readWhole, relayBody } from './relay.ts'
 import type { RelayedReply } from './reply.ts'
-import { type ClientBody, isObject } from './rewrite.ts'
+import { isObject } from './rewrite.ts'
 import { ownParameters, type RequestSettings, type Settings } from './settings.ts'
 import type { ObservedCall } from './telemetry/observed-call.ts'
 import type { Tenants } from './tenants.ts'
@@ -42,6 +44,7 @@ const maxErrorBytes = 1024 * 1024
 
 export class Calls {
   readonly #options: CallsOptions
+  readonly #bodies = new KnownBodies()
 
   constructor(options: CallsOptions) {
     this.#options = options
@@ -63,7 +66,9 @@ export class Calls {
     const bytes = await readBytes(call.request, limits)
     const isOff = call.request.headers.get('x-oriel-management') === 'off'
     if (!isManaging || isOff) return this.pass(call, bytes)
-    const parsed = parseBody(bytes, limits)
+    const scope = `${call.caller.tenant}\0${endpoint.path}`
+    const found = this.#bodies.parse(scope, bytes, limits)
+    const parsed = found.body
     const settings = this.settingsOf(call, parsed)
     const body = forUpstream(parsed, settings)
     const upstream = this.#upstreamFor(body.value.model, settings.agent?.template.upstream)
@@ -75,19 +80,17 @@ export class Calls {
     if (history.length > limits.messages) {
       throw refuse(413, 'too-large', `The request holds more than ${limits.messages} messages.`)
     }
+    const { previous } = found
+    const read = this.#read(history, endpoint, body === parsed ? previous : undefined)
     const hasCacheHints = upstream.wantsCacheHints
     const { observed } = call
-    const managed = await this.#manage(call, {
-      endpoint,
-      body,
-      settings,
-      history,
-      hasCacheHints,
-      observed,
-    })
-    if (managed === undefined) {
+    const input = read && { endpoint, body, settings, history: read, hasCacheHints, observed }
+    const managed = input && (await this.#manage(call, input))
+    if (input === undefined || managed === undefined) {
       return this.#unmanaged(call, await upstream.send(this.#outgoing(call, body.text)))
     }
+    const keeping = { listKey: endpoint.listKey, history: input.history }
+    if (body === parsed) setImmediate(() => this.#bodies.keep(scope, found, keeping))
     const answer = await this.#ask(call, upstream, managed)
     return this.#relay(call, { ...managed, endpoint, settings, answer })
   }
@@ -104,7 +107,30 @@ export class Calls {
     })
   }
 
-  /** Undefined where the history is none that Oriel can read: then the upstream says what is wrong with it. */
+  /** The history; undefined where it is none that Oriel can read: then the upstream says what is wrong with it. */
+  #read(
+    history: readonly Json[],
+    endpoint: Endpoint,
+    previous: KnownBody | undefined,
+  ): ReadHistory | undefined {
+    const { format } = endpoint
+    try {
+      return readHistory(history, { format, previous: previous?.history })
+    } catch (error) {
+      return this.#foreign(error, endpoint)
+    }
+  }
+
+  #foreign(error: unknown, { format }: Endpoint): undefined {
+    const isForeign =
+      OrielError.is(error, 'invalid-input') || OrielError.is(error, 'cannot-project')
+    if (!isForeign) throw error
+    const text = `[gateway] Passed on unmanaged: ${error.code}${error.path ? ` at ${error.path}` : ''}.`
+    this.#options.telemetry.warn('unmanaged', { code: error.code, route: format }, text)
+    return undefined
+  }
+
+  /** Undefined where the history cannot be shown: then the upstream says what is wrong with it. */
   async #manage(
     { request, caller }: CallRequest,
     parts: Omit<ManagedInput, 'session'>,
@@ -116,7 +142,6 @@ export class Calls {
         tenant: caller.tenant,
         headers: request.headers,
         body: body.value,
-        format: endpoint.format,
         history,
         frame: endpoint.frame(body.value),
       })
@@ -128,12 +153,7 @@ export class Calls {
     } catch (error) {
       if (error instanceof FamilyBusyError)
         throw refuse(429, 'busy', 'Too many calls wait for this thread.')
-      const isForeign =
-        OrielError.is(error, 'invalid-input') || OrielError.is(error, 'cannot-project')
-      if (!isForeign) throw error
-      const text = `[gateway] Passed on unmanaged: ${error.code}${error.path ? ` at ${error.path}` : ''}.`
-      this.#options.telemetry.warn('unmanaged', { code: error.code, route: endpoint.format }, text)
-      return undefined
+      return this.#foreign(error, endpoint)
     }
   }
 
@@ -286,12 +306,12 @@ interface Prepared {
 
 /** The body without what is only for the gateway, and with the model of the agent that was named as one. */
 function forUpstream(body: ClientBody, { agent }: RequestSettings): ClientBody {
-  let { text } = body
   const model = agent?.template.model
   const range = body.outline.fields.get('model')
   const isAlias = body.value.model === agent?.name || body.value.model === undefined
   const isRenamed = model !== undefined && isAlias
   if (!isRenamed && !('oriel' in body.value)) return body
+  let { text } = body
   const { oriel: _own, ...value } = body.value
   const named = { ...value, ...(isRenamed ? { model } : {}) }
   if (isRenamed && range !== undefined) {

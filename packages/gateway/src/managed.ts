@@ -8,13 +8,15 @@ import {
   type JsonObject,
   OrielError,
   type Policy,
+  type ReadHistory,
   type Thread,
   type View,
   type ViewOptions,
 } from 'oriel'
 import type { Answer } from './answers/collector.ts'
+import type { ClientBody } from './client-body.ts'
 import type { Endpoint } from './endpoints.ts'
-import { type ClientBody, rewriteBody } from './rewrite.ts'
+import { rewriteBody } from './rewrite.ts'
 import type { FoundSession, Sessions } from './sessions.ts'
 import { policySourceOf, type RequestSettings } from './settings.ts'
 import type { ObservedCall } from './telemetry/observed-call.ts'
@@ -23,7 +25,7 @@ import type { Telemetry } from './telemetry/telemetry.ts'
 export interface ManagedInput {
   readonly endpoint: Endpoint
   readonly body: ClientBody
-  readonly history: readonly Json[]
+  readonly history: ReadHistory
   readonly session: FoundSession
   readonly settings: RequestSettings
   /** Whether the provider's cache is asked for where the client does not. */
@@ -171,7 +173,8 @@ export class ManagedCall {
   #bodyOf(view: View): string | Uint8Array {
     this.#view = view
     const { body, endpoint, hasCacheHints } = this.#input
-    const text = rewriteBody(body, endpoint, { ...view, hasMarks: hasCacheHints })
+    const { messages, system } = view
+    const text = rewriteBody(body, endpoint, { messages, system, hasMarks: hasCacheHints })
     if (hasCacheHints) return this.#withCacheKey(text)
     return text === body.text ? body.bytes : text
   }
@@ -201,7 +204,7 @@ export class ManagedCall {
         if (!OrielError.is(error, 'unexpected-head')) throw error
       }
     }
-    await thread.sync([...history, ...messages], { format })
+    await thread.sync([...history.messages, ...messages], { format })
     await this.#write(thread, [], usage)
   }
 
@@ -226,8 +229,8 @@ export class ManagedCall {
 
   /** Back to the branch of this call, if another call has left it since. */
   async #return(thread: Thread): Promise<void> {
-    const { history, endpoint } = this.#input
-    if (thread.id !== this.#branch) await thread.sync(history, { format: endpoint.format })
+    const { history } = this.#input
+    if (thread.id !== this.#branch) await thread.sync(history)
   }
 
   /** Writes to the thread after everything that was asked for before. Rejects where the store could not keep it. */

@@ -1,6 +1,6 @@
 import type { Json } from 'oriel'
 import { describe, expect, it } from 'vitest'
-import { parseBody } from './body.ts'
+import { parseBody } from './client-body.ts'
 import { endpoints } from './endpoints.ts'
 import { rewriteBody, type WireView } from './rewrite.ts'
 

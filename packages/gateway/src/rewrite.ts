@@ -1,18 +1,10 @@
 // The client's request body with what the view changed, and nothing else: every other byte stays as the client wrote it.
 
 import type { Json, JsonObject } from 'oriel'
+import type { ClientBody } from './client-body.ts'
 import type { Endpoint } from './endpoints.ts'
 import { type Gist, gistOf } from './gist.ts'
-import { elementsOf, type Outline, type Range } from './json-outline.ts'
-
-/** A request body as it came: its text, and what it says. */
-export interface ClientBody {
-  readonly text: string
-  /** The text as it came. */
-  readonly bytes: Uint8Array
-  readonly value: JsonObject
-  readonly outline: Outline
-}
+import { elementsOf, type Range } from './json-outline.ts'
 
 /** The part of a view that goes on the wire. */
 export interface WireView {
@@ -90,7 +82,6 @@ function align(sent: readonly Json[], shown: readonly Json[], isMarking: boolean
 /** The client's messages by what they say and by the calls in them; each is read only when it is needed. */
 class Search {
   readonly #sent: readonly Json[]
-  readonly #gists: Gist[] = []
   #places: Map<string, number[]> | undefined
 
   constructor(sent: readonly Json[]) {
@@ -98,8 +89,7 @@ class Search {
   }
 
   gistAt(index: number): Gist {
-    this.#gists[index] ??= gistOf(this.#sent[index] as Json)
-    return this.#gists[index]
+    return readOnce(this.#sent[index] as Json).gist
   }
 
   gist(text: string, from: number): number | undefined {
@@ -119,12 +109,30 @@ class Search {
   #read(): Map<string, number[]> {
     const places = new Map<string, number[]>()
     this.#sent.forEach((message, at) => {
-      for (const key of [this.gistAt(at).text, idsOf(message)]) {
-        if (key !== '') places.set(key, [...(places.get(key) ?? []), at])
+      const { gist, ids } = readOnce(message)
+      for (const key of [gist.text, ids]) {
+        const known = places.get(key)
+        if (known !== undefined) known.push(at)
+        else if (key !== '') places.set(key, [at])
       }
     })
     return places
   }
+}
+
+/** What was read of a client's message. The same objects come again with the next request, and nobody changes them. */
+interface Read {
+  readonly gist: Gist
+  readonly ids: string
+}
+
+const read = new WeakMap<object, Read>()
+
+function readOnce(message: Json): Read {
+  if (!isObject(message)) return { gist: gistOf(message), ids: '' }
+  const known = read.get(message) ?? { gist: gistOf(message), ids: idsOf(message) }
+  read.set(message, known)
+  return known
 }
 
 /** Reasoning that the client did not send stays out where the step it belongs to goes as the client sent it. */

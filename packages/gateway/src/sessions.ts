@@ -7,6 +7,7 @@ import {
   historyKeys,
   type Json,
   type JsonObject,
+  type ReadHistory,
   type WireFormat,
 } from 'oriel'
 import { refuse } from './answer-errors.ts'
@@ -18,8 +19,7 @@ export interface SessionRequest {
   readonly tenant: string
   readonly headers: Headers
   readonly body: JsonObject
-  readonly format: WireFormat
-  readonly history: readonly Json[]
+  readonly history: ReadHistory
   readonly frame: Frame
 }
 
@@ -67,10 +67,10 @@ export class Sessions {
     request: SessionRequest,
     { isPeek = false }: { readonly isPeek?: boolean } = {},
   ): Promise<FoundSession> {
-    const { tenant, headers, body, history, format } = request
+    const { tenant, headers, body, history } = request
     const frame = signOf(request)
     const named = headers.get('x-oriel-thread')
-    const keys = historyKeys(history, { format })
+    const { keys } = history
     const lastKey = keys.at(-1)
     if (named !== null) {
       if (!/^[\w.:~-]{1,200}$/.test(named)) {
@@ -130,14 +130,14 @@ export class Sessions {
   async #choose(
     tenant: string,
     places: readonly Place[],
-    { history, format }: SessionRequest,
+    { history }: SessionRequest,
   ): Promise<string | undefined> {
     if (places.length <= 1) return places[0]?.root
     const matches = await Promise.all(
       places.map(async ({ root }) => {
         const { matched, behind } = await this.#families
           .get(tenant, root)
-          .run((thread) => thread.match(history, { format }))
+          .run((thread) => thread.match(history))
         return { root, score: matched + (behind === 0 ? 0.5 : 0) }
       }),
     )
@@ -220,8 +220,9 @@ function continues(main: FrameSign, other: FrameSign): boolean {
 function signOf({ frame, history }: SessionRequest): FrameSign {
   const { system, tools } = frame
   const hasTools = Array.isArray(tools) ? tools.length > 0 : tools !== undefined
-  const first = history.findIndex((one) => !isObject(one) || !isInstruction(one.role))
-  const leading = history.slice(0, Math.max(first, 0))
+  const { messages } = history
+  const first = messages.findIndex((one) => !isObject(one) || !isInstruction(one.role))
+  const leading = messages.slice(0, Math.max(first, 0))
   const told = system === undefined && leading.length === 0 ? '' : JSON.stringify([system, leading])
   return {
     tools: hasTools ? hash(JSON.stringify(tools)).slice(0, 12) : '',

@@ -118,10 +118,16 @@ export { type EventType, eventTypes, type Listener, type ThreadEvent } from './t
 export type { ExpandOptions, Expansion } from './thread/expand.ts'
 export { type Expandable, type ExpandTool, expandTool } from './thread/expand-tool.ts'
 export type { HistoryMatch } from './thread/family.ts'
-export { type HistoryKey, historyKeys } from './thread/history-keys.ts'
+export { historyKeys } from './thread/history-keys.ts'
 export type { AppendOptions } from './thread/incoming.ts'
 export type { LogReader } from './thread/log-reader.ts'
 export type { BlockMessage, Contribution, Plugin, PluginContext } from './thread/plugin.ts'
+export {
+  type HistoryKey,
+  type ReadHistory,
+  type ReadHistoryOptions,
+  readHistory,
+} from './thread/read-history.ts'
 export { readUsage, type Usage } from './thread/read-usage.ts'
 export type { ReadMessage } from './thread/reading.ts'
 export type { RebuiltRequest, RequestChange } from './thread/requests.ts'

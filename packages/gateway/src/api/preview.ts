@@ -1,12 +1,12 @@
 // What a call would send, without sending it: the thread is copied into memory, and the call is made to the copy.
 
-import { memoryStore, openThread, type Store, type ThreadKey } from 'oriel'
+import { memoryStore, openThread, readHistory, type Store, type ThreadKey } from 'oriel'
 import { refuse } from '../answer-errors.ts'
-import { parseBody, readBytes } from '../body.ts'
+import { readBytes } from '../body.ts'
 import type { Calls } from '../calls.ts'
+import { type ClientBody, parseBody } from '../client-body.ts'
 import { type Endpoint, endpoints } from '../endpoints.ts'
 import type { Limits } from '../options.ts'
-import type { ClientBody } from '../rewrite.ts'
 import type { RouteContext } from '../routes.ts'
 import type { Sessions } from '../sessions.ts'
 
@@ -33,18 +33,18 @@ export async function preview(options: PreviewOptions, context: RouteContext): P
   const frame = endpoint.frame(body.value)
   const { tenant } = caller
   const { headers } = request
+  const read = readHistory(history, { format })
   const { family } = await sessions.peek({
     tenant,
     headers,
     body: body.value,
-    format,
-    history,
+    history: read,
     frame,
   })
-  const { thread: branch } = await family.run((thread) => thread.match(history, { format }))
+  const { thread: branch } = await family.run((thread) => thread.match(read))
   const copy = await copyThread(store, { tenant, thread: branch })
   const thread = await openThread({ id: branch, tenant, store: copy, policy: base, now })
-  const { matched } = await thread.sync(history, { format })
+  const { matched } = await thread.sync(read)
   const { model } = body.value
   const view = await thread.view({
     format,

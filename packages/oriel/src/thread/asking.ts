@@ -3,31 +3,16 @@
 import type { Draft, MessageEntry } from '../core/entry.ts'
 import { OrielError } from '../core/errors.ts'
 import { checkJson } from '../core/json.ts'
-import type { FormatName } from '../formats/format.ts'
-import { formatNamed } from '../formats/registry.ts'
 import { type Policy, parsePolicy } from '../policy.ts'
 import { assertAvailable } from '../propose.ts'
 import { recordUsage } from './cache.ts'
 import type { Family } from './family.ts'
 import { HeldLost } from './journal.ts'
+import type { ReadHistory } from './read-history.ts'
 import type { Usage } from './read-usage.ts'
 import type { Session } from './session.ts'
-import { type Sent, type SyncResult, sentOf, splitLeading } from './sync.ts'
+import type { SyncResult } from './sync.ts'
 import type { View, ViewOptions } from './viewing.ts'
-
-/** A history as a client resends it, read. */
-export interface IncomingHistory {
-  readonly leading: readonly Draft[]
-  readonly conversation: readonly Draft[]
-  /** The conversation, by what `sync` compares. */
-  readonly sent: readonly Sent[]
-}
-
-export function readHistory(history: readonly unknown[], format: FormatName): IncomingHistory {
-  const decoded = formatNamed(format).decode(history, 'history')
-  const { leading, history: conversation } = splitLeading(decoded.map(({ draft }) => draft))
-  return { leading, conversation, sent: sentOf(conversation) }
-}
 
 /** The policy for one view, where its options name one. Throws on options that are wrong. */
 export function readViewOptions({ policy, frame, budget }: ViewOptions): Policy | undefined {
@@ -45,13 +30,14 @@ export function readViewOptions({ policy, frame, budget }: ViewOptions): Policy 
 export async function syncHistory(
   session: Session,
   family: Family,
-  { sent, ...history }: IncomingHistory,
+  { parts }: ReadHistory,
   { isHeld = false }: { readonly isHeld?: boolean } = {},
 ): Promise<SyncResult> {
+  const { sent } = parts
   const { isForked, written } = await family.place(
     sent,
     (branch) =>
-      session.appendHistory(branch.journal, history, { meet: () => branch.meet(sent), isHeld }),
+      session.appendHistory(branch.journal, parts, { meet: () => branch.meet(sent), isHeld }),
     { isQuick: isHeld },
   )
   const { matched } = written.meeting
@@ -64,7 +50,7 @@ export async function syncHistory(
 
 /** What `request` was asked for. */
 interface Asked {
-  readonly incoming: IncomingHistory
+  readonly incoming: ReadHistory
   readonly options: ViewOptions
   /** A policy for this view only. */
   readonly own: Policy | undefined

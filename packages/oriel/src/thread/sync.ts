@@ -36,6 +36,8 @@ export interface SeqRevision extends Revision {
 export interface Sent {
   readonly key: string
   readonly message: Matchable
+  /** What the key leaves out. Made when first read. */
+  readonly details: string
 }
 
 /** What a snapshot keeps of it. */
@@ -82,10 +84,11 @@ export class KeyIndex {
     const revisions: SeqRevision[] = []
     let matched = 0
     for (; matched < history.length; matched++) {
-      const { key, message } = history[matched] as Sent
+      const one = history[matched] as Sent
+      const { key, message } = one
       const seq = this.#seqs[matched]
       if (seq === undefined || key !== this.#keys[matched]) break
-      if (detailsOf(message) === this.#details[matched]) continue
+      if (one.details === this.#details[matched]) continue
       const entry = state.item(seq)?.entry
       // A message from before the snapshot is not at hand: the caller must get it first.
       if (entry === undefined) return { matched, behind: 1, revisions, isUnsure: true }
@@ -117,6 +120,14 @@ export function sentOf(drafts: readonly Draft[]): readonly Sent[] {
     const blocks: readonly Block[] =
       typeof content === 'string' ? [{ type: 'text', text: content }] : content
     const message = { role, blocks }
-    return { key: keyOf(message), message }
+    let details: string | undefined
+    return {
+      key: keyOf(message),
+      message,
+      get details() {
+        details ??= detailsOf(message)
+        return details
+      },
+    }
   })
 }

@@ -10,13 +10,7 @@ import { formatNamed } from '../formats/registry.ts'
 import { type Policy, type PolicyInput, parsePolicy } from '../policy.ts'
 import { assertAvailable } from '../propose.ts'
 import type { ReadOptions } from '../stores/store.ts'
-import {
-  appendWithUsage,
-  readHistory,
-  readViewOptions,
-  requestView,
-  syncHistory,
-} from './asking.ts'
+import { appendWithUsage, readViewOptions, requestView, syncHistory } from './asking.ts'
 import { recordUsage } from './cache.ts'
 import type { Accuracy } from './calibration.ts'
 import { type CompactOptions, readInstructions } from './compact-options.ts'
@@ -28,6 +22,7 @@ import type { AppendOptions } from './incoming.ts'
 import { Journal, type JournalOptions } from './journal.ts'
 import { tokensSaved } from './lifecycle.ts'
 import { LogReader } from './log-reader.ts'
+import { asRead, type ReadHistory } from './read-history.ts'
 import { readUsage } from './read-usage.ts'
 import { type ReadMessage, readMessages } from './reading.ts'
 import { type RebuiltRequest, rebuildRequest } from './requests.ts'
@@ -97,20 +92,20 @@ export class Thread {
 
   /** Takes a whole history as a client resends it: appends what is new; where it was edited, goes on in a fork. */
   async sync(
-    history: readonly unknown[],
-    { format = 'openai-chat' }: { readonly format?: FormatName } = {},
+    history: readonly unknown[] | ReadHistory,
+    { format }: { readonly format?: FormatName } = {},
   ): Promise<SyncResult> {
-    const incoming = readHistory(history, format)
+    const incoming = asRead(history, format)
     return this.#session.run(() => syncHistory(this.#session, this.#family, incoming))
   }
 
   /** `sync` and `view` as one: what is new and the record of the request are written together, in one append. */
   async request<M = Json>(
-    history: readonly unknown[],
+    history: readonly unknown[] | ReadHistory,
     options: ViewOptions = {},
   ): Promise<SyncResult & { readonly view: View<M> }> {
     const own = readViewOptions(options)
-    const incoming = readHistory(history, options.format ?? 'openai-chat')
+    const incoming = asRead(history, options.format)
     return this.#session.run(async () => {
       const asked = await requestView(this.#session, this.#family, { incoming, options, own })
       // The messages are of the format's own type, which only the caller can name.
@@ -120,11 +115,11 @@ export class Thread {
 
   /** How a resent history meets this thread and its forks, without writing anything. */
   async match(
-    history: readonly unknown[],
-    { format = 'openai-chat' }: { readonly format?: FormatName } = {},
+    history: readonly unknown[] | ReadHistory,
+    { format }: { readonly format?: FormatName } = {},
   ): Promise<HistoryMatch> {
-    const { sent } = readHistory(history, format)
-    return this.#session.run(() => this.#family.match(sent))
+    const { parts } = asRead(history, format)
+    return this.#session.run(() => this.#family.match(parts.sent))
   }
 
   /** What the model should see now, in a provider's format. Commits the policy's edits and a record of the request. */

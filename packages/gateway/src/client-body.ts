@@ -1,0 +1,217 @@
+// A request body as it came: its bytes, what it says, and where its parts are. A body that begins like one that was here before is read
+// only from where it differs: clients resend the whole conversation with every request.
+
+import type { Json, JsonObject, ReadHistory } from 'oriel'
+import { refuse } from './answer-errors.ts'
+import { elementsOf, type Outline, outlineOf, type Range } from './json-outline.ts'
+import type { Limits } from './options.ts'
+
+export interface ClientBody {
+  /** The text as it came. Made when first read. */
+  readonly text: string
+  readonly bytes: Uint8Array
+  readonly value: JsonObject
+  readonly outline: Outline
+  /** How it was read from one that begins alike. */
+  readonly alike?: Alike
+}
+
+interface Alike {
+  /** How many elements of the list it has from there. */
+  readonly count: number
+  /** The ends of the others. */
+  readonly ends: () => readonly End[]
+}
+
+/** The fields that hold a history. */
+export type ListKey = 'messages' | 'input'
+
+/** A body that was read, with what is needed to read one that begins like it. */
+export interface KnownBody {
+  readonly bytes: Buffer
+  readonly listKey: ListKey
+  readonly list: readonly Json[]
+  /** Where each element of the list ends, in characters and in bytes. */
+  readonly ends: readonly End[]
+  /** Where the first element may begin: behind the bracket. */
+  readonly start: End
+  readonly depth: number
+  readonly nodes: number
+  /** What was read of its history. */
+  readonly history?: ReadHistory | undefined
+}
+
+interface End {
+  readonly char: number
+  readonly byte: number
+}
+
+/** A body as JSON. Throws a refusal for what is none, or is beyond the limits. */
+export function parseBody(bytes: Uint8Array, limits: Pick<Limits, 'depth' | 'nodes'>): ClientBody {
+  const text = decodeText(bytes)
+  const value = parseObject(text)
+  const outline = outlineOf(text)
+  checkSize(outline, limits)
+  return { text, bytes, value, outline }
+}
+
+/** The same as `parseBody`, from a body that begins alike; undefined where that saves nothing. */
+export function parseAlike(
+  bytes: Buffer,
+  known: KnownBody,
+  limits: Pick<Limits, 'depth' | 'nodes'>,
+): ClientBody | undefined {
+  const common = commonPrefix(bytes, known.bytes)
+  const count = countEnds(known.ends, common)
+  const end = known.ends[count - 1]
+  if (end === undefined) return undefined
+  const head = decodeText(known.bytes.subarray(0, known.start.byte))
+  const tail = decodeText(bytes.subarray(end.byte))
+  const gap = /^\s*,/.exec(tail)?.[0].length ?? 0
+  const short = head + tail.slice(gap)
+  // The rest of the list may be anything, so what is left must be valid by itself.
+  const value = tryParse(short)
+  const rest = value?.[known.listKey]
+  if (value === undefined || !Array.isArray(rest)) return undefined
+  if (gap > 0 && rest.length === 0) return undefined
+  const outline = outlineOf(short)
+  const list = outline.fields.get(known.listKey)
+  // A second field of the same name would win, and is not the one that was compared.
+  if (list?.start !== known.start.char - 1) return undefined
+  const nodes = known.nodes + outline.nodes
+  const depth = Math.max(known.depth, outline.depth)
+  if (nodes > limits.nodes || depth > limits.depth) return undefined
+  const shift = end.char + gap - known.start.char
+  const messages = known.list.slice(0, count)
+  messages.push(...rest)
+  let text: string | undefined
+  const ends = (): readonly End[] => {
+    const start = { char: end.char + gap, byte: end.byte + gap }
+    return endsOf(short, elementsOf(short, list), { from: known.start.char, start })
+  }
+  return {
+    bytes,
+    alike: { count, ends },
+    value: { ...value, [known.listKey]: messages },
+    outline: { ...shifted(outline, known.start.char, shift), depth, nodes },
+    get text() {
+      text ??= decodeText(bytes)
+      return text
+    },
+  }
+}
+
+/** What must be kept of a body so that the next one can be read from it; undefined where it holds no list of objects. */
+export function knownBody(
+  body: ClientBody,
+  listKey: ListKey,
+  {
+    history,
+    previous,
+  }: { readonly history: ReadHistory; readonly previous?: KnownBody | undefined },
+): KnownBody | undefined {
+  const range = body.outline.fields.get(listKey)
+  const list = body.value[listKey]
+  if (range === undefined || !Array.isArray(list) || !list.every(isRecord)) return undefined
+  const { alike, outline } = body
+  const { depth, nodes } = outline
+  const char = range.start + 1
+  const start = previous?.start ?? { char, byte: Buffer.byteLength(body.text.slice(0, char)) }
+  const ends =
+    alike === undefined
+      ? endsOf(body.text, elementsOf(body.text, range), { from: char, start })
+      : [...(previous?.ends.slice(0, alike.count) ?? []), ...alike.ends()]
+  if (ends.length !== list.length) return undefined
+  const { bytes } = body
+  const own = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  return { bytes: own, listKey, list, ends, start, depth, nodes, history }
+}
+
+/** Where elements end in a body whose place `start` is at the character `from` of the text. */
+function endsOf(
+  text: string,
+  elements: readonly Range[],
+  { from, start }: { readonly from: number; readonly start: End },
+): readonly End[] {
+  let at = from
+  let { byte } = start
+  return elements.map(({ end }) => {
+    byte += Buffer.byteLength(text.slice(at, end))
+    at = end
+    return { char: start.char + end - from, byte }
+  })
+}
+
+function shifted(outline: Outline, from: number, by: number): Pick<Outline, 'fields' | 'members'> {
+  const move = (at: number): number => (at >= from ? at + by : at)
+  const moved = (ranges: ReadonlyMap<string, Range>): ReadonlyMap<string, Range> =>
+    new Map(
+      [...ranges].map(([key, { start, end }]) => [key, { start: move(start), end: move(end) }]),
+    )
+  return { fields: moved(outline.fields), members: moved(outline.members) }
+}
+
+/** How many elements end within a prefix. */
+function countEnds(ends: readonly End[], prefix: number): number {
+  let [low, high] = [0, ends.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((ends[middle] as End).byte <= prefix) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+/** How many bytes two buffers begin with alike. */
+export function commonPrefix(a: Buffer, b: Buffer): number {
+  let [low, high] = [0, Math.min(a.length, b.length)]
+  if (a.compare(b, 0, high, 0, high) === 0) return high
+  while (high - low > 1) {
+    const middle = (low + high) >> 1
+    if (a.compare(b, low, middle, low, middle) === 0) low = middle
+    else high = middle
+  }
+  return low
+}
+
+function checkSize({ depth, nodes }: Outline, limits: Pick<Limits, 'depth' | 'nodes'>): void {
+  if (depth > limits.depth) {
+    throw refuse(400, 'too-deep', `The body is nested deeper than ${limits.depth} levels.`)
+  }
+  if (nodes > limits.nodes) {
+    throw refuse(413, 'too-large', `The body holds more than ${limits.nodes} values.`)
+  }
+}
+
+const decoder = new TextDecoder('utf-8', { fatal: true })
+
+function decodeText(bytes: Uint8Array): string {
+  try {
+    return decoder.decode(bytes)
+  } catch {
+    throw refuse(400, 'invalid-json', 'The body is not valid UTF-8.')
+  }
+}
+
+function parseObject(text: string): JsonObject {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    throw refuse(400, 'invalid-json', 'The body is not valid JSON.')
+  }
+  if (!isRecord(value)) throw refuse(400, 'invalid-json', 'The body must be a JSON object.')
+  return value
+}
+
+function tryParse(text: string): JsonObject | undefined {
+  try {
+    return parseObject(text)
+  } catch {
+    return undefined
+  }
+}
+
+function isRecord(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

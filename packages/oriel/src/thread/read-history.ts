@@ -1,0 +1,114 @@
+// A history as a client resends it, read once: for the thread that it belongs to, and for finding that thread.
+
+import { hash } from 'node:crypto'
+import type { Role } from '../core/block.ts'
+import type { Draft } from '../core/entry.ts'
+import { OrielError } from '../core/errors.ts'
+import type { Decoded, FormatName } from '../formats/format.ts'
+import { formatNamed } from '../formats/registry.ts'
+import { type Sent, sentOf, splitLeading } from './sync.ts'
+
+export interface HistoryKey {
+  readonly role: Role
+  /** Covers this message and all before it; leading system messages are not part of it. */
+  readonly key: string
+  /** Whether this message or one before it names a tool call, whose id is hardly ever the same in two conversations. */
+  readonly hasCall: boolean
+}
+
+/** What `readHistory` gives: `sync`, `request` and `match` take it in the place of the messages. */
+export interface ReadHistory {
+  readonly format: FormatName
+  /** The messages as they came. */
+  readonly messages: readonly unknown[]
+  /** One key for each message after the leading system messages. */
+  readonly keys: readonly HistoryKey[]
+  /** @internal */
+  readonly parts: HistoryParts
+}
+
+interface HistoryParts {
+  readonly decoded: readonly Decoded[]
+  readonly leading: readonly Draft[]
+  readonly conversation: readonly Draft[]
+  /** The conversation, by what `sync` compares. */
+  readonly sent: readonly Sent[]
+}
+
+export interface ReadHistoryOptions {
+  /** @default 'openai-chat' */
+  readonly format?: FormatName
+  /**
+   * What was read before of the same conversation. Messages that are the very same objects are not read again, so they must not have
+   * been changed since. @default nothing
+   */
+  readonly previous?: ReadHistory | undefined
+}
+
+/** Reads a history. Throws 'invalid-input' with the path where something in it is no message. */
+export function readHistory(
+  messages: readonly unknown[],
+  { format = 'openai-chat', previous }: ReadHistoryOptions = {},
+): ReadHistory {
+  const base = previous?.format === format ? previous : undefined
+  const decoded = decode(messages, format, base)
+  const { leading, history: conversation } = splitLeading(decoded.map(({ draft }) => draft))
+  const same = commonLength(conversation, base?.parts.conversation ?? [])
+  const sent = [...(base?.parts.sent.slice(0, same) ?? []), ...sentOf(conversation.slice(same))]
+  const known = base?.keys.slice(0, same) ?? []
+  const keys = [...known, ...keysOf(sent.slice(same), known.at(-1))]
+  return { format, messages, keys, parts: { decoded, leading, conversation, sent } }
+}
+
+/** The same for what is read already. */
+export function asRead(
+  history: readonly unknown[] | ReadHistory,
+  format: FormatName | undefined,
+): ReadHistory {
+  return 'parts' in history ? history : readHistory(history, format === undefined ? {} : { format })
+}
+
+/** Keys that go on from another. */
+export function keysOf(
+  sent: readonly Sent[],
+  after: HistoryKey | undefined,
+): readonly HistoryKey[] {
+  let { key, hasCall } = after ?? { key: '', hasCall: false }
+  return sent.map(({ key: own, message }) => {
+    key = hash('sha256', `${key}:${own}`, 'base64url').slice(0, 22)
+    hasCall ||= message.blocks.some(({ type }) => type === 'tool-call')
+    // A draft's role is one of ours.
+    return { role: message.role as Role, key, hasCall }
+  })
+}
+
+/** What comes next can still belong to the newest message that was read, so that one is read again. */
+function decode(
+  messages: readonly unknown[],
+  format: FormatName,
+  base: ReadHistory | undefined,
+): readonly Decoded[] {
+  const { decode: decodeAll } = formatNamed(format)
+  const same = base === undefined ? 0 : commonLength(messages, base.messages)
+  const last = base?.parts.decoded.findLast(({ to }) => to <= same)
+  const from = last?.from ?? 0
+  if (base === undefined || from === 0) return decodeAll(messages, 'history')
+  const kept = base.parts.decoded.slice(
+    0,
+    base.parts.decoded.findIndex((one) => one.from >= from),
+  )
+  try {
+    const added = decodeAll(messages.slice(from), 'history')
+    return [...kept, ...added.map((one) => ({ ...one, from: one.from + from, to: one.to + from }))]
+  } catch (error) {
+    // Read from the start, the error names the right place.
+    if (OrielError.is(error, 'invalid-input')) return decodeAll(messages, 'history')
+    throw error
+  }
+}
+
+function commonLength(a: readonly unknown[], b: readonly unknown[]): number {
+  const most = Math.min(a.length, b.length)
+  for (let length = 0; length < most; length++) if (a[length] !== b[length]) return length
+  return most
+}
