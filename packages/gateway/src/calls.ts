@@ -209,6 +209,11 @@ export class Calls {
     describe(headers, managed, settings, call)
     const isGood = answer.status >= 200 && answer.status < 300 && !isPacked(headers)
     if (answer.status >= 400) managed.failed()
+    if (hasNoBody(answer.status)) {
+      answer.cancel()
+      call.observed?.ended(answer.status, 'complete')
+      return { status: answer.status, headers, relayed: undefined }
+    }
     const reader = createReader(endpoint, headers.get('content-type') ?? '')
     const isWhole = /^application\/json\b/i.test(headers.get('content-type') ?? '')
     const body = relayBody(answer, {
@@ -239,8 +244,7 @@ export class Calls {
         kept.catch(() => undefined)
       },
     })
-    const relayed = hasNoBody(answer.status) ? undefined : body
-    return { status: answer.status, headers, relayed, isWhole }
+    return { status: answer.status, headers, relayed: body, isWhole }
   }
 
   #unmanaged(call: CallRequest, answer: UpstreamAnswer): RelayedReply {

@@ -241,7 +241,9 @@ export class ObservedCall {
             'gen_ai.usage.input_tokens': inputOf(usage),
             'gen_ai.usage.output_tokens': usage.output,
             'gen_ai.usage.cache_read.input_tokens': usage.cacheRead,
+            // Under its name in the published constants, and its newer one in the conventions.
             'gen_ai.usage.cache_creation.input_tokens': usage.cacheWrite,
+            'gen_ai.usage.cache_write.input_tokens': usage.cacheWrite,
           }),
       ...(reasoning === undefined ? {} : { 'gen_ai.usage.reasoning.output_tokens': reasoning }),
       ...(this.#break === undefined ? {} : { 'oriel.cache.break': this.#break }),

@@ -132,6 +132,7 @@ describe.each(['openai-chat', 'openai-responses', 'anthropic'] as const)(
           'gen_ai.usage.output_tokens': 30,
           'gen_ai.usage.cache_read.input_tokens': 80,
           'gen_ai.usage.cache_creation.input_tokens': isAnthropic ? 10 : 0,
+          'gen_ai.usage.cache_write.input_tokens': isAnthropic ? 10 : 0,
           ...(isAnthropic ? {} : { 'gen_ai.usage.reasoning.output_tokens': 12 }),
           'http.response.status_code': 200,
           'oriel.format': format,
