@@ -187,11 +187,6 @@ export function settingsTenant(tenant: string): string {
   return `${prefix}${tenant}`
 }
 
-/** Whether a tenant is none of people, but holds settings. */
-export function isSettingsTenant(tenant: string): boolean {
-  return tenant.startsWith(prefix)
-}
-
 function nameOf(tool: unknown): string {
   if (typeof tool === 'string' && tool.trim() !== '') return tool.trim()
   throw wrong('tool', "a tool's name or a pattern")

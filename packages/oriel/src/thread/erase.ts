@@ -2,7 +2,7 @@
 
 import { OrielError } from '../core/errors.ts'
 import { isObject } from '../core/json.ts'
-import { isSettingsTenant, settingsTenant } from '../stores/agent-settings.ts'
+import { settingsTenant } from '../stores/agent-settings.ts'
 import type { Store, ThreadKey } from '../stores/store.ts'
 
 /** Threads that are listed at once. */
@@ -69,7 +69,10 @@ export interface EraseOlderThanOptions {
   readonly dryRun?: boolean
 }
 
-/** Retention by age. Each thread counts for itself: a fork that is still used stays when its parent goes. */
+/**
+ * Retention by age. Each thread counts for itself: a fork that is still used stays when its parent goes. What stands beside the threads does
+ * not grow old: settings, and a gateway's lists of what it knows.
+ */
 export async function eraseOlderThan(
   options: EraseOlderThanOptions,
 ): Promise<{ readonly threads: readonly ThreadKey[] }> {
@@ -81,8 +84,7 @@ export async function eraseOlderThan(
   const before = now() - maxAgeMs
   const threads: ThreadKey[] = []
   for await (const own of tenant === undefined ? tenantsOf(store) : [tenant]) {
-    // A setting does not grow old.
-    if (isSettingsTenant(own)) continue
+    if (tenant === undefined && isBeside(own)) continue
     for await (const { thread, updatedAt } of threadsOf(store, own)) {
       if (updatedAt >= before) continue
       const key = { tenant: own, thread }
@@ -91,6 +93,11 @@ export async function eraseOlderThan(
     }
   }
   return { threads }
+}
+
+/** Whether a tenant holds no conversations, but what is kept beside them: settings of agents (`settings:`), lists of a gateway (`index:`). */
+function isBeside(tenant: string): boolean {
+  return /^(?:settings|index):/.test(tenant)
 }
 
 /** The thread and its forks; with `family`, everything that is related. Parents stand before their forks. */
