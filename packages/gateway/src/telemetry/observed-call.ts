@@ -33,7 +33,8 @@ export class ObservedCall {
   readonly format: RouteName
   /** The request's own id, where one is given. */
   id: string | undefined
-  tenant = ''
+  /** The tenant and thread under which it is found. */
+  place = ''
   readonly #start: CallStart
   readonly #startedAt = Date.now()
   readonly #started = performance.now()
