@@ -114,6 +114,7 @@ function addServe(cli: Cli): void {
     .option('--store <file or url>', 'Keep threads in this SQLite file or PostgreSQL database')
     .option('--upstream <base url>', 'Where model calls go; else a built-in demo answers')
     .option('--policy <preset or file>', 'What the model sees; else recommended')
+    .option('--expand', 'Let the model ask for what was shortened; answered within the request')
     .option('--config <file>', 'Everything else: upstreams, keys, agents, limits')
     .option('--log <format>', 'Lines on stderr: text, or json with one for each request; else text')
 }

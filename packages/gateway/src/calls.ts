@@ -5,6 +5,9 @@ import { RefusedError, refuse } from './answer-errors.ts'
 import { readBytes } from './body.ts'
 import { type ClientBody, type KnownBody, parseBody } from './client-body.ts'
 import type { Endpoint } from './endpoints.ts'
+import { expandAnswer } from './expansion/expand-answer.ts'
+import { expansionFormats } from './expansion/formats.ts'
+import { Rounds } from './expansion/rounds.ts'
 import { FamilyBusyError } from './families.ts'
 import { requestHeaders, responseHeaders } from './headers.ts'
 import { withoutMember } from './json-outline.ts'
@@ -27,6 +30,8 @@ export interface CallsOptions extends ManagedDependencies {
   readonly limits: Limits
   readonly via: string
   readonly isManaging: boolean
+  /** Whether models get the tool for originals. */
+  readonly hasExpansion: boolean
   readonly tenants: Tenants
   readonly now: () => number
 }
@@ -37,6 +42,8 @@ export interface CallRequest {
   readonly caller: Caller
   /** What telemetry is told of a model call. */
   readonly observed?: ObservedCall
+  /** For later rounds of a request: ends what is asked, beside the request's own signal. */
+  readonly leaving?: AbortSignal
 }
 
 /** Errors of upstreams are read whole up to this size; longer ones are passed on unread. */
@@ -84,15 +91,23 @@ export class Calls {
     const read = this.#read(history, endpoint, body === parsed ? previous : undefined)
     const hasCacheHints = upstream.wantsCacheHints
     const { observed } = call
-    const input = read && { endpoint, body, settings, history: read, hasCacheHints, observed }
+    const parts = { endpoint, body, settings, hasCacheHints, observed }
+    const hasExpansion = this.hasExpansion(settings)
+    const input = read && { ...parts, history: read, hasExpansion }
     const managed = input && (await this.#manage(call, input))
     if (input === undefined || managed === undefined) {
       return this.#unmanaged(call, await upstream.send(this.#outgoing(call, body.text)))
     }
     const keeping = { listKey: endpoint.listKey, history: input.history }
     if (body === parsed) setImmediate(() => this.#bodies.keep(scope, found, keeping))
-    const answer = await this.#ask(call, upstream, managed)
+    const first = await this.#ask(call, upstream, managed)
+    const answer = await this.#expand(call, upstream, { ...managed, endpoint, answer: first })
     return this.#relay(call, { ...managed, endpoint, settings, answer })
+  }
+
+  /** Whether models get the tool for originals: the agent's word, else the gateway's. */
+  hasExpansion({ agent }: RequestSettings): boolean {
+    return agent?.template.expand ?? this.#options.hasExpansion
   }
 
   settingsOf({ url, request, caller }: CallRequest, body: ClientBody): RequestSettings {
@@ -160,6 +175,24 @@ export class Calls {
   async #prepare(input: ManagedInput): Promise<Prepared> {
     const managed = new ManagedCall(input, this.#options)
     return { managed, text: await managed.prepare() }
+  }
+
+  /** Answers the model's calls to the gateway's own tool; what the client gets is one answer. */
+  async #expand(
+    call: CallRequest,
+    upstream: Upstream,
+    parts: { managed: ManagedCall; endpoint: Endpoint; answer: UpstreamAnswer },
+  ): Promise<UpstreamAnswer> {
+    const { managed, endpoint, answer } = parts
+    const { offer } = managed
+    if (offer?.isOpen !== true) return answer
+    const { limits, now } = this.#options
+    const rounds = new Rounds({
+      ...{ call: managed, format: expansionFormats[endpoint.format], limits, now },
+      ...{ name: offer.name, isQuiet: offer.isQuiet },
+      send: (text, signal) => this.#ask({ ...call, leaving: signal }, upstream, { managed, text }),
+    })
+    return expandAnswer(answer, { endpoint, rounds })
   }
 
   /** Asks the upstream; a request that is too long is made smaller and asked once more. */
@@ -267,23 +300,24 @@ export class Calls {
   }
 
   #outgoing(
-    { request, url, caller, observed }: CallRequest,
+    { request, url, caller, observed, leaving }: CallRequest,
     body: string | Uint8Array | undefined,
   ): UpstreamRequest {
     const query = new URLSearchParams(
       [...url.searchParams].filter(([name]) => !ownParameters.has(name)),
     )
     const rest = query.size === 0 ? '' : `?${query}`
-    const headers = requestHeaders(request.headers, {
-      via: this.#options.via,
-      keyHeaders: caller.keyHeaders,
-    })
+    const { via } = this.#options
+    const headers = requestHeaders(request.headers, { via, keyHeaders: caller.keyHeaders })
+    const sent = observed?.sent(headers) ?? headers
+    const isLaterRound = leaving !== undefined
     return {
       method: request.method,
       path: url.pathname + rest,
-      headers: observed?.sent(headers) ?? headers,
+      // A key that makes a request unrepeatable is for the first round: another one is another request.
+      headers: isLaterRound ? sent.filter(([name]) => name !== 'idempotency-key') : sent,
       body,
-      signal: request.signal,
+      signal: leaving === undefined ? request.signal : AbortSignal.any([request.signal, leaving]),
     }
   }
 
@@ -336,6 +370,7 @@ function describe(
 ): void {
   const { view, thread } = managed
   headers.set('x-oriel-thread', thread)
+  if (managed.expansions > 0) headers.set('x-oriel-expansions', String(managed.expansions))
   if (view !== undefined) {
     headers.set('x-oriel-epoch', view.epoch.id)
     headers.set('x-oriel-tokens-before', String(view.tokens.before))

@@ -41,6 +41,9 @@ const limits = z.strictObject({
   streamMs: positive.optional(),
   concurrentCalls: positive.optional(),
   totalCalls: positive.optional(),
+  expandRounds: positive.optional(),
+  expandMs: positive.optional(),
+  expandPulseMs: positive.optional(),
 })
 
 const schema = z.strictObject({
@@ -52,6 +55,7 @@ const schema = z.strictObject({
   requestOverrides: z.enum(['allow', 'scoped-key', 'deny']).optional(),
   ceilings: z.record(z.string(), z.number()).optional(),
   management: z.boolean().optional(),
+  expand: z.boolean().optional(),
   limits: limits.optional(),
   hosts: z.array(z.string().min(1)).optional(),
   origins: z.array(z.string().min(1)).optional(),

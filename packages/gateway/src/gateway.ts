@@ -177,6 +177,7 @@ function assemble(options: GatewayOptions): Parts {
     via,
     isManaging,
     telemetry,
+    hasExpansion: options.expand ?? false,
     changed,
     tenants,
     now,

@@ -20,30 +20,38 @@ const thinking = new Set(['thinking', 'redacted_thinking'])
 
 export interface Gist {
   readonly text: string
-  /** Whether it carries the model's reasoning, which the gist leaves out. */
-  readonly hasReasoning: boolean
+  /** The model's reasoning, which the text leaves out; empty where there is none. */
+  readonly reasoning: string
+  /** Whether it is an item with its provider's id, which ties it to the reasoning before it. */
+  readonly hasId: boolean
 }
 
 export function gistOf(message: Json): Gist {
-  const { gist, hasReasoning } = read(message)
-  return { text: canonicalJson(gist), hasReasoning }
-}
-
-function read(message: Json): { gist: Json; hasReasoning: boolean } {
-  if (!isRecord(message)) return { gist: message, hasReasoning: false }
+  const none = { reasoning: '', hasId: false }
+  if (!isRecord(message)) return { text: canonicalJson(message), ...none }
   // A reasoning item is known by what only the model could have written.
   if (message.type === 'reasoning') {
     const { id, encrypted_content: sealed, summary } = message
-    return { gist: { reasoning: sealed ?? id ?? summary ?? null }, hasReasoning: false }
+    return { text: canonicalJson({ reasoning: sealed ?? id ?? summary ?? null }), ...none }
   }
-  const blocks = Array.isArray(message.content) ? message.content : []
-  const hasReasoning =
-    blocks.some((block) => isRecord(block) && thinking.has(String(block.type))) ||
-    ['reasoning_content', 'reasoning', 'reasoning_details'].some(
-      (field) => message[field] !== undefined && message[field] !== null,
-    )
   const isItem = typeof message.type === 'string'
-  return { gist: plain(message, isItem ? ['id'] : ['name']), hasReasoning }
+  const text = canonicalJson(plain(message, isItem ? ['id'] : ['name']))
+  const hasId = isItem && typeof message.id === 'string'
+  return { text, reasoning: reasoningOf(message), hasId }
+}
+
+/** Signatures, or the thoughts themselves where there are none. */
+function reasoningOf(message: JsonObject): string {
+  const blocks = Array.isArray(message.content) ? (message.content as readonly Json[]) : []
+  const thoughts = blocks.flatMap((block) => {
+    if (!isRecord(block) || !thinking.has(String(block.type))) return []
+    return [block.signature ?? block.data ?? block.thinking ?? null]
+  })
+  const fields = ['reasoning_content', 'reasoning', 'reasoning_details'].flatMap((field) => {
+    const value = message[field]
+    return value === undefined || value === null ? [] : [value]
+  })
+  return thoughts.length + fields.length === 0 ? '' : canonicalJson([...thoughts, ...fields])
 }
 
 /** The value without idle fields, empty ones, and those in `dropped`. */

@@ -16,6 +16,9 @@ import {
 import type { Answer } from './answers/collector.ts'
 import type { ClientBody } from './client-body.ts'
 import type { Endpoint } from './endpoints.ts'
+import { type Offer, offerTool, rememberName } from './expansion/offer.ts'
+import type { HiddenRound, RoundedCall } from './expansion/rounds.ts'
+import { addElements } from './expansion/splice.ts'
 import { rewriteBody } from './rewrite.ts'
 import type { FoundSession, Sessions } from './sessions.ts'
 import { policySourceOf, type RequestSettings } from './settings.ts'
@@ -31,6 +34,8 @@ export interface ManagedInput {
   /** Whether the provider's cache is asked for where the client does not. */
   readonly hasCacheHints: boolean
   readonly observed?: ObservedCall | undefined
+  /** Whether the model gets the tool for originals. */
+  readonly hasExpansion: boolean
 }
 
 export interface ManagedDependencies {
@@ -40,9 +45,24 @@ export interface ManagedDependencies {
   readonly changed: (tenant: string, thread: string) => void
 }
 
-export class ManagedCall {
+/** Messages that were logged for one call, with their numbers, and what the client resends for them. */
+interface Logged {
+  readonly messages: readonly Json[]
+  readonly usage?: JsonObject | undefined
+  readonly resentAs?: readonly Json[]
+}
+
+export class ManagedCall implements RoundedCall {
   readonly #input: ManagedInput
   readonly #dependencies: ManagedDependencies
+  expansions = 0
+  #offer: Offer | undefined
+  /** What this call has appended that the client does not resend as it is, in order. */
+  readonly #hidden: Logged[] = []
+  /** What the client saw of earlier rounds and will resend as it is. */
+  readonly #resent: Json[] = []
+  /** The true end of an answer of which the client sees another form. */
+  #closing: Answer | undefined
   #view: View | undefined
   #branch = ''
   /** Messages that the branch had when the view was made. */
@@ -62,20 +82,27 @@ export class ManagedCall {
     return this.#view
   }
 
+  /** The tool that the request carries beside the client's. */
+  get offer(): Offer | undefined {
+    return this.#offer
+  }
+
   /** Takes the history in and gives the body to send. */
   async prepare(): Promise<string | Uint8Array> {
-    const { session, history, settings } = this.#input
+    const { session, history, settings, endpoint, body, hasExpansion } = this.#input
     const view = await session.family.run(async (thread) => {
       await adopt(thread, settings.base)
-      const asked = await this.#timed(async () => {
-        const synced = await thread.request(history, this.#viewOptions())
-        this.#branch = synced.thread
-        this.#messages = synced.messages
+      const { offer, newName } = offerTool(thread, { endpoint, body, isOn: hasExpansion })
+      this.#offer = offer
+      return this.#timed(async () => {
+        const asked = await thread.request(history, this.#viewOptions())
+        this.#branch = asked.thread
+        this.#messages = asked.messages
+        await rememberName(thread, newName)
         // The history may have led to another branch, which has a policy of its own.
         const isChanged = await adopt(thread, settings.base)
-        return isChanged ? thread.view(this.#viewOptions()) : synced.view
+        return isChanged ? thread.view(this.#viewOptions()) : asked.view
       })
-      return asked
     })
     this.#dependencies.changed(session.family.tenant, this.#branch)
     return this.#bodyOf(view)
@@ -100,6 +127,36 @@ export class ManagedCall {
     }
   }
 
+  async hide({ answer, resent, results }: HiddenRound): Promise<string | Uint8Array> {
+    const { family } = this.#input.session
+    const log = async (thread: Thread): Promise<View> => {
+      await this.#return(thread)
+      const messages = [...answer.messages, ...(await results(thread))]
+      await this.#append(thread, { messages, usage: answer.usage, resentAs: [] })
+      return thread.view(this.#viewOptions())
+    }
+    const view = await family.run(log, { isUrgent: true })
+    this.#dependencies.changed(family.tenant, this.#branch)
+    this.#resent.push(...resent)
+    return this.#bodyOf(view)
+  }
+
+  async closeWith(
+    answer: Answer,
+    results?: (thread: Thread) => Promise<readonly Json[]>,
+  ): Promise<void> {
+    if (results === undefined) {
+      this.#closing = answer
+      return
+    }
+    const answered = async (thread: Thread): Promise<readonly Json[]> => {
+      await this.#return(thread)
+      return results(thread)
+    }
+    const own = await this.#input.session.family.run(answered, { isUrgent: true })
+    this.#closing = { ...answer, messages: [...answer.messages, ...own] }
+  }
+
   /** Logs the answer: resolves when it is kept, rejects when it cannot be. */
   record(answer: Answer | undefined): Promise<void> {
     this.#recorded ??= this.#record(answer)
@@ -110,13 +167,14 @@ export class ManagedCall {
     if (answer === undefined) return
     const { session, endpoint, observed } = this.#input
     observed?.answered(answer)
-    const { messages, usage } = answer
+    const { messages } = answer
     const { sessions } = this.#dependencies
+    const logged = this.#closing === undefined ? answer : { ...this.#closing, resentAs: messages }
     const known = messages.length > 0 ? sessions.answered(session, endpoint.format, messages) : null
     await Promise.all([
       // An answer that cannot be read says so below.
       known?.catch(() => undefined),
-      this.#keep((thread) => this.#append(thread, messages, usage)),
+      this.#keep((thread) => this.#append(thread, logged)),
     ])
   }
 
@@ -143,7 +201,11 @@ export class ManagedCall {
         content: JSON.stringify({ reason, messages }),
         audience: { now: false, later: false, person: true },
       }
-      await this.#write(thread, [note], answer?.usage)
+      // The numbers of several rounds are not those of the last view.
+      await this.#write(thread, {
+        messages: [note],
+        usage: this.#isHidden ? undefined : answer?.usage,
+      })
     })
   }
 
@@ -160,21 +222,40 @@ export class ManagedCall {
   }
 
   #viewOptions(): ViewOptions {
-    const { endpoint, body, settings } = this.#input
-    const { model } = body.value
+    const { endpoint, settings } = this.#input
+    const { value } = this.#body
+    const { model } = value
     return {
       format: endpoint.format,
-      frame: endpoint.frame(body.value),
+      frame: endpoint.frame(value),
       ...(typeof model === 'string' ? { model } : {}),
       ...(settings.isOwn ? { policy: settings.policy } : {}),
     }
+  }
+
+  /** The client's body, with the tool that it gets. */
+  get #body(): ClientBody {
+    return this.#offer?.body ?? this.#input.body
+  }
+
+  get #isHidden(): boolean {
+    return this.#hidden.length > 0
+  }
+
+  /** The same as if the client had resent what it saw of earlier rounds: the next request has the same bytes. */
+  get #resentBody(): ClientBody {
+    const { listKey } = this.#input.endpoint
+    const isList = Array.isArray(this.#body.value[listKey])
+    if (!isList || this.#resent.length === 0) return this.#body
+    return addElements(this.#body, listKey, this.#resent)
   }
 
   #bodyOf(view: View): string | Uint8Array {
     this.#view = view
     const { body, endpoint, hasCacheHints } = this.#input
     const { messages, system } = view
-    const text = rewriteBody(body, endpoint, { messages, system, hasMarks: hasCacheHints })
+    const shown = { messages, system, hasMarks: hasCacheHints }
+    const text = rewriteBody(this.#resentBody, endpoint, shown)
     if (hasCacheHints) return this.#withCacheKey(text)
     return text === body.text ? body.bytes : text
   }
@@ -189,42 +270,51 @@ export class ManagedCall {
   }
 
   /** An answer goes right behind what it answers; where something else came in between, into a fork. */
-  async #append(
-    thread: Thread,
-    messages: readonly Json[],
-    usage: JsonObject | undefined,
-  ): Promise<void> {
+  async #append(thread: Thread, logged: Logged): Promise<void> {
     const { history, endpoint } = this.#input
     const { format } = endpoint
+    if (logged.resentAs !== undefined) this.#hidden.push(logged)
     if (thread.id === this.#branch) {
       try {
-        await this.#write(thread, messages, usage, { format, expected: this.#messages })
+        await this.#write(thread, logged, { format, expected: this.#messages })
         return
       } catch (error) {
         if (!OrielError.is(error, 'unexpected-head')) throw error
       }
     }
-    await thread.sync([...history.messages, ...messages], { format })
-    await this.#write(thread, [], usage)
+    if (!this.#isHidden) {
+      await thread.sync([...history.messages, ...logged.messages], { format })
+      await this.#write(thread, { ...logged, messages: [] })
+      return
+    }
+    const { thread: branch, messages } = await thread.sync(history)
+    const isBack = branch === this.#branch && messages === this.#messages
+    this.#branch = branch
+    this.#messages = messages
+    // What the client does not resend is said again in a fork.
+    for (const one of isBack ? [logged] : this.#hidden) {
+      const usage = one === logged ? one.usage : undefined
+      await this.#write(thread, { ...one, usage }, { format, expected: this.#messages })
+    }
   }
 
   /** Appends messages with the provider's numbers. Numbers in a shape that nobody knows are not worth a failure. */
-  async #write(
-    thread: Thread,
-    messages: readonly Json[],
-    sample: JsonObject | undefined,
-    options: AppendOptions = {},
-  ): Promise<void> {
+  async #write(thread: Thread, logged: Logged, around: AppendOptions = {}): Promise<void> {
+    const { messages, usage: sample, resentAs } = logged
+    const options = { ...around, ...(resentAs && { resentAs }) }
+    const add = async (more: AppendOptions): Promise<void> => {
+      this.#messages += (await thread.append(messages, { ...options, ...more })).length
+    }
     const view = this.#view?.id
     if (sample !== undefined && view !== undefined) {
       try {
-        await thread.append(messages, { ...options, usage: { sample, view } })
+        await add({ usage: { sample, view } })
         return
       } catch (error) {
         if (!OrielError.is(error, 'invalid-input')) throw error
       }
     }
-    if (messages.length > 0) await thread.append(messages, options)
+    if (messages.length > 0) await add({})
   }
 
   /** Back to the branch of this call, if another call has left it since. */

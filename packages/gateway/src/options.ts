@@ -48,6 +48,8 @@ export interface AgentOptions extends AgentTemplate {
   /** The model that is asked when the caller names the agent as its model. @default the caller's */
   readonly model?: string
   readonly upstream?: string
+  /** As the gateway's own `expand`, for calls of this agent. @default the gateway's */
+  readonly expand?: boolean
   readonly [field: string]: unknown
 }
 
@@ -75,6 +77,12 @@ export interface Limits {
   readonly concurrentCalls: number
   /** Calls of everybody at the same time; more get 503. @default 2048 */
   readonly totalCalls: number
+  /** Rounds of one answer in which the model may ask for originals; then it is told to go on without. @default 4 */
+  readonly expandRounds: number
+  /** Time after the first of them in which another one may begin. @default 120000 */
+  readonly expandMs: number
+  /** Silence in a stream, while such a round is under way, after which the client hears that the connection is alive. @default 10000 */
+  readonly expandPulseMs: number
 }
 
 export const defaultLimits: Limits = {
@@ -89,6 +97,9 @@ export const defaultLimits: Limits = {
   streamMs: 3_600_000,
   concurrentCalls: 256,
   totalCalls: 2048,
+  expandRounds: 4,
+  expandMs: 120_000,
+  expandPulseMs: 10_000,
 }
 
 export interface SummarizerOptions {
@@ -120,6 +131,11 @@ export interface GatewayOptions {
   readonly onInvalid?: ResolvePolicyOptions['onInvalid']
   /** Whether histories are managed; off, everything passes through byte for byte. @default true */
   readonly management?: boolean
+  /**
+   * Whether the model gets the tool `expand_message`, from a thread's first request on. The gateway answers its calls within the same
+   * request; the client sees one answer. @default false
+   */
+  readonly expand?: boolean
   readonly limits?: Partial<Limits>
   /** Names that the Host header may have besides loopback's. @default [] */
   readonly hosts?: readonly string[]

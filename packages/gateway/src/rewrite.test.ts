@@ -63,6 +63,41 @@ describe('rewriteBody', () => {
     expect(body.messages).toEqual(shown)
   })
 
+  it('[GX3] takes no reasoning from a message that holds that of two', () => {
+    const thought = (signature: string) => ({ type: 'thinking', thinking: 'Hm.', signature })
+    const text = { type: 'text', text: 'Yes.' }
+    const call = { type: 'tool_use', id: 't', name: 'expand_message', input: {} }
+    const result = { type: 'tool_result', tool_use_id: 't', content: '7' }
+    const sent = [
+      { role: 'user', content: 'Hi' },
+      { role: 'assistant', content: [thought('a'), thought('b'), text] },
+    ]
+    const shown: Json[] = [
+      { role: 'user', content: 'Hi' },
+      { role: 'assistant', content: [thought('a'), call] },
+      { role: 'user', content: [result] },
+      { role: 'assistant', content: [thought('b'), text] },
+    ]
+    const written = rewrite(anthropic, JSON.stringify({ messages: sent }), { messages: shown })
+    expect(JSON.parse(written).messages).toEqual(shown)
+  })
+
+  it('[GW7] takes no item with its id where the view has left its reasoning out', () => {
+    const said = {
+      type: 'message',
+      role: 'assistant',
+      content: [{ type: 'output_text', text: 'A' }],
+    }
+    const sent = [
+      { role: 'user', content: 'Hi' },
+      { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'x' },
+      { ...said, id: 'msg_1' },
+    ]
+    const shown: Json[] = [{ role: 'user', content: 'Hi' }, said]
+    const written = rewrite(responses, JSON.stringify({ input: sent }), { messages: shown })
+    expect(JSON.parse(written).input).toEqual(shown)
+  })
+
   it('[GW7] leaves out reasoning items that the client did not send', () => {
     const text =
       '{"input":[{"role":"user","content":"Hi"},{"type":"function_call","call_id":"c","name":"n","arguments":"{ }"},{"type":"function_call_output","call_id":"c","output":"1"}]}'

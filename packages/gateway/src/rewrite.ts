@@ -68,11 +68,13 @@ function align(sent: readonly Json[], shown: readonly Json[], isMarking: boolean
     }
     const gist = gistOf(plain)
     const same = search.gist(gist.text, next)
-    const from = same ?? search.ids(idsOf(plain), next)
+    const ids = idsOf(plain)
+    const from = same ?? search.ids(ids, next) ?? search.ids(lastOf(ids), next)
     if (from === undefined) return { value: plain, isSame: false }
     next = from + 1
-    // Reasoning that the view leaves out must not come back with the client's bytes.
-    const isWhole = gist.hasReasoning || !search.gistAt(from).hasReasoning
+    // Reasoning that the view leaves out, or has in another message, must not come back with the client's bytes.
+    const { reasoning, hasId } = search.gistAt(from)
+    const isWhole = (reasoning === '' || reasoning === gist.reasoning) && (!hasId || gist.hasId)
     const isSame = same !== undefined && isWhole && !isMarked(plain)
     return { value: plain, isSame, from }
   })
@@ -110,7 +112,7 @@ class Search {
     const places = new Map<string, number[]>()
     this.#sent.forEach((message, at) => {
       const { gist, ids } = readOnce(message)
-      for (const key of [gist.text, ids]) {
+      for (const key of new Set([gist.text, ids, lastOf(ids)])) {
         const known = places.get(key)
         if (known !== undefined) known.push(at)
         else if (key !== '') places.set(key, [at])
@@ -155,6 +157,11 @@ function idsOf(message: Json): string {
     }),
   ]
   return ids.length === 0 ? '' : `ids:${ids.join(',')}`
+}
+
+/** The last of several ids: the view may show results that the client never saw before its own. */
+function lastOf(ids: string): string {
+  return ids === '' ? '' : `last:${ids.slice(ids.lastIndexOf(',') + 1).replace('ids:', '')}`
 }
 
 /**

@@ -31,6 +31,7 @@ export type {
   UsageEntry,
 } from './core/entry.ts'
 export { type ErrorCode, errorCodes, OrielError, type OrielErrorOptions } from './core/errors.ts'
+export { expandToolNames } from './core/expansion.ts'
 export type { Json, JsonObject } from './core/json.ts'
 /** The text that hashes of JSON values are made over: sorted keys, one text for one value. */
 export { canonicalJson } from './core/json.ts'

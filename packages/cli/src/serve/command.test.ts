@@ -86,6 +86,18 @@ describe('oriel serve', () => {
     expect(() => readServeSettings({ config }, {})).toThrow(/MAIN_KEY, which is not set/)
   })
 
+  it('[GX10] takes expand from the file, an agent and the command line', () => {
+    const config = file('oriel.json', { expand: true, limits: { expandRounds: 2, expandMs: 1000 } })
+    expect(readServeSettings({ config }, {}).gateway).toMatchObject({
+      expand: true,
+      limits: { expandRounds: 2, expandMs: 1000 },
+    })
+    expect(readServeSettings({ expand: true }, {}).gateway.expand).toBe(true)
+    expect(readServeSettings({}, {}).gateway.expand).toBeUndefined()
+    const wrong = file('wrong.json', { expand: 'yes' })
+    expect(() => readServeSettings({ config: wrong }, {})).toThrow(/at expand/)
+  })
+
   it('[GW20] says what is wrong with a setting', () => {
     const wrong: [Record<string, unknown>, RegExp][] = [
       [{ port: 70_000 }, /--port must be/],

@@ -44,6 +44,7 @@ export function readServeSettings(
       ...(agents === undefined ? {} : { agents }),
       ...(upstream === undefined ? {} : { upstreams: [{ name: 'upstream', baseUrl: upstream }] }),
       ...(policy === undefined ? {} : { policy: readPolicy(policy) }),
+      ...(raw.expand === true ? { expand: true } : {}),
     },
   }
 }

@@ -90,7 +90,8 @@ export function ownRoutes(options: OwnApiOptions): readonly Route[] {
       summary:
         'What would be sent for a body of any of the three endpoints. Nothing is sent, nothing is kept.',
       query: { format: 'openai-chat | openai-responses | anthropic; else it is found out.' },
-      answer: '{ thread?, format, messages, system?, trace, tokens, policy, sources, warnings }',
+      answer:
+        '{ thread?, format, messages, system?, tools?, trace, tokens, policy, sources, warnings }',
       isCall: true,
       handle: async (context) => json(await preview(options, context)),
     },

@@ -6,6 +6,7 @@ import { readBytes } from '../body.ts'
 import type { Calls } from '../calls.ts'
 import { type ClientBody, parseBody } from '../client-body.ts'
 import { type Endpoint, endpoints } from '../endpoints.ts'
+import { offerTool } from '../expansion/offer.ts'
 import type { Limits } from '../options.ts'
 import type { RouteContext } from '../routes.ts'
 import type { Sessions } from '../sessions.ts'
@@ -29,31 +30,30 @@ export async function preview(options: PreviewOptions, context: RouteContext): P
     const message = 'The body carries no whole history: such a call passes through as it is.'
     throw refuse(400, 'invalid-input', message)
   }
-  const { policy, sources, warnings, base, isOwn } = calls.settingsOf(context, body)
-  const frame = endpoint.frame(body.value)
+  const settings = calls.settingsOf(context, body)
+  const { policy, sources, warnings, base, isOwn } = settings
   const { tenant } = caller
-  const { headers } = request
   const read = readHistory(history, { format })
   const { family } = await sessions.peek({
-    tenant,
-    headers,
-    body: body.value,
-    history: read,
-    frame,
+    ...{ tenant, headers: request.headers, body: body.value, history: read },
+    frame: endpoint.frame(body.value),
   })
   const { thread: branch } = await family.run((thread) => thread.match(read))
   const copy = await copyThread(store, { tenant, thread: branch })
   const thread = await openThread({ id: branch, tenant, store: copy, policy: base, now })
+  const { offer } = offerTool(thread, { endpoint, body, isOn: calls.hasExpansion(settings) })
+  const { value } = offer?.body ?? body
   const { matched } = await thread.sync(read)
-  const { model } = body.value
+  const { model, tools } = value
   const view = await thread.view({
     format,
-    frame,
+    frame: endpoint.frame(value),
     ...(isOwn ? { policy } : {}),
     ...(typeof model === 'string' ? { model } : {}),
   })
   const known = matched > 0 ? { thread: branch } : {}
-  return { ...view, trace: view.trace, ...known, format, policy, sources, warnings }
+  const offered = tools === undefined || tools === null ? {} : { tools }
+  return { ...view, trace: view.trace, ...offered, ...known, format, policy, sources, warnings }
 }
 
 async function copyThread(store: Store, key: ThreadKey): Promise<Store> {

@@ -30,6 +30,12 @@ export interface Expiry {
   readonly prompt?: string
 }
 
+/**
+ * What a client that resends its history sends for this message. 'nothing': it never saw it. A key: it sends one message with that key
+ * and those details, for this message and the hidden ones before it.
+ */
+export type ResentAs = 'nothing' | { readonly key: string; readonly details: string }
+
 /** A message as input: what a caller or a format's `decode` hands to the log. */
 export interface Draft<M = Json> {
   /** The caller's own id. Appending a message whose id is already there is a no-op. */
@@ -50,6 +56,8 @@ export interface Draft<M = Json> {
   /** Fields of the foreign message that Oriel does not read, replayed to the same format. */
   readonly extra?: JsonObject
   readonly native?: Native
+  /** What a client resends for it. @default the message as it is */
+  readonly resentAs?: ResentAs
 }
 
 interface EntryFields {
@@ -81,6 +89,8 @@ export interface MessageEntry<M = Json> extends EntryFields {
   readonly source?: Source
   readonly extra?: JsonObject
   readonly native?: Native
+  /** What a client resends for it. @default the message as it is */
+  readonly resentAs?: ResentAs
 }
 
 /** How a block appears, from most to least. */

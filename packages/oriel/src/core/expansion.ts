@@ -4,6 +4,13 @@ import type { Edit } from './entry.ts'
 import { waitsFrom } from './reasoning.ts'
 import type { State } from './state.ts'
 
+/** The names that the tool for originals may have: the second where the first is taken by another tool. */
+export const expandToolNames = ['expand_message', 'oriel_expand_message'] as const
+
+export function isExpandTool(name: string): boolean {
+  return (expandToolNames as readonly string[]).includes(name)
+}
+
 /** A block that is shown again. */
 export interface ShownAgain {
   /** The last step whose request shows it. */

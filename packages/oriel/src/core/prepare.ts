@@ -76,5 +76,6 @@ function optional(draft: Draft): Partial<MessageEntry> {
     ...(draft.source === undefined ? {} : { source: draft.source }),
     ...(draft.extra === undefined ? {} : { extra: draft.extra }),
     ...(draft.native === undefined ? {} : { native: draft.native }),
+    ...(draft.resentAs === undefined ? {} : { resentAs: draft.resentAs }),
   }
 }

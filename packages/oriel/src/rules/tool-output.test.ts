@@ -19,6 +19,28 @@ const shown = (content: unknown, toolOutput: object) => {
   return project(messages, { toolOutput })
 }
 
+describe('what a model asked to see again', () => {
+  it.each(['expand_message', 'oriel_expand_message'])(
+    '[GX9] the result of %s is not cut',
+    (name) => {
+      const text = 'a line\n'.repeat(5000)
+      const asked = (tool: string) => [
+        { role: 'user', content: 'go' },
+        {
+          role: 'assistant',
+          content: null,
+          tool_calls: [{ id: 'c', type: 'function', function: { name: tool, arguments: '{}' } }],
+        },
+        { role: 'tool', tool_call_id: 'c', content: text },
+      ]
+      const shownOf = (tool: string) =>
+        project(asked(tool), { toolOutput: {} }).messages.at(-1) as { readonly content: string }
+      expect(shownOf(name).content).toBe(text)
+      expect(shownOf('run').content.length).toBeLessThan(text.length)
+    },
+  )
+})
+
 describe('bounded at birth (document 003)', () => {
   const numbered = (count: number) =>
     Array.from({ length: count }, (_, n) => `l${n + 1} ${'x'.repeat(90)}`).join('\n')

@@ -3,6 +3,7 @@
 import { textOf } from '../core/block.ts'
 import { head, tail } from '../core/clip.ts'
 import type { Edit } from '../core/entry.ts'
+import { isExpandTool } from '../core/expansion.ts'
 import { reduceResult } from '../core/reduction.ts'
 import { type Result, resultsOf } from '../core/results.ts'
 import type { State } from '../core/state.ts'
@@ -44,6 +45,8 @@ export const toolOutput: Rule<ToolOutputSettings> = {
       const { seq } = result.item.entry
       // Whether the model has seen it does not matter: it never sees more than this.
       if (state.isPinned(seq)) return []
+      // What a model asked to see is not cut again to what it already saw; an expansion has its own bound.
+      if (isExpandTool(result.tool)) return []
       // What was shown once never changes.
       if (state.blockEdit(seq, result.block)?.form === 'omitted') return []
       const text = textOf(result.content.content)

@@ -7,6 +7,7 @@ import { OrielError } from '../core/errors.ts'
 import { equalJson } from '../core/json.ts'
 import type { State } from '../core/state.ts'
 import type { ThreadKey } from '../stores/store.ts'
+import { hostPrefix } from './incoming.ts'
 import { type EntryBody, Journal, type JournalOptions, type Stamp } from './journal.ts'
 
 /** Entries copied at once. */
@@ -54,7 +55,7 @@ async function makeFork(
       name: 'forked-from',
       value: { thread: parent.key.thread, seq: atSeq },
     }),
-    ...['policy', 'leading'].flatMap((name) => inheritedSetting(parent, child, name, stamp)),
+    ...inheritedNames(parent).flatMap((name) => inheritedSetting(parent, child, name, stamp)),
     ...inherited(parent.state, later, state, stamp),
   ])
   await parent.commit((_, stamp) => [
@@ -91,6 +92,11 @@ async function copyEntries(parent: Journal, thread: string, at: number): Promise
   }
   await flush()
   return later
+}
+
+function inheritedNames(parent: Journal): readonly string[] {
+  const own = parent.settingNames.filter((name) => name.startsWith(hostPrefix))
+  return ['policy', 'leading', ...own]
 }
 
 /** A setting as it is now, where the copied entries end before it was made. */

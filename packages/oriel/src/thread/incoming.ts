@@ -7,6 +7,8 @@ import { cloneJson, equalJson } from '../core/json.ts'
 import { reduce } from '../core/render.ts'
 import type { State } from '../core/state.ts'
 import type { FormatName } from '../formats/format.ts'
+import { decodeNeutral } from '../formats/neutral.ts'
+import { formatNamed } from '../formats/registry.ts'
 import type { EntryBody, Journal, Stamp } from './journal.ts'
 import type { Meeting, SeqRevision } from './sync.ts'
 
@@ -92,6 +94,11 @@ export interface AppendOptions {
   readonly format?: FormatName
   /** Messages that the log must have; with another number it rejects with 'unexpected-head'. @default any */
   readonly expected?: number
+  /**
+   * For messages that a client which resends its history never saw: the one message, in the same format, that it sends in their place,
+   * or none. `sync` then finds it there and the view still shows what was appended. @default they are resent as they are
+   */
+  readonly resentAs?: readonly unknown[]
   /** The provider's own numbers, and the view that they are for: written in the same append. @default none */
   readonly usage?: { readonly sample: object; readonly view: string }
 }
@@ -125,3 +132,25 @@ export function withCount(state: State, expected: number | undefined): State {
     `The thread has ${state.messageCount} messages, not ${expected}. Read again and decide.`,
   )
 }
+
+/** Messages of a format, or neutral ones, as drafts. */
+export function decodeDrafts(
+  messages: readonly unknown[],
+  { format, path }: { readonly format: FormatName | undefined; readonly path: string },
+): readonly Draft[] {
+  const decoded =
+    format === undefined
+      ? decodeNeutral(messages, path)
+      : formatNamed(format).decode(messages, path)
+  return decoded.map(({ draft }) => draft)
+}
+
+/** The name of a setting that is the host's own. */
+export function hostSetting(name: string): string {
+  if (/^[\w.-]{1,100}$/.test(name)) return `${hostPrefix}${name}`
+  const message = 'The name of a setting has 1 to 100 letters, digits or any of . _ -'
+  throw new OrielError('invalid-option', message, { path: 'name' })
+}
+
+/** What settings of the host begin with; forks inherit them. */
+export const hostPrefix = 'host/'

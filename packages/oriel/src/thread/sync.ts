@@ -2,6 +2,7 @@
 
 import type { Block } from '../core/block.ts'
 import type { Draft } from '../core/entry.ts'
+import { OrielError } from '../core/errors.ts'
 import type { State } from '../core/state.ts'
 import { compare, detailsOf, keyOf, type Matchable, type Revision } from './match.ts'
 
@@ -72,9 +73,11 @@ export class KeyIndex {
       if (entry === undefined || entry.origin === 'plugin' || entry.origin === 'host') continue
       // Leading system messages are part of the frame, in the log as in a resent history.
       if (this.#keys.length === 0 && entry.role === 'system') continue
-      this.#keys.push(keyOf(entry))
+      const { resentAs = { key: keyOf(entry), details: detailsOf(entry) } } = entry
+      if (resentAs === 'nothing') continue
+      this.#keys.push(resentAs.key)
       this.#seqs.push(seq)
-      this.#details.push(detailsOf(entry))
+      this.#details.push(resentAs.details)
     }
     this.#version = state.version
   }
@@ -113,6 +116,26 @@ export function splitLeading(drafts: readonly Draft[]): {
   const first = drafts.findIndex((draft) => draft.role !== 'system')
   const end = first === -1 ? drafts.length : first
   return { leading: drafts.slice(0, end), history: drafts.slice(end) }
+}
+
+/**
+ * Drafts that a client never sees as they are: it resends `visible` in their place, or nothing. The last one carries what it resends,
+ * so that a fork behind that message keeps all of them.
+ */
+export function hiddenDrafts(
+  drafts: readonly Draft[],
+  visible: readonly Draft[],
+): readonly Draft[] {
+  const [sent, ...others] = sentOf(visible)
+  if (others.length > 0) {
+    const message = `resentAs must be one message or none, got ${visible.length}.`
+    throw new OrielError('invalid-option', message, { path: 'resentAs' })
+  }
+  return drafts.map((draft, index) => {
+    const isLast = index === drafts.length - 1
+    if (sent === undefined || !isLast) return { ...draft, resentAs: 'nothing' }
+    return { ...draft, resentAs: { key: sent.key, details: detailsOf(sent.message) } }
+  })
 }
 
 export function sentOf(drafts: readonly Draft[]): readonly Sent[] {

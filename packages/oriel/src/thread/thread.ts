@@ -3,10 +3,8 @@
 import { randomUUID } from 'node:crypto'
 import type { Entry, MessageEntry } from '../core/entry.ts'
 import { OrielError } from '../core/errors.ts'
-import type { Json } from '../core/json.ts'
+import { checkJson, type Json } from '../core/json.ts'
 import type { FormatName } from '../formats/format.ts'
-import { decodeNeutral } from '../formats/neutral.ts'
-import { formatNamed } from '../formats/registry.ts'
 import { type Policy, type PolicyInput, parsePolicy } from '../policy.ts'
 import { assertAvailable } from '../propose.ts'
 import type { ReadOptions } from '../stores/store.ts'
@@ -18,7 +16,7 @@ import type { ExpandOptions, Expansion } from './expand.ts'
 import { expandMessage } from './expanding.ts'
 import { Family, type HistoryMatch } from './family.ts'
 import { forkJournal } from './fork.ts'
-import type { AppendOptions } from './incoming.ts'
+import { type AppendOptions, decodeDrafts, hostSetting } from './incoming.ts'
 import { Journal, type JournalOptions } from './journal.ts'
 import { tokensSaved } from './lifecycle.ts'
 import { LogReader } from './log-reader.ts'
@@ -28,7 +26,7 @@ import { type ReadMessage, readMessages } from './reading.ts'
 import { type RebuiltRequest, rebuildRequest } from './requests.ts'
 import { Session } from './session.ts'
 import { withStoredSettings } from './stored-settings.ts'
-import type { SyncResult } from './sync.ts'
+import { hiddenDrafts, type SyncResult } from './sync.ts'
 import { givenBy, type ThreadOptions } from './thread-options.ts'
 import { undoable } from './undoing.ts'
 import { accuracy, estimateOf } from './usage.ts'
@@ -67,6 +65,11 @@ export class Thread {
     return this.#journal.key.tenant
   }
 
+  /** Whether nothing was ever written to it. */
+  get isEmpty(): boolean {
+    return this.#journal.state.version === 0
+  }
+
   /** The policy in force. */
   get policy(): Policy {
     return this.#session.policy
@@ -78,14 +81,14 @@ export class Thread {
    */
   async append(
     messages: readonly unknown[] | object,
-    { format, expected, usage }: AppendOptions = {},
+    { format, expected, usage, resentAs }: AppendOptions = {},
   ): Promise<readonly MessageEntry[]> {
     const list = Array.isArray(messages) ? messages : [messages]
-    const decoded =
-      format === undefined
-        ? decodeNeutral(list, 'messages')
-        : formatNamed(format).decode(list, 'messages')
-    const drafts = decoded.map(({ draft }) => draft)
+    const own = decodeDrafts(list, { format, path: 'messages' })
+    const drafts =
+      resentAs === undefined
+        ? own
+        : hiddenDrafts(own, decodeDrafts(resentAs, { format, path: 'resentAs' }))
     const numbers = usage && { sample: readUsage(usage.sample), view: usage.view }
     return this.#session.run(() => appendWithUsage(this.#session, drafts, { expected, numbers }))
   }
@@ -213,6 +216,17 @@ export class Thread {
       await this.#journal.refresh()
       await this.#session.setPolicy(parsed)
     })
+  }
+
+  /** What the host keeps with the thread under a name; undefined for nothing. */
+  setting(name: string): Json | undefined {
+    return this.#journal.setting(hostSetting(name))?.value
+  }
+
+  /** Keeps something of the host's with the thread: in its log, so that restarts, other processes and forks know it. Never shown. */
+  async set(name: string, value: Json): Promise<void> {
+    checkJson(value, 'value')
+    return this.#session.run(() => this.#session.set(hostSetting(name), value))
   }
 
   /** What was sent at a step, rebuilt from the log, and what changed against the step before. */

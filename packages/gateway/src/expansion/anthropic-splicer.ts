@@ -1,0 +1,152 @@
+// Streams of Anthropic's Messages, several rounds as one: one message, blocks numbered through, numbers added up.
+
+import type { Json, JsonObject } from 'oriel'
+import { parseObject } from '../answers/collector.ts'
+import { isObject } from '../rewrite.ts'
+import {
+  type SpliceOptions,
+  type Splicer,
+  type StreamEvent,
+  type StreamFailure,
+  type Verdict,
+  writeEvent,
+} from './splicer.ts'
+import { sumUsage } from './usage.ts'
+
+export function anthropicSplicer(options: SpliceOptions): Splicer {
+  return new AnthropicSplicer(options)
+}
+
+class AnthropicSplicer implements Splicer {
+  readonly pulse = writeEvent({ type: 'ping' }, 'ping')
+  readonly #name: string
+  readonly #isQuiet: boolean
+  #isFirst = true
+  /** Blocks that the client has seen begin. */
+  #blocks = 0
+  #places = new Map<Json | undefined, number | 'own'>()
+  #owns = 0
+  #others = 0
+  #usage: JsonObject | undefined
+  #roundUsage: JsonObject = {}
+  #isCut = false
+  #held: string[] = []
+  /** What waits for the end of its round, and how many blocks there were before it. */
+  #quiet: { readonly blocks: number; readonly texts: string[] } | undefined
+
+  constructor({ name, isQuiet }: SpliceOptions) {
+    this.#name = name
+    this.#isQuiet = isQuiet
+  }
+
+  get verdict(): Verdict {
+    if (this.#owns === 0) return 'plain'
+    return this.#others === 0 ? 'own' : 'mixed'
+  }
+
+  get isCut(): boolean {
+    return this.#isCut
+  }
+
+  take({ raw, data }: StreamEvent): readonly string[] {
+    const event = parseObject(data)
+    switch (event?.type) {
+      case 'message_start': {
+        const message = isObject(event.message) ? event.message : {}
+        this.#roundUsage = isObject(message.usage) ? message.usage : {}
+        return this.#isFirst ? [raw] : []
+      }
+      case 'content_block_start':
+        return this.#begin(raw, event)
+      case 'content_block_delta':
+      case 'content_block_stop':
+        return this.#goOn(raw, event)
+      case 'message_delta':
+        return [...this.#heard(), ...this.#hold(this.#end(raw, event))]
+      case 'message_stop':
+        return this.#hold(raw)
+      default:
+        return [raw]
+    }
+  }
+
+  finish(): readonly string[] {
+    const held = [...(this.#quiet?.texts ?? []), ...this.#held]
+    this.#quiet = undefined
+    this.#held = []
+    return held
+  }
+
+  nextRound(): void {
+    this.#usage = sumUsage(this.#usage, this.#roundUsage)
+    // Of a round that is not seen, nothing after its first text was passed on.
+    this.#blocks = this.#quiet?.blocks ?? this.#blocks
+    this.#quiet = undefined
+    this.#isFirst = false
+    this.#roundUsage = {}
+    this.#places = new Map()
+    this.#owns = 0
+    this.#others = 0
+    this.#isCut = false
+    this.#held = []
+  }
+
+  failure({ body, type, message }: StreamFailure): string {
+    const isOwn = body?.type === 'error' && isObject(body.error)
+    return writeEvent(isOwn ? body : { type: 'error', error: { type, message } }, 'error')
+  }
+
+  #begin(raw: string, event: JsonObject): readonly string[] {
+    const block = isObject(event.content_block) ? event.content_block : {}
+    const isCall = block.type === 'tool_use'
+    if (isCall && block.name === this.#name) {
+      this.#owns += 1
+      this.#places.set(event.index, 'own')
+      return []
+    }
+    if (isCall) this.#others += 1
+    if (this.#isQuiet && block.type === 'text') this.#quiet ??= { blocks: this.#blocks, texts: [] }
+    this.#places.set(event.index, this.#blocks)
+    this.#blocks += 1
+    return this.#goOn(raw, event)
+  }
+
+  #goOn(raw: string, event: JsonObject): readonly string[] {
+    const place = this.#places.get(event.index)
+    if (place === 'own') return []
+    const isSame = place === undefined || place === event.index
+    const text = isSame ? raw : writeEvent({ ...event, index: place }, String(event.type))
+    if (this.#quiet === undefined) return [text]
+    this.#quiet.texts.push(text)
+    return []
+  }
+
+  /** What waited, unless the round turns out to be one that the client does not see. */
+  #heard(): readonly string[] {
+    if (this.#quiet === undefined || this.verdict === 'own') return []
+    const { texts } = this.#quiet
+    this.#quiet = undefined
+    return texts
+  }
+
+  /** The stop reason, and the numbers of all rounds. */
+  #end(raw: string, event: JsonObject): string {
+    const delta = isObject(event.delta) ? event.delta : {}
+    const { stop_reason: reason } = delta
+    this.#isCut = reason !== 'tool_use' && reason !== 'end_turn'
+    const usage = isObject(event.usage) ? event.usage : {}
+    const known = Object.entries(usage).filter(([, value]) => value !== null)
+    this.#roundUsage = { ...this.#roundUsage, ...Object.fromEntries(known) }
+    const isStripped = reason === 'tool_use' && this.#owns > 0 && this.#others === 0
+    if (this.#usage === undefined && !isStripped) return raw
+    const sum = this.#usage === undefined ? usage : sumUsage(this.#usage, this.#roundUsage)
+    const stop = isStripped ? { stop_reason: 'end_turn' } : {}
+    return writeEvent({ ...event, delta: { ...delta, ...stop }, usage: sum }, 'message_delta')
+  }
+
+  #hold(text: string): readonly string[] {
+    if (this.#owns === 0) return [text]
+    this.#held.push(text)
+    return []
+  }
+}

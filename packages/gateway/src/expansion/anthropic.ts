@@ -1,0 +1,74 @@
+// Expansion inside a request of Anthropic's Messages.
+
+import type { Json, JsonObject } from 'oriel'
+import { isObject } from '../rewrite.ts'
+import { anthropicSplicer } from './anthropic-splicer.ts'
+import type { ExpansionFormat } from './format.ts'
+import { sumUsage } from './usage.ts'
+
+export const anthropicExpansion: ExpansionFormat = {
+  define: ({ name, description, parameters }) => ({ name, description, input_schema: parameters }),
+  toolNames: (tools) => tools.map((tool) => (isObject(tool) ? String(tool.name ?? '') : '')),
+  stance(body) {
+    const { tool_choice: choice, output_config: output, output_format: format } = body
+    const isAbsent = !Array.isArray(body.tools) || body.tools.length === 0
+    // Without tools a choice is refused, and the client is to hear that.
+    if (isAbsent && isGiven(choice)) return 'closed'
+    if (isGiven(format) || (isObject(output) && isGiven(output.format))) return 'structured'
+    return isObject(choice) && choice.type === 'any' ? 'forced' : 'open'
+  },
+  sort(messages, name) {
+    const calls = messages.flatMap(blocksOf).filter(isCall)
+    const own = calls.filter((call) => call.name === name)
+    return {
+      own: own.map(({ id, input }) => ({ id: String(id), input: input ?? {} })),
+      hasOthers: own.length < calls.length,
+    }
+  },
+  isCut: ({ stop_reason: reason }) => reason !== 'tool_use' && reason !== 'end_turn',
+  results: (results) => [
+    {
+      role: 'user',
+      content: results.map(({ id, text }) => ({
+        type: 'tool_result',
+        tool_use_id: id,
+        content: text,
+      })),
+    },
+  ],
+  join(answers, { name, isQuiet }) {
+    const last = answers.at(-1) ?? {}
+    const content = answers.flatMap((answer) =>
+      blocksOf(answer).filter(
+        (block) =>
+          !(isCall(block) && block.name === name) &&
+          !(isQuiet && block.type === 'text' && answer !== last),
+      ),
+    )
+    const usage = answers.map((one) => one.usage).filter(isObject)
+    const isStripped = last.stop_reason === 'tool_use' && !content.some(isCall)
+    return {
+      ...last,
+      ...(answers[0]?.id === undefined ? {} : { id: answers[0].id }),
+      content,
+      ...(isStripped ? { stop_reason: 'end_turn' } : {}),
+      ...(usage.length === 0 ? {} : { usage: usage.reduce(sumUsage) }),
+    }
+  },
+  splicer: anthropicSplicer,
+  noChoice: { type: 'none' },
+  bindsTools: true,
+}
+
+function blocksOf(message: Json): readonly JsonObject[] {
+  if (!isObject(message) || !Array.isArray(message.content)) return []
+  return message.content.filter(isObject)
+}
+
+function isCall(block: JsonObject): boolean {
+  return block.type === 'tool_use'
+}
+
+function isGiven(value: Json | undefined): boolean {
+  return value !== undefined && value !== null
+}

@@ -1,0 +1,282 @@
+// Streams of several rounds as one, whatever the network makes of them.
+
+import fc from 'fast-check'
+import { type Json, type JsonObject, type WireFormat, wireFormats } from 'oriel'
+import { describe, expect, it } from 'vitest'
+import type { Answer } from '../answers/collector.ts'
+import { createIds, type Reply } from '../demo/reply.ts'
+import { streamTexts, wireAnswer } from '../demo/wire.ts'
+import { endpoints } from '../endpoints.ts'
+import { defaultLimits } from '../options.ts'
+import type { UpstreamAnswer } from '../upstream.ts'
+import { expandAnswer } from './expand-answer.ts'
+import { expansionFormats } from './formats.ts'
+import { Rounds } from './rounds.ts'
+
+const name = 'expand_message'
+const ours = { type: 'call', name, arguments: '{"id":"e7k2"}' } as const
+const theirs = { type: 'call', name: 'read', arguments: '{"path":"ü — 横浜"}' } as const
+
+const hidden: Reply = [
+  { type: 'reasoning', text: 'I need it, the whole of it, all 60 crates.' },
+  { type: 'text', text: 'Grüße — 横浜 🚢, let me look that up for you.' },
+  ours,
+  ours,
+]
+const seen: Reply = [
+  { type: 'reasoning', text: 'Now I know.' },
+  { type: 'text', text: 'It is SEAL-48151623, and nothing else, as far as I can see.' },
+]
+const mixed: Reply = [{ type: 'text', text: 'Both.' }, ours, theirs, ours]
+
+interface Told {
+  /** All that the client got. */
+  readonly text: string
+  readonly pieces: readonly string[]
+  /** What was logged as the end. */
+  readonly closed: Answer | undefined
+  /** How much the client had when each round was asked for. */
+  readonly asked: readonly number[]
+}
+
+interface Telling {
+  /** Cuts a stream into pieces. @default one for each event */
+  readonly cut?: (text: string) => readonly Uint8Array[]
+  readonly pulseMs?: number
+  readonly waitMs?: number
+}
+
+async function tell(
+  format: WireFormat,
+  replies: readonly Reply[],
+  { cut, pulseMs = 10_000, waitMs = 0 }: Telling = {},
+): Promise<Told> {
+  const endpoint = endpoints.find((one) => one.format === format)
+  if (endpoint === undefined) throw new Error(format)
+  const streamOf = (index: number): UpstreamAnswer => {
+    const texts = streamTexts(format, wire(format, replies[index] ?? [], index))
+    const chunks = cut === undefined ? texts.map((text) => Buffer.from(text)) : cut(texts.join(''))
+    return {
+      ...{ status: 200, headers: [['content-type', 'text/event-stream']], cancel: () => {} },
+      body: (async function* () {
+        yield* chunks
+      })(),
+    }
+  }
+  let closed: Answer | undefined
+  let round = 0
+  const asked: number[] = []
+  let text = ''
+  const pieces: string[] = []
+  const rounds = new Rounds({
+    ...{ name, isQuiet: false, format: expansionFormats[format], now: () => 0 },
+    limits: { ...defaultLimits, expandPulseMs: pulseMs },
+    call: {
+      expansions: 0,
+      hide: async () => 'next',
+      closeWith: async (answer) => {
+        closed = answer
+      },
+    },
+    send: async () => {
+      asked.push(text.length)
+      round += 1
+      if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs))
+      return streamOf(round)
+    },
+  })
+  const { body } = await expandAnswer(streamOf(0), { endpoint, rounds })
+  for await (const piece of body) {
+    pieces.push(Buffer.from(piece).toString())
+    text += pieces.at(-1)
+  }
+  return { text, pieces, closed, asked }
+}
+
+function wire(format: WireFormat, reply: Reply, index: number): ReturnType<typeof wireAnswer> {
+  return wireAnswer(format, reply, {
+    request: {
+      model: 'm',
+      stream_options: { include_usage: true },
+      tools: [{ type: 'function', name }],
+    },
+    measured: { input: 100 + index, cached: 10, written: 5, output: 7, reasoning: 3 },
+    makeId: createIds(`${format}${index}`),
+    seal: (text) => `seal of ${text}`,
+  })
+}
+
+function eventsOf(text: string): readonly JsonObject[] {
+  return [...text.matchAll(/^data: (\{.*)$/gm)].map(
+    ([, data]) => JSON.parse(data ?? '') as JsonObject,
+  )
+}
+
+describe.each(wireFormats)('%s', (format) => {
+  it.each([
+    ['a hidden round', [hidden, seen]],
+    ['two hidden rounds', [hidden, hidden, seen]],
+    ['a mixed one', [mixed]],
+    ['a hidden and a mixed one', [hidden, mixed]],
+    ['nothing of ours', [seen]],
+  ])('[GX8] %s is the same however the bytes are cut', async (_, replies) => {
+    const whole = await tell(format, replies)
+    expect(whole.text).not.toContain(name)
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.integer({ min: 1, max: 90 }), { minLength: 1 }),
+        fc.boolean(),
+        async (sizes, isCrlf) => {
+          const cut = (text: string): readonly Uint8Array[] =>
+            pieced(Buffer.from(isCrlf ? text.replaceAll('\n', '\r\n') : text), sizes)
+          const { text, closed } = await tell(format, replies, { cut })
+          expect(text.replaceAll('\r\n', '\n')).toBe(whole.text)
+          expect(closed).toEqual(whole.closed)
+        },
+      ),
+      { numRuns: 25 },
+    )
+  })
+
+  it('[GX8] an answer without our calls passes with every byte as it came', async () => {
+    const replies: readonly Reply[] = [[...seen, theirs, theirs]]
+    const { text } = await tell(format, replies)
+    const sent = streamTexts(format, wire(format, replies[0] ?? [], 0)).join('')
+    // Responses repeat the list of tools, and ours is not the client's business.
+    const expected = sent.replaceAll(`"tools":[{"type":"function","name":"${name}"}]`, '"tools":[]')
+    expect(text).toBe(expected)
+  })
+
+  it('[GX8] text arrives before the next round is asked for', async () => {
+    const { asked, text } = await tell(format, [hidden, seen])
+    expect(asked).toHaveLength(1)
+    expect(text.slice(0, asked[0])).toContain('that up for you')
+    expect(text.slice(0, asked[0])).not.toContain('SEAL')
+  })
+
+  it('[GX8] the connection is kept alive while a hidden round is under way', async () => {
+    const { pieces } = await tell(format, [hidden, seen], { pulseMs: 5, waitMs: 40 })
+    const pulse =
+      format === 'anthropic' ? 'event: ping\ndata: {"type":"ping"}\n\n' : ': waiting\n\n'
+    expect(pieces.filter((piece) => piece === pulse).length).toBeGreaterThan(1)
+  })
+
+  it('[GX2] adds up every number', async () => {
+    const { text, closed } = await tell(format, [hidden, hidden, seen])
+    const usages = eventsOf(text).flatMap((event) => {
+      const { response } = event as { response?: JsonObject }
+      return [event.usage ?? response?.usage ?? null].filter((one) => one !== null)
+    })
+    expect(usages.at(-1)).toMatchObject(sums[format])
+    expect(closed?.usage).toEqual(wire(format, seen, 2).body.usage)
+  })
+})
+
+const sums: Readonly<Record<WireFormat, JsonObject>> = {
+  'openai-chat': {
+    ...{ prompt_tokens: 303, completion_tokens: 21, total_tokens: 324 },
+    prompt_tokens_details: { cached_tokens: 30, audio_tokens: 0 },
+    completion_tokens_details: { reasoning_tokens: 9, audio_tokens: 0 },
+  },
+  'openai-responses': {
+    ...{ input_tokens: 303, output_tokens: 21, total_tokens: 324 },
+    input_tokens_details: { cached_tokens: 30 },
+    output_tokens_details: { reasoning_tokens: 9 },
+  },
+  anthropic: {
+    ...{ input_tokens: 258, output_tokens: 21, service_tier: 'standard' },
+    ...{ cache_creation_input_tokens: 15, cache_read_input_tokens: 30 },
+  },
+}
+
+describe('one stream', () => {
+  it('[GX8] of Chat Completions has one id, one role, one end, and calls numbered from 0', async () => {
+    const { text } = await tell('openai-chat', [hidden, mixed])
+    const chunks = eventsOf(text)
+    const deltas = chunks.flatMap(({ choices }) =>
+      (choices as readonly { delta: JsonObject; finish_reason: Json }[]).map((one) => one),
+    )
+    expect(new Set(chunks.map(({ id }) => id)).size).toBe(1)
+    expect(deltas.filter(({ delta }) => 'role' in delta)).toHaveLength(1)
+    expect(deltas.flatMap(({ finish_reason: reason }) => reason ?? [])).toEqual(['tool_calls'])
+    const calls = deltas.flatMap(({ delta }) => (delta.tool_calls ?? []) as readonly JsonObject[])
+    expect(new Set(calls.map(({ index }) => index))).toEqual(new Set([0]))
+    expect(text.match(/\[DONE\]/g)).toHaveLength(1)
+    const said = deltas.map(({ delta }) => delta.content ?? '').join('')
+    expect(said).toBe('Grüße — 横浜 🚢, let me look that up for you.\n\nBoth.')
+  })
+
+  it('[GX8] of Messages has one beginning and one end, and blocks numbered through', async () => {
+    const { text } = await tell('anthropic', [hidden, hidden, mixed])
+    const events = eventsOf(text)
+    const of = (type: string): readonly JsonObject[] =>
+      events.filter((event) => event.type === type)
+    expect(of('message_start')).toHaveLength(1)
+    expect(of('message_stop')).toHaveLength(1)
+    expect(of('message_delta').map(({ delta }) => (delta as JsonObject).stop_reason)).toEqual([
+      'tool_use',
+    ])
+    expect(of('content_block_start').map(({ index }) => index)).toEqual([0, 1, 2, 3, 4, 5])
+    expect(of('content_block_stop').map(({ index }) => index)).toEqual([0, 1, 2, 3, 4, 5])
+  })
+
+  it('[GX8] of Responses has one response, and items and events numbered through', async () => {
+    const { text } = await tell('openai-responses', [hidden, hidden, mixed])
+    const events = eventsOf(text)
+    expect(events.map(({ sequence_number: number }) => number)).toEqual([...events.keys()])
+    const added = events.filter(({ type }) => type === 'response.output_item.added')
+    expect(added.map(({ output_index: index }) => index)).toEqual([0, 1, 2, 3, 4, 5])
+    const whole = events.flatMap(({ response }) =>
+      response === undefined ? [] : [response as JsonObject],
+    )
+    expect(new Set(whole.map(({ id }) => id)).size).toBe(1)
+    const done = events
+      .filter(({ type }) => type === 'response.output_item.done')
+      .map(({ item }) => item)
+    expect(whole.at(-1)?.output).toEqual(done)
+    expect(whole.map(({ status }) => status)).toEqual(['in_progress', 'in_progress', 'completed'])
+  })
+
+  it('[GX8] of a server that sends names late and numbers nothing is told apart all the same', async () => {
+    const chunk = (delta: JsonObject, reason: Json = null): string =>
+      `data: ${JSON.stringify({ id: 'c', choices: [{ index: 0, delta, finish_reason: reason }] })}\n\n`
+    const stream = [
+      chunk({ role: 'assistant' }),
+      chunk({
+        tool_calls: [
+          { index: 0, id: 'a' },
+          { index: 1, id: 'b' },
+        ],
+      }),
+      chunk({ tool_calls: [{ index: 1, function: { name: 'read', arguments: '{' } }] }),
+      chunk({ tool_calls: [{ index: 0, function: { name, arguments: '{}' } }] }),
+      chunk({ tool_calls: [{ index: 1, function: { arguments: '}' } }] }),
+      chunk({}, 'tool_calls'),
+      'data: [DONE]\n\n',
+    ].join('')
+    const splicer = expansionFormats['openai-chat'].splicer({ name, isQuiet: false })
+    const texts = stream
+      .split(/(?<=\n\n)/)
+      .flatMap((raw) => splicer.take({ raw, data: raw.slice(6).trim() }))
+    expect(splicer.verdict).toBe('mixed')
+    const calls = eventsOf([...texts, ...splicer.finish()].join('')).flatMap(({ choices }) => {
+      const [choice] = choices as readonly { delta: JsonObject }[]
+      return (choice?.delta.tool_calls ?? []) as readonly Json[]
+    })
+    expect(calls).toEqual([
+      { index: 0, id: 'b' },
+      { index: 0, function: { name: 'read', arguments: '{' } },
+      { index: 0, function: { arguments: '}' } },
+    ])
+  })
+})
+
+function pieced(bytes: Uint8Array, sizes: readonly number[]): readonly Uint8Array[] {
+  const pieces: Uint8Array[] = []
+  for (let start = 0, turn = 0; start < bytes.length; turn++) {
+    const size = sizes[turn % sizes.length] ?? 1
+    pieces.push(bytes.subarray(start, start + size))
+    start += size
+  }
+  return pieces
+}

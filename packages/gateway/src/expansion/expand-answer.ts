@@ -1,0 +1,216 @@
+// An upstream's answer in which the model's calls to the gateway's own tool are already answered.
+
+import { type JsonObject, OrielError } from 'oriel'
+import { RefusedError, refusalOf, refuse } from '../answer-errors.ts'
+import { parseObject } from '../answers/collector.ts'
+import type { Endpoint } from '../endpoints.ts'
+import type { UpstreamAnswer } from '../upstream.ts'
+import { EventCutter } from './events.ts'
+import type { Closing, Rounds } from './rounds.ts'
+import type { Splicer } from './splicer.ts'
+
+const unreachable = 'The upstream could not be reached, or broke off before it answered.'
+
+/** A whole answer that is longer is passed on unread. */
+const maxWhole = 32 * 1024 * 1024
+
+export interface ExpandOptions {
+  readonly endpoint: Endpoint
+  readonly rounds: Rounds
+}
+
+/** Presents all rounds as one answer. A stream is passed on as it arrives; a whole answer is there when the last round is. */
+export async function expandAnswer(
+  answer: UpstreamAnswer,
+  options: ExpandOptions,
+): Promise<UpstreamAnswer> {
+  if (answer.status < 200 || answer.status >= 300 || headerOf(answer, 'content-encoding')) {
+    return answer
+  }
+  return isStream(answer) ? expandStream(answer, options) : expandWhole(answer, options)
+}
+
+async function expandWhole(
+  first: UpstreamAnswer,
+  { endpoint, rounds }: ExpandOptions,
+): Promise<UpstreamAnswer> {
+  const { format, name } = rounds.options
+  const bodies: JsonObject[] = []
+  let answer = first
+  for (;;) {
+    const { text, body: unread } = await readText(answer)
+    const body = text === undefined ? undefined : parseObject(text)
+    if (text === undefined || body === undefined) {
+      if (bodies.length === 0) return { ...answer, body: unread }
+      throw refuse(502, 'upstream-failed', 'The upstream gave no answer that can be read.')
+    }
+    bodies.push(body)
+    const found = endpoint.answer(body) ?? { messages: [] }
+    const { own, hasOthers } = format.sort(found.messages, name)
+    if (own.length === 0 && bodies.length === 1) {
+      return { ...answer, body: once(format.clean?.(text, name) ?? text) }
+    }
+    const why = closing({ hasOthers, isCut: format.isCut(body), mayGoOn: rounds.mayGoOn })
+    if (own.length === 0) await rounds.options.call.closeWith(found)
+    else if (why !== undefined) await rounds.close(found, own, why)
+    if (own.length === 0 || why !== undefined) {
+      return { ...first, body: once(JSON.stringify(format.join(bodies, rounds.options))) }
+    }
+    answer = await rounds.next(found, own)
+    if (answer.status < 200 || answer.status >= 300) return answer
+  }
+}
+
+function expandStream(first: UpstreamAnswer, options: ExpandOptions): UpstreamAnswer {
+  const { rounds } = options
+  let current = first
+  return {
+    ...first,
+    body: spliced(first, options, (next) => {
+      current = next
+    }),
+    cancel() {
+      rounds.leave()
+      current.cancel()
+    },
+  }
+}
+
+async function* spliced(
+  first: UpstreamAnswer,
+  { endpoint, rounds }: ExpandOptions,
+  begun: (answer: UpstreamAnswer) => void,
+): AsyncGenerator<Uint8Array> {
+  const { format, name } = rounds.options
+  const splicer = format.splicer(rounds.options)
+  let answer = first
+  for (;;) {
+    const collector = endpoint.collector()
+    const cutter = new EventCutter()
+    const chunks = answer.body[Symbol.asyncIterator]()
+    for (;;) {
+      const next = chunks.next()
+      const { done, value } =
+        rounds.count === 0 ? await next : yield* whileWaiting(next, splicer, rounds)
+      const events = done === true ? cutter.rest() : cutter.take(value)
+      let text = ''
+      for (const event of events) {
+        collector.take(event)
+        text += splicer.take(event).join('')
+      }
+      const isPlainEnd = collector.isComplete && splicer.verdict === 'plain'
+      if (isPlainEnd && rounds.count > 0) {
+        await rounds.options.call.closeWith(collector.answer() ?? { messages: [] })
+      }
+      if (text !== '') yield Buffer.from(text)
+      if (done === true) break
+    }
+    if (splicer.verdict === 'plain' || !collector.isComplete) return
+    const found = collector.answer() ?? { messages: [] }
+    const { own, hasOthers } = format.sort(found.messages, name)
+    const why = closing({ hasOthers, isCut: splicer.isCut, mayGoOn: rounds.mayGoOn })
+    if (why !== undefined) {
+      yield* whileWaiting(rounds.close(found, own, why), splicer, rounds)
+      yield Buffer.from(splicer.finish().join(''))
+      return
+    }
+    const next = yield* nextRound(rounds.next(found, own), splicer, rounds)
+    if (next === undefined) return
+    answer = next
+    begun(answer)
+    if (rounds.hasLeft) answer.cancel()
+    splicer.nextRound()
+  }
+}
+
+/** The stream of the next round; where there is none, the client is told in the stream why. */
+async function* nextRound(
+  asked: Promise<UpstreamAnswer>,
+  splicer: Splicer,
+  rounds: Rounds,
+): AsyncGenerator<Uint8Array, UpstreamAnswer | undefined> {
+  let answer: UpstreamAnswer
+  try {
+    answer = yield* whileWaiting(asked, splicer, rounds)
+  } catch (error) {
+    if (rounds.hasLeft) throw error
+    const isOurs = error instanceof RefusedError || OrielError.is(error)
+    const message = isOurs ? refusalOf(error).message : unreachable
+    yield Buffer.from(splicer.failure({ type: 'api_error', message }))
+    return undefined
+  }
+  const isGood = answer.status >= 200 && answer.status < 300 && isStream(answer)
+  if (isGood) return answer
+  const { text } = await readText(answer)
+  const body = text === undefined ? undefined : parseObject(text)
+  const message = `The upstream answered with ${answer.status}.`
+  yield Buffer.from(splicer.failure({ body, type: 'api_error', message }))
+  return undefined
+}
+
+/** Waits, and keeps the client's connection open meanwhile. */
+async function* whileWaiting<T>(
+  promise: Promise<T>,
+  { pulse }: Splicer,
+  rounds: Rounds,
+): AsyncGenerator<Uint8Array, T> {
+  const { expandPulseMs } = rounds.options.limits
+  for (;;) {
+    let timer: NodeJS.Timeout | undefined
+    const tick = new Promise<'tick'>((resolve) => {
+      timer = setTimeout(() => resolve('tick'), expandPulseMs)
+    })
+    try {
+      const first = await Promise.race([promise.then((value) => ({ value })), tick])
+      if (first !== 'tick') return first.value
+    } finally {
+      clearTimeout(timer)
+    }
+    yield Buffer.from(pulse)
+  }
+}
+
+function closing(round: {
+  readonly hasOthers: boolean
+  readonly isCut: boolean
+  readonly mayGoOn: boolean
+}): Closing | undefined {
+  if (round.isCut) return 'cut'
+  if (round.hasOthers) return 'mixed'
+  return round.mayGoOn ? undefined : 'enough'
+}
+
+/** The text of an answer; of one that is too long, everything is still in `body`. */
+async function readText(
+  answer: UpstreamAnswer,
+): Promise<{ readonly text?: string; readonly body: AsyncIterable<Uint8Array> }> {
+  const chunks = answer.body[Symbol.asyncIterator]()
+  const read: Uint8Array[] = []
+  let size = 0
+  async function* all(): AsyncGenerator<Uint8Array> {
+    yield* read
+    for (let next = await chunks.next(); next.done !== true; next = await chunks.next()) {
+      yield next.value
+    }
+  }
+  for (;;) {
+    const { done, value } = await chunks.next()
+    if (done === true) return { text: Buffer.concat(read).toString(), body: all() }
+    read.push(value)
+    size += value.byteLength
+    if (size > maxWhole) return { body: all() }
+  }
+}
+
+async function* once(text: string): AsyncGenerator<Uint8Array> {
+  yield Buffer.from(text)
+}
+
+function isStream(answer: UpstreamAnswer): boolean {
+  return /^text\/event-stream/i.test(headerOf(answer, 'content-type') ?? '')
+}
+
+function headerOf({ headers }: UpstreamAnswer, name: string): string | undefined {
+  const value = headers.find(([key]) => key.toLowerCase() === name)?.[1]
+  return value === 'identity' ? undefined : value
+}

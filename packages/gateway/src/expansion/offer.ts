@@ -1,0 +1,101 @@
+// Whether a request gets the tool, and the client's body with it.
+
+import { expandToolNames, type Json, type Thread } from 'oriel'
+import type { ClientBody } from '../client-body.ts'
+import type { Endpoint } from '../endpoints.ts'
+import { isObject } from '../rewrite.ts'
+import type { ExpansionFormat, Stance } from './format.ts'
+import { expansionFormats } from './formats.ts'
+import { addElements, addMember } from './splice.ts'
+import { toolDefinition } from './tool.ts'
+
+export interface Offer {
+  readonly name: string
+  /** The client's body with the tool. */
+  readonly body: ClientBody
+  /** Whether the model may call it; false where it is listed only because the history needs a list. */
+  readonly isOpen: boolean
+  /** Whether the client gets no text of rounds that it does not see. */
+  readonly isQuiet: boolean
+}
+
+/** What is decided before a request is made. */
+export interface Decision {
+  readonly offer?: Offer
+  /** A name that the thread does not know yet. */
+  readonly newName?: string
+}
+
+export interface OfferRequest {
+  readonly endpoint: Endpoint
+  readonly body: ClientBody
+  /** Whether expansion is on. */
+  readonly isOn: boolean
+}
+
+/** The most tools that a provider takes: a full list stays the client's. */
+const maxTools = 128
+
+/** Where a thread remembers the tool's name. */
+const setting = 'expand'
+
+/**
+ * A thread has the tool from its first request on, under one name, or never: a list of tools that changes breaks the provider's cache.
+ * A later request in which it could do harm lists it and forbids its use, or goes without where that cannot be said.
+ */
+export function offerTool(thread: Thread, { endpoint, body, isOn }: OfferRequest): Decision {
+  const known = nameIn(thread.setting(setting))
+  if (known === undefined && !(isOn && thread.isEmpty)) return {}
+  const format = expansionFormats[endpoint.format]
+  const { tools = null } = body.value
+  if (tools !== null && !Array.isArray(tools)) return {}
+  const own: readonly Json[] = tools ?? []
+  if (own.length >= maxTools) return {}
+  const stance = format.stance(body.value)
+  if (known === undefined && stance !== 'open') return {}
+  const taken = format.toolNames(own)
+  const name = [known, ...expandToolNames].find((one) => one !== undefined && !taken.includes(one))
+  if (name === undefined) return {}
+  const listed = addElements(body, 'tools', [format.define(toolDefinition(name))])
+  const offer = offerOf(format, {
+    ...{ name, stance, listed, isOn },
+    isAlone: own.length === 0 && !isGiven(body.value.tool_choice),
+  })
+  return { ...(offer && { offer }), ...(name === known ? {} : { newName: name }) }
+}
+
+interface Considered {
+  readonly name: string
+  readonly stance: Stance
+  /** The body with the tool. */
+  readonly listed: ClientBody
+  readonly isOn: boolean
+  /** Whether the client has no tools, and so nothing to say about them. */
+  readonly isAlone: boolean
+}
+
+function offerOf(format: ExpansionFormat, considered: Considered): Offer | undefined {
+  const { name, stance, listed, isOn, isAlone } = considered
+  if (isOn && (stance === 'open' || stance === 'forced')) {
+    return { name, body: listed, isOpen: true, isQuiet: false }
+  }
+  if (isAlone && stance !== 'closed') {
+    const body = addMember(listed, 'tool_choice', format.noChoice)
+    return { name, body, isOpen: false, isQuiet: false }
+  }
+  if (!isOn || stance !== 'structured' || !format.bindsTools) return undefined
+  return { name, body: listed, isOpen: true, isQuiet: true }
+}
+
+/** Lets a thread remember the tool's name. */
+export async function rememberName(thread: Thread, name: string | undefined): Promise<void> {
+  if (name !== undefined) await thread.set(setting, { tool: name })
+}
+
+function nameIn(value: Json | undefined): string | undefined {
+  return isObject(value) && typeof value.tool === 'string' ? value.tool : undefined
+}
+
+function isGiven(value: Json | undefined): boolean {
+  return value !== undefined && value !== null
+}

@@ -1,0 +1,229 @@
+// Streams of Chat Completions, several rounds as one: one id, one role, one text, one end.
+
+import type { Json, JsonObject } from 'oriel'
+import { parseObject } from '../answers/collector.ts'
+import { isObject } from '../rewrite.ts'
+import {
+  type SpliceOptions,
+  type Splicer,
+  type StreamEvent,
+  type StreamFailure,
+  type Verdict,
+  writeEvent,
+} from './splicer.ts'
+import { sumUsage } from './usage.ts'
+
+/** What stands between the texts of two rounds, which are one text for the client. */
+const gap = '\n\n'
+
+export const cutReasons: ReadonlySet<Json | undefined> = new Set(['length', 'content_filter'])
+
+/** Nothing where one of the texts is empty or the first one ends with a space of its own. */
+export function gapBetween(before: string, after: string): string {
+  return before === '' || after === '' || /\s$/.test(before) ? '' : gap
+}
+
+export function chatSplicer({ name }: SpliceOptions): Splicer {
+  return new ChatSplicer(name)
+}
+
+/** What a call of a round is: the gateway's, or one that the client sees at a position. */
+type Place = 'own' | number
+
+class ChatSplicer implements Splicer {
+  readonly pulse = ': waiting\n\n'
+  readonly #name: string
+  #isFirst = true
+  #head: JsonObject = {}
+  /** The last text that was passed on. */
+  #said = ''
+  #usage: JsonObject | undefined
+  #roundUsage: JsonObject | undefined
+  #places = new Map<number, Place>()
+  /** Pieces of calls whose name has not come yet. */
+  #nameless = new Map<number, JsonObject[]>()
+  #owns = 0
+  #others = 0
+  #ended = false
+  #isCut = false
+  #hasText = false
+  #held: string[] = []
+
+  constructor(name: string) {
+    this.#name = name
+  }
+
+  get verdict(): Verdict {
+    if (this.#owns === 0) return 'plain'
+    return this.#others === 0 ? 'own' : 'mixed'
+  }
+
+  get isCut(): boolean {
+    return this.#isCut
+  }
+
+  take({ raw, data }: StreamEvent): readonly string[] {
+    const chunk = data === '' || data === '[DONE]' ? undefined : parseObject(data)
+    const isHolding = this.#ended && this.#owns > 0
+    if (chunk === undefined) return data === '' ? [raw] : this.#pass(raw, isHolding)
+    if (this.#isFirst && this.#head.id === undefined) {
+      const { id, created } = chunk
+      this.#head = {
+        ...(id === undefined ? {} : { id }),
+        ...(created === undefined ? {} : { created }),
+      }
+    }
+    const texts = this.#rewrite(chunk).map((one) => (one === chunk ? raw : writeEvent(one)))
+    const isHeld = isHolding || (this.#ended && this.#owns > 0)
+    return texts.flatMap((text) => this.#pass(text, isHeld))
+  }
+
+  finish(): readonly string[] {
+    const held = this.#held
+    this.#held = []
+    return held
+  }
+
+  nextRound(): void {
+    if (this.#roundUsage !== undefined) this.#usage = sumUsage(this.#usage, this.#roundUsage)
+    this.#isFirst = false
+    this.#roundUsage = undefined
+    this.#places = new Map()
+    this.#nameless = new Map()
+    this.#owns = 0
+    this.#others = 0
+    this.#ended = false
+    this.#isCut = false
+    this.#hasText = false
+    this.#held = []
+  }
+
+  failure({ body, type, message }: StreamFailure): string {
+    if (isObject(body?.error)) return writeEvent({ error: body.error })
+    return writeEvent({ error: { message, type, param: null, code: null } })
+  }
+
+  #pass(text: string, isHeld: boolean): readonly string[] {
+    if (!isHeld) return [text]
+    this.#held.push(text)
+    return []
+  }
+
+  /** The chunk as the client gets it: itself where nothing must change, none where nothing is left of it. */
+  #rewrite(chunk: JsonObject): readonly JsonObject[] {
+    const choice = choiceOf(chunk)
+    const usage = isObject(chunk.usage) ? chunk.usage : undefined
+    if (usage !== undefined) this.#roundUsage = usage
+    const sum =
+      usage === undefined || this.#usage === undefined
+        ? undefined
+        : { usage: sumUsage(this.#usage, usage) }
+    const head = this.#isFirst ? undefined : this.#head
+    if (choice === undefined) return head || sum ? [{ ...chunk, ...head, ...sum }] : [chunk]
+    const { finish_reason: reason } = choice
+    const delta = isObject(choice.delta) ? choice.delta : {}
+    const shown = this.#shown(delta)
+    const late = typeof reason === 'string' ? this.#latecomers() : []
+    if (typeof reason === 'string') {
+      this.#ended = true
+      this.#isCut = cutReasons.has(reason)
+    }
+    const isStripped = reason === 'tool_calls' && this.#owns > 0 && this.#others === 0
+    if (shown === delta && head === undefined && sum === undefined && !isStripped) {
+      return [...late.map((calls) => withDelta(chunk, { tool_calls: calls })), chunk]
+    }
+    const isEmpty = !isSaying(shown) && typeof reason !== 'string' && usage === undefined
+    const own = { ...choice, delta: shown, ...(isStripped ? { finish_reason: 'stop' } : {}) }
+    const whole = { ...chunk, ...head, ...sum, choices: [own] }
+    return [
+      ...late.map((calls) => withDelta({ ...chunk, ...head }, { tool_calls: calls })),
+      ...(isEmpty && shown !== delta ? [] : [whole]),
+    ]
+  }
+
+  /** The delta without the gateway's calls, and in later rounds without what comes once in an answer. */
+  #shown(delta: JsonObject): JsonObject {
+    const { tool_calls: calls, role, ...rest } = delta
+    const listed = Array.isArray(calls) ? calls.filter(isObject) : undefined
+    const kept = listed?.flatMap((call) => this.#callOf(call))
+    const isSame = kept === undefined || isEqual(kept, listed)
+    const content = typeof rest.content === 'string' ? rest.content : ''
+    const before = this.#hasText || this.#isFirst ? '' : gapBetween(this.#said, content)
+    if (content !== '') {
+      this.#hasText = true
+      this.#said = content
+    }
+    if (isSame && before === '' && (this.#isFirst || role === undefined)) return delta
+    return {
+      ...(this.#isFirst && role !== undefined ? { role } : {}),
+      ...rest,
+      ...(before === '' ? {} : { content: before + content }),
+      ...(kept === undefined || kept.length === 0 ? {} : { tool_calls: kept }),
+    }
+  }
+
+  /** The pieces of a call that the client gets now. */
+  #callOf(call: JsonObject): readonly JsonObject[] {
+    const index = typeof call.index === 'number' ? call.index : this.#indexOf(call)
+    const place = this.#places.get(index)
+    if (place === 'own') return []
+    if (place !== undefined) return [place === call.index ? call : { ...call, index: place }]
+    const name = nameOf(call)
+    const waiting = [...(this.#nameless.get(index) ?? []), call]
+    if (name === '') {
+      this.#nameless.set(index, waiting)
+      return []
+    }
+    this.#nameless.delete(index)
+    if (name === this.#name) {
+      this.#places.set(index, 'own')
+      this.#owns += 1
+      return []
+    }
+    return this.#show(index, waiting)
+  }
+
+  #show(index: number, pieces: readonly JsonObject[]): readonly JsonObject[] {
+    const place = this.#others
+    this.#others += 1
+    this.#places.set(index, place)
+    return pieces.map((piece) => (piece.index === place ? piece : { ...piece, index: place }))
+  }
+
+  /** Some servers number nothing: then a name begins a call. */
+  #indexOf(call: JsonObject): number {
+    const known = this.#places.size + this.#nameless.size
+    return nameOf(call) === '' ? Math.max(0, known - 1) : known
+  }
+
+  /** Calls that never got a name are the client's business. */
+  #latecomers(): readonly (readonly JsonObject[])[] {
+    const late = [...this.#nameless].map(([index, pieces]) => this.#show(index, pieces))
+    this.#nameless.clear()
+    return late
+  }
+}
+
+function choiceOf({ choices }: JsonObject): JsonObject | undefined {
+  const list = Array.isArray(choices) ? choices.filter(isObject) : []
+  return list.find(({ index }) => index === 0 || index === undefined)
+}
+
+function withDelta(chunk: JsonObject, delta: JsonObject): JsonObject {
+  const choice = choiceOf(chunk) ?? {}
+  const { usage: _usage, ...rest } = chunk
+  return { ...rest, choices: [{ ...choice, delta, finish_reason: null }] }
+}
+
+function nameOf(call: JsonObject): string {
+  const called = isObject(call.function) ? call.function : isObject(call.custom) ? call.custom : {}
+  return typeof called.name === 'string' ? called.name : ''
+}
+
+function isSaying(delta: JsonObject): boolean {
+  return Object.values(delta).some((value: Json) => value !== null && value !== '')
+}
+
+function isEqual(a: readonly unknown[], b: readonly unknown[] | undefined): boolean {
+  return a.length === b?.length && a.every((one, at) => one === b[at])
+}

@@ -1,0 +1,111 @@
+// Expansion inside a request of Chat Completions.
+
+import type { Json, JsonObject } from 'oriel'
+import { isObject } from '../rewrite.ts'
+import type { ExpansionFormat, OwnCall } from './format.ts'
+import { chatSplicer, cutReasons, gapBetween } from './openai-chat-splicer.ts'
+import type { SpliceOptions } from './splicer.ts'
+import { sumUsage } from './usage.ts'
+
+export const chatExpansion: ExpansionFormat = {
+  define: (tool) => ({ type: 'function', function: { ...tool } }),
+  toolNames: (tools) => tools.map((tool) => nameOf(functionOf(tool))),
+  stance(body) {
+    const { n, functions, response_format: format, tool_choice: choice, modalities } = body
+    if (isGiven(functions)) return 'closed'
+    // Without tools these are refused, and the client is to hear that.
+    const isAbsent = !Array.isArray(body.tools) || body.tools.length === 0
+    if (isAbsent && [choice, body.parallel_tool_calls].some(isGiven)) return 'closed'
+    if (typeof n === 'number' && n > 1) return 'single'
+    if (Array.isArray(modalities) && modalities.includes('audio')) return 'single'
+    if (isObject(format) && format.type !== 'text') return 'structured'
+    return choice === 'required' ? 'forced' : 'open'
+  },
+  sort(messages, name) {
+    const calls = messages.flatMap(callsOf)
+    const own = calls.filter((call) => isOwn(call, name))
+    return { own: own.map(ownCall), hasOthers: own.length < calls.length }
+  },
+  isCut: (answer) => cutReasons.has(choiceOf(answer).finish_reason),
+  results: (results) =>
+    results.map(({ id, text }) => ({ role: 'tool', tool_call_id: id, content: text })),
+  join,
+  splicer: chatSplicer,
+  noChoice: 'none',
+  bindsTools: false,
+}
+
+function join(answers: readonly JsonObject[], { name }: SpliceOptions): JsonObject {
+  const first = answers[0] ?? {}
+  const last = answers.at(-1) ?? {}
+  const choices = answers.map(choiceOf)
+  const messages = choices.map(({ message }) => (isObject(message) ? message : {}))
+  const calls = callsOf(messages.at(-1) ?? {}).filter((call) => !isOwn(call, name))
+  const choice = choices.at(-1) ?? {}
+  const { tool_calls: _calls, ...joined } = messages.reduce(joinMessages)
+  const message = { ...joined, ...(calls.length === 0 ? {} : { tool_calls: calls }) }
+  const isStripped = choice.finish_reason === 'tool_calls' && calls.length === 0
+  const logprobs = choices.map((one) => one.logprobs).filter(isObject)
+  const usage = answers.map((one) => one.usage).filter(isObject)
+  return {
+    ...last,
+    ...('id' in first ? { id: first.id as Json } : {}),
+    ...('created' in first ? { created: first.created as Json } : {}),
+    choices: [
+      {
+        ...choice,
+        message,
+        ...(logprobs.length < 2 ? {} : { logprobs: logprobs.reduce(sumUsage) }),
+        ...(isStripped ? { finish_reason: 'stop' } : {}),
+      },
+    ],
+    ...(usage.length === 0 ? {} : { usage: usage.reduce(sumUsage) }),
+  }
+}
+
+/** Texts and lists grow; of anything else the newest is kept. */
+function joinMessages(before: JsonObject, after: JsonObject): JsonObject {
+  const joined: Record<string, Json> = { ...before }
+  for (const [key, value] of Object.entries(after)) {
+    const known = joined[key]
+    if (value === null && known !== undefined) continue
+    if (key === 'role' || typeof known !== 'string' || typeof value !== 'string') {
+      const isList = Array.isArray(known) && Array.isArray(value)
+      joined[key] = isList ? [...known, ...value] : value
+    } else joined[key] = known + gapBetween(known, value) + value
+  }
+  return joined
+}
+
+function choiceOf({ choices }: JsonObject): JsonObject {
+  const [choice] = Array.isArray(choices) ? (choices as readonly Json[]) : []
+  return isObject(choice) ? choice : {}
+}
+
+function callsOf(message: Json): readonly JsonObject[] {
+  if (!isObject(message) || !Array.isArray(message.tool_calls)) return []
+  return message.tool_calls.filter(isObject)
+}
+
+function functionOf(tool: Json): JsonObject {
+  if (!isObject(tool)) return {}
+  if (isObject(tool.function)) return tool.function
+  return isObject(tool.custom) ? tool.custom : {}
+}
+
+function nameOf({ name }: JsonObject): string {
+  return typeof name === 'string' ? name : ''
+}
+
+function isOwn(call: JsonObject, name: string): boolean {
+  return nameOf(functionOf(call)) === name
+}
+
+function ownCall(call: JsonObject): OwnCall {
+  const { id } = call
+  return { id: typeof id === 'string' ? id : '', input: functionOf(call).arguments ?? '' }
+}
+
+function isGiven(value: Json | undefined): boolean {
+  return value !== undefined && value !== null
+}

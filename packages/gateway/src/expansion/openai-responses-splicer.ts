@@ -1,0 +1,181 @@
+// Streams of Responses, several rounds as one: one response, items and events numbered through, the last event with all of them.
+
+import type { Json, JsonObject } from 'oriel'
+import { parseObject } from '../answers/collector.ts'
+import { isObject } from '../rewrite.ts'
+import { isCall, isOwnCall, outputOf, withoutTool } from './openai-responses-items.ts'
+import {
+  type SpliceOptions,
+  type Splicer,
+  type StreamEvent,
+  type StreamFailure,
+  type Verdict,
+  writeEvent,
+} from './splicer.ts'
+import { sumUsage } from './usage.ts'
+
+export function responsesSplicer({ name }: SpliceOptions): Splicer {
+  return new ResponsesSplicer(name)
+}
+
+const beginnings: ReadonlySet<Json | undefined> = new Set([
+  'response.created',
+  'response.queued',
+  'response.in_progress',
+])
+const endings: ReadonlySet<Json | undefined> = new Set([
+  'response.completed',
+  'response.incomplete',
+  'response.failed',
+])
+
+class ResponsesSplicer implements Splicer {
+  readonly pulse = ': waiting\n\n'
+  readonly #name: string
+  #isFirst = true
+  #head: JsonObject = {}
+  /** The number of the next event. */
+  #sequence: number | undefined
+  /** Items of earlier rounds that the client saw, and how many it has seen begin. */
+  #output: readonly JsonObject[] = []
+  #items = 0
+  #roundItems: JsonObject[] = []
+  #places = new Map<Json | undefined, number | 'own'>()
+  #owns = 0
+  #others = 0
+  #usage: JsonObject | undefined
+  #roundUsage: JsonObject | undefined
+  #isCut = false
+  #held: JsonObject[] = []
+
+  constructor(name: string) {
+    this.#name = name
+  }
+
+  get verdict(): Verdict {
+    if (this.#owns === 0) return 'plain'
+    return this.#others === 0 ? 'own' : 'mixed'
+  }
+
+  get isCut(): boolean {
+    return this.#isCut
+  }
+
+  take({ raw, data }: StreamEvent): readonly string[] {
+    const event = parseObject(data)
+    if (event === undefined) return [raw]
+    const shown = this.#rewrite(event)
+    if (shown === undefined) return []
+    if (endings.has(event.type) && this.#owns > 0) {
+      this.#held.push(shown)
+      return []
+    }
+    const numbered = this.#number(shown)
+    return [numbered === event ? raw : written(numbered)]
+  }
+
+  finish(): readonly string[] {
+    const held = this.#held.map((event) => written(this.#number(event)))
+    this.#held = []
+    return held
+  }
+
+  nextRound(): void {
+    if (this.#roundUsage !== undefined) this.#usage = sumUsage(this.#usage, this.#roundUsage)
+    this.#output = [...this.#output, ...this.#roundItems]
+    this.#isFirst = false
+    this.#roundItems = []
+    this.#roundUsage = undefined
+    this.#places = new Map()
+    this.#owns = 0
+    this.#others = 0
+    this.#isCut = false
+    this.#held = []
+  }
+
+  failure({ body, type, message }: StreamFailure): string {
+    const told = isObject(body?.error) ? body.error : {}
+    return written(
+      this.#number({
+        type: 'error',
+        code: told.code ?? told.type ?? type,
+        message: told.message ?? message,
+        param: told.param ?? null,
+        sequence_number: 0,
+      }),
+    )
+  }
+
+  #rewrite(event: JsonObject): JsonObject | undefined {
+    const response = isObject(event.response) ? event.response : undefined
+    if (response !== undefined && beginnings.has(event.type)) return this.#begin(event, response)
+    if (response !== undefined && endings.has(event.type)) return this.#end(event, response)
+    if (event.type === 'response.output_item.added') this.#place(event)
+    const place = this.#places.get(event.output_index)
+    if (place === 'own') return undefined
+    const isDone = event.type === 'response.output_item.done'
+    if (isDone && isObject(event.item)) this.#roundItems.push(event.item)
+    return place === undefined || place === event.output_index
+      ? event
+      : { ...event, output_index: place }
+  }
+
+  #begin(event: JsonObject, response: JsonObject): JsonObject | undefined {
+    if (!this.#isFirst) return undefined
+    if (this.#head.id === undefined) {
+      const { id, created_at: at } = response
+      this.#head = {
+        ...(id === undefined ? {} : { id }),
+        ...(at === undefined ? {} : { created_at: at }),
+      }
+    }
+    const clean = withoutTool(response, this.#name)
+    return clean === response ? event : { ...event, response: clean }
+  }
+
+  #place({ item, output_index: index }: JsonObject): void {
+    const own = isObject(item) ? item : {}
+    if (isOwnCall(own, this.#name)) {
+      this.#owns += 1
+      this.#places.set(index, 'own')
+      return
+    }
+    if (isCall(own)) this.#others += 1
+    this.#places.set(index, this.#items)
+    this.#items += 1
+  }
+
+  #end(event: JsonObject, response: JsonObject): JsonObject {
+    this.#isCut = event.type !== 'response.completed'
+    this.#roundUsage = isObject(response.usage) ? response.usage : undefined
+    const whole = outputOf(response).filter((item) => !isOwnCall(item, this.#name))
+    // Some servers leave the output out of the last event.
+    if (outputOf(response).length > 0) this.#roundItems = [...whole]
+    const clean = withoutTool(response, this.#name)
+    if (this.#isFirst && this.#owns === 0) {
+      return clean === response ? event : { ...event, response: clean }
+    }
+    const usage = this.#roundUsage
+    return {
+      ...event,
+      response: {
+        ...clean,
+        ...this.#head,
+        output: [...this.#output, ...this.#roundItems],
+        ...(usage === undefined ? {} : { usage: sumUsage(this.#usage, usage) }),
+      },
+    }
+  }
+
+  #number(event: JsonObject): JsonObject {
+    const { sequence_number: number } = event
+    if (typeof number !== 'number') return event
+    const next = this.#sequence ?? number
+    this.#sequence = next + 1
+    return next === number ? event : { ...event, sequence_number: next }
+  }
+}
+
+function written(event: JsonObject): string {
+  return writeEvent(event, String(event.type))
+}

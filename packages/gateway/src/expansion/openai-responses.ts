@@ -1,0 +1,63 @@
+// Expansion inside a request of Responses.
+
+import { parseObject } from '../answers/collector.ts'
+import { elementsOf, outlineOf } from '../json-outline.ts'
+import { isObject } from '../rewrite.ts'
+import type { ExpansionFormat } from './format.ts'
+import { isCall, isNamed, isOwnCall, outputOf, withoutTool } from './openai-responses-items.ts'
+import { responsesSplicer } from './openai-responses-splicer.ts'
+import { sumUsage } from './usage.ts'
+
+export const responsesExpansion: ExpansionFormat = {
+  // Here tools are strict unless they say otherwise, and a strict one has no optional arguments.
+  define: (tool) => ({ type: 'function', ...tool, strict: false }),
+  toolNames: (tools) => tools.map((tool) => (isObject(tool) ? String(tool.name ?? '') : '')),
+  stance({ text, background, tool_choice: choice, tools }) {
+    const isAbsent = !Array.isArray(tools) || tools.length === 0
+    if (isAbsent && (isObject(choice) || choice === 'required')) return 'closed'
+    if (background === true) return 'single'
+    const format = isObject(text) && isObject(text.format) ? text.format : {}
+    if (format.type !== undefined && format.type !== 'text') return 'structured'
+    return choice === 'required' ? 'forced' : 'open'
+  },
+  sort(messages, name) {
+    const calls = messages.filter(isObject).filter(isCall)
+    const own = calls.filter((call) => isOwnCall(call, name))
+    return {
+      own: own.map((call) => ({ id: String(call.call_id), input: call.arguments ?? '' })),
+      hasOthers: own.length < calls.length,
+    }
+  },
+  isCut: ({ status }) => status !== 'completed',
+  results: (results) =>
+    results.map(({ id, text }) => ({ type: 'function_call_output', call_id: id, output: text })),
+  join(answers, { name }) {
+    const last = answers.at(-1) ?? {}
+    const usage = answers.map((one) => one.usage).filter(isObject)
+    return withoutTool(
+      {
+        ...last,
+        ...(answers[0]?.created_at === undefined ? {} : { created_at: answers[0].created_at }),
+        output: answers.flatMap(outputOf).filter((item) => !isOwnCall(item, name)),
+        ...(usage.length === 0 ? {} : { usage: usage.reduce(sumUsage) }),
+      },
+      name,
+    )
+  },
+  resent: (messages, name) => messages.filter((item) => !isObject(item) || !isOwnCall(item, name)),
+  clean,
+  splicer: responsesSplicer,
+  noChoice: 'none',
+  bindsTools: false,
+}
+
+/** The same in the text, of which every other byte stays. */
+function clean(text: string, name: string): string {
+  const { fields } = outlineOf(text)
+  const range = fields.get('tools')
+  if (range === undefined || text.charAt(range.start) !== '[') return text
+  const kept = elementsOf(text, range)
+    .map(({ start, end }) => text.slice(start, end))
+    .filter((element) => !isNamed(parseObject(element), name))
+  return `${text.slice(0, range.start)}[${kept.join(',')}]${text.slice(range.end)}`
+}

@@ -1,0 +1,122 @@
+// The rounds of one client's request in which the model called the gateway's tool: answered, logged, asked again.
+
+import { type ExpandTool, expandTool, type Json, type Thread } from 'oriel'
+import type { Answer } from '../answers/collector.ts'
+import type { Limits } from '../options.ts'
+import type { UpstreamAnswer } from '../upstream.ts'
+import type { ExpansionFormat, OwnCall } from './format.ts'
+
+/** What rounds need of the call that they belong to. */
+export interface RoundedCall {
+  /** Logs a round that the client does not see as it is, and gives the body of the next one. */
+  hide(round: HiddenRound): Promise<string | Uint8Array>
+  /** What is logged as the end of the answer, in place of what the client sees. */
+  closeWith(answer: Answer, results?: (thread: Thread) => Promise<readonly Json[]>): Promise<void>
+  /** Calls of the tool that were answered. */
+  expansions: number
+}
+
+export interface HiddenRound {
+  readonly answer: Answer
+  /** Messages of it that the client will resend. */
+  readonly resent: readonly Json[]
+  results(thread: Thread): Promise<readonly Json[]>
+}
+
+export interface RoundsOptions {
+  readonly call: RoundedCall
+  readonly format: ExpansionFormat
+  readonly name: string
+  readonly isQuiet: boolean
+  readonly limits: Pick<Limits, 'expandRounds' | 'expandMs' | 'expandPulseMs'>
+  readonly now: () => number
+  /** Sends the body of a round. */
+  readonly send: (text: string | Uint8Array, signal: AbortSignal) => Promise<UpstreamAnswer>
+}
+
+const enough =
+  '\n[This was the last expansion for this answer. Do not expand more; go on with what you have.]'
+const tooMany = 'Not expanded: no more expansions for this answer. Go on with what you have.'
+const brokenOff = 'Not expanded: the call was cut off.'
+
+export class Rounds {
+  readonly options: RoundsOptions
+  readonly #leaving = new AbortController()
+  #tool: ExpandTool | undefined
+  #thread: Thread | undefined
+  #count = 0
+  #since = 0
+
+  constructor(options: RoundsOptions) {
+    this.options = options
+  }
+
+  /** Rounds that the client did not see. */
+  get count(): number {
+    return this.#count
+  }
+
+  get hasLeft(): boolean {
+    return this.#leaving.signal.aborted
+  }
+
+  /** Whether another round may begin. */
+  get mayGoOn(): boolean {
+    const { expandRounds, expandMs } = this.options.limits
+    if (this.#count === 0) return true
+    return this.#count < expandRounds && this.options.now() - this.#since < expandMs
+  }
+
+  /** Answers the calls and asks the upstream again. What was said is durable before. */
+  async next(answer: Answer, calls: readonly OwnCall[]): Promise<UpstreamAnswer> {
+    const { call, format, name, limits, now, send } = this.options
+    if (this.#count === 0) this.#since = now()
+    this.#count += 1
+    const note = this.#count >= limits.expandRounds ? enough : ''
+    call.expansions += calls.length
+    const text = await call.hide({
+      answer,
+      resent: format.resent?.(answer.messages, name) ?? [],
+      results: (thread) => this.#results(thread, calls, note),
+    })
+    this.#leaving.signal.throwIfAborted()
+    return send(text, this.#leaving.signal)
+  }
+
+  /** Ends with an answer that calls the tool too: its results are there when the conversation goes on. */
+  async close(answer: Answer, calls: readonly OwnCall[], why: Closing): Promise<void> {
+    const { call, format } = this.options
+    if (why === 'mixed') {
+      call.expansions += calls.length
+      await call.closeWith(answer, (thread) => this.#results(thread, calls, ''))
+      return
+    }
+    const text = why === 'cut' ? brokenOff : tooMany
+    await call.closeWith(answer, async () => format.results(calls.map(({ id }) => ({ id, text }))))
+  }
+
+  /** The client left: nothing more is asked. */
+  leave(): void {
+    this.#leaving.abort(new Error('The client left.'))
+  }
+
+  async #results(
+    thread: Thread,
+    calls: readonly OwnCall[],
+    note: string,
+  ): Promise<readonly Json[]> {
+    this.#thread = thread
+    this.#tool ??= expandTool({
+      expand: async (id, options) =>
+        (await this.#thread?.expand(id, options)) ?? { ok: false, reason: brokenOff },
+    })
+    const results: { id: string; text: string }[] = []
+    for (const { id, input } of calls) {
+      results.push({ id, text: (await this.#tool.handle(input)) + note })
+    }
+    return this.options.format.results(results)
+  }
+}
+
+/** Why an answer that calls the tool is the last one: the client's tools are called too, it broke off, or it is enough. */
+export type Closing = 'mixed' | 'cut' | 'enough'

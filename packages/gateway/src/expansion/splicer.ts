@@ -1,0 +1,61 @@
+// How the streams of several rounds become one.
+
+import type { JsonObject } from 'oriel'
+
+/** One server-sent event, with the text that it came as. */
+export interface StreamEvent {
+  readonly raw: string
+  readonly data: string
+}
+
+export interface SpliceOptions {
+  /** The name of the gateway's tool. */
+  readonly name: string
+  /** Whether the client gets no text of rounds that it does not see: its answer is one document. */
+  readonly isQuiet: boolean
+}
+
+/** What a round called, known when it ends. */
+export type Verdict =
+  /** Nothing of the gateway's. */
+  | 'plain'
+  /** The gateway's tool and nothing else. */
+  | 'own'
+  /** The gateway's tool, and the client's. */
+  | 'mixed'
+
+/**
+ * Puts rounds together, event by event. Contracts:
+ * - Text and reasoning are passed on as they come, in the words they came in where nothing must change.
+ * - A call to the gateway's tool, or anything that tells of it, is never passed on.
+ * - What ends a round that calls the gateway's tool is held: `finish` gives it where the answer ends with that round.
+ * - Must never throw on what an upstream may send.
+ */
+export interface Splicer {
+  /** What the client gets for an event. */
+  take(event: StreamEvent): readonly string[]
+  /** What the round that is under way called so far. */
+  readonly verdict: Verdict
+  /** Whether the round ended before the model was done, so that its calls may be broken. */
+  readonly isCut: boolean
+  /** The held end of a round, for a client that gets no further round. */
+  finish(): readonly string[]
+  /** The next event is of another round. */
+  nextRound(): void
+  /** An event that breaks the answer off, in the shape of the format. */
+  failure(error: StreamFailure): string
+  /** Keeps the connection open. */
+  readonly pulse: string
+}
+
+export interface StreamFailure {
+  /** The upstream's own words. */
+  readonly body?: JsonObject | undefined
+  readonly type: string
+  readonly message: string
+}
+
+/** An event in the shape in which this format names them. */
+export function writeEvent(data: JsonObject, name?: string): string {
+  return `${name === undefined ? '' : `event: ${name}\n`}data: ${JSON.stringify(data)}\n\n`
+}

@@ -1,0 +1,142 @@
+// Long conversations with a model that asks for originals whenever it likes, under every preset, with restarts and second thoughts.
+
+import { memoryStore, type PolicyInput, presets, type WireFormat, wireFormats } from 'oriel'
+import { afterEach, describe, expect, it } from 'vitest'
+import { createGateway, serveGateway } from '../../src/index.ts'
+import { dialects } from '../dialect.ts'
+import { key } from '../faults/raw-client.ts'
+import { sdkClient } from '../sdk/sdk-client.ts'
+import { openGateway } from '../target.ts'
+import { type Action, reply } from '../upstream/action.ts'
+import type { Asked } from '../upstream/upstream.ts'
+
+const closing: (() => Promise<void>)[] = []
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close()
+})
+
+const tools = ['read', 'search'].map((name) => ({
+  name,
+  description: `Tool ${name}.`,
+  parameters: { type: 'object', properties: { id: { type: 'string' } } },
+}))
+const thinking: Readonly<Record<WireFormat, Readonly<Record<string, unknown>>>> = {
+  'openai-chat': {},
+  'openai-responses': { reasoning: { effort: 'high', summary: 'auto' } },
+  anthropic: { thinking: { type: 'enabled', budget_tokens: 1024 } },
+}
+const tight: PolicyInput = {
+  history: { policy: 'lastN', length: 3 },
+  expiry: { tools: { '*': { after: 1, mode: 'compact', length: 80 } } },
+  toolOutput: { maxLines: 20 },
+  toolResults: { strategy: 'keepRecent', max: 2, cutoff: 0 },
+  compaction: { maxTokens: 3000, keepRecentTokens: 800 },
+}
+const policies: readonly (readonly [string, PolicyInput])[] = [
+  ...Object.keys(presets).map((name) => [name, name as PolicyInput] as const),
+  ['all rules at once, tight', tight],
+  [
+    'placeholders when they pay',
+    { toolResults: { strategy: 'keepRecent', max: 2, cutoff: 0 }, schedule: 'cache-aware' },
+  ],
+]
+
+describe.each(wireFormats)('%s', (format) => {
+  it.each(
+    policies.flatMap(([name, policy], at) => [
+      { name, policy, seed: at, isStream: at % 2 === 0 },
+      { name, policy, seed: at + 100, isStream: at % 2 === 1 },
+    ]),
+  )('[GX3] nothing is refused under $name (seed $seed)', async ({ policy, seed, isStream }) => {
+    const store = memoryStore()
+    const options = { store, policy, expand: true }
+    const target = await openGateway({ answer: wildModel(seed), gateway: options })
+    closing.push(() => target.close())
+    const { upstream } = target
+    const dice = createDice(seed + 7)
+    const dialect = dialects[format]
+    let ask = sdkClient(format, { url: target.url, key })
+    let history: readonly unknown[] = []
+    let before: readonly unknown[] = []
+    for (let turn = 0; turn < 8; turn++) {
+      // Sometimes the last turn is taken back and asked otherwise; sometimes another process goes on.
+      if (dice(5) === 0) history = before
+      if (dice(4) === 0)
+        ask = sdkClient(format, { url: await restarted(options, upstream.url), key })
+      before = history
+      history = [...history, dialect.user(`Question ${turn}: what is in it?`)]
+      for (let step = 0; step < 6; step++) {
+        const told = await ask(history, { tools, isStream, extra: thinking[format] })
+        expect(JSON.stringify(told.whole)).not.toContain('expand_message')
+        history = [...history, ...told.messages]
+        if (told.calls.length === 0) break
+        const results = told.calls.map((call) => ({
+          call,
+          text: `${call.name}(${call.arguments})\n${'a row with some words in it\n'.repeat(30)}`,
+        }))
+        history = [...history, ...dialect.results(results)]
+      }
+      // A turn that found no end is taken back whole.
+      if (/"tool_result"|"role":"tool"|call_output/.test(JSON.stringify(history.at(-1)))) {
+        history = before
+      }
+    }
+    expect(upstream.breaches).toEqual([])
+    const said = upstream.requests.map(({ body }) => JSON.stringify(body)).join('')
+    expect(said).toContain('"expand_message"')
+  })
+})
+
+async function restarted(
+  options: NonNullable<Parameters<typeof createGateway>[0]>,
+  baseUrl: string,
+): Promise<string> {
+  const gateway = createGateway({ ...options, upstreams: [{ name: 'test', baseUrl }] })
+  const server = await serveGateway(gateway, { port: 0 })
+  closing.push(async () => {
+    await server.close()
+    await gateway.close()
+  })
+  return server.url
+}
+
+/** Says and calls what it likes, the same for the same seed. */
+function wildModel(seed: number): (asked: Asked) => Action {
+  const dice = createDice(seed)
+  return ({ body, index }) => {
+    const ids = [...JSON.stringify(body).matchAll(/expand (e\w+)/g)].map(([, id]) => id ?? '')
+    const id = dice(4) === 0 ? 'e0' : (ids[dice(Math.max(1, ids.length))] ?? 'e1')
+    const expand: readonly [string, string] = [
+      'expand_message',
+      JSON.stringify(dice(2) === 0 ? { id } : { id, lines: [0, 2] }),
+    ]
+    const own: readonly [string, string] = ['read', `{"id": "${index}"}`]
+    const kinds = [
+      [],
+      [],
+      [own],
+      [own, own],
+      [expand],
+      [expand, expand],
+      [own, expand],
+      [expand, own],
+    ]
+    const calls = kinds[dice(kinds.length)] ?? []
+    const hasText = calls.length === 0 || dice(2) === 0
+    return reply({
+      reasoning: `Thought ${index}.`,
+      ...(hasText ? { text: `Words ${index}.` } : {}),
+      calls,
+    })
+  }
+}
+
+/** Numbers below a bound, the same for the same seed. */
+function createDice(seed: number): (bound: number) => number {
+  let state = seed + 0x9e3779b9
+  return (bound) => {
+    state = Math.imul(state ^ (state >>> 15), state | 1)
+    state ^= state + Math.imul(state ^ (state >>> 7), state | 61)
+    return ((state ^ (state >>> 14)) >>> 0) % bound
+  }
+}
