@@ -242,11 +242,7 @@ export class Calls {
     describe(headers, managed, settings, call)
     const isGood = answer.status >= 200 && answer.status < 300 && !isPacked(headers)
     if (answer.status >= 400) managed.failed()
-    if (hasNoBody(answer.status)) {
-      answer.cancel()
-      call.observed?.ended(answer.status, 'complete')
-      return { status: answer.status, headers, relayed: undefined }
-    }
+    if (hasNoBody(answer.status)) return bare(call, answer, headers)
     const reader = createReader(endpoint, headers.get('content-type') ?? '')
     const isWhole = /^application\/json\b/i.test(headers.get('content-type') ?? '')
     const body = relayBody(answer, {
@@ -291,11 +287,7 @@ export class Calls {
       onChunk: () => call.observed?.chunk(),
       onEnd: (ending: Ending) => call.observed?.ended(status, ending),
     }
-    if (hasNoBody(answer.status) || call.request.method === 'HEAD') {
-      answer.cancel()
-      call.observed?.ended(status, 'complete')
-      return { status: answer.status, headers, relayed: undefined }
-    }
+    if (hasNoBody(status) || call.request.method === 'HEAD') return bare(call, answer, headers)
     return { status: answer.status, headers, relayed: relayBody(answer, quiet) }
   }
 
@@ -391,6 +383,13 @@ function ascii(text: string): string {
 function isPacked(headers: Headers): boolean {
   const encoding = headers.get('content-encoding')
   return encoding !== null && encoding !== 'identity'
+}
+
+/** An answer without a body. */
+function bare({ observed }: CallRequest, answer: UpstreamAnswer, headers: Headers): RelayedReply {
+  answer.cancel()
+  observed?.ended(answer.status, 'complete')
+  return { status: answer.status, headers, relayed: undefined }
 }
 
 function hasNoBody(status: number): boolean {

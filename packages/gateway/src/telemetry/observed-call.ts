@@ -27,6 +27,8 @@ export interface ViewedFacts {
   /** Which layer the policy came from. */
   readonly policySource: string
   readonly ms: number
+  /** Whether the view before it was answered, and this one goes on from there. */
+  readonly isNextRound: boolean
 }
 
 export class ObservedCall {
@@ -96,9 +98,10 @@ export class ObservedCall {
     })
   }
 
-  /** A view was made: at first, and again after the upstream refused one as too long. */
-  viewed(view: View, { thread, policySource, ms }: ViewedFacts): void {
+  /** A view was made: at first, again after the upstream refused one as too long, and for each round of an expansion. */
+  viewed(view: View, { thread, policySource, ms, isNextRound }: ViewedFacts): void {
     const { meters } = this.#start
+    if (isNextRound) this.#count()
     const { tokens, epoch } = view
     this.#thread = thread
     this.#view = view
@@ -201,7 +204,13 @@ export class ObservedCall {
       meters.record('usage', inputOf(this.#usage), [...labels, 'input'])
       meters.record('usage', this.#usage.output, [...labels, 'output'])
     }
-    if (this.#view === undefined || status >= 400) return
+    if (status < 400) this.#count()
+  }
+
+  /** What the newest view saved. */
+  #count(): void {
+    if (this.#view === undefined) return
+    const { meters } = this.#start
     const { before, after } = this.#view.tokens
     const saved = Math.max(0, before - after)
     meters.record('tokensSent', after, [this.#model])
