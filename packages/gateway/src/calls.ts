@@ -17,7 +17,7 @@ import { ManagedCall, type ManagedDependencies, type ManagedInput } from './mana
 import type { Limits } from './options.ts'
 import { createReader } from './reading.ts'
 import { type Ending, readWhole, relayBody } from './relay.ts'
-import type { RelayedReply } from './reply.ts'
+import { hasNoBody, type RelayedReply } from './reply.ts'
 import { isObject } from './rewrite.ts'
 import { ownParameters, type RequestSettings, type Settings } from './settings.ts'
 import type { ObservedCall } from './telemetry/observed-call.ts'
@@ -390,10 +390,6 @@ function bare({ observed }: CallRequest, answer: UpstreamAnswer, headers: Header
   answer.cancel()
   observed?.ended(answer.status, 'complete')
   return { status: answer.status, headers, relayed: undefined }
-}
-
-function hasNoBody(status: number): boolean {
-  return status === 204 || status === 205 || status === 304
 }
 
 async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
