@@ -95,6 +95,7 @@ export function createGateway(options: GatewayOptions = {}): Gateway {
     fetch: async (request) => toResponse(await reply(request)),
     settled: () => families.settled(),
     async close() {
+      turnstile.close()
       await parts.mcp.close()
       await families.settled()
       await threads.settled()
