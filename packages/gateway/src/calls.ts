@@ -17,7 +17,7 @@ import type { Limits } from './options.ts'
 import type { Pressure } from './pressure.ts'
 import { createReader } from './reading.ts'
 import { type Ending, readWhole, relayBody } from './relay.ts'
-import type { RelayedReply } from './reply.ts'
+import { hasNoBody, type RelayedReply } from './reply.ts'
 import { isObject } from './rewrite.ts'
 import { ownParameters, type RequestSettings, type Settings } from './settings.ts'
 import type { ObservedCall } from './telemetry/observed-call.ts'
@@ -246,6 +246,7 @@ export class Calls {
     describe(headers, managed, settings, call)
     const isGood = answer.status >= 200 && answer.status < 300 && !isPacked(headers)
     if (answer.status >= 400) managed.failed()
+    if (hasNoBody(answer.status)) return bare(call, answer, headers)
     const reader = createReader(endpoint, headers.get('content-type') ?? '')
     const isWhole = /^application\/json\b/i.test(headers.get('content-type') ?? '')
     const body = relayBody(answer, {
@@ -276,8 +277,7 @@ export class Calls {
         kept.catch(() => undefined)
       },
     })
-    const relayed = hasNoBody(answer.status) ? undefined : body
-    return { status: answer.status, headers, relayed, isWhole }
+    return { status: answer.status, headers, relayed: body, isWhole }
   }
 
   #unmanaged(call: CallRequest, answer: UpstreamAnswer): RelayedReply {
@@ -291,11 +291,7 @@ export class Calls {
       onChunk: () => call.observed?.chunk(),
       onEnd: (ending: Ending) => call.observed?.ended(status, ending),
     }
-    if (hasNoBody(answer.status) || call.request.method === 'HEAD') {
-      answer.cancel()
-      call.observed?.ended(status, 'complete')
-      return { status: answer.status, headers, relayed: undefined }
-    }
+    if (hasNoBody(status) || call.request.method === 'HEAD') return bare(call, answer, headers)
     return { status: answer.status, headers, relayed: relayBody(answer, quiet) }
   }
 
@@ -374,8 +370,11 @@ function isPacked(headers: Headers): boolean {
   return encoding !== null && encoding !== 'identity'
 }
 
-function hasNoBody(status: number): boolean {
-  return status === 204 || status === 205 || status === 304
+/** An answer without a body. */
+function bare({ observed }: CallRequest, answer: UpstreamAnswer, headers: Headers): RelayedReply {
+  answer.cancel()
+  observed?.ended(answer.status, 'complete')
+  return { status: answer.status, headers, relayed: undefined }
 }
 
 async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {

@@ -133,7 +133,7 @@ export class ManagedCall implements RoundedCall {
       await this.#return(thread)
       const messages = [...answer.messages, ...(await results(thread))]
       await this.#append(thread, { messages, usage: answer.usage, resentAs: [] })
-      return thread.view(this.#viewOptions())
+      return this.#timed(() => thread.view(this.#viewOptions()), { isNextRound: true })
     }
     const view = await family.run(log, { isUrgent: true })
     this.#dependencies.changed(family.tenant, this.#branch)
@@ -210,13 +210,14 @@ export class ManagedCall implements RoundedCall {
   }
 
   /** Makes a view, and tells of it. */
-  async #timed(make: () => Promise<View>): Promise<View> {
+  async #timed(make: () => Promise<View>, { isNextRound = false } = {}): Promise<View> {
     const { observed, settings, session } = this.#input
     const started = performance.now()
     const view = await make()
     if (observed === undefined) return view
     const policySource = policySourceOf(settings)
-    observed.viewed(view, { thread: this.#branch, policySource, ms: performance.now() - started })
+    const ms = performance.now() - started
+    observed.viewed(view, { thread: this.#branch, policySource, ms, isNextRound })
     this.#dependencies.telemetry.placed(session.family.tenant, observed)
     return view
   }
