@@ -186,7 +186,13 @@ export class Calls {
       ...{ name: offer.name, isQuiet: offer.isQuiet },
       send: (text, signal) => this.#ask({ ...call, leaving: signal }, upstream, { managed, text }),
     })
-    return expandAnswer(answer, { endpoint, rounds })
+    try {
+      return await expandAnswer(answer, { endpoint, rounds })
+    } catch (error) {
+      const { aborted } = call.request.signal
+      managed.recordInterrupted(undefined, aborted ? 'client-left' : 'upstream-broke')
+      throw error
+    }
   }
 
   /** Asks the upstream; a request that is too long is made smaller and asked once more. */

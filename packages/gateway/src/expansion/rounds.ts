@@ -28,7 +28,7 @@ export interface RoundsOptions {
   readonly format: ExpansionFormat
   readonly name: string
   readonly isQuiet: boolean
-  readonly limits: Pick<Limits, 'expandRounds' | 'expandMs' | 'expandPulseMs'>
+  readonly limits: Pick<Limits, 'expandRounds' | 'expandMs' | 'expandPulseMs' | 'streamMs'>
   readonly now: () => number
   /** Sends the body of a round. */
   readonly send: (text: string | Uint8Array, signal: AbortSignal) => Promise<UpstreamAnswer>
