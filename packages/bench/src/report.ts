@@ -117,7 +117,7 @@ function significant(value: number): string {
   return value >= 1000 ? words(value) : String(Number(value.toPrecision(3)))
 }
 
-function machine() {
+export function machine() {
   return {
     node: process.versions.node,
     cpu: cpus()[0]?.model.trim() ?? 'unknown',

@@ -116,6 +116,7 @@ function addServe(cli: Cli): void {
     .option('--policy <preset or file>', 'What the model sees; else recommended')
     .option('--expand', 'Let the model ask for what was shortened; answered within the request')
     .option('--config <file>', 'Everything else: upstreams, keys, agents, limits')
+    .option('--log <format>', 'Lines on stderr: text, or json with one for each request; else text')
 }
 
 function addInspect(cli: Cli): void {

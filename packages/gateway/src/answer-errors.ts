@@ -25,6 +25,9 @@ export function refuse(status: number, code: string, message: string): RefusedEr
   return new RefusedError({ status, code, message })
 }
 
+/** When a caller who was turned away for now may come again: calls end all the time, so soon. */
+const retryAfterSeconds = '1'
+
 /** A refusal as a response. `path` decides which API's shape it has. */
 export function refusalResponse(path: string, refusal: Refusal): Response {
   const { status, code, message, headers } = refusal
@@ -33,6 +36,7 @@ export function refusalResponse(path: string, refusal: Refusal): Response {
     headers: {
       'content-type': 'application/json',
       'cache-control': 'no-store',
+      ...(status === 429 || status === 503 ? { 'retry-after': retryAfterSeconds } : {}),
       ...headers,
       ...(code === message ? {} : { 'x-oriel-error': code }),
     },

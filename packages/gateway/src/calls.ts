@@ -5,9 +5,7 @@ import { RefusedError, refuse } from './answer-errors.ts'
 import { readBytes } from './body.ts'
 import { type ClientBody, type KnownBody, parseBody } from './client-body.ts'
 import type { Endpoint } from './endpoints.ts'
-import { expandAnswer } from './expansion/expand-answer.ts'
-import { expansionFormats } from './expansion/formats.ts'
-import { Rounds } from './expansion/rounds.ts'
+import { expandCall } from './expansion/expand-call.ts'
 import { FamilyBusyError } from './families.ts'
 import { requestHeaders, responseHeaders } from './headers.ts'
 import { withoutMember } from './json-outline.ts'
@@ -20,6 +18,7 @@ import { type Ending, readWhole, relayBody } from './relay.ts'
 import type { RelayedReply } from './reply.ts'
 import { isObject } from './rewrite.ts'
 import { ownParameters, type RequestSettings, type Settings } from './settings.ts'
+import type { ObservedCall } from './telemetry/observed-call.ts'
 import type { Tenants } from './tenants.ts'
 import type { Upstream, UpstreamAnswer, UpstreamRequest } from './upstream.ts'
 
@@ -41,6 +40,8 @@ export interface CallRequest {
   readonly caller: Caller
   /** For later rounds of a request: ends what is asked, beside the request's own signal. */
   readonly leaving?: AbortSignal
+  /** What telemetry is told of a model call. */
+  readonly observed?: ObservedCall
 }
 
 /** Errors of upstreams are read whole up to this size; longer ones are passed on unread. */
@@ -76,6 +77,7 @@ export class Calls {
     const settings = this.settingsOf(call, parsed)
     const body = forUpstream(parsed, settings)
     const upstream = this.#upstreamFor(body.value.model, settings.agent?.template.upstream)
+    call.observed?.asked(body.value, upstream.name)
     const history = endpoint.history(body.value)
     if (history === undefined) {
       return this.#unmanaged(call, await upstream.send(this.#outgoing(call, body.text)))
@@ -87,15 +89,19 @@ export class Calls {
     const read = this.#read(history, endpoint, body === parsed ? previous : undefined)
     const hasCacheHints = upstream.wantsCacheHints
     const hasExpansion = this.hasExpansion(settings)
-    const input = read && { endpoint, body, settings, history: read, hasCacheHints, hasExpansion }
+    const around = { endpoint, body, settings, hasCacheHints, hasExpansion }
+    const input = read && { ...around, history: read, observed: call.observed }
     const managed = input && (await this.#manage(call, input))
     if (input === undefined || managed === undefined) {
       return this.#unmanaged(call, await upstream.send(this.#outgoing(call, body.text)))
     }
     const keeping = { listKey: endpoint.listKey, history: input.history }
     if (body === parsed) setImmediate(() => this.#bodies.keep(scope, found, keeping))
-    const first = await this.#ask(call, upstream, managed)
-    const answer = await this.#expand(call, upstream, { ...managed, endpoint, answer: first })
+    const answer = await expandCall(await this.#ask(call, upstream, managed), {
+      ...{ call: managed.managed, endpoint, limits, now: this.#options.now },
+      signal: call.request.signal,
+      send: (text, leaving) => this.#ask({ ...call, leaving }, upstream, { ...managed, text }),
+    })
     return this.#relay(call, { ...managed, endpoint, settings, answer })
   }
 
@@ -119,23 +125,23 @@ export class Calls {
   /** The history; undefined where it is none that Oriel can read: then the upstream says what is wrong with it. */
   #read(
     history: readonly Json[],
-    { format }: Endpoint,
+    endpoint: Endpoint,
     previous: KnownBody | undefined,
   ): ReadHistory | undefined {
+    const { format } = endpoint
     try {
       return readHistory(history, { format, previous: previous?.history })
     } catch (error) {
-      return this.#foreign(error)
+      return this.#foreign(error, endpoint)
     }
   }
 
-  #foreign(error: unknown): undefined {
+  #foreign(error: unknown, { format }: Endpoint): undefined {
     const isForeign =
       OrielError.is(error, 'invalid-input') || OrielError.is(error, 'cannot-project')
     if (!isForeign) throw error
-    this.#options.log(
-      `[gateway] Passed on unmanaged: ${error.code}${error.path ? ` at ${error.path}` : ''}.`,
-    )
+    const text = `[gateway] Passed on unmanaged: ${error.code}${error.path ? ` at ${error.path}` : ''}.`
+    this.#options.telemetry.warn('unmanaged', { code: error.code, route: format }, text)
     return undefined
   }
 
@@ -162,37 +168,13 @@ export class Calls {
     } catch (error) {
       if (error instanceof FamilyBusyError)
         throw refuse(429, 'busy', 'Too many calls wait for this thread.')
-      return this.#foreign(error)
+      return this.#foreign(error, endpoint)
     }
   }
 
   async #prepare(input: ManagedInput): Promise<Prepared> {
     const managed = new ManagedCall(input, this.#options)
     return { managed, text: await managed.prepare() }
-  }
-
-  /** Answers the model's calls to the gateway's own tool; what the client gets is one answer. */
-  async #expand(
-    call: CallRequest,
-    upstream: Upstream,
-    parts: { managed: ManagedCall; endpoint: Endpoint; answer: UpstreamAnswer },
-  ): Promise<UpstreamAnswer> {
-    const { managed, endpoint, answer } = parts
-    const { offer } = managed
-    if (offer?.isOpen !== true) return answer
-    const { limits, now } = this.#options
-    const rounds = new Rounds({
-      ...{ call: managed, format: expansionFormats[endpoint.format], limits, now },
-      ...{ name: offer.name, isQuiet: offer.isQuiet },
-      send: (text, signal) => this.#ask({ ...call, leaving: signal }, upstream, { managed, text }),
-    })
-    try {
-      return await expandAnswer(answer, { endpoint, rounds })
-    } catch (error) {
-      const { aborted } = call.request.signal
-      managed.recordInterrupted(undefined, aborted ? 'client-left' : 'upstream-broke')
-      throw error
-    }
   }
 
   /** Asks the upstream; a request that is too long is made smaller and asked once more. */
@@ -250,21 +232,24 @@ export class Calls {
       isWhole,
       // The client does not see the end of an answer before the log has it.
       onChunk(chunk) {
+        call.observed?.chunk()
         if (!isGood) return
         reader.take(chunk)
         return reader.isOver ? managed.record(reader.answer()) : undefined
       },
       onEnd(ending: Ending) {
-        if (!isGood) return
+        if (!isGood) return call.observed?.ended(answer.status, ending)
         if (ending === 'complete') reader.end()
         // A client that sees its answer cut takes nothing of it, even if only the last mark is missing.
         const isWhole = ending === 'upstream-broke' ? reader.isOver : reader.isComplete
         if (!isWhole) {
           const reason = ending === 'complete' ? 'cut-short' : ending
           managed.recordInterrupted(reader.answer(), reason)
+          call.observed?.ended(answer.status, reason)
           return
         }
         const kept = managed.record(reader.answer())
+        call.observed?.whole(answer.status, kept)
         if (ending === 'complete') return kept
         kept.catch(() => undefined)
       },
@@ -277,16 +262,23 @@ export class Calls {
     const headers = responseHeaders(answer.headers)
     headers.set('x-oriel-managed', 'false')
     const { limits } = this.#options
-    const quiet = { limits, signal: call.request.signal, onChunk: () => {}, onEnd: () => {} }
+    const { status } = answer
+    const quiet = {
+      limits,
+      signal: call.request.signal,
+      onChunk: () => call.observed?.chunk(),
+      onEnd: (ending: Ending) => call.observed?.ended(status, ending),
+    }
     if (hasNoBody(answer.status) || call.request.method === 'HEAD') {
       answer.cancel()
+      call.observed?.ended(status, 'complete')
       return { status: answer.status, headers, relayed: undefined }
     }
     return { status: answer.status, headers, relayed: relayBody(answer, quiet) }
   }
 
   #outgoing(
-    { request, url, caller, leaving }: CallRequest,
+    { request, url, caller, leaving, observed }: CallRequest,
     body: string | Uint8Array | undefined,
   ): UpstreamRequest {
     const query = new URLSearchParams(
@@ -294,13 +286,14 @@ export class Calls {
     )
     const rest = query.size === 0 ? '' : `?${query}`
     const { via } = this.#options
-    const headers = requestHeaders(request.headers, { via, keyHeaders: caller.keyHeaders })
+    const all = requestHeaders(request.headers, { via, keyHeaders: caller.keyHeaders })
+    // A key that makes a request unrepeatable is for the first round: another one is another request.
     const isLaterRound = leaving !== undefined
+    const headers = isLaterRound ? all.filter(([name]) => name !== 'idempotency-key') : all
     return {
       method: request.method,
       path: url.pathname + rest,
-      // A key that makes a request unrepeatable is for the first round: another one is another request.
-      headers: isLaterRound ? headers.filter(([name]) => name !== 'idempotency-key') : headers,
+      headers: observed?.sent(headers) ?? headers,
       body,
       signal: leaving === undefined ? request.signal : AbortSignal.any([request.signal, leaving]),
     }

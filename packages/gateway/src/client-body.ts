@@ -162,11 +162,11 @@ function countEnds(ends: readonly End[], prefix: number): number {
   return low
 }
 
-/** How many bytes two buffers begin with alike, within a kilobyte. */
+/** How many bytes two buffers begin with alike. */
 export function commonPrefix(a: Buffer, b: Buffer): number {
   let [low, high] = [0, Math.min(a.length, b.length)]
   if (a.compare(b, 0, high, 0, high) === 0) return high
-  while (high - low > 1024) {
+  while (high - low > 1) {
     const middle = (low + high) >> 1
     if (a.compare(b, low, middle, low, middle) === 0) low = middle
     else high = middle

@@ -62,6 +62,8 @@ const schema = z.strictObject({
   summarizer: z
     .strictObject({ upstream: name, model: name, fallbacks: z.array(name).optional() })
     .optional(),
+  log: z.enum(['text', 'json']).optional(),
+  logRequests: z.boolean().optional(),
   port: z.number().int().min(0).max(65_535).optional(),
   host: z.string().min(1).optional(),
   data: z.string().min(1).optional(),
@@ -109,9 +111,10 @@ function withSecret<T extends { readonly name: string; readonly key?: string | u
 
 /** What a configuration says about the gateway itself. */
 export function optionsOf(config: GatewayConfig): GatewayOptions {
-  const { agents: _agents, port: _port, host: _host, data: _data, store: _store, ...rest } = config
+  const { agents: _agents, port: _port, host: _host, data: _data, store: _store, ...most } = config
+  const { log: logFormat, ...rest } = most
   // The schema has the same fields; absent ones are missing, not undefined.
-  return rest as GatewayOptions
+  return { ...rest, ...(logFormat === undefined ? {} : { logFormat }) } as GatewayOptions
 }
 
 /** The agent templates that come with the gateway, for its demo. */

@@ -2,9 +2,9 @@
 
 import type { Frame, Json, JsonObject, WireFormat } from 'oriel'
 import { anthropicCollector } from './answers/anthropic.ts'
-import type { Answer, Collector } from './answers/collector.ts'
+import { type Answer, type Collector, noteFacts, type ResponseFacts } from './answers/collector.ts'
 import { chatCollector } from './answers/openai-chat.ts'
-import { responsesCollector } from './answers/openai-responses.ts'
+import { finishOf, responsesCollector } from './answers/openai-responses.ts'
 import { isObject } from './rewrite.ts'
 
 export interface Endpoint {
@@ -46,11 +46,12 @@ const chat: Endpoint = {
   listKey: 'messages',
   history: (body) => listAt(body, 'messages'),
   frame: (body) => frameOf(body, undefined),
-  answer: ({ choices, usage }) => {
+  answer: ({ choices, usage, id, model }) => {
     const [choice, ...others] = Array.isArray(choices) ? choices : []
     const message = isObject(choice) ? choice.message : undefined
-    if (!isObject(message) || others.length > 0) return usageOnly(usage)
-    return { messages: [message], ...usageOf(usage) }
+    const response = factsOf({ id, model, finish: isObject(choice) ? choice.finish_reason : null })
+    if (!isObject(message) || others.length > 0) return usageOnly(usage, response)
+    return { messages: [message], ...usageOf(usage), response }
   },
   collector: chatCollector,
 }
@@ -69,10 +70,14 @@ const responses: Endpoint = {
     return list?.some((item) => isObject(item) && item.type === 'item_reference') ? undefined : list
   },
   frame: (body) => frameOf(body, body.instructions),
-  answer: ({ output, usage, status }) => {
+  answer: (body) => {
+    const { output, usage, status } = body
     const isWhole = Array.isArray(output) && output.length > 0 && status !== 'failed'
-    if (!isWhole || status === 'queued' || status === 'in_progress') return usageOnly(usage)
-    return { messages: output, ...usageOf(usage) }
+    const response = factsOf({ ...body, finish: finishOf(body) })
+    if (!isWhole || status === 'queued' || status === 'in_progress') {
+      return usageOnly(usage, response)
+    }
+    return { messages: output, ...usageOf(usage), response }
   },
   collector: responsesCollector,
 }
@@ -89,11 +94,12 @@ const messages: Endpoint = {
     return isObject(last) && last.role === 'assistant' ? undefined : list
   },
   frame: (body) => frameOf(body, body.system),
-  answer: ({ content, role, usage }) => {
+  answer: ({ content, role, usage, id, model, stop_reason: finish }) => {
+    const response = factsOf({ id, model, finish })
     if (!Array.isArray(content) || content.length === 0 || role !== 'assistant') {
-      return usageOnly(usage)
+      return usageOnly(usage, response)
     }
-    return { messages: [{ role, content }], ...usageOf(usage) }
+    return { messages: [{ role, content }], ...usageOf(usage), response }
   },
   collector: anthropicCollector,
 }
@@ -118,6 +124,12 @@ function usageOf(usage: Json | undefined): { usage?: JsonObject } {
   return isObject(usage) ? { usage } : {}
 }
 
-function usageOnly(usage: Json | undefined): Answer | undefined {
-  return isObject(usage) ? { messages: [], usage } : undefined
+function usageOnly(usage: Json | undefined, response: ResponseFacts): Answer | undefined {
+  return isObject(usage) ? { messages: [], usage, response } : undefined
+}
+
+function factsOf(said: Parameters<typeof noteFacts>[1]): ResponseFacts {
+  const facts = {}
+  noteFacts(facts, said)
+  return facts
 }

@@ -118,6 +118,11 @@ export class Families {
     return family
   }
 
+  /** How many are open. */
+  get size(): number {
+    return this.#families.size
+  }
+
   /** Forgets an open thread, after it was erased. */
   forget(tenant: string, root: string): void {
     this.#families.delete(`${tenant}\0${root}`)

@@ -6,6 +6,7 @@ import { AgentBook } from './agents.ts'
 import { refusalOf, refusalResponse, refuse } from './answer-errors.ts'
 import { agentRoutes } from './api/agent-routes.ts'
 import { ownRoutes } from './api/own-routes.ts'
+import { ThreadApi } from './api/thread-api.ts'
 import { threadRoutes } from './api/thread-routes.ts'
 import { Calls } from './calls.ts'
 import { Changes } from './changes.ts'
@@ -15,6 +16,7 @@ import { Families } from './families.ts'
 import { guard } from './guard.ts'
 import { Hub } from './hub.ts'
 import { createAuthenticate } from './keys.ts'
+import { createMcp, type Mcp } from './mcp/mcp-routes.ts'
 import { describeApi } from './openapi.ts'
 import { defaultLimits, type GatewayOptions, type Limits, type UpstreamOptions } from './options.ts'
 import { type Reply, toResponse } from './reply.ts'
@@ -23,6 +25,9 @@ import { Sessions } from './sessions.ts'
 import { Settings } from './settings.ts'
 import { readStatic } from './static-files.ts'
 import { createSummarize } from './summarizer.ts'
+import { Log } from './telemetry/log.ts'
+import { metricsRoute } from './telemetry/metrics-route.ts'
+import { Telemetry } from './telemetry/telemetry.ts'
 import { Tenants } from './tenants.ts'
 import { ThreadIndex } from './thread-index.ts'
 import { Turnstile } from './turnstile.ts'
@@ -49,8 +54,8 @@ export interface Gateway {
 /** An HTTP handler that manages the context of the model calls that pass through it. Wrong options throw at once. */
 export function createGateway(options: GatewayOptions = {}): Gateway {
   const parts = assemble(options)
-  const { routes, limits, via, store, families, threads } = parts
-  const { keys = [], hosts = [], origins = [], log = () => {} } = options
+  const { routes, limits, via, store, families, threads, telemetry } = parts
+  const { keys = [], hosts = [], origins = [] } = options
   const authenticate = createAuthenticate(keys)
   const notFound = (): Response =>
     json({ error: { code: 'not-found', message: 'There is nothing here.' } }, 404)
@@ -70,10 +75,15 @@ export function createGateway(options: GatewayOptions = {}): Gateway {
     )
   }
   const reply = async (request: Request): Promise<Reply> => {
+    const startedMs = performance.now()
     try {
-      return await answer(request)
+      const given = await answer(request)
+      telemetry.responded({ request, reply: given, startedMs })
+      return given
     } catch (error) {
-      return failed(request, error, log)
+      const { response, code, kind } = failed(request, error)
+      telemetry.responded({ request, reply: response, startedMs, code, kind })
+      return response
     }
   }
   return {
@@ -85,6 +95,7 @@ export function createGateway(options: GatewayOptions = {}): Gateway {
     fetch: async (request) => toResponse(await reply(request)),
     settled: () => families.settled(),
     async close() {
+      await parts.mcp.close()
       await families.settled()
       await threads.settled()
       await parts.changes.close()
@@ -93,8 +104,11 @@ export function createGateway(options: GatewayOptions = {}): Gateway {
   }
 }
 
-/** A failure as a response. Only codes are logged: messages of others may hold content. */
-function failed(request: Request, error: unknown, log: (line: string) => void): Response {
+/** A failure as a response, with its codes. Messages of others may hold content: they are not read. */
+function failed(
+  request: Request,
+  error: unknown,
+): { readonly response: Response; readonly code: string; readonly kind: string } {
   const { pathname } = new URL(request.url)
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   const isNetwork = /^E[A-Z]+$|^UND_ERR|^HPE_|^CERT_|^DEPTH_ZERO|^ERR_TLS/.test(code)
@@ -107,15 +121,14 @@ function failed(request: Request, error: unknown, log: (line: string) => void): 
           message: 'The upstream could not be reached, or broke off before it answered.',
         }
       : refusalOf(error)
-  if (refusal.status >= 500 && !isLeft) {
-    const kind = OrielError.is(error)
-      ? error.code
-      : code || (error instanceof Error ? error.name : 'unknown')
-    log(
-      `[gateway] ${request.method} ${pathname.startsWith('/v1/') ? pathname.slice(0, 40) : '/api'}: ${refusal.status} ${refusal.code} (${kind})`,
-    )
-  }
-  return refusalResponse(pathname, refusal)
+  const kind = OrielError.is(error) ? error.code : code || nameOf(error)
+  return { response: refusalResponse(pathname, refusal), code: refusal.code, kind }
+}
+
+/** The kind of an error, if it is a plain name. */
+function nameOf(error: unknown): string {
+  const name = error instanceof Error ? error.name : ''
+  return /^\w{1,40}$/.test(name) ? name : 'unknown'
 }
 
 interface Parts {
@@ -126,30 +139,28 @@ interface Parts {
   readonly families: Families
   readonly threads: Families
   readonly changes: Changes
+  readonly mcp: Mcp
+  readonly telemetry: Telemetry
   ready(): Promise<void>
 }
 
 function ignore(): void {}
 
 function assemble(options: GatewayOptions): Parts {
-  const { store = memoryStore(), now = Date.now, log = () => {}, agents: templates = {} } = options
+  const { store = memoryStore(), now = Date.now, agents: templates = {} } = options
+  const telemetry = new Telemetry(logOf(options, now))
+  const log = telemetry.log.thread
   const limits = { ...defaultLimits, ...options.limits }
   const via = `1.1 oriel-${randomBytes(6).toString('hex')}`
   const hub = new Hub()
   const agents = new AgentBook(templates, store)
-  const { requestOverrides, ceilings, onInvalid } = options
-  const settings = new Settings({
-    requestOverrides,
-    ceilings,
-    onInvalid,
-    env: options.env ?? {},
-    defaults: options.policy ?? 'recommended',
-    agents,
-  })
+  const settings = settingsOf(options, agents)
   const upstreams = upstreamsOf(options, limits)
   const summarize = summarizeOf(options, upstreams, via)
-  const on: ConstructorParameters<typeof Families>[0]['on'] = (tenant, event) =>
+  const on: ConstructorParameters<typeof Families>[0]['on'] = (tenant, event) => {
+    telemetry.happened(tenant, event)
     hub.tell({ tenant, type: event.type, data: event })
+  }
   const changes = new Changes(store, hub)
   const changed = (tenant: string, thread: string): void => changes.tell(tenant, thread)
   const shared = { store, policy: settings.base, tokens: options.tokens, now, log }
@@ -166,27 +177,36 @@ function assemble(options: GatewayOptions): Parts {
     via,
     isManaging,
     hasExpansion: options.expand ?? false,
-    log,
+    telemetry,
     changed,
     tenants,
     now,
   })
   const info = (): object => describe(options, upstreams, settings)
   let loading: Promise<void> | undefined
+  const api = new ThreadApi({
+    store,
+    families: threads,
+    tenants,
+    limits,
+    changed,
+    quiet: (tenant) => families.quiet(tenant),
+    erased: (tenant, thread) => families.forget(tenant, thread),
+  })
+  const mcp = createMcp({ api, limits, failed: (code) => telemetry.failed('mcp', code) })
+  const metrics = metricsRoute({
+    meters: telemetry.meters,
+    store: store.name,
+    openThreads: () => families.size + threads.size,
+  })
   const own = [
     ...agentRoutes({ agents, limits }),
     ...ownRoutes({ calls, sessions, settings, agents, hub, limits, now, info, store }),
-    ...threadRoutes({
-      store,
-      families: threads,
-      tenants,
-      limits,
-      changed,
-      quiet: (tenant) => families.quiet(tenant),
-      erased: (tenant, thread) => families.forget(tenant, thread),
-    }),
+    ...threadRoutes(api),
+    ...mcp.routes,
+    metrics,
   ]
-  const routes = withPages([...own, ...modelRoutes(calls)], options.studio)
+  const routes = withPages([...own, ...modelRoutes(calls, telemetry)], options.studio)
   return {
     routes,
     limits,
@@ -195,11 +215,25 @@ function assemble(options: GatewayOptions): Parts {
     families,
     threads,
     changes,
+    mcp,
+    telemetry,
     ready: () => (loading ??= Promise.all([agents.load(), changes.open()]).then(ignore, ignore)),
   }
 }
 
-function modelRoutes(calls: Calls): readonly Route[] {
+function settingsOf(options: GatewayOptions, agents: AgentBook): Settings {
+  const { requestOverrides, ceilings, onInvalid, env = {}, policy = 'recommended' } = options
+  return new Settings({ requestOverrides, ceilings, onInvalid, env, defaults: policy, agents })
+}
+
+function logOf(options: GatewayOptions, now: () => number): Log {
+  const { log = ignore, logFormat: format = 'text' } = options
+  const isListening = options.log !== undefined
+  const hasRequests = isListening && (options.logRequests ?? format === 'json')
+  return new Log({ write: log, format, hasRequests, now })
+}
+
+function modelRoutes(calls: Calls, telemetry: Telemetry): readonly Route[] {
   return [
     ...endpoints.map(
       (endpoint): Route => ({
@@ -208,7 +242,11 @@ function modelRoutes(calls: Calls): readonly Route[] {
         access: 'key',
         summary: `A model call in the format ${endpoint.format}.`,
         isCall: true,
-        handle: (context) => calls.call(context, endpoint),
+        handle: (context) =>
+          calls.call(
+            { ...context, observed: telemetry.begin(context.request, endpoint.format) },
+            endpoint,
+          ),
       }),
     ),
     {

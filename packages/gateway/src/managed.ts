@@ -21,7 +21,9 @@ import type { HiddenRound, RoundedCall } from './expansion/rounds.ts'
 import { addElements } from './expansion/splice.ts'
 import { rewriteBody } from './rewrite.ts'
 import type { FoundSession, Sessions } from './sessions.ts'
-import type { RequestSettings } from './settings.ts'
+import { policySourceOf, type RequestSettings } from './settings.ts'
+import type { ObservedCall } from './telemetry/observed-call.ts'
+import type { Telemetry } from './telemetry/telemetry.ts'
 
 export interface ManagedInput {
   readonly endpoint: Endpoint
@@ -33,11 +35,12 @@ export interface ManagedInput {
   readonly hasCacheHints: boolean
   /** Whether the model gets the tool for originals. */
   readonly hasExpansion: boolean
+  readonly observed?: ObservedCall | undefined
 }
 
 export interface ManagedDependencies {
   readonly sessions: Sessions
-  readonly log: (line: string) => void
+  readonly telemetry: Telemetry
   /** Told after each write to a thread. */
   readonly changed: (tenant: string, thread: string) => void
 }
@@ -91,13 +94,16 @@ export class ManagedCall implements RoundedCall {
       await adopt(thread, settings.base)
       const { offer, newName } = offerTool(thread, { endpoint, body, isOn: hasExpansion })
       this.#offer = offer
-      const asked = await thread.request(history, this.#viewOptions())
-      this.#branch = asked.thread
-      this.#messages = asked.messages
+      const asked = await this.#timed(async () => {
+        const synced = await thread.request(history, this.#viewOptions())
+        this.#branch = synced.thread
+        this.#messages = synced.messages
+        // The history may have led to another branch, which has a policy of its own.
+        const isChanged = await adopt(thread, settings.base)
+        return isChanged ? thread.view(this.#viewOptions()) : synced.view
+      })
       await rememberName(thread, newName)
-      // The history may have led to another branch, which has a policy of its own.
-      const isChanged = await adopt(thread, settings.base)
-      return isChanged ? thread.view(this.#viewOptions()) : asked.view
+      return asked
     })
     this.#dependencies.changed(session.family.tenant, this.#branch)
     return this.#bodyOf(view)
@@ -112,7 +118,7 @@ export class ManagedCall implements RoundedCall {
     try {
       const view = await session.family.run(async (thread) => {
         await this.#return(thread)
-        return thread.recover(error, this.#viewOptions())
+        return this.#timed(() => thread.recover(error, this.#viewOptions()))
       })
       return this.#bodyOf(view)
     } catch (reason) {
@@ -128,7 +134,7 @@ export class ManagedCall implements RoundedCall {
       await this.#return(thread)
       const messages = [...answer.messages, ...(await results(thread))]
       await this.#append(thread, { messages, usage: answer.usage, resentAs: [] })
-      return thread.view(this.#viewOptions())
+      return this.#timed(() => thread.view(this.#viewOptions()))
     }
     const view = await family.run(log, { isUrgent: true })
     this.#dependencies.changed(family.tenant, this.#branch)
@@ -160,7 +166,8 @@ export class ManagedCall implements RoundedCall {
 
   async #record(answer: Answer | undefined): Promise<void> {
     if (answer === undefined) return
-    const { session, endpoint } = this.#input
+    const { session, endpoint, observed } = this.#input
+    observed?.answered(answer)
     const { messages } = answer
     const { sessions } = this.#dependencies
     const logged = this.#closing === undefined ? answer : { ...this.#closing, resentAs: messages }
@@ -184,6 +191,7 @@ export class ManagedCall implements RoundedCall {
 
   #recordInterrupted(answer: Answer | undefined, reason: string): Promise<void> {
     const messages = answer?.messages ?? []
+    if (answer !== undefined) this.#input.observed?.answered(answer)
     this.failed()
     return this.#keep(async (thread) => {
       await this.#return(thread)
@@ -200,6 +208,18 @@ export class ManagedCall implements RoundedCall {
         usage: this.#isHidden ? undefined : answer?.usage,
       })
     })
+  }
+
+  /** Makes a view, and tells of it. */
+  async #timed(make: () => Promise<View>): Promise<View> {
+    const { observed, settings, session } = this.#input
+    const started = performance.now()
+    const view = await make()
+    if (observed === undefined) return view
+    const policySource = policySourceOf(settings)
+    observed.viewed(view, { thread: this.#branch, policySource, ms: performance.now() - started })
+    this.#dependencies.telemetry.placed(session.family.tenant, observed)
+    return view
   }
 
   #viewOptions(): ViewOptions {
@@ -306,16 +326,21 @@ export class ManagedCall implements RoundedCall {
 
   /** Writes to the thread after everything that was asked for before. Rejects where the store could not keep it. */
   async #keep(task: (thread: Thread) => Promise<void>): Promise<void> {
-    const { family } = this.#input.session
-    const { log, changed } = this.#dependencies
+    const { session, observed } = this.#input
+    const { family } = session
+    const { telemetry, changed } = this.#dependencies
+    const done = observed?.pending()
     try {
       await family.run(task, { isUrgent: true })
       changed(family.tenant, this.#branch)
     } catch (error) {
       const code = OrielError.is(error) ? error.code : 'internal'
-      log(`[gateway] An answer could not be logged: ${code}.`)
+      const text = `[gateway] An answer could not be logged: ${code}.`
+      telemetry.warn('answer-unlogged', { code, thread: this.#branch }, text)
       // What is no message, no client sends back; what was erased must not come back.
       if (code !== 'invalid-input' && code !== 'not-found') throw error
+    } finally {
+      done?.()
     }
   }
 }

@@ -151,4 +151,8 @@ export interface GatewayOptions {
   readonly now?: () => number
   /** Where lines for operators go; never content, never secrets. @default nowhere */
   readonly log?: (line: string) => void
+  /** Whether a line is text for people or one JSON object for machines. @default 'text' */
+  readonly logFormat?: 'text' | 'json'
+  /** Whether every request gets a line. @default true for 'json', false for 'text' */
+  readonly logRequests?: boolean
 }

@@ -148,6 +148,13 @@ export class Settings {
   }
 }
 
+/** The strongest layer that had a say in a policy. */
+export function policySourceOf({ sources }: RequestSettings): SettingSource {
+  const all = Object.values(sources)
+  const layers = ['environment', 'request', 'agent'] as const
+  return layers.find((layer) => all.includes(layer)) ?? 'default'
+}
+
 /** Checks agent templates when they are read, so that a wrong one stops the start. */
 export function checkAgentName(name: string): void {
   if (/^[\w.-]{1,100}$/.test(name)) return

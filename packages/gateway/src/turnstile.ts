@@ -15,7 +15,7 @@ export class Turnstile {
   }
 
   async pass(tenant: string, path: string, handle: () => Promise<Reply>): Promise<Reply> {
-    if (!path.startsWith('/v1/')) return handle()
+    if (!path.startsWith('/v1/') && path !== '/mcp') return handle()
     const own = this.#tenants.get(tenant) ?? 0
     if (this.#total >= this.#limits.totalCalls) {
       throw refuse(503, 'overloaded', 'Too many calls are under way. Try again.')

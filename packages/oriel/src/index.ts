@@ -63,6 +63,7 @@ export { presets } from './presets.ts'
 export { type Projection, type ProjectOptions, project } from './project.ts'
 export { compactMessagePrompt, type Prompt } from './rules/compact-prompt.ts'
 export type { Relevance } from './rules/relevance.ts'
+export { type BreakCause, breakCauses } from './schedule/breaks.ts'
 export { lookupPrices, type Prices, type PricesQuery } from './schedule/prices.ts'
 export {
   type AgentKey,
@@ -127,7 +128,8 @@ export {
   type ReadHistoryOptions,
   readHistory,
 } from './thread/read-history.ts'
-export type { Usage } from './thread/read-usage.ts'
+export { readUsage, type Usage } from './thread/read-usage.ts'
+export type { ReadMessage } from './thread/reading.ts'
 export type { RebuiltRequest, RequestChange } from './thread/requests.ts'
 export {
   type AgentTemplate,

@@ -106,8 +106,32 @@ describe('oriel serve', () => {
       [{ config: file('broken.json', '{') }, /not valid JSON/],
       [{ config: file('unknown.json', { upstream: [] }) }, /The configuration at its top/],
       [{ data: 'a', store: 'b' }, /give one of them/],
+      [{ log: 'xml' }, /--log takes text or json/],
     ]
     for (const [raw, message] of wrong) expect(() => readServeSettings(raw, {})).toThrow(message)
+  })
+
+  it('[GT9] writes one JSON object for each request with --log json', async () => {
+    const { world, printed } = terminal()
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const settings = readServeSettings({ port: 0, data: folder, log: 'json' }, {})
+    const running = serve(settings, world, promise)
+    while (!printed().includes('Ctrl-C')) await new Promise((go) => setTimeout(go, 5))
+    const url = /listens on (http:\S+)/.exec(printed())?.[1] ?? ''
+    await (await fetch(`${url}/healthz`)).text()
+    resolve()
+    expect(await running).toBe(0)
+    const lines = printed()
+      .split('\n')
+      .filter((line) => line.startsWith('{'))
+    expect(lines.map((line) => JSON.parse(line))).toEqual([
+      expect.objectContaining({ level: 'info', event: 'request', route: 'health', status: 200 }),
+    ])
+    const config = file('oriel.json', { log: 'json', logRequests: false })
+    expect(readServeSettings({ config }, {}).gateway).toMatchObject({
+      logFormat: 'json',
+      logRequests: false,
+    })
   })
 
   it('[GW20] does not start with a setting of the environment that is none', async () => {

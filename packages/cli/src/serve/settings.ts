@@ -39,6 +39,7 @@ export function readServeSettings(
     place: readPlace(raw, config, folder),
     gateway: {
       ...optionsOf(config),
+      ...readLog(raw),
       env,
       ...(agents === undefined ? {} : { agents }),
       ...(upstream === undefined ? {} : { upstreams: [{ name: 'upstream', baseUrl: upstream }] }),
@@ -46,6 +47,13 @@ export function readServeSettings(
       ...(raw.expand === true ? { expand: true } : {}),
     },
   }
+}
+
+function readLog(raw: RawOptions): Pick<GatewayOptions, 'logFormat'> {
+  const format = readText(raw, 'log')
+  if (format === undefined) return {}
+  if (format === 'text' || format === 'json') return { logFormat: format }
+  throw wrong(`--log takes text or json; got '${format.slice(0, 40)}'.`)
 }
 
 function agentsOf(config: GatewayConfig, folder: string): GatewayOptions['agents'] {

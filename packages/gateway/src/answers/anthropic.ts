@@ -1,7 +1,7 @@
 // A streamed answer of Anthropic's Messages: content blocks that begin, grow and end.
 
 import type { Json, JsonObject } from 'oriel'
-import { type Answer, type Collector, parseObject } from './collector.ts'
+import { type Answer, type Collector, noteFacts, parseObject } from './collector.ts'
 
 interface Block {
   value: Record<string, Json>
@@ -11,6 +11,7 @@ interface Block {
 
 export function anthropicCollector(): Collector {
   const blocks: Block[] = []
+  const response = {}
   let usage: Record<string, Json> | undefined
   let isComplete = false
   return {
@@ -19,7 +20,9 @@ export function anthropicCollector(): Collector {
       switch (event?.type) {
         case 'message_start': {
           const { message } = event
-          if (isRecord(message) && isRecord(message.usage)) usage = { ...message.usage }
+          if (!isRecord(message)) break
+          if (isRecord(message.usage)) usage = { ...message.usage }
+          noteFacts(response, message)
           break
         }
         case 'content_block_start':
@@ -32,6 +35,7 @@ export function anthropicCollector(): Collector {
           break
         case 'message_delta':
           if (isRecord(event.usage)) usage = { ...usage, ...withoutNulls(event.usage) }
+          if (isRecord(event.delta)) noteFacts(response, { finish: event.delta.stop_reason })
           break
         case 'message_stop':
           isComplete = true
@@ -46,7 +50,7 @@ export function anthropicCollector(): Collector {
     },
     answer(): Answer | undefined {
       const content = blocks.filter(Boolean).map(finish)
-      const numbers = usage === undefined ? {} : { usage }
+      const numbers = usage === undefined ? { response } : { usage, response }
       if (content.length === 0 && usage === undefined) return undefined
       return { messages: content.length === 0 ? [] : [{ role: 'assistant', content }], ...numbers }
     },

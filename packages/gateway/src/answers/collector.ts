@@ -7,6 +7,25 @@ export interface Answer {
   readonly messages: readonly Json[]
   /** The provider's own numbers, as it wrote them. */
   readonly usage?: JsonObject
+  readonly response?: ResponseFacts
+}
+
+/** What an answer says of itself, besides its content. */
+export interface ResponseFacts {
+  readonly id?: string
+  readonly model?: string
+  /** Why the model stopped, in the provider's own word. */
+  readonly finish?: string
+}
+
+/** Adds what is said; what is no text is not. */
+export function noteFacts(
+  facts: { id?: string; model?: string; finish?: string },
+  { id, model, finish }: { readonly [Key in keyof ResponseFacts]: Json | undefined },
+): void {
+  if (typeof id === 'string') facts.id = id
+  if (typeof model === 'string') facts.model = model
+  if (typeof finish === 'string') facts.finish = finish
 }
 
 /** Gathers one stream. Must never throw: what it does not understand it leaves out. */

@@ -1,13 +1,14 @@
 // A streamed answer of Chat Completions: deltas of one choice.
 
 import type { Json, JsonObject } from 'oriel'
-import { type Answer, type Collector, parseObject } from './collector.ts'
+import { type Answer, type Collector, noteFacts, parseObject } from './collector.ts'
 
 type Draft = Record<string, Json>
 
 export function chatCollector(): Collector {
   const message: Draft = { role: 'assistant', content: null }
   const calls: Draft[] = []
+  const response = {}
   let usage: JsonObject | undefined
   let isComplete = false
   let isPlural = false
@@ -18,11 +19,13 @@ export function chatCollector(): Collector {
       const chunk = isOver ? undefined : parseObject(data)
       if (chunk === undefined) return
       if (isRecord(chunk.usage)) usage = chunk.usage
+      noteFacts(response, chunk)
       for (const choice of listOf(chunk.choices)) {
         if (choice.index !== undefined && choice.index !== 0) isPlural = true
         else {
           if (isRecord(choice.delta)) merge(message, calls, choice.delta)
           if (typeof choice.finish_reason === 'string') isComplete = true
+          noteFacts(response, { finish: choice.finish_reason })
         }
       }
     },
@@ -36,9 +39,9 @@ export function chatCollector(): Collector {
       const said = Object.entries(message).some(
         ([key, value]) => key !== 'role' && value !== null && value !== '',
       )
-      const numbers = usage === undefined ? {} : { usage }
+      const numbers = usage === undefined ? { response } : { usage, response }
       if (isPlural || (!said && calls.length === 0)) {
-        return usage === undefined ? undefined : { messages: [], usage }
+        return usage === undefined ? undefined : { messages: [], ...numbers }
       }
       const own = calls.filter(Boolean)
       const whole = { ...message, ...(own.length === 0 ? {} : { tool_calls: own }) }

@@ -38,6 +38,19 @@ export interface ThreadApiOptions {
   readonly changed: (tenant: string, thread: string) => void
 }
 
+export interface ThreadsQuery {
+  readonly limit: number
+  /** Empty for all. */
+  readonly search: string
+  /** Where the last page ended. */
+  readonly after: string | null
+}
+
+export interface FoundThreads {
+  readonly threads: readonly { readonly key: ThreadKey; readonly summary: ThreadSummary }[]
+  readonly cursor?: string
+}
+
 /** The most threads that are sorted and searched. */
 const maxListed = 10_000
 const maxPage = 200
@@ -55,16 +68,32 @@ export class ThreadApi {
   }
 
   async list({ caller, url }: RouteContext): Promise<Response> {
-    await this.#options.quiet(caller.isAdmin ? undefined : caller.tenant)
     const limit = readCount(url, 'limit', 50, maxPage)
-    const search = (url.searchParams.get('search') ?? '').toLowerCase().slice(0, 200)
-    const after = url.searchParams.get('cursor')
+    const search = (url.searchParams.get('search') ?? '').slice(0, 200)
+    const { threads, cursor } = await this.threads(caller, {
+      limit,
+      search,
+      after: url.searchParams.get('cursor'),
+    })
+    const shown = threads.map(({ key, summary }) =>
+      caller.isAdmin ? { ...summary, tenant: key.tenant } : summary,
+    )
+    return json({ threads: shown, ...(cursor === undefined ? {} : { cursor }) })
+  }
+
+  /** The caller's threads, the most recently used first: those with a text in them, or all. */
+  async threads(
+    caller: Caller,
+    { limit, search: asked, after }: ThreadsQuery,
+  ): Promise<FoundThreads> {
+    await this.#options.quiet(caller.isAdmin ? undefined : caller.tenant)
+    const search = asked.toLowerCase()
     const found = await this.#infos(caller)
     found.sort(
       (a, b) => b.info.updatedAt - a.info.updatedAt || (a.info.thread < b.info.thread ? -1 : 1),
     )
     const start = after === null ? 0 : found.findIndex(({ key }) => cursorOf(key) === after) + 1
-    const threads: ThreadSummary[] = []
+    const threads: { key: ThreadKey; summary: ThreadSummary }[] = []
     const deadline = performance.now() + searchMs
     let last: ThreadKey | undefined
     let isMore = false
@@ -76,15 +105,15 @@ export class ThreadApi {
       last = key
       const summary = await this.#summaries.of(key, info)
       if (search !== '' && !(await this.#contains(key, summary, search))) continue
-      threads.push(caller.isAdmin ? { ...summary, tenant: key.tenant } : summary)
+      threads.push({ key, summary })
     }
-    return json({ threads, ...(isMore && last !== undefined ? { cursor: cursorOf(last) } : {}) })
+    return { threads, ...(isMore && last !== undefined ? { cursor: cursorOf(last) } : {}) }
   }
 
   async summary(context: RouteContext): Promise<Response> {
     const { key, info } = await this.#find(context)
     const summary = await this.#summaries.of(key, info)
-    const policy = await this.#open(key, async (thread) => thread.policy)
+    const policy = await this.open(key, async (thread) => thread.policy)
     return json({ ...summary, policy, ...(context.caller.isAdmin ? { tenant: key.tenant } : {}) })
   }
 
@@ -105,7 +134,7 @@ export class ThreadApi {
     if (step !== null) return this.#viewAt(key, readNumber(step, 'step'))
     const budget = searchParams.get('budget')
     const options = budget === null ? {} : { budget: readNumber(budget, 'budget') }
-    return json(await this.#open(key, (thread) => this.viewOf(thread, format, options)))
+    return json(await this.open(key, (thread) => this.viewOf(thread, format, options)))
   }
 
   /** A view of the head that commits nothing. */
@@ -122,7 +151,7 @@ export class ThreadApi {
   }
 
   async #viewAt(key: ThreadKey, step: number): Promise<Response> {
-    const found = await this.#open(key, (thread) => thread.requestAt(step))
+    const found = await this.open(key, (thread) => thread.requestAt(step))
     const { request, body, trace, exact } = found
     const entries = await this.#read(key, { to: request.seq - 1 })
     const { messages, input, system } = body
@@ -152,7 +181,7 @@ export class ThreadApi {
   async request(context: RouteContext): Promise<Response> {
     const { key } = await this.#find(context)
     const step = readNumber(context.param('step'), 'step')
-    return json(await this.#open(key, (thread) => differenceOf(thread, step)))
+    return json(await this.open(key, (thread) => differenceOf(thread, step)))
   }
 
   async timeline(context: RouteContext): Promise<Response> {
@@ -196,7 +225,7 @@ export class ThreadApi {
   ): Promise<Response> {
     const { key } = await this.#find(context)
     const body = await readJson(context.request, schema, this.#options.limits)
-    const result = await this.#open(key, (thread) => run(thread, body))
+    const result = await this.open(key, (thread) => run(thread, body))
     this.#options.changed(key.tenant, key.thread)
     const info = await this.#options.store.info(key)
     return json({ version: info?.version, ...(typeof result === 'object' ? result : {}) })
@@ -215,13 +244,22 @@ export class ThreadApi {
     return new Response(null, { status: 204 })
   }
 
-  async #find({ caller, param, url }: RouteContext): Promise<{ key: ThreadKey; info: ThreadInfo }> {
+  #find({ caller, param, url }: RouteContext): Promise<{ key: ThreadKey; info: ThreadInfo }> {
+    return this.locate(caller, param('id'), url.searchParams.get('tenant'))
+  }
+
+  /** A thread of the caller. Refuses with the same words where it is another's and where there is none. */
+  async locate(
+    caller: Caller,
+    thread: string,
+    tenant: string | null = null,
+  ): Promise<{ key: ThreadKey; info: ThreadInfo }> {
     await this.#options.quiet(caller.isAdmin ? undefined : caller.tenant)
-    const thread = param('id')
-    const tenants = await this.#tenantsOf(caller, url.searchParams.get('tenant'))
-    for (const tenant of tenants) {
-      const info = await this.#options.store.info({ tenant, thread }).catch(absent)
-      if (info !== undefined) return { key: { tenant, thread }, info }
+    const tenants = await this.#tenantsOf(caller, tenant)
+    for (const own of tenants) {
+      const key = { tenant: own, thread }
+      const info = await this.#options.store.info(key).catch(absent)
+      if (info !== undefined) return { key, info }
     }
     throw refuse(404, 'not-found', 'There is no such thread.')
   }
@@ -252,8 +290,10 @@ export class ThreadApi {
   async #contains(key: ThreadKey, summary: ThreadSummary, search: string): Promise<boolean> {
     if (summary.id.toLowerCase().includes(search) || summary.title.toLowerCase().includes(search))
       return true
+    // As the text stands in JSON, quotes and line ends included.
+    const written = JSON.stringify(search).slice(1, -1)
     for await (const entry of this.#options.store.read(key)) {
-      if (entry.type === 'message' && JSON.stringify(entry.blocks).toLowerCase().includes(search))
+      if (entry.type === 'message' && JSON.stringify(entry.blocks).toLowerCase().includes(written))
         return true
     }
     return false
@@ -265,7 +305,8 @@ export class ThreadApi {
     return entries
   }
 
-  #open<T>({ tenant, thread }: ThreadKey, task: (thread: Thread) => Promise<T>): Promise<T> {
+  /** Does something with a thread, after what was asked of it before. */
+  open<T>({ tenant, thread }: ThreadKey, task: (thread: Thread) => Promise<T>): Promise<T> {
     return this.#options.families.get(tenant, thread).run(task)
   }
 }

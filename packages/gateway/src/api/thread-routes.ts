@@ -3,7 +3,7 @@
 import { type Thread, wireFormats } from 'oriel'
 import { z } from 'zod'
 import type { Route } from '../routes.ts'
-import { ThreadApi, type ThreadApiOptions } from './thread-api.ts'
+import type { ThreadApi } from './thread-api.ts'
 import { whatIf } from './what-if.ts'
 
 const range = z.tuple([z.number().int().min(0), z.number().int().min(0)])
@@ -26,8 +26,7 @@ const whatIfBody = z.strictObject({
   from: z.enum(['now', 'start']).optional(),
 })
 
-export function threadRoutes(options: ThreadApiOptions): readonly Route[] {
-  const api = new ThreadApi(options)
+export function threadRoutes(api: ThreadApi): readonly Route[] {
   return [...readRoutes(api), ...writeRoutes(api)]
 }
 

@@ -55,6 +55,7 @@ export async function recordUsage(session: Session, usage: Usage, view: string):
   session.emit('cache-broken', {
     message: `${String(broken.lost)} tokens were not in the provider's cache: ${String(broken.cause)}.`,
     reason: String(broken.cause),
+    ...(typeof broken.lost === 'number' ? { tokensLost: broken.lost } : {}),
     ...(typeof broken.first === 'string' ? { id: broken.first } : {}),
   })
 }

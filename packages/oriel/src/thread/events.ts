@@ -36,6 +36,8 @@ export interface ThreadEvent {
   readonly message: string
   readonly reason?: string
   readonly tokensSaved?: number
+  /** For a broken cache: the tokens that it should have held. */
+  readonly tokensLost?: number
   readonly canExpand?: boolean
   /** For a checkpoint: what started it. */
   readonly trigger?: 'turn-end' | 'step' | 'manual' | 'recovery'

@@ -3,6 +3,7 @@
 import type { MessageEntry } from '../core/entry.ts'
 import { type ExpandOptions, type Expansion, expandText, originalText, refuse } from './expand.ts'
 import type { Journal } from './journal.ts'
+import { isFinal } from './reading.ts'
 
 /** What expanding a range needs of a thread. */
 interface Expanding {
@@ -71,9 +72,4 @@ function partOf(entry: MessageEntry, query: string | undefined): string | undefi
   if (query === undefined) return text
   const found = expandText(text, { query })
   return found.ok ? found.text : undefined
-}
-
-/** What may not be expanded alone may not be read here either. */
-function isFinal({ state }: Journal, { seq, blocks }: MessageEntry): boolean {
-  return blocks.some((_, block) => state.blockEdit(seq, block)?.isFinal === true)
 }

@@ -29,7 +29,7 @@ export class Branch {
 
   /** With `isQuick`, as this process knows the branch: writing to it tells whether others have written since. */
   async look(history: readonly Sent[], isQuick = false): Promise<Meeting> {
-    if (!isQuick) await this.journal.refresh()
+    if (!isQuick || this.journal.isStale) await this.journal.refresh()
     this.#keys = await this.journal.keys()
     const meeting = this.#keys.meet(history, this.journal.state)
     if (!meeting.isUnsure) return meeting

@@ -180,6 +180,11 @@ export class Journal {
     this.#state = whole.#state
   }
 
+  /** Whether the store refused entries that the state has: `refresh` begins again from what the store has. */
+  get isStale(): boolean {
+    return this.#stale !== undefined
+  }
+
   /** Resolves when no snapshot is being saved. */
   settled(): Promise<void> {
     return this.#saving

@@ -7,6 +7,7 @@ import { checkJson, type Json } from '../core/json.ts'
 import type { FormatName } from '../formats/format.ts'
 import { type Policy, type PolicyInput, parsePolicy } from '../policy.ts'
 import { assertAvailable } from '../propose.ts'
+import type { ReadOptions } from '../stores/store.ts'
 import { appendWithUsage, readViewOptions, requestView, syncHistory } from './asking.ts'
 import { recordUsage } from './cache.ts'
 import type { Accuracy } from './calibration.ts'
@@ -21,6 +22,7 @@ import { tokensSaved } from './lifecycle.ts'
 import { LogReader } from './log-reader.ts'
 import { asRead, type ReadHistory } from './read-history.ts'
 import { readUsage } from './read-usage.ts'
+import { type ReadMessage, readMessages } from './reading.ts'
 import { type RebuiltRequest, rebuildRequest } from './requests.ts'
 import { Session } from './session.ts'
 import { withStoredSettings } from './stored-settings.ts'
@@ -158,6 +160,12 @@ export class Thread {
    */
   expand(id: string | number, options: ExpandOptions = {}): Promise<Expansion> {
     return this.#session.run(() => expandMessage(this.#session, id, options))
+  }
+
+  /** Messages in their original words, as a model may read them: without what is for people only or was not preserved. */
+  async *read(options: ReadOptions = {}): AsyncGenerator<ReadMessage> {
+    await this.#session.run(() => this.#journal.refresh())
+    yield* readMessages(this.#journal, options)
   }
 
   /** Takes an edit, or all edits of an epoch, back; those forms stay forbidden for those blocks. */

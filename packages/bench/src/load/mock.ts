@@ -1,0 +1,115 @@
+// The mock upstream, a process of its own: waits a fixed time and answers with bytes that are ready, in any of the three formats, whole or
+// as a stream. It reads a request no further than to see whether a stream is wanted. `node mock.ts '<MockSettings as JSON>'`.
+
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { type Format, paths, streamedAnswer, timeDigits, timeMark, wholeAnswer } from './answers.ts'
+
+export interface MockSettings {
+  /** Time until the answer, or a stream's first chunk. */
+  readonly latencyMs: number
+  /** Chunks of text in a stream. */
+  readonly chunks: number
+  /** Time between two of them. */
+  readonly intervalMs: number
+}
+
+let settings = JSON.parse(process.argv[2] ?? '{}') as MockSettings
+let streams = prepare()
+
+const formats = Object.keys(paths) as Format[]
+const wholes = new Map(formats.map((format) => [paths[format], wholeAnswer(format)]))
+const streamMark = Buffer.from('"stream":true')
+
+function prepare() {
+  const made = (Object.keys(paths) as Format[]).map((format) => {
+    const answer = streamedAnswer(format, settings.chunks)
+    return [paths[format], { ...answer, offset: timeOffset(answer.pieces[0] as Buffer) }] as const
+  })
+  return new Map(made)
+}
+
+function timeOffset(piece: Buffer): number {
+  return piece.length - piece.indexOf(timeMark) - timeMark.length
+}
+
+const server = createServer({ keepAliveTimeout: 600_000 }, (request, response) => {
+  // The flag stands in the first or in the last bytes of a body, whoever wrote it.
+  let first: Buffer | undefined
+  let last: Buffer | undefined
+  let beforeLast: Buffer | undefined
+  request.on('data', (chunk: Buffer) => {
+    first ??= chunk
+    beforeLast = last
+    last = chunk
+  })
+  request.on('end', () => {
+    setTimeout(answer, settings.latencyMs, request, response, isStream(first, beforeLast, last))
+  })
+})
+server.requestTimeout = 0
+server.listen(0, '127.0.0.1', () => {
+  process.send?.({ port: (server.address() as AddressInfo).port })
+})
+
+process.on('message', (next: { readonly settings?: MockSettings }) => {
+  if (next.settings === undefined) return
+  settings = next.settings
+  streams = prepare()
+  process.send?.({ settings })
+})
+
+function isStream(first?: Buffer, beforeLast?: Buffer, last?: Buffer): boolean {
+  if (first === undefined || last === undefined) return false
+  if (first.subarray(0, 512).includes(streamMark)) return true
+  const end = last.subarray(-4096)
+  if (end.length > 512 || beforeLast === undefined) return end.includes(streamMark)
+  return Buffer.concat([beforeLast.subarray(-4096), end]).includes(streamMark)
+}
+
+function answer(request: IncomingMessage, response: ServerResponse, isStreaming: boolean): void {
+  const url = request.url ?? ''
+  if (isStreaming) {
+    stream(url, response)
+    return
+  }
+  const whole = wholes.get(url)
+  if (whole === undefined) {
+    response.writeHead(404).end()
+    return
+  }
+  response.writeHead(200, { 'content-type': 'application/json', 'content-length': whole.length })
+  response.end(whole)
+}
+
+function stream(url: string, response: ServerResponse): void {
+  const prepared = streams.get(url)
+  if (prepared === undefined) {
+    response.writeHead(404).end()
+    return
+  }
+  const { opening, pieces, ending, offset } = prepared
+  const { intervalMs } = settings
+  response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' })
+  response.write(opening)
+  let next = 0
+  const more = (): void => {
+    if (response.destroyed) return
+    const piece = pieces[next]
+    next += 1
+    if (piece === undefined) {
+      response.end(ending)
+      return
+    }
+    const stamped = Buffer.from(piece)
+    stamped.write(timeText(), stamped.length - offset, timeDigits, 'latin1')
+    response.write(stamped)
+    if (intervalMs === 0) more()
+    else setTimeout(more, intervalMs)
+  }
+  more()
+}
+
+function timeText(): string {
+  return String(process.hrtime.bigint() / 1000n).padStart(timeDigits, '0')
+}

@@ -1,0 +1,13 @@
+// Loaded into each measured process before anything else: says on request how late its event loop ran since the last time it was asked.
+
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+
+const delays = monitorEventLoopDelay({ resolution: 10 })
+delays.enable()
+
+process.on('message', (message: { readonly probe?: boolean }) => {
+  if (message.probe !== true) return
+  process.send?.({ probe: { p99Ms: delays.percentile(99) / 1e6, maxMs: delays.max / 1e6 } })
+  delays.reset()
+})
+process.channel?.unref()

@@ -1,0 +1,120 @@
+import fc from 'fast-check'
+import { type JsonObject, readHistory } from 'oriel'
+import { describe, expect, it } from 'vitest'
+import { type ClientBody, knownBody, parseAlike, parseBody } from './client-body.ts'
+import { KnownBodies } from './known-bodies.ts'
+
+const limits = { depth: 64, nodes: 1e6 }
+const text = fc.string({
+  unit: fc.constantFrom('a', ' ', '"', '\\', 'é', '漢', '😀', ',', ']', '}'),
+})
+const message = fc.record({ role: fc.constantFrom('user', 'assistant'), content: text })
+const fields = fc.dictionary(fc.constantFrom('model', 'stream', 'tools', 'é'), fc.jsonValue())
+
+/** Everything about a body that anybody can see. */
+function seen({ text: whole, value, outline, bytes }: ClientBody) {
+  const cut = ([key, { start, end }]: [string, { start: number; end: number }]) => [
+    key,
+    start,
+    whole.slice(start, end),
+  ]
+  const members = [...outline.members].map(cut)
+  return { whole, value, bytes: Buffer.from(bytes), fields: [...outline.fields].map(cut), members }
+}
+
+function known(bytes: Buffer) {
+  const body = parseBody(bytes, limits)
+  const list = body.value.messages as JsonObject[]
+  return knownBody(body, 'messages', { history: readHistory(list) })
+}
+
+describe('a body that begins like another', () => {
+  it('[GW62] is read as if it stood alone, whatever came before, between and after', () => {
+    let alike = 0
+    fc.assert(
+      fc.property(
+        fc.record({ before: fields, after: fields, indent: fc.nat(2) }),
+        fc.array(message, { maxLength: 6 }),
+        fc.array(message, { maxLength: 4 }),
+        fc.array(message, { maxLength: 4 }),
+        fields,
+        ({ before, after, indent }, shared, old, added, changed) => {
+          const write = (list: readonly object[], rest: object) =>
+            Buffer.from(JSON.stringify({ ...before, messages: list, ...rest }, null, indent))
+          const first = known(write([...shared, ...old], after))
+          const next = write([...shared, ...added], changed)
+          const found = first && parseAlike(next, first, limits)
+          if (found === undefined) return
+          alike += 1
+          expect(seen(found)).toEqual(seen(parseBody(next, limits)))
+          // And the one after it, read from what was kept of this one.
+          const list = found.value.messages as JsonObject[]
+          const second = knownBody(found, 'messages', {
+            history: readHistory(list),
+            previous: first,
+          })
+          const third = write([...shared, ...added, { role: 'user', content: '漢' }], after)
+          const again = second && parseAlike(third, second, limits)
+          if (again !== undefined) expect(seen(again)).toEqual(seen(parseBody(third, limits)))
+        },
+      ),
+      { numRuns: 500 },
+    )
+    expect(alike).toBeGreaterThan(50)
+  })
+
+  it('[GW62] is read anew where a field comes twice, or what follows is no JSON', () => {
+    const list = Array.from({ length: 50 }, (_, n) => ({
+      role: 'user',
+      content: `${n}`.repeat(99),
+    }))
+    const whole = JSON.stringify({ messages: list })
+    const first = known(Buffer.from(whole))
+    if (first === undefined) throw new Error('has a list')
+    const twice = Buffer.from(`${whole.slice(0, -1)},"messages":[]}`)
+    expect(parseAlike(twice, first, limits)).toBeUndefined()
+    for (const rest of ['', ']', ',]}', '] }}', ',{"role":"user"}]', '}']) {
+      const broken = Buffer.from(`${whole.slice(0, -2)}${rest}`)
+      expect(parseAlike(broken, first, limits)).toBeUndefined()
+    }
+    expect(parseAlike(Buffer.from(whole), first, { ...limits, nodes: 10 })).toBeUndefined()
+  })
+})
+
+describe('known bodies', () => {
+  const list = (count: number, name: string) =>
+    Array.from({ length: count }, (_, n) => ({
+      role: 'user',
+      content: `${name} ${n} ${'x'.repeat(900)}`,
+    }))
+  const bytesOf = (messages: readonly object[]) => Buffer.from(JSON.stringify({ messages }))
+
+  it('[GW62] gives the same objects again for the same caller, and never for another', () => {
+    const bodies = new KnownBodies()
+    const take = (scope: string, messages: readonly object[]) => {
+      const found = bodies.parse(scope, bytesOf(messages), limits)
+      const values = found.body.value.messages as JsonObject[]
+      const history = readHistory(values, { previous: found.previous?.history })
+      bodies.keep(scope, found, { listKey: 'messages', history })
+      return { values, isKnown: found.previous !== undefined }
+    }
+    const [a, b] = [take('t', list(40, 'a')), take('t', list(40, 'b'))]
+    const again = take('t', list(41, 'a'))
+    expect(again.isKnown).toBe(true)
+    expect(again.values[39]).toBe(a.values[39])
+    expect(take('t', list(42, 'b')).values[0]).toBe(b.values[0])
+    expect(take('other', list(42, 'a')).isKnown).toBe(false)
+  })
+
+  it('[GW62] forgets the oldest beyond its room', () => {
+    const bodies = new KnownBodies()
+    const big = (n: number) => list(4000, String(n))
+    for (let n = 0; n < 8; n++) {
+      const found = bodies.parse('t', bytesOf(big(n)), limits)
+      const history = readHistory(found.body.value.messages as JsonObject[])
+      bodies.keep('t', found, { listKey: 'messages', history })
+    }
+    expect(bodies.parse('t', bytesOf(big(0)), limits).previous).toBeUndefined()
+    expect(bodies.parse('t', bytesOf(big(7)), limits).previous).toBeDefined()
+  })
+})

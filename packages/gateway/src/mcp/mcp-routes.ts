@@ -1,0 +1,107 @@
+// The Model Context Protocol at `/mcp`: JSON-RPC over HTTP without sessions, behind the same guards and limits as every other route.
+
+import type { McpHttpHandler } from '@modelcontextprotocol/server'
+import { refuse } from '../answer-errors.ts'
+import { readBytes } from '../body.ts'
+import { outlineOf } from '../json-outline.ts'
+import type { Limits } from '../options.ts'
+import type { Reply } from '../reply.ts'
+import type { Route, RouteContext } from '../routes.ts'
+import type { ThreadToolsOptions } from './thread-tools.ts'
+
+export interface McpOptions extends ThreadToolsOptions {
+  readonly limits: Limits
+}
+
+export interface Mcp {
+  readonly routes: readonly Route[]
+  /** Ends what is under way. */
+  close(): Promise<void>
+}
+
+/** Arguments are short; a larger body is none of ours. */
+const maxBytes = 1024 * 1024
+/** Calls in one request; today's clients send one. */
+const maxBatch = 20
+
+export function createMcp(options: McpOptions): Mcp {
+  let loading: Promise<McpHttpHandler> | undefined
+  const load = async (): Promise<McpHttpHandler> => {
+    const { createHandler } = await import('./handler.ts')
+    return createHandler({ ...options, maxBytes })
+  }
+  const handle = async ({ request, caller }: RouteContext): Promise<Reply> => {
+    const own = request.method === 'POST' ? await readMessage(request, options.limits) : request
+    // The key itself stays behind.
+    const authInfo = { token: '', clientId: caller.tenant, scopes: [], extra: { caller } }
+    loading ??= load()
+    const handler = await loading
+    return untilRead(await handler.fetch(own, { authInfo }))
+  }
+  const route = (method: 'GET' | 'POST' | 'DELETE', summary: string, answer: string): Route => ({
+    method,
+    path: '/mcp',
+    access: 'key',
+    summary,
+    answer,
+    isCall: method === 'POST',
+    handle,
+  })
+  return {
+    routes: [
+      route(
+        'POST',
+        'The Model Context Protocol: the tools expand_message, search_thread and read_thread.',
+        'A JSON-RPC response, or text/event-stream.',
+      ),
+      route('GET', 'Answers 405: there are no sessions to listen to.', 'nothing'),
+      route('DELETE', 'Answers 405: there are no sessions to end.', 'nothing'),
+    ],
+    close: async () => (await loading)?.close(),
+  }
+}
+
+/** The same answer as one that is under way until it has been read: the work may go on behind its first byte. */
+function untilRead({ status, headers, body }: Response): Reply {
+  const reader = body?.getReader()
+  if (reader === undefined) return { status, headers, relayed: undefined }
+  return {
+    status,
+    headers: new Headers(headers),
+    relayed: {
+      next: async () => (await reader.read()).value,
+      cancel: () => void reader.cancel().catch(() => undefined),
+    },
+  }
+}
+
+/** The request with its body, read within the limits. What is wrong with the message itself is said in JSON-RPC, by the handler. */
+async function readMessage(request: Request, limits: Limits): Promise<Request> {
+  const bodyBytes = Math.min(limits.bodyBytes, maxBytes)
+  const bytes = await readBytes(request, { bodyBytes, bodyMs: limits.bodyMs })
+  const text = Buffer.from(bytes).toString()
+  // Right for JSON, and for anything else an upper bound that is good enough.
+  const { depth, nodes } = outlineOf(text)
+  if (depth > limits.depth) {
+    throw refuse(400, 'too-deep', `The body is nested deeper than ${limits.depth} levels.`)
+  }
+  if (nodes > limits.nodes || batchSize(text) > maxBatch) {
+    throw refuse(
+      413,
+      'too-large',
+      `The body holds more than ${maxBatch} calls, or too many values.`,
+    )
+  }
+  const { method, headers, signal, url } = request
+  return new Request(url, { method, headers, signal, body: text })
+}
+
+function batchSize(text: string): number {
+  if (!/^\s*\[/.test(text)) return 1
+  try {
+    const value: unknown = JSON.parse(text)
+    return Array.isArray(value) ? value.length : 1
+  } catch {
+    return 1
+  }
+}

@@ -1,0 +1,77 @@
+// Records every measurement twice: in the gateway's own registry, for `/metrics`, and with OpenTelemetry, where a host has registered it.
+
+import {
+  type Attributes,
+  type Counter,
+  createNoopMeter,
+  type Histogram,
+  type Meter,
+  metrics,
+  type UpDownCounter,
+} from '@opentelemetry/api'
+import { version } from '../version.ts'
+import { definitions, type MetricName } from './definitions.ts'
+import { Metric, type MetricDefinition } from './registry.ts'
+
+export const scope = '@oriel/gateway'
+
+type Instrument = Counter | Histogram | UpDownCounter
+
+export class Meters {
+  readonly #metrics: Readonly<Record<MetricName, Metric>>
+  /** The meter of the host, once there is one. */
+  #meter: Meter = createNoopMeter()
+  #instruments = new Map<MetricName, Instrument>()
+
+  constructor() {
+    const entries = Object.entries(definitions).map(([name, one]) => [name, new Metric(one)])
+    this.#metrics = Object.fromEntries(entries) as Record<MetricName, Metric>
+  }
+
+  get all(): readonly Metric[] {
+    return Object.values(this.#metrics)
+  }
+
+  /** Looks whether a host has registered OpenTelemetry since: it may do so at any time. */
+  refresh(): void {
+    const meter = metrics.getMeter(scope, version)
+    if (meter === this.#meter) return
+    this.#meter = meter
+    this.#instruments = new Map()
+  }
+
+  record(name: MetricName, value: number, values: readonly string[] = []): void {
+    const metric = this.#metrics[name]
+    metric.record(value, values)
+    if (this.#meter === createNoopMeter()) return
+    const instrument = this.#instrumentOf(name)
+    const attributes = attributesOf(metric.definition, metric.bounded(values))
+    if ('record' in instrument) instrument.record(value, attributes)
+    else instrument.add(value, attributes)
+  }
+
+  #instrumentOf(name: MetricName): Instrument {
+    const known = this.#instruments.get(name)
+    if (known !== undefined) return known
+    const made = create(this.#meter, definitions[name])
+    this.#instruments.set(name, made)
+    return made
+  }
+}
+
+function create(meter: Meter, definition: MetricDefinition): Instrument {
+  const { otel, type, help: description, unit, buckets = [] } = definition
+  if (type === 'counter') return meter.createCounter(otel, { description, unit })
+  if (type === 'gauge') return meter.createUpDownCounter(otel, { description, unit })
+  const advice = { explicitBucketBoundaries: [...buckets] }
+  return meter.createHistogram(otel, { description, unit, advice })
+}
+
+function attributesOf({ labels }: MetricDefinition, values: readonly string[]): Attributes {
+  const attributes: Attributes = {}
+  for (const [index, { attribute }] of labels.entries()) {
+    const value = values[index]
+    if (value !== undefined && value !== '') attributes[attribute] = value
+  }
+  return attributes
+}

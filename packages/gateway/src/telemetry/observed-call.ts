@@ -1,0 +1,297 @@
+// One model call as telemetry sees it: told by the call itself what happens, in the order that it happens.
+
+import type { Attributes } from '@opentelemetry/api'
+import { type JsonObject, readUsage, type ThreadEvent, type Usage, type View } from 'oriel'
+import type { Answer, ResponseFacts } from '../answers/collector.ts'
+import { isObject } from '../rewrite.ts'
+import { CallSpan, hostTracer, nameLike } from './call-span.ts'
+import type { RouteName } from './definitions.ts'
+import type { Meters } from './meters.ts'
+import { dollarsOfBreak, dollarsSaved } from './savings.ts'
+
+export interface CallStart {
+  readonly request: Request
+  readonly format: RouteName
+  readonly meters: Meters
+  /** Told when the call is over and everything of it is written down. */
+  readonly over: (call: ObservedCall) => void
+}
+
+/** How an answer ended. `refused`: the gateway gave none of an upstream; `unlogged`: it was cut since the store could not keep it. */
+export type CallEnding = 'complete' | 'refused' | Broken
+
+type Broken = 'client-left' | 'upstream-broke' | 'cut-short' | 'unlogged'
+
+export interface ViewedFacts {
+  readonly thread: string
+  /** Which layer the policy came from. */
+  readonly policySource: string
+  readonly ms: number
+}
+
+export class ObservedCall {
+  readonly format: RouteName
+  /** The request's own id, where one is given. */
+  id: string | undefined
+  tenant = ''
+  readonly #start: CallStart
+  readonly #startedAt = Date.now()
+  readonly #started = performance.now()
+  #span: CallSpan | undefined
+  #model = 'other'
+  #isStream = false
+  #thread = ''
+  #view: View | undefined
+  #sentAt = 0
+  #rounds = 0
+  #firstMs: number | undefined
+  #usage: Usage | undefined
+  #details: JsonObject | undefined
+  #response: ResponseFacts = {}
+  #expansions = 0
+  #break: string | undefined
+  #pending = 0
+  #end: { readonly ms: number; readonly status: number; readonly errorType?: string } | undefined
+
+  constructor(start: CallStart) {
+    this.#start = start
+    this.format = start.format
+    start.meters.refresh()
+    start.meters.record('active', 1)
+  }
+
+  get thread(): string {
+    return this.#thread
+  }
+
+  get ms(): number {
+    return this.#end?.ms ?? 0
+  }
+
+  get status(): number {
+    return this.#end?.status ?? 0
+  }
+
+  get errorType(): string | undefined {
+    return this.#end?.errorType
+  }
+
+  get tokens(): View['tokens'] | undefined {
+    return this.#view?.tokens
+  }
+
+  /** The body was understood. */
+  asked(body: JsonObject, upstream: string): void {
+    const model = nameLike(body.model)
+    this.#model = model ?? 'other'
+    this.#isStream = body.stream === true
+    if (hostTracer() === undefined) return
+    const maxTokens = body.max_completion_tokens ?? body.max_output_tokens ?? body.max_tokens
+    this.#span = this.#open({
+      ...(model === undefined ? {} : { 'gen_ai.request.model': model }),
+      ...(typeof maxTokens === 'number' ? { 'gen_ai.request.max_tokens': maxTokens } : {}),
+      ...(this.#isStream ? { 'gen_ai.request.stream': true } : {}),
+      'oriel.upstream': upstream,
+    })
+  }
+
+  /** A view was made: at first, and again after the upstream refused one as too long. */
+  viewed(view: View, { thread, policySource, ms }: ViewedFacts): void {
+    const { meters } = this.#start
+    const { tokens, epoch } = view
+    this.#thread = thread
+    this.#view = view
+    meters.record('projection', ms / 1000)
+    if (epoch.applied > 0) {
+      meters.record('epochs', 1, [epoch.cause])
+      meters.record('edits', epoch.applied)
+    }
+    const span = this.#span
+    if (span?.isRecording !== true) return
+    const isCompacted = view.trace.some(({ form }) => form !== 'full')
+    span.set({
+      'gen_ai.conversation.id': thread,
+      // The convention: true or not at all.
+      ...(isCompacted ? { 'gen_ai.conversation.compacted': true } : {}),
+      'oriel.managed': true,
+      'oriel.tokens.before': tokens.before,
+      'oriel.tokens.after': tokens.after,
+      ...(epoch.id === '' ? {} : { 'oriel.epoch.id': epoch.id }),
+      'oriel.epoch.applied': epoch.applied,
+      'oriel.epoch.cause': epoch.cause,
+      'oriel.projection.duration_ms': ms,
+      'oriel.policy.source': policySource,
+    })
+  }
+
+  /** A request goes upstream, with these headers. */
+  sent(headers: readonly (readonly [string, string])[]): readonly (readonly [string, string])[] {
+    this.#sentAt = performance.now()
+    this.#rounds += 1
+    if (this.#rounds === 1) {
+      this.#start.meters.record('overhead', (this.#sentAt - this.#started) / 1000, [this.format])
+    }
+    return this.#span?.inject(headers) ?? headers
+  }
+
+  /** A chunk of the answer came. */
+  chunk(): void {
+    this.#firstMs ??= performance.now() - this.#sentAt
+  }
+
+  /** What the answer said, whole or not. */
+  answered({ usage, response }: Answer): void {
+    this.#response = response ?? {}
+    this.#details = usage
+    try {
+      this.#usage = usage === undefined ? undefined : readUsage(usage)
+    } catch {
+      // Numbers in a shape that nobody knows count for nothing.
+    }
+  }
+
+  /** Something is still being written down; call the result when it is. */
+  pending(): () => void {
+    this.#pending += 1
+    return () => {
+      this.#pending -= 1
+      this.#finish()
+    }
+  }
+
+  /** What happened in the thread of this call meanwhile. */
+  happened({ type, reason, tokensLost = 0 }: ThreadEvent): void {
+    if (type === 'message-expanded') this.#expansions += 1
+    if (type !== 'cache-broken') return
+    this.#break = reason
+    if (reason !== 'edit') return
+    const dollars = dollarsOfBreak(tokensLost, this.#model)
+    if (dollars !== undefined) this.#start.meters.record('costOfBreaks', dollars, [this.#model])
+  }
+
+  /** The answer came whole; it is over when it is kept. */
+  whole(status: number, kept: Promise<void>): void {
+    kept.then(
+      () => this.ended(status, 'complete'),
+      () => this.ended(status, 'unlogged'),
+    )
+  }
+
+  /** The answer is over. `code` names a refusal of the gateway itself. */
+  ended(status: number, ending: CallEnding, code?: string): void {
+    if (this.#end !== undefined) return
+    const ms = performance.now() - this.#started
+    const errorType = errorTypeOf(status, ending, code)
+    this.#end = { ms, status, ...(errorType === undefined ? {} : { errorType }) }
+    this.#measure(ms, status, ending)
+    this.#finish()
+  }
+
+  #measure(ms: number, status: number, ending: CallEnding): void {
+    const { meters } = this.#start
+    const labels = ['chat', this.#provider, this.#model]
+    meters.record('active', -1)
+    meters.record('duration', ms / 1000, [...labels, errorLabel(status, ending)])
+    if (ending !== 'complete' && ending !== 'refused') meters.record('interrupted', 1, [ending])
+    if (this.#isStream && this.#firstMs !== undefined) {
+      meters.record('firstChunk', this.#firstMs / 1000, labels)
+    }
+    if (this.#usage !== undefined) {
+      meters.record('usage', inputOf(this.#usage), [...labels, 'input'])
+      meters.record('usage', this.#usage.output, [...labels, 'output'])
+    }
+    if (this.#view === undefined || status >= 400) return
+    const { before, after } = this.#view.tokens
+    const saved = Math.max(0, before - after)
+    meters.record('tokensSent', after, [this.#model])
+    meters.record('tokensSaved', saved, [this.#model])
+    const dollars = saved === 0 ? undefined : dollarsSaved(saved, this.#model)
+    if (dollars !== undefined) meters.record('costSaved', dollars, [this.#model])
+  }
+
+  #finish(): void {
+    if (this.#pending > 0 || this.#end === undefined) return
+    const { ms, errorType } = this.#end
+    // A call that was refused before its body was understood has a span, too.
+    const span = this.#span ?? this.#open({})
+    if (span?.isRecording === true) span.set(this.#results())
+    span?.end(this.#startedAt + ms, errorType)
+    this.#start.over(this)
+  }
+
+  #results(): Attributes {
+    const { id, model, finish } = this.#response
+    const [responseId, responseModel] = [nameLike(id, 200), nameLike(model)]
+    const reason = this.#end?.errorType === undefined ? nameLike(finish) : 'error'
+    const usage = this.#usage
+    const reasoning = reasoningOf(this.#details)
+    return {
+      ...(this.#end === undefined || this.#end.status === 0
+        ? {}
+        : { 'http.response.status_code': this.#end.status }),
+      ...(responseId === undefined ? {} : { 'gen_ai.response.id': responseId }),
+      ...(responseModel === undefined ? {} : { 'gen_ai.response.model': responseModel }),
+      ...(reason === undefined ? {} : { 'gen_ai.response.finish_reasons': [reason] }),
+      ...(this.#isStream && this.#firstMs !== undefined
+        ? { 'gen_ai.response.time_to_first_chunk': this.#firstMs / 1000 }
+        : {}),
+      ...(usage === undefined
+        ? {}
+        : {
+            'gen_ai.usage.input_tokens': inputOf(usage),
+            'gen_ai.usage.output_tokens': usage.output,
+            'gen_ai.usage.cache_read.input_tokens': usage.cacheRead,
+            'gen_ai.usage.cache_creation.input_tokens': usage.cacheWrite,
+          }),
+      ...(reasoning === undefined ? {} : { 'gen_ai.usage.reasoning.output_tokens': reasoning }),
+      ...(this.#break === undefined ? {} : { 'oriel.cache.break': this.#break }),
+      'oriel.expansions': this.#expansions,
+      'oriel.rounds': this.#rounds,
+    }
+  }
+
+  get #provider(): string {
+    return this.format === 'anthropic' ? 'anthropic' : 'openai'
+  }
+
+  #open(attributes: Attributes): CallSpan | undefined {
+    const tracer = hostTracer()
+    if (tracer === undefined) return undefined
+    const own = { 'gen_ai.operation.name': 'chat', 'gen_ai.provider.name': this.#provider }
+    const { headers } = this.#start.request
+    return new CallSpan(tracer, {
+      headers,
+      attributes: { ...own, 'oriel.format': this.format, ...attributes },
+      startTime: this.#startedAt,
+    })
+  }
+}
+
+function inputOf({ uncached, cacheRead, cacheWrite }: Usage): number {
+  return uncached + cacheRead + cacheWrite
+}
+
+/** Tokens of reasoning, where the provider tells them apart. */
+function reasoningOf(usage: JsonObject | undefined): number | undefined {
+  const details = usage?.completion_tokens_details ?? usage?.output_tokens_details
+  const count = isObject(details)
+    ? (details.reasoning_tokens ?? details.thinking_tokens)
+    : undefined
+  return typeof count === 'number' ? count : undefined
+}
+
+function errorTypeOf(
+  status: number,
+  ending: CallEnding,
+  code: string | undefined,
+): string | undefined {
+  if (code !== undefined) return code
+  if (status >= 400) return String(status)
+  return ending === 'complete' ? undefined : ending
+}
+
+function errorLabel(status: number, ending: CallEnding): string {
+  if (status >= 500) return '5xx'
+  if (status >= 400) return '4xx'
+  return ending === 'complete' ? '' : ending
+}

@@ -1,0 +1,181 @@
+// What operators see of the gateway: metrics, spans, lines. Everything that happens is told here, once.
+
+import { randomBytes } from 'node:crypto'
+import type { ThreadEvent } from 'oriel'
+import { endpoints } from '../endpoints.ts'
+import type { Reply } from '../reply.ts'
+import type { RouteName } from './definitions.ts'
+import type { Log, LogEvent, LogFields } from './log.ts'
+import { Meters } from './meters.ts'
+import { ObservedCall } from './observed-call.ts'
+
+export interface Responded {
+  readonly request: Request
+  readonly reply: Reply
+  readonly startedMs: number
+  /** The refusal's own code, where the gateway refused. */
+  readonly code?: string
+  /** What failed inside, as a code. */
+  readonly kind?: string
+}
+
+export class Telemetry {
+  readonly meters = new Meters()
+  readonly log: Log
+  readonly #calls = new WeakMap<Request, ObservedCall>()
+  /** Calls by tenant and thread, so that what happens in a thread finds the call that made it happen. */
+  readonly #threads = new Map<string, ObservedCall>()
+  readonly #boot = randomBytes(4).toString('hex')
+  #count = 0
+
+  constructor(log: Log) {
+    this.log = log
+  }
+
+  /** A model call began. */
+  begin(request: Request, format: RouteName): ObservedCall {
+    const call = new ObservedCall({
+      request,
+      format,
+      meters: this.meters,
+      over: (one) => this.#over(request, one),
+    })
+    call.id = this.#nextId()
+    this.#calls.set(request, call)
+    return call
+  }
+
+  /** A request has its answer, or the beginning of it. */
+  responded({ request, reply, startedMs, code, kind }: Responded): void {
+    const { status } = reply
+    const call = this.#calls.get(request)
+    const route = call?.format ?? routeOf(request)
+    this.meters.record('requests', 1, [route, classOf(status)])
+    if (code === 'overloaded' || code === 'busy') this.meters.record('shed', 1, [code])
+    const isLeft = request.signal.aborted
+    if (code !== undefined && status >= 500 && code !== 'overloaded' && !isLeft) {
+      this.meters.record('failures', 1, [code])
+      const fields = { method: methodOf(request), route, status, code: kind ?? code }
+      const text = `[gateway] ${fields.method} ${route}: ${status} ${code} (${fields.code})`
+      this.log.write('error', 'failed', fields, text)
+    }
+    const id = call === undefined ? this.#nextId() : call.id
+    if (id !== undefined) setHeader(reply, id)
+    if (call !== undefined) {
+      if (code === undefined) return
+      call.ended(status, isLeft ? 'client-left' : 'refused', isLeft ? 'client-left' : code)
+      return
+    }
+    if (id === undefined) return
+    const ms = performance.now() - startedMs
+    this.#line({ request: id, method: methodOf(request), route, status, ms, code })
+  }
+
+  /** The thread of a call is known. */
+  placed(tenant: string, call: ObservedCall): void {
+    this.#threads.set(`${tenant}\0${call.thread}`, call)
+    call.tenant = tenant
+  }
+
+  /** Something happened in a thread. */
+  happened(tenant: string, event: ThreadEvent): void {
+    const { meters } = this
+    switch (event.type) {
+      case 'message-expanded':
+        meters.record('expansions', 1)
+        break
+      case 'cache-broken':
+        meters.record('cacheBreaks', 1, [event.reason ?? 'unknown'])
+        meters.record('tokensLost', event.tokensLost ?? 0, [event.reason ?? 'unknown'])
+        break
+      case 'compaction-ended':
+        if ((event.tokensSaved ?? 0) > 0) {
+          meters.record('compactions', 1, [event.trigger ?? 'other'])
+        }
+        break
+      case 'recovery':
+        meters.record('recoveries', 1)
+        break
+      case 'job-failed':
+        meters.record('jobsFailed', 1)
+        break
+      default:
+        return
+    }
+    this.#threads.get(`${tenant}\0${event.thread}`)?.happened(event)
+  }
+
+  warn(event: LogEvent, fields: LogFields, text: string): void {
+    if (event === 'answer-unlogged') this.meters.record('unlogged', 1)
+    this.log.write('warn', event, fields, text)
+  }
+
+  /** Something of the gateway failed without failing a request. */
+  failed(route: RouteName, code: string): void {
+    this.meters.record('failures', 1, [code])
+    this.log.write('error', 'failed', { route, code }, `[gateway] ${route}: ${code}`)
+  }
+
+  #nextId(): string | undefined {
+    if (!this.log.hasRequests) return undefined
+    this.#count += 1
+    return `${this.#boot}-${this.#count}`
+  }
+
+  #over(request: Request, call: ObservedCall): void {
+    const key = `${call.tenant}\0${call.thread}`
+    if (this.#threads.get(key) === call) this.#threads.delete(key)
+    if (call.id === undefined) return
+    const { id, format: route, status, ms, errorType: code, tokens } = call
+    this.#line({
+      request: id,
+      method: methodOf(request),
+      route,
+      status,
+      ms,
+      thread: call.thread === '' ? undefined : call.thread,
+      code,
+      tokensBefore: tokens?.before,
+      tokensAfter: tokens?.after,
+    })
+  }
+
+  #line(fields: LogFields): void {
+    const { method, route, status = 0, code } = fields
+    const ms = Math.round((fields.ms ?? 0) * 10) / 10
+    const text = `[gateway] ${method} ${route}: ${status} in ${ms} ms${code === undefined ? '' : ` (${code})`}`
+    this.log.write('info', 'request', { ...fields, ms }, text)
+  }
+}
+
+const methods = new Set(['GET', 'POST', 'PUT', 'DELETE', 'HEAD', 'OPTIONS', 'PATCH'])
+
+function methodOf({ method }: Request): string {
+  return methods.has(method) ? method : 'other'
+}
+
+function classOf(status: number): string {
+  return status >= 200 && status < 600 ? `${Math.floor(status / 100)}xx` : 'other'
+}
+
+/** Where a request goes, by its path alone. */
+function routeOf({ url, method }: Request): RouteName {
+  const { pathname } = new URL(url)
+  const endpoint = method === 'POST' ? endpoints.find(({ path }) => path === pathname) : undefined
+  if (endpoint !== undefined) return endpoint.format
+  if (pathname === '/v1/preview') return 'preview'
+  if (pathname.startsWith('/v1/')) return 'pass'
+  if (pathname.startsWith('/api/')) return 'api'
+  if (pathname === '/mcp') return 'mcp'
+  if (pathname === '/metrics') return 'metrics'
+  if (pathname === '/healthz') return 'health'
+  return /^\/(?:$|chat$|threads|assets\/)/.test(pathname) ? 'page' : 'other'
+}
+
+function setHeader({ headers }: Reply, id: string): void {
+  try {
+    headers.set('x-oriel-request', id)
+  } catch {
+    // Headers of another's answer may not be changed.
+  }
+}

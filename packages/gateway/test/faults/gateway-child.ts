@@ -1,0 +1,31 @@
+// A gateway in a process of its own, to be killed: `gateway-child.ts <place> <address of the upstream>`. The place is a file of SQLite, whose
+// worker may have a fault in it (see packages/oriel/test/faults/fault-worker.ts), or an address of PostgreSQL with the schema behind a #.
+// Says `listening <url>` when it is ready.
+
+import { createGateway, serveGateway } from '@oriel/gateway'
+import { SqliteStore } from '../../../oriel/src/stores/sqlite-store.ts'
+import { isAddress, openRemote } from '../../../oriel/test/faults/place.ts'
+
+const [, , place = '', upstream = ''] = process.argv
+const store = isAddress(place)
+  ? openRemote(place)
+  : new SqliteStore({
+      path: place,
+      now: Date.now,
+      busyTimeoutMs: 20_000,
+      maxQueueBytes: 64_000_000,
+      maxQueueCount: 10_000,
+      truncated: 'refuse',
+      worker: new URL('../../../oriel/test/faults/fault-worker.ts', import.meta.url),
+    })
+const gateway = createGateway({
+  store,
+  upstreams: [{ name: 'test', baseUrl: upstream }],
+  log: (line) => process.stderr.write(`${line}\n`),
+})
+const server = await serveGateway(gateway, { port: 0 })
+process.once('SIGTERM', async () => {
+  await server.close()
+  await store.close()
+})
+process.stdout.write(`listening ${server.url}\n`)

@@ -1,0 +1,76 @@
+// The long run of kills against the gateway: six clients talk while the process is killed again and again, at random moments and at named
+// points of the store. `npx node --import ./packages/gateway/test/faults/sources.ts packages/gateway/test/faults/long.ts --kills 200 [--seed 1]
+// [--postgres postgres://...]`. Ends with 1 on the first violation.
+
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { withDirectory } from '../../../oriel/test/faults/harness.ts'
+import {
+  choose,
+  createRandom,
+  integer,
+  seed as newSeed,
+} from '../../../oriel/test/faults/random.ts'
+import { doctor, type Life, Scene } from './kill-harness.ts'
+
+/** A store is given up for a fresh one after this many kills. */
+const killsPerStore = 20
+
+const { values } = parseArgs({
+  options: { kills: { type: 'string' }, seed: { type: 'string' }, postgres: { type: 'string' } },
+})
+const kills = Number(values.kills ?? 200)
+const seed = Number(values.seed ?? newSeed)
+if (!Number.isSafeInteger(kills) || kills < 1)
+  throw new Error('--kills must be a number of at least 1')
+
+const random = createRandom(seed)
+console.log(`ORIEL_SEED=${seed}, ${kills} kills`)
+let done = 0
+let answered = 0
+while (done < kills) {
+  const problems = await withDirectory((directory) => killOneStore(placeIn(directory)))
+  if (problems.length === 0) continue
+  for (const problem of problems) console.error(problem)
+  process.exit(1)
+}
+console.log(`${done} kills, ${answered} answers seen whole, no violation`)
+process.exit(0)
+
+function placeIn(directory: string): string {
+  const { postgres } = values
+  // A schema of its own for each.
+  return postgres === undefined ? join(directory, 'oriel.db') : `${postgres}#kill_${seed}_${done}`
+}
+
+async function killOneStore(place: string): Promise<readonly string[]> {
+  const scene = await Scene.open(place)
+  try {
+    for (let turn = 0; turn < killsPerStore && done < kills; turn++) {
+      const life = chooseLife()
+      await scene.live(life)
+      done += 1
+      const found = await scene.violations()
+      if (found.length > 0)
+        return [`VIOLATION after kill ${done}, ${JSON.stringify(life)}`, ...found]
+    }
+    await scene.live({ answers: 2 })
+    const found = [...(await scene.violations())]
+    const isFile = values.postgres === undefined
+    const diagnosis = isFile ? await doctor(place) : undefined
+    if (diagnosis !== undefined) found.push(diagnosis)
+    answered += scene.answered
+    console.log(`${done} of ${kills} kills, ${answered} answers seen whole so far`)
+    return found
+  } finally {
+    await scene.close()
+  }
+}
+
+function chooseLife(): Life {
+  const isAtPoint = values.postgres === undefined && random() < 0.6
+  if (!isAtPoint) return { killAfterMs: integer(random, [1, 1500]) }
+  const point = choose(random, ['begin', 'before-commit', 'after-commit', 'before-acknowledge'])
+  const how = choose(random, ['kill', 'late'])
+  return { fault: `${point}:${integer(random, [1, 60])}:${how}` }
+}

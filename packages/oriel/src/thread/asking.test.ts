@@ -1,0 +1,214 @@
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import type { Entry } from '../core/entry.ts'
+import { OrielError } from '../core/errors.ts'
+import { formatNames } from '../formats/format.ts'
+import { memoryStore } from '../stores/memory.ts'
+import type { Store } from '../stores/store.ts'
+import { conversationOf } from '../testing/arbitraries.ts'
+import { readHistory } from './read-history.ts'
+import { openThread } from './thread.ts'
+
+const user = (content: string) => ({ role: 'user', content })
+const said = (content: string) => ({ role: 'assistant', content })
+
+/** What a log says, without what tells one writer or moment from another. */
+const plain = (log: readonly Entry[]) => log.map(({ by: _by, at: _at, ...entry }) => entry)
+
+/** A store that counts appends, and fails those that `fails` names. */
+function watched(fails: (count: number) => Error | undefined = () => undefined) {
+  const store = memoryStore()
+  let appends = 0
+  const append: Store['append'] = async (...given) => {
+    appends += 1
+    const error = fails(appends)
+    if (error !== undefined) throw error
+    return store.append(...given)
+  }
+  return { store: { ...bound(store), append } as Store, count: () => appends }
+}
+
+function bound(store: Store): Store {
+  const names = [
+    'read',
+    'info',
+    'findExternalId',
+    'list',
+    'saveSnapshot',
+    'loadSnapshot',
+    'erase',
+  ] as const
+  return Object.assign(
+    Object.create(store),
+    Object.fromEntries(names.map((name) => [name, store[name].bind(store)])),
+  )
+}
+
+describe('request', () => {
+  it('[T40] writes and answers what sync and view do one after the other', async () => {
+    for (const format of formatNames) {
+      await fc.assert(
+        fc.asyncProperty(conversationOf(format), fc.nat(), async (conversation, at) => {
+          const cut = at % (conversation.length + 1)
+          const options = { id: 't', policy: { history: { policy: 'lastN', length: 3 } } } as const
+          const [one, two] = [
+            await openThread({ ...options, store: memoryStore(), now: () => 1 }),
+            await openThread({ ...options, store: memoryStore(), now: () => 1 }),
+          ]
+          for (const history of [conversation.slice(0, cut), conversation]) {
+            if (history.length === 0) continue
+            const synced = await one.sync(history, { format })
+            const view = await one.view({ format }).catch((error) => error.code)
+            const asked = await two.request(history, { format }).catch((error) => error.code)
+            if (typeof view === 'string') expect(asked).toBe(view)
+            else {
+              const { thread: _fork, ...counts } = synced
+              expect(asked).toMatchObject(counts)
+              expect({ ...asked.view, trace: 0 }).toEqual({ ...view, trace: 0 })
+              // The names of forks are random.
+              if (synced.isForked) return
+              expect(plain(await two.log())).toEqual(plain(await one.log()))
+            }
+          }
+        }),
+        { numRuns: 20 },
+      )
+    }
+  })
+
+  it('[T40] is one append, and so is an answer with its numbers', async () => {
+    const { store, count } = watched()
+    const thread = await openThread({ id: 't', store })
+    const { view, messages } = await thread.request([user('one')])
+    expect(count()).toBe(1)
+    const usage = { sample: { prompt_tokens: 10, completion_tokens: 2 }, view: view.id }
+    await thread.append([said('yes')], { format: 'openai-chat', expected: messages, usage })
+    expect(count()).toBe(2)
+    const second = await thread.request([user('one'), said('yes'), user('two')])
+    expect(second).toMatchObject({ matched: 2, appended: 1, isForked: false })
+    expect(count()).toBe(3)
+    const types = (await thread.log()).map(({ type }) => type)
+    expect(types).toEqual([
+      'setting',
+      'message',
+      'request',
+      'message',
+      'usage',
+      'message',
+      'request',
+    ])
+  })
+
+  it('[T40] tells of messages when they are written, and not before', async () => {
+    const events: string[] = []
+    const { store } = watched((count) => (count === 1 ? new Error('disk') : undefined))
+    const thread = await openThread({ id: 't', store, on: ({ type }) => events.push(type) })
+    await expect(thread.request([user('one')])).rejects.toThrow('disk')
+    expect(events).toEqual([])
+    await thread.request([user('one')])
+    expect(events.filter((type) => type === 'message-added')).toHaveLength(1)
+  })
+
+  it('[T40] keeps nothing of what the store refused, and goes on from what it has', async () => {
+    const { store } = watched((count) => (count === 2 ? new Error('disk') : undefined))
+    const thread = await openThread({ id: 't', store })
+    await thread.request([user('one')])
+    await expect(thread.request([user('one'), said('a'), user('two')])).rejects.toThrow('disk')
+    const { appended, view } = await thread.request([user('one'), said('a'), user('two')])
+    expect({ appended, shown: view.messages.length }).toEqual({ appended: 2, shown: 3 })
+    const log = await thread.log()
+    expect(log.map(({ seq }) => seq)).toEqual(log.map((_, index) => index + 1))
+    expect(log.filter(({ type }) => type === 'message')).toHaveLength(3)
+  })
+
+  it('[T40] sees what another writer wrote meanwhile', async () => {
+    const store = memoryStore()
+    const [here, there] = [
+      await openThread({ id: 't', store }),
+      await openThread({ id: 't', store }),
+    ]
+    await here.request([user('one')])
+    await there.request([user('one'), said('a'), user('two')])
+    const { appended, thread, view } = await here.request([
+      user('one'),
+      said('a'),
+      user('two'),
+      said('b'),
+      user('three'),
+    ])
+    expect({ appended, thread, shown: view.messages.length }).toEqual({
+      appended: 2,
+      thread: 't',
+      shown: 5,
+    })
+    const numbers = { sample: { prompt_tokens: 1 }, view: view.id }
+    await there.append([said('from there')], { format: 'openai-chat' })
+    await here.append([said('c')], { format: 'openai-chat', usage: numbers })
+    const texts = (await here.log()).flatMap((entry) =>
+      entry.type === 'message' ? entry.blocks : [],
+    )
+    expect(texts.map((block) => (block.type === 'text' ? block.text : ''))).toEqual([
+      'one',
+      'a',
+      'two',
+      'b',
+      'three',
+      'from there',
+      'c',
+    ])
+  })
+
+  it('[T40] forks where another writer took the conversation elsewhere', async () => {
+    const store = memoryStore()
+    const [here, there] = [
+      await openThread({ id: 't', store }),
+      await openThread({ id: 't', store }),
+    ]
+    await here.request([user('one')])
+    await there.request([user('one'), said('a'), user('two')])
+    const other = await here.request([user('one'), said('other')])
+    expect(other).toMatchObject({ isForked: true, matched: 1, appended: 1 })
+    expect(other.thread).not.toBe('t')
+  })
+
+  it('[T40] rejects for a thread that was erased meanwhile', async () => {
+    const store = memoryStore()
+    const thread = await openThread({ id: 't', store })
+    await thread.request([user('one')])
+    await store.erase({ tenant: 'default', thread: 't' })
+    const error = await thread.request([user('one'), said('a')]).catch((reason) => reason)
+    expect(OrielError.is(error, 'not-found')).toBe(true)
+  })
+})
+
+describe('readHistory', () => {
+  it('[T41] reads from where a history differs what it would read from its start', () => {
+    for (const format of formatNames) {
+      fc.assert(
+        fc.property(conversationOf(format), conversationOf(format), fc.nat(), (one, two, at) => {
+          const cut = at % (one.length + 1)
+          const shared = one.slice(0, cut)
+          const previous = readHistory([...shared, ...two], { format })
+          const history = [...shared, ...one.slice(cut)]
+          const [again, anew] = [
+            readHistory(history, { format, previous }),
+            readHistory(history, { format }),
+          ]
+          const details = ({ parts, keys }: typeof again) => ({
+            keys,
+            ...parts,
+            sent: parts.sent.map(({ key, message, details: more }) => ({ key, message, more })),
+          })
+          expect(details(again)).toEqual(details(anew))
+        }),
+        { numRuns: 60 },
+      )
+    }
+  })
+
+  it('[T41] names the place of what is no message, wherever it began to read', () => {
+    const shared = [user('one'), said('a'), user('two')]
+    const previous = readHistory(shared)
+    expect(() => readHistory([...shared, { role: 'nobody' }], { previous })).toThrow(/history\[3\]/)
+  })
+})
