@@ -72,7 +72,7 @@ async function tell(
   let text = ''
   const pieces: string[] = []
   const rounds = new Rounds({
-    ...{ name, isQuiet: false, format: expansionFormats[format], now: () => 0 },
+    ...{ name, isQuiet: false, body: {}, format: expansionFormats[format], now: () => 0 },
     limits: { ...defaultLimits, expandPulseMs: pulseMs },
     call: {
       expansions: 0,

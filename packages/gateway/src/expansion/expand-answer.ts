@@ -52,7 +52,7 @@ async function expandWhole(
       return { ...answer, body }
     }
     const why = closing({ hasOthers, isCut: format.isCut(body), mayGoOn: rounds.mayGoOn })
-    if (own.length === 0) await rounds.options.call.closeWith(found)
+    if (own.length === 0) await rounds.end(found)
     else if (why !== undefined) await rounds.close(found, own, why)
     if (own.length === 0 || why !== undefined) {
       return { ...first, body: once(JSON.stringify(format.join(bodies, rounds.options))) }
@@ -101,7 +101,7 @@ async function* spliced(
       }
       const isPlainEnd = collector.isComplete && splicer.verdict === 'plain'
       if (isPlainEnd && rounds.count > 0) {
-        await rounds.options.call.closeWith(collector.answer() ?? { messages: [] })
+        await rounds.end(collector.answer() ?? { messages: [] })
       }
       if (text !== '') yield Buffer.from(text)
       if (done === true) break

@@ -28,9 +28,9 @@ export async function expandCall(
 ): Promise<UpstreamAnswer> {
   const { offer } = call
   if (offer?.isOpen !== true) return answer
-  const { name, isQuiet } = offer
+  const { name, isQuiet, body } = offer
   const format = expansionFormats[endpoint.format]
-  const rounds = new Rounds({ ...rest, call, format, name, isQuiet })
+  const rounds = new Rounds({ ...rest, call, format, name, isQuiet, body: body.value })
   try {
     return await expandAnswer(answer, { endpoint, rounds })
   } catch (error) {

@@ -245,6 +245,38 @@ describe.each(cases)('$format $mode', ({ format, isStream }) => {
   })
 })
 
+describe('a client of Responses that resends neither reasoning nor ids', () => {
+  const bare = (items: readonly unknown[]): readonly unknown[] =>
+    (items as readonly JsonObject[]).flatMap(({ id: _id, status: _status, ...item }) =>
+      item.type === 'reasoning' ? [] : [item],
+    )
+
+  it.each([false, true])(
+    '[GX3] has valid histories all the same (streamed: %s)',
+    async (isStream) => {
+      const { user, results } = dialects['openai-responses']
+      const { target, ask, options, history } = await open({
+        ...{ format: 'openai-responses', isStream },
+        says: [
+          (asked) => ({ reasoning: 'First.', calls: [expandCall(asked)] }),
+          (asked) => ({ reasoning: 'Second.', calls: [['read', '{"id":"map"}'], expandCall(asked)] }),
+          () => ({ reasoning: 'Third.', text: 'Done.' }),
+          () => ({ text: 'Bye.' }),
+        ],
+      })
+      const told = await ask(bare(history), options)
+      const [call] = told.calls
+      if (call === undefined) throw new Error('no call')
+      const answered = [...history, ...told.messages, ...results([{ call, text: 'A map.' }])]
+      const more = await ask(bare(answered), options)
+      await ask(bare([...answered, ...more.messages, user('Bye.')]), options)
+      expect(target.upstream.breaches).toEqual([])
+      const sent = textOf(target.upstream.requests.at(-1))
+      expect(sent.split('"name":"expand_message"')).toHaveLength(3)
+    },
+  )
+})
+
 const ends = { 'openai-chat': 'stop', 'openai-responses': 'completed', anthropic: 'end_turn' }
 const callEnds = { ...ends, 'openai-chat': 'tool_calls', anthropic: 'tool_use' }
 
