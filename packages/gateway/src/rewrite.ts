@@ -2,6 +2,7 @@
 
 import type { Json, JsonObject } from 'oriel'
 import type { ClientBody } from './client-body.ts'
+import { withoutDroppedThinking } from './dropped-thinking.ts'
 import type { Endpoint } from './endpoints.ts'
 import { type Gist, gistOf } from './gist.ts'
 import { elementsOf, type Range } from './json-outline.ts'
@@ -28,7 +29,7 @@ export function rewriteBody(body: ClientBody, endpoint: Endpoint, view: WireView
   const isAnthropic = endpoint.format === 'anthropic'
   const isMarking = view.hasMarks === true && !body.text.includes('"cache_control"')
   const aligned = align(sent, view.messages, isMarking)
-  const parts = isAnthropic ? withNotes(aligned, sent) : aligned
+  const parts = isAnthropic ? withNotes(withoutDroppedThinking(aligned, sent), sent) : aligned
   const system = isAnthropic && !sent.some(isSystem) ? view.system : undefined
   if (system === undefined && isUntouched(parts, sent)) return body.text
   const written = parts.map(({ value, from, isSame }) => {
