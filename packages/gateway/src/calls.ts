@@ -5,9 +5,7 @@ import { RefusedError, refuse } from './answer-errors.ts'
 import { readBytes } from './body.ts'
 import type { ClientBody, KnownBody } from './client-body.ts'
 import type { Endpoint } from './endpoints.ts'
-import { expandAnswer } from './expansion/expand-answer.ts'
-import { expansionFormats } from './expansion/formats.ts'
-import { Rounds } from './expansion/rounds.ts'
+import { expandCall } from './expansion/expand-call.ts'
 import { FamilyBusyError } from './families.ts'
 import { requestHeaders, responseHeaders } from './headers.ts'
 import type { Caller } from './keys.ts'
@@ -42,10 +40,10 @@ export interface CallRequest {
   readonly request: Request
   readonly url: URL
   readonly caller: Caller
-  /** What telemetry is told of a model call. */
-  readonly observed?: ObservedCall
   /** For later rounds of a request: ends what is asked, beside the request's own signal. */
   readonly leaving?: AbortSignal
+  /** What telemetry is told of a model call. */
+  readonly observed?: ObservedCall
 }
 
 /** Errors of upstreams are read whole up to this size; longer ones are passed on unread. */
@@ -93,10 +91,9 @@ export class Calls {
     const { previous } = found
     const read = this.#read(history, endpoint, body === parsed ? previous : undefined)
     const hasCacheHints = upstream.wantsCacheHints
-    const { observed } = call
-    const parts = { endpoint, body, settings, hasCacheHints, observed }
     const hasExpansion = this.hasExpansion(settings)
-    const input = read && { ...parts, history: read, hasExpansion }
+    const around = { endpoint, body, settings, hasCacheHints, hasExpansion }
+    const input = read && { ...around, history: read, observed: call.observed }
     const managed = input && (await this.#manage(call, input))
     if (input === undefined || managed === undefined) {
       return this.#unmanaged(call, await upstream.send(this.#outgoing(call, body.text)))
@@ -104,8 +101,11 @@ export class Calls {
     this.#options.pressure.took(performance.now() - came)
     const keeping = { listKey: endpoint.listKey, history: input.history }
     if (body === parsed) setImmediate(() => this.#bodies.keep(scope, found, keeping))
-    const first = await this.#ask(call, upstream, managed)
-    const answer = await this.#expand(call, upstream, { ...managed, endpoint, answer: first })
+    const answer = await expandCall(await this.#ask(call, upstream, managed), {
+      ...{ call: managed.managed, endpoint, limits, now: this.#options.now },
+      signal: call.request.signal,
+      send: (text, leaving) => this.#ask({ ...call, leaving }, upstream, { ...managed, text }),
+    })
     return this.#relay(call, { ...managed, endpoint, settings, answer })
   }
 
@@ -179,24 +179,6 @@ export class Calls {
   async #prepare(input: ManagedInput): Promise<Prepared> {
     const managed = new ManagedCall(input, this.#options)
     return { managed, text: await managed.prepare() }
-  }
-
-  /** Answers the model's calls to the gateway's own tool; what the client gets is one answer. */
-  async #expand(
-    call: CallRequest,
-    upstream: Upstream,
-    parts: { managed: ManagedCall; endpoint: Endpoint; answer: UpstreamAnswer },
-  ): Promise<UpstreamAnswer> {
-    const { managed, endpoint, answer } = parts
-    const { offer } = managed
-    if (offer?.isOpen !== true) return answer
-    const { limits, now } = this.#options
-    const rounds = new Rounds({
-      ...{ call: managed, format: expansionFormats[endpoint.format], limits, now },
-      ...{ name: offer.name, isQuiet: offer.isQuiet },
-      send: (text, signal) => this.#ask({ ...call, leaving: signal }, upstream, { managed, text }),
-    })
-    return expandAnswer(answer, { endpoint, rounds })
   }
 
   /** Asks the upstream; a request that is too long is made smaller and asked once more. */
@@ -296,7 +278,7 @@ export class Calls {
   }
 
   #outgoing(
-    { request, url, caller, observed, leaving }: CallRequest,
+    { request, url, caller, leaving, observed }: CallRequest,
     body: string | Uint8Array | undefined,
   ): UpstreamRequest {
     const query = new URLSearchParams(
@@ -304,14 +286,14 @@ export class Calls {
     )
     const rest = query.size === 0 ? '' : `?${query}`
     const { via } = this.#options
-    const headers = requestHeaders(request.headers, { via, keyHeaders: caller.keyHeaders })
-    const sent = observed?.sent(headers) ?? headers
+    const all = requestHeaders(request.headers, { via, keyHeaders: caller.keyHeaders })
+    // A key that makes a request unrepeatable is for the first round: another one is another request.
     const isLaterRound = leaving !== undefined
+    const headers = isLaterRound ? all.filter(([name]) => name !== 'idempotency-key') : all
     return {
       method: request.method,
       path: url.pathname + rest,
-      // A key that makes a request unrepeatable is for the first round: another one is another request.
-      headers: isLaterRound ? sent.filter(([name]) => name !== 'idempotency-key') : sent,
+      headers: observed?.sent(headers) ?? headers,
       body,
       signal: leaving === undefined ? request.signal : AbortSignal.any([request.signal, leaving]),
     }

@@ -117,6 +117,24 @@ describe('rewriteBody', () => {
     expect(rewrite(responses, text, { messages })).toBe(text)
   })
 
+  it('[GX3] keeps reasoning of a step in which something is not from the client', () => {
+    const call = (id: string, name: string) => ({
+      ...{ type: 'function_call', call_id: id, name, arguments: '{}' },
+    })
+    const output = (id: string) => ({ type: 'function_call_output', call_id: id, output: '1' })
+    const sent = [{ role: 'user', content: 'Hi' }, call('c', 'n'), output('c')]
+    const messages: Json[] = [
+      { role: 'user', content: 'Hi' },
+      { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'x' },
+      call('c', 'n'),
+      { ...call('x', 'expand_message'), id: 'fc_1' },
+      output('x'),
+      output('c'),
+    ]
+    const written = rewrite(responses, JSON.stringify({ input: sent }), { messages })
+    expect(JSON.parse(written).input).toEqual(messages)
+  })
+
   it('[GW8] puts cache markers where the client has them now, also on what is shown in another form', () => {
     const result = (content: string, more = {}) => ({
       role: 'user',

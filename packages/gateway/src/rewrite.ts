@@ -2,6 +2,7 @@
 
 import type { Json, JsonObject } from 'oriel'
 import type { ClientBody } from './client-body.ts'
+import { withoutDroppedThinking } from './dropped-thinking.ts'
 import type { Endpoint } from './endpoints.ts'
 import { type Gist, gistOf } from './gist.ts'
 import { elementsOf, type Range } from './json-outline.ts'
@@ -28,7 +29,7 @@ export function rewriteBody(body: ClientBody, endpoint: Endpoint, view: WireView
   const isAnthropic = endpoint.format === 'anthropic'
   const isMarking = view.hasMarks === true && !body.text.includes('"cache_control"')
   const aligned = align(sent, view.messages, isMarking)
-  const parts = isAnthropic ? withNotes(aligned, sent) : aligned
+  const parts = isAnthropic ? withNotes(withoutDroppedThinking(aligned, sent), sent) : aligned
   const system = isAnthropic && !sent.some(isSystem) ? view.system : undefined
   if (system === undefined && isUntouched(parts, sent)) return body.text
   const written = parts.map(({ value, from, isSame }) => {
@@ -78,7 +79,7 @@ function align(sent: readonly Json[], shown: readonly Json[], isMarking: boolean
     const isSame = same !== undefined && isWhole && !isMarked(plain)
     return { value: plain, isSame, from }
   })
-  return parts.filter((part, at) => !isLeftOut(part, parts[at + 1]))
+  return parts.filter((part, at) => !isLeftOut(part, () => parts.slice(at + 1)))
 }
 
 /** The client's messages by what they say and by the calls in them; each is read only when it is needed. */
@@ -129,10 +130,23 @@ function readOnce(message: Json): Read {
   return made
 }
 
-/** Reasoning that the client did not send stays out where the step it belongs to goes as the client sent it. */
-function isLeftOut({ value, from }: Part, next: Part | undefined): boolean {
-  const isReasoning = isObject(value) && value.type === 'reasoning'
-  return isReasoning && from === undefined && next?.isSame === true
+/** Reasoning that the client did not send stays out where all of the step it belongs to goes as the client sent it. */
+function isLeftOut({ value, from }: Part, behind: () => readonly Part[]): boolean {
+  if (!isObject(value) || value.type !== 'reasoning' || from !== undefined) return false
+  const step: Part[] = []
+  for (const part of behind()) {
+    if (!isOwnItem(part.value)) break
+    if (isObject(part.value) && part.value.type !== 'reasoning') step.push(part)
+  }
+  return step.length > 0 && step.every(({ isSame }) => isSame)
+}
+
+/** Whether the model made it, in the same step as its neighbours of that kind. */
+function isOwnItem(value: Json): boolean {
+  if (!isObject(value)) return false
+  const { type = 'message', role } = value
+  if (type === 'message') return role === 'assistant'
+  return !String(type).endsWith('_output')
 }
 
 /** The ids of the calls that a message makes or answers: what a reduced message still shares with its original. */

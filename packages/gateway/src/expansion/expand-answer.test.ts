@@ -44,12 +44,14 @@ interface Telling {
   readonly cut?: (text: string) => readonly Uint8Array[]
   readonly pulseMs?: number
   readonly waitMs?: number
+  /** Whether the upstream leaves the connection open after the first round. */
+  readonly isLeftOpen?: boolean
 }
 
 async function tell(
   format: WireFormat,
   replies: readonly Reply[],
-  { cut, pulseMs = 10_000, waitMs = 0 }: Telling = {},
+  { cut, pulseMs = 10_000, waitMs = 0, isLeftOpen = false }: Telling = {},
 ): Promise<Told> {
   const endpoint = endpoints.find((one) => one.format === format)
   if (endpoint === undefined) throw new Error(format)
@@ -60,6 +62,7 @@ async function tell(
       ...{ status: 200, headers: [['content-type', 'text/event-stream']], cancel: () => {} },
       body: (async function* () {
         yield* chunks
+        if (isLeftOpen && index === 0) await new Promise(() => {})
       })(),
     }
   }
@@ -69,7 +72,7 @@ async function tell(
   let text = ''
   const pieces: string[] = []
   const rounds = new Rounds({
-    ...{ name, isQuiet: false, format: expansionFormats[format], now: () => 0 },
+    ...{ name, isQuiet: false, body: {}, format: expansionFormats[format], now: () => 0 },
     limits: { ...defaultLimits, expandPulseMs: pulseMs },
     call: {
       expansions: 0,
@@ -152,6 +155,11 @@ describe.each(wireFormats)('%s', (format) => {
     expect(asked).toHaveLength(1)
     expect(text.slice(0, asked[0])).toContain('that up for you')
     expect(text.slice(0, asked[0])).not.toContain('SEAL')
+  })
+
+  it('[GX8] the next round does not wait for a connection that stays open', async () => {
+    const { text } = await tell(format, [hidden, seen], { isLeftOpen: true })
+    expect(text).toBe((await tell(format, [hidden, seen])).text)
   })
 
   it('[GX8] the connection is kept alive while a hidden round is under way', async () => {

@@ -38,7 +38,7 @@ async function expandWhole(
   const bodies: JsonObject[] = []
   let answer = first
   for (;;) {
-    const { text, body: unread } = await readText(answer)
+    const { text, body: unread } = await readText(answer, rounds.options.limits.streamMs)
     const body = text === undefined ? undefined : parseObject(text)
     if (text === undefined || body === undefined) {
       if (bodies.length === 0) return { ...answer, body: unread }
@@ -48,10 +48,11 @@ async function expandWhole(
     const found = endpoint.answer(body) ?? { messages: [] }
     const { own, hasOthers } = format.sort(found.messages, name)
     if (own.length === 0 && bodies.length === 1) {
-      return { ...answer, body: once(format.clean?.(text, name) ?? text) }
+      const body = format.clean === undefined ? unread : once(format.clean(text, name))
+      return { ...answer, body }
     }
     const why = closing({ hasOthers, isCut: format.isCut(body), mayGoOn: rounds.mayGoOn })
-    if (own.length === 0) await rounds.options.call.closeWith(found)
+    if (own.length === 0) await rounds.end(found)
     else if (why !== undefined) await rounds.close(found, own, why)
     if (own.length === 0 || why !== undefined) {
       return { ...first, body: once(JSON.stringify(format.join(bodies, rounds.options))) }
@@ -100,10 +101,15 @@ async function* spliced(
       }
       const isPlainEnd = collector.isComplete && splicer.verdict === 'plain'
       if (isPlainEnd && rounds.count > 0) {
-        await rounds.options.call.closeWith(collector.answer() ?? { messages: [] })
+        await rounds.end(collector.answer() ?? { messages: [] })
       }
       if (text !== '') yield Buffer.from(text)
       if (done === true) break
+      if (collector.isOver && splicer.verdict !== 'plain') {
+        // Nothing more comes that belongs to the round; the connection ends when it likes.
+        drain(chunks)
+        break
+      }
     }
     if (splicer.verdict === 'plain' || !collector.isComplete) return
     const found = collector.answer() ?? { messages: [] }
@@ -141,7 +147,7 @@ async function* nextRound(
   }
   const isGood = answer.status >= 200 && answer.status < 300 && isStream(answer)
   if (isGood) return answer
-  const { text } = await readText(answer)
+  const { text } = await readText(answer, rounds.options.limits.streamMs)
   const body = text === undefined ? undefined : parseObject(text)
   const message = `The upstream answered with ${answer.status}.`
   yield Buffer.from(splicer.failure({ body, type: 'api_error', message }))
@@ -180,9 +186,18 @@ function closing(round: {
   return round.mayGoOn ? undefined : 'enough'
 }
 
-/** The text of an answer; of one that is too long, everything is still in `body`. */
+async function drain(chunks: AsyncIterator<Uint8Array>): Promise<void> {
+  try {
+    while ((await chunks.next()).done !== true);
+  } catch {
+    // The answer was whole before.
+  }
+}
+
+/** The text of an answer; all of it is in `body` too, also where it is too long to be read. */
 async function readText(
   answer: UpstreamAnswer,
+  timeoutMs: number,
 ): Promise<{ readonly text?: string; readonly body: AsyncIterable<Uint8Array> }> {
   const chunks = answer.body[Symbol.asyncIterator]()
   const read: Uint8Array[] = []
@@ -193,12 +208,17 @@ async function readText(
       yield next.value
     }
   }
-  for (;;) {
-    const { done, value } = await chunks.next()
-    if (done === true) return { text: Buffer.concat(read).toString(), body: all() }
-    read.push(value)
-    size += value.byteLength
-    if (size > maxWhole) return { body: all() }
+  const timer = setTimeout(() => answer.cancel(), timeoutMs)
+  try {
+    for (;;) {
+      const { done, value } = await chunks.next()
+      if (done === true) return { text: Buffer.concat(read).toString(), body: all() }
+      read.push(value)
+      size += value.byteLength
+      if (size > maxWhole) return { body: all() }
+    }
+  } finally {
+    clearTimeout(timer)
   }
 }
 

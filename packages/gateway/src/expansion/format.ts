@@ -55,6 +55,8 @@ export interface ExpansionFormat {
   isCut(answer: JsonObject): boolean
   /** The messages that carry the results. */
   results(results: readonly CallResult[]): readonly Json[]
+  /** A round's messages without what the provider would not take back. @default all of them */
+  replayed?(messages: readonly Json[], body: JsonObject): readonly Json[]
   /** What of a round's messages a client resends as it is, where it does not resend one message for all of them. */
   resent?(messages: readonly Json[], name: string): readonly Json[]
   /** Whole answers of several rounds as one, without the gateway's calls. */

@@ -1,5 +1,6 @@
 // Expansion inside a request of Responses.
 
+import type { Json } from 'oriel'
 import { parseObject } from '../answers/collector.ts'
 import { elementsOf, outlineOf } from '../json-outline.ts'
 import { isObject } from '../rewrite.ts'
@@ -44,11 +45,24 @@ export const responsesExpansion: ExpansionFormat = {
       name,
     )
   },
+  replayed(messages, { store }) {
+    const isGone = (item: Json): boolean =>
+      isObject(item) && item.type === 'reasoning' && typeof item.encrypted_content !== 'string'
+    // Reasoning that the provider neither keeps nor seals cannot come back, nor the ids of what was said with it.
+    if (store !== false || !messages.some(isGone)) return messages
+    return messages.filter((item) => !isGone(item)).map(withoutId)
+  },
   resent: (messages, name) => messages.filter((item) => !isObject(item) || !isOwnCall(item, name)),
   clean,
   splicer: responsesSplicer,
   noChoice: 'none',
   bindsTools: false,
+}
+
+function withoutId(item: Json): Json {
+  if (!isObject(item)) return item
+  const { id: _id, ...rest } = item
+  return rest
 }
 
 /** The same in the text, of which every other byte stays. */

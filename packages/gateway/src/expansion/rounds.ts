@@ -1,6 +1,6 @@
 // The rounds of one client's request in which the model called the gateway's tool: answered, logged, asked again.
 
-import { type ExpandTool, expandTool, type Json, type Thread } from 'oriel'
+import { type ExpandTool, expandTool, type Json, type JsonObject, type Thread } from 'oriel'
 import type { Answer } from '../answers/collector.ts'
 import type { Limits } from '../options.ts'
 import type { UpstreamAnswer } from '../upstream.ts'
@@ -28,7 +28,9 @@ export interface RoundsOptions {
   readonly format: ExpansionFormat
   readonly name: string
   readonly isQuiet: boolean
-  readonly limits: Pick<Limits, 'expandRounds' | 'expandMs' | 'expandPulseMs'>
+  /** The body of the request. */
+  readonly body: JsonObject
+  readonly limits: Pick<Limits, 'expandRounds' | 'expandMs' | 'expandPulseMs' | 'streamMs'>
   readonly now: () => number
   /** Sends the body of a round. */
   readonly send: (text: string | Uint8Array, signal: AbortSignal) => Promise<UpstreamAnswer>
@@ -70,13 +72,14 @@ export class Rounds {
   /** Answers the calls and asks the upstream again. What was said is durable before. */
   async next(answer: Answer, calls: readonly OwnCall[]): Promise<UpstreamAnswer> {
     const { call, format, name, limits, now, send } = this.options
+    const kept = this.#kept(answer)
     if (this.#count === 0) this.#since = now()
     this.#count += 1
     const note = this.#count >= limits.expandRounds ? enough : ''
     call.expansions += calls.length
     const text = await call.hide({
-      answer,
-      resent: format.resent?.(answer.messages, name) ?? [],
+      answer: kept,
+      resent: format.resent?.(kept.messages, name) ?? [],
       results: (thread) => this.#results(thread, calls, note),
     })
     this.#leaving.signal.throwIfAborted()
@@ -86,13 +89,25 @@ export class Rounds {
   /** Ends with an answer that calls the tool too: its results are there when the conversation goes on. */
   async close(answer: Answer, calls: readonly OwnCall[], why: Closing): Promise<void> {
     const { call, format } = this.options
+    const kept = this.#kept(answer)
     if (why === 'mixed') {
       call.expansions += calls.length
-      await call.closeWith(answer, (thread) => this.#results(thread, calls, ''))
+      await call.closeWith(kept, (thread) => this.#results(thread, calls, ''))
       return
     }
     const text = why === 'cut' ? brokenOff : tooMany
-    await call.closeWith(answer, async () => format.results(calls.map(({ id }) => ({ id, text }))))
+    await call.closeWith(kept, async () => format.results(calls.map(({ id }) => ({ id, text }))))
+  }
+
+  /** Ends with an answer that does not call the tool. */
+  end(answer: Answer): Promise<void> {
+    return this.options.call.closeWith(this.#kept(answer))
+  }
+
+  /** An answer as it can be shown to the model again. */
+  #kept(answer: Answer): Answer {
+    const { format, body } = this.options
+    return { ...answer, messages: format.replayed?.(answer.messages, body) ?? answer.messages }
   }
 
   /** The client left: nothing more is asked. */

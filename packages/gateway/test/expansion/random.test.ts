@@ -9,6 +9,7 @@ import { sdkClient } from '../sdk/sdk-client.ts'
 import { openGateway } from '../target.ts'
 import { type Action, reply } from '../upstream/action.ts'
 import type { Asked } from '../upstream/upstream.ts'
+import { forgetful } from './story.ts'
 
 const closing: (() => Promise<void>)[] = []
 afterEach(async () => {
@@ -44,47 +45,51 @@ const policies: readonly (readonly [string, PolicyInput])[] = [
 describe.each(wireFormats)('%s', (format) => {
   it.each(
     policies.flatMap(([name, policy], at) => [
-      { name, policy, seed: at, isStream: at % 2 === 0 },
-      { name, policy, seed: at + 100, isStream: at % 2 === 1 },
+      { name, policy, seed: at, isStream: at % 2 === 0, client: 'faithful' },
+      { name, policy, seed: at + 100, isStream: at % 2 === 1, client: 'forgetful' },
     ]),
-  )('[GX3] nothing is refused under $name (seed $seed)', async ({ policy, seed, isStream }) => {
-    const store = memoryStore()
-    const options = { store, policy, expand: true }
-    const target = await openGateway({ answer: wildModel(seed), gateway: options })
-    closing.push(() => target.close())
-    const { upstream } = target
-    const dice = createDice(seed + 7)
-    const dialect = dialects[format]
-    let ask = sdkClient(format, { url: target.url, key })
-    let history: readonly unknown[] = []
-    let before: readonly unknown[] = []
-    for (let turn = 0; turn < 8; turn++) {
-      // Sometimes the last turn is taken back and asked otherwise; sometimes another process goes on.
-      if (dice(5) === 0) history = before
-      if (dice(4) === 0)
-        ask = sdkClient(format, { url: await restarted(options, upstream.url), key })
-      before = history
-      history = [...history, dialect.user(`Question ${turn}: what is in it?`)]
-      for (let step = 0; step < 6; step++) {
-        const told = await ask(history, { tools, isStream, extra: thinking[format] })
-        expect(JSON.stringify(told.whole)).not.toContain('expand_message')
-        history = [...history, ...told.messages]
-        if (told.calls.length === 0) break
-        const results = told.calls.map((call) => ({
-          call,
-          text: `${call.name}(${call.arguments})\n${'a row with some words in it\n'.repeat(30)}`,
-        }))
-        history = [...history, ...dialect.results(results)]
+  )(
+    '[GX3] nothing is refused under $name (seed $seed), of a $client client',
+    async ({ policy, seed, isStream, client }) => {
+      const store = memoryStore()
+      const options = { store, policy, expand: true }
+      const target = await openGateway({ answer: wildModel(seed), gateway: options })
+      closing.push(() => target.close())
+      const { upstream } = target
+      const dice = createDice(seed + 7)
+      const dialect = dialects[format]
+      let ask = sdkClient(format, { url: target.url, key })
+      let history: readonly unknown[] = []
+      let before: readonly unknown[] = []
+      for (let turn = 0; turn < 8; turn++) {
+        // Sometimes the last turn is taken back and asked otherwise; sometimes another process goes on.
+        if (dice(5) === 0) history = before
+        if (dice(4) === 0)
+          ask = sdkClient(format, { url: await restarted(options, upstream.url), key })
+        before = history
+        history = [...history, dialect.user(`Question ${turn}: what is in it?`)]
+        for (let step = 0; step < 6; step++) {
+          const resent = client === 'forgetful' ? forgetful(format, history) : history
+          const told = await ask(resent, { tools, isStream, extra: thinking[format] })
+          expect(JSON.stringify(told.whole)).not.toContain('expand_message')
+          history = [...history, ...told.messages]
+          if (told.calls.length === 0) break
+          const results = told.calls.map((call) => ({
+            call,
+            text: `${call.name}(${call.arguments})\n${'a row with some words in it\n'.repeat(30)}`,
+          }))
+          history = [...history, ...dialect.results(results)]
+        }
+        // A turn that found no end is taken back whole.
+        if (/"tool_result"|"role":"tool"|call_output/.test(JSON.stringify(history.at(-1)))) {
+          history = before
+        }
       }
-      // A turn that found no end is taken back whole.
-      if (/"tool_result"|"role":"tool"|call_output/.test(JSON.stringify(history.at(-1)))) {
-        history = before
-      }
-    }
-    expect(upstream.breaches).toEqual([])
-    const said = upstream.requests.map(({ body }) => JSON.stringify(body)).join('')
-    expect(said).toContain('"expand_message"')
-  })
+      expect(upstream.breaches).toEqual([])
+      const said = upstream.requests.map(({ body }) => JSON.stringify(body)).join('')
+      expect(said).toContain('"expand_message"')
+    },
+  )
 })
 
 async function restarted(

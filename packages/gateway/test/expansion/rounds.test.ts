@@ -13,6 +13,7 @@ import type { Recorded } from '../upstream/upstream.ts'
 import {
   expandCall,
   expansion,
+  forgetful,
   openingCalls,
   openScene,
   placeholderId,
@@ -243,6 +244,76 @@ describe.each(cases)('$format $mode', ({ format, isStream }) => {
     expect(endOf(told)).toBe(ends[format])
     expect(target.upstream.requests).toHaveLength(openingCalls + 2)
   })
+})
+
+describe('a client of Responses that resends neither reasoning nor ids', () => {
+  const bare = (history: readonly unknown[]) => forgetful('openai-responses', history)
+
+  it.each([false, true])(
+    '[GX3] has valid histories all the same (streamed: %s)',
+    async (isStream) => {
+      const { user, results } = dialects['openai-responses']
+      const { target, ask, options, history } = await open({
+        ...{ format: 'openai-responses', isStream },
+        says: [
+          (asked) => ({ reasoning: 'First.', calls: [expandCall(asked)] }),
+          (asked) => ({
+            reasoning: 'Second.',
+            calls: [['read', '{"id":"map"}'], expandCall(asked)],
+          }),
+          () => ({ reasoning: 'Third.', text: 'Done.' }),
+          () => ({ text: 'Bye.' }),
+        ],
+      })
+      const told = await ask(bare(history), options)
+      const [call] = told.calls
+      if (call === undefined) throw new Error('no call')
+      const answered = [...history, ...told.messages, ...results([{ call, text: 'A map.' }])]
+      const more = await ask(bare(answered), options)
+      await ask(bare([...answered, ...more.messages, user('Bye.')]), options)
+      expect(target.upstream.breaches).toEqual([])
+      const sent = textOf(target.upstream.requests.at(-1))
+      expect(sent.split('"name":"expand_message"')).toHaveLength(3)
+    },
+  )
+})
+
+describe('a client of Messages that drops the thinking of earlier turns', () => {
+  const bare = (history: readonly unknown[]) => forgetful('anthropic', history)
+
+  it.each([
+    ['said something', false, 'Looking.'],
+    ['said something', true, 'Looking.'],
+    ['only called', false, undefined],
+  ])(
+    '[GX3] has valid histories all the same, where the hidden round %s (streamed: %s)',
+    async (_, isStream, text) => {
+      const { user, results } = dialects.anthropic
+      const { target, ask, options, history } = await open({
+        ...{ format: 'anthropic', isStream },
+        says: [
+          (asked) => ({ reasoning: 'One.', calls: [expandCall(asked)], ...(text && { text }) }),
+          (asked) => ({ reasoning: 'Two.', calls: [expandCall(asked), ['read', '{"id":"map"}']] }),
+          (asked) => ({ reasoning: 'Three.', calls: [expandCall(asked)] }),
+          () => ({ reasoning: 'Four.', text: 'Done.' }),
+          () => ({ reasoning: 'Five.', text: 'Well.' }),
+          () => ({ reasoning: 'Six.', text: 'Bye.' }),
+        ],
+      })
+      const told = await ask(bare(history), options)
+      const [call] = told.calls
+      if (call === undefined) throw new Error('no call')
+      let all = [...history, ...told.messages, ...results([{ call, text: 'A map.' }])]
+      for (const next of ['Well?', 'Bye.']) {
+        const more = await ask(bare(all), options)
+        all = [...all, ...more.messages, user(next)]
+      }
+      await ask(bare(all), options)
+      expect(target.upstream.breaches).toEqual([])
+      const sent = textOf(target.upstream.requests.at(-1))
+      expect(sent.split('"name":"expand_message"')).toHaveLength(4)
+    },
+  )
 })
 
 const ends = { 'openai-chat': 'stop', 'openai-responses': 'completed', anthropic: 'end_turn' }

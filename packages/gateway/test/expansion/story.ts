@@ -1,6 +1,6 @@
 // One story for all tests of expansion: a tool's long result is read, then reduced, and a question needs it again.
 
-import type { Json, PolicyInput, WireFormat } from 'oriel'
+import type { Json, JsonObject, PolicyInput, WireFormat } from 'oriel'
 import { dialects, type ToolDefinition } from '../dialect.ts'
 import { key } from '../faults/raw-client.ts'
 import { type AskOptions, type SdkClient, sdkClient } from '../sdk/sdk-client.ts'
@@ -149,4 +149,23 @@ export function textOf(asked: Asked | undefined): string {
   return JSON.stringify(listOf(asked), (name, value) =>
     name.startsWith('parsed') ? undefined : value,
   )
+}
+
+/** A history as clients resend it that do not keep reasoning: of Messages, that of earlier turns; else all of it, with the ids of items. */
+export function forgetful(format: WireFormat, history: readonly unknown[]): readonly unknown[] {
+  const list = history as readonly JsonObject[]
+  if (format === 'openai-chat') return list.map(({ reasoning_content: _thought, ...rest }) => rest)
+  if (format === 'openai-responses') {
+    return list.flatMap(({ id: _id, status: _status, ...item }) =>
+      item.type === 'reasoning' ? [] : [item],
+    )
+  }
+  const asked = list.findLastIndex(
+    ({ role, content }) => role === 'user' && !JSON.stringify(content).includes('tool_result'),
+  )
+  return list.map((message, at) => {
+    if (at > asked || message.role !== 'assistant') return message
+    const blocks = message.content as readonly JsonObject[]
+    return { ...message, content: blocks.filter(({ type }) => type !== 'thinking') }
+  })
 }

@@ -1,0 +1,63 @@
+// Clients may leave the thinking of earlier turns out of what they resend, from the beginning on, never from the middle. What the view shows
+// beside the client's own messages must follow, or thinking would stand between messages that have lost theirs.
+
+import type { Json, JsonObject } from 'oriel'
+
+/** A message to send, and the client's that it stands for. */
+interface Placed {
+  readonly value: Json
+  readonly from?: number
+  readonly isSame: boolean
+}
+
+/** The parts without thinking that the client has dropped: before the newest question, where its own message has none. */
+export function withoutDroppedThinking<P extends Placed>(
+  parts: readonly P[],
+  sent: readonly Json[],
+): readonly P[] {
+  const isOurs = ({ value, isSame }: P): boolean => !isSame && hasThinking(value)
+  if (!parts.some(isOurs)) return parts
+  const asked = parts.findLastIndex(({ value }) => isQuestion(value))
+  let before = -1
+  return parts.map((part, at) => {
+    const first = part.from ?? before + 1
+    before = part.from ?? before
+    if (at > asked || !isOurs(part)) return part
+    // What the client resends for it stands at most before its next message.
+    const next = part.from ?? parts.find((one, later) => later > at && one.from !== undefined)?.from
+    const own = sent.slice(first, (next ?? sent.length) + 1).filter(isAssistant)
+    const isDropped = own.length > 0 && !own.some(hasThinking)
+    return isDropped ? { ...part, value: withoutThinking(part.value) } : part
+  })
+}
+
+function withoutThinking(message: Json): Json {
+  if (!isRecord(message)) return message
+  return { ...message, content: blocksOf(message).filter((block) => !isThinking(block)) }
+}
+
+function hasThinking(message: Json): boolean {
+  return isAssistant(message) && blocksOf(message).some(isThinking)
+}
+
+function isQuestion(message: Json): boolean {
+  if (!isRecord(message) || message.role !== 'user') return false
+  return !blocksOf(message).some(({ type }) => type === 'tool_result')
+}
+
+function isAssistant(message: Json): boolean {
+  return isRecord(message) && message.role === 'assistant'
+}
+
+function isThinking({ type }: JsonObject): boolean {
+  return type === 'thinking' || type === 'redacted_thinking'
+}
+
+function blocksOf(message: Json): readonly JsonObject[] {
+  if (!isRecord(message) || !Array.isArray(message.content)) return []
+  return message.content.filter(isRecord)
+}
+
+function isRecord(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,40 @@
+// Expansion as a model call uses it: nothing happens where the request does not offer the tool.
+
+import type { Endpoint } from '../endpoints.ts'
+import type { UpstreamAnswer } from '../upstream.ts'
+import { expandAnswer } from './expand-answer.ts'
+import { expansionFormats } from './formats.ts'
+import type { Offer } from './offer.ts'
+import { type RoundedCall, Rounds, type RoundsOptions } from './rounds.ts'
+
+export interface ExpandingCall extends RoundedCall {
+  /** The tool that the request carries beside the client's. */
+  readonly offer: Offer | undefined
+  /** Logs what came before a break. */
+  recordInterrupted(answer: undefined, reason: string): void
+}
+
+export interface ExpandCallOptions extends Pick<RoundsOptions, 'limits' | 'now' | 'send'> {
+  readonly call: ExpandingCall
+  readonly endpoint: Endpoint
+  /** The client's. */
+  readonly signal: AbortSignal
+}
+
+/** Answers the model's calls to the gateway's own tool; what the client gets is one answer. */
+export async function expandCall(
+  answer: UpstreamAnswer,
+  { call, endpoint, signal, ...rest }: ExpandCallOptions,
+): Promise<UpstreamAnswer> {
+  const { offer } = call
+  if (offer?.isOpen !== true) return answer
+  const { name, isQuiet, body } = offer
+  const format = expansionFormats[endpoint.format]
+  const rounds = new Rounds({ ...rest, call, format, name, isQuiet, body: body.value })
+  try {
+    return await expandAnswer(answer, { endpoint, rounds })
+  } catch (error) {
+    call.recordInterrupted(undefined, signal.aborted ? 'client-left' : 'upstream-broke')
+    throw error
+  }
+}
