@@ -50,6 +50,7 @@ const usualMock = { latencyMs: 50, chunks: 20, intervalMs: 10 }
 const workload = (pairedCases.small as (typeof pairedCases)[string]).workload
 
 const busyAtStart = loadavg()[0] ?? 0
+const commitAtStart = commit()
 await withFolder(values.dir, async (folder) => {
   const mock = await startMock(usualMock)
   const contenders = await startAll(mock, folder)
@@ -89,7 +90,12 @@ await withFolder(values.dir, async (folder) => {
     }
   }
   endProgress()
-  const about = { ...machine(), commit: commit(), fileSystem: fileSystemOf(folder), busyAtStart }
+  const about = {
+    ...machine(),
+    commit: commitAtStart,
+    fileSystem: fileSystemOf(folder),
+    busyAtStart,
+  }
   report('load', tables, { json: values.json, write: values.write, directory: values.dir })
   process.stderr.write(`${JSON.stringify(about)}\n`)
   if (values.raw !== undefined) writeFileSync(values.raw, JSON.stringify({ about, results }))

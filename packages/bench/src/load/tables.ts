@@ -79,7 +79,7 @@ export function ratesTable(steps: readonly RateStep[], stepSeconds: number): Tab
       'p50 ms': figure(step.latency.p50),
       'p99 ms': figure(step.latency.p99),
       'CPU ms/request': figure(step.cpuMs),
-      'RSS MB': count(step.rssMb),
+      'RSS MB': Number.isNaN(step.rssMb) ? '-' : count(step.rssMb),
       failed: failedCell(step.failures),
     })),
     notes: [
