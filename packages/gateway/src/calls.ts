@@ -38,10 +38,10 @@ export interface CallRequest {
   readonly request: Request
   readonly url: URL
   readonly caller: Caller
-  /** For later rounds of a request: ends what is asked, beside the request's own signal. */
-  readonly leaving?: AbortSignal
   /** What telemetry is told of a model call. */
   readonly observed?: ObservedCall
+  /** For later rounds of a request: ends what is asked, beside the request's own signal. */
+  readonly leaving?: AbortSignal
 }
 
 /** Errors of upstreams are read whole up to this size; longer ones are passed on unread. */
@@ -88,9 +88,10 @@ export class Calls {
     const { previous } = found
     const read = this.#read(history, endpoint, body === parsed ? previous : undefined)
     const hasCacheHints = upstream.wantsCacheHints
+    const { observed } = call
+    const parts = { endpoint, body, settings, hasCacheHints, observed }
     const hasExpansion = this.hasExpansion(settings)
-    const around = { endpoint, body, settings, hasCacheHints, hasExpansion }
-    const input = read && { ...around, history: read, observed: call.observed }
+    const input = read && { ...parts, history: read, hasExpansion }
     const managed = input && (await this.#manage(call, input))
     if (input === undefined || managed === undefined) {
       return this.#unmanaged(call, await upstream.send(this.#outgoing(call, body.text)))
@@ -278,7 +279,7 @@ export class Calls {
   }
 
   #outgoing(
-    { request, url, caller, leaving, observed }: CallRequest,
+    { request, url, caller, observed, leaving }: CallRequest,
     body: string | Uint8Array | undefined,
   ): UpstreamRequest {
     const query = new URLSearchParams(
@@ -286,14 +287,14 @@ export class Calls {
     )
     const rest = query.size === 0 ? '' : `?${query}`
     const { via } = this.#options
-    const all = requestHeaders(request.headers, { via, keyHeaders: caller.keyHeaders })
-    // A key that makes a request unrepeatable is for the first round: another one is another request.
+    const headers = requestHeaders(request.headers, { via, keyHeaders: caller.keyHeaders })
+    const sent = observed?.sent(headers) ?? headers
     const isLaterRound = leaving !== undefined
-    const headers = isLaterRound ? all.filter(([name]) => name !== 'idempotency-key') : all
     return {
       method: request.method,
       path: url.pathname + rest,
-      headers: observed?.sent(headers) ?? headers,
+      // A key that makes a request unrepeatable is for the first round: another one is another request.
+      headers: isLaterRound ? sent.filter(([name]) => name !== 'idempotency-key') : sent,
       body,
       signal: leaving === undefined ? request.signal : AbortSignal.any([request.signal, leaving]),
     }

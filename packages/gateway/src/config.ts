@@ -41,6 +41,7 @@ const limits = z.strictObject({
   streamMs: positive.optional(),
   concurrentCalls: positive.optional(),
   totalCalls: positive.optional(),
+  lateMs: z.number().int().min(0).optional(),
   expandRounds: positive.optional(),
   expandMs: positive.optional(),
   expandPulseMs: positive.optional(),

@@ -95,6 +95,7 @@ export function createGateway(options: GatewayOptions = {}): Gateway {
     fetch: async (request) => toResponse(await reply(request)),
     settled: () => families.settled(),
     async close() {
+      turnstile.close()
       await parts.mcp.close()
       await families.settled()
       await threads.settled()
@@ -176,8 +177,8 @@ function assemble(options: GatewayOptions): Parts {
     limits,
     via,
     isManaging,
-    hasExpansion: options.expand ?? false,
     telemetry,
+    hasExpansion: options.expand ?? false,
     changed,
     tenants,
     now,

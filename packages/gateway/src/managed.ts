@@ -33,9 +33,9 @@ export interface ManagedInput {
   readonly settings: RequestSettings
   /** Whether the provider's cache is asked for where the client does not. */
   readonly hasCacheHints: boolean
+  readonly observed?: ObservedCall | undefined
   /** Whether the model gets the tool for originals. */
   readonly hasExpansion: boolean
-  readonly observed?: ObservedCall | undefined
 }
 
 export interface ManagedDependencies {
@@ -94,16 +94,15 @@ export class ManagedCall implements RoundedCall {
       await adopt(thread, settings.base)
       const { offer, newName } = offerTool(thread, { endpoint, body, isOn: hasExpansion })
       this.#offer = offer
-      const asked = await this.#timed(async () => {
-        const synced = await thread.request(history, this.#viewOptions())
-        this.#branch = synced.thread
-        this.#messages = synced.messages
+      return this.#timed(async () => {
+        const asked = await thread.request(history, this.#viewOptions())
+        this.#branch = asked.thread
+        this.#messages = asked.messages
+        await rememberName(thread, newName)
         // The history may have led to another branch, which has a policy of its own.
         const isChanged = await adopt(thread, settings.base)
-        return isChanged ? thread.view(this.#viewOptions()) : synced.view
+        return isChanged ? thread.view(this.#viewOptions()) : asked.view
       })
-      await rememberName(thread, newName)
-      return asked
     })
     this.#dependencies.changed(session.family.tenant, this.#branch)
     return this.#bodyOf(view)

@@ -77,6 +77,11 @@ export interface Limits {
   readonly concurrentCalls: number
   /** Calls of everybody at the same time; more get 503. @default 2048 */
   readonly totalCalls: number
+  /**
+   * How late the process may be with its work, again and again, before new calls get 503: then more comes in than it can do, in
+   * milliseconds; 0 = never. @default 250
+   */
+  readonly lateMs: number
   /** Rounds of one answer in which the model may ask for originals; then it is told to go on without. @default 4 */
   readonly expandRounds: number
   /** Time after the first of them in which another one may begin. @default 120000 */
@@ -97,6 +102,7 @@ export const defaultLimits: Limits = {
   streamMs: 3_600_000,
   concurrentCalls: 256,
   totalCalls: 2048,
+  lateMs: 250,
   expandRounds: 4,
   expandMs: 120_000,
   expandPulseMs: 10_000,

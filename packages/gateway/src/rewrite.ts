@@ -85,7 +85,6 @@ function align(sent: readonly Json[], shown: readonly Json[], isMarking: boolean
 /** The client's messages by what they say and by the calls in them; each is read only when it is needed. */
 class Search {
   readonly #sent: readonly Json[]
-  #places: Map<string, number[]> | undefined
 
   constructor(sent: readonly Json[]) {
     this.#sent = sent
@@ -96,30 +95,19 @@ class Search {
   }
 
   gist(text: string, from: number): number | undefined {
-    if (from < this.#sent.length && this.gistAt(from).text === text) return from
-    return this.#find(text, from)
+    return this.#find(from, ({ gist }) => gist.text === text)
   }
 
   ids(ids: string, from: number): number | undefined {
-    return ids === '' ? undefined : this.#find(ids, from)
+    return ids === '' ? undefined : this.#find(from, (one) => one.ids === ids || one.last === ids)
   }
 
-  #find(key: string, from: number): number | undefined {
-    this.#places ??= this.#read()
-    return this.#places.get(key)?.find((at) => at >= from)
-  }
-
-  #read(): Map<string, number[]> {
-    const places = new Map<string, number[]>()
-    this.#sent.forEach((message, at) => {
-      const { gist, ids } = readOnce(message)
-      for (const key of new Set([gist.text, ids, lastOf(ids)])) {
-        const known = places.get(key)
-        if (known !== undefined) known.push(at)
-        else if (key !== '') places.set(key, [at])
-      }
-    })
-    return places
+  /** Reading is what takes time, and is done once; looking through all is faster than keeping them in order. */
+  #find(from: number, isIt: (read: Read) => boolean): number | undefined {
+    for (let at = from; at < this.#sent.length; at++) {
+      if (isIt(readOnce(this.#sent[at] as Json))) return at
+    }
+    return undefined
   }
 }
 
@@ -127,15 +115,19 @@ class Search {
 interface Read {
   readonly gist: Gist
   readonly ids: string
+  readonly last: string
 }
 
 const read = new WeakMap<object, Read>()
 
 function readOnce(message: Json): Read {
-  if (!isObject(message)) return { gist: gistOf(message), ids: '' }
-  const known = read.get(message) ?? { gist: gistOf(message), ids: idsOf(message) }
-  read.set(message, known)
-  return known
+  if (!isObject(message)) return { gist: gistOf(message), ids: '', last: '' }
+  const known = read.get(message)
+  if (known !== undefined) return known
+  const ids = idsOf(message)
+  const made = { gist: gistOf(message), ids, last: lastOf(ids) }
+  read.set(message, made)
+  return made
 }
 
 /** Reasoning that the client did not send stays out where all of the step it belongs to goes as the client sent it. */

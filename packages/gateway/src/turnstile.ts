@@ -2,22 +2,31 @@
 
 import { RefusedError, refuse } from './answer-errors.ts'
 import type { Limits } from './options.ts'
+import { Pressure } from './pressure.ts'
 import type { RelayedBody } from './relay.ts'
 import { isRelayed, type Reply } from './reply.ts'
 
+type TurnstileLimits = Pick<Limits, 'concurrentCalls' | 'totalCalls' | 'lateMs'>
+
 export class Turnstile {
-  readonly #limits: Pick<Limits, 'concurrentCalls' | 'totalCalls'>
+  readonly #limits: TurnstileLimits
   readonly #tenants = new Map<string, number>()
+  readonly #pressure: Pressure
   #total = 0
 
-  constructor(limits: Pick<Limits, 'concurrentCalls' | 'totalCalls'>) {
+  constructor(limits: TurnstileLimits) {
     this.#limits = limits
+    this.#pressure = new Pressure({ mostMs: limits.lateMs })
+  }
+
+  close(): void {
+    this.#pressure.close()
   }
 
   async pass(tenant: string, path: string, handle: () => Promise<Reply>): Promise<Reply> {
     if (!path.startsWith('/v1/') && path !== '/mcp') return handle()
     const own = this.#tenants.get(tenant) ?? 0
-    if (this.#total >= this.#limits.totalCalls) {
+    if (this.#total >= this.#limits.totalCalls || this.#pressure.isHigh) {
       throw refuse(503, 'overloaded', 'Too many calls are under way. Try again.')
     }
     if (own >= this.#limits.concurrentCalls) {

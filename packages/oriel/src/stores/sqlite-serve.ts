@@ -61,7 +61,7 @@ export function serve(
     return
   }
   port.postMessage({ type: 'opened' } satisfies Reply)
-  port.on('message', (first: Request | 'close') => {
+  port.on('message', (first: Message) => {
     const { requests, isClosing } = drain(port, first)
     const { generation } = session
     const outcomes = session.execute(requests.map((request) => request.operation))
@@ -91,20 +91,23 @@ export function unpackError({ code, message, details, cause }: PackedError): Ori
   })
 }
 
-/** Everything that has arrived, up to the size of one batch. */
+/** What the main thread sends: what it was asked for in one turn of its loop. */
+export type Message = readonly Request[] | 'close'
+
+/** Everything that has arrived, up to about the size of one batch. */
 function drain(
   port: MessagePort,
-  first: Request | 'close',
+  first: Message,
 ): { readonly requests: readonly Request[]; readonly isClosing: boolean } {
   const requests: Request[] = []
   let bytes = 0
-  let next: Request | 'close' | undefined = first
+  let next: Message | undefined = first
   while (next !== undefined) {
     if (next === 'close') return { requests, isClosing: true }
-    requests.push(next)
-    bytes += next.bytes
+    requests.push(...next)
+    for (const request of next) bytes += request.bytes
     if (requests.length >= batchCount || bytes >= batchBytes) break
-    next = receiveMessageOnPort(port)?.message as Request | 'close' | undefined
+    next = receiveMessageOnPort(port)?.message as Message | undefined
   }
   return { requests, isClosing: false }
 }

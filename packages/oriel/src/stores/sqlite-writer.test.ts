@@ -44,10 +44,11 @@ const countingWorker = new URL(
       if (held.length > 0) setImmediate(answer)
     }
     parentPort.postMessage({ type: 'opened' })
-    parentPort.on('message', (request) => {
-      if (request === 'close') return parentPort.close()
-      held.push(request)
-      if (held.length === 1) setImmediate(answer)
+    parentPort.on('message', (requests) => {
+      if (requests === 'close') return parentPort.close()
+      const isIdle = held.length === 0
+      held.push(...requests)
+      if (isIdle) setImmediate(answer)
     })
   `)}`,
 )

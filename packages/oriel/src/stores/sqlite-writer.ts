@@ -37,6 +37,7 @@ export class SqliteWriter {
   #nextId = 1
   #generation = 0
   #isEnding = false
+  #isGathering = false
 
   constructor(settings: WriterSettings) {
     this.#settings = settings
@@ -80,7 +81,7 @@ export class SqliteWriter {
     return new Promise((resolve, reject) => {
       const request = { id: this.#nextId++, operation, bytes }
       this.#line.push({ request, resolve, reject })
-      this.#pump()
+      this.#gather()
     })
   }
 
@@ -111,20 +112,37 @@ export class SqliteWriter {
     })
   }
 
+  /** What is asked for in one turn of the loop is sent as one message, and becomes one transaction. */
+  #gather(): void {
+    if (this.#isGathering) return
+    this.#isGathering = true
+    setImmediate(() => {
+      this.#isGathering = false
+      this.#pump()
+    })
+  }
+
   #pump(): void {
+    const requests = this.#take()
+    if (requests.length > 0) this.#worker?.postMessage(requests)
+  }
+
+  /** As much of the line as the queue takes. */
+  #take(): readonly Request[] {
     const { maxQueueBytes, maxQueueCount } = this.#settings
+    const taken: Request[] = []
     for (;;) {
       const next = this.#line[0]
-      if (next === undefined) return
+      if (next === undefined) return taken
       const { id, bytes } = next.request
       const isFull = this.#sentBytes + bytes > maxQueueBytes || this.#sent.size >= maxQueueCount
       // One operation larger than the whole queue still gets its turn, alone.
-      if (isFull && this.#sent.size > 0) return
+      if (isFull && this.#sent.size > 0) return taken
       this.#line.shift()
       if (this.#sent.size === 0) this.#worker?.ref()
       this.#sent.set(id, next)
       this.#sentBytes += bytes
-      this.#worker?.postMessage(next.request)
+      taken.push(next.request)
     }
   }
 

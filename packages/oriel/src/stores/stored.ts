@@ -124,7 +124,7 @@ function writeEntry(entry: Entry, seq: number, index: number): WrittenEntry {
     throw invalid(`${path}.type`, 'must be well-formed text without NUL')
   }
   if (type === erasedType) throw invalid(`${path}.type`, 'is kept for erasures')
-  const text = writeJson(entry, [path])
+  const text = isPlain(entry, 1) ? JSON.stringify(entry) : writeJson(entry, [path])
   const bytes = Buffer.byteLength(text)
   const externalId: unknown = 'externalId' in entry ? entry.externalId : undefined
   return typeof externalId === 'string'
@@ -187,6 +187,37 @@ export function writeJson(value: unknown, path: (string | number)[]): string {
     default:
       throw notJson(path, typeof value)
   }
+}
+
+/** Whether `JSON.stringify` writes a value as `writeJson` does. It does so several times faster. */
+function isPlain(value: unknown, depth: number): boolean {
+  switch (typeof value) {
+    case 'string':
+    case 'boolean':
+      return true
+    case 'number':
+      return Number.isFinite(value) && !Object.is(value, -0)
+    case 'object': {
+      if (value === null) return true
+      if (depth > maxEntryDepth) return false
+      // A hole is no value; `every` would skip it.
+      if (Array.isArray(value))
+        return !value.includes(undefined) && value.every((one) => isPlain(one, depth + 1))
+      return isPlainObject(value, depth)
+    }
+    default:
+      return false
+  }
+}
+
+function isPlainObject(value: object, depth: number): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value)
+  if (prototype !== null && prototype !== Object.prototype) return false
+  for (const key in value) {
+    const field = (value as Record<string, unknown>)[key]
+    if (field !== undefined && !isPlain(field, depth + 1)) return false
+  }
+  return true
 }
 
 function writeArray(value: readonly unknown[], path: (string | number)[]): string {

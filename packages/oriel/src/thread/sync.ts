@@ -53,6 +53,8 @@ export class KeyIndex {
   readonly #keys: string[]
   readonly #seqs: number[]
   readonly #details: string[]
+  /** What last agreed with each message: the same objects need not be compared again. */
+  readonly #met: Sent[] = []
   #version: number
 
   constructor(data: KeyData = { keys: [], seqs: [], details: [] }, version = 0) {
@@ -88,10 +90,14 @@ export class KeyIndex {
     let matched = 0
     for (; matched < history.length; matched++) {
       const one = history[matched] as Sent
+      if (one === this.#met[matched]) continue
       const { key, message } = one
       const seq = this.#seqs[matched]
       if (seq === undefined || key !== this.#keys[matched]) break
-      if (one.details === this.#details[matched]) continue
+      if (one.details === this.#details[matched]) {
+        this.#met[matched] = one
+        continue
+      }
       const entry = state.item(seq)?.entry
       // A message from before the snapshot is not at hand: the caller must get it first.
       if (entry === undefined) return { matched, behind: 1, revisions, isUnsure: true }

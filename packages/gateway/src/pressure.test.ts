@@ -1,0 +1,34 @@
+import { describe, expect, it } from 'vitest'
+import { Pressure } from './pressure.ts'
+
+describe('pressure', () => {
+  /** Looks after each of these delays, and tells after each whether it is high. */
+  const after = (mostMs: number, delays: readonly number[]) => {
+    let now = 0
+    const pressure = new Pressure({ mostMs, now: () => now })
+    const seen = [pressure.isHigh]
+    for (const delay of delays) {
+      now += delay
+      pressure.look()
+      seen.push(pressure.isHigh)
+    }
+    pressure.close()
+    return seen.slice(1)
+  }
+
+  it('[GW61] is high when the process comes too late again and again, and not after one long task', () => {
+    expect(after(200, [50, 60, 1500, 50, 50])).toEqual([false, false, false, false, false])
+    expect(after(200, [50, 400, 400, 400, 50, 50])).toEqual([
+      false,
+      false,
+      true,
+      true,
+      false,
+      false,
+    ])
+  })
+
+  it('[GW61] is never high where that is off', () => {
+    expect(after(0, [5000, 5000, 5000])).toEqual([false, false, false])
+  })
+})
