@@ -57,14 +57,19 @@ export function report(bench: string, tables: readonly Table[], { json }: Settin
 const numbers = join(import.meta.dirname, '../../../docs/numbers.md')
 
 /** Puts a benchmark's tables into docs/numbers.md, between the marks that name it. The words around them are written by people. */
-export function publish(bench: string, tables: readonly Table[], before = ''): void {
+export function publish(
+  bench: string,
+  tables: readonly Table[],
+  before = '',
+  command = `bench:${bench}`,
+): void {
   const [start, end] = [`<!-- bench:${bench} -->`, `<!-- /bench:${bench} -->`]
   const text = readFileSync(numbers, 'utf8')
   const [from, to] = [text.indexOf(start), text.indexOf(end)]
   if (from === -1 || to < from) throw new Error(`docs/numbers.md has no place marked ${start}.`)
   const { node, cpu, cores, date } = machine()
   const body = tables.map((table) => tableText(table).replace(/^## /, '### ')).join('\n')
-  const head = `\`npm run bench:${bench}\` in \`packages/bench\`, ${date}, Node ${node}, ${cores} x ${cpu}.`
+  const head = `\`npm run ${command}\` in \`packages/bench\`, ${date}, Node ${node}, ${cores} x ${cpu}.`
   const section = `${start}\n${head}\n\n${before}${body}`
   writeFileSync(numbers, `${text.slice(0, from)}${section}${text.slice(to)}`)
 }

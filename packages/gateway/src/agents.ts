@@ -2,9 +2,8 @@
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { OrielError, type Store } from 'oriel'
+import { type ChatSettings, OrielError, type Store, type StoredSettings } from 'oriel'
 import { z } from 'zod'
-import { KeyLog } from './key-log.ts'
 import type { AgentOptions } from './options.ts'
 import { type Agents, checkAgentName } from './settings.ts'
 
@@ -12,24 +11,21 @@ export const chatSettingsSchema = z.strictObject({
   historyPolicy: z.enum(['lastN', 'all', 'none']).optional(),
   historyLength: z.number().int().min(0).optional(),
 })
-export type ChatSettings = z.infer<typeof chatSettingsSchema>
+
+/** Whose the settings are: the gateway's own, and so of all that call it. */
+const tenant = 'index:'
 
 export class AgentBook implements Agents {
   readonly #templates: ReadonlyMap<string, AgentOptions>
   /** Templates with what was stored for them. */
   readonly #changed = new Map<string, AgentOptions>()
-  readonly #log: KeyLog
+  readonly #stored = new WeakMap<AgentOptions, StoredSettings>()
+  readonly #store: Store
 
   constructor(templates: Readonly<Record<string, AgentOptions>>, store: Store) {
     for (const name of Object.keys(templates)) checkAgentName(name)
     this.#templates = new Map(Object.entries(templates))
-    this.#log = new KeyLog(store, { tenant: 'index:', thread: 'agents' }, ({ agent, settings }) => {
-      const parsed = chatSettingsSchema.safeParse(settings)
-      const template = this.#templates.get(String(agent))
-      if (!parsed.success || template === undefined) return
-      const chatSettings = { ...this.get(String(agent))?.chatSettings, ...parsed.data }
-      this.#changed.set(String(agent), { ...template, chatSettings })
-    })
+    this.#store = store
   }
 
   get names(): readonly string[] {
@@ -40,16 +36,29 @@ export class AgentBook implements Agents {
     return this.#changed.get(name) ?? this.#templates.get(name)
   }
 
-  /** Reads what was stored before. */
-  load(): Promise<void> {
-    return this.#log.refresh()
+  storedFor(template: AgentOptions): StoredSettings | undefined {
+    return this.#stored.get(template)
   }
 
-  async store(agent: string, settings: ChatSettings, at: number): Promise<void> {
-    const known = Object.fromEntries(
-      Object.entries(settings).filter(([, value]) => value !== undefined),
-    ) as Record<string, string | number>
-    await this.#log.add({ agent, settings: known }, at)
+  /** Reads what was stored before, by this process or another. */
+  async load(): Promise<void> {
+    await Promise.all(this.names.map((name) => this.#read(name)))
+  }
+
+  async store(agent: string, settings: z.infer<typeof chatSettingsSchema>): Promise<void> {
+    // Absent fields are missing in what was parsed, not undefined.
+    await this.#store.settings.saveChat({ tenant, agent }, settings as ChatSettings)
+    await this.#read(agent)
+  }
+
+  async #read(agent: string): Promise<void> {
+    const template = this.#templates.get(agent)
+    if (template === undefined) return
+    const stored = await this.#store.settings.read({ tenant, agent })
+    const chatSettings = { ...template.chatSettings, ...stored.chat }
+    const changed = stored.chat === undefined ? { ...template } : { ...template, chatSettings }
+    this.#changed.set(agent, changed)
+    this.#stored.set(changed, stored)
   }
 }
 

@@ -3,24 +3,25 @@
 import { isContextLengthError, type Json, OrielError, type ReadHistory, readHistory } from 'oriel'
 import { RefusedError, refuse } from './answer-errors.ts'
 import { readBytes } from './body.ts'
-import { type ClientBody, type KnownBody, parseBody } from './client-body.ts'
+import type { ClientBody, KnownBody } from './client-body.ts'
 import type { Endpoint } from './endpoints.ts'
 import { expandCall } from './expansion/expand-call.ts'
 import { FamilyBusyError } from './families.ts'
 import { requestHeaders, responseHeaders } from './headers.ts'
-import { withoutMember } from './json-outline.ts'
 import type { Caller } from './keys.ts'
 import { KnownBodies } from './known-bodies.ts'
 import { ManagedCall, type ManagedDependencies, type ManagedInput } from './managed.ts'
 import type { Limits } from './options.ts'
+import type { Pressure } from './pressure.ts'
 import { createReader } from './reading.ts'
 import { type Ending, readWhole, relayBody } from './relay.ts'
-import type { RelayedReply } from './reply.ts'
+import { hasNoBody, type RelayedReply } from './reply.ts'
 import { isObject } from './rewrite.ts'
 import { ownParameters, type RequestSettings, type Settings } from './settings.ts'
 import type { ObservedCall } from './telemetry/observed-call.ts'
 import type { Tenants } from './tenants.ts'
 import type { Upstream, UpstreamAnswer, UpstreamRequest } from './upstream.ts'
+import { forUpstream } from './upstream-body.ts'
 
 export interface CallsOptions extends ManagedDependencies {
   readonly settings: Settings
@@ -28,6 +29,7 @@ export interface CallsOptions extends ManagedDependencies {
   readonly limits: Limits
   readonly via: string
   readonly isManaging: boolean
+  readonly pressure: Pressure
   /** Whether models get the tool for originals. */
   readonly hasExpansion: boolean
   readonly tenants: Tenants
@@ -38,10 +40,10 @@ export interface CallRequest {
   readonly request: Request
   readonly url: URL
   readonly caller: Caller
-  /** What telemetry is told of a model call. */
-  readonly observed?: ObservedCall
   /** For later rounds of a request: ends what is asked, beside the request's own signal. */
   readonly leaving?: AbortSignal
+  /** What telemetry is told of a model call. */
+  readonly observed?: ObservedCall
 }
 
 /** Errors of upstreams are read whole up to this size; longer ones are passed on unread. */
@@ -69,6 +71,7 @@ export class Calls {
   async call(call: CallRequest, endpoint: Endpoint): Promise<RelayedReply> {
     const { limits, isManaging } = this.#options
     const bytes = await readBytes(call.request, limits)
+    const came = performance.now()
     const isOff = call.request.headers.get('x-oriel-management') === 'off'
     if (!isManaging || isOff) return this.pass(call, bytes)
     const scope = `${call.caller.tenant}\0${endpoint.path}`
@@ -88,14 +91,14 @@ export class Calls {
     const { previous } = found
     const read = this.#read(history, endpoint, body === parsed ? previous : undefined)
     const hasCacheHints = upstream.wantsCacheHints
-    const { observed } = call
-    const parts = { endpoint, body, settings, hasCacheHints, observed }
     const hasExpansion = this.hasExpansion(settings)
-    const input = read && { ...parts, history: read, hasExpansion }
+    const around = { endpoint, body, settings, hasCacheHints, hasExpansion }
+    const input = read && { ...around, history: read, observed: call.observed }
     const managed = input && (await this.#manage(call, input))
     if (input === undefined || managed === undefined) {
       return this.#unmanaged(call, await upstream.send(this.#outgoing(call, body.text)))
     }
+    this.#options.pressure.took(performance.now() - came)
     const keeping = { listKey: endpoint.listKey, history: input.history }
     if (body === parsed) setImmediate(() => this.#bodies.keep(scope, found, keeping))
     const answer = await expandCall(await this.#ask(call, upstream, managed), {
@@ -227,6 +230,7 @@ export class Calls {
     describe(headers, managed, settings, call)
     const isGood = answer.status >= 200 && answer.status < 300 && !isPacked(headers)
     if (answer.status >= 400) managed.failed()
+    if (hasNoBody(answer.status)) return bare(call, answer, headers)
     const reader = createReader(endpoint, headers.get('content-type') ?? '')
     const isWhole = /^application\/json\b/i.test(headers.get('content-type') ?? '')
     const body = relayBody(answer, {
@@ -257,8 +261,7 @@ export class Calls {
         kept.catch(() => undefined)
       },
     })
-    const relayed = hasNoBody(answer.status) ? undefined : body
-    return { status: answer.status, headers, relayed, isWhole }
+    return { status: answer.status, headers, relayed: body, isWhole }
   }
 
   #unmanaged(call: CallRequest, answer: UpstreamAnswer): RelayedReply {
@@ -272,16 +275,12 @@ export class Calls {
       onChunk: () => call.observed?.chunk(),
       onEnd: (ending: Ending) => call.observed?.ended(status, ending),
     }
-    if (hasNoBody(answer.status) || call.request.method === 'HEAD') {
-      answer.cancel()
-      call.observed?.ended(status, 'complete')
-      return { status: answer.status, headers, relayed: undefined }
-    }
+    if (hasNoBody(status) || call.request.method === 'HEAD') return bare(call, answer, headers)
     return { status: answer.status, headers, relayed: relayBody(answer, quiet) }
   }
 
   #outgoing(
-    { request, url, caller, observed, leaving }: CallRequest,
+    { request, url, caller, leaving, observed }: CallRequest,
     body: string | Uint8Array | undefined,
   ): UpstreamRequest {
     const query = new URLSearchParams(
@@ -289,14 +288,14 @@ export class Calls {
     )
     const rest = query.size === 0 ? '' : `?${query}`
     const { via } = this.#options
-    const headers = requestHeaders(request.headers, { via, keyHeaders: caller.keyHeaders })
-    const sent = observed?.sent(headers) ?? headers
+    const all = requestHeaders(request.headers, { via, keyHeaders: caller.keyHeaders })
+    // A key that makes a request unrepeatable is for the first round: another one is another request.
     const isLaterRound = leaving !== undefined
+    const headers = isLaterRound ? all.filter(([name]) => name !== 'idempotency-key') : all
     return {
       method: request.method,
       path: url.pathname + rest,
-      // A key that makes a request unrepeatable is for the first round: another one is another request.
-      headers: isLaterRound ? sent.filter(([name]) => name !== 'idempotency-key') : sent,
+      headers: observed?.sent(headers) ?? headers,
       body,
       signal: leaving === undefined ? request.signal : AbortSignal.any([request.signal, leaving]),
     }
@@ -321,25 +320,6 @@ interface Prepared {
   readonly managed: ManagedCall
   /** The body to send. */
   readonly text: string | Uint8Array
-}
-
-/** The body without what is only for the gateway, and with the model of the agent that was named as one. */
-function forUpstream(body: ClientBody, { agent }: RequestSettings): ClientBody {
-  const model = agent?.template.model
-  const range = body.outline.fields.get('model')
-  const isAlias = body.value.model === agent?.name || body.value.model === undefined
-  const isRenamed = model !== undefined && isAlias
-  if (!isRenamed && !('oriel' in body.value)) return body
-  let { text } = body
-  const { oriel: _own, ...value } = body.value
-  const named = { ...value, ...(isRenamed ? { model } : {}) }
-  if (isRenamed && range !== undefined) {
-    text = text.slice(0, range.start) + JSON.stringify(model) + text.slice(range.end)
-  } else if (isRenamed) text = text.replace('{', () => `{"model":${JSON.stringify(model)},`)
-  const again = parseBody(Buffer.from(text), { depth: Infinity, nodes: Infinity })
-  const member = again.outline.members.get('oriel')
-  if (member === undefined) return { ...again, value: named }
-  return parseBody(Buffer.from(withoutMember(text, member)), { depth: Infinity, nodes: Infinity })
 }
 
 /** Tells the client what was done. */
@@ -374,8 +354,11 @@ function isPacked(headers: Headers): boolean {
   return encoding !== null && encoding !== 'identity'
 }
 
-function hasNoBody(status: number): boolean {
-  return status === 204 || status === 205 || status === 304
+/** An answer without a body. */
+function bare({ observed }: CallRequest, answer: UpstreamAnswer, headers: Headers): RelayedReply {
+  answer.cancel()
+  observed?.ended(answer.status, 'complete')
+  return { status: answer.status, headers, relayed: undefined }
 }
 
 async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {

@@ -19,6 +19,7 @@ import { createAuthenticate } from './keys.ts'
 import { createMcp, type Mcp } from './mcp/mcp-routes.ts'
 import { describeApi } from './openapi.ts'
 import { defaultLimits, type GatewayOptions, type Limits, type UpstreamOptions } from './options.ts'
+import { Pressure } from './pressure.ts'
 import { type Reply, toResponse } from './reply.ts'
 import { createRouter, json, type Route } from './routes.ts'
 import { Sessions } from './sessions.ts'
@@ -60,7 +61,7 @@ export function createGateway(options: GatewayOptions = {}): Gateway {
   const notFound = (): Response =>
     json({ error: { code: 'not-found', message: 'There is nothing here.' } }, 404)
   const router = createRouter(routes, notFound)
-  const turnstile = new Turnstile(limits)
+  const turnstile = new Turnstile(limits, parts.pressure)
   const answer = async (request: Request): Promise<Reply> => {
     guard(request, { hosts, origins, via })
     const url = new URL(request.url)
@@ -95,7 +96,7 @@ export function createGateway(options: GatewayOptions = {}): Gateway {
     fetch: async (request) => toResponse(await reply(request)),
     settled: () => families.settled(),
     async close() {
-      turnstile.close()
+      parts.pressure.close()
       await parts.mcp.close()
       await families.settled()
       await threads.settled()
@@ -140,6 +141,7 @@ interface Parts {
   readonly families: Families
   readonly threads: Families
   readonly changes: Changes
+  readonly pressure: Pressure
   readonly mcp: Mcp
   readonly telemetry: Telemetry
   ready(): Promise<void>
@@ -170,15 +172,17 @@ function assemble(options: GatewayOptions): Parts {
   const tenants = new Tenants(store)
   const sessions = new Sessions(families, new ThreadIndex(store), now)
   const isManaging = options.management ?? true
+  const pressure = new Pressure({ mostMs: limits.lateMs })
   const calls = new Calls({
+    pressure,
     sessions,
     settings,
     upstreams,
     limits,
     via,
     isManaging,
-    telemetry,
     hasExpansion: options.expand ?? false,
+    telemetry,
     changed,
     tenants,
     now,
@@ -216,6 +220,7 @@ function assemble(options: GatewayOptions): Parts {
     families,
     threads,
     changes,
+    pressure,
     mcp,
     telemetry,
     ready: () => (loading ??= Promise.all([agents.load(), changes.open()]).then(ignore, ignore)),

@@ -33,9 +33,9 @@ export interface ManagedInput {
   readonly settings: RequestSettings
   /** Whether the provider's cache is asked for where the client does not. */
   readonly hasCacheHints: boolean
-  readonly observed?: ObservedCall | undefined
   /** Whether the model gets the tool for originals. */
   readonly hasExpansion: boolean
+  readonly observed?: ObservedCall | undefined
 }
 
 export interface ManagedDependencies {
@@ -94,15 +94,16 @@ export class ManagedCall implements RoundedCall {
       await adopt(thread, settings.base)
       const { offer, newName } = offerTool(thread, { endpoint, body, isOn: hasExpansion })
       this.#offer = offer
-      return this.#timed(async () => {
-        const asked = await thread.request(history, this.#viewOptions())
-        this.#branch = asked.thread
-        this.#messages = asked.messages
-        await rememberName(thread, newName)
+      const asked = await this.#timed(async () => {
+        const synced = await thread.request(history, this.#viewOptions())
+        this.#branch = synced.thread
+        this.#messages = synced.messages
         // The history may have led to another branch, which has a policy of its own.
         const isChanged = await adopt(thread, settings.base)
-        return isChanged ? thread.view(this.#viewOptions()) : asked.view
+        return isChanged ? thread.view(this.#viewOptions()) : synced.view
       })
+      await rememberName(thread, newName)
+      return asked
     })
     this.#dependencies.changed(session.family.tenant, this.#branch)
     return this.#bodyOf(view)
@@ -133,7 +134,7 @@ export class ManagedCall implements RoundedCall {
       await this.#return(thread)
       const messages = [...answer.messages, ...(await results(thread))]
       await this.#append(thread, { messages, usage: answer.usage, resentAs: [] })
-      return this.#timed(() => thread.view(this.#viewOptions()))
+      return this.#timed(() => thread.view(this.#viewOptions()), { isNextRound: true })
     }
     const view = await family.run(log, { isUrgent: true })
     this.#dependencies.changed(family.tenant, this.#branch)
@@ -210,13 +211,14 @@ export class ManagedCall implements RoundedCall {
   }
 
   /** Makes a view, and tells of it. */
-  async #timed(make: () => Promise<View>): Promise<View> {
+  async #timed(make: () => Promise<View>, { isNextRound = false } = {}): Promise<View> {
     const { observed, settings, session } = this.#input
     const started = performance.now()
     const view = await make()
     if (observed === undefined) return view
     const policySource = policySourceOf(settings)
-    observed.viewed(view, { thread: this.#branch, policySource, ms: performance.now() - started })
+    const ms = performance.now() - started
+    observed.viewed(view, { thread: this.#branch, policySource, ms, isNextRound })
     this.#dependencies.telemetry.placed(session.family.tenant, observed)
     return view
   }

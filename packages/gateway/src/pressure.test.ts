@@ -28,6 +28,28 @@ describe('pressure', () => {
     ])
   })
 
+  it('[GW61] is high when not one call of many was sent on in time, for a moment', () => {
+    let now = 0
+    const pressure = new Pressure({ mostMs: 200, now: () => now })
+    const calls = (...times: readonly number[]) => {
+      for (const ms of times) pressure.took(ms)
+      now += 250
+      pressure.took(0)
+      return pressure.isHigh
+    }
+    expect(calls(900, 3, 800, 700, 900)).toBe(false)
+    expect(calls(900)).toBe(false)
+    expect(calls(900, 700, 800)).toBe(false)
+    now += 250
+    for (const ms of [900, 700, 800, 600]) pressure.took(ms)
+    now += 250
+    pressure.took(1)
+    expect(pressure.isHigh).toBe(true)
+    now += 250
+    expect(pressure.isHigh).toBe(false)
+    pressure.close()
+  })
+
   it('[GW61] is never high where that is off', () => {
     expect(after(0, [5000, 5000, 5000])).toEqual([false, false, false])
   })

@@ -1,18 +1,23 @@
-// Whether this process keeps up: how late a timer comes that should come every few milliseconds.
+// Whether this process keeps up: how late its timers come, and how long calls wait before they can be sent on.
 
 /** How often it is looked at. */
 const intervalMs = 50
+/** Calls are judged together that were sent on within this time. */
+const spanMs = 250
+/** Fewer calls than this say nothing. */
+const leastCalls = 4
 
 export interface PressureOptions {
-  /** Lateness above which there is too much to do, in milliseconds; 0 = never. */
+  /** Time above which there is too much to do, in milliseconds; 0 = never. */
   readonly mostMs: number
   /** The clock. @default performance.now */
   readonly now?: () => number
 }
 
 /**
- * Late once is one large request, or a pause of the garbage collector, and passes by itself. Late again and again means that more comes
- * in than is done: then those that come last had better come again later, while those that are there are served in time.
+ * Late once is one large request, or a pause of the garbage collector, and passes by itself. Late again and again, or not even one
+ * call in time, means that more comes in than is done: then those that come last had better come again later, while those that are
+ * there are served in time.
  */
 export class Pressure {
   readonly #mostMs: number
@@ -21,6 +26,10 @@ export class Pressure {
   #due = 0
   /** How late the last two looks were. */
   #late: readonly [number, number] = [0, 0]
+  /** The calls of this span, and the shortest time that one of them took. */
+  #span = { until: 0, calls: 0, least: Infinity }
+  /** What the span before had to say, and until when it counts. */
+  #verdict = { isHigh: false, until: 0 }
 
   constructor({ mostMs, now = () => performance.now() }: PressureOptions) {
     this.#mostMs = mostMs
@@ -29,8 +38,25 @@ export class Pressure {
 
   /** Whether more comes in than is done. */
   get isHigh(): boolean {
+    if (this.#mostMs === 0) return false
     this.#start()
-    return this.#mostMs > 0 && Math.min(...this.#late) > this.#mostMs
+    const { isHigh, until } = this.#verdict
+    return Math.min(...this.#late) > this.#mostMs || (isHigh && this.#now() < until)
+  }
+
+  /** A call was sent on so long after it had come in. */
+  took(ms: number): void {
+    const now = this.#now()
+    if (now >= this.#span.until) {
+      const { calls, least } = this.#span
+      this.#verdict = {
+        isHigh: calls >= leastCalls && least > this.#mostMs,
+        until: now + spanMs,
+      }
+      this.#span = { until: now + spanMs, calls: 0, least: Infinity }
+    }
+    this.#span.calls += 1
+    this.#span.least = Math.min(this.#span.least, ms)
   }
 
   /** Called every few milliseconds, if the process finds the time. */
@@ -45,7 +71,7 @@ export class Pressure {
   }
 
   #start(): void {
-    if (this.#timer !== undefined || this.#mostMs === 0) return
+    if (this.#timer !== undefined) return
     this.#due = this.#now() + intervalMs
     this.#timer = setInterval(() => this.look(), intervalMs).unref()
   }

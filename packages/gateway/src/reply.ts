@@ -17,6 +17,11 @@ export function isRelayed(reply: Reply): reply is RelayedReply {
   return 'relayed' in reply
 }
 
+/** Statuses that come without a body. */
+export function hasNoBody(status: number): boolean {
+  return status === 204 || status === 205 || status === 304
+}
+
 /** The same as a standard response. */
 export function toResponse(reply: Reply): Response {
   if (!isRelayed(reply)) return reply

@@ -9,6 +9,7 @@ import {
   type ResolvePolicyOptions,
   resolvePolicy,
   type SettingSource,
+  type StoredSettings,
 } from 'oriel'
 import { refuse } from './answer-errors.ts'
 import type { AgentOptions } from './options.ts'
@@ -41,6 +42,8 @@ export interface NamedAgent {
 /** Agent templates by name, with the settings that were stored for them on top. */
 export interface Agents {
   get(name: string): AgentOptions | undefined
+  /** What the store keeps for the agent of a template that `get` gave. */
+  storedFor(template: AgentOptions): StoredSettings | undefined
   readonly names: readonly string[]
 }
 
@@ -131,7 +134,8 @@ export class Settings {
   }
 
   #resolve(agent: AgentOptions | undefined, request: object, hasScopedKey = true): ResolvedPolicy {
-    const { env, defaults, requestOverrides, ceilings, onInvalid } = this.#options
+    const { env, defaults, requestOverrides, ceilings, onInvalid, agents } = this.#options
+    const stored = agent === undefined ? undefined : agents.storedFor(agent)
     const { chatSettings, policy } = agent ?? {}
     return resolvePolicy({
       env,
@@ -141,6 +145,7 @@ export class Settings {
       ...(agent === undefined
         ? {}
         : { agent: { ...(chatSettings && { chatSettings }), ...(policy && { policy }) } }),
+      ...(stored === undefined ? {} : { stored }),
       ...(requestOverrides === undefined ? {} : { requestOverrides }),
       ...(ceilings === undefined ? {} : { ceilings }),
       ...(onInvalid === undefined ? {} : { onInvalid }),

@@ -2,11 +2,11 @@
 
 import { RefusedError, refuse } from './answer-errors.ts'
 import type { Limits } from './options.ts'
-import { Pressure } from './pressure.ts'
+import type { Pressure } from './pressure.ts'
 import type { RelayedBody } from './relay.ts'
 import { isRelayed, type Reply } from './reply.ts'
 
-type TurnstileLimits = Pick<Limits, 'concurrentCalls' | 'totalCalls' | 'lateMs'>
+type TurnstileLimits = Pick<Limits, 'concurrentCalls' | 'totalCalls'>
 
 export class Turnstile {
   readonly #limits: TurnstileLimits
@@ -14,13 +14,9 @@ export class Turnstile {
   readonly #pressure: Pressure
   #total = 0
 
-  constructor(limits: TurnstileLimits) {
+  constructor(limits: TurnstileLimits, pressure: Pressure) {
     this.#limits = limits
-    this.#pressure = new Pressure({ mostMs: limits.lateMs })
-  }
-
-  close(): void {
-    this.#pressure.close()
+    this.#pressure = pressure
   }
 
   async pass(tenant: string, path: string, handle: () => Promise<Reply>): Promise<Reply> {

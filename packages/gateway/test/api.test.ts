@@ -349,6 +349,12 @@ describe('settings', () => {
       chat: { historyPolicy: 'lastN', historyLength: 2 },
       sources: { 'history.length': 'agent' },
     })
+    // The same settings that the library keeps: a tool's too.
+    const tool = { after: 2, mode: 'remove' } as const
+    await store.settings.saveTool({ tenant: 'index:', agent: 'demo' }, 'read_log', tool)
+    const later = await again.fetch(new Request('http://localhost/api/settings?agent=demo'))
+    const { policy } = (await later.json()) as { policy: Answer }
+    expect(policy).toMatchObject({ expiry: { tools: { read_log: tool } }, history: { length: 2 } })
   })
 
   it('[GW14] that are wrong stop the start, are ignored in an address, and refused in a header', async () => {

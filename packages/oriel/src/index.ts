@@ -69,6 +69,7 @@ export {
   type AgentKey,
   type AgentSettings,
   agentSettings,
+  type ChatSettings,
   type StoredSettings,
   type ToolSetting,
 } from './stores/agent-settings.ts'

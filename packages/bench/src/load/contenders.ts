@@ -85,6 +85,7 @@ const orielNames: Readonly<Record<OrielMode, string>> = {
   sqlite: 'oriel, durable',
 }
 
+/** Of the versions of @hono/node-server that it allows, those from 1.14 on break its streams; package.json holds it at the last one before. */
 export async function startPortkey({ upstream }: { upstream: number }): Promise<Contender> {
   const file = createRequire(import.meta.url).resolve('@portkey-ai/gateway/build/start-server.js')
   const port = await freePort()
@@ -94,9 +95,13 @@ export async function startPortkey({ upstream }: { upstream: number }): Promise<
   return { ...handle('portkey', child, port), headers }
 }
 
+/** Where contenders write CPU profiles when they end; empty for nowhere. */
+const profileFolder = process.env.LOAD_PROFILE ?? ''
+
 function launch(command: readonly string[]): ChildProcess {
   const env = { ...process.env, NODE_ENV: 'production' }
-  const child = spawn(process.execPath, command, {
+  const profile = profileFolder === '' ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`]
+  const child = spawn(process.execPath, [...profile, ...command], {
     env,
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   })

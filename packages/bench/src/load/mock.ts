@@ -19,6 +19,7 @@ let streams = prepare()
 
 const formats = Object.keys(paths) as Format[]
 const wholes = new Map(formats.map((format) => [paths[format], wholeAnswer(format)]))
+/** Inside of a text its quotes would be escaped. */
 const streamMark = Buffer.from('"stream":true')
 
 function prepare() {
@@ -34,17 +35,16 @@ function timeOffset(piece: Buffer): number {
 }
 
 const server = createServer({ keepAliveTimeout: 600_000 }, (request, response) => {
-  // The flag stands in the first or in the last bytes of a body, whoever wrote it.
-  let first: Buffer | undefined
-  let last: Buffer | undefined
-  let beforeLast: Buffer | undefined
+  let isStream = false
+  let end: Buffer = Buffer.alloc(0)
   request.on('data', (chunk: Buffer) => {
-    first ??= chunk
-    beforeLast = last
-    last = chunk
+    if (isStream) return
+    isStream =
+      chunk.includes(streamMark) || Buffer.concat([end, chunk.subarray(0, 16)]).includes(streamMark)
+    end = chunk.subarray(-16)
   })
   request.on('end', () => {
-    setTimeout(answer, settings.latencyMs, request, response, isStream(first, beforeLast, last))
+    setTimeout(() => answer(request, response, isStream), settings.latencyMs)
   })
 })
 server.requestTimeout = 0
@@ -58,14 +58,6 @@ process.on('message', (next: { readonly settings?: MockSettings }) => {
   streams = prepare()
   process.send?.({ settings })
 })
-
-function isStream(first?: Buffer, beforeLast?: Buffer, last?: Buffer): boolean {
-  if (first === undefined || last === undefined) return false
-  if (first.subarray(0, 512).includes(streamMark)) return true
-  const end = last.subarray(-4096)
-  if (end.length > 512 || beforeLast === undefined) return end.includes(streamMark)
-  return Buffer.concat([beforeLast.subarray(-4096), end]).includes(streamMark)
-}
 
 function answer(request: IncomingMessage, response: ServerResponse, isStreaming: boolean): void {
   const url = request.url ?? ''

@@ -1,8 +1,12 @@
 // What the load harness prints.
 
 import { quantile } from '../harness.ts'
-import { type Cell, count, figure, type Row, type Table } from '../report.ts'
+import { type Cell, count, figure, percent, type Row, type Table } from '../report.ts'
+import type { OverloadResult } from './overload.ts'
 import { type PairedResult, type Spread, type Summary, summarize } from './paired.ts'
+import type { RateStep } from './rates.ts'
+import type { SoakResult } from './soak.ts'
+import type { StreamsResult } from './streams.ts'
 
 export function pairedTables(results: readonly PairedResult[]): readonly Table[] {
   return results.map((result) => {
@@ -33,7 +37,6 @@ function directNote({ measured }: PairedResult): readonly string[] {
 
 function rowOf(summary: Summary): Row {
   const { latency, added, addedFirstText, addedRelay, chunks, cpuMs, rssMb, failures } = summary
-  const failed = Object.values(failures).reduce((sum, one) => sum + one, 0)
   return {
     contender: summary.name,
     'p50 ms': figure(latency.p50),
@@ -54,7 +57,7 @@ function rowOf(summary: Summary): Row {
     'CPU ms/request': spreadCell(cpuMs),
     'loop p99 ms': figure(summary.loopP99Ms),
     'RSS MB': count(rssMb),
-    failed: failed === 0 ? count(0) : JSON.stringify(failures),
+    failed: failedCell(failures),
   }
 }
 
@@ -64,4 +67,95 @@ function spreadCell({ median, least, greatest }: Spread): Cell {
 
 export function ms(value: number): string {
   return value.toFixed(Math.abs(value) < 10 ? 2 : 1)
+}
+
+export function ratesTable(steps: readonly RateStep[], stepSeconds: number): Table {
+  return {
+    title: 'Rising rates, 2 KB',
+    rows: steps.map((step) => ({
+      contender: step.contender,
+      'requests/s': count(step.rate),
+      'answered/s': count(step.answered),
+      'p50 ms': figure(step.latency.p50),
+      'p99 ms': figure(step.latency.p99),
+      'CPU ms/request': figure(step.cpuMs),
+      'RSS MB': count(step.rssMb),
+      failed: failedCell(step.failures),
+    })),
+    notes: [
+      `${stepSeconds} s for each step; a contender's steps end with the first at which something fails or answers fall behind. Client, mock and contender share the machine's cores.`,
+    ],
+  }
+}
+
+export function streamsTable(results: readonly StreamsResult[]): Table {
+  return {
+    title: 'Streams at the same time',
+    rows: results.map((one) => ({
+      contender: one.contender,
+      'at the same time': count(one.peak),
+      whole: `${one.whole} of ${one.started}`,
+      'chunks each':
+        one.chunks[0] === one.chunks[1] ? String(one.chunks[0]) : one.chunks.join(' to '),
+      'first text p50 ms': figure(one.firstText.p50),
+      'p99 ms': figure(one.firstText.p99),
+      'chunk relay p50 ms': figure(one.relay.p50),
+      'p99 ms ': figure(one.relay.p99),
+      'CPU ms/stream': figure(one.cpuMs),
+      'RSS MB before': count(one.rssBeforeMb),
+      'RSS MB most': count(one.rssPeakMb),
+      failed: failedCell(one.failures),
+    })),
+    notes: [
+      'Chunk relay: from the mock writing a chunk to the client reading it, so with the time of both.',
+    ],
+  }
+}
+
+export function overloadTable(results: readonly OverloadResult[]): Table {
+  return {
+    title: 'Three times too many requests',
+    rows: results.map((one) => ({
+      contender: one.contender,
+      'requests/s': count(one.rate),
+      'answered/s': count(one.goodput),
+      answered: percent(one.answered / one.requests),
+      'p50 ms of answers': figure(one.latency.p50),
+      'p99 ms': figure(one.latency.p99),
+      'turned away': failedCell(one.failures),
+      'with retry-after': percent(one.retryAfterShare),
+      'RSS MB': count(one.rssMb),
+      'failed afterwards': count(one.failedAfterwards),
+    })),
+    notes: [
+      'Turned away: by status; 0 is a connection without an answer, cut an answer that broke off, unsent what the client could not send.',
+    ],
+  }
+}
+
+export function soakTable({ rate, minutes, rssMbPerTenMinutes }: SoakResult): Table {
+  const every = Math.max(1, Math.ceil(minutes.length / 12))
+  return {
+    title: `${minutes.length} minutes at ${rate} requests/s`,
+    rows: minutes
+      .filter((_, index) => index % every === every - 1 || index === 0)
+      .map((one) => ({
+        minute: count(one.minute),
+        'p50 ms': figure(one.latency.p50),
+        'p99 ms': figure(one.latency.p99),
+        'RSS MB': count(one.rssMb),
+        files: count(one.files),
+        'WAL MB': figure(one.walMb),
+        'database MB': count(one.databaseMb),
+        failed: failedCell(one.failures),
+      })),
+    notes: [
+      `Memory over the last two thirds of the time: ${ms(rssMbPerTenMinutes)} MB in ten minutes.`,
+    ],
+  }
+}
+
+function failedCell(failures: Readonly<Record<string, number>>): Cell {
+  const parts = Object.entries(failures).map(([kind, times]) => `${kind}: ${times}`)
+  return parts.length === 0 ? count(0) : parts.join(', ')
 }

@@ -124,13 +124,13 @@ async function settingsAnswer(
 }
 
 async function storeSettings(options: OwnApiOptions, context: RouteContext): Promise<object> {
-  const { agents, settings, limits, now } = options
+  const { agents, settings, limits } = options
   const name = context.param('name')
   if (agents.get(name) === undefined) throw refuse(404, 'not-found', 'There is no such agent.')
   if (!context.caller.mayOverride)
     throw refuse(403, 'forbidden', 'This key may not change settings.')
   const body = await readJson(context.request, chatSettingsSchema, limits)
-  await agents.store(name, body, now())
+  await agents.store(name, body)
   const query = new URLSearchParams({ agent: name })
   return describeSettings(
     settings.resolve({ query, headers: new Headers(), mayOverride: true }),

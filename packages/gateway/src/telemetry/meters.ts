@@ -21,6 +21,7 @@ export class Meters {
   readonly #metrics: Readonly<Record<MetricName, Metric>>
   /** The meter of the host, once there is one. */
   #meter: Meter = createNoopMeter()
+  #isIdle = true
   #instruments = new Map<MetricName, Instrument>()
 
   constructor() {
@@ -37,13 +38,14 @@ export class Meters {
     const meter = metrics.getMeter(scope, version)
     if (meter === this.#meter) return
     this.#meter = meter
+    this.#isIdle = meter === createNoopMeter()
     this.#instruments = new Map()
   }
 
   record(name: MetricName, value: number, values: readonly string[] = []): void {
     const metric = this.#metrics[name]
     metric.record(value, values)
-    if (this.#meter === createNoopMeter()) return
+    if (this.#isIdle) return
     const instrument = this.#instrumentOf(name)
     const attributes = attributesOf(metric.definition, metric.bounded(values))
     if ('record' in instrument) instrument.record(value, attributes)

@@ -27,13 +27,16 @@ export interface ViewedFacts {
   /** Which layer the policy came from. */
   readonly policySource: string
   readonly ms: number
+  /** Whether the view before it was answered, and this one goes on from there. */
+  readonly isNextRound: boolean
 }
 
 export class ObservedCall {
   readonly format: RouteName
   /** The request's own id, where one is given. */
   id: string | undefined
-  tenant = ''
+  /** The tenant and thread under which it is found. */
+  place = ''
   readonly #start: CallStart
   readonly #startedAt = Date.now()
   readonly #started = performance.now()
@@ -95,9 +98,10 @@ export class ObservedCall {
     })
   }
 
-  /** A view was made: at first, and again after the upstream refused one as too long. */
-  viewed(view: View, { thread, policySource, ms }: ViewedFacts): void {
+  /** A view was made: at first, again after the upstream refused one as too long, and for each round of an expansion. */
+  viewed(view: View, { thread, policySource, ms, isNextRound }: ViewedFacts): void {
     const { meters } = this.#start
+    if (isNextRound) this.#count()
     const { tokens, epoch } = view
     this.#thread = thread
     this.#view = view
@@ -200,7 +204,13 @@ export class ObservedCall {
       meters.record('usage', inputOf(this.#usage), [...labels, 'input'])
       meters.record('usage', this.#usage.output, [...labels, 'output'])
     }
-    if (this.#view === undefined || status >= 400) return
+    if (status < 400) this.#count()
+  }
+
+  /** What the newest view saved. */
+  #count(): void {
+    if (this.#view === undefined) return
+    const { meters } = this.#start
     const { before, after } = this.#view.tokens
     const saved = Math.max(0, before - after)
     meters.record('tokensSent', after, [this.#model])
@@ -241,7 +251,9 @@ export class ObservedCall {
             'gen_ai.usage.input_tokens': inputOf(usage),
             'gen_ai.usage.output_tokens': usage.output,
             'gen_ai.usage.cache_read.input_tokens': usage.cacheRead,
+            // Under its name in the published constants, and its newer one in the conventions.
             'gen_ai.usage.cache_creation.input_tokens': usage.cacheWrite,
+            'gen_ai.usage.cache_write.input_tokens': usage.cacheWrite,
           }),
       ...(reasoning === undefined ? {} : { 'gen_ai.usage.reasoning.output_tokens': reasoning }),
       ...(this.#break === undefined ? {} : { 'oriel.cache.break': this.#break }),

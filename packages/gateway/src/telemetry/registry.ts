@@ -56,7 +56,7 @@ export class Metric {
   /** Adds to a counter or gauge, or takes a histogram's measurement. Values that are no number are left out. */
   record(value: number, values: readonly string[] = none): void {
     if (!Number.isFinite(value)) return
-    const series = this.#of(this.bounded(values))
+    const series = this.#seriesOf(values)
     series.sum += value
     if (this.definition.type !== 'histogram') return
     let index = 0
@@ -65,7 +65,7 @@ export class Metric {
   }
 
   set(value: number, values: readonly string[] = none): void {
-    this.#of(this.bounded(values)).sum = value
+    this.#seriesOf(values).sum = value
   }
 
   /** The values that stand for those given: the same, or `other`. */
@@ -90,14 +90,22 @@ export class Metric {
     return value
   }
 
+  /** Without a list of its own for what is known already: this is done several times for each call. */
+  #seriesOf(values: readonly string[]): Series {
+    const { labels } = this.definition
+    let key = ''
+    for (let index = 0; index < labels.length; index++) {
+      const value = this.#bound(labels[index] as Label, index, values[index])
+      key = index === 0 ? value : `${key}\0${value}`
+    }
+    return this.#series.get(key) ?? this.#of(this.bounded(values))
+  }
+
   #of(values: readonly string[]): Series {
-    const key = values.length === 1 ? (values[0] as string) : values.join('\0')
-    const known = this.#series.get(key)
-    if (known !== undefined) return known
     const isHistogram = this.definition.type === 'histogram'
     const counts = new Float64Array(isHistogram ? this.#buckets.length + 1 : 0)
     const made = { values, sum: 0, counts }
-    this.#series.set(key, made)
+    this.#series.set(values.join('\0'), made)
     return made
   }
 

@@ -73,8 +73,9 @@ export class Telemetry {
 
   /** The thread of a call is known. */
   placed(tenant: string, call: ObservedCall): void {
-    this.#threads.set(`${tenant}\0${call.thread}`, call)
-    call.tenant = tenant
+    this.#leave(call)
+    call.place = `${tenant}\0${call.thread}`
+    this.#threads.set(call.place, call)
   }
 
   /** Something happened in a thread. */
@@ -123,8 +124,7 @@ export class Telemetry {
   }
 
   #over(request: Request, call: ObservedCall): void {
-    const key = `${call.tenant}\0${call.thread}`
-    if (this.#threads.get(key) === call) this.#threads.delete(key)
+    this.#leave(call)
     if (call.id === undefined) return
     const { id, format: route, status, ms, errorType: code, tokens } = call
     this.#line({
@@ -138,6 +138,10 @@ export class Telemetry {
       tokensBefore: tokens?.before,
       tokensAfter: tokens?.after,
     })
+  }
+
+  #leave(call: ObservedCall): void {
+    if (this.#threads.get(call.place) === call) this.#threads.delete(call.place)
   }
 
   #line(fields: LogFields): void {

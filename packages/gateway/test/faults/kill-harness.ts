@@ -140,6 +140,10 @@ export function doctor(place: string): Promise<string | undefined> {
 
 interface Log {
   readonly thread: string
+  /** Its first entry, which a fork has too. */
+  readonly header: string
+  /** The forks that it knows of. */
+  readonly forks: readonly string[]
   /** Marks of the messages that the model sees, in order. */
   readonly marks: readonly string[]
   readonly problems: readonly string[]
@@ -162,7 +166,11 @@ async function readLog(
   const marks: string[] = []
   const problems: string[] = []
   const problem = (text: string): number => problems.push(`${key.thread}: ${text}`)
+  const forks: string[] = []
+  let header = ''
   for await (const entry of store.read(key)) {
+    header ||= JSON.stringify(entry)
+    if (entry.type === 'setting' && entry.name.startsWith('fork/')) forks.push(entry.name.slice(5))
     // Answers that broke off are kept for people only.
     if (entry.type !== 'message' || entry.kind === 'interrupted') continue
     const text = JSON.stringify(entry)
@@ -173,13 +181,14 @@ async function readLog(
     if (marks.indexOf(mark) !== marks.lastIndexOf(mark)) problem(`${mark} is there twice`)
   }
   if (new Set(marks.map((mark) => mark.split('-')[1])).size > 1) problem('holds two conversations')
-  return { thread: key.thread, marks, problems }
+  return { thread: key.thread, header, forks, marks, problems }
 }
 
 /**
  * What a client saw must stand in one log, in its order, from the beginning. There is one log for each conversation, and one more for
  * each answer that was kept and that the client never got to see: asked again, it went on without it. A client without a name that asks its
- * first question again looks like another client with the same question, and begins anew.
+ * first question again looks like another client with the same question, and begins anew. A kill while a fork is copied leaves a copy that
+ * its parent does not know of, and nobody uses.
  */
 function lost(conversation: Conversation, logs: readonly Log[]): readonly string[] {
   const { seen, id, name } = conversation
@@ -193,8 +202,12 @@ function lost(conversation: Conversation, logs: readonly Log[]): readonly string
   const answers = new Set(own.flatMap(({ marks }) => marks.filter((mark) => mark.startsWith('a'))))
   const unseen = [...answers].filter((mark) => !seen.includes(mark))
   const begun = own.filter(({ marks }) => marks.length > 1 || conversation.isNamed)
-  if (begun.length > 1 + unseen.length) {
-    found.push(`${name} saw ${seen.join(' ')}, and has ${begun.length} logs:${shown}`)
+  const families = new Set(begun.map(({ header }) => header))
+  const forks = new Set(begun.flatMap((log) => log.forks))
+  if (families.size + forks.size > 1 + unseen.length) {
+    found.push(
+      `${name} saw ${seen.join(' ')}, and has ${families.size} threads with ${forks.size} forks:${shown}`,
+    )
   }
   return found
 }

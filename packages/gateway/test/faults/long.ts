@@ -1,9 +1,10 @@
 // The long run of kills against the gateway: six clients talk while the process is killed again and again, at random moments and at named
 // points of the store. `npx node --import ./packages/gateway/test/faults/sources.ts packages/gateway/test/faults/long.ts --kills 200 [--seed 1]
-// [--postgres postgres://...]`. Ends with 1 on the first violation.
+// [--postgres]`; with --postgres on a server of its own, durable as one in production. Ends with 1 on the first violation.
 
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { startPostgres } from '../../../../scripts/postgres.ts'
 import { withDirectory } from '../../../oriel/test/faults/harness.ts'
 import {
   choose,
@@ -17,7 +18,11 @@ import { doctor, type Life, Scene } from './kill-harness.ts'
 const killsPerStore = 20
 
 const { values } = parseArgs({
-  options: { kills: { type: 'string' }, seed: { type: 'string' }, postgres: { type: 'string' } },
+  options: {
+    kills: { type: 'string' },
+    seed: { type: 'string' },
+    postgres: { type: 'boolean', default: false },
+  },
 })
 const kills = Number(values.kills ?? 200)
 const seed = Number(values.seed ?? newSeed)
@@ -25,6 +30,7 @@ if (!Number.isSafeInteger(kills) || kills < 1)
   throw new Error('--kills must be a number of at least 1')
 
 const random = createRandom(seed)
+const server = values.postgres ? await startPostgres({ own: true, isDurable: true }) : undefined
 console.log(`ORIEL_SEED=${seed}, ${kills} kills`)
 let done = 0
 let answered = 0
@@ -32,15 +38,16 @@ while (done < kills) {
   const problems = await withDirectory((directory) => killOneStore(placeIn(directory)))
   if (problems.length === 0) continue
   for (const problem of problems) console.error(problem)
+  await server?.close()
   process.exit(1)
 }
+await server?.close()
 console.log(`${done} kills, ${answered} answers seen whole, no violation`)
 process.exit(0)
 
 function placeIn(directory: string): string {
-  const { postgres } = values
   // A schema of its own for each.
-  return postgres === undefined ? join(directory, 'oriel.db') : `${postgres}#kill_${seed}_${done}`
+  return server === undefined ? join(directory, 'oriel.db') : `${server.url}#kill_${done}`
 }
 
 async function killOneStore(place: string): Promise<readonly string[]> {
@@ -56,8 +63,7 @@ async function killOneStore(place: string): Promise<readonly string[]> {
     }
     await scene.live({ answers: 2 })
     const found = [...(await scene.violations())]
-    const isFile = values.postgres === undefined
-    const diagnosis = isFile ? await doctor(place) : undefined
+    const diagnosis = server === undefined ? await doctor(place) : undefined
     if (diagnosis !== undefined) found.push(diagnosis)
     answered += scene.answered
     console.log(`${done} of ${kills} kills, ${answered} answers seen whole so far`)
@@ -68,7 +74,7 @@ async function killOneStore(place: string): Promise<readonly string[]> {
 }
 
 function chooseLife(): Life {
-  const isAtPoint = values.postgres === undefined && random() < 0.6
+  const isAtPoint = server === undefined && random() < 0.6
   if (!isAtPoint) return { killAfterMs: integer(random, [1, 1500]) }
   const point = choose(random, ['begin', 'before-commit', 'after-commit', 'before-acknowledge'])
   const how = choose(random, ['kill', 'late'])

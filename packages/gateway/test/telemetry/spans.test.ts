@@ -16,6 +16,7 @@ let upstreamUrl: string
 let respond: (
   format: Format,
   isStream: boolean,
+  body: string,
 ) => { status: number; chunks: readonly string[]; isCut?: boolean; isOpen?: boolean }
 const seen: IncomingHttpHeaders[] = []
 const closing: (() => Promise<void>)[] = []
@@ -36,7 +37,7 @@ beforeAll(async () => {
       seen.push(request.headers)
       const format = (Object.keys(paths) as Format[]).find((one) => paths[one] === request.url)
       const isStream = body.includes('"stream":true')
-      const { status, chunks, isCut, isOpen } = respond(format ?? 'openai-chat', isStream)
+      const { status, chunks, isCut, isOpen } = respond(format ?? 'openai-chat', isStream, body)
       const type = isStream ? 'text/event-stream' : 'application/json'
       response.writeHead(status, { 'content-type': type })
       for (const chunk of chunks) response.write(chunk)
@@ -132,6 +133,7 @@ describe.each(['openai-chat', 'openai-responses', 'anthropic'] as const)(
           'gen_ai.usage.output_tokens': 30,
           'gen_ai.usage.cache_read.input_tokens': 80,
           'gen_ai.usage.cache_creation.input_tokens': isAnthropic ? 10 : 0,
+          'gen_ai.usage.cache_write.input_tokens': isAnthropic ? 10 : 0,
           ...(isAnthropic ? {} : { 'gen_ai.usage.reasoning.output_tokens': 12 }),
           'http.response.status_code': 200,
           'oriel.format': format,
@@ -246,7 +248,7 @@ describe('what was done to the history', () => {
               '{"error":{"message":"This model\'s maximum context length is 1000 tokens.","type":"invalid_request_error","code":"context_length_exceeded"}}',
             ],
           }
-        : usual(format, isStream)
+        : usual(format, isStream, '')
     const { span, response } = await ask(target, 'openai-chat', { body: longBody(30) })
     expect(response.status).toBe(200)
     expect(span.attributes).toMatchObject({
@@ -254,6 +256,40 @@ describe('what was done to the history', () => {
       'gen_ai.conversation.compacted': true,
       'http.response.status_code': 200,
     })
+  })
+})
+
+describe('an original that the model asked for within the call', () => {
+  it('[GT2] is a round of the same span, with its expansion and the sums of both', async () => {
+    const target = await open({ policy: omitting, expand: true })
+    respond = (format, isStream, body) => {
+      const [, id = ''] = /expand (e\w+)/.exec(body) ?? []
+      if (seen.length > 1) return usual(format, isStream, body)
+      const call = {
+        id: 'own-1',
+        type: 'function',
+        function: { name: 'expand_message', arguments: JSON.stringify({ id }) },
+      }
+      const message = { role: 'assistant', content: null, tool_calls: [call] }
+      const usage = { prompt_tokens: 1000, completion_tokens: 10 }
+      const choices = [{ index: 0, finish_reason: 'tool_calls', message }]
+      return { status: 200, chunks: [JSON.stringify({ id: 'first', choices, usage })] }
+    }
+    const { span } = await ask(target, 'openai-chat', { body: longBody(5) })
+    expect(seen).toHaveLength(2)
+    expect(span.attributes).toMatchObject({
+      'oriel.rounds': 2,
+      'oriel.expansions': 1,
+      'gen_ai.usage.input_tokens': 1120,
+      'gen_ai.usage.output_tokens': 40,
+      'gen_ai.response.finish_reasons': ['stop'],
+    })
+    const text = await (await fetch(`${target.url}/metrics`)).text()
+    expect(text).toContain('oriel_expansions_total 1')
+    expect(text).toContain('oriel_projection_duration_seconds_count 2')
+    const saved = Number(/oriel_tokens_saved_total\{model="gpt-5"\} (\d+)/.exec(text)?.[1])
+    const { 'oriel.tokens.before': before, 'oriel.tokens.after': after } = span.attributes
+    expect(saved).toBeGreaterThan(1.5 * (Number(before) - Number(after)))
   })
 })
 

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
+import { eraseOlderThan, eraseTenant } from '../thread/erase.ts'
 import { resolvePolicy } from '../thread/settings.ts'
 import { openThread } from '../thread/thread.ts'
 import { memoryStore } from './memory.ts'
@@ -108,5 +109,54 @@ describe.each([
       })
     }
     await expect(store.settings.read({ agent: '' })).rejects.toMatchObject({ path: 'agent' })
+  })
+
+  it('[C4] of a chat say how much history it has, over the template; null takes one away', async () => {
+    const chat = { agent: 'chatty' }
+    const { settings } = store
+    await settings.saveChat(chat, { historyPolicy: 'lastN', historyLength: 4 })
+    await settings.saveChat(chat, { historyLength: 2 })
+    const stored = await settings.read(chat)
+    expect(stored.chat).toEqual({ historyPolicy: 'lastN', historyLength: 2 })
+    const agent = { chatSettings: { historyPolicy: 'all', historyLength: 9 } }
+    const resolved = resolvePolicy({ agent, stored })
+    expect(resolved.policy.history).toMatchObject({ policy: 'lastN', length: 2 })
+    expect(resolved.sources['history.length']).toBe('agent')
+    const thread = await openThread({ id: 'chat', store, agent: 'chatty' })
+    expect(thread.policy.history).toMatchObject({ policy: 'lastN', length: 2 })
+    await settings.saveChat(chat, { historyPolicy: null, historyLength: null })
+    expect(await settings.read(chat)).toEqual({ tools: {}, toolDefaults: {} })
+    for (const wrong of [
+      { historyPolicy: 'some' },
+      { historyLength: -1 },
+      { historyLength: 1.5 },
+    ]) {
+      await expect(settings.saveChat(chat, wrong as never)).rejects.toMatchObject({
+        code: 'invalid-option',
+        path: Object.keys(wrong)[0],
+      })
+    }
+  })
+
+  it('[C4] leave with their tenant, and never by age', async () => {
+    const { settings } = store
+    const key = { tenant: 'leaving', agent: 'sage' }
+    await settings.saveTool(key, 'search', { after: 3, mode: 'remove' })
+    await settings.saveTool({ ...key, tenant: 'staying' }, 'search', { after: 3, mode: 'remove' })
+    await eraseOlderThan({ store, maxAgeMs: 0, now: () => Date.now() + 1e9 })
+    expect(Object.keys((await settings.read(key)).tools)).toEqual(['search'])
+    await eraseTenant({ store, tenant: 'leaving' })
+    expect((await settings.read(key)).tools).toEqual({})
+    for (const after of [4, 5, 6]) {
+      await settings.saveTool(key, 'search', { after, mode: 'remove' })
+      await settings.saveChat(key, { historyLength: after })
+      expect((await settings.read(key)).tools).toEqual({ search: { after, mode: 'remove' } })
+      expect((await settings.read({ ...key, agent: 'sag' })).tools).toEqual({})
+      await eraseTenant({ store, tenant: 'leaving' })
+      expect(await settings.read(key)).toEqual({ tools: {}, toolDefaults: {} })
+    }
+    expect(Object.keys((await settings.read({ ...key, tenant: 'staying' })).tools)).toEqual([
+      'search',
+    ])
   })
 })

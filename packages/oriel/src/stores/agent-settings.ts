@@ -1,4 +1,5 @@
-// Settings of agents, kept in a store beside the logs: which tool's results expire when (the columns of document 001).
+// Settings of agents, kept in a store beside the logs: which tool's results expire when (the columns of document 001), and how much history
+// a chat has (document 002).
 
 import type { Expiry, SettingEntry } from '../core/entry.ts'
 import { OrielError } from '../core/errors.ts'
@@ -26,10 +27,18 @@ export interface ToolSetting {
   readonly prompt?: string | null
 }
 
+/** How much history a chat has: the window of the policy part `history`. */
+export interface ChatSettings {
+  readonly historyPolicy?: 'lastN' | 'all' | 'none'
+  readonly historyLength?: number
+}
+
 /** What is stored for an agent, in the shape of the policy part `expiry`. */
 export interface StoredSettings {
   readonly tools: Readonly<Record<string, Expiry>>
   readonly toolDefaults: Readonly<Record<string, { readonly prompt: string }>>
+  /** Absent where nothing was saved. */
+  readonly chat?: ChatSettings
 }
 
 /**
@@ -44,6 +53,11 @@ export interface AgentSettings {
   saveTool(key: AgentKey, tool: string, setting: ToolSetting | null): Promise<void>
   /** Sets the prompt for a tool's summaries where its own row names none; null takes it away. */
   saveToolDefault(key: AgentKey, tool: string, prompt: string | null): Promise<void>
+  /** Sets what is named of the chat's history; null takes it away. */
+  saveChat(
+    key: AgentKey,
+    settings: { readonly [Name in keyof ChatSettings]: ChatSettings[Name] | null },
+  ): Promise<void>
 }
 
 /** How often a writer that loses races tries again. */
@@ -51,33 +65,47 @@ const maxAttempts = 20
 /** Ids of these entries are never shown to a model. */
 const salt = 'settings'
 
+type SettingsStore = Pick<Store, 'append' | 'read' | 'list'>
+
 /** Agents' settings over any store: a log of their own for each agent, of which the newest value of each name holds. */
-export function agentSettings(
-  store: Pick<Store, 'append' | 'read'>,
-  now: () => number = Date.now,
-): AgentSettings {
+export function agentSettings(store: SettingsStore, now: () => number = Date.now): AgentSettings {
   return {
     async read(key) {
       const tools: Record<string, Expiry> = {}
       const toolDefaults: Record<string, { prompt: string }> = {}
+      const chat: Record<string, Json> = {}
       for (const [name, value] of (await newest(store, key)).values) {
         if (name.startsWith('tool/') && isObject(value)) {
           define(tools, name.slice('tool/'.length), value as unknown as Expiry)
         } else if (name.startsWith('default/') && typeof value === 'string') {
           define(toolDefaults, name.slice('default/'.length), { prompt: value })
+        } else if (name === 'chat/historyPolicy' || name === 'chat/historyLength') {
+          chat[name.slice('chat/'.length)] = value
         }
       }
-      return { tools, toolDefaults }
+      return { tools, toolDefaults, ...(Object.keys(chat).length === 0 ? {} : { chat }) }
     },
     async saveTool(key, tool, setting) {
       const row = setting === null ? null : rowOf(setting)
-      await save(store, key, { name: `tool/${nameOf(tool)}`, value: row, at: now() })
+      await save(store, key, [{ name: `tool/${nameOf(tool)}`, value: row, at: now() }])
     },
     async saveToolDefault(key, tool, prompt) {
       if (prompt !== null && (typeof prompt !== 'string' || prompt === '')) {
         throw wrong('prompt', "a prompt's id, or null")
       }
-      await save(store, key, { name: `default/${nameOf(tool)}`, value: prompt, at: now() })
+      await save(store, key, [{ name: `default/${nameOf(tool)}`, value: prompt, at: now() }])
+    },
+    async saveChat(key, { historyPolicy, historyLength }) {
+      if (historyPolicy != null && !['lastN', 'all', 'none'].includes(historyPolicy)) {
+        throw wrong('historyPolicy', 'lastN, all or none')
+      }
+      if (historyLength != null && !(Number.isSafeInteger(historyLength) && historyLength >= 0)) {
+        throw wrong('historyLength', 'a whole number, 0 or more')
+      }
+      const changes = Object.entries({ historyPolicy, historyLength }).flatMap(([name, value]) =>
+        value === undefined ? [] : [{ name: `chat/${name}`, value, at: now() }],
+      )
+      if (changes.length > 0) await save(store, key, changes)
     },
   }
 }
@@ -89,42 +117,74 @@ interface Change {
 }
 
 async function save(
-  store: Pick<Store, 'append' | 'read'>,
+  store: SettingsStore,
   key: AgentKey,
-  { name, value, at }: Change,
+  changes: readonly Change[],
 ): Promise<void> {
+  let fresh: ThreadKey | undefined
   for (let attempt = 1; ; attempt++) {
-    const { version } = await newest(store, key)
-    const seq = version + 1
-    const entry: SettingEntry = { type: 'setting', id: entryId(salt, seq), seq, at, name, value }
+    const { version, place } = await newest(store, key)
+    const entries = changes.map(({ name, value, at }, index): SettingEntry => {
+      const seq = version + 1 + index
+      return { type: 'setting', id: entryId(salt, seq), seq, at, name, value }
+    })
     try {
-      await store.append(placeOf(key), [entry], version)
+      await store.append(version === 0 ? (fresh ?? place) : place, entries, version)
       return
     } catch (error) {
-      if (!OrielError.is(error, 'version-conflict') || attempt === maxAttempts) throw error
+      // What was erased stays erased: the log goes on under another name.
+      if (OrielError.is(error, 'not-found')) fresh = { ...place, thread: laterName(key, attempt) }
+      else if (!OrielError.is(error, 'version-conflict')) throw error
+      if (attempt === maxAttempts) throw error
     }
   }
 }
 
-async function newest(
-  store: Pick<Store, 'read'>,
-  key: AgentKey,
-): Promise<{ readonly version: number; readonly values: ReadonlyMap<string, Json> }> {
+interface Newest {
+  /** Where the log is, or where it would begin. */
+  readonly place: ThreadKey
+  readonly version: number
+  readonly values: ReadonlyMap<string, Json>
+}
+
+async function newest(store: SettingsStore, key: AgentKey): Promise<Newest> {
+  const place = placeOf(key)
+  const first = await readSettings(store, place)
+  if (first.version > 0) return first
+  const after = laterName(key, '')
+  const [later] = await store.list(place.tenant, { after, limit: 1 })
+  const isOwn = later?.thread.startsWith(after) === true
+  return isOwn ? readSettings(store, { ...place, thread: later.thread }) : first
+}
+
+async function readSettings(store: SettingsStore, place: ThreadKey): Promise<Newest> {
   const values = new Map<string, Json>()
   let version = 0
-  for await (const entry of store.read(placeOf(key))) {
+  for await (const entry of store.read(place)) {
     version = entry.seq
     if (entry.type !== 'setting') continue
     if (entry.value === null) values.delete(entry.name)
     else values.set(entry.name, entry.value)
   }
-  return { version, values }
+  return { place, version, values }
 }
 
 /** Beside the tenant's threads, so that no list of threads shows it. */
 function placeOf({ tenant = 'default', agent }: AgentKey): ThreadKey {
   if (typeof agent !== 'string' || agent === '') throw wrong('agent', "an agent's name")
-  return { tenant: `settings:${tenant}`, thread: agent }
+  return { tenant: settingsTenant(tenant), thread: agent }
+}
+
+/** Another log of the same agent, after the first one was erased. No agent's own name has this character. */
+function laterName({ agent }: AgentKey, suffix: string | number): string {
+  return `${agent}\u001f${suffix}`
+}
+
+const prefix = 'settings:'
+
+/** Where a tenant's settings are kept. */
+export function settingsTenant(tenant: string): string {
+  return `${prefix}${tenant}`
 }
 
 function nameOf(tool: unknown): string {

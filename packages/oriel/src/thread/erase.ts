@@ -2,6 +2,7 @@
 
 import { OrielError } from '../core/errors.ts'
 import { isObject } from '../core/json.ts'
+import { settingsTenant } from '../stores/agent-settings.ts'
 import type { Store, ThreadKey } from '../stores/store.ts'
 
 /** Threads that are listed at once. */
@@ -50,9 +51,10 @@ export interface EraseTenantOptions {
   readonly tenant: string
 }
 
-/** Erases all threads of a tenant and all its large content. */
+/** Erases all threads of a tenant, all its large content and the settings of its agents. */
 export async function eraseTenant({ store, tenant }: EraseTenantOptions): Promise<void> {
   await store.eraseTenant(tenant)
+  await store.eraseTenant(settingsTenant(tenant))
 }
 
 export interface EraseOlderThanOptions {
@@ -67,7 +69,10 @@ export interface EraseOlderThanOptions {
   readonly dryRun?: boolean
 }
 
-/** Retention by age. Each thread counts for itself: a fork that is still used stays when its parent goes. */
+/**
+ * Retention by age. Each thread counts for itself: a fork that is still used stays when its parent goes. What stands beside the threads does
+ * not grow old: settings, and a gateway's lists of what it knows.
+ */
 export async function eraseOlderThan(
   options: EraseOlderThanOptions,
 ): Promise<{ readonly threads: readonly ThreadKey[] }> {
@@ -79,6 +84,7 @@ export async function eraseOlderThan(
   const before = now() - maxAgeMs
   const threads: ThreadKey[] = []
   for await (const own of tenant === undefined ? tenantsOf(store) : [tenant]) {
+    if (tenant === undefined && isBeside(own)) continue
     for await (const { thread, updatedAt } of threadsOf(store, own)) {
       if (updatedAt >= before) continue
       const key = { tenant: own, thread }
@@ -87,6 +93,11 @@ export async function eraseOlderThan(
     }
   }
   return { threads }
+}
+
+/** Whether a tenant holds no conversations, but what is kept beside them: settings of agents (`settings:`), lists of a gateway (`index:`). */
+function isBeside(tenant: string): boolean {
+  return /^(?:settings|index):/.test(tenant)
 }
 
 /** The thread and its forks; with `family`, everything that is related. Parents stand before their forks. */

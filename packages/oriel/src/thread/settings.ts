@@ -256,7 +256,12 @@ function withStored(layer: Layer, stored: StoredSettings | undefined): Layer {
   // The layer's own fields came out of a policy that was checked.
   const own = { expiry: layer.rest.expiry } as Policy
   const { expiry } = withStoredSettings(own, stored)
-  return expiry === undefined ? layer : { ...layer, rest: { ...layer.rest, expiry } }
+  const { values: chat } = readQuery({ ...stored.chat })
+  return {
+    ...layer,
+    values: new Map([...layer.values, ...chat]),
+    rest: expiry === undefined ? layer.rest : { ...layer.rest, expiry },
+  }
 }
 
 function fromPolicy(policy: Policy): Read {

@@ -3,8 +3,25 @@
 import type { Policy } from '../policy.ts'
 import type { StoredSettings } from '../stores/agent-settings.ts'
 
-/** Adds an agent's stored settings, tool by tool. The same policy when there are none. */
+/** Adds an agent's stored settings, tool by tool, and its chat's history. The same policy when there are none. */
 export function withStoredSettings(policy: Policy, stored: StoredSettings): Policy {
+  return withTools(withChat(policy, stored), stored)
+}
+
+function withChat(policy: Policy, { chat }: StoredSettings): Policy {
+  if (chat === undefined) return policy
+  const { historyPolicy, historyLength } = chat
+  return {
+    ...policy,
+    history: {
+      ...policy.history,
+      ...(historyPolicy === undefined ? {} : { policy: historyPolicy }),
+      ...(historyLength === undefined ? {} : { length: historyLength }),
+    },
+  }
+}
+
+function withTools(policy: Policy, stored: StoredSettings): Policy {
   const hasTools = Object.keys(stored.tools).length > 0
   const hasDefaults = Object.keys(stored.toolDefaults).length > 0
   if (!hasTools && !hasDefaults) return policy
