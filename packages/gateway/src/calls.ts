@@ -111,7 +111,9 @@ export class Calls {
 
   /** Whether models get the tool for originals: the agent's word, else the gateway's. */
   hasExpansion({ agent }: RequestSettings): boolean {
-    return agent?.template.expand ?? this.#options.hasExpansion
+    const own = agent?.template.expand
+    // Templates come from files: anything else than a word on it is none.
+    return typeof own === 'boolean' ? own : this.#options.hasExpansion
   }
 
   settingsOf({ url, request, caller }: CallRequest, body: ClientBody): RequestSettings {
