@@ -79,7 +79,7 @@ export interface Limits {
   readonly totalCalls: number
   /**
    * How late the process may be with its work, again and again, before new calls get 503: then more comes in than it can do, in
-   * milliseconds; 0 = never. @default 250
+   * milliseconds; 0 = never. @default 500
    */
   readonly lateMs: number
   /** Rounds of one answer in which the model may ask for originals; then it is told to go on without. @default 4 */
@@ -102,7 +102,7 @@ export const defaultLimits: Limits = {
   streamMs: 3_600_000,
   concurrentCalls: 256,
   totalCalls: 2048,
-  lateMs: 250,
+  lateMs: 500,
   expandRounds: 4,
   expandMs: 120_000,
   expandPulseMs: 10_000,

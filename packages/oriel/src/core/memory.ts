@@ -91,7 +91,8 @@ export class Memory {
         const values = valuesOf(piece)
         for (const value of values) seen.add(value)
         if (values.length > 0) {
-          this.#keep(piece, { from: entry.id, seq: entry.seq, weight: isOwn ? ownWeight : 1 })
+          const weight = isOwn ? ownWeight : 1
+          this.#keep(piece, { from: entry.id, seq: entry.seq, weight }, values)
         }
       }
     }
@@ -110,7 +111,11 @@ export class Memory {
     }
   }
 
-  #keep(text: string, { from, seq, weight }: Pick<Line, 'from' | 'seq' | 'weight'>): void {
+  #keep(
+    text: string,
+    { from, seq, weight }: Pick<Line, 'from' | 'seq' | 'weight'>,
+    values?: readonly string[],
+  ): void {
     const known = this.#lines.get(text)
     // The newest place of a line is where it is looked up; what someone else said counts more than what the agent said.
     if (known !== undefined) {
@@ -118,7 +123,7 @@ export class Memory {
       return
     }
     const tokens = this.#counter.count(text) + 1
-    this.#lines.set(text, { text, values: valuesOf(text), tokens, from, seq, weight })
+    this.#lines.set(text, { text, values: values ?? valuesOf(text), tokens, from, seq, weight })
   }
 
   #see(value: string, step: number, isUse: boolean): void {
@@ -221,13 +226,20 @@ export class Memory {
   }
 }
 
+/** Messages never change, so their values are looked for once. */
+const known = new WeakMap<readonly Block[], readonly string[]>()
+
 /** The values that messages show as they are. */
 export function valuesShown(blocks: readonly Block[]): readonly string[] {
-  const values: string[] = []
+  const found = known.get(blocks)
+  if (found !== undefined) return found
+  const values = new Set<string>()
   for (const text of textsOf(blocks)) {
-    for (const piece of piecesOf(text)) values.push(...valuesOf(piece))
+    for (const piece of piecesOf(text)) for (const value of valuesOf(piece)) values.add(value)
   }
-  return values
+  const all = [...values]
+  known.set(blocks, all)
+  return all
 }
 
 function likelihood(value: string, sighting: Sighting | undefined, step: number): number {
