@@ -61,8 +61,22 @@ type Fields = Readonly<Record<string, unknown>>
 const done = 'data: [DONE]\n\n'
 const created = 1_790_000_000
 const at = '0'.repeat(timeDigits)
-const usage = { prompt_tokens: 500, completion_tokens: 100, total_tokens: 600 }
-const counts = { input_tokens: 500, output_tokens: 100 }
+/** Stands for the tokens of the request, which the mock fills in: a manager that trusts its provider's numbers must get likely ones. */
+const inputMark = 987_654_321
+const usage = {
+  prompt_tokens: inputMark,
+  completion_tokens: 100,
+  total_tokens: inputMark,
+}
+const counts = { input_tokens: inputMark, output_tokens: 100 }
+
+/** The answer to a request of so many bytes. */
+export function withInput(answer: Buffer, bytes: number): Buffer {
+  const tokens = String(Math.ceil(bytes / bytesPerToken))
+  return Buffer.from(answer.toString('latin1').replaceAll(String(inputMark), tokens), 'latin1')
+}
+
+const bytesPerToken = 4
 const item = {
   id: 'msg_mock',
   type: 'message',
@@ -79,7 +93,7 @@ const response = {
   error: null,
   incomplete_details: null,
   output: [item],
-  usage: { ...counts, total_tokens: 600 },
+  usage: { ...counts, total_tokens: inputMark },
 }
 const message = {
   id: 'msg_mock',

@@ -3,7 +3,15 @@
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { type Format, paths, streamedAnswer, timeDigits, timeMark, wholeAnswer } from './answers.ts'
+import {
+  type Format,
+  paths,
+  streamedAnswer,
+  timeDigits,
+  timeMark,
+  wholeAnswer,
+  withInput,
+} from './answers.ts'
 
 export interface MockSettings {
   /** Time until the answer, or a stream's first chunk. */
@@ -37,14 +45,16 @@ function timeOffset(piece: Buffer): number {
 const server = createServer({ keepAliveTimeout: 600_000 }, (request, response) => {
   let isStream = false
   let end: Buffer = Buffer.alloc(0)
+  let bytes = 0
   request.on('data', (chunk: Buffer) => {
+    bytes += chunk.length
     if (isStream) return
     isStream =
       chunk.includes(streamMark) || Buffer.concat([end, chunk.subarray(0, 16)]).includes(streamMark)
     end = chunk.subarray(-16)
   })
   request.on('end', () => {
-    setTimeout(() => answer(request, response, isStream), settings.latencyMs)
+    setTimeout(() => answer(request, response, { isStream, bytes }), settings.latencyMs)
   })
 })
 server.requestTimeout = 0
@@ -59,22 +69,27 @@ process.on('message', (next: { readonly settings?: MockSettings }) => {
   process.send?.({ settings })
 })
 
-function answer(request: IncomingMessage, response: ServerResponse, isStreaming: boolean): void {
+function answer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { isStream, bytes }: { readonly isStream: boolean; readonly bytes: number },
+): void {
   const url = request.url ?? ''
-  if (isStreaming) {
-    stream(url, response)
+  if (isStream) {
+    stream(url, response, bytes)
     return
   }
-  const whole = wholes.get(url)
-  if (whole === undefined) {
+  const ready = wholes.get(url)
+  if (ready === undefined) {
     response.writeHead(404).end()
     return
   }
+  const whole = withInput(ready, bytes)
   response.writeHead(200, { 'content-type': 'application/json', 'content-length': whole.length })
   response.end(whole)
 }
 
-function stream(url: string, response: ServerResponse): void {
+function stream(url: string, response: ServerResponse, bytes: number): void {
   const prepared = streams.get(url)
   if (prepared === undefined) {
     response.writeHead(404).end()
@@ -83,14 +98,14 @@ function stream(url: string, response: ServerResponse): void {
   const { opening, pieces, ending, offset } = prepared
   const { intervalMs } = settings
   response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' })
-  response.write(opening)
+  response.write(withInput(opening, bytes))
   let next = 0
   const more = (): void => {
     if (response.destroyed) return
     const piece = pieces[next]
     next += 1
     if (piece === undefined) {
-      response.end(ending)
+      response.end(withInput(ending, bytes))
       return
     }
     const stamped = Buffer.from(piece)

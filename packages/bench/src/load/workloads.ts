@@ -50,7 +50,7 @@ export const pairedCases: Readonly<Record<string, PairedCase>> = {
   large: {
     workload: { ...large, name: '400 KB, long conversations that resend everything' },
     rate: 10,
-    warmRequests: 150,
+    warmRequests: 400,
     hasPortkey: true,
   },
   'large-new': {
