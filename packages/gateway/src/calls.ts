@@ -51,10 +51,11 @@ const maxErrorBytes = 1024 * 1024
 
 export class Calls {
   readonly #options: CallsOptions
-  readonly #bodies = new KnownBodies()
+  readonly #bodies: KnownBodies
 
   constructor(options: CallsOptions) {
     this.#options = options
+    this.#bodies = new KnownBodies(options.limits.knownBytes)
   }
 
   /** Anything else under `/v1`: passed on as it is. */

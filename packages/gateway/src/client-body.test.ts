@@ -90,7 +90,7 @@ describe('known bodies', () => {
   const bytesOf = (messages: readonly object[]) => Buffer.from(JSON.stringify({ messages }))
 
   it('[GW62] gives the same objects again for the same caller, and never for another', () => {
-    const bodies = new KnownBodies()
+    const bodies = new KnownBodies(1e8)
     const take = (scope: string, messages: readonly object[]) => {
       const found = bodies.parse(scope, bytesOf(messages), limits)
       const values = found.body.value.messages as JsonObject[]
@@ -107,7 +107,7 @@ describe('known bodies', () => {
   })
 
   it('[GW62] forgets the oldest beyond its room', () => {
-    const bodies = new KnownBodies()
+    const bodies = new KnownBodies(6e7)
     const big = (n: number) => list(4000, String(n))
     for (let n = 0; n < 8; n++) {
       const found = bodies.parse('t', bytesOf(big(n)), limits)

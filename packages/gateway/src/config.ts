@@ -42,6 +42,7 @@ const limits = z.strictObject({
   concurrentCalls: positive.optional(),
   totalCalls: positive.optional(),
   lateMs: z.number().int().min(0).optional(),
+  knownBytes: z.number().int().min(0).optional(),
   expandRounds: positive.optional(),
   expandMs: positive.optional(),
   expandPulseMs: positive.optional(),

@@ -14,8 +14,6 @@ import type { Limits } from './options.ts'
 
 /** Smaller bodies are read whole in no time. */
 const leastBytes = 16 * 1024
-/** What all of them may take in memory, roughly: text, values and what was read of them. */
-const maxBytes = 64 * 1024 * 1024
 /** Bytes that tell one conversation from another at a place. What they find is compared whole. */
 const signBytes = 64
 /** Places at which a body can be found: the largest powers of two within it. */
@@ -35,7 +33,13 @@ export class KnownBodies {
   readonly #signs = new Map<string, KnownBody[]>()
   /** How many signs name each. */
   readonly #held = new Map<KnownBody, number>()
+  readonly #maxBytes: number
   #bytes = 0
+
+  /** `maxBytes` is what all of them may take in memory, roughly: text, values and what was read of them. */
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes
+  }
 
   /** Reads a body. `scope` keeps callers apart: nobody's time depends on what others sent. */
   parse(scope: string, bytes: Uint8Array, limits: Pick<Limits, 'depth' | 'nodes'>): FoundBody {
@@ -52,11 +56,11 @@ export class KnownBodies {
     { body, previous }: FoundBody,
     { listKey, history }: { readonly listKey: ListKey; readonly history: ReadHistory },
   ): void {
-    if (body.bytes.length < leastBytes || body.bytes.length > maxBytes / 8) return
+    if (body.bytes.length < leastBytes || 4 * body.bytes.length > this.#maxBytes) return
     const known = knownBody(body, listKey, { history, previous })
     if (known === undefined) return
     for (const sign of signsOf(scope, known.bytes)) this.#add(sign, known, previous)
-    while (this.#bytes > maxBytes) this.#drop(this.#signs.keys().next().value as string)
+    while (this.#bytes > this.#maxBytes) this.#drop(this.#signs.keys().next().value as string)
   }
 
   #find(scope: string, bytes: Buffer): KnownBody | undefined {

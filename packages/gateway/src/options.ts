@@ -82,6 +82,11 @@ export interface Limits {
    * milliseconds; 0 = never. @default 500
    */
   readonly lateMs: number
+  /**
+   * Memory for conversations that were read before, so that the next request is read from where it differs; about four times a body for
+   * each; 0 = none. @default 268435456
+   */
+  readonly knownBytes: number
   /** Rounds of one answer in which the model may ask for originals; then it is told to go on without. @default 4 */
   readonly expandRounds: number
   /** Time after the first of them in which another one may begin. @default 120000 */
@@ -103,6 +108,7 @@ export const defaultLimits: Limits = {
   concurrentCalls: 256,
   totalCalls: 2048,
   lateMs: 500,
+  knownBytes: 256 * 1024 * 1024,
   expandRounds: 4,
   expandMs: 120_000,
   expandPulseMs: 10_000,

@@ -19,7 +19,7 @@ const small: Omit<Workload, 'name'> = {
   format: 'chat',
   isStream: false,
 }
-const large: Omit<Workload, 'name'> = { ...small, bodyBytes: 400 * kilobyte, turns: 40 }
+const large: Omit<Workload, 'name'> = { ...small, bodyBytes: 400 * kilobyte, turns: 400 }
 
 export const pairedCases: Readonly<Record<string, PairedCase>> = {
   small: {
@@ -50,7 +50,7 @@ export const pairedCases: Readonly<Record<string, PairedCase>> = {
   large: {
     workload: { ...large, name: '400 KB, long conversations that resend everything' },
     rate: 10,
-    warmRequests: 400,
+    warmRequests: 300,
     hasPortkey: true,
   },
   'large-new': {
