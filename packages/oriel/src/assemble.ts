@@ -48,13 +48,15 @@ export function assemble(
     ...options,
     frameTokens: budget === undefined ? 0 : around(),
   })
+  let tokens: number | undefined
   return {
     messages: [...bound.messages, ...tail],
     repairs: [...repaired.repairs, ...bound.repairs],
     fitted,
     turnsReasoningOff: bound.turnsReasoningOff,
     get tokens() {
-      return around() + viewTokens(state, bound.messages)
+      tokens ??= around() + viewTokens(state, bound.messages)
+      return tokens
     },
   }
 }

@@ -1,5 +1,6 @@
 // Tokens of a view, counted once per block: full blocks are looked up, only rewritten ones are counted anew.
 
+import type { Block } from './block.ts'
 import { type Counter, countBlock, overheadOf } from './counter.ts'
 import type { State } from './state.ts'
 import type { Frame, ViewMessage } from './view.ts'
@@ -10,8 +11,14 @@ export function blockTokens(state: State, message: ViewMessage): number[] {
   return message.blocks.map((block, index) => {
     const position = message.positions?.[index] ?? index
     const isFull = item !== undefined && item.entry.blocks[position] === block
-    return isFull ? (item.tokens[position] as number) : countBlock(state.counter, block)
+    return isFull ? (item.tokens[position] as number) : countShown(state.counter, block)
   })
+}
+
+/** A checkpoint is long, and is shown unchanged by many views. */
+function countShown(counter: Counter, block: Block): number {
+  const isLong = block.type === 'text' && block.text.length > longText
+  return isLong ? countAgain(counter, block.text) : countBlock(counter, block)
 }
 
 /** The tokens of a whole view, without its frame. */
@@ -35,9 +42,10 @@ function countAny(counter: Counter, value: unknown): number {
   return overheadOf('system') + countAgain(counter, text)
 }
 
-/** What stands around the messages is the same in almost every request: it is counted once. */
+/** What stands around the messages, and what checkpoints say, is the same in most requests: it is counted once. */
 const counted = new WeakMap<Counter, Map<string, number>>()
-const maxCounted = 64
+const maxCounted = 256
+const longText = 4000
 
 function countAgain(counter: Counter, text: string): number {
   const known = counted.get(counter) ?? new Map<string, number>()
