@@ -7,7 +7,7 @@ import { KeyLog } from './key-log.ts'
 /** Where an answer was given. */
 export interface Place {
   readonly root: string
-  /** What stood around the messages: see `Frames`. */
+  /** What stood around the messages. */
   readonly frame: FrameSign
 }
 
@@ -24,7 +24,7 @@ const storedFromStart = 16
 
 export class ThreadIndex {
   readonly #store: Store
-  readonly #logs = new Map<string, { log: KeyLog; isLoaded: boolean; known: Set<string> }>()
+  readonly #logs = new Map<string, { log: KeyLog; known: Set<string> }>()
   readonly #places = new Map<string, Place[]>()
 
   constructor(store: Store) {
@@ -95,7 +95,7 @@ export class ThreadIndex {
       })
       known.add(`${String(session)}\0${String(root)}`)
     })
-    const made = { log, isLoaded: false, known }
+    const made = { log, known }
     this.#logs.set(tenant, made)
     return made
   }

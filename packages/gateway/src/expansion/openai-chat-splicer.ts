@@ -9,6 +9,7 @@ import {
   type StreamEvent,
   type StreamFailure,
   type Verdict,
+  verdictOf,
   writeEvent,
 } from './splicer.ts'
 import { sumUsage } from './usage.ts'
@@ -54,8 +55,7 @@ class ChatSplicer implements Splicer {
   }
 
   get verdict(): Verdict {
-    if (this.#owns === 0) return 'plain'
-    return this.#others === 0 ? 'own' : 'mixed'
+    return verdictOf(this.#owns, this.#others)
   }
 
   get isCut(): boolean {

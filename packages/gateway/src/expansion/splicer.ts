@@ -24,6 +24,12 @@ export type Verdict =
   /** The gateway's tool, and the client's. */
   | 'mixed'
 
+/** By how many calls were the gateway's, and how many were others'. */
+export function verdictOf(owns: number, others: number): Verdict {
+  if (owns === 0) return 'plain'
+  return others === 0 ? 'own' : 'mixed'
+}
+
 /**
  * Puts rounds together, event by event. Contracts:
  * - Text and reasoning are passed on as they come, in the words they came in where nothing must change.

@@ -110,7 +110,7 @@ async function converse(
 }
 
 const here = import.meta.dirname
-const hooks = pathToFileURL(join(here, 'sources.ts')).href
+const hooks = pathToFileURL(join(here, '../../../../scripts/sources.ts')).href
 
 function startChild(place: string, upstream: string, fault: string): ChildProcess {
   const command = ['--import', hooks, join(here, 'gateway-child.ts'), place, upstream]

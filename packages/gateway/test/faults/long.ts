@@ -1,5 +1,5 @@
 // The long run of kills against the gateway: six clients talk while the process is killed again and again, at random moments and at named
-// points of the store. `npx node --import ./packages/gateway/test/faults/sources.ts packages/gateway/test/faults/long.ts --kills 200 [--seed 1]
+// points of the store. `npx node --import ./scripts/sources.ts packages/gateway/test/faults/long.ts --kills 200 [--seed 1]
 // [--postgres]`; with --postgres on a server of its own, durable as one in production. Ends with 1 on the first violation.
 
 import { join } from 'node:path'
