@@ -1,9 +1,10 @@
 // A gateway in a process of its own, to be killed: `gateway-child.ts <place> <address of the upstream>`. The place is a file of SQLite, whose
-// worker may have a fault in it (see packages/oriel/test/faults/fault-worker.ts), or an address of PostgreSQL with the schema behind a #.
+// writers may have a fault in them (see packages/oriel/test/faults/fault.ts), or an address of PostgreSQL with the schema behind a #.
 // Says `listening <url>` when it is ready.
 
 import { createGateway, serveGateway } from '@oriel/gateway'
 import { SqliteStore } from '../../../oriel/src/stores/sqlite-store.ts'
+import { at, writes } from '../../../oriel/test/faults/fault.ts'
 import { isAddress, openRemote } from '../../../oriel/test/faults/place.ts'
 
 const [, , place = '', upstream = ''] = process.argv
@@ -16,6 +17,8 @@ const store = isAddress(place)
       maxQueueBytes: 64_000_000,
       maxQueueCount: 10_000,
       truncated: 'refuse',
+      writes,
+      at,
       worker: new URL('../../../oriel/test/faults/fault-worker.ts', import.meta.url),
     })
 const gateway = createGateway({

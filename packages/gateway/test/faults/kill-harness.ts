@@ -14,8 +14,10 @@ import { answerTo, Conversation, halvesIn, marksIn } from './conversation.ts'
 process.env.NODE_COMPILE_CACHE ??= join(tmpdir(), 'oriel-compile-cache')
 
 export interface Life {
-  /** `<point>:<n>:<kill|late>` in the store's worker, see fault-worker.ts. */
+  /** `<point>:<n>:<kill|late>` in the store, see fault.ts. */
   readonly fault?: string
+  /** Who writes to SQLite. @default 'auto' */
+  readonly writes?: 'auto' | 'worker'
   /** Kills the process this long after the first request. */
   readonly killAfterMs?: number
   /** Without a kill: answers that each client waits for. */
@@ -52,8 +54,9 @@ export class Scene {
   }
 
   /** One process from its start to its end. */
-  async live({ fault = '', killAfterMs, answers = Infinity }: Life): Promise<void> {
-    const child = startChild(this.#place, this.#upstream.url, fault)
+  async live(life: Life): Promise<void> {
+    const { killAfterMs, answers = Infinity } = life
+    const child = startChild(this.#place, this.#upstream.url, life)
     child.stderr?.setEncoding('utf8').on('data', (text: string) => {
       this.errors += text
     })
@@ -112,9 +115,13 @@ async function converse(
 const here = import.meta.dirname
 const hooks = pathToFileURL(join(here, '../../../../scripts/sources.ts')).href
 
-function startChild(place: string, upstream: string, fault: string): ChildProcess {
+function startChild(
+  place: string,
+  upstream: string,
+  { fault = '', writes = 'auto' }: Life,
+): ChildProcess {
   const command = ['--import', hooks, join(here, 'gateway-child.ts'), place, upstream]
-  const env = { ...process.env, ORIEL_FAULT: fault }
+  const env = { ...process.env, ORIEL_FAULT: fault, ORIEL_WRITES: writes }
   return spawn(process.execPath, command, { env, stdio: ['ignore', 'pipe', 'pipe'] })
 }
 

@@ -3,7 +3,7 @@
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { withDirectory } from '../../../oriel/test/faults/harness.ts'
-import { createRandom, integer, seed } from '../../../oriel/test/faults/random.ts'
+import { choose, createRandom, integer, seed } from '../../../oriel/test/faults/random.ts'
 import { doctor, Scene } from './kill-harness.ts'
 
 describe(`kill -9 of the gateway (ORIEL_SEED=${seed})`, () => {
@@ -19,7 +19,10 @@ describe(`kill -9 of the gateway (ORIEL_SEED=${seed})`, () => {
           'after-commit:kill',
           'before-commit:late',
           'before-acknowledge:late',
-        ].map((fault) => ({ fault: fault.replace(':', `:${integer(random, [2, 25])}:`) }))
+        ].map((fault) => ({
+          fault: fault.replace(':', `:${integer(random, [2, 25])}:`),
+          writes: choose(random, ['auto', 'worker'] as const),
+        }))
         for (const life of [...lives, { killAfterMs: integer(random, [50, 400]) }]) {
           await scene.live(life)
           expect(await scene.violations()).toEqual([])

@@ -78,5 +78,6 @@ function chooseLife(): Life {
   if (!isAtPoint) return { killAfterMs: integer(random, [1, 1500]) }
   const point = choose(random, ['begin', 'before-commit', 'after-commit', 'before-acknowledge'])
   const how = choose(random, ['kill', 'late'])
-  return { fault: `${point}:${integer(random, [1, 60])}:${how}` }
+  const writes = choose(random, ['auto', 'worker'] as const)
+  return { writes, fault: `${point}:${integer(random, [1, 60])}:${how}` }
 }

@@ -21,15 +21,26 @@ export type Operation =
   | { readonly type: 'erase-tenant'; readonly tenant: string; readonly now: number }
   /** SQLite's own check of the file: a list of complaints, empty when it is sound. */
   | { readonly type: 'check' }
+  /** Copies the write-ahead log into the database. */
+  | { readonly type: 'checkpoint' }
+  /** A commit of another connection of this process failed and left these threads in doubt. */
+  | { readonly type: 'doubt'; readonly keys: readonly ThreadKey[] }
 
 export type Outcome =
   | { readonly ok: true; readonly value: AppendResult | string | readonly string[] | undefined }
   | { readonly ok: false; readonly error: OrielError }
 
+export type Attempt =
+  | { readonly outcomes: readonly Outcome[] }
+  /** Nothing is acknowledged. In doubt: a commit failed in a way that leaves its outcome open. */
+  | { readonly outcomes?: never; readonly isInDoubt: boolean }
+
 export interface SessionSettings {
   readonly path: string
   readonly busyTimeoutMs: number
   readonly truncated: 'refuse' | 'accept'
+  /** Whether a commit copies a long write-ahead log into the database. @default true */
+  readonly checkpoints?: boolean
 }
 
 interface Connection {
@@ -38,6 +49,9 @@ interface Connection {
   readonly highWater: HighWater
   readonly identity: string
 }
+
+/** Frames of the write-ahead log from which on writers wait, so that it begins anew. */
+const longLogFrames = 8000
 
 /** After an I/O error, the newest entries of every thread in doubt are checked before anything is acknowledged. */
 const recheckedEntries = 1000
@@ -87,8 +101,20 @@ export class SqliteSession {
     return outcomes
   }
 
+  /** One attempt at one transaction, without waiting for anybody. */
+  attempt(operations: readonly Operation[]): Attempt {
+    try {
+      return { outcomes: this.#transact(this.#connected(), operations) }
+    } catch (error) {
+      this.#rollback()
+      const isInDoubt = isFatal(error)
+      if (isInDoubt) this.#abandon([])
+      return { isInDoubt }
+    }
+  }
+
   #perform(kind: Kind, operations: readonly Operation[]): readonly Outcome[] {
-    if (kind === 'check') return operations.map(() => this.#check())
+    if (kind === 'aside') return operations.map((operation) => this.#aside(operation))
     const outcomes = this.#commit(operations)
     if (kind === 'write' || this.#connection === undefined) return outcomes
     try {
@@ -133,11 +159,13 @@ export class SqliteSession {
     return outcomes
   }
 
-  #check(): Outcome {
+  /** What is no transaction. */
+  #aside(operation: Operation): Outcome {
     try {
-      const rows = this.#connected().database.prepare('pragma integrity_check').all()
-      const lines = rows.map((row) => String(Object.values(row)[0]))
-      return { ok: true, value: lines.filter((line) => line !== 'ok') }
+      if (operation.type === 'doubt') this.#doubt(operation.keys)
+      if (operation.type === 'checkpoint') checkpoint(this.#connected().database)
+      const value = operation.type === 'check' ? complaints(this.#connected().database) : undefined
+      return { ok: true, value }
     } catch (error) {
       return { ok: false, error: storageError(error) }
     }
@@ -157,8 +185,9 @@ export class SqliteSession {
   /** The connection, opened and checked if need be. */
   #connected(): Connection {
     if (this.#connection !== undefined) return this.#connection
-    const { path, busyTimeoutMs } = this.#settings
+    const { path, busyTimeoutMs, checkpoints = true } = this.#settings
     const database = openForWriting(path, { busyTimeoutMs, at: this.#at })
+    if (!checkpoints) database.exec('pragma wal_autocheckpoint = 0')
     const highWater = new HighWater(path)
     try {
       const connection = {
@@ -229,11 +258,12 @@ export class SqliteSession {
   /** Gives up a connection after an error that leaves the outcome open. */
   #abandon(operations: readonly Operation[]): void {
     if (this.#connection === undefined) return
-    for (const operation of operations) {
-      if (operation.type !== 'append') continue
-      const { key } = operation.input
-      this.#doubtful.set(JSON.stringify([key.tenant, key.thread]), key)
-    }
+    this.#doubt(appendedTo(operations))
+  }
+
+  /** Gives up the connection; before the next operation these threads are checked. */
+  #doubt(keys: readonly ThreadKey[]): void {
+    for (const key of keys) this.#doubtful.set(JSON.stringify([key.tenant, key.thread]), key)
     try {
       this.close()
     } catch {
@@ -268,18 +298,40 @@ function perform(log: SqliteLog, operation: Operation): AppendResult | string | 
       log.eraseTenant(operation.tenant, operation.now)
       return undefined
     case 'check':
+    case 'checkpoint':
+    case 'doubt':
       return undefined
     default:
       return assertNever(operation)
   }
 }
 
-/** Erasures share one rewrite of the file; a check stands alone. */
-type Kind = 'write' | 'erase' | 'check'
+/** The threads that operations write to. */
+export function appendedTo(operations: readonly Operation[]): readonly ThreadKey[] {
+  return operations.flatMap((operation) =>
+    operation.type === 'append' ? [operation.input.key] : [],
+  )
+}
+
+/** Erasures share one rewrite of the file; what is no transaction stands alone. */
+type Kind = 'write' | 'erase' | 'aside'
 
 function kindOf({ type }: Operation): Kind {
-  if (type === 'check') return 'check'
+  if (type === 'check' || type === 'checkpoint' || type === 'doubt') return 'aside'
   return type === 'erase' || type === 'erase-tenant' ? 'erase' : 'write'
+}
+
+/** SQLite's own check of the file. */
+function complaints(database: DatabaseSync): readonly string[] {
+  const rows = database.prepare('pragma integrity_check').all()
+  const lines = rows.map((row) => String(Object.values(row)[0]))
+  return lines.filter((line) => line !== 'ok')
+}
+
+/** Copies what it can without keeping anybody waiting; only a long log makes writers wait until it can begin anew. */
+function checkpoint(database: DatabaseSync): void {
+  const row = database.prepare('pragma wal_checkpoint(passive)').get()
+  if (Number(row?.log ?? 0) > longLogFrames) database.exec('pragma wal_checkpoint(restart)')
 }
 
 /** Copies the write-ahead log into the database, synced, and leaves it empty. */

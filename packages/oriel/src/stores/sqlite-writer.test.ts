@@ -25,6 +25,7 @@ beforeEach(() => {
     maxQueueBytes: 1_000_000,
     maxQueueCount: 1000,
     worker: new URL('../../test/faults/fault-worker.ts', import.meta.url),
+    writes: 'worker',
   }
 })
 afterEach(() => rmSync(directory, { recursive: true }))

@@ -1,16 +1,23 @@
-// The main thread's side of the conversation with the worker: a bounded queue, and a new worker when the old one died.
+// The line of writes: small ones are done on this thread, the others by the worker through a bounded queue; a new worker when the
+// old one died.
 
 import { Worker } from 'node:worker_threads'
 import { OrielError } from '../core/errors.ts'
+import { SqliteHere } from './sqlite-here.ts'
 import type { Done, Reply, Request } from './sqlite-serve.ts'
 import { unpackError } from './sqlite-serve.ts'
 import type { Operation, SessionSettings } from './sqlite-session.ts'
+import { appendedTo } from './sqlite-session.ts'
 
 export interface WriterSettings extends SessionSettings {
   readonly maxQueueBytes: number
   readonly maxQueueCount: number
   /** The file that the worker runs. */
   readonly worker: URL
+  /** Who writes: the worker only small writes excepted, or the worker alone. */
+  readonly writes: 'auto' | 'worker'
+  /** Called at every named point of a write on this thread; tests stop the process there. */
+  readonly at?: (point: string) => void
 }
 
 interface Pending {
@@ -22,6 +29,7 @@ interface Pending {
 /**
  * Contracts:
  * - Operations are performed in the order of the calls.
+ * - This thread writes only while the worker has nothing to do.
  * - At most `maxQueueBytes` and `maxQueueCount` are with the worker; later calls wait, and their promises with them.
  * - Nothing keeps the process alive except operations that are not done yet.
  * - When the worker dies, what it had not acknowledged is rejected; the next call starts another one.
@@ -38,9 +46,12 @@ export class SqliteWriter {
   #generation = 0
   #isEnding = false
   #isGathering = false
+  readonly #here: SqliteHere | undefined
 
   constructor(settings: WriterSettings) {
     this.#settings = settings
+    const { path, busyTimeoutMs, truncated, writes, at } = settings
+    if (writes === 'auto') this.#here = new SqliteHere({ path, busyTimeoutMs, truncated }, at)
   }
 
   /** Grows whenever the file was opened again: other connections may then hold a file that is gone. */
@@ -67,6 +78,7 @@ export class SqliteWriter {
   /** Waits for what was begun, then ends the worker. */
   async close(): Promise<void> {
     await Promise.allSettled(this.#tasks)
+    this.#here?.close()
     const worker = this.#worker
     if (worker === undefined) return
     const ended = new Promise((resolve) => worker.once('exit', resolve))
@@ -118,8 +130,34 @@ export class SqliteWriter {
     this.#isGathering = true
     setImmediate(() => {
       this.#isGathering = false
+      this.#writeHere()
       this.#pump()
     })
+  }
+
+  /** Writes the whole line on this thread if that is allowed; otherwise it stays for the worker. */
+  #writeHere(): void {
+    const here = this.#here
+    if (here === undefined || this.#sent.size > 0 || this.#opened === undefined) return
+    const operations = this.#line.map(({ request }) => request.operation)
+    const bytes = this.#line.reduce((sum, { request }) => sum + request.bytes, 0)
+    if (operations.length === 0 || !here.takes(operations, bytes)) return
+    const attempt = here.write(operations, this.#generation)
+    if (attempt.outcomes === undefined) {
+      if (attempt.isInDoubt) this.#post({ type: 'doubt', keys: appendedTo(operations) })
+      return
+    }
+    if (here.isCheckpointDue()) this.#post({ type: 'checkpoint' })
+    for (const [index, { resolve, reject }] of this.#line.splice(0).entries()) {
+      const outcome = attempt.outcomes[index]
+      if (outcome?.ok === true) resolve(outcome.value)
+      else reject(outcome?.error)
+    }
+  }
+
+  /** An operation that nobody waits for. */
+  #post(operation: Operation): void {
+    this.#worker?.postMessage([{ id: 0, operation, bytes: 0 } satisfies Request])
   }
 
   #pump(): void {

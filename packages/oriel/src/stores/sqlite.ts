@@ -19,6 +19,11 @@ export interface SqliteStoreOptions {
    * `accept` takes what is left as the whole log, for repairs. @default 'refuse'
    */
   readonly truncated?: 'refuse' | 'accept'
+  /**
+   * Who writes. `auto`: the calling thread makes small writes itself while most of them take less than 2 ms, which saves
+   * the way to another thread; everything else is the worker's. `worker`: the calling thread never touches the disk to write. @default 'auto'
+   */
+  readonly writes?: 'auto' | 'worker'
 }
 
 /**
@@ -37,6 +42,7 @@ export function sqliteStore(path: string, options: SqliteStoreOptions = {}): Sto
     maxQueueBytes = 64 * 1024 * 1024,
     maxQueueCount = 10_000,
     truncated = 'refuse',
+    writes = 'auto',
   } = options
   checkPath(path)
   checkAtLeast(busyTimeoutMs, { name: 'busyTimeoutMs', least: 0 })
@@ -45,6 +51,9 @@ export function sqliteStore(path: string, options: SqliteStoreOptions = {}): Sto
   if (truncated !== 'refuse' && truncated !== 'accept') {
     throw invalidOption('truncated', `must be 'refuse' or 'accept'; got ${String(truncated)}`)
   }
+  if (writes !== 'auto' && writes !== 'worker') {
+    throw invalidOption('writes', `must be 'auto' or 'worker'; got ${String(writes)}`)
+  }
   return new SqliteStore({
     path: resolve(path),
     now,
@@ -52,6 +61,7 @@ export function sqliteStore(path: string, options: SqliteStoreOptions = {}): Sto
     maxQueueBytes,
     maxQueueCount,
     truncated,
+    writes,
     worker: workerFile(),
   })
 }

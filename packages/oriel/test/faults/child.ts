@@ -12,6 +12,7 @@ import { OrielError } from '../../src/core/errors.ts'
 import { SqliteStore } from '../../src/stores/sqlite-store.ts'
 import type { AppendResult, Store, ThreadKey } from '../../src/stores/store.ts'
 import { canaryOf } from './canary.ts'
+import { at, writes } from './fault.ts'
 import { isAddress, openRemote } from './place.ts'
 import { createRandom, integer } from './random.ts'
 import { talk } from './talk.ts'
@@ -27,6 +28,8 @@ const store: Store = isAddress(path)
       maxQueueBytes: 1_000_000,
       maxQueueCount: 100,
       truncated: 'refuse',
+      writes,
+      at,
       worker: new URL('./fault-worker.ts', import.meta.url),
     })
 

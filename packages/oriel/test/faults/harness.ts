@@ -29,8 +29,10 @@ export interface ChildOptions {
   readonly path: string
   readonly seed: number
   readonly mode?: 'append' | 'steady' | 'race' | 'same' | 'erase' | 'talk'
-  /** `<point>:<n>:<kill|exit>`, see fault-worker.ts. */
+  /** `<point>:<n>:<kill|exit>`, see fault.ts. */
   readonly fault?: string
+  /** Who writes to SQLite. @default 'auto' */
+  readonly writes?: 'auto' | 'worker'
   /** Kills the process when it has said this many lines. */
   readonly killAfterLines?: number
   /** Kills the process when it says this. */
@@ -68,10 +70,10 @@ export async function runChild(
   acknowledged: Acknowledged,
 ): Promise<ChildEnd> {
   const { path, seed, mode = 'append', fault = '', killAfterLines, wrapper = [] } = options
-  const { killAt, onLine } = options
+  const { killAt, onLine, writes = 'auto' } = options
   const file = fileURLToPath(new URL('./child.ts', import.meta.url))
   const [command = '', ...args] = [...wrapper, process.execPath, file, path, String(seed), mode]
-  const env = { ...process.env, ORIEL_FAULT: fault }
+  const env = { ...process.env, ORIEL_FAULT: fault, ORIEL_WRITES: writes }
   const child = spawn(command, args, { env, stdio: ['ignore', 'pipe', 'pipe'] })
   let errors = ''
   child.stderr.setEncoding('utf8').on('data', (text: string) => {

@@ -15,18 +15,24 @@ import { createRandom, integer, seed } from './random.ts'
 describe(`kill -9 (ORIEL_SEED=${seed})`, () => {
   const points = ['begin', 'before-commit', 'after-commit', 'before-acknowledge']
 
-  it.each(points.flatMap((point) => [1, 5].map((time) => ({ point, time }))))(
-    'at $point, time $time: nothing acknowledged is lost',
-    ({ point, time }) =>
+  const writers = ['auto', 'worker'] as const
+  const cases = writers.flatMap((writes) =>
+    points.flatMap((point) => [1, 5].map((time) => ({ writes, point, time }))),
+  )
+
+  it.each(cases)(
+    'at $point, time $time, writes $writes: nothing acknowledged is lost',
+    ({ writes, point, time }) =>
       withDirectory(async (directory) => {
         const path = join(directory, 'store.db')
         const acknowledged = createAcknowledged()
-        const end = await runChild({ path, seed, fault: `${point}:${time}:kill` }, acknowledged)
+        const options = { path, writes, fault: `${point}:${time}:kill` }
+        const end = await runChild({ ...options, seed }, acknowledged)
         expect(end).toMatchObject({ signal: 'SIGKILL', errors: '' })
         expect(await violations(path, acknowledged)).toEqual([])
         if (time === 1) return
         // The same store, the same fault, once more: recovery must not depend on a fresh file.
-        await runChild({ path, seed: seed + 1, fault: `${point}:${time}:kill` }, acknowledged)
+        await runChild({ ...options, seed: seed + 1 }, acknowledged)
         expect(await violations(path, acknowledged)).toEqual([])
       }),
   )

@@ -66,12 +66,14 @@ async function killOneStore(directory: string): Promise<boolean> {
 function chooseFault(path: string): ChildOptions[] {
   const own = (): number => integer(random, [1, 2 ** 30])
   const kind = random()
-  if (kind < 0.4) return [{ path, seed: own(), killAfterLines: integer(random, [1, 1500]) }]
+  const writes = choose(random, ['auto', 'worker'] as const)
+  if (kind < 0.4) return [{ path, seed: own(), writes, killAfterLines: integer(random, [1, 1500]) }]
   const point = choose(random, points)
   const mode = point.startsWith('erase')
     ? 'erase'
     : choose(random, ['append', 'race', 'erase'] as const)
-  const victim = { path, seed: own(), mode, fault: `${point}:${integer(random, [1, 6])}:kill` }
+  const fault = `${point}:${integer(random, [1, 6])}:kill`
+  const victim = { path, seed: own(), mode, writes, fault }
   return kind < 0.85 ? [victim] : [victim, { path, seed: own(), mode: 'race' }]
 }
 

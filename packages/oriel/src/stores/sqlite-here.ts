@@ -1,0 +1,73 @@
+// Small writes on the calling thread: going to the worker and back costs more than writing a few rows to a fast disk. Whatever is
+// unusual (a slow disk, another process, any error) is the worker's.
+
+import type { Attempt, Operation, SessionSettings } from './sqlite-session.ts'
+import { SqliteSession } from './sqlite-session.ts'
+
+/** More than this at once goes to the worker, so that the calling thread stays free. */
+const maxCount = 16
+const maxBytes = 64 * 1024
+
+/** A write that takes longer than this is slow. So many more slow ones than others, and the worker writes for a while. */
+const slowMs = 2
+const maxSlow = 8
+const restMs = 10_000
+
+/** Commits between two copies of the write-ahead log into the database, which the worker makes. */
+const commitsPerCheckpoint = 100
+
+/**
+ * Contracts:
+ * - The same transactions as the worker's, synced to the disk before they count.
+ * - Never waits: a lock that another process holds ends the attempt, and nothing of it is written.
+ * - After a failure in doubt this thread writes nothing more.
+ */
+export class SqliteHere {
+  readonly #session: SqliteSession
+  #generation = -1
+  #slow = 0
+  #restsUntilMs = 0
+  #isOver = false
+  #commits = 0
+
+  constructor(settings: SessionSettings, at?: (point: string) => void) {
+    this.#session = new SqliteSession({ ...settings, busyTimeoutMs: 0, checkpoints: false }, at)
+  }
+
+  /** Whether these operations may be tried here now. */
+  takes(operations: readonly Operation[], bytes: number): boolean {
+    if (this.#isOver || operations.length > maxCount || bytes > maxBytes) return false
+    if (!operations.every(isSmall)) return false
+    if (this.#slow < maxSlow) return true
+    if (performance.now() < this.#restsUntilMs) return false
+    this.#slow = 0
+    return true
+  }
+
+  /** One transaction. The generation tells which opening of the file the worker has. */
+  write(operations: readonly Operation[], generation: number): Attempt {
+    if (this.#generation !== generation) this.close()
+    this.#generation = generation
+    const startMs = performance.now()
+    const attempt = this.#session.attempt(operations)
+    const durationMs = performance.now() - startMs
+    this.#slow = durationMs > slowMs ? this.#slow + 1 : Math.max(0, this.#slow - 1)
+    if (this.#slow === maxSlow) this.#restsUntilMs = startMs + durationMs + restMs
+    if (attempt.outcomes === undefined && attempt.isInDoubt) this.#isOver = true
+    return attempt
+  }
+
+  /** True once for every so many commits: then the worker should copy the write-ahead log into the database. */
+  isCheckpointDue(): boolean {
+    this.#commits = (this.#commits + 1) % commitsPerCheckpoint
+    return this.#commits === 0
+  }
+
+  close(): void {
+    this.#session.close()
+  }
+}
+
+function isSmall({ type }: Operation): boolean {
+  return type === 'append' || type === 'snapshot'
+}
