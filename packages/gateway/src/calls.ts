@@ -84,7 +84,7 @@ export class Calls {
     call.observed?.asked(body.value, upstream.name)
     const history = endpoint.history(body.value)
     if (history === undefined) {
-      return this.#unmanaged(call, await upstream.send(this.#outgoing(call, body.text)))
+      return this.#unmanaged(call, await upstream.send(this.#outgoing(call, body.bytes)))
     }
     if (history.length > limits.messages) {
       throw refuse(413, 'too-large', `The request holds more than ${limits.messages} messages.`)
@@ -97,7 +97,7 @@ export class Calls {
     const input = read && { ...around, history: read, observed: call.observed }
     const managed = input && (await this.#manage(call, input))
     if (input === undefined || managed === undefined) {
-      return this.#unmanaged(call, await upstream.send(this.#outgoing(call, body.text)))
+      return this.#unmanaged(call, await upstream.send(this.#outgoing(call, body.bytes)))
     }
     this.#options.pressure.took(performance.now() - came)
     const keeping = { listKey: endpoint.listKey, history: input.history }

@@ -17,10 +17,17 @@ export interface ClientBody {
 }
 
 interface Alike {
-  /** How many elements of the list it has from there. */
-  readonly count: number
-  /** The ends of the others. */
+  readonly listKey: ListKey
+  /** The ends of the elements of its list. */
   readonly ends: () => readonly End[]
+  readonly start: End
+}
+
+/** The elements of a body's list, by their places. */
+export interface Elements {
+  /** Where the first may begin: behind the bracket. */
+  readonly start: End
+  readonly ends: readonly End[]
 }
 
 /** The fields that hold a history. */
@@ -87,11 +94,12 @@ export function parseAlike(
   let text: string | undefined
   const ends = (): readonly End[] => {
     const start = { char: end.char + gap, byte: end.byte + gap }
-    return endsOf(short, elementsOf(short, list), { from: known.start.char, start })
+    const own = endsOf(short, elementsOf(short, list), { from: known.start.char, start })
+    return [...known.ends.slice(0, count), ...own]
   }
   return {
     bytes,
-    alike: { count, ends },
+    alike: { listKey: known.listKey, ends, start: known.start },
     value: { ...value, [known.listKey]: messages },
     outline: { ...shifted(outline, known.start.char, shift), depth, nodes },
     get text() {
@@ -105,26 +113,50 @@ export function parseAlike(
 export function knownBody(
   body: ClientBody,
   listKey: ListKey,
-  {
-    history,
-    previous,
-  }: { readonly history: ReadHistory; readonly previous?: KnownBody | undefined },
+  history: ReadHistory,
 ): KnownBody | undefined {
+  const list = body.value[listKey]
+  if (!Array.isArray(list) || !list.every(isRecord)) return undefined
+  const elements = elementsIn(body, listKey)
+  if (elements === undefined) return undefined
+  const { depth, nodes } = body.outline
+  return { bytes: bufferOf(body.bytes), listKey, list, ...elements, depth, nodes, history }
+}
+
+/** Where the elements of a body's list are; undefined where the field is no list, or where bytes and text do not begin alike. */
+export function elementsIn(body: ClientBody, listKey: ListKey): Elements | undefined {
+  const known = found.get(body)
+  if (known !== undefined) return known
   const range = body.outline.fields.get(listKey)
   const list = body.value[listKey]
-  if (range === undefined || !Array.isArray(list) || !list.every(isRecord)) return undefined
-  const { alike, outline } = body
-  const { depth, nodes } = outline
+  if (range === undefined || !Array.isArray(list) || hasByteOrderMark(body)) return undefined
+  const elements = body.alike?.listKey === listKey ? placed(body.alike) : search(body, range)
+  if (elements.ends.length !== list.length) return undefined
+  found.set(body, elements)
+  return elements
+}
+
+/** A body has one list, whose elements are looked for once. */
+const found = new WeakMap<ClientBody, Elements>()
+
+function placed({ start, ends }: Alike): Elements {
+  return { start, ends: ends() }
+}
+
+function search({ text }: ClientBody, range: Range): Elements {
   const char = range.start + 1
-  const start = previous?.start ?? { char, byte: Buffer.byteLength(body.text.slice(0, char)) }
-  const ends =
-    alike === undefined
-      ? endsOf(body.text, elementsOf(body.text, range), { from: char, start })
-      : [...(previous?.ends.slice(0, alike.count) ?? []), ...alike.ends()]
-  if (ends.length !== list.length) return undefined
-  const { bytes } = body
-  const own = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  return { bytes: own, listKey, list, ends, start, depth, nodes, history }
+  const start = { char, byte: Buffer.byteLength(text.slice(0, char)) }
+  return { start, ends: endsOf(text, elementsOf(text, range), { from: char, start }) }
+}
+
+/** A mark of three bytes, which no text shows. */
+function hasByteOrderMark({ bytes }: ClientBody): boolean {
+  return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf
+}
+
+/** The same bytes, with what a buffer can do. */
+export function bufferOf(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }
 
 /** Where elements end in a body whose place `start` is at the character `from` of the text. */

@@ -2,6 +2,7 @@
 
 import type { ReadHistory } from 'oriel'
 import {
+  bufferOf,
   type ClientBody,
   commonPrefix,
   type KnownBody,
@@ -43,7 +44,7 @@ export class KnownBodies {
 
   /** Reads a body. `scope` keeps callers apart: nobody's time depends on what others sent. */
   parse(scope: string, bytes: Uint8Array, limits: Pick<Limits, 'depth' | 'nodes'>): FoundBody {
-    const own = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    const own = bufferOf(bytes)
     const previous = own.length < leastBytes ? undefined : this.#find(scope, own)
     const body = previous && parseAlike(own, previous, limits)
     if (body !== undefined) return { body, previous }
@@ -57,7 +58,7 @@ export class KnownBodies {
     { listKey, history }: { readonly listKey: ListKey; readonly history: ReadHistory },
   ): void {
     if (body.bytes.length < leastBytes || 4 * body.bytes.length > this.#maxBytes) return
-    const known = knownBody(body, listKey, { history, previous })
+    const known = knownBody(body, listKey, history)
     if (known === undefined) return
     for (const sign of signsOf(scope, known.bytes)) this.#add(sign, known, previous)
     while (this.#bytes > this.#maxBytes) this.#drop(this.#signs.keys().next().value as string)

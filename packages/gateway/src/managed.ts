@@ -88,7 +88,7 @@ export class ManagedCall implements RoundedCall {
   }
 
   /** Takes the history in and gives the body to send. */
-  async prepare(): Promise<string | Uint8Array> {
+  async prepare(): Promise<Uint8Array> {
     const { session, history, settings, endpoint, body, hasExpansion } = this.#input
     const view = await session.family.run(async (thread) => {
       await adopt(thread, settings.base)
@@ -113,7 +113,7 @@ export class ManagedCall implements RoundedCall {
   async recover(error: {
     readonly status: number
     readonly body: string
-  }): Promise<string | Uint8Array | undefined> {
+  }): Promise<Uint8Array | undefined> {
     const { session } = this.#input
     try {
       const view = await session.family.run(async (thread) => {
@@ -128,7 +128,7 @@ export class ManagedCall implements RoundedCall {
     }
   }
 
-  async hide({ answer, resent, results }: HiddenRound): Promise<string | Uint8Array> {
+  async hide({ answer, resent, results }: HiddenRound): Promise<Uint8Array> {
     const { family } = this.#input.session
     const log = async (thread: Thread): Promise<View> => {
       await this.#return(thread)
@@ -252,23 +252,26 @@ export class ManagedCall implements RoundedCall {
     return addElements(this.#body, listKey, this.#resent)
   }
 
-  #bodyOf(view: View): string | Uint8Array {
+  #bodyOf(view: View): Uint8Array {
     this.#view = view
-    const { body, endpoint, hasCacheHints } = this.#input
+    const { endpoint, hasCacheHints } = this.#input
     const { messages, system } = view
-    const shown = { messages, system, hasMarks: hasCacheHints }
-    const text = rewriteBody(this.#resentBody, endpoint, shown)
-    if (hasCacheHints) return this.#withCacheKey(text)
-    return text === body.text ? body.bytes : text
+    const bytes = rewriteBody(this.#resentBody, endpoint, {
+      messages,
+      system,
+      hasMarks: hasCacheHints,
+    })
+    return hasCacheHints ? this.#withCacheKey(bytes) : bytes
   }
 
-  /** The text with a key by which calls of this thread reach the same cache, unless the client has its own. */
-  #withCacheKey(text: string): string {
+  /** The bytes with a key by which calls of this thread reach the same cache, unless the client has its own. */
+  #withCacheKey(bytes: Uint8Array): Uint8Array {
     const { endpoint, body, session } = this.#input
-    if (endpoint.format === 'anthropic' || body.value.prompt_cache_key !== undefined) return text
+    if (endpoint.format === 'anthropic' || body.value.prompt_cache_key !== undefined) return bytes
     const own = `${session.family.tenant}\0${this.#branch}`
-    const key = hash('sha256', own).slice(0, 32)
-    return text.replace('{', () => `{"prompt_cache_key":"oriel-${key}",`)
+    const field = `"prompt_cache_key":"oriel-${hash('sha256', own).slice(0, 32)}",`
+    const inside = bytes.indexOf(0x7b) + 1
+    return Buffer.concat([bytes.subarray(0, inside), Buffer.from(field), bytes.subarray(inside)])
   }
 
   /** An answer goes right behind what it answers; where something else came in between, into a fork. */

@@ -11,7 +11,8 @@ const [chat, responses, anthropic] = endpoints as [
 ]
 
 function rewrite(endpoint: typeof chat, text: string, view: WireView): string {
-  return rewriteBody(parseBody(Buffer.from(text), { depth: 64, nodes: 1e6 }), endpoint, view)
+  const body = parseBody(Buffer.from(text), { depth: 64, nodes: 1e6 })
+  return Buffer.from(rewriteBody(body, endpoint, view)).toString()
 }
 
 const marker = { cache_control: { type: 'ephemeral' } }
@@ -224,5 +225,49 @@ describe('rewriteBody', () => {
     expect(JSON.parse(own).system).toEqual([{ type: 'text', text: 'Own' }, ...system])
     const none = rewrite(anthropic, '{"messages":[{"role":"user","content":"Hi"}]}', view)
     expect(JSON.parse(none).system).toEqual(system)
+  })
+
+  it('[GW7] keeps what stands between messages that stay, and takes characters of any length for what they are', () => {
+    const text =
+      '{"messages" : [\n  {"role":"user","content":"漢字 😀"},\n  {"role":"user","content":"é"} ,\n  {"role":"tool","tool_call_id":"c","content":"lång"},{"role":"user","content":"ü"}\n], "x": "漢"}'
+    const messages = [
+      { role: 'user', content: '漢字 😀' },
+      { role: 'user', content: 'é' },
+      { role: 'tool', tool_call_id: 'c', content: '…' },
+      { role: 'user', content: 'ü' },
+    ]
+    const written = rewrite(chat, text, { messages })
+    expect(written).toBe(
+      '{"messages" : [{"role":"user","content":"漢字 😀"},\n  {"role":"user","content":"é"},{"role":"tool","tool_call_id":"c","content":"…"},{"role":"user","content":"ü"}\n], "x": "漢"}',
+    )
+  })
+
+  it('[GW7] drops, adds and moves messages at both ends', () => {
+    const message = (content: string): Json => ({ role: 'user', content })
+    const text = JSON.stringify({ messages: ['a', 'b', 'c', 'd'].map(message), z: 1 })
+    const shown = (...contents: string[]): unknown =>
+      JSON.parse(rewrite(chat, text, { messages: contents.map(message) }))
+    for (const contents of [[], ['a'], ['d'], ['b', 'c'], ['new', 'a', 'd', 'newer'], ['c', 'a']]) {
+      expect(shown(...contents)).toEqual({ messages: contents.map(message), z: 1 })
+    }
+  })
+
+  it('[GW7] takes a body that begins with a byte order mark', () => {
+    const text = '{"messages":[{"role":"user","content":"a"},{"role":"user","content":"b"}]}'
+    const written = rewrite(chat, `\ufeff${text}`, { messages: [{ role: 'user', content: 'b' }] })
+    expect(JSON.parse(written)).toEqual({ messages: [{ role: 'user', content: 'b' }] })
+  })
+
+  it('[GW7] shows what it showed for a message the last time, unless the view changed since', () => {
+    const endpoint = chat
+    const list: Json[] = [{ role: 'tool', tool_call_id: 'c', content: 'long' }]
+    const body = parseBody(Buffer.from(JSON.stringify({ messages: list })), { depth: 9, nodes: 99 })
+    const show = (content: string): unknown => {
+      const messages = [{ role: 'tool', tool_call_id: 'c', content }]
+      return JSON.parse(Buffer.from(rewriteBody(body, endpoint, { messages })).toString()).messages
+    }
+    for (const content of ['short', 'short', 'shorter', 'long', 'short']) {
+      expect(show(content)).toEqual([{ role: 'tool', tool_call_id: 'c', content }])
+    }
   })
 })

@@ -1,11 +1,12 @@
 // The client's request body with what the view changed, and nothing else: every other byte stays as the client wrote it.
 
 import type { Json, JsonObject } from 'oriel'
-import type { ClientBody } from './client-body.ts'
+import { bufferOf, type ClientBody, type Elements, elementsIn } from './client-body.ts'
 import { withoutDroppedThinking } from './dropped-thinking.ts'
 import type { Endpoint } from './endpoints.ts'
+import { equalJson } from './equal-json.ts'
 import { type Gist, gistOf } from './gist.ts'
-import { elementsOf, type Range } from './json-outline.ts'
+import type { Range } from './json-outline.ts'
 
 /** The part of a view that goes on the wire. */
 export interface WireView {
@@ -16,30 +17,74 @@ export interface WireView {
 }
 
 /**
- * The text to send upstream. Messages that the view shows as the client sent them keep the client's own bytes and cache markers; when
- * all of them do, the whole text is the client's.
+ * The bytes to send upstream. Messages that the view shows as the client sent them keep the client's own bytes and cache markers; when
+ * all of them do, it is the client's body itself.
  */
-export function rewriteBody(body: ClientBody, endpoint: Endpoint, view: WireView): string {
+export function rewriteBody(body: ClientBody, endpoint: Endpoint, view: WireView): Uint8Array {
   const { listKey } = endpoint
   const range = body.outline.fields.get(listKey)
   const list = body.value[listKey]
-  if (range === undefined) return body.text
+  if (range === undefined) return body.bytes
+  const bytes = bufferOf(body.bytes)
   const sent: readonly Json[] = Array.isArray(list) ? list : (endpoint.history(body.value) ?? [])
-  const raw = Array.isArray(list) ? elementsOf(body.text, range) : []
   const isAnthropic = endpoint.format === 'anthropic'
-  const isMarking = view.hasMarks === true && !body.text.includes('"cache_control"')
+  const isMarking = view.hasMarks === true && !bytes.includes('"cache_control"')
   const aligned = align(sent, view.messages, isMarking)
   const parts = isAnthropic ? withNotes(withoutDroppedThinking(aligned, sent), sent) : aligned
   const system = isAnthropic && !sent.some(isSystem) ? view.system : undefined
-  if (system === undefined && isUntouched(parts, sent)) return body.text
-  const written = parts.map(({ value, from, isSame }) => {
-    const own = isSame && from !== undefined ? raw[from] : undefined
-    return own === undefined
-      ? JSON.stringify(withMarkerOf(value, from === undefined ? undefined : sent[from]))
-      : body.text.slice(own.start, own.end)
-  })
-  const replaced = replace(body.text, range, `[${written.join(',')}]`)
-  return system === undefined ? replaced : withSystem(replaced, body, range, system)
+  if (system === undefined && isUntouched(parts, sent)) return body.bytes
+  const elements = elementsIn(body, listKey)
+  const written =
+    elements === undefined
+      ? Buffer.from(
+          replace(body.text, range, `[${parts.map((one) => textOf(one, sent)).join(',')}]`),
+        )
+      : writeList(bytes, elements, parts, sent)
+  return system === undefined ? written : Buffer.from(withSystem(`${written}`, body, range, system))
+}
+
+/** The body with other parts in its list. Neighbours that stay are one piece of the client's bytes, with what stands between them. */
+function writeList(
+  bytes: Buffer,
+  { start, ends }: Elements,
+  parts: readonly Part[],
+  sent: readonly Json[],
+): Buffer {
+  const endOf = (index: number): number => ends[index]?.byte ?? start.byte
+  const pieces: Uint8Array[] = [bytes.subarray(0, start.byte)]
+  for (let at = 0; at < parts.length; at++) {
+    if (at > 0) pieces.push(comma)
+    const { from, isSame } = parts[at] as Part
+    if (!isSame || from === undefined) {
+      pieces.push(Buffer.from(textOf(parts[at] as Part, sent)))
+      continue
+    }
+    let last = from
+    while (isNext(parts[at + 1], last)) {
+      at += 1
+      last += 1
+    }
+    pieces.push(bytes.subarray(beginOf(bytes, endOf(from - 1)), endOf(last)))
+  }
+  pieces.push(bytes.subarray(endOf(ends.length - 1)))
+  return Buffer.concat(pieces)
+}
+
+const comma = Buffer.from(',')
+
+function isNext(part: Part | undefined, last: number): boolean {
+  return part?.isSame === true && part.from === last + 1
+}
+
+/** Where the element behind a place begins: blanks and a comma stand before it. */
+function beginOf(bytes: Buffer, place: number): number {
+  let at = place
+  while (' \n\r\t,'.includes(String.fromCharCode(bytes[at] as number))) at += 1
+  return at
+}
+
+function textOf({ value, from }: Part, sent: readonly Json[]): string {
+  return JSON.stringify(withMarkerOf(value, from === undefined ? undefined : sent[from]))
 }
 
 /** One message to send, and the client's message that it stands for. */
@@ -57,15 +102,20 @@ function isUntouched(parts: readonly Part[], sent: readonly Json[]): boolean {
 }
 
 /** Finds the client's message behind each message of the view: by what it says, else by its call ids. Order is kept. */
-function align(sent: readonly Json[], shown: readonly Json[], isMarking: boolean): readonly Part[] {
+function align(sent: readonly Json[], view: readonly Json[], isMarking: boolean): readonly Part[] {
   const search = new Search(sent)
   let next = 0
-  const parts = shown.map((message): Part => {
+  const parts = view.map((message): Part => {
     const plain = isMarking ? message : withoutMarkers(message)
-    // Most messages are the next one, written in the same way.
-    if (isMarked(plain) === false && JSON.stringify(plain) === JSON.stringify(sent[next])) {
+    // Most messages are the next one, or what was shown for a later one the last time.
+    if (isMarked(plain) === false && equalJson(plain, sent[next])) {
       next += 1
       return { value: plain, isSame: true, from: next - 1 }
+    }
+    const before = search.shown(plain, next)
+    if (before !== undefined) {
+      next = before.from + 1
+      return before
     }
     const gist = gistOf(plain)
     const same = search.gist(gist.text, next)
@@ -77,9 +127,21 @@ function align(sent: readonly Json[], shown: readonly Json[], isMarking: boolean
     const { reasoning, hasId } = search.gistAt(from)
     const isWhole = (reasoning === '' || reasoning === gist.reasoning) && (!hasId || gist.hasId)
     const isSame = same !== undefined && isWhole && !isMarked(plain)
+    remember(sent[from] as Json, { value: plain, isSame })
     return { value: plain, isSame, from }
   })
   return parts.filter((part, at) => !isLeftOut(part, () => parts.slice(at + 1)))
+}
+
+/** What a client's message was shown as, the last time that this was found out. */
+const shown = new WeakMap<object, Pick<Part, 'value' | 'isSame'>>()
+
+function shownBefore(message: Json): Pick<Part, 'value' | 'isSame'> | undefined {
+  return isObject(message) ? shown.get(message) : undefined
+}
+
+function remember(message: Json, part: Pick<Part, 'value' | 'isSame'>): void {
+  if (isObject(message)) shown.set(message, part)
 }
 
 /** The client's messages by what they say and by the calls in them; each is read only when it is needed. */
@@ -88,6 +150,16 @@ class Search {
 
   constructor(sent: readonly Json[]) {
     this.#sent = sent
+  }
+
+  /** The message that was shown in this form before. */
+  shown(value: Json, from: number): (Part & { readonly from: number }) | undefined {
+    for (let at = from; at < this.#sent.length; at++) {
+      const before = shownBefore(this.#sent[at] as Json)
+      if (before !== undefined && equalJson(value, before.value))
+        return { value, isSame: before.isSame, from: at }
+    }
+    return undefined
   }
 
   gistAt(index: number): Gist {

@@ -156,20 +156,29 @@ export function isUnchanged(message: ViewMessage): boolean {
 
 /** The same value with every lone surrogate replaced, since the wire is UTF-8; the same object if there was none. */
 export function wellFormed(value: Json): Json {
-  if (typeof value === 'string') return value.isWellFormed() ? value : value.toWellFormed()
+  return isWellFormed(value) ? value : repaired(value)
+}
+
+/** Nearly everything is: looking costs nothing but time. */
+function isWellFormed(value: Json | undefined): boolean {
+  if (typeof value === 'string') return value.isWellFormed()
+  if (typeof value !== 'object' || value === null) return true
+  if (isJsonArray(value)) return value.every(isWellFormed)
+  for (const key of Object.keys(value)) {
+    if (!key.isWellFormed() || !isWellFormed(value[key])) return false
+  }
+  return true
+}
+
+function repaired(value: Json): Json {
+  if (typeof value === 'string') return value.toWellFormed()
   if (typeof value !== 'object' || value === null) return value
-  if (isJsonArray(value)) {
-    const items = value.map(wellFormed)
-    return items.every((item, index) => item === value[index]) ? value : items
-  }
+  if (isJsonArray(value)) return value.map(wellFormed)
   const result: Record<string, Json> = {}
-  let isSame = true
   for (const [key, field] of Object.entries(value)) {
-    const fixed = wellFormed(field)
-    if (fixed !== field || !key.isWellFormed()) isSame = false
-    setField(result, key.toWellFormed(), fixed)
+    setField(result, key.toWellFormed(), wellFormed(field))
   }
-  return isSame ? value : result
+  return result
 }
 
 /** The path of the first string with a lone surrogate, if any. Never throws: cycles and any depth are fine. */

@@ -127,6 +127,8 @@ function buildResult(
 
 /** One plain text is a string, anything else is a list of parts. */
 function contentOf(blocks: readonly Block[], context: Context): Json {
+  const [only] = blocks
+  if (blocks.length === 1 && only?.type === 'text' && only.extra === undefined) return only.text
   const parts = blocks.flatMap((block) => buildPart(block, context) ?? [])
   if (parts.length === 0) return ''
   if (parts.length === 1 && typeof parts[0] === 'string') return parts[0]
