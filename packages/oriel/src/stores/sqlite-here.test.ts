@@ -111,11 +111,22 @@ describe('the calling thread', () => {
   it('rests while the disk is slow', async () => {
     const pause = new Int32Array(new SharedArrayBuffer(4))
     const { store, begun } = open((point) => {
-      if (point === 'before-commit') Atomics.wait(pause, 0, 0, 4)
+      if (point === 'before-commit') Atomics.wait(pause, 0, 0, 7)
     })
     for (let seq = 1; seq <= 30; seq++) await store.append(key, messages(seq, 1), seq - 1)
     expect(begun()).toBe(8)
     expect(await readAll(store, key)).toEqual(messages(1, 30))
+  })
+
+  it('leaves to the worker what would take more than a quarter of its time', async () => {
+    const pause = new Int32Array(new SharedArrayBuffer(4))
+    const { store, begun } = open((point) => {
+      if (point === 'before-commit') Atomics.wait(pause, 0, 0, 3)
+    })
+    for (let seq = 1; seq <= 120; seq++) await store.append(key, messages(seq, 1), seq - 1)
+    expect(begun()).toBeGreaterThan(20)
+    expect(begun()).toBeLessThan(80)
+    expect(await readAll(store, key)).toEqual(messages(1, 120))
   })
 
   it.each(['before-commit', 'after-commit', 'before-acknowledge'])(

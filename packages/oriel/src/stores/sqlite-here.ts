@@ -9,9 +9,13 @@ const maxCount = 16
 const maxBytes = 64 * 1024
 
 /** A write that takes longer than this is slow. So many more slow ones than others, and the worker writes for a while. */
-const slowMs = 2
+const slowMs = 5
 const maxSlow = 8
 const restMs = 10_000
+
+/** The share of its time that the calling thread gives to writes, and how much of it may be taken at once. */
+const share = 0.25
+const maxCreditMs = 100
 
 /** Commits between two copies of the write-ahead log into the database, which the worker makes. */
 const commitsPerCheckpoint = 100
@@ -27,6 +31,8 @@ export class SqliteHere {
   #generation = -1
   #slow = 0
   #restsUntilMs = 0
+  #creditMs = maxCreditMs
+  #countedAtMs = 0
   #isOver = false
   #commits = 0
 
@@ -38,9 +44,12 @@ export class SqliteHere {
   takes(operations: readonly Operation[], bytes: number): boolean {
     if (this.#isOver || operations.length > maxCount || bytes > maxBytes) return false
     if (!operations.every(isSmall)) return false
-    if (this.#slow < maxSlow) return true
-    if (performance.now() < this.#restsUntilMs) return false
-    this.#slow = 0
+    const nowMs = performance.now()
+    const earnedMs = (nowMs - this.#countedAtMs) * share
+    this.#creditMs = Math.min(maxCreditMs, this.#creditMs + earnedMs)
+    this.#countedAtMs = nowMs
+    if (this.#creditMs <= 0 || nowMs < this.#restsUntilMs) return false
+    if (this.#slow === maxSlow) this.#slow = 0
     return true
   }
 
@@ -51,6 +60,7 @@ export class SqliteHere {
     const startMs = performance.now()
     const attempt = this.#session.attempt(operations)
     const durationMs = performance.now() - startMs
+    this.#creditMs -= durationMs
     this.#slow = durationMs > slowMs ? this.#slow + 1 : Math.max(0, this.#slow - 1)
     if (this.#slow === maxSlow) this.#restsUntilMs = startMs + durationMs + restMs
     if (attempt.outcomes === undefined && attempt.isInDoubt) this.#isOver = true

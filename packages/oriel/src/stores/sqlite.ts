@@ -20,8 +20,8 @@ export interface SqliteStoreOptions {
    */
   readonly truncated?: 'refuse' | 'accept'
   /**
-   * Who writes. `auto`: the calling thread makes small writes itself while most of them take less than 2 ms, which saves
-   * the way to another thread; everything else is the worker's. `worker`: the calling thread never touches the disk to write. @default 'auto'
+   * Who writes. `auto`: the calling thread makes small writes itself while most of them take less than 5 ms and all of them
+   * less than a quarter of its time, which saves the way to another thread; everything else is the worker's. `worker`: the calling thread never touches the disk to write. @default 'auto'
    */
   readonly writes?: 'auto' | 'worker'
 }
