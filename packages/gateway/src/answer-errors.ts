@@ -1,6 +1,7 @@
 // Refusals of the gateway itself, in the shape of the API that the caller speaks.
 
 import { OrielError } from 'oriel'
+import { type RelayedReply, wholeReply } from './reply.ts'
 
 export interface Refusal {
   readonly status: number
@@ -28,19 +29,17 @@ export function refuse(status: number, code: string, message: string): RefusedEr
 /** When a caller who was turned away for now may come again: calls end all the time, so soon. */
 const retryAfterSeconds = '1'
 
-/** A refusal as a response. `path` decides which API's shape it has. */
-export function refusalResponse(path: string, refusal: Refusal): Response {
+/** A refusal as an answer, made with little work: many are refused when there is too much of it. `path` decides which API's shape it has. */
+export function refusalReply(path: string, refusal: Refusal): RelayedReply {
   const { status, code, message, headers } = refusal
-  return new Response(JSON.stringify(shape(path, refusal)), {
-    status,
-    headers: {
-      'content-type': 'application/json',
-      'cache-control': 'no-store',
-      ...(status === 429 || status === 503 ? { 'retry-after': retryAfterSeconds } : {}),
-      ...headers,
-      ...(code === message ? {} : { 'x-oriel-error': code }),
-    },
+  const all = new Headers({
+    'content-type': 'application/json',
+    'cache-control': 'no-store',
+    ...(status === 429 || status === 503 ? { 'retry-after': retryAfterSeconds } : {}),
+    ...headers,
+    ...(code === message ? {} : { 'x-oriel-error': code }),
   })
+  return wholeReply(status, all, JSON.stringify(shape(path, refusal)))
 }
 
 function shape(path: string, { status, code, message, path: field }: Refusal): object {

@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto'
 import { memoryStore, OrielError, type Store } from 'oriel'
 import { AgentBook } from './agents.ts'
-import { refusalOf, refusalResponse, refuse } from './answer-errors.ts'
+import { refusalOf, refusalReply, refuse } from './answer-errors.ts'
 import { agentRoutes } from './api/agent-routes.ts'
 import { ownRoutes } from './api/own-routes.ts'
 import { ThreadApi } from './api/thread-api.ts'
@@ -63,8 +63,10 @@ export function createGateway(options: GatewayOptions = {}): Gateway {
   const router = createRouter(routes, notFound)
   const turnstile = new Turnstile(limits, parts.pressure)
   const answer = async (request: Request): Promise<Reply> => {
-    guard(request, { hosts, origins, via })
     const url = new URL(request.url)
+    // Before anything else: turning away must cost next to nothing.
+    turnstile.check(url.pathname)
+    guard(request, { hosts, origins, via })
     const caller = authenticate(request.headers)
     if (caller === undefined && !router.isOpen(request.method, url.pathname)) {
       throw refuse(401, 'unauthorized', 'A valid key is needed.')
@@ -110,7 +112,7 @@ export function createGateway(options: GatewayOptions = {}): Gateway {
 function failed(
   request: Request,
   error: unknown,
-): { readonly response: Response; readonly code: string; readonly kind: string } {
+): { readonly response: Reply; readonly code: string; readonly kind: string } {
   const { pathname } = new URL(request.url)
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   const isNetwork = /^E[A-Z]+$|^UND_ERR|^HPE_|^CERT_|^DEPTH_ZERO|^ERR_TLS/.test(code)
@@ -124,7 +126,7 @@ function failed(
         }
       : refusalOf(error)
   const kind = OrielError.is(error) ? error.code : code || nameOf(error)
-  return { response: refusalResponse(pathname, refusal), code: refusal.code, kind }
+  return { response: refusalReply(pathname, refusal), code: refusal.code, kind }
 }
 
 /** The kind of an error, if it is a plain name. */

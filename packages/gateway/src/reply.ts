@@ -17,6 +17,23 @@ export function isRelayed(reply: Reply): reply is RelayedReply {
   return 'relayed' in reply
 }
 
+/** A short answer of the gateway's own. */
+export function wholeReply(status: number, headers: Headers, text: string): RelayedReply {
+  let bytes: Uint8Array | undefined = Buffer.from(text)
+  const relayed = {
+    async next() {
+      const given = bytes
+      bytes = undefined
+      return given
+    },
+    get isOver() {
+      return bytes === undefined
+    },
+    cancel() {},
+  }
+  return { status, headers, relayed, isWhole: true }
+}
+
 /** Statuses that come without a body. */
 export function hasNoBody(status: number): boolean {
   return status === 204 || status === 205 || status === 304

@@ -31,6 +31,8 @@ export interface GatewayServer {
 
 const loopback = new Set(['127.0.0.1', '::1', 'localhost'])
 const maxHeaderBytes = 32 * 1024
+/** Connections that the system accepts before the process does. */
+const maxWaiting = 1024
 
 /** Starts listening. Rejects with 'invalid-option' to listen beyond this machine without keys. */
 export async function serveGateway(
@@ -123,7 +125,8 @@ function listen(server: Server, port: number, host: string): Promise<void> {
         }),
       )
     })
-    server.listen(port, host, () => resolve())
+    // Connections beyond the usual length of the line would wait for seconds; here they are told to come again.
+    server.listen({ port, host, backlog: maxWaiting }, () => resolve())
   })
 }
 

@@ -1,30 +1,38 @@
-// How many calls may be under way: of one tenant, and of all. A call is under way until its answer has been read.
+// How many calls may be under way: of one tenant, and of all. A call is under way until its answer has been read. They begin in turn.
 
 import { RefusedError, refuse } from './answer-errors.ts'
 import type { Limits } from './options.ts'
 import type { Pressure } from './pressure.ts'
 import type { RelayedBody } from './relay.ts'
 import { isRelayed, type Reply } from './reply.ts'
+import { Turns } from './turns.ts'
 
-type TurnstileLimits = Pick<Limits, 'concurrentCalls' | 'totalCalls'>
+type TurnstileLimits = Pick<Limits, 'concurrentCalls' | 'totalCalls' | 'lateMs'>
 
 export class Turnstile {
   readonly #limits: TurnstileLimits
   readonly #tenants = new Map<string, number>()
   readonly #pressure: Pressure
+  readonly #turns: Turns
   #total = 0
 
   constructor(limits: TurnstileLimits, pressure: Pressure) {
     this.#limits = limits
     this.#pressure = pressure
+    this.#turns = new Turns({ mostMs: limits.lateMs })
+  }
+
+  /** Refuses a call while there is too much to do, whoever asks. */
+  check(path: string): void {
+    if (!isCall(path)) return
+    const isFull = this.#total >= this.#limits.totalCalls || this.#turns.isFull
+    if (isFull || this.#pressure.isHigh) throw overloaded()
   }
 
   async pass(tenant: string, path: string, handle: () => Promise<Reply>): Promise<Reply> {
-    if (!path.startsWith('/v1/') && path !== '/mcp') return handle()
+    if (!isCall(path)) return handle()
+    this.check(path)
     const own = this.#tenants.get(tenant) ?? 0
-    if (this.#total >= this.#limits.totalCalls || this.#pressure.isHigh) {
-      throw refuse(503, 'overloaded', 'Too many calls are under way. Try again.')
-    }
     if (own >= this.#limits.concurrentCalls) {
       const message = 'Too many calls of this caller are under way. Try again.'
       throw new RefusedError({
@@ -46,6 +54,8 @@ export class Turnstile {
       else this.#tenants.set(tenant, left)
     }
     try {
+      const turn = this.#turns.enter()
+      if (turn !== undefined && !(await turn)) throw overloaded()
       const response = await handle()
       return whenRead(response, over)
     } catch (error) {
@@ -53,6 +63,14 @@ export class Turnstile {
       throw error
     }
   }
+}
+
+function isCall(path: string): boolean {
+  return path.startsWith('/v1/') || path === '/mcp'
+}
+
+function overloaded(): RefusedError {
+  return refuse(503, 'overloaded', 'Too many calls are under way. Try again.')
 }
 
 /** The same reply; tells when its body has ended, however it ends. */

@@ -4,8 +4,8 @@
 import type { Attempt, Operation, SessionSettings } from './sqlite-session.ts'
 import { SqliteSession } from './sqlite-session.ts'
 
-/** More than this at once goes to the worker, so that the calling thread stays free. */
-const maxCount = 16
+/** More than this at once goes to the worker: then there is much to do, and the calling thread had better do the rest of it. */
+const maxCount = 2
 const maxBytes = 64 * 1024
 
 /** A write that takes longer than this is slow. So many more slow ones than others, and the worker writes for a while. */
