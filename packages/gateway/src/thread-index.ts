@@ -18,14 +18,21 @@ export interface FrameSign {
 }
 
 /** Answers kept in memory; older ones are found by the first answer of their conversation, which is also in the store. */
-const maxAnswers = 200_000
+const maxAnswers = 100_000
+/** Conversations of a tenant of which is known that the store has them; of older ones another answer may be added. */
+const maxConversations = 20_000
+/** Tenants whose answers were asked for lately. */
+const maxTenants = 10_000
+/** Frames that many conversations share. */
+const maxFrames = 1000
 /** How many answers of a history are looked for among those in the store: its first and its last ones. */
 const storedFromStart = 16
 
 export class ThreadIndex {
   readonly #store: Store
   readonly #logs = new Map<string, { log: KeyLog; known: Set<string> }>()
-  readonly #places = new Map<string, Place[]>()
+  readonly #places = new Map<string, readonly Place[]>()
+  readonly #frames = new Map<string, FrameSign>()
 
   constructor(store: Store) {
     this.#store = store
@@ -53,7 +60,7 @@ export class ThreadIndex {
     const { log, known } = this.#logOf(scope.tenant)
     const conversation = `${scope.session}\0${root}`
     if (known.has(conversation)) return
-    known.add(conversation)
+    keepNewest(known, conversation, maxConversations)
     const value: JsonObject = {
       id,
       root,
@@ -72,15 +79,21 @@ export class ThreadIndex {
     return []
   }
 
-  #remember(id: string, place: Place): void {
-    const places = (this.#places.get(id) ?? []).filter(({ root }) => root !== place.root)
+  #remember(id: string, { root, frame }: Place): void {
+    const others = (this.#places.get(id) ?? []).filter((one) => one.root !== root)
     this.#places.delete(id)
-    this.#places.set(id, [...places.slice(-7), place])
-    if (this.#places.size <= maxAnswers) return
-    for (const oldest of this.#places.keys()) {
-      this.#places.delete(oldest)
-      break
-    }
+    this.#places.set(id, [...others.slice(-7), { root, frame: this.#shared(frame) }])
+    dropOldest(this.#places, maxAnswers)
+  }
+
+  /** The same frame as one object, however many conversations have it. */
+  #shared(frame: FrameSign): FrameSign {
+    const key = `${frame.tools}\0${frame.system}`
+    const known = this.#frames.get(key)
+    if (known !== undefined) return known
+    this.#frames.set(key, frame)
+    dropOldest(this.#frames, maxFrames)
+    return frame
   }
 
   #logOf(tenant: string): { log: KeyLog; known: Set<string> } {
@@ -93,10 +106,11 @@ export class ThreadIndex {
         root: String(root),
         frame: { tools: String(tools), system: String(system) },
       })
-      known.add(`${String(session)}\0${String(root)}`)
+      keepNewest(known, `${String(session)}\0${String(root)}`, maxConversations)
     })
     const made = { log, known }
     this.#logs.set(tenant, made)
+    dropOldest(this.#logs, maxTenants)
     return made
   }
 }
@@ -108,6 +122,20 @@ export interface Scope {
   readonly session: string
 }
 
+/** A string of its own: a part of a longer one would keep that in memory. */
 function idOf({ tenant, session }: Scope, key: string): string {
-  return hash('sha256', `${tenant}\0${session}\0${key}`, 'base64url').slice(0, 24)
+  const digest = hash('sha256', `${tenant}\0${session}\0${key}`, 'buffer')
+  return digest.toString('base64url', 0, 18)
+}
+
+function keepNewest(set: Set<string>, value: string, most: number): void {
+  set.add(value)
+  dropOldest(set, most)
+}
+
+/** Maps and sets keep the order in which things came. */
+function dropOldest(kept: Map<string, unknown> | Set<string>, most: number): void {
+  if (kept.size <= most) return
+  const { value, done } = kept.keys().next()
+  if (done !== true) kept.delete(value)
 }

@@ -8,7 +8,7 @@ function enter(turns: Turns, calls: number): readonly (Promise<boolean> | undefi
 }
 
 describe('turns', () => {
-  it('[GW74] are taken at once while few calls come', async () => {
+  it('[GW75] are taken at once while few calls come', async () => {
     const turns = new Turns({ mostMs: 500 })
     for (let turn = 0; turn < 5; turn++) {
       expect(enter(turns, 3)).toEqual([undefined, undefined, undefined])
@@ -17,7 +17,7 @@ describe('turns', () => {
     }
   })
 
-  it('[GW74] come in the order of the calls, a few in each turn of the event loop', async () => {
+  it('[GW75] come in the order of the calls, a few in each turn of the event loop', async () => {
     const turns = new Turns({ mostMs: 500 })
     const begun: number[] = []
     enter(turns, 40).forEach((turn, call) => {
@@ -33,7 +33,7 @@ describe('turns', () => {
     expect(steps.size).toBeGreaterThanOrEqual(4)
   })
 
-  it('[GW74] are refused to nobody for a pause, however many have waited', async () => {
+  it('[GW75] are refused to nobody for a pause, however many have waited', async () => {
     let now = 0
     const turns = new Turns({ mostMs: 500, now: () => now })
     const waiting = enter(turns, 100)
@@ -44,7 +44,7 @@ describe('turns', () => {
     expect(turns.isFull).toBe(false)
   })
 
-  it('[GW74] are refused while more come than can be served, until hardly anybody waits', async () => {
+  it('[GW75] are refused while more come than can be served, until hardly anybody waits', async () => {
     let now = 0
     const turns = new Turns({ mostMs: 500, now: () => now })
     let refused = 0
@@ -76,7 +76,7 @@ describe('turns', () => {
     expect(refused).toBe(before)
   })
 
-  it('[GW74] are waited for as long as it takes where nothing is too late', async () => {
+  it('[GW75] are waited for as long as it takes where nothing is too late', async () => {
     let now = 0
     const turns = new Turns({ mostMs: 0, now: () => now })
     const waiting = enter(turns, 50)

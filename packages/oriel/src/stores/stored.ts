@@ -1,6 +1,6 @@
 // The stored form of an entry: JSON text that gives back exactly what was appended, a salted hash of it, and a chain of headers.
 
-import { hash, randomBytes } from 'node:crypto'
+import { hash, randomUUID } from 'node:crypto'
 import type { Entry } from '../core/entry.ts'
 import { OrielError } from '../core/errors.ts'
 import type { ThreadKey } from './store.ts'
@@ -63,9 +63,9 @@ interface Header {
   readonly content: string
 }
 
-/** A thread's secret. Without it and the text, a content hash says nothing. */
+/** A thread's secret. Without it and the text, a content hash says nothing. Node makes random ids ahead, which is faster than asking for bytes. */
 export function createSalt(): string {
-  return randomBytes(16).toString('hex')
+  return randomUUID().replaceAll('-', '')
 }
 
 /** The hash of an entry's text under the thread's salt. */
