@@ -129,6 +129,7 @@ export function overloadTable(results: readonly OverloadResult[]): Table {
     })),
     notes: [
       'Turned away: by status; 0 is a connection without an answer, cut an answer that broke off, unsent what the client could not send.',
+      'Client and mock go before the contender where they share cores. Latency counts from when a request was due, with the wait for a connection.',
     ],
   }
 }

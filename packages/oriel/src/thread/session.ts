@@ -265,15 +265,16 @@ export class Session {
       return toView(now, buildView({ ...now, summaryOf }), this.#epoch(0))
     }
     const model = isRecovery ? undefined : this.summaries
-    if (request().policy.toolOutput?.directory !== undefined) {
+    if ((own ?? this.policy).toolOutput?.directory !== undefined) {
       await this.#files.prepare((fileOf) => proposalsOf({ ...request(), fileOf }))
     }
     const finished = await prepareSummaries(model, this.journal, request)
     if (own === undefined && !isRecovery) await this.#compacting.beforeView(request())
     let view: { request: ViewRequest; built: BuiltView; asking: Asking } | undefined
     const entries = await this.journal.commit((_, stamp) => {
-      const asking = ask(request())
-      const now: ViewRequest = { ...request(), isRecovery, summaryOf: asking.summaryOf }
+      const base = request()
+      const asking = ask(base)
+      const now: ViewRequest = { ...base, isRecovery, summaryOf: asking.summaryOf }
       view = { request: now, built: buildView(now), asking }
       return [
         ...this.#pendingSetting(stamp),
