@@ -78,8 +78,8 @@ export interface Limits {
   /** Calls of everybody at the same time; more get 503. @default 2048 */
   readonly totalCalls: number
   /**
-   * How late the process may be with its work, again and again, before new calls get 503: then more comes in than it can do, in
-   * milliseconds; 0 = never. @default 500
+   * How late the process may be with its work, again and again, before new calls get 503: then more comes in than it can do. Calls may
+   * wait half as long for their turn. In milliseconds; 0 = never. @default 2000
    */
   readonly lateMs: number
   /**
@@ -107,7 +107,7 @@ export const defaultLimits: Limits = {
   streamMs: 3_600_000,
   concurrentCalls: 256,
   totalCalls: 2048,
-  lateMs: 500,
+  lateMs: 2000,
   knownBytes: 256 * 1024 * 1024,
   expandRounds: 4,
   expandMs: 120_000,
