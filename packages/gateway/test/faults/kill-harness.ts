@@ -174,9 +174,11 @@ async function readLog(
   const problems: string[] = []
   const problem = (text: string): number => problems.push(`${key.thread}: ${text}`)
   const forks: string[] = []
+  const lines: string[] = []
   let header = ''
   for await (const entry of store.read(key)) {
     header ||= JSON.stringify(entry)
+    lines.push(JSON.stringify(entry).slice(0, 400))
     if (entry.type === 'setting' && entry.name.startsWith('fork/')) forks.push(entry.name.slice(5))
     // Answers that broke off are kept for people only.
     if (entry.type !== 'message' || entry.kind === 'interrupted') continue
@@ -185,7 +187,8 @@ async function readLog(
     for (const half of halvesIn(text)) problem(`${half} is not whole`)
   }
   for (const mark of marks) {
-    if (marks.indexOf(mark) !== marks.lastIndexOf(mark)) problem(`${mark} is there twice`)
+    if (marks.indexOf(mark) !== marks.lastIndexOf(mark))
+      problem(`${mark} is there twice; the log ends with\n${lines.slice(-20).join('\n')}`)
   }
   if (new Set(marks.map((mark) => mark.split('-')[1])).size > 1) problem('holds two conversations')
   return { thread: key.thread, header, forks, marks, problems }
