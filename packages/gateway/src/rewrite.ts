@@ -1,10 +1,9 @@
 // The client's request body with what the view changed, and nothing else: every other byte stays as the client wrote it.
 
-import type { Json, JsonObject } from 'oriel'
+import { equalJson, type Json, type JsonObject } from 'oriel'
 import { bufferOf, type ClientBody, type Elements, elementsIn } from './client-body.ts'
 import { withoutDroppedThinking } from './dropped-thinking.ts'
 import type { Endpoint } from './endpoints.ts'
-import { equalJson } from './equal-json.ts'
 import { type Gist, gistOf } from './gist.ts'
 import type { Range } from './json-outline.ts'
 

@@ -34,7 +34,7 @@ export { type ErrorCode, errorCodes, OrielError, type OrielErrorOptions } from '
 export { expandToolNames } from './core/expansion.ts'
 export type { Json, JsonObject } from './core/json.ts'
 /** The text that hashes of JSON values are made over: sorted keys, one text for one value. */
-export { canonicalJson } from './core/json.ts'
+export { canonicalJson, equalJson } from './core/json.ts'
 export type { Change, Frame, TokenCount, ViewMessage } from './core/view.ts'
 export { resolveCounter, type TokensOption } from './counters.ts'
 export {

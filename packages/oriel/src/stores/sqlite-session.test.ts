@@ -138,6 +138,18 @@ describe('after an I/O error on commit', () => {
     expect(codes(session.execute([append('a', 1)]))).toEqual(['ok'])
   })
 
+  it('refuses to go on while a thread that another connection left in doubt does not hold together', () => {
+    const { session } = open()
+    session.execute([append('a', 0, 3)])
+    raw((db) => db.exec("update entries set body = replace(body, 'a 3', 'a X') where seq = 3"))
+    expect(codes(session.execute([append('b', 0)]))).toEqual(['ok'])
+    const doubt: Operation = { type: 'doubt', keys: [{ tenant: 'acme', thread: 'a' }] }
+    expect(codes(session.execute([doubt, append('b', 1)]))).toEqual(['ok', 'storage-failed'])
+    raw((db) => db.exec("update entries set body = replace(body, 'a X', 'a 3') where seq = 3"))
+    expect(codes(session.execute([append('b', 1)]))).toEqual(['ok'])
+    expect(session.generation).toBe(2)
+  })
+
   it('refuses to go on while a thread in doubt does not hold together', () => {
     const { session } = open({ 'after-commit': { at: 2, error: failedSync } })
     session.execute([append('a', 0, 3)])

@@ -14,7 +14,7 @@ export interface WriterSettings extends SessionSettings {
   readonly maxQueueCount: number
   /** The file that the worker runs. */
   readonly worker: URL
-  /** Who writes: the worker only small writes excepted, or the worker alone. */
+  /** Who writes: this thread what is small and the worker the rest, or the worker alone. */
   readonly writes: 'auto' | 'worker'
   /** Called at every named point of a write on this thread; tests stop the process there. */
   readonly at?: (point: string) => void

@@ -37,6 +37,7 @@ describe('options', () => {
     ['a', { maxQueueBytes: 0 }],
     ['a', { maxQueueCount: 1.5 }],
     ['a', { truncated: 'maybe' }],
+    ['a', { writes: 'sometimes' }],
   ])('refuses %j with %j at once', (path, options) => {
     expect(() => sqliteStore(path as string, options as object)).toThrow(
       expect.objectContaining({ code: 'invalid-option' }),
