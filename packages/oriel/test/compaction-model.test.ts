@@ -3,7 +3,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { type Block, textOf } from '../src/core/block.ts'
-import type { Entry } from '../src/core/entry.ts'
+import type { Entry, MessageEntry } from '../src/core/entry.ts'
 import { OrielError } from '../src/core/errors.ts'
 import { formatNames } from '../src/formats/format.ts'
 import { validate } from '../src/formats/registry.ts'
@@ -52,26 +52,34 @@ const steps: fc.Arbitrary<readonly Step[]> = fc.array(
       }),
     },
     {
-      weight: 1,
+      weight: 2,
       arbitrary: fc.record({ type: fc.constant('fork' as const), at: fc.nat({ max: 80 }) }),
     },
   ),
   { minLength: 3, maxLength: 25, size: 'max' },
 )
 
-const policies: fc.Arbitrary<Policy> = fc.record({
-  toolOutput: fc.record({
-    maxChars: fc.constantFrom(300, 2000),
-    largeOutputThreshold: fc.constantFrom(0, 1500),
-  }),
-  toolResults: fc.record({
-    strategy: fc.constantFrom('keepAll' as const, 'keepRecent' as const),
-    max: fc.nat({ max: 3 }),
-    cutoff: fc.nat({ max: 3 }),
-    placeholder: fc.constant('informative' as const),
-  }),
-  compaction: fc.record({ maxTokens: fc.constantFrom(400, 1500), keepRecentTokens: fc.nat(400) }),
-})
+const policies: fc.Arbitrary<Policy> = fc.record(
+  {
+    toolOutput: fc.record({
+      maxChars: fc.constantFrom(300, 2000),
+      largeOutputThreshold: fc.constantFrom(0, 1500),
+    }),
+    toolResults: fc.record({
+      strategy: fc.constantFrom('keepAll' as const, 'keepRecent' as const),
+      max: fc.nat({ max: 3 }),
+      cutoff: fc.nat({ max: 3 }),
+      placeholder: fc.constant('informative' as const),
+    }),
+    compaction: fc.record({
+      maxTokens: fc.constantFrom(400, 1500, 4000),
+      keepRecentTokens: fc.nat(400),
+    }),
+    // With it user messages stay, and what stands between them is folded.
+    memory: fc.record({ lines: fc.constantFrom(0, 60), values: fc.constantFrom(0, 20) }),
+  },
+  { requiredKeys: ['toolOutput', 'toolResults', 'compaction'] },
+)
 
 /** A model that is good, lazy, or broken, in turn. */
 const moody = (moods: readonly number[]): Summarize => {
@@ -153,8 +161,17 @@ async function perform(thread: Thread, step: Step, count: number): Promise<Threa
       return thread
     }
     case 'fork':
-      return thread.fork(step.at % ((await thread.log()).length + 1))
+      return thread.fork(forkPoint(await thread.log(), step.at))
   }
+}
+
+/** Anywhere, or right behind something that was edited later: there, what is old elsewhere is new. */
+function forkPoint(log: readonly Entry[], pick: number): number {
+  const ends = foldLog(log).live.flatMap(({ target }) =>
+    'ranges' in target ? target.ranges.map(([, last]) => last) : [target.seq],
+  )
+  const end = pick % 2 === 0 ? ends[(pick / 2) % Math.max(1, ends.length)] : undefined
+  return end ?? pick % (log.length + 1)
 }
 
 function sayings(
@@ -212,8 +229,25 @@ async function verify(thread: Thread): Promise<void> {
     if (newest !== undefined) {
       expect(JSON.stringify(sent)).toContain(JSON.stringify(textOf(newest.blocks)).slice(1, -1))
     }
+    // Without any user message, a notice stands in for all of it.
+    const unanswered = newest === undefined ? [] : unansweredIn(messages)
+    for (const callId of unanswered) expect(JSON.stringify(sent)).toContain(callId)
   }
 }
+
+/** The calls whose results the model has not seen yet: all of them, or it would not know of what it waits for. */
+function unansweredIn(messages: readonly MessageEntry[]): readonly string[] {
+  const newest = messages.findLast(({ role }) => role === 'assistant')
+  const ids = newest?.blocks.flatMap((block) => (block.type === 'tool-call' ? block.callId : []))
+  const last = messages.at(-1)
+  const isWhole = ids?.every((id) => messages.some(({ blocks }) => blocks.some(isResultOf(id))))
+  return last?.role === 'tool' && isWhole === true ? (ids ?? []) : []
+}
+
+const isResultOf =
+  (callId: string) =>
+  (block: Block): boolean =>
+    block.type === 'tool-result' && block.callId === callId
 
 function originalOf(block: Block): string {
   if (block.type === 'tool-call') return block.arguments

@@ -1,7 +1,7 @@
 // A client that leads one conversation with an official SDK and remembers what it saw whole. Every message carries a mark of its own, by which
 // it is found again in the logs.
 
-import type { WireFormat } from 'oriel'
+import { type WireFormat, wireFormats } from 'oriel'
 import { dialects, type Told, type ToolDefinition } from '../dialect.ts'
 import { sdkClient } from '../sdk/sdk-client.ts'
 import { type Action, reply } from '../upstream/action.ts'
@@ -81,11 +81,39 @@ export class Conversation {
     return true
   }
 
+  /** Asks until there are enough answers, or the gateway is gone. */
+  async goOn(
+    url: string,
+    { isAlive, answers }: { readonly isAlive: () => boolean; readonly answers: number },
+  ): Promise<void> {
+    let left = answers
+    let failures = 0
+    while (left > 0 && isAlive()) {
+      if (await this.ask(url)) left -= 1
+      else if (isAlive()) {
+        failures += 1
+        if (failures > 50) throw new Error(`${this.name} gets no answers.`)
+        // The process may be gone already, and its end not be known yet.
+        await new Promise((resolve) => setTimeout(resolve, 20))
+      }
+    }
+  }
+
   #say(mark: string, messages: (text: string) => readonly unknown[]): void {
     this.#history.push(...messages(wholeText(mark)))
     this.#marks.push(mark)
     this.#isAsking = true
   }
+}
+
+/** Clients of each format, with streams and without, with a name and without. */
+export function sixConversations(): readonly Conversation[] {
+  const kinds = wireFormats.flatMap((format) =>
+    [false, true].map((isStream) => ({ format, isStream })),
+  )
+  return kinds.map(
+    (kind, index) => new Conversation({ ...kind, id: index + 1, isNamed: index % 2 === 1 }),
+  )
 }
 
 /** The upstream's part: every third question is answered with a call. Each answer has another mark, also to the same question. */

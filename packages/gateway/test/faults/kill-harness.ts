@@ -6,10 +6,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { pathToFileURL } from 'node:url'
-import { type Store, wireFormats } from 'oriel'
 import { openPlace } from '../../../oriel/test/faults/place.ts'
 import { startUpstream, type Upstream } from '../upstream/upstream.ts'
-import { answerTo, Conversation, halvesIn, marksIn } from './conversation.ts'
+import { answerTo, type Conversation, sixConversations } from './conversation.ts'
+import { problemsIn } from './log-checks.ts'
 
 process.env.NODE_COMPILE_CACHE ??= join(tmpdir(), 'oriel-compile-cache')
 
@@ -35,12 +35,7 @@ export class Scene {
   private constructor(place: string, upstream: Upstream) {
     this.#place = place
     this.#upstream = upstream
-    const kinds = wireFormats.flatMap((format) =>
-      [false, true].flatMap((isStream) => [{ format, isStream }]),
-    )
-    this.conversations = kinds.map(
-      (kind, index) => new Conversation({ ...kind, id: index + 1, isNamed: index % 2 === 1 }),
-    )
+    this.conversations = sixConversations()
   }
 
   static async open(place: string): Promise<Scene> {
@@ -66,7 +61,7 @@ export class Scene {
       const timer =
         killAfterMs === undefined ? undefined : setTimeout(() => child.kill('SIGKILL'), killAfterMs)
       const isAlive = (): boolean => child.exitCode === null && child.signalCode === null
-      await Promise.all(this.conversations.map((one) => converse(one, url, { isAlive, answers })))
+      await Promise.all(this.conversations.map((one) => one.goOn(url, { isAlive, answers })))
       clearTimeout(timer)
       if (isAlive()) child.kill('SIGTERM')
     }
@@ -77,12 +72,7 @@ export class Scene {
   async violations(): Promise<readonly string[]> {
     const store = openPlace(this.#place)
     try {
-      const found: string[] = []
-      for await (const problem of store.verify()) found.push(`verify: ${JSON.stringify(problem)}`)
-      const logs = await logsOf(store)
-      for (const log of logs) found.push(...log.problems)
-      for (const one of this.conversations) found.push(...lost(one, logs))
-      return [...found, ...this.#upstream.breaches]
+      return [...(await problemsIn(store, this.conversations)), ...this.#upstream.breaches]
     } finally {
       await store.close()
     }
@@ -90,25 +80,6 @@ export class Scene {
 
   close(): Promise<void> {
     return this.#upstream.close()
-  }
-}
-
-/** Asks until there are enough answers, or the gateway is gone. */
-async function converse(
-  conversation: Conversation,
-  url: string,
-  { isAlive, answers }: { readonly isAlive: () => boolean; readonly answers: number },
-): Promise<void> {
-  let left = answers
-  let failures = 0
-  while (left > 0 && isAlive()) {
-    if (await conversation.ask(url)) left -= 1
-    else if (isAlive()) {
-      failures += 1
-      if (failures > 50) throw new Error(`${conversation.name} gets no answers.`)
-      // The process may be gone already, and its end not be known yet.
-      await new Promise((resolve) => setTimeout(resolve, 20))
-    }
   }
 }
 
@@ -143,81 +114,4 @@ export function doctor(place: string): Promise<string | undefined> {
       (error, stdout, stderr) => resolve(error === null ? undefined : stdout + stderr),
     )
   })
-}
-
-interface Log {
-  readonly thread: string
-  /** Its first entry, which a fork has too. */
-  readonly header: string
-  /** The forks that it knows of. */
-  readonly forks: readonly string[]
-  /** Marks of the messages that the model sees, in order. */
-  readonly marks: readonly string[]
-  readonly problems: readonly string[]
-}
-
-async function logsOf(store: Store): Promise<readonly Log[]> {
-  const logs: Log[] = []
-  for (const tenant of (await store.tenants?.({ limit: 100 })) ?? []) {
-    for (const { thread } of await store.list(tenant, { limit: 1000 })) {
-      logs.push(await readLog(store, { tenant, thread }))
-    }
-  }
-  return logs
-}
-
-async function readLog(
-  store: Store,
-  key: { readonly tenant: string; readonly thread: string },
-): Promise<Log> {
-  const marks: string[] = []
-  const problems: string[] = []
-  const problem = (text: string): number => problems.push(`${key.thread}: ${text}`)
-  const forks: string[] = []
-  const lines: string[] = []
-  let header = ''
-  for await (const entry of store.read(key)) {
-    header ||= JSON.stringify(entry)
-    lines.push(JSON.stringify(entry).slice(0, 400))
-    if (entry.type === 'setting' && entry.name.startsWith('fork/')) forks.push(entry.name.slice(5))
-    // Answers that broke off are kept for people only.
-    if (entry.type !== 'message' || entry.kind === 'interrupted') continue
-    const text = JSON.stringify(entry)
-    marks.push(...marksIn(text))
-    for (const half of halvesIn(text)) problem(`${half} is not whole`)
-  }
-  for (const mark of marks) {
-    if (marks.indexOf(mark) !== marks.lastIndexOf(mark))
-      problem(`${mark} is there twice; the log ends with\n${lines.slice(-20).join('\n')}`)
-  }
-  if (new Set(marks.map((mark) => mark.split('-')[1])).size > 1) problem('holds two conversations')
-  return { thread: key.thread, header, forks, marks, problems }
-}
-
-/**
- * What a client saw must stand in one log, in its order, from the beginning. There is one log for each conversation, and one more for
- * each answer that was kept and that the client never got to see: asked again, it went on without it. A client without a name that asks its
- * first question again looks like another client with the same question, and begins anew. A kill while a fork is copied leaves a copy that
- * its parent does not know of, and nobody uses.
- */
-function lost(conversation: Conversation, logs: readonly Log[]): readonly string[] {
-  const { seen, id, name } = conversation
-  const own = logs.filter(({ marks }) => marks[0]?.split('-')[1] === String(id))
-  const found: string[] = []
-  const isKept = own.some(({ marks }) => seen.every((mark, index) => marks[index] === mark))
-  const shown = own.map(({ thread, marks }) => `\n    ${thread}: ${marks.join(' ')}`).join('')
-  if (seen.length > 0 && !isKept) {
-    found.push(`${name} saw ${seen.join(' ')}, and no log has that:${shown}`)
-  }
-  const answers = new Set(own.flatMap(({ marks }) => marks.filter((mark) => mark.startsWith('a'))))
-  const unseen = [...answers].filter((mark) => !seen.includes(mark))
-  const begun = own.filter(({ marks }) => marks.length > 1 || conversation.isNamed)
-  const families = new Set(begun.map(({ header }) => header))
-  const forks = new Set(begun.flatMap((log) => log.forks))
-  if (families.size + forks.size > 1 + unseen.length) {
-    found.push(
-      `${name} saw ${seen.join(' ')}, and has ${families.size} threads with ${forks.size} forks:${shown}`,
-    )
-  }
-  return found
 }

@@ -1,6 +1,7 @@
 // The long run of kills against the gateway: six clients talk while the process is killed again and again, at random moments and at named
 // points of the store. `npx node --import ./scripts/sources.ts packages/gateway/test/faults/long.ts --kills 200 [--seed 1]
-// [--postgres]`; with --postgres on a server of its own, durable as one in production. Ends with 1 on the first violation.
+// [--postgres | --here]`; with --postgres on a server of its own, durable as one in production, with --here without processes: several times as
+// many deaths in the same time, none of them the system's. Ends with 1 on the first violation.
 
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -13,6 +14,7 @@ import {
   seed as newSeed,
 } from '../../../oriel/test/faults/random.ts'
 import { doctor, type Life, Scene } from './kill-harness.ts'
+import { deaths, ShortLives } from './short-lives.ts'
 
 /** A store is given up for a fresh one after this many kills. */
 const killsPerStore = 20
@@ -22,6 +24,7 @@ const { values } = parseArgs({
     kills: { type: 'string' },
     seed: { type: 'string' },
     postgres: { type: 'boolean', default: false },
+    here: { type: 'boolean', default: false },
   },
 })
 const kills = Number(values.kills ?? 200)
@@ -35,7 +38,9 @@ console.log(`ORIEL_SEED=${seed}, ${kills} kills`)
 let done = 0
 let answered = 0
 while (done < kills) {
-  const problems = await withDirectory((directory) => killOneStore(placeIn(directory)))
+  const problems = values.here
+    ? await liveShortly()
+    : await withDirectory((directory) => killOneStore(placeIn(directory)))
   if (problems.length === 0) continue
   for (const problem of problems) console.error(problem)
   await server?.close()
@@ -71,6 +76,28 @@ async function killOneStore(place: string): Promise<readonly string[]> {
   } finally {
     await scene.close()
   }
+}
+
+async function liveShortly(): Promise<readonly string[]> {
+  const scene = await ShortLives.open()
+  try {
+    for (let turn = 0; turn < killsPerStore && done < kills; turn++) {
+      const [writes, death] = [integer(random, [1, 90]), choose(random, deaths)]
+      await scene.live(writes, death)
+      done += 1
+      const found = await scene.violations()
+      if (found.length > 0) return [`VIOLATION after death ${done}, ${death} ${writes}`, ...found]
+    }
+    answered += scene.conversations.flatMap(({ seen }) => seen).filter(isAnswer).length
+    console.log(`${done} of ${kills} deaths, ${answered} answers seen whole so far`)
+    return []
+  } finally {
+    await scene.close()
+  }
+}
+
+function isAnswer(mark: string): boolean {
+  return mark.startsWith('a')
 }
 
 function chooseLife(): Life {

@@ -123,11 +123,12 @@ function inherited(
   const renamed = new Map<EntryId, EntryId>()
   const undone = new Set(later.flatMap((entry) => (entry.type === 'undo' ? [entry.edit] : [])))
   let isBroken = false
-  /** What hides the fork's newest user message is not inherited, nor a checkpoint that goes on from one that is not. */
+  const fresh = unanswered(child)
+  /** What acts on what the model has not answered here is not inherited, nor a checkpoint that goes on from one that is not. */
   const isForeign = (edit: EditEntry, isPartial: boolean): boolean => {
     const isCheckpoint = 'ranges' in edit.target && edit.text !== undefined
     const isSkipped =
-      isPartial || (isCheckpoint && isBroken) || actsOn(edit, child.newestUser ?? Infinity)
+      isPartial || (isCheckpoint && isBroken) || fresh.some((seq) => actsOn(edit, seq))
     if (isCheckpoint && isSkipped) isBroken = true
     return isSkipped
   }
@@ -153,6 +154,13 @@ function inherited(
     renamed.set(entry.id, copy.id)
     return [copy]
   })
+}
+
+/** The newest user message, and the exchange whose results the model has not answered: here they are new, whatever came later elsewhere. */
+function unanswered({ newestUser, newestAssistant, exchanges }: State): readonly number[] {
+  const newest = newestUser === undefined ? [] : [newestUser]
+  const isOpen = newestAssistant !== undefined && exchanges.exchangeAt(newestAssistant)
+  return isOpen ? [...newest, ...exchanges.membersOf(newestAssistant)] : newest
 }
 
 function actsOn(edit: EditEntry, seq: number): boolean {

@@ -219,6 +219,34 @@ describe('fork', () => {
     const same = (await fork.log()).find((entry) => entry.seq === appended[0]?.seq)
     expect(same?.id).toBe(appended[0]?.id)
   })
+
+  it('[F2] shows results that the model has not answered there, although a checkpoint folded them later', async () => {
+    const policy = { compaction: { auto: false, maxTokens: 400, keepRecentTokens: 20 } }
+    const thread = await open({ policy })
+    const words = 'some words to say '.repeat(40)
+    const asked = [user(`Goal. ${words}`), assistant(words), user('Look.'), call('c1')]
+    await thread.append([...asked, result('c1', 'found it')], { format: 'openai-chat' })
+    const head = (await thread.log()).at(-1)?.seq ?? 0
+    await thread.append([assistant('There.'), user(words), assistant(words), user('And now?')])
+    await thread.compact()
+    expect(JSON.stringify((await thread.view()).messages)).not.toContain('"c1"')
+    const fork = await thread.fork(head)
+    expect((await fork.view()).messages.slice(-2)).toEqual([call('c1'), result('c1', 'found it')])
+  })
+
+  it('[F2] shows them whole, although they were shortened later', async () => {
+    const policy = {
+      expiry: { tools: { '*': { after: 1, mode: 'compact', length: 10 } } },
+    } as const
+    const thread = await open({ policy })
+    const found = 'a long result '.repeat(20)
+    await thread.append([user('Look.'), call('c1'), result('c1', found)], { format: 'openai-chat' })
+    const head = (await thread.log()).at(-1)?.seq ?? 0
+    await thread.append([assistant('There.'), user('And?'), assistant('That.'), user('So?')])
+    expect(JSON.stringify((await thread.view()).messages)).not.toContain(found)
+    const fork = await thread.fork(head)
+    expect((await fork.view()).messages.at(-1)).toEqual(result('c1', found))
+  })
 })
 
 describe('past requests', () => {

@@ -75,16 +75,16 @@ function visibleOf({
 export function forkOf(folded: Folded, at: number): Folded {
   const messages = folded.messages.filter(({ seq }) => seq <= at)
   const gone = folded.messages.filter(({ seq }) => seq > at)
-  const newest = messages.findLast(isTurnStart)
+  const newest = unanswered(messages)
   const isCheckpoint = (edit: EditEntry): boolean =>
     'ranges' in edit.target && edit.text !== undefined
   let isBroken = false
   const live = folded.live.filter((edit) => {
     if (!messages.some(({ seq }) => concerns(edit, seq))) return false
     if (edit.seq <= at) return true
-    // A summary stands for all that it covers, or is not there; and the newest user message is always there.
+    // A summary stands for all that it covers, or is not there; and what the model has not answered is always there.
     const isPartial = edit.text !== undefined && gone.some(({ seq }) => covers(edit, seq))
-    const hidesNewest = newest !== undefined && concerns(edit, newest.seq)
+    const hidesNewest = newest.some(({ seq }) => concerns(edit, seq))
     const isSkipped = isPartial || hidesNewest || (isCheckpoint(edit) && isBroken)
     if (isSkipped && isCheckpoint(edit)) isBroken = true
     return !isSkipped
@@ -99,6 +99,14 @@ export function forkOf(folded: Folded, at: number): Folded {
     vetoed: new Set([...folded.vetoed].filter(isKept)),
     visible: visibleOf({ ...folded, messages, live }),
   }
+}
+
+/** The newest words of a user, and the newest calls with their results. */
+function unanswered(messages: readonly MessageEntry[]): readonly MessageEntry[] {
+  const newest = messages.findLast(isTurnStart)
+  const answer = messages.findLast(({ role }) => role === 'assistant')
+  const isExchange = answer !== undefined && callsOf(answer).length > 0
+  return [...(newest ? [newest] : []), ...(isExchange ? membersOf(messages, answer) : [])]
 }
 
 /** The turn and the step of each message, counted anew: a result has those of its call. */
