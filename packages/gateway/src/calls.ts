@@ -284,10 +284,6 @@ export class Calls {
     { request, url, caller, leaving, observed }: CallRequest,
     body: string | Uint8Array | undefined,
   ): UpstreamRequest {
-    const query = new URLSearchParams(
-      [...url.searchParams].filter(([name]) => !ownParameters.has(name)),
-    )
-    const rest = query.size === 0 ? '' : `?${query}`
     const { via } = this.#options
     const all = requestHeaders(request.headers, { via, keyHeaders: caller.keyHeaders })
     // A key that makes a request unrepeatable is for the first round: another one is another request.
@@ -295,7 +291,7 @@ export class Calls {
     const headers = isLaterRound ? all.filter(([name]) => name !== 'idempotency-key') : all
     return {
       method: request.method,
-      path: url.pathname + rest,
+      path: url.pathname + foreignQuery(url),
       headers: observed?.sent(headers) ?? headers,
       body,
       signal: leaving === undefined ? request.signal : AbortSignal.any([request.signal, leaving]),
@@ -313,6 +309,13 @@ export class Calls {
     if (found === undefined) throw new RefusedError(noUpstream)
     return found
   }
+}
+
+/** What the query says to the upstream. */
+function foreignQuery({ search, searchParams }: URL): string {
+  if (search === '') return ''
+  const others = [...searchParams].filter(([name]) => !ownParameters.has(name))
+  return others.length === 0 ? '' : `?${new URLSearchParams(others)}`
 }
 
 const noUpstream = { status: 503, code: 'no-upstream', message: 'No upstream is configured.' }

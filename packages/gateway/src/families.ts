@@ -8,6 +8,7 @@ import {
   type Summarize,
   type Thread,
   type ThreadEvent,
+  type ThreadOptions,
   type TokensOption,
 } from 'oriel'
 
@@ -107,11 +108,12 @@ export class Families {
     this.#options = options
   }
 
-  /** The family of a thread; it is opened when first used, and begins with its first message. */
-  get(tenant: string, root: string): Family {
+  /** The family of a thread; it is opened when first used, and begins with its first message. One that is new is not looked for. */
+  get(tenant: string, root: string, { isNew = false } = {}): Family {
     const key = `${tenant}\0${root}`
     const known = this.#families.get(key)
-    const family = known ?? new Family({ tenant, root }, () => this.#openThread(tenant, root))
+    const open = (): Promise<Thread> => this.#openThread({ tenant, id: root, isNew })
+    const family = known ?? new Family({ tenant, root }, open)
     this.#families.delete(key)
     this.#families.set(key, family)
     if (known === undefined) this.#evict()
@@ -145,16 +147,15 @@ export class Families {
     await Promise.all([...this.#families.values()].map((family) => family.settled()))
   }
 
-  #openThread(tenant: string, id: string): Promise<Thread> {
+  #openThread(key: Pick<ThreadOptions, 'id' | 'isNew'> & { tenant: string }): Promise<Thread> {
     const { store, policy, tokens, summarize, now, log, on } = this.#options
     return openThread({
-      id,
-      tenant,
+      ...key,
       store,
       now,
       ...(policy === undefined ? {} : { policy }),
       log,
-      on: (event) => on(tenant, event),
+      on: (event) => on(key.tenant, event),
       ...(tokens === undefined ? {} : { tokens }),
       ...(summarize === undefined ? {} : { summarize }),
     })

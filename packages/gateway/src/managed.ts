@@ -356,7 +356,8 @@ const adopted = new WeakMap<Thread, { readonly policy: Policy; readonly branch: 
 async function adopt(thread: Thread, policy: Policy): Promise<boolean> {
   const last = adopted.get(thread)
   if (last?.policy === policy && last.branch === thread.id) return false
-  const isOther = canonicalJson(thread.policy as Json) !== canonicalJson(policy as Json)
+  const { policy: own } = thread
+  const isOther = own !== policy && canonicalJson(own as Json) !== canonicalJson(policy as Json)
   if (isOther) await thread.setPolicy(policy)
   adopted.set(thread, { policy, branch: thread.id })
   return isOther

@@ -87,9 +87,10 @@ export class Sessions {
     const session = sessionOf(headers, body)
     const scope = { tenant, session: session?.hash ?? '' }
     const repetition = repetitionOf(scope, request, lastKey)
-    const found = (root: string): FoundSession => {
+    const found = (root: string, isNew = false): FoundSession => {
       if (!isPeek) this.#note(repetition, root)
-      return { family: this.#families.get(tenant, root), scope, frame, lastKey, repetition }
+      const family = this.#families.get(tenant, root, { isNew })
+      return { family, scope, frame, lastKey, repetition }
     }
     const places = await this.#index.find(scope, keys)
     const joined = await this.#choose(
@@ -100,7 +101,7 @@ export class Sessions {
     if (joined !== undefined) return found(joined)
     const retried = this.#retried(repetition, request)
     if (retried !== undefined) return found(retried)
-    if (session?.isThread !== true) return found(randomUUID())
+    if (session?.isThread !== true) return found(randomUUID(), true)
     return found(this.#rootOf(scope, frame, isPeek))
   }
 
@@ -118,7 +119,8 @@ export class Sessions {
 
   /** A new thread for a request whose own was erased: what is gone does not come back under its name. */
   renew(found: FoundSession): FoundSession {
-    return { ...found, family: this.#families.get(found.family.tenant, randomUUID()) }
+    const { tenant } = found.family
+    return { ...found, family: this.#families.get(tenant, randomUUID(), { isNew: true }) }
   }
 
   /** Remembers that a request got no answer. */

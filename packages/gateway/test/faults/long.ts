@@ -18,6 +18,8 @@ import { deaths, ShortLives } from './short-lives.ts'
 
 /** A store is given up for a fresh one after this many kills. */
 const killsPerStore = 20
+/** The conversations must grow long enough to be folded. */
+const deathsPerStore = 50
 
 const { values } = parseArgs({
   options: {
@@ -81,7 +83,7 @@ async function killOneStore(place: string): Promise<readonly string[]> {
 async function liveShortly(): Promise<readonly string[]> {
   const scene = await ShortLives.open()
   try {
-    for (let turn = 0; turn < killsPerStore && done < kills; turn++) {
+    for (let turn = 0; turn < deathsPerStore && done < kills; turn++) {
       const [writes, death] = [integer(random, [1, 90]), choose(random, deaths)]
       await scene.live(writes, death)
       done += 1

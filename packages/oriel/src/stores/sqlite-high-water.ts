@@ -38,6 +38,10 @@ export class HighWater {
   #isSyncing = false
   #isClosed = false
   #syncedAtMs = 0
+  /** The line that was last written here: while it stands there, nobody was faster. */
+  #written = Buffer.alloc(0)
+  #position = 0
+  #found = Buffer.alloc(0)
 
   constructor(path: string) {
     this.#descriptor = openSync(highWaterPath(path), constants.O_CREAT | constants.O_RDWR, 0o600)
@@ -52,12 +56,22 @@ export class HighWater {
 
   /** Writes a newer mark. An older one is ignored: another process may have been faster. */
   raise(mark: Mark): void {
-    if ((this.read()?.position ?? 0) < mark.position) this.reset(mark)
+    const position = this.#isOwn() ? this.#position : (this.read()?.position ?? 0)
+    if (position < mark.position) this.reset(mark)
+  }
+
+  #isOwn(): boolean {
+    const length = readSync(this.#descriptor, this.#found, 0, this.#found.length, 0)
+    return length > 0 && this.#found.equals(this.#written)
   }
 
   /** Writes a mark whatever was there. */
   reset(mark: Mark): void {
-    writeSync(this.#descriptor, formatMark(mark), 0, 'latin1')
+    this.#position = mark.position
+    this.#written = Buffer.from(formatMark(mark), 'latin1')
+    if (this.#found.length !== this.#written.length)
+      this.#found = Buffer.alloc(this.#written.length)
+    writeSync(this.#descriptor, this.#written, 0, this.#written.length, 0)
     if (this.#isSyncing || performance.now() - this.#syncedAtMs < syncIntervalMs) return
     this.#isSyncing = true
     this.#syncedAtMs = performance.now()

@@ -84,9 +84,17 @@ const sql = {
 export class SqliteLog {
   readonly #statements = new Map<string, StatementSync>()
   readonly #database: DatabaseSync
+  /** The entry that was added last in this transaction. */
+  #added: Mark | undefined
 
   constructor(database: DatabaseSync) {
     this.#database = database
+  }
+
+  /** A transaction begins. */
+  begin(): void {
+    this.#added = undefined
+    this.#database.exec('begin immediate')
   }
 
   append({ key, entries, expected, now }: AppendInput): AppendResult {
@@ -155,6 +163,7 @@ export class SqliteLog {
 
   /** The newest entry of the whole store. */
   newest(): Mark {
+    if (this.#added !== undefined) return this.#added
     const row = this.#statement('newest').get()
     if (row === undefined) return { position: 0, header: genesis }
     return { position: Number(row.id), header: toHex(row.header) }
@@ -219,7 +228,7 @@ export class SqliteLog {
     for (const name of namedHashes(text)) this.#useNamed(key, thread, name)
     const external = externalId === undefined ? null : externalKey(thread.salt ?? '', externalId)
     const cutColumn = places.length === 0 ? null : JSON.stringify(places)
-    this.#run(
+    const position = this.#run(
       'addEntry',
       thread.id,
       seq,
@@ -231,6 +240,7 @@ export class SqliteLog {
       cutColumn,
       body,
     )
+    this.#added = { position, header }
   }
 
   /** The id of a blob with this content, which is added if it is new. */
@@ -256,7 +266,11 @@ export class SqliteLog {
     const { seq, type, text } = last
     const header = fromHex(last.header)
     const content = fromHex(last.content)
-    this.#run('addEntry', id, seq, storedForm, type, content, header, null, null, text)
+    const position = this.#run(
+      'addEntry',
+      ...[id, seq, storedForm, type, content, header, null, null, text],
+    )
+    this.#added = { position, header: last.header }
     this.#run('eraseThread', seq, header, now, id)
   }
 

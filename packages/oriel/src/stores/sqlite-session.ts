@@ -145,7 +145,7 @@ export class SqliteSession {
   #transact(connection: Connection, operations: readonly Operation[]): readonly Outcome[] {
     const { database, log, highWater, identity } = connection
     this.#at('begin')
-    database.exec('begin immediate')
+    log.begin()
     const outcomes = operations.map((operation) => apply(log, operation))
     const mark = log.newest()
     this.#at('before-commit')

@@ -99,20 +99,22 @@ export class Journal {
 
   /** Opens a thread's log from its snapshot and tail; an absent thread is empty and begins with its first append. */
   static async open(options: JournalOptions, parent?: JsonObject): Promise<Journal> {
-    const { store, key, tokens } = options
+    const { store, key } = options
     const header = await readHeader(store, key)
-    if (header !== undefined) {
-      const isOff = options.snapshotEvery === 0
-      const loaded = isOff ? undefined : await loadSnapshot(store, key)
-      const journal = new Journal(options, header, loaded)
-      await journal.refresh()
-      return journal
-    }
+    if (header === undefined) return Journal.begin(options, parent)
+    const isOff = options.snapshotEvery === 0
+    const loaded = isOff ? undefined : await loadSnapshot(store, key)
+    const journal = new Journal(options, header, loaded)
+    await journal.refresh()
+    return journal
+  }
+
+  /** The log of a thread that the store does not have. Where it has it after all, the first append notices. */
+  static begin(options: JournalOptions, parent?: JsonObject): Journal {
+    const { key, tokens } = options
     const { name } = resolveCounter(tokens)
-    return new Journal(
-      options,
-      parent ?? { salt: saltOf(key), tokens: name, version: headerVersion },
-    )
+    const header = parent ?? { salt: saltOf(key), tokens: name, version: headerVersion }
+    return new Journal(options, header)
   }
 
   /** The same log as it was when it had `version` entries. Reads it from the store. */

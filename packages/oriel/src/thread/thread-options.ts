@@ -15,6 +15,8 @@ import type { Summarize } from './summary.ts'
 export interface ThreadOptions {
   /** The thread's id. @default a new random one */
   readonly id?: string
+  /** Whether the id was made just now: then the store is not asked for what cannot be there. @default true without an id */
+  readonly isNew?: boolean
   /** Whose thread it is; other tenants cannot see it. @default 'default' */
   readonly tenant?: string
   readonly store: Store

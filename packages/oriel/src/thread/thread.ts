@@ -272,9 +272,9 @@ export class Thread {
 
 /** Opens a thread, or begins one: nothing is written before the first append. */
 export async function openThread(options: ThreadOptions): Promise<Thread> {
-  const { id = randomUUID(), tenant = 'default', store } = options
-  const key = { tenant, thread: id }
-  const journal = await Journal.open({ ...journalOptions(options), store, key })
+  const { id = randomUUID(), tenant = 'default', store, isNew = options.id === undefined } = options
+  const around = { ...journalOptions(options), store, key: { tenant, thread: id } }
+  const journal = isNew ? Journal.begin(around) : await Journal.open(around)
   if (options.agent === undefined) return new Thread(options, journal)
   const stored = await store.settings.read({ tenant, agent: options.agent })
   const own = parsePolicy(options.policy ?? journal.setting('policy')?.value)
