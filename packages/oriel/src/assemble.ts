@@ -3,7 +3,7 @@
 import { tailOf } from './core/audience.ts'
 import type { Block } from './core/block.ts'
 import type { Edit } from './core/entry.ts'
-import { foldOpenLoop, isLoopOpen } from './core/open-loop.ts'
+import { foldOpenLoop, loopStart } from './core/open-loop.ts'
 import type { Profile, Repair } from './core/profile.ts'
 import { withoutUnboundReasoning } from './core/reasoning.ts'
 import { type Rendered, render } from './core/render.ts'
@@ -113,7 +113,8 @@ function bind(
   const rule = profile.rules.reasoning
   const isBound = typeof bindsReasoning === 'function' ? bindsReasoning : () => true
   const { cut, ...bound } = withoutUnboundReasoning(state, messages, changes, { rule, isBound })
-  const isLoopCut = isLoopOpen(state) && [...cut].some((seq) => seq > (state.newestUser ?? 0))
+  const start = loopStart(state) ?? Infinity
+  const isLoopCut = [...cut].some((seq) => seq > start)
   if (!isLoopCut || mayTurnReasoningOff) {
     return { ...bound, turnsReasoningOff: isLoopCut, isRecord: false }
   }

@@ -3,8 +3,9 @@
 import { type Block, type Role, textOf } from './block.ts'
 import { clip } from './clip.ts'
 import { isCall, isResult } from './exchange.ts'
+import type { Item } from './item.ts'
 import type { Repair } from './profile.ts'
-import type { State } from './state.ts'
+import { type State, startsTurn } from './state.ts'
 import type { ViewMessage } from './view.ts'
 
 const opening =
@@ -19,14 +20,36 @@ export interface FoldOptions {
   readonly resultLength?: number
 }
 
-/** Whether the newest assistant message waits for the model to read its results. */
-export function isLoopOpen(state: State): boolean {
-  const { newestUser = 0, newestAssistant } = state
-  return (
-    newestAssistant !== undefined &&
-    newestAssistant > newestUser &&
-    state.exchanges.exchangeAt(newestAssistant) !== undefined
-  )
+/**
+ * The seq behind which the open tool loop begins: that of the user message which it answers, 0 where there is none. Undefined where the
+ * model has answered the newest results.
+ */
+export function loopStart(state: State): number | undefined {
+  const { newestAssistant } = state
+  if (newestAssistant === undefined || !hasCalls(state, newestAssistant)) return undefined
+  const { visible } = state
+  const opener = visible.findLastIndex((_, index) => endsLoop(state, visible, index))
+  const start = visible[opener]?.entry.seq ?? 0
+  return start < newestAssistant ? start : undefined
+}
+
+/**
+ * Whether a visible message ends the tool loop before it: a user's, unless it stands right behind calls or results. There it goes out
+ * with the results, as one message, and the loop goes on.
+ */
+export function endsLoop(state: State, visible: readonly Item[], index: number): boolean {
+  const message = visible[index]?.entry
+  if (message === undefined || !startsTurn(message)) return false
+  for (let at = index - 1; at >= 0; at--) {
+    const { role, seq } = (visible[at] as Item).entry
+    if (role === 'system' || role === 'user') continue
+    return role !== 'tool' && !hasCalls(state, seq)
+  }
+  return true
+}
+
+function hasCalls({ exchanges }: State, seq: number): boolean {
+  return exchanges.exchangeAt(seq) !== undefined
 }
 
 /**
@@ -39,14 +62,15 @@ export function foldOpenLoop(
   options: FoldOptions,
 ): { readonly messages: readonly ViewMessage[]; readonly repairs: readonly Repair[] } {
   const { cut, rule } = options
-  const start = messages.findLastIndex(({ entry }) => entry?.seq === state.newestUser) + 1
+  const opener = loopStart(state)
+  const start = messages.findLastIndex(({ entry }) => entry?.seq === opener) + 1
   let end = messages.findLastIndex(({ entry }) => entry !== undefined && cut.has(entry.seq)) + 1
-  if (!isLoopOpen(state) || end <= start) return { messages, repairs: [] }
+  if (opener === undefined || end <= start) return { messages, repairs: [] }
   while (messages[end]?.role === 'tool') end += 1
   const folded = messages.slice(start, end)
   const reason = `${rule}: shown as a record, its reasoning is bound to what came before`
   const repairs = folded.flatMap(({ role, entry, blocks, positions }) =>
-    entry === undefined
+    entry === undefined || role === 'user'
       ? []
       : blocks.map((block, at): Repair => {
           // What the loop itself could not show is not in its record either.
@@ -54,13 +78,28 @@ export function foldOpenLoop(
           return { seq: entry.seq, block: positions?.[at] ?? at, form, reason }
         }),
   )
-  const pieces = folded.flatMap((message) => piecesOf(message, options.resultLength))
-  const record: ViewMessage = {
-    role: 'user',
-    origin: 'host',
-    blocks: [{ type: 'text', text: opening }, ...pieces],
+  const shown = recordsOf(folded, options.resultLength)
+  return { messages: messages.toSpliced(start, end - start, ...shown), repairs }
+}
+
+/** What was done as records; what a user said in between stays as it is. */
+function recordsOf(folded: readonly ViewMessage[], resultLength?: number): readonly ViewMessage[] {
+  const shown: ViewMessage[] = []
+  let pieces: Block[] = []
+  const close = (): void => {
+    if (pieces.length === 0) return
+    const blocks: readonly Block[] = [{ type: 'text', text: opening }, ...pieces]
+    shown.push({ role: 'user', origin: 'host', blocks })
+    pieces = []
   }
-  return { messages: messages.toSpliced(start, end - start, record), repairs }
+  for (const message of folded) {
+    if (message.role === 'user') {
+      close()
+      shown.push(message)
+    } else pieces.push(...piecesOf(message, resultLength))
+  }
+  close()
+  return shown
 }
 
 /** What was said and done, piece by piece. Results are texts of their own, so that nothing is put into them. */

@@ -5,9 +5,9 @@ import { clockOf } from './clock.ts'
 import { firstOf } from './edit-index.ts'
 import type { Edit, EditEntry } from './entry.ts'
 import type { Item } from './item.ts'
-import { isLoopOpen } from './open-loop.ts'
+import { endsLoop, loopStart } from './open-loop.ts'
 import type { Repair } from './profile.ts'
-import { type State, startsTurn } from './state.ts'
+import type { State } from './state.ts'
 import type { ViewMessage } from './view.ts'
 
 /** One change: where it acts first, and how long the log was when it took effect. */
@@ -67,14 +67,15 @@ export function withoutUnboundReasoning(
 
 /**
  * Where edits must wait: the first message of the open tool loop that carries signed reasoning. A change before it would make the
- * provider refuse the loop; the next user message ends it.
+ * provider refuse the loop; the model's answer ends it, or the next user message that does not come with results.
  */
 export function waitsFrom(state: State): number {
-  const { visible, newestUser = 0 } = state
-  if (!isLoopOpen(state)) return Infinity
+  const { visible } = state
+  const start = loopStart(state)
+  if (start === undefined) return Infinity
   for (let index = visible.length - 1, first = Infinity; ; index--) {
     const entry = visible[index]?.entry
-    if (entry === undefined || entry.seq <= newestUser) return first
+    if (entry === undefined || entry.seq <= start) return first
     if (entry.blocks.some(isSigned)) first = entry.seq
   }
 }
@@ -89,7 +90,7 @@ export function tookEffect(state: State, since: number): number {
   for (let index = visible.length - 1; index >= 0; index--) {
     const { entry } = visible[index] as Item
     if (entry.seq <= since && entry.blocks.some(isSigned)) return ended
-    if (!startsTurn(entry)) continue
+    if (!endsLoop(state, visible, index)) continue
     if (entry.seq <= since) return since
     ended = entry.seq
   }

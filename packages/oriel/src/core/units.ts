@@ -1,5 +1,7 @@
 // The smallest pieces that may be cut away: whole exchanges and single messages.
 
+import type { MessageEntry } from './entry.ts'
+import { isResult } from './exchange.ts'
 import type { Item } from './item.ts'
 import type { State } from './state.ts'
 import { startsTurn } from './state.ts'
@@ -55,14 +57,20 @@ function exchangeOf(state: State, item: Item): number | undefined {
   return undefined
 }
 
-/** Hard protection: pinned, or the newest user message, or a form that a person took back. */
+/** Hard protection: pinned, the newest user message, results that the model has not seen, or a form that a person took back. */
 export function isProtected(state: State, unit: Unit): boolean {
   return unit.items.some(
     ({ entry }) =>
       entry.seq === state.newestUser ||
+      isUnseenResult(state, entry) ||
       state.isPinned(entry.seq) ||
       state.isVetoed(entry.seq, '*', 'dropped'),
   )
+}
+
+/** Whether a message brings a result behind the newest answer, also one of an older call. */
+function isUnseenResult({ newestAssistant = 0 }: State, { seq, blocks }: MessageEntry): boolean {
+  return seq > newestAssistant && blocks.some(isResult)
 }
 
 export function tokensOf(items: readonly Item[]): number {

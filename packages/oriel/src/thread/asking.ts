@@ -64,6 +64,8 @@ export async function requestView(
 ): Promise<SyncResult & { readonly view: View }> {
   const ask = async (isHeld: boolean): Promise<SyncResult & { readonly view: View }> => {
     const synced = await syncHistory(session, family, incoming, { isHeld })
+    // Nothing is new: no write will tell what others have written since.
+    if (isHeld && !session.journal.isHolding) return ask(false)
     if (!isHeld) await session.journal.refresh()
     return { ...synced, view: await session.view(options, own) }
   }
@@ -96,6 +98,7 @@ export async function appendWithUsage(
   try {
     return await session.append(drafts, { expected, beside: record })
   } catch (error) {
+    session.forgetHeld()
     if (!(error instanceof HeldLost)) throw error
     const entries = await session.append(drafts, { expected })
     await record()

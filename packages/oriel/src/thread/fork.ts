@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { isInRanges } from '../core/edit-index.ts'
 import type { EditEntry, Entry, EntryId, Target } from '../core/entry.ts'
 import { OrielError } from '../core/errors.ts'
+import type { Item } from '../core/item.ts'
 import { equalJson } from '../core/json.ts'
 import type { State } from '../core/state.ts'
 import type { ThreadKey } from '../stores/store.ts'
@@ -156,11 +157,23 @@ function inherited(
   })
 }
 
-/** The newest user message, and the exchange whose results the model has not answered: here they are new, whatever came later elsewhere. */
-function unanswered({ newestUser, newestAssistant, exchanges }: State): readonly number[] {
-  const newest = newestUser === undefined ? [] : [newestUser]
-  const isOpen = newestAssistant !== undefined && exchanges.exchangeAt(newestAssistant)
-  return isOpen ? [...newest, ...exchanges.membersOf(newestAssistant)] : newest
+/**
+ * The newest user message, the exchange whose results the model has not answered, and all that came behind its newest answer, with
+ * the calls of late results: here they are new, whatever came later elsewhere.
+ */
+function unanswered(state: State): readonly number[] {
+  const { visible, newestUser, newestAssistant = 0, exchanges } = state
+  const isOpen = exchanges.exchangeAt(newestAssistant) !== undefined
+  const seqs = [
+    ...(newestUser === undefined ? [] : [newestUser]),
+    ...(isOpen ? exchanges.membersOf(newestAssistant) : []),
+  ]
+  for (let at = visible.length - 1; at >= 0; at--) {
+    const { seq } = (visible[at] as Item).entry
+    if (seq <= newestAssistant) break
+    seqs.push(...exchanges.membersOf(seq))
+  }
+  return [...new Set(seqs)]
 }
 
 function actsOn(edit: EditEntry, seq: number): boolean {

@@ -2,7 +2,7 @@
 
 import { randomBytes } from 'node:crypto'
 import type { Counter } from '../core/counter.ts'
-import type { Entry, EntryId, MessageEntry, SettingEntry, UsageEntry } from '../core/entry.ts'
+import type { Entry, EntryId, MessageEntry, SettingEntry } from '../core/entry.ts'
 import { OrielError } from '../core/errors.ts'
 import { entryId } from '../core/handle.ts'
 import type { JsonObject } from '../core/json.ts'
@@ -10,7 +10,6 @@ import { State } from '../core/state.ts'
 import { resolveCounter, type TokensOption } from '../counters.ts'
 import type { Store, ThreadKey } from '../stores/store.ts'
 import { threadNotFound } from '../stores/stored-errors.ts'
-import { learn } from './calibration.ts'
 import {
   assertCounter,
   assertFresh,
@@ -20,8 +19,7 @@ import {
   readHeader,
   saltOf,
 } from './header.ts'
-import { withRequest, withUsage } from './lanes.ts'
-import { inputTokens } from './read-usage.ts'
+import { factsOf } from './journal-facts.ts'
 import {
   type JournalFacts,
   type LoadedSnapshot,
@@ -280,6 +278,16 @@ export class Journal {
     this.#maybeSnapshot()
   }
 
+  /** Whether entries wait for the next commit. */
+  get isHolding(): boolean {
+    return this.#held.length > 0
+  }
+
+  /** Forgets what is held: the operation that held it failed. */
+  forget(): void {
+    if (this.#held.length > 0) this.#lose()
+  }
+
   #lose(): void {
     this.#stale = this.#state.version - this.#held.length
     this.#held = []
@@ -373,27 +381,3 @@ function nextWriter(): string {
 
 /** Entries that were held are lost, since another writer was first: whatever led to them must be done again. */
 export class HeldLost extends Error {}
-
-/** What an entry says about the log beside its state. */
-function factsOf(entry: Entry, before: JournalFacts): Partial<JournalFacts> {
-  const { lanes = [] } = before
-  if (entry.type === 'request') return { newestRequest: entry, lanes: withRequest(lanes, entry) }
-  if (entry.type === 'usage') {
-    return { newestUsage: entry, lanes: withUsage(lanes, entry), ...calibrated(entry, before) }
-  }
-  if (entry.type === 'edit') return { newestChange: entry.seq, newestEpoch: entry.epoch }
-  return entry.type === 'undo' || entry.type === 'mark' ? { newestChange: entry.seq } : {}
-}
-
-/** A sample teaches something only about the request that it measured. */
-function calibrated(
-  { view, sample }: UsageEntry,
-  { newestRequest: request, calibrations = {} }: JournalFacts,
-): Partial<JournalFacts> {
-  const estimated = request?.details?.tokens
-  if (request?.view !== view || typeof estimated !== 'number') return {}
-  const measured = inputTokens(sample)
-  return {
-    calibrations: learn(calibrations, { model: request.model ?? '', estimated, measured }),
-  }
-}

@@ -35,6 +35,19 @@ const history = [
 ]
 
 describe('an open tool loop with signed reasoning', () => {
+  it('[M11] what a user says beside results does not end it: the provider sees one message', async () => {
+    const policy = { toolResults: { max: 1, placeholder: 'plain', cutoff: 0 } } as const
+    const thread = await open({ policy })
+    await thread.append([...history, { role: 'user', content: 'go' }], { format: 'anthropic' })
+    const [call, result] = step(2)
+    const words = { type: 'text', text: 'and be quick' }
+    const both = { role: 'user', content: [...((result?.content ?? []) as object[]), words] }
+    await thread.append([...step(0), ...step(1), call, both], { format: 'anthropic' })
+    const { messages } = await thread.view({ format: 'anthropic' })
+    expect(text(messages).match(/c2lnbmF0dXJl/g)).toHaveLength(3)
+    expect(enabled(messages)).toEqual([])
+  })
+
   it('[M11] edits before it wait, and come when the loop ends', async () => {
     const thread = await open({
       policy: {

@@ -60,6 +60,11 @@ export async function rebuildRequest(journal: Journal, step: number): Promise<Re
   return { ...answer, request, change: { index: change, ...causeOf(before, request, edits) } }
 }
 
+/** What the log's edits say is already decided; how a body is marked follows the schedule. */
+function withoutRules({ schedule }: Policy): Policy {
+  return schedule === undefined ? {} : { schedule }
+}
+
 async function rebuild(
   journal: Journal,
   request: RequestEntry,
@@ -78,7 +83,7 @@ async function rebuild(
   const format = request.format as FormatName
   const built = buildView({
     state: past.state,
-    policy: temporary === undefined ? {} : policy,
+    policy: temporary === undefined ? withoutRules(policy) : policy,
     isTemporary: temporary !== undefined,
     options: {
       format,

@@ -23,6 +23,7 @@ import {
 } from './incoming.ts'
 import { Jobs } from './jobs.ts'
 import type { Journal, Stamp } from './journal.ts'
+import { LastView } from './last-view.ts'
 import { leadingOf } from './leading.ts'
 import { loggedPolicy } from './logged-policy.ts'
 import { OutputFiles } from './output-files.ts'
@@ -31,7 +32,6 @@ import { firstUnanswered, Plugins, replaced, systemOf, systemSetting } from './p
 import { askingOf, prepareSummaries, summaryEntries, waitsForJobs } from './prepare-summaries.ts'
 import { assertProgress, planRecovery } from './recovery.ts'
 import { Reporter, type ReporterOptions } from './reporter.ts'
-import { newestView } from './requests.ts'
 import { resultLine } from './result-line.ts'
 import { singleFlight } from './single-flight.ts'
 import { type Asking, Summaries } from './summaries.ts'
@@ -79,7 +79,7 @@ export class Session {
   readonly #reporter: Reporter
   /** Messages that are held, of which nobody has been told yet. */
   #untold: readonly MessageEntry[] = []
-  #lastView: { readonly seq: number | undefined; readonly built: BuiltView } | undefined
+  readonly #lastView = new LastView()
 
   constructor(journal: Journal, options: SessionOptions, policy: Policy | undefined) {
     this.journal = journal
@@ -130,6 +130,7 @@ export class Session {
     drafts: readonly Draft[],
     { expected, beside }: AppendAround = {},
   ): Promise<readonly MessageEntry[]> {
+    if (this.journal.isStale) await this.journal.refresh()
     const known = await knownIds(this.journal, drafts)
     const asked = freshDrafts(this.journal.state, drafts, known)
     const enriched = replaced(drafts, await this.#enrich(asked, this.journal))
@@ -168,6 +169,8 @@ export class Session {
     }
     const entries = await journal.commit(build, { isHeld })
     assert(meeting !== undefined, 'a commit asks for its entries')
+    // The policy in force goes along to another branch.
+    if (journal !== this.journal) this.#pending ??= this.policy
     this.journal = journal
     const appended = entries.filter((entry): entry is MessageEntry => entry.type === 'message')
     // The view that follows what is held makes the checkpoint that is due.
@@ -182,6 +185,7 @@ export class Session {
   /** What was held is lost: it was never there. */
   forgetHeld(): void {
     this.#untold = []
+    this.journal.forget()
   }
 
   /** Tells of messages that were held and are in the store now. */
@@ -287,7 +291,7 @@ export class Session {
     this.#tellAdded()
     this.#plugins.settle(this.journal)
     assert(view !== undefined, 'a commit asks for its entries')
-    this.#lastView = { seq: this.journal.facts.newestRequest?.seq, built: view.built }
+    this.#lastView.keep(this.journal, view.built)
     const edits = entries.filter((entry): entry is EditEntry => entry.type === 'edit')
     this.#reporter.applied(this.journal, edits, before)
     const { repairs } = view.built.assembled
@@ -301,9 +305,8 @@ export class Session {
   }
 
   /** The newest view of this thread, whoever asked for it. */
-  async lastView(): Promise<BuiltView | undefined> {
-    const isKnown = this.#lastView?.seq === this.journal.facts.newestRequest?.seq
-    return isKnown ? this.#lastView?.built : newestView(this.journal)
+  lastView(): Promise<BuiltView | undefined> {
+    return this.#lastView.of(this.journal)
   }
 
   /** Makes a checkpoint now, whatever the limit says. */
