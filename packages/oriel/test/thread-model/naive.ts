@@ -101,12 +101,17 @@ export function forkOf(folded: Folded, at: number): Folded {
   }
 }
 
-/** The newest words of a user, and the newest calls with their results. */
+/** The newest words of a user, the newest calls with their results, and all that came behind them, with the calls of late results. */
 function unanswered(messages: readonly MessageEntry[]): readonly MessageEntry[] {
   const newest = messages.findLast(isTurnStart)
   const answer = messages.findLast(({ role }) => role === 'assistant')
   const isExchange = answer !== undefined && callsOf(answer).length > 0
-  return [...(newest ? [newest] : []), ...(isExchange ? membersOf(messages, answer) : [])]
+  const later = messages.filter(({ seq }) => seq > (answer?.seq ?? 0))
+  return [
+    ...(newest ? [newest] : []),
+    ...(isExchange ? membersOf(messages, answer) : []),
+    ...later.flatMap((message) => membersOf(messages, message)),
+  ]
 }
 
 /** The turn and the step of each message, counted anew: a result has those of its call. */
@@ -133,8 +138,14 @@ export function droppedByWindow(folded: Folded, history: HistoryPolicy): Readonl
   const { messages, visible, pinned, vetoed, turn } = folded
   const places = placesOf(messages)
   const newest = messages.findLast(isTurnStart)
-  const isSafe = ({ seq }: MessageEntry): boolean =>
-    seq === newest?.seq || pinned.has(seq) || vetoed.has(seq)
+  const answered = messages.findLast(({ role }) => role === 'assistant')?.seq ?? 0
+  const isUnseen = ({ seq, blocks }: MessageEntry): boolean =>
+    seq > answered && blocks.some(({ type }) => type === 'tool-result')
+  const isSafe = (message: MessageEntry): boolean =>
+    message.seq === newest?.seq ||
+    isUnseen(message) ||
+    pinned.has(message.seq) ||
+    vetoed.has(message.seq)
   const count = policy === 'none' ? 1 : Math.max(1, length)
   // What stands before the first turn stays as long as no turn has to leave.
   const first = policy === 'none' || turn > count ? turn - count + 1 : 0
