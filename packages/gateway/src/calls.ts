@@ -6,7 +6,6 @@ import { readBytes } from './body.ts'
 import type { ClientBody, KnownBody } from './client-body.ts'
 import type { Endpoint } from './endpoints.ts'
 import { expandCall } from './expansion/expand-call.ts'
-import { FamilyBusyError } from './families.ts'
 import { requestHeaders, responseHeaders } from './headers.ts'
 import type { Caller } from './keys.ts'
 import { KnownBodies } from './known-bodies.ts'
@@ -173,8 +172,6 @@ export class Calls {
         return this.#prepare({ ...parts, session: sessions.renew(session) })
       })
     } catch (error) {
-      if (error instanceof FamilyBusyError)
-        throw refuse(429, 'busy', 'Too many calls wait for this thread.')
       return this.#foreign(error, endpoint)
     }
   }
@@ -284,6 +281,8 @@ export class Calls {
     { request, url, caller, leaving, observed }: CallRequest,
     body: string | Uint8Array | undefined,
   ): UpstreamRequest {
+    // No way leads out of what upstreams are asked for.
+    if (!url.pathname.startsWith('/v1/')) throw refuse(404, 'not-found', 'There is nothing here.')
     const { via } = this.#options
     const all = requestHeaders(request.headers, { via, keyHeaders: caller.keyHeaders })
     // A key that makes a request unrepeatable is for the first round: another one is another request.

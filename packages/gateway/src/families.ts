@@ -11,6 +11,7 @@ import {
   type ThreadOptions,
   type TokensOption,
 } from 'oriel'
+import { RefusedError } from './answer-errors.ts'
 
 export interface FamiliesOptions {
   readonly store: Store
@@ -97,7 +98,11 @@ export class Family {
 }
 
 /** Too many operations wait for one thread. */
-export class FamilyBusyError extends Error {}
+export class FamilyBusyError extends RefusedError {
+  constructor() {
+    super({ status: 429, code: 'busy', message: 'Too many calls wait for this thread.' })
+  }
+}
 
 export class Families {
   readonly #options: FamiliesOptions

@@ -15,6 +15,7 @@ import { endpoints } from './endpoints.ts'
 import { Families } from './families.ts'
 import { guard } from './guard.ts'
 import { Hub } from './hub.ts'
+import { pathOf } from './incoming-request.ts'
 import { createAuthenticate } from './keys.ts'
 import { createMcp, type Mcp } from './mcp/mcp-routes.ts'
 import { describeApi } from './openapi.ts'
@@ -113,7 +114,7 @@ function failed(
   request: Request,
   error: unknown,
 ): { readonly response: Reply; readonly code: string; readonly kind: string } {
-  const { pathname } = new URL(request.url)
+  const pathname = pathOf(request)
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   const isNetwork = /^E[A-Z]+$|^UND_ERR|^HPE_|^CERT_|^DEPTH_ZERO|^ERR_TLS/.test(code)
   const isLeft = request.signal.aborted

@@ -29,11 +29,7 @@ export function guard(request: Request, { hosts, origins, via }: GuardOptions): 
   if (origin === null && headers.get('sec-fetch-site') === 'cross-site') {
     throw refuse(403, 'forbidden-origin', 'Pages of other origins may not call.')
   }
-  const [path = ''] = request.url
-    .slice(request.url.indexOf('/', request.url.indexOf('//') + 2))
-    .split('?')
-  if (/\/\/|%2f|%5c|\\|%00|\.\.|;/i.test(path))
-    throw refuse(404, 'not-found', 'There is nothing here.')
+  if (!isPlainPath(request.url)) throw refuse(404, 'not-found', 'There is nothing here.')
   if (headers.get('via')?.includes(via) === true) {
     throw refuse(
       508,
@@ -45,6 +41,12 @@ export function guard(request: Request, { hosts, origins, via }: GuardOptions): 
   if (encoding !== null && encoding !== 'identity') {
     throw refuse(415, 'unsupported-encoding', 'Send the body without content-encoding.')
   }
+}
+
+/** Whether a path is read alike by everybody: by the guard, the router and the upstream. `%2e%2e` is a way up for some, a name for others. */
+function isPlainPath(address: string): boolean {
+  const [path = ''] = address.slice(address.indexOf('/', address.indexOf('//') + 2)).split(/[?#]/)
+  return path === new URL(address).pathname && !/\/\/|%2f|%5c|\\|%00|\.\.|;/i.test(path)
 }
 
 /** `name` or `name:port`, and nothing else in it. */

@@ -32,6 +32,11 @@ export class IncomingRequest {
   }
 }
 
+/** The path of a request; empty where its address is none. */
+export function pathOf({ url }: Pick<Request, 'url'>): string {
+  return URL.canParse(url) ? new URL(url).pathname : ''
+}
+
 /** The bytes of a body; undefined beyond the limit. Rejects when the client leaves before its end. */
 export function readIncoming(
   incoming: IncomingMessage,

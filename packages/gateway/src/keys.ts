@@ -29,11 +29,12 @@ export function createAuthenticate(keys: readonly KeyOptions[]): Authenticate {
   return (headers) => {
     const credentials = credentialsOf(headers)
     if (known.length === 0) return openCaller(credentials)
-    for (const { header, value } of credentials) {
-      const found = find(known, value)
-      if (found !== undefined) return { ...found.caller, keyHeaders: [header] }
-    }
-    return undefined
+    const found = credentials.flatMap(({ header, value }) => {
+      const key = find(known, value)
+      return key === undefined ? [] : [{ header, caller: key.caller }]
+    })
+    const [first] = found
+    return first && { ...first.caller, keyHeaders: found.map(({ header }) => header) }
   }
 }
 

@@ -81,15 +81,14 @@ function listener(gateway: Gateway): (incoming: IncomingMessage, outgoing: Serve
   const listen = getRequestListener(
     async (request, { outgoing }) => {
       // This server speaks HTTP/1 only.
-      await writeReply(await gateway.reply(request), outgoing as ServerResponse)
+      await writeReply(await gateway.reply(request), outgoing as ServerResponse, gateway.limits)
       return RESPONSE_ALREADY_SENT
     },
     { overrideGlobalObjects: false },
   )
   return (incoming, outgoing) => {
     const { url = '', headers } = incoming
-    // Absolute addresses are for proxies; HTTP/1.0 may leave the host out.
-    if (!url.startsWith('/') || url.startsWith('//') || headers.host === undefined) {
+    if (!isPlain(url, headers.host)) {
       outgoing.writeHead(400, { 'content-type': 'application/json', connection: 'close' })
       outgoing.end('{"error":{"code":"bad-request","message":"The request line is not plain."}}')
       return
@@ -99,16 +98,26 @@ function listener(gateway: Gateway): (incoming: IncomingMessage, outgoing: Serve
   }
 }
 
-/** A model call, without the layers of a standard request. */
+/** Absolute addresses are for proxies; HTTP/1.0 may leave the host out; some hosts are none. */
+function isPlain(url: string, host: string | undefined): boolean {
+  if (!url.startsWith('/') || url.startsWith('//') || host === undefined) return false
+  return URL.canParse(`http://${host}${url}`)
+}
+
+/** A model call, without the layers of a standard request. Never rejects: a request that nobody can answer loses its connection. */
 async function answerCall(
   gateway: Gateway,
   incoming: IncomingMessage,
   outgoing: ServerResponse,
 ): Promise<void> {
-  const { asRequest } = new IncomingRequest(incoming, outgoing)
-  await writeReply(await gateway.reply(asRequest), outgoing)
-  // What the client still sends of a request that was refused is of no use to anybody.
-  if (!incoming.complete) incoming.resume()
+  try {
+    const { asRequest } = new IncomingRequest(incoming, outgoing)
+    await writeReply(await gateway.reply(asRequest), outgoing, gateway.limits)
+    // What the client still sends of a request that was refused is of no use to anybody.
+    if (!incoming.complete) incoming.resume()
+  } catch {
+    outgoing.destroy()
+  }
 }
 
 function listen(server: Server, port: number, host: string): Promise<void> {

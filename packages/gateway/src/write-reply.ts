@@ -2,11 +2,16 @@
 // that the client can tell half an answer from a whole one.
 
 import type { ServerResponse } from 'node:http'
+import type { Limits } from './options.ts'
 import type { RelayedBody } from './relay.ts'
 import { isRelayed, type Reply } from './reply.ts'
 
-/** Resolves when the answer is written or the connection is gone. Never rejects. */
-export async function writeReply(reply: Reply, outgoing: ServerResponse): Promise<void> {
+/** Resolves when the answer is written or the connection is gone. Never rejects. A client that does not read is let go. */
+export async function writeReply(
+  reply: Reply,
+  outgoing: ServerResponse,
+  { slowClientMs }: Pick<Limits, 'slowClientMs'>,
+): Promise<void> {
   const body = bodyOf(reply)
   if (outgoing.destroyed) {
     body?.cancel()
@@ -36,7 +41,7 @@ export async function writeReply(reply: Reply, outgoing: ServerResponse): Promis
       head()
       if (outgoing.destroyed) return
       if (chunk === undefined) break
-      if (!outgoing.write(chunk)) await drained(outgoing)
+      if (!outgoing.write(chunk)) await drained(outgoing, slowClientMs)
     }
     outgoing.off('close', leave)
     outgoing.end()
@@ -65,10 +70,12 @@ function bodyOf(reply: Reply): RelayedBody | undefined {
   }
 }
 
-/** Resolves when more can be written, or when nothing can any more. */
-function drained(outgoing: ServerResponse): Promise<void> {
+/** Resolves when more can be written, or when nothing can any more: after a while nobody waits for the client. */
+function drained(outgoing: ServerResponse, mostMs: number): Promise<void> {
   return new Promise((resolve) => {
+    const timer = setTimeout(() => outgoing.destroy(), mostMs)
     const done = (): void => {
+      clearTimeout(timer)
       outgoing.off('drain', done)
       outgoing.off('close', done)
       resolve()

@@ -3,6 +3,7 @@
 import { randomBytes } from 'node:crypto'
 import type { ThreadEvent } from 'oriel'
 import { endpoints } from '../endpoints.ts'
+import { pathOf } from '../incoming-request.ts'
 import type { Reply } from '../reply.ts'
 import type { RouteName } from './definitions.ts'
 import type { Log, LogEvent, LogFields } from './log.ts'
@@ -163,8 +164,9 @@ function classOf(status: number): string {
 }
 
 /** Where a request goes, by its path alone. */
-function routeOf({ url, method }: Request): RouteName {
-  const { pathname } = new URL(url)
+function routeOf(request: Request): RouteName {
+  const { method } = request
+  const pathname = pathOf(request)
   const endpoint = method === 'POST' ? endpoints.find(({ path }) => path === pathname) : undefined
   if (endpoint !== undefined) return endpoint.format
   if (pathname === '/v1/preview') return 'preview'

@@ -31,6 +31,13 @@ const rememberedModels = 8
 
 export type Calibrations = Readonly<Record<string, Calibration>>
 
+const fresh: Calibration = { factor: 1, samples: 0, errors: [] }
+
+/** What was learned of a model. Its name is the client's: it may be any word, also one that every object has. */
+export function calibrationOf(known: Calibrations = {}, model = ''): Calibration | undefined {
+  return Object.hasOwn(known, model) ? known[model] : undefined
+}
+
 /** The calibrations after one more measurement; the same object when it says nothing. */
 export function learn(
   known: Calibrations,
@@ -38,7 +45,7 @@ export function learn(
 ): Calibrations {
   const { model, estimated, measured } = sample
   if (!(estimated >= minTokens && measured > 0)) return known
-  const { factor, samples, errors } = known[model] ?? { factor: 1, samples: 0, errors: [] }
+  const { factor, samples, errors } = calibrationOf(known, model) ?? fresh
   const ratio = clamp(measured / estimated)
   const share = Math.max(weight, 1 / (samples + 2))
   const error = Math.abs(factor * estimated - measured) / measured

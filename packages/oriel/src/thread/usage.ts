@@ -3,7 +3,7 @@
 import { isObject } from '../core/json.ts'
 import { frameTokens } from '../core/tally.ts'
 import { type Measured, requestTokens } from '../core/weight.ts'
-import { type Accuracy, accuracyOf } from './calibration.ts'
+import { type Accuracy, accuracyOf, calibrationOf } from './calibration.ts'
 import type { Journal } from './journal.ts'
 import { inputTokens } from './read-usage.ts'
 import { frameHashOf, frameSetting, type ViewRequest } from './viewing.ts'
@@ -41,7 +41,7 @@ export function measuredFor(journal: Journal, request: ViewRequest): Measured {
 
 /** How estimates compare with what the provider measured, for the model of the newest request. */
 export function accuracy({ facts }: Journal): Accuracy {
-  return accuracyOf(facts.calibrations?.[facts.newestRequest?.model ?? ''])
+  return accuracyOf(calibrationOf(facts.calibrations, facts.newestRequest?.model))
 }
 
 /** Tokens of the frame that the newest request had. */
