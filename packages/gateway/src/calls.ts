@@ -73,7 +73,10 @@ export class Calls {
     const bytes = await readBytes(call.request, limits)
     const came = performance.now()
     const isOff = call.request.headers.get('x-oriel-management') === 'off'
-    if (!isManaging || isOff) return this.pass(call, bytes)
+    if (!isManaging || isOff) {
+      call.observed?.passed(bytes, this.#upstreamFor(undefined, undefined).name)
+      return this.pass(call, bytes)
+    }
     const scope = `${call.caller.tenant}\0${endpoint.path}`
     const found = this.#bodies.parse(scope, bytes, limits)
     const parsed = found.body
@@ -265,6 +268,7 @@ export class Calls {
   #unmanaged(call: CallRequest, answer: UpstreamAnswer): RelayedReply {
     const headers = responseHeaders(answer.headers)
     headers.set('x-oriel-managed', 'false')
+    call.observed?.unmanaged()
     const { limits } = this.#options
     const { status } = answer
     const quiet = {

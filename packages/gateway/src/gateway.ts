@@ -10,6 +10,7 @@ import { ThreadApi } from './api/thread-api.ts'
 import { threadRoutes } from './api/thread-routes.ts'
 import { Calls } from './calls.ts'
 import { Changes } from './changes.ts'
+import { Cors } from './cors.ts'
 import { createDemoUpstream } from './demo/demo-upstream.ts'
 import { endpoints } from './endpoints.ts'
 import { Families } from './families.ts'
@@ -63,11 +64,14 @@ export function createGateway(options: GatewayOptions = {}): Gateway {
     json({ error: { code: 'not-found', message: 'There is nothing here.' } }, 404)
   const router = createRouter(routes, notFound)
   const turnstile = new Turnstile(limits, parts.pressure)
+  const cors = new Cors(origins)
   const answer = async (request: Request): Promise<Reply> => {
     const url = new URL(request.url)
     // Before anything else: turning away must cost next to nothing.
     turnstile.check(url.pathname)
     guard(request, { hosts, origins, via })
+    const preflight = cors.preflight(request)
+    if (preflight !== undefined) return preflight
     const caller = authenticate(request.headers)
     if (caller === undefined && !router.isOpen(request.method, url.pathname)) {
       throw refuse(401, 'unauthorized', 'A valid key is needed.')
@@ -83,11 +87,11 @@ export function createGateway(options: GatewayOptions = {}): Gateway {
     try {
       const given = await answer(request)
       telemetry.responded({ request, reply: given, startedMs })
-      return given
+      return cors.mark(request, given)
     } catch (error) {
       const { response, code, kind } = failed(request, error)
       telemetry.responded({ request, reply: response, startedMs, code, kind })
-      return response
+      return cors.mark(request, response)
     }
   }
   return {

@@ -151,7 +151,7 @@ export interface GatewayOptions {
   readonly limits?: Partial<Limits>
   /** Names that the Host header may have besides loopback's. @default [] */
   readonly hosts?: readonly string[]
-  /** Origins of pages that may call, besides the gateway's own. @default [] */
+  /** Origins of pages that may call and read the answers, besides the gateway's own. @default [] */
   readonly origins?: readonly string[]
   /** Summarizes with a model. @default deterministic forms only */
   readonly summarizer?: SummarizerOptions

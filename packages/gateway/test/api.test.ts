@@ -1,6 +1,7 @@
 // The thread API as pages and scripts use it, on a conversation that went through the gateway.
 
 import { setTimeout as wait } from 'node:timers/promises'
+import { memoryStore } from 'oriel'
 import { afterEach, describe, expect, it } from 'vitest'
 import { createGateway, demoAgents, type Gateway, type GatewayOptions } from '../src/index.ts'
 
@@ -88,6 +89,38 @@ async function talk(
   }
   return { thread, messages }
 }
+
+describe('a thread that is too busy', () => {
+  it('[GW73] turns callers of the thread API away like model calls, with a time to come again', async () => {
+    const inner = memoryStore()
+    const slow = new Proxy(inner, {
+      get(target, name) {
+        const value: unknown = Reflect.get(target, name)
+        if (typeof value !== 'function') return value
+        if (name !== 'append') return value.bind(target)
+        return async (...given: unknown[]) => {
+          await wait(2)
+          return value.apply(target, given)
+        }
+      },
+    })
+    open({ store: slow })
+    const { thread } = await talk(['Hello'])
+    const { json } = await call(`/api/threads/${thread}/log`)
+    const message = (json.entries as Message[]).find(({ type }) => type === 'message')
+    const pins = Array.from({ length: 400 }, (_, n) =>
+      call(`/api/threads/${thread}/pin`, { body: { id: message?.id, pinned: n % 2 === 0 } }),
+    )
+    const answers = await Promise.all(pins)
+    const refused = answers.filter(({ status }) => status !== 200)
+    expect(refused.length).toBeGreaterThan(0)
+    for (const { status, headers, json: said } of refused) {
+      expect(status).toBe(429)
+      expect(headers.get('retry-after')).toBe('1')
+      expect(said.error).toMatchObject({ code: 'busy' })
+    }
+  })
+})
 
 describe('reading', () => {
   it('[GW10] shows a thread in the list, in its log, its views, its requests and its timeline', async () => {

@@ -6,7 +6,6 @@ import type { ExpandOptions, ReadMessage, Thread, ThreadKey } from 'oriel'
 import { z } from 'zod'
 import { refusalOf } from '../answer-errors.ts'
 import type { ThreadApi } from '../api/thread-api.ts'
-import { FamilyBusyError } from '../families.ts'
 import type { Caller } from '../keys.ts'
 import { version } from '../version.ts'
 
@@ -149,18 +148,21 @@ async function search(
 ): Promise<CallToolResult> {
   const { query, thread: name, from = 1, limit = defaultMatches } = input
   const matches: Match[] = []
-  const deadline = performance.now() + searchMs
   if (name !== undefined) {
+    const deadline = performance.now() + searchMs
     const { key } = await api.locate(caller, name)
     const next = await find(api, key, { query, from, limit, deadline, matches })
     return structured({ matches, ...(next === undefined ? {} : { next }) })
   }
-  const { threads } = await api.threads(caller, { limit: maxThreads, search: query, after: null })
-  let isMore = false
+  const recent = { limit: maxThreads, search: query, after: null }
+  const { threads, cursor } = await api.threads(caller, recent)
+  // Finding the threads may have taken its time: reading them has its own.
+  const end = performance.now() + searchMs
+  let isMore = cursor !== undefined
   for (const { key } of threads) {
-    const next = await find(api, key, { query, from: 1, limit, deadline, matches })
+    const next = await find(api, key, { query, from: 1, limit, deadline: end, matches })
     isMore ||= next !== undefined
-    if (matches.length >= limit || performance.now() > deadline) break
+    if (matches.length >= limit || performance.now() > end) break
   }
   const more = 'There may be more: name a thread to search all of it.'
   return structured({ matches, ...(isMore ? { more } : {}) })
@@ -277,7 +279,6 @@ function failure(reason: string): CallToolResult {
 
 /** A failure in words for the model. Those of others are not shown. */
 function refused(error: unknown, { failed }: ThreadToolsOptions): CallToolResult {
-  if (error instanceof FamilyBusyError) return failure('Too many calls wait for this thread.')
   const { status, code, message } = refusalOf(error)
   if (status >= 500) failed(code)
   return failure(message)

@@ -98,6 +98,16 @@ export class ObservedCall {
     })
   }
 
+  /** The history is not managed. */
+  unmanaged(): void {
+    this.#span?.set({ 'oriel.managed': false })
+  }
+
+  /** A call that is passed on unread; only a trace is worth a look at its body. */
+  passed(bytes: Uint8Array, upstream: string): void {
+    this.asked(hostTracer() === undefined ? {} : readObject(bytes), upstream)
+  }
+
   /** A view was made: at first, again after the upstream refused one as too long, and for each round of an expansion. */
   viewed(view: View, { thread, policySource, ms, isNextRound }: ViewedFacts): void {
     const { meters } = this.#start
@@ -112,7 +122,10 @@ export class ObservedCall {
     }
     const span = this.#span
     if (span?.isRecording !== true) return
-    const isCompacted = view.trace.some(({ form }) => form !== 'full')
+    // What was never for the model is not missing.
+    const isCompacted = view.trace.some(
+      ({ form, tokensBefore }) => form !== 'full' && tokensBefore > 0,
+    )
     span.set({
       'gen_ai.conversation.id': thread,
       // The convention: true or not at all.
@@ -276,6 +289,15 @@ export class ObservedCall {
       attributes: { ...own, 'oriel.format': this.format, ...attributes },
       startTime: this.#startedAt,
     })
+  }
+}
+
+function readObject(bytes: Uint8Array): JsonObject {
+  try {
+    const value: unknown = JSON.parse(Buffer.from(bytes).toString())
+    return isObject(value) ? value : {}
+  } catch {
+    return {}
   }
 }
 

@@ -51,9 +51,10 @@ export class Telemetry {
     const { status } = reply
     const call = this.#calls.get(request)
     const route = call?.format ?? routeOf(request)
-    this.meters.record('requests', 1, [route, classOf(status)])
+    // Who left got no status at all.
+    const isLeft = code !== undefined && request.signal.aborted
+    this.meters.record('requests', 1, [route, isLeft ? 'other' : classOf(status)])
     if (code === 'overloaded' || code === 'busy') this.meters.record('shed', 1, [code])
-    const isLeft = request.signal.aborted
     if (code !== undefined && status >= 500 && code !== 'overloaded' && !isLeft) {
       this.meters.record('failures', 1, [code])
       const fields = { method: methodOf(request), route, status, code: kind ?? code }
@@ -64,7 +65,8 @@ export class Telemetry {
     if (id !== undefined) setHeader(reply, id)
     if (call !== undefined) {
       if (code === undefined) return
-      call.ended(status, isLeft ? 'client-left' : 'refused', isLeft ? 'client-left' : code)
+      if (isLeft) call.ended(0, 'client-left', 'client-left')
+      else call.ended(status, 'refused', code)
       return
     }
     if (id === undefined) return

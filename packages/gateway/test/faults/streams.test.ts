@@ -99,7 +99,7 @@ describe('readers that do not read', () => {
     const { url, upstream } = await open({
       answer: ({ raw }) =>
         raw.includes('flood') ? { type: 'flood', bytes } : reply({ text: 'Quick.' }),
-      gateway: { limits: { slowClientMs: 700 } },
+      gateway: { limits: { slowClientMs: 700, concurrentCalls: 21 } },
     })
     const body = JSON.stringify({
       ...dialects['openai-chat'].body([dialects['openai-chat'].user('flood')], []),
@@ -119,7 +119,11 @@ describe('readers that do not read', () => {
     const endings = await Promise.all(floods.map(({ ended }) => ended))
     expect(endings).toEqual(Array.from({ length: 20 }, () => 'aborted'))
     for (const { bytesSent } of floods) expect(bytesSent).toBeLessThan(bytes / 4)
-    for (const { socket } of wires) socket.destroy()
+    // Their connections are gone, and their places are free again: all of them at once find one.
+    for (const { socket } of wires) socket.resume()
+    await Promise.all(wires.map(({ closed }) => closed))
+    const again = Array.from({ length: 21 }, () => say(url, 'openai-chat', 'Quick?'))
+    expect((await Promise.all(again)).map(({ status }) => status)).toEqual(Array(21).fill(200))
   })
 })
 

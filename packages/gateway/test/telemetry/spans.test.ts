@@ -383,6 +383,39 @@ describe('errors', () => {
     expect(recorder.spans().at(-1)?.attributes['error.type']).toBe('client-left')
   })
 
+  it('[GT3] who leaves before the first byte is no error of the gateway', async () => {
+    const target = await open()
+    const before = recorder.spans().length
+    respond = () => ({ status: 200, chunks: [], isOpen: true })
+    const leaving = new AbortController()
+    const left = fetch(target.url + paths['openai-chat'], {
+      method: 'POST',
+      body: bodyOf('openai-chat', 'x'),
+      signal: leaving.signal,
+    }).catch(() => undefined)
+    await new Promise((resolve) => setTimeout(resolve, 200))
+    leaving.abort()
+    await left
+    await expect.poll(() => recorder.spans().length).toBe(before + 1)
+    const { attributes } = recorder.spans().at(-1) ?? {}
+    expect(attributes?.['error.type']).toBe('client-left')
+    expect(attributes?.['http.response.status_code']).toBeUndefined()
+    const metrics = await (await fetch(`${target.url}/metrics`)).text()
+    expect(metrics).not.toMatch(/oriel_requests_total\{[^}]*5xx[^}]*\} [1-9]/)
+  })
+
+  it('[GT3] calls that are not managed say so, with their model', async () => {
+    const target = await open()
+    respond = (format) => ({ status: 200, chunks: streamedAnswer(format, 'Hello.') })
+    const { span } = await ask(target, 'openai-chat', {
+      body: bodyOf('openai-chat', 'x', { stream: true }),
+      headers: { 'x-oriel-management': 'off' },
+    })
+    expect(span.attributes['oriel.managed']).toBe(false)
+    expect(span.attributes['gen_ai.request.model']).toBeDefined()
+    expect(span.attributes['oriel.upstream']).toBeDefined()
+  })
+
   it('[GT3] leave names that are no names out', async () => {
     const target = await open()
     const body = JSON.stringify({

@@ -1,6 +1,6 @@
 // The incremental fold of a log: everything the rules and the view need, kept up to date entry by entry.
 
-import { bearsRetention } from './audience.ts'
+import { bearsRetention, isLasting } from './audience.ts'
 import { type BlockId, lengthOf, type Origin, type Role, withKnownBlocks } from './block.ts'
 import { type Counter, overheadOf } from './counter.ts'
 import { EditIndex, firstOf, isInRanges, seqsOf } from './edit-index.ts'
@@ -110,7 +110,8 @@ export class State {
   /** Tokens of all messages in full form, dropped ones included. */
   get totalTokens(): number {
     for (const { entry, tokens } of this.#uncounted) {
-      this.#totalTokens += overheadOf(entry.role) + tokens.reduce((a, b) => a + b, 0)
+      const overhead = isLasting(entry) ? overheadOf(entry.role) : 0
+      this.#totalTokens += tokens.reduce((a, b) => a + b, overhead)
     }
     this.#uncounted = []
     return this.#totalTokens

@@ -60,6 +60,25 @@ describe('estimates that learn from usage', () => {
     expect(again.accuracy.factor).toBeGreaterThan(1.3)
   })
 
+  it.each(['constructor', 'toString', '__proto__', 'hasOwnProperty'])(
+    '[U2] a model may be called %s',
+    async (model) => {
+      const store = memoryStore()
+      const thread = await openThread({ id: 't', store, snapshotEvery: 1 })
+      await thread.append({ role: 'user', content: 'some words to count '.repeat(100) })
+      for (let n = 0; n < 3; n++) {
+        const { id } = await thread.view({ model })
+        await thread.append({ role: 'assistant', content: `answer ${n}` })
+        await thread.usage({ prompt_tokens: 900, completion_tokens: 5 }, id)
+        expect(thread.accuracy.factor).toBeGreaterThan(0)
+      }
+      await thread.settled()
+      const again = await openThread({ id: 't', store })
+      expect(again.accuracy).toEqual(thread.accuracy)
+      expect((await again.view({ model })).messages).toHaveLength(4)
+    },
+  )
+
   it('[U2] no sample leads far astray', () => {
     const sample = fc.record({
       model: fc.constantFrom('a', 'b'),
