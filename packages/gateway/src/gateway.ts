@@ -48,6 +48,8 @@ export interface Gateway {
   /** Whether callers need a key. */
   readonly hasKeys: boolean
   readonly limits: Limits
+  /** Ends what would never end by itself, such as streams of events: a server that closes need not wait for it. */
+  endStreams(): void
   /** Resolves when everything that calls had to log is logged. */
   settled(): Promise<void>
   /** Waits for what is under way, then closes the store if the gateway made it. */
@@ -101,8 +103,10 @@ export function createGateway(options: GatewayOptions = {}): Gateway {
     hasKeys: keys.length > 0,
     reply,
     fetch: async (request) => toResponse(await reply(request)),
+    endStreams: () => parts.hub.close(),
     settled: () => families.settled(),
     async close() {
+      parts.hub.close()
       parts.pressure.close()
       await parts.mcp.close()
       await families.settled()
@@ -148,6 +152,7 @@ interface Parts {
   readonly families: Families
   readonly threads: Families
   readonly changes: Changes
+  readonly hub: Hub
   readonly pressure: Pressure
   readonly mcp: Mcp
   readonly telemetry: Telemetry
@@ -172,13 +177,12 @@ function assemble(options: GatewayOptions): Parts {
     hub.tell({ tenant, type: event.type, data: event })
   }
   const changes = new Changes(store, hub)
-  const changed = (tenant: string, thread: string): void => changes.tell(tenant, thread)
+  const changed: Changes['tell'] = (tenant, thread) => changes.tell(tenant, thread)
   const shared = { store, policy: settings.base, tokens: options.tokens, now, log }
   const families = new Families({ ...shared, summarize, on })
   const threads = new Families({ ...shared, policy: undefined, summarize, on })
   const tenants = new Tenants(store)
   const sessions = new Sessions(families, new ThreadIndex(store), now)
-  const isManaging = options.management ?? true
   const pressure = new Pressure({ mostMs: limits.lateMs })
   const calls = new Calls({
     pressure,
@@ -187,7 +191,7 @@ function assemble(options: GatewayOptions): Parts {
     upstreams,
     limits,
     via,
-    isManaging,
+    isManaging: options.management ?? true,
     hasExpansion: options.expand ?? false,
     telemetry,
     changed,
@@ -227,6 +231,7 @@ function assemble(options: GatewayOptions): Parts {
     families,
     threads,
     changes,
+    hub,
     pressure,
     mcp,
     telemetry,

@@ -8,25 +8,38 @@ export interface Notice {
   readonly data: ThreadEvent | { readonly thread: string; readonly version?: number }
 }
 
-/** Listeners at the same time. */
+/** Listeners at the same time, of all tenants and of one. */
 const maxListeners = 256
+const maxOfTenant = 32
 const heartbeatMs = 15_000
 /** A listener that has not read this many notices is let go. */
 const maxQueued = 1000
 
+interface Listening {
+  readonly tenant: string
+  readonly stop: () => void
+}
+
 export class Hub {
-  readonly #listeners = new Set<(notice: Notice) => void>()
+  readonly #listeners = new Map<(notice: Notice) => void, Listening>()
 
   tell(notice: Notice): void {
-    for (const listener of this.#listeners) listener(notice)
+    for (const listener of this.#listeners.keys()) listener(notice)
   }
 
-  get isFull(): boolean {
-    return this.#listeners.size >= maxListeners
+  /** Whether there is no room for another listener of a tenant. */
+  isFull(tenant: string): boolean {
+    const own = [...this.#listeners.values()].filter((one) => one.tenant === tenant).length
+    return this.#listeners.size >= maxListeners || own >= maxOfTenant
+  }
+
+  /** Ends every stream: the gateway closes. */
+  close(): void {
+    for (const { stop } of [...this.#listeners.values()]) stop()
   }
 
   /** A stream of server-sent events for notices that `wants` accepts. Ends when the reader leaves. */
-  stream(wants: (notice: Notice) => boolean, signal: AbortSignal): Response {
+  stream(tenant: string, wants: (notice: Notice) => boolean, signal: AbortSignal): Response {
     const encoder = new TextEncoder()
     let stop = (): void => {}
     const body = new ReadableStream<Uint8Array>(
@@ -56,7 +69,7 @@ export class Hub {
               // Closed already.
             }
           }
-          this.#listeners.add(listener)
+          this.#listeners.set(listener, { tenant, stop })
           signal.addEventListener('abort', stop, { once: true })
           write(': listening\n\n')
         },

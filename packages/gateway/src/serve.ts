@@ -142,6 +142,7 @@ function listen(server: Server, port: number, host: string): Promise<void> {
 async function close(server: Server, gateway: Gateway, drainMs: number): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()))
   server.closeIdleConnections()
+  gateway.endStreams()
   const timer = setTimeout(() => server.closeAllConnections(), drainMs)
   await closed
   clearTimeout(timer)

@@ -468,4 +468,20 @@ describe('live updates', () => {
     own.stop()
     foreign.stop()
   })
+
+  it('[GW73] one tenant does not take the place of all others, and a gateway that closes ends them', async () => {
+    open()
+    const listen = (headers: Record<string, string>): Promise<Response> =>
+      gateway.fetch(new Request('http://localhost/api/events', { headers }))
+    const answers = await Promise.all(Array.from({ length: 40 }, () => listen(mine)))
+    const refused = answers.filter(({ status }) => status !== 200)
+    expect(refused.length).toBeGreaterThan(0)
+    for (const { status, headers } of refused) {
+      expect([status, headers.get('retry-after')]).toEqual([429, '1'])
+    }
+    const another = await listen(other)
+    expect(another.status).toBe(200)
+    gateway.endStreams()
+    expect(await another.text()).toBe(': listening\n\n')
+  })
 })

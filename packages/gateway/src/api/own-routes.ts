@@ -73,9 +73,10 @@ export function ownRoutes(options: OwnApiOptions): readonly Route[] {
       query: { thread: 'Only this thread.' },
       answer: 'text/event-stream',
       handle: ({ caller, url, request }) => {
-        if (hub.isFull) throw refuse(503, 'busy', 'Too many listeners.')
+        if (hub.isFull(caller.tenant)) throw refuse(429, 'busy', 'Too many listeners.')
         const thread = url.searchParams.get('thread')
         return hub.stream(
+          caller.tenant,
           ({ tenant, data }) =>
             (caller.isAdmin || tenant === caller.tenant) &&
             (thread === null || data.thread === thread),

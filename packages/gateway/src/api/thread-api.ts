@@ -93,6 +93,13 @@ export class ThreadApi {
       (a, b) => b.info.updatedAt - a.info.updatedAt || (a.info.thread < b.info.thread ? -1 : 1),
     )
     const start = after === null ? 0 : found.findIndex(({ key }) => cursorOf(key) === after) + 1
+    if (after !== null && start === 0) {
+      throw refuse(
+        400,
+        'invalid-input',
+        'The thread of this cursor is not there any more. Begin again.',
+      )
+    }
     const threads: { key: ThreadKey; summary: ThreadSummary }[] = []
     const deadline = performance.now() + searchMs
     let last: ThreadKey | undefined
