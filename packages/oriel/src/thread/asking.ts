@@ -65,7 +65,10 @@ export async function requestView(
   const ask = async (isHeld: boolean): Promise<SyncResult & { readonly view: View }> => {
     const synced = await syncHistory(session, family, incoming, { isHeld })
     // Nothing is new: no write will tell what others have written since.
-    if (isHeld && !session.journal.isHolding) return ask(false)
+    if (isHeld && !session.journal.isHolding) {
+      const again = await ask(false)
+      return { ...again, isForked: synced.isForked || again.isForked }
+    }
     if (!isHeld) await session.journal.refresh()
     return { ...synced, view: await session.view(options, own) }
   }

@@ -37,8 +37,9 @@ export class Branch {
     return this.#keys.meet(history, this.journal.state)
   }
 
-  seqAt(count: number): number {
-    return this.#keys?.seqAt(count) ?? 0
+  /** The seq behind which a fork begins that keeps the first `count` messages. */
+  endOf(count: number): number {
+    return this.#keys?.endOf(count) ?? 0
   }
 }
 
@@ -121,7 +122,7 @@ export class Family {
   }
 
   async #fork(branch: Branch, matched: number): Promise<Branch> {
-    const fork = this.#add(await forkJournal(branch.journal, branch.seqAt(matched), this.#options))
+    const fork = this.#add(await forkJournal(branch.journal, branch.endOf(matched), this.#options))
     await fork.look([])
     return fork
   }

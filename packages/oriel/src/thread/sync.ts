@@ -1,7 +1,7 @@
 // Clients that resend everything: what is new is appended, what was edited becomes a fork.
 
 import type { Block } from '../core/block.ts'
-import type { Draft } from '../core/entry.ts'
+import type { Draft, MessageEntry } from '../core/entry.ts'
 import { OrielError } from '../core/errors.ts'
 import type { State } from '../core/state.ts'
 import { compare, detailsOf, keyOf, type Matchable, type Revision } from './match.ts'
@@ -45,43 +45,72 @@ export interface Sent {
 export interface KeyData {
   readonly keys: readonly string[]
   readonly seqs: readonly number[]
+  /** Where a fork behind each message begins: after what plugins and the host put right behind it. */
+  readonly ends: readonly number[]
   readonly details: readonly string[]
+  /** Whether what plugins and the host add now still stands right behind the newest of them. */
+  readonly isOpen: boolean
 }
+
+const noKeys: KeyData = { keys: [], seqs: [], ends: [], details: [], isOpen: false }
 
 /** The keys of a log's messages, kept up to date as it grows. Excluded messages stay: the client still sends them. */
 export class KeyIndex {
   readonly #keys: string[]
   readonly #seqs: number[]
+  readonly #ends: number[]
   readonly #details: string[]
+  #isOpen: boolean
   /** What last agreed with each message: the same objects need not be compared again. */
   readonly #met: Sent[] = []
   #version: number
 
-  constructor(data: KeyData = { keys: [], seqs: [], details: [] }, version = 0) {
+  constructor(data: KeyData = noKeys, version = 0) {
     this.#keys = [...data.keys]
     this.#seqs = [...data.seqs]
+    this.#ends = [...data.ends]
     this.#details = [...data.details]
+    this.#isOpen = data.isOpen
     this.#version = version
   }
 
   data(): KeyData {
-    return { keys: [...this.#keys], seqs: [...this.#seqs], details: [...this.#details] }
+    return {
+      keys: [...this.#keys],
+      seqs: [...this.#seqs],
+      ends: [...this.#ends],
+      details: [...this.#details],
+      isOpen: this.#isOpen,
+    }
   }
 
   /** Takes in entries that were appended since. */
   update(state: State): void {
     for (let seq = this.#version + 1; seq <= state.version; seq++) {
       const entry = state.item(seq)?.entry
-      if (entry === undefined || entry.origin === 'plugin' || entry.origin === 'host') continue
-      // Leading system messages are part of the frame, in the log as in a resent history.
-      if (this.#keys.length === 0 && entry.role === 'system') continue
-      const { resentAs = { key: keyOf(entry), details: detailsOf(entry) } } = entry
-      if (resentAs === 'nothing') continue
-      this.#keys.push(resentAs.key)
-      this.#seqs.push(seq)
-      this.#details.push(resentAs.details)
+      if (entry !== undefined) this.#add(entry)
     }
     this.#version = state.version
+  }
+
+  #add(entry: MessageEntry): void {
+    const { role, origin, seq } = entry
+    const isOurs = origin === 'plugin' || origin === 'host'
+    if (isOurs && role !== 'assistant') {
+      if (this.#isOpen) this.#ends[this.#ends.length - 1] = seq
+      return
+    }
+    this.#isOpen = false
+    if (isOurs) return
+    // Leading system messages are part of the frame, in the log as in a resent history.
+    if (this.#keys.length === 0 && role === 'system') return
+    const { resentAs = { key: keyOf(entry), details: detailsOf(entry) } } = entry
+    if (resentAs === 'nothing') return
+    this.#keys.push(resentAs.key)
+    this.#seqs.push(seq)
+    this.#ends.push(seq)
+    this.#details.push(resentAs.details)
+    this.#isOpen = true
   }
 
   /** How far a history agrees with the log. */
@@ -108,9 +137,9 @@ export class KeyIndex {
     return { matched, behind: this.#keys.length - matched, revisions, isUnsure: false }
   }
 
-  /** The seq of the last of the first `count` messages; 0 for none. */
-  seqAt(count: number): number {
-    return count === 0 ? 0 : (this.#seqs[count - 1] as number)
+  /** The seq of the last of the first `count` messages, with what plugins and the host put right behind it; 0 for none. */
+  endOf(count: number): number {
+    return count === 0 ? 0 : (this.#ends[count - 1] as number)
   }
 }
 

@@ -1,0 +1,61 @@
+import { describe, expect, it } from 'vitest'
+import { memoryStore } from '../stores/memory.ts'
+import type { Plugin } from './plugin.ts'
+import { openThread, type ThreadOptions } from './thread.ts'
+
+const format = 'openai-chat' as const
+const user = (content: string) => ({ role: 'user', content })
+const said = (content: string) => ({ role: 'assistant', content })
+const call = (...ids: readonly string[]) => ({
+  role: 'assistant',
+  content: null,
+  tool_calls: ids.map((id) => ({
+    id,
+    type: 'function',
+    function: { name: 'read', arguments: '{}' },
+  })),
+})
+const result = (id: string, content: string) => ({ role: 'tool', tool_call_id: id, content })
+const open = (options: Partial<ThreadOptions> = {}) =>
+  openThread({ id: 't', store: memoryStore(), now: () => 1000, ...options })
+
+describe('a fork for a resent history', () => {
+  const history = [user('look'), call('c1'), result('c1', 'found')]
+
+  it('[F3] has what plugins added to the newest result, and asks them no more', async () => {
+    let asked = 0
+    const plugin: Plugin = {
+      name: 'notes',
+      message: () => {
+        asked += 1
+        return [{ displayOnCurrentMessage: true, saveToChatHistory: true, content: 'a note' }]
+      },
+    }
+    for (const snapshotEvery of [0, 1]) {
+      const options = { store: memoryStore(), plugins: [plugin], snapshotEvery }
+      const thread = await open(options)
+      const first = await thread.request(history, { format })
+      expect(JSON.stringify(first.view.messages)).toContain('a note')
+      // The answer is in the log, but its client never got it.
+      await thread.append([said('done')], { format })
+      await thread.settled()
+      asked = 0
+      const again = await open(options)
+      const retry = await again.request(history, { format })
+      expect(retry).toMatchObject({ isForked: true, matched: 3, appended: 0 })
+      expect(retry.view.messages).toEqual(first.view.messages)
+      expect(asked).toBe(0)
+    }
+  })
+
+  it('[F3] has what the host put behind it, and nothing that came behind the answer', async () => {
+    const thread = await open()
+    await thread.sync(history, { format })
+    await thread.append([{ role: 'user', origin: 'host', content: 'be quick' }])
+    await thread.append([{ role: 'assistant', origin: 'host', content: 'at once' }])
+    await thread.append([{ role: 'user', origin: 'host', content: 'too late' }])
+    await thread.append([said('done')], { format })
+    const { view } = await thread.request(history, { format })
+    expect(view.messages).toEqual([...history, user('be quick')])
+  })
+})
