@@ -59,3 +59,47 @@ describe('a fork for a resent history', () => {
     expect(view.messages).toEqual([...history, user('be quick')])
   })
 })
+
+describe('a fork inside an open tool loop with signed reasoning', () => {
+  const using = (id: string) => ({
+    role: 'assistant',
+    content: [
+      { type: 'thinking', thinking: 'hm', signature: `signed ${id}` },
+      { type: 'tool_use', id, name: 'read', input: {} },
+    ],
+  })
+  const used = (id: string) => ({
+    role: 'user',
+    content: [{ type: 'tool_result', tool_use_id: id, content: `${id} ${'words '.repeat(60)}` }],
+  })
+  const anthropic = { format: 'anthropic' } as const
+  const history = [
+    ...[user('first'), using('old'), used('old'), said('ok')],
+    ...[user('second'), using('new'), used('new')],
+  ]
+  const policy = { toolResults: { strategy: 'keepOne', cutoff: 0 } } as const
+
+  it('[M11] sends it as it was: edits that were made later wait until the loop ends', async () => {
+    const thread = await open({ policy })
+    const first = await thread.request(history, anthropic)
+    await thread.append([said('done'), user('third')], anthropic)
+    expect((await thread.view(anthropic)).epoch.applied).toBeGreaterThan(0)
+    const retry = await thread.request(history, anthropic)
+    expect(retry).toMatchObject({ isForked: true })
+    expect(retry.view.messages).toEqual(first.view.messages)
+    await thread.append([said('done again'), user('third')], anthropic)
+    expect((await thread.view(anthropic)).epoch.applied).toBeGreaterThan(0)
+  })
+
+  it('[M11] [T4] what was undone stays forbidden there', async () => {
+    const thread = await open({ policy })
+    const first = await thread.request(history, anthropic)
+    await thread.append([said('done'), user('third')], anthropic)
+    await thread.undo((await thread.view(anthropic)).epoch.id)
+    const retry = await thread.request(history, anthropic)
+    expect(retry.view.messages).toEqual(first.view.messages)
+    await thread.append([said('done again'), user('third')], anthropic)
+    const { messages } = await thread.view(anthropic)
+    expect(JSON.stringify(messages)).toContain('old words')
+  })
+})

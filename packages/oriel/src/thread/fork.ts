@@ -6,6 +6,7 @@ import type { EditEntry, Entry, EntryId, Target } from '../core/entry.ts'
 import { OrielError } from '../core/errors.ts'
 import type { Item } from '../core/item.ts'
 import { equalJson } from '../core/json.ts'
+import { waitsFrom } from '../core/reasoning.ts'
 import type { State } from '../core/state.ts'
 import type { ThreadKey } from '../stores/store.ts'
 import { hostPrefix } from './incoming.ts'
@@ -125,16 +126,21 @@ function inherited(
   const undone = new Set(later.flatMap((entry) => (entry.type === 'undo' ? [entry.edit] : [])))
   let isBroken = false
   const fresh = unanswered(child)
+  // In an open tool loop whose reasoning is signed for what stands before it, edits come again when the loop ends.
+  const isBound = waitsFrom(child) !== Infinity
   /** What acts on what the model has not answered here is not inherited, nor a checkpoint that goes on from one that is not. */
   const isForeign = (edit: EditEntry, isPartial: boolean): boolean => {
     const isCheckpoint = 'ranges' in edit.target && edit.text !== undefined
     const isSkipped =
-      isPartial || (isCheckpoint && isBroken) || fresh.some((seq) => actsOn(edit, seq))
+      isBound || isPartial || (isCheckpoint && isBroken) || fresh.some((seq) => actsOn(edit, seq))
     if (isCheckpoint && isSkipped) isBroken = true
     return isSkipped
   }
   return later.flatMap((entry): Entry[] => {
-    if (entry.type === 'mark') return entry.target <= kept ? [stamp.entry(body(entry))] : []
+    if (entry.type === 'mark') {
+      const isSkipped = entry.target > kept || (isBound && entry.mark === 'expand')
+      return isSkipped ? [] : [stamp.entry(body(entry))]
+    }
     if (entry.type === 'undo') {
       const edit = renamed.get(entry.edit) ?? entry.edit
       const isKnown = renamed.has(entry.edit) || child.edit(entry.edit) !== undefined
@@ -148,10 +154,12 @@ function inherited(
     // An edit that was superseded or undone counts only for the form that its undo forbids.
     if (target === undefined || (parent.edit(entry.id) === undefined && !undone.has(entry.id)))
       return []
-    const since = Math.min(entry.since ?? kept, kept)
-    const { text: _text, digest: _digest, ...bare } = body(entry) as EditEntry
-    const edit = isPartial ? bare : (body(entry) as EditEntry)
-    const copy = stamp.entry({ ...edit, target, epoch, since } as EditEntry)
+    const { since = kept, ...whole } = body(entry) as EditEntry
+    const { text: _text, digest: _digest, ...bare } = whole
+    const edit = isPartial ? bare : whole
+    // One that is undone was never in force here.
+    const from = undone.has(entry.id) ? {} : { since: Math.min(since, kept) }
+    const copy = stamp.entry({ ...edit, target, epoch, ...from } as EditEntry)
     renamed.set(entry.id, copy.id)
     return [copy]
   })
