@@ -68,6 +68,16 @@ export function isProtected(state: State, unit: Unit): boolean {
   )
 }
 
+/** User turns after which no result is expected any more: a call that was broken off must not stay for ever. */
+const patientTurns = 3
+
+/** Whether a result of its calls may still come: once the call has left, the result would answer nothing. */
+export function isWaiting({ exchanges, turn }: State, { items, isExchange }: Unit): boolean {
+  const exchange = isExchange ? exchanges.exchangeAt((items[0] as Item).entry.seq) : undefined
+  if (exchange === undefined || turn - exchange.turn >= patientTurns) return false
+  return exchange.calls.some((call) => exchanges.waitingFor(call.callId)?.call === call)
+}
+
 /** Whether a message brings a result behind the newest answer, also one of an older call. */
 function isUnseenResult({ newestAssistant = 0 }: State, { seq, blocks }: MessageEntry): boolean {
   return seq > newestAssistant && blocks.some(isResult)

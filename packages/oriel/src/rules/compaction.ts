@@ -8,7 +8,7 @@ import type { Item } from '../core/item.ts'
 import { isObject, type JsonObject } from '../core/json.ts'
 import { Memory, valuesShown } from '../core/memory.ts'
 import type { State } from '../core/state.ts'
-import { isProtected, rangesOf, type Unit, unitsOf } from '../core/units.ts'
+import { isProtected, isWaiting, rangesOf, type Unit, unitsOf } from '../core/units.ts'
 import { isSurelyBelow, remaining, requestTokens, weigher } from '../core/weight.ts'
 import type { Rule, RuleContext } from './rule.ts'
 
@@ -125,6 +125,8 @@ export interface CheckpointOptions extends Pick<RuleContext, 'window' | 'memory'
   readonly fixedTokens?: number
   readonly reason: string
   readonly planned: readonly Edit[]
+  /** Whether the provider refused the request: then exchanges give way too that wait for a result. @default false */
+  readonly isUrgent?: boolean
 }
 
 /** The edit that puts a summary in the place of all but the newest units; none when nothing can give way. */
@@ -266,13 +268,15 @@ function foldable(
     boundary -= 1
   }
   const newestAssistant = units.findLast((unit) => unit.isAssistant)
+  const isInUse = (unit: Unit): boolean => options.isUrgent !== true && isWaiting(state, unit)
   return units
     .slice(0, boundary)
     .filter(
       (unit) =>
         !stays.has(unit) &&
         !(unit === newestAssistant && unit.isExchange) &&
-        !isProtected(state, unit),
+        !isProtected(state, unit) &&
+        !isInUse(unit),
     )
 }
 

@@ -38,6 +38,8 @@ interface Pending {
   readonly journal: Journal
   readonly trigger: Trigger
   readonly before: { readonly messages: number; readonly tokens: number }
+  /** The log's length when it was planned. */
+  readonly version: number
   /** The checkpoint that it goes on from. */
   readonly base: string | undefined
   readonly around: Surroundings
@@ -95,7 +97,8 @@ export class Compactor {
     const reason =
       trigger === 'manual' ? 'asked for' : 'the provider refused the request as too long'
     const { planned, window, memory } = around
-    const options = { limit: limit || Infinity, reason, planned, window, memory }
+    const isUrgent = trigger === 'recovery'
+    const options = { limit: limit || Infinity, reason, planned, window, memory, isUrgent }
     const [edit] = isBound(journal.state) ? [] : checkpoint(journal.state, settings, options)
     const tokens = requestTokens(journal.state, around.planned, around)
     if (edit === undefined && trigger === 'recovery') return false
@@ -135,7 +138,7 @@ export class Compactor {
     const { journal } = pending
     try {
       const [entry] = await journal.commit((state, stamp) => {
-        if (isBound(state) || !isApplicable(state, edit, pending.base)) return []
+        if (isBound(state) || !isApplicable(state, edit, pending)) return []
         const epoch = `k${(state.version + 1).toString(36)}`
         return [stamp.entry({ ...edit, type: 'edit', epoch }) as EditEntry]
       })
@@ -178,9 +181,10 @@ export class Compactor {
     const answer = needsModel
       ? this.#summarize(state, edit, instructions)
       : Promise.resolve({ edit })
+    const { version } = state
     const base = state.checkpoint?.id
     const done = Promise.withResolvers<EditEntry | undefined>()
-    this.#pending = { journal, trigger, before, base, around, limit, answer, done }
+    this.#pending = { journal, trigger, before, version, base, around, limit, answer, done }
   }
 
   async #summarize(
@@ -259,8 +263,12 @@ function isBound(state: State): boolean {
   return waitsFrom(state) !== Infinity
 }
 
-/** Whether everything that a checkpoint covers is still there to be covered, and it still follows the same one. */
-function isApplicable(state: State, edit: Edit, base: string | undefined): boolean {
+/** Whether everything that a checkpoint covers is still there to be covered, without a result that came late, and it still follows the same one. */
+function isApplicable(
+  state: State,
+  edit: Edit,
+  { base, version }: Pick<Pending, 'base' | 'version'>,
+): boolean {
   if (state.checkpoint?.id !== base) return false
   const visible = new Set(state.visible.map(({ entry }) => entry.seq))
   for (const seq of seqsOf(edit)) {
@@ -268,6 +276,7 @@ function isApplicable(state: State, edit: Edit, base: string | undefined): boole
     if (!isMessage) continue
     if (!visible.has(seq) || seq === state.newestUser || state.isPinned(seq)) return false
     if (state.isVetoed(seq, '*', 'dropped')) return false
+    if (state.exchanges.membersOf(seq).some((member) => member > version)) return false
   }
   return true
 }
