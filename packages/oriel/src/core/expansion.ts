@@ -1,6 +1,6 @@
 // Originals shown again in their place, for a few steps: afterwards the form that was in force returns.
 
-import type { Edit } from './entry.ts'
+import type { Edit, MessageEntry } from './entry.ts'
 import { waitsFrom } from './reasoning.ts'
 import type { State } from './state.ts'
 
@@ -36,6 +36,12 @@ export function expansionsOf(state: State): Expansions {
     const found = state.expansion(seq, block)
     return found !== undefined && found.until >= step ? found : undefined
   }
+}
+
+/** Which messages show an original again: they stay as long as that lasts. */
+export function shownAgainIn(state: State): (message: MessageEntry) => boolean {
+  const expansionOf = expansionsOf(state)
+  return ({ seq, blocks }) => blocks.some((_, block) => expansionOf(seq, block) !== undefined)
 }
 
 /** How an expansion appears in a trace; undefined for the whole original, which is simply full. */

@@ -4,6 +4,7 @@ import { overheadOf } from '../core/counter.ts'
 import { Digest } from '../core/digest.ts'
 import { Listing } from '../core/digest-listing.ts'
 import type { Edit } from '../core/entry.ts'
+import { shownAgainIn } from '../core/expansion.ts'
 import type { Item } from '../core/item.ts'
 import { isObject, type JsonObject } from '../core/json.ts'
 import { Memory, valuesShown } from '../core/memory.ts'
@@ -125,7 +126,7 @@ export interface CheckpointOptions extends Pick<RuleContext, 'window' | 'memory'
   readonly fixedTokens?: number
   readonly reason: string
   readonly planned: readonly Edit[]
-  /** Whether the provider refused the request: then exchanges give way too that wait for a result. @default false */
+  /** Whether the provider refused the request: then originals that were asked for again and calls that wait for a result give way too. @default false */
   readonly isUrgent?: boolean
 }
 
@@ -268,7 +269,9 @@ function foldable(
     boundary -= 1
   }
   const newestAssistant = units.findLast((unit) => unit.isAssistant)
-  const isInUse = (unit: Unit): boolean => options.isUrgent !== true && isWaiting(state, unit)
+  const isShownAgain = shownAgainIn(state)
+  const isInUse = (unit: Unit): boolean =>
+    isWaiting(state, unit) || unit.items.some(({ entry }) => isShownAgain(entry))
   return units
     .slice(0, boundary)
     .filter(
@@ -276,7 +279,7 @@ function foldable(
         !stays.has(unit) &&
         !(unit === newestAssistant && unit.isExchange) &&
         !isProtected(state, unit) &&
-        !isInUse(unit),
+        (options.isUrgent === true || !isInUse(unit)),
     )
 }
 

@@ -1,6 +1,7 @@
 // The window over user turns (document 002) and the cap on messages (document 004), both on exchange edges.
 
 import type { Edit } from '../core/entry.ts'
+import { shownAgainIn } from '../core/expansion.ts'
 import type { Item } from '../core/item.ts'
 import { waitsFrom } from '../core/reasoning.ts'
 import type { State } from '../core/state.ts'
@@ -41,14 +42,16 @@ export const history: Rule<HistorySettings> = {
     }
     const units = unitsOf(state, state.visible)
     const firstTurn = firstTurnKept(state, policy, length)
-    const outside = units.filter((unit) => unit.turn < firstTurn && !isProtected(state, unit))
+    const isShownAgain = shownAgainIn(state)
+    const isFixed = (unit: Unit): boolean =>
+      isProtected(state, unit) || unit.items.some(({ entry }) => isShownAgain(entry))
+    const outside = units.filter((unit) => unit.turn < firstTurn && !isFixed(unit))
     push(edits, state, itemsOf(outside), windowReason(policy, length))
     if (maxMessages > 0) {
       const waits = waitsFrom(state)
       const isReady = ({ items }: Unit): boolean => (items[0]?.entry.seq ?? 0) < waits
       const gone = new Set(outside)
       const inside = units.filter((unit) => !gone.has(unit) && isReady(unit))
-      const isFixed = (unit: Unit): boolean => isProtected(state, unit)
       const { units: over, since } = overCap(inside, { maxMessages, keepRecentMessages, isFixed })
       push(edits, state, itemsOf(over), `more than ${maxMessages} messages`, since)
     }

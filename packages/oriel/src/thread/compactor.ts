@@ -3,6 +3,7 @@
 import { seqsOf } from '../core/edit-index.ts'
 import type { Edit, EditEntry } from '../core/entry.ts'
 import { OrielError } from '../core/errors.ts'
+import { shownAgainIn } from '../core/expansion.ts'
 import { waitsFrom } from '../core/reasoning.ts'
 import type { State } from '../core/state.ts'
 import { requestTokens } from '../core/weight.ts'
@@ -263,19 +264,25 @@ function isBound(state: State): boolean {
   return waitsFrom(state) !== Infinity
 }
 
-/** Whether everything that a checkpoint covers is still there to be covered, without a result that came late, and it still follows the same one. */
+/**
+ * Whether everything that a checkpoint covers is still there to be covered and was neither answered late nor asked for again, and it
+ * still follows the same one.
+ */
 function isApplicable(
   state: State,
   edit: Edit,
-  { base, version }: Pick<Pending, 'base' | 'version'>,
+  { base, version, trigger }: Pick<Pending, 'base' | 'version' | 'trigger'>,
 ): boolean {
   if (state.checkpoint?.id !== base) return false
   const visible = new Set(state.visible.map(({ entry }) => entry.seq))
+  const isShownAgain = trigger === 'recovery' ? () => false : shownAgainIn(state)
   for (const seq of seqsOf(edit)) {
     const isMessage = state.facts(seq) !== undefined
     if (!isMessage) continue
     if (!visible.has(seq) || seq === state.newestUser || state.isPinned(seq)) return false
     if (state.isVetoed(seq, '*', 'dropped')) return false
+    const entry = state.item(seq)?.entry
+    if (entry !== undefined && isShownAgain(entry)) return false
     if (state.exchanges.membersOf(seq).some((member) => member > version)) return false
   }
   return true

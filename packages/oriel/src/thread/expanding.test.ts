@@ -103,6 +103,22 @@ describe('expanding in place (document 001)', () => {
     expect(await shown(thread, 'a')).toMatch(/^\[Omitted/)
   })
 
+  it.each([
+    ['a window', { history: { length: 1 } }],
+    ['a cap', { history: { policy: 'all', maxMessages: 2 } }],
+    ['a checkpoint', { compaction: { maxTokens: 500, keepRecentTokens: 50 } }],
+  ] as const)('[X3] %s does not take its message away while it lasts', async (_, policy) => {
+    const { thread, view } = await open()
+    await thread.append([user('first'), answer])
+    await thread.expand(view.trace[0]?.id ?? '', { inPlace: true, steps: 2 })
+    await thread.setPolicy(policy)
+    const long = { ...answer, content: 'and so on '.repeat(200) }
+    await thread.append([user('second'), long, user('third')])
+    expect(await shown(thread, 'a')).toBe(original)
+    await thread.append([long, user('fourth')])
+    expect(await shown(thread, 'a')).toBeUndefined()
+  })
+
   it('[X4] what cannot be expanded says why', async () => {
     const { thread, view } = await open()
     const [first] = view.trace
