@@ -25,62 +25,73 @@ export interface CompactingHost {
 
 export class Compacting {
   readonly #host: CompactingHost
-  readonly #compactor: Compactor
+  readonly #options: CompactorOptions
+  readonly #compactors = new WeakMap<Journal, Compactor>()
 
   constructor(host: CompactingHost, options: CompactorOptions) {
     this.#host = host
-    this.#compactor = new Compactor(options)
+    this.#options = options
   }
 
   /** Makes a checkpoint now, whatever the limit says. The model is asked outside the queue: appends go on meanwhile. */
   async compact(instructions: string | undefined): Promise<{ readonly tokensSaved: number }> {
     const host = this.#host
-    const start = async (): Promise<boolean> => {
+    const start = async (): Promise<Compactor | undefined> => {
       await host.journal.refresh()
       const request = { trigger: 'manual', instructions, around: this.#around(undefined) } as const
-      return this.#compactor.start(host.journal, host.policy, request)
+      const compactor = this.#compactor
+      return compactor.start(host.policy, request) ? compactor : undefined
     }
-    const { underWay } = this.#compactor
-    await this.#finishUnderWay()
+    const current = this.#compactor
+    const { underWay } = current
+    await this.#finishUnderWay(current)
     const before = savedBy(await underWay)
-    const isStarted = await host.run(start)
-    return { tokensSaved: before + (isStarted ? savedBy(await this.#finishUnderWay()) : 0) }
+    const started = await host.run(start)
+    const saved = started === undefined ? 0 : savedBy(await this.#finishUnderWay(started))
+    return { tokensSaved: before + saved }
   }
 
   /** A turn that ended: the checkpoint starts now, so that the next view finds it. A failure changes nothing but an event. */
   async afterAppend(appended: readonly MessageEntry[]): Promise<void> {
-    const { journal, policy } = this.#host
+    const { policy } = this.#host
     const last = appended.at(-1)
     const isEnd = last?.role === 'assistant' && !last.blocks.some(isCall)
     if (!isEnd || policy.compaction === undefined) return
-    const around = this.#around(undefined)
-    if (!this.#compactor.startIfDue(journal, policy, 'turn-end', around)) return
-    if (this.#compactor.hasSummarizer) this.#host.behind(this.#finishUnderWay())
-    else await this.#compactor.finish().catch(() => undefined)
+    const compactor = this.#compactor
+    if (!compactor.startIfDue(policy, 'turn-end', this.#around(undefined))) return
+    if (compactor.hasSummarizer) this.#host.behind(this.#finishUnderWay(compactor))
+    else await compactor.finish().catch(() => undefined)
   }
 
   /** Between steps: a view waits for the checkpoint, or goes on without it, by its schedule. */
   async beforeView(request: ViewRequest): Promise<void> {
-    const { journal } = this.#host
     if (request.policy.compaction === undefined) return
-    if (!this.#compactor.startIfDue(journal, request.policy, 'step', this.#around(request))) return
-    if (waitsForJobs(request.policy) || !this.#compactor.hasSummarizer) {
-      await this.#compactor.finish()
-    } else this.#host.behind(this.#finishUnderWay())
+    const compactor = this.#compactor
+    if (!compactor.startIfDue(request.policy, 'step', this.#around(request))) return
+    if (waitsForJobs(request.policy) || !compactor.hasSummarizer) await compactor.finish()
+    else this.#host.behind(this.#finishUnderWay(compactor))
   }
 
   /** After a refusal: a checkpoint that leaves at most `limit` tokens, without a model. */
   async beforeRecovery(limit: number): Promise<void> {
-    const { journal, policy } = this.#host
+    const compactor = this.#compactor
     const { planned, ...rest } = this.#around(undefined)
     const around = { ...rest, planned, measured: { factor: 1 } }
     const request = { trigger: 'recovery', limit, around } as const
-    if (this.#compactor.start(journal, policy, request)) await this.#compactor.finish()
+    if (compactor.start(this.#host.policy, request)) await compactor.finish()
   }
 
-  async #finishUnderWay(): Promise<EditEntry | undefined> {
-    await this.#compactor.answered()
-    return this.#host.run(() => this.#compactor.finish())
+  /** Of the branch that is worked on: what is under way on another one does not hold it up. */
+  get #compactor(): Compactor {
+    const { journal } = this.#host
+    const compactor = this.#compactors.get(journal) ?? new Compactor(journal, this.#options)
+    this.#compactors.set(journal, compactor)
+    return compactor
+  }
+
+  async #finishUnderWay(compactor: Compactor): Promise<EditEntry | undefined> {
+    await compactor.answered()
+    return this.#host.run(() => compactor.finish())
   }
 
   /** What a checkpoint must know beside the state: for a view, or for the request that will come after the newest one. */

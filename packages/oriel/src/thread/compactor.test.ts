@@ -126,6 +126,29 @@ describe('when a checkpoint is made', () => {
     expect(of('compaction-ended')).toMatchObject([{ error: expect.stringMatching(/changed/) }])
   })
 
+  it('[M6] one under way on another branch does not hold up the one that is due here', async () => {
+    let answer: (text: string) => void = () => undefined
+    let calls = 0
+    const summarize: Summarize = () => {
+      calls += 1
+      if (calls > 1) return Promise.resolve(sectioned('Here.'))
+      return new Promise((resolve) => (answer = resolve))
+    }
+    const { thread } = await open({ summarize })
+    await add(thread, turns(20))
+    const here = [...turns(1), ...turns(19, 30), user('now')]
+    const { isForked, view } = await thread.request(here, { format: 'openai-chat' })
+    expect(isForked).toBe(true)
+    expect(textOf(view.messages[1])).toContain('## Goal\nHere.')
+    answer(sectioned('There.'))
+    await thread.settled()
+    expect(await checkpoints(thread)).toHaveLength(1)
+    await thread.sync(turns(20), { format: 'openai-chat' })
+    expect((await checkpoints(thread)).map(({ text }) => text)).toEqual([
+      expect.stringContaining('## Goal\nThere.'),
+    ])
+  })
+
   it('[M7] usage from before a checkpoint does not make another', async () => {
     const { thread } = await open({ policy: { compaction: { contextWindow: 40_000 } } })
     await add(thread, turns(20))

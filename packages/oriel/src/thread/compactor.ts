@@ -36,7 +36,6 @@ export type Surroundings = Pick<
 
 /** A checkpoint under way. Never rejects: without a summary it has its digest. */
 interface Pending {
-  readonly journal: Journal
   readonly trigger: Trigger
   readonly before: { readonly messages: number; readonly tokens: number }
   /** The log's length when it was planned. */
@@ -50,15 +49,17 @@ interface Pending {
   readonly done: PromiseWithResolvers<EditEntry | undefined>
 }
 
-/** One checkpoint at a time; nothing is locked while a model is asked. */
+/** Of one branch, one checkpoint at a time; nothing is locked while a model is asked. */
 export class Compactor {
+  readonly #journal: Journal
   readonly #options: CompactorOptions
   #pending: Pending | undefined
   #withoutProgress = 0
   #stoppedInTurn: number | undefined
   #saidHopeless = ''
 
-  constructor(options: CompactorOptions) {
+  constructor(journal: Journal, options: CompactorOptions) {
+    this.#journal = journal
     this.#options = options
   }
 
@@ -67,21 +68,20 @@ export class Compactor {
   }
 
   /** Starts a checkpoint where the policy's limit is reached; true when one is under way. */
-  startIfDue(journal: Journal, policy: Policy, trigger: Trigger, around: Surroundings): boolean {
+  startIfDue(policy: Policy, trigger: Trigger, around: Surroundings): boolean {
     if (this.#pending !== undefined) return true
-    if (policy.compaction === undefined || this.#isStopped(journal.state)) return false
-    if (isBound(journal.state)) return false
-    const plan = planCheckpoint(journal.state, policy.compaction, around)
+    const { state } = this.#journal
+    if (policy.compaction === undefined || this.#isStopped(state) || isBound(state)) return false
+    const plan = planCheckpoint(state, policy.compaction, around)
     if (plan.state === 'hopeless') this.#sayHopeless(plan)
     if (plan.state !== 'due') return false
     const limit = limitOf(policy.compaction)
-    this.#start(plan.edit, { journal, trigger, around, limit, tokens: plan.tokens })
+    this.#start(plan.edit, { trigger, around, limit, tokens: plan.tokens })
     return true
   }
 
   /** Starts a checkpoint that was asked for, whatever the limit says; false when nothing can give way. */
   start(
-    journal: Journal,
     policy: Policy,
     request: {
       readonly trigger: 'manual' | 'recovery'
@@ -90,6 +90,7 @@ export class Compactor {
       readonly around: Surroundings
     },
   ): boolean {
+    const { state } = this.#journal
     const { trigger, instructions, around } = request
     const settings = policy.compaction ?? {}
     const limit = request.limit ?? limitOf(settings)
@@ -100,11 +101,11 @@ export class Compactor {
     const { planned, window, memory } = around
     const isUrgent = trigger === 'recovery'
     const options = { limit: limit || Infinity, reason, planned, window, memory, isUrgent }
-    const [edit] = isBound(journal.state) ? [] : checkpoint(journal.state, settings, options)
-    const tokens = requestTokens(journal.state, around.planned, around)
+    const [edit] = isBound(state) ? [] : checkpoint(state, settings, options)
+    const tokens = requestTokens(state, around.planned, around)
     if (edit === undefined && trigger === 'recovery') return false
     if (edit === undefined) {
-      const messages = journal.state.visible.length
+      const messages = state.visible.length
       const counts = { trigger, messages: { before: messages, after: messages } }
       const fields = { ...counts, tokens: { before: tokens, after: tokens } }
       this.#options.emit('compaction-started', {
@@ -115,7 +116,7 @@ export class Compactor {
       this.#options.emit('compaction-ended', { message, tokensSaved: 0, ...fields })
       return false
     }
-    this.#start(edit, { journal, trigger, around, limit, tokens, instructions })
+    this.#start(edit, { trigger, around, limit, tokens, instructions })
     return true
   }
 
@@ -136,9 +137,8 @@ export class Compactor {
     const { edit, error } = await pending.answer
     if (this.#pending !== pending) return undefined
     this.#pending = undefined
-    const { journal } = pending
     try {
-      const [entry] = await journal.commit((state, stamp) => {
+      const [entry] = await this.#journal.commit((state, stamp) => {
         if (isBound(state) || !isApplicable(state, edit, pending)) return []
         const epoch = `k${(state.version + 1).toString(36)}`
         return [stamp.entry({ ...edit, type: 'edit', epoch }) as EditEntry]
@@ -155,18 +155,17 @@ export class Compactor {
   #start(
     edit: Edit,
     {
-      journal,
       trigger,
       around,
       limit,
       tokens,
       instructions,
-    }: Pick<Pending, 'journal' | 'trigger' | 'around' | 'limit'> & {
+    }: Pick<Pending, 'trigger' | 'around' | 'limit'> & {
       readonly tokens: number
       readonly instructions?: string | undefined
     },
   ): void {
-    const { state } = journal
+    const { state } = this.#journal
     if (this.#pending !== undefined) this.#end(this.#pending, undefined, 'another one came first')
     const before = { messages: state.visible.length, tokens }
     const message = trigger === 'manual' ? 'A checkpoint was asked for.' : 'The limit was reached.'
@@ -185,7 +184,7 @@ export class Compactor {
     const { version } = state
     const base = state.checkpoint?.id
     const done = Promise.withResolvers<EditEntry | undefined>()
-    this.#pending = { journal, trigger, before, version, base, around, limit, answer, done }
+    this.#pending = { trigger, before, version, base, around, limit, answer, done }
   }
 
   async #summarize(
@@ -207,7 +206,7 @@ export class Compactor {
 
   #end(pending: Pending, entry: EditEntry | undefined, error: string | undefined): void {
     const { trigger, before, around, limit } = pending
-    const { state } = pending.journal
+    const { state } = this.#journal
     pending.done.resolve(entry)
     const saved = entry === undefined ? 0 : entry.tokensBefore - entry.tokensAfter
     // What was measured before no longer holds.
