@@ -86,6 +86,20 @@ describe('expanding in place (document 001)', () => {
     expect(await shown(fork, 'a')).toBe(original)
   })
 
+  it('[X3] in a fork that begins before it was asked for, it lasts as many requests', async () => {
+    const { thread, view } = await open()
+    const head = (await thread.log()).length
+    for (let n = 0; n < 5; n++) await thread.append([user('and?'), answer])
+    await thread.expand(view.trace[0]?.id ?? '', { inPlace: true, steps: 2 })
+    const fork = await thread.fork(head)
+    const seen: boolean[] = []
+    for (let n = 0; n < 4; n++) {
+      seen.push((await shown(fork, 'a')) === original)
+      await fork.append([user('and?'), answer])
+    }
+    expect(seen).toEqual([true, true, false, false])
+  })
+
   it('[X3] a part can be shown in place too', async () => {
     const { thread, view } = await open()
     await thread.expand(view.trace[0]?.id ?? '', { inPlace: true, lines: [70, 71] })

@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto'
 import { isInRanges } from '../core/edit-index.ts'
-import type { EditEntry, Entry, EntryId, Target } from '../core/entry.ts'
+import type { EditEntry, Entry, EntryId, MarkEntry, Target } from '../core/entry.ts'
 import { OrielError } from '../core/errors.ts'
 import type { Item } from '../core/item.ts'
 import { equalJson } from '../core/json.ts'
@@ -86,14 +86,21 @@ async function copyEntries(parent: Journal, thread: string, at: number): Promise
     written += page.length
     page = []
   }
+  let answers = 0
   for await (const entry of store.read(key)) {
     if (entry.seq <= at) page.push(entry)
-    else if (entry.type === 'mark' || entry.type === 'undo' || entry.type === 'edit')
-      later.push(entry)
+    else if (entry.type === 'message') answers += entry.role === 'assistant' ? 1 : 0
+    else if (entry.type === 'undo' || entry.type === 'edit') later.push(entry)
+    else if (entry.type === 'mark') later.push(earlier(entry, answers))
     if (page.length >= pageSize) await flush()
   }
   await flush()
   return later
+}
+
+/** A mark as if it had been made that many steps before: an original that is shown again is shown as often in the fork. */
+function earlier(mark: MarkEntry, steps: number): MarkEntry {
+  return mark.until === undefined ? mark : { ...mark, until: mark.until - steps }
 }
 
 function inheritedNames(parent: Journal): readonly string[] {
