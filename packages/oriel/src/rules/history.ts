@@ -6,7 +6,7 @@ import type { Item } from '../core/item.ts'
 import { waitsFrom } from '../core/reasoning.ts'
 import type { State } from '../core/state.ts'
 import { isProtected, rangesOf, tokensOf, type Unit, unitsOf } from '../core/units.ts'
-import { overCap } from './message-cap.ts'
+import { overCap, withOpeners } from './message-cap.ts'
 import type { Rule } from './rule.ts'
 
 export interface HistorySettings {
@@ -45,7 +45,8 @@ export const history: Rule<HistorySettings> = {
     const isShownAgain = shownAgainIn(state)
     const isFixed = (unit: Unit): boolean =>
       isProtected(state, unit) || unit.items.some(({ entry }) => isShownAgain(entry))
-    const outside = units.filter((unit) => unit.turn < firstTurn && !isFixed(unit))
+    const fixed = withOpeners(units, new Set(units.filter(isFixed)))
+    const outside = units.filter((unit) => unit.turn < firstTurn && !fixed.has(unit))
     push(edits, state, itemsOf(outside), windowReason(policy, length))
     if (maxMessages > 0) {
       const waits = waitsFrom(state)

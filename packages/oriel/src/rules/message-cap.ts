@@ -80,14 +80,20 @@ function sizeOf(units: readonly Unit[]): number {
   return units.reduce((size, unit) => size + unit.items.length, 0)
 }
 
-/** What must stay: fixed units, the newest user message, and an exchange that the model has not seen. */
+/** What must stay: fixed units, the newest user message, and an exchange that the model has not seen, with what opens their turns. */
 function fixedUnits(units: readonly Unit[], isFixed: (unit: Unit) => boolean): ReadonlySet<Unit> {
   const fixed = new Set(units.filter(isFixed))
   const newestUser = units.findLast((unit) => unit.isUser)
   const newestAssistant = units.findLast((unit) => unit.isAssistant)
   if (newestUser !== undefined) fixed.add(newestUser)
   if (newestAssistant?.isExchange === true) fixed.add(newestAssistant)
-  return fixed
+  return withOpeners(units, fixed)
+}
+
+/** Units with the user messages that open their turns: some providers show nothing that stands before the first user message. */
+export function withOpeners(units: readonly Unit[], some: ReadonlySet<Unit>): ReadonlySet<Unit> {
+  const turns = new Set([...some].map(({ turn }) => turn))
+  return new Set([...some, ...units.filter(({ isUser, turn }) => isUser && turns.has(turn))])
 }
 
 /** The user messages that open turns, by turn: each stands before every other unit of its turn. */

@@ -154,6 +154,31 @@ describe('undo, pin, exclude', () => {
     expect(contents((await thread.view()).messages)).toContain('bad')
     await expect(thread.pin('e9zzz')).rejects.toMatchObject({ code: 'not-found' })
   })
+
+  it.each([
+    ['a window', { history: { length: 1 } }],
+    ['a cap', { history: { policy: 'all', maxMessages: 3 } }],
+  ] as const)(
+    '[T5] [H1] behind %s, what is pinned keeps the user message that opens its turn',
+    async (_, policy) => {
+      const thread = await open({ policy })
+      const begun = [user('one'), call('c1'), result('c1', 'pinned'), assistant('1')]
+      const [, exchange] = await thread.append(begun, { format: 'openai-chat' })
+      await thread.pin(exchange?.id ?? '')
+      await thread.append([
+        user('two'),
+        assistant('2'),
+        user('three'),
+        assistant('3'),
+        user('four'),
+      ])
+      const { messages } = await thread.view({ format: 'openai-chat' })
+      expect(messages).toEqual([...begun.slice(0, 3), user('four')])
+      const claude = await thread.view({ format: 'anthropic' })
+      expect(contents(claude.messages)[0]).toBe('one')
+      expect(JSON.stringify(claude.messages)).toContain('pinned')
+    },
+  )
 })
 
 describe('sync', () => {

@@ -150,12 +150,25 @@ export function droppedByWindow(folded: Folded, history: HistoryPolicy): Readonl
   // What stands before the first turn stays as long as no turn has to leave.
   const first = policy === 'none' || turn > count ? turn - count + 1 : 0
   const callers = callersOf(messages)
+  const unitOf = (message: MessageEntry): readonly MessageEntry[] => {
+    const unit = callers.get(message) ?? message
+    return visible.filter((other) => (callers.get(other) ?? other) === unit)
+  }
+  const turnOf = ([opening]: readonly MessageEntry[]): number =>
+    places[messages.indexOf(opening as MessageEntry)]?.turn ?? 0
+  // What must stay keeps the words that it answers.
+  const safeTurns = new Set(
+    visible
+      .filter(({ role }) => role !== 'system')
+      .map(unitOf)
+      .filter((unit) => unit.some(isSafe))
+      .map(turnOf),
+  )
   const dropped = visible.filter((message) => {
     if (message.role === 'system') return !preserveSystemMessages && !isSafe(message)
-    const unit = callers.get(message) ?? message
-    const members = visible.filter((other) => (callers.get(other) ?? other) === unit)
-    const place = places[messages.indexOf(members[0] as MessageEntry)]
-    return (place as { turn: number }).turn < first && !members.some(isSafe)
+    const unit = unitOf(message)
+    const opensSafe = unit.length === 1 && isTurnStart(message) && safeTurns.has(turnOf(unit))
+    return turnOf(unit) < first && !unit.some(isSafe) && !opensSafe
   })
   return seqsOf(dropped)
 }
