@@ -171,6 +171,51 @@ describe('request', () => {
     expect(other.thread).not.toBe('t')
   })
 
+  it('[T40] keeps nothing of what could not be shown, and goes on beside other writers', async () => {
+    const store = memoryStore()
+    const thread = await openThread({ id: 't', store })
+    await thread.request([user('one')])
+    await thread.append([said('a')])
+    const long = [user('one'), said('a'), user('much too long '.repeat(200))]
+    const refused = thread.request(long, { budget: 50 })
+    await expect(refused).rejects.toMatchObject({ code: 'cannot-project' })
+    const other = await openThread({ id: 't', store })
+    await other.append([user('from there')])
+    await thread.append([user('two')])
+    const { messages } = await thread.view()
+    expect(messages).toEqual([user('one'), said('a'), user('from there'), user('two')])
+  })
+
+  it('[T40] [T1] after a failure, ids from before the snapshot are still known', async () => {
+    let isFailing = false
+    const { store } = watched(() => (isFailing ? new Error('disk') : undefined))
+    const policy = { history: { length: 1 } }
+    const thread = await openThread({ id: 't', store, policy, snapshotEvery: 1 })
+    await thread.append([{ id: 'm1', ...user('one') }, said('a'), user('two')])
+    await thread.view()
+    await thread.settled()
+    isFailing = true
+    const longer = [user('one'), said('a'), user('two'), said('b'), user('three')]
+    await expect(thread.request(longer)).rejects.toThrow('disk')
+    isFailing = false
+    expect(await thread.append([{ id: 'm1', ...user('one') }])).toEqual([])
+  })
+
+  it('[T40] sees what others did to a history of which nothing is new', async () => {
+    const store = memoryStore()
+    const [here, there] = [
+      await openThread({ id: 't', store }),
+      await openThread({ id: 't', store }),
+    ]
+    const history = [{ ...user('secret'), id: 'm1' }, said('ok'), user('go on')]
+    await here.append(history)
+    await there.exclude('m1')
+    const { view } = await here.request(history)
+    expect(view.messages).toEqual([said('ok'), user('go on')])
+    await store.erase({ tenant: 'default', thread: 't' })
+    await expect(here.request(history)).rejects.toMatchObject({ code: 'not-found' })
+  })
+
   it('[T40] rejects for a thread that was erased meanwhile', async () => {
     const store = memoryStore()
     const thread = await openThread({ id: 't', store })

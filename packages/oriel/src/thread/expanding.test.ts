@@ -276,6 +276,33 @@ describe("the documents' own requests", () => {
     expect(JSON.parse(found).map(({ item }: { item: number }) => item)).toEqual([40, 41])
   })
 
+  it('[X5] an index means the newest view of the branch that is worked on', async () => {
+    const thread = await openThread({
+      id: 't',
+      store: memoryStore(),
+      policy: { toolOutput: { maxLines: 3 } },
+      now: () => 1,
+    })
+    const lines = (name: string) => `${name}\n`.repeat(20).trim()
+    const history = (id: string, text: string) => [
+      user('q'),
+      {
+        role: 'assistant',
+        content: null,
+        tool_calls: [{ id, type: 'function', function: { name: 'look', arguments: '{}' } }],
+      },
+      { role: 'tool', tool_call_id: id, content: text },
+    ]
+    const [one, two] = [history('a', lines('one')), history('b', lines('two'))]
+    await thread.sync(one)
+    // One more entry, so that the requests of both branches stand at the same place of their logs.
+    await thread.pin((await thread.log())[2]?.id ?? '')
+    await thread.view()
+    await thread.request(two)
+    await thread.sync(one)
+    expect(await thread.expand(2)).toEqual({ ok: true, text: lines('one') })
+  })
+
   it('[X2] a model that asks and asks is stopped, whatever it asks for', async () => {
     const { thread, view } = await open()
     const tool = expandTool(thread)

@@ -60,6 +60,51 @@ describe('a fork for a resent history', () => {
   })
 })
 
+describe('what the model has not answered in a fork', () => {
+  const words = (count: number) => 'some words to say '.repeat(count)
+  const later = [said('one'), user('and?'), said('two'), user('so?')]
+
+  it('[F2] includes what the host put behind the newest result, although its kind expired later', async () => {
+    const policy = { expiry: { kinds: { hint: { after: 0, mode: 'remove' } } } } as const
+    const thread = await open({ policy })
+    await thread.append([user('look'), call('c1'), result('c1', 'found')], { format })
+    await thread.append([{ role: 'user', origin: 'host', kind: 'hint', content: words(50) }])
+    const { messages } = await thread.view({ format })
+    const head = (await thread.log()).length
+    await thread.append(later)
+    expect((await thread.view({ format })).messages).not.toContainEqual(messages.at(-1))
+    const fork = await thread.fork(head)
+    expect((await fork.view({ format })).messages).toEqual(messages)
+  })
+
+  it('[F2] includes every user message behind the newest answer, although one was folded later', async () => {
+    const policy = { compaction: { auto: false, maxTokens: 400, keepRecentTokens: 100 } }
+    const thread = await open({ policy })
+    const asked = [user('goal'), said('ok'), user(`first ${words(120)}`), user('second')]
+    await thread.append(asked)
+    const head = (await thread.log()).length
+    await thread.append(later)
+    await thread.compact()
+    expect((await thread.view({ format })).messages).not.toContainEqual(asked[2])
+    const fork = await thread.fork(head)
+    expect((await fork.view({ format })).messages).toEqual(asked)
+  })
+
+  it('[F2] includes a late result of an older call, although it was omitted later', async () => {
+    const policy = { toolResults: { strategy: 'keepOne', cutoff: 0 } } as const
+    const thread = await open({ policy })
+    const late = result('c2', `late ${words(60)}`)
+    const asked = [user('look'), call('c1', 'c2'), result('c1', 'found'), user('go on')]
+    await thread.append([...asked, said('fine'), late], { format })
+    const head = (await thread.log()).length
+    const newer = [said('thanks'), call('c3'), result('c3', words(60)), ...later]
+    await thread.append(newer, { format })
+    expect((await thread.view({ format })).messages).not.toContainEqual(late)
+    const fork = await thread.fork(head)
+    expect((await fork.view({ format })).messages).toContainEqual(late)
+  })
+})
+
 describe('a fork inside an open tool loop with signed reasoning', () => {
   const using = (id: string) => ({
     role: 'assistant',

@@ -43,6 +43,14 @@ describe('a call that waits for its result', () => {
     expect(messages).toContainEqual(result('c2', 'late'))
   })
 
+  it('[M13] is not folded before the model has seen the late result', async () => {
+    const thread = await open()
+    const late = [said(`fine ${words(60)}`), result('c2', 'late')]
+    await thread.append([user('hello'), ...begun, ...late], { format })
+    const { messages } = await thread.view({ format })
+    expect(messages).toContainEqual(result('c2', 'late'))
+  })
+
   it('[M13] is folded when it has waited for three turns, or a newer call has its id', async () => {
     const old = await open()
     await old.append([...begun, ...turn(1), ...turn(2)], { format })

@@ -222,6 +222,24 @@ describe('sync', () => {
     expect(original).toMatchObject({ thread: 't', matched: 4, appended: 1, isForked: false })
   })
 
+  it('[Y3] the policy in force goes along to another branch, and back', async () => {
+    const store = memoryStore()
+    const [one, two] = [
+      [user('a'), assistant('1'), user('b')],
+      [user('a'), assistant('1'), user('B!')],
+    ]
+    const before = await open({ store, policy: { history: { length: 7 } } })
+    await before.request(one)
+    await before.request(two)
+    const policy = { history: { length: 1 } }
+    const thread = await open({ store, policy })
+    for (const history of [one, two, one]) {
+      const { view } = await thread.request([...history, assistant('2'), user('c')])
+      expect(thread.policy).toEqual(policy)
+      expect(view.messages).toEqual([user('c')])
+    }
+  })
+
   it('[Y3] a history that shares nothing with the thread never joins it', async () => {
     const thread = await open()
     await thread.sync([user('the real work'), assistant('ok')])
@@ -301,6 +319,18 @@ describe('past requests', () => {
 })
 
 describe('usage and estimate', () => {
+  it('[Q1] also where the prefix was marked for the cache, and under a policy for one call', async () => {
+    const thread = await open({ policy: 'recommended' })
+    await thread.append([user('one')])
+    const marked = await thread.view({ format: 'anthropic' })
+    expect(JSON.stringify(marked)).toContain('cache_control')
+    expect(await thread.requestAt(1)).toMatchObject({ exact: true })
+    const plain = await open()
+    await plain.append([user('one')])
+    await plain.view({ format: 'anthropic', policy: 'recommended' })
+    expect(await plain.requestAt(1)).toMatchObject({ exact: true })
+  })
+
   it('[U1] a usage sample counts only for the view it measured', async () => {
     const thread = await open()
     await thread.append([user('hello there')])
