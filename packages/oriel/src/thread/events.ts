@@ -50,22 +50,27 @@ export interface ThreadEvent {
 }
 
 /** What the thread itself does not know of an event. */
-export type EventFields = Omit<ThreadEvent, 'type' | 'thread' | 'turn' | 'step'>
+export type EventFields = Omit<ThreadEvent, 'type' | 'thread' | 'turn' | 'step'> &
+  Partial<Pick<ThreadEvent, 'turn' | 'step'>>
 
-export type Listener = (event: ThreadEvent) => void
+/** Nobody waits for what it returns. */
+export type Listener = (event: ThreadEvent) => unknown
 
-/** Calls a listener; one that throws is reported on the log line and changes nothing. */
+/** Calls a listener; one that throws, now or later, is reported on the log line and changes nothing. */
 export function notify(
   listener: Listener | undefined,
   event: ThreadEvent,
   report: (line: string) => void,
 ): void {
   if (listener === undefined) return
+  const failed = (error: unknown): void => {
+    const name = error instanceof Error ? error.name : 'unknown'
+    report(`[Oriel] A listener threw at '${event.type}': ${name}`)
+  }
   try {
-    listener(event)
+    const later = listener(event)
+    if (later instanceof Promise) later.catch(failed)
   } catch (error) {
-    report(
-      `[Oriel] A listener threw at '${event.type}': ${error instanceof Error ? error.name : 'unknown'}`,
-    )
+    failed(error)
   }
 }

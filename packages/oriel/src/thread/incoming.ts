@@ -3,7 +3,7 @@
 import { countBlock } from '../core/counter.ts'
 import type { Draft, EditEntry, Entry, MessageEntry } from '../core/entry.ts'
 import { OrielError } from '../core/errors.ts'
-import { cloneJson, equalJson } from '../core/json.ts'
+import { cloneJson, equalJson, isObject } from '../core/json.ts'
 import { reduce } from '../core/render.ts'
 import type { State } from '../core/state.ts'
 import type { FormatName } from '../formats/format.ts'
@@ -90,7 +90,7 @@ export async function knownIds(
 }
 
 export interface AppendOptions {
-  /** @default Oriel's own */
+  /** @default Oriel's own, or OpenAI's chat where a message has its `tool_calls` or `tool_call_id` */
   readonly format?: FormatName
   /** Messages that the log must have; with another number it rejects with 'unexpected-head'. @default any */
   readonly expected?: number
@@ -133,16 +133,38 @@ export function withCount(state: State, expected: number | undefined): State {
   )
 }
 
-/** Messages of a format, or neutral ones, as drafts. */
+/** Messages of a format as drafts; without one, neutral ones, or those of OpenAI's chat where they show that they are. */
 export function decodeDrafts(
   messages: readonly unknown[],
   { format, path }: { readonly format: FormatName | undefined; readonly path: string },
 ): readonly Draft[] {
+  if (format === undefined && messages.some(isChat)) {
+    const chat = formatNamed('openai-chat').decode(messages.map(withoutId), path)
+    return chat.map(({ draft, from, to }) => (to - from > 1 ? draft : named(draft, messages[from])))
+  }
   const decoded =
     format === undefined
       ? decodeNeutral(messages, path)
       : formatNamed(format).decode(messages, path)
   return decoded.map(({ draft }) => draft)
+}
+
+/** Fields that no message of ours has: taken for one, it would lose its calls and results without a word. */
+function isChat(message: unknown): boolean {
+  return isObject(message) && ['tool_calls', 'tool_call_id'].some((key) => key in message)
+}
+
+/** The id is the caller's, and no field of a chat. */
+function withoutId(message: unknown): unknown {
+  if (!isObject(message)) return message
+  const { id: _id, ...rest } = message
+  return rest
+}
+
+/** A draft under the id that the caller gave its message. */
+function named(draft: Draft, message: unknown): Draft {
+  const id = isObject(message) ? message.id : undefined
+  return typeof id === 'string' && draft.id === undefined ? { ...draft, id } : draft
 }
 
 /** The name of a setting that is the host's own. */

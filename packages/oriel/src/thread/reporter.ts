@@ -1,6 +1,7 @@
 // Tells the host what happened: events for its listener, lines for people.
 
 import type { EditEntry, MessageEntry } from '../core/entry.ts'
+import type { Policy } from '../policy.ts'
 import {
   type EventFields,
   type EventType,
@@ -15,6 +16,8 @@ export interface ReporterOptions {
   readonly on?: Listener | undefined
   readonly log?: ((line: string) => void) | undefined
   readonly verbose: boolean
+  /** Whose settings hold, for lines about them. @default the thread */
+  readonly agent?: string | undefined
 }
 
 export class Reporter {
@@ -27,19 +30,45 @@ export class Reporter {
   emit({ state, key }: Journal, type: EventType, fields: EventFields): void {
     const { turn, step } = state
     const event: ThreadEvent = { type, thread: key.thread, turn, step, ...fields }
-    notify(this.#options.on, event, (line) => this.#options.log?.(line))
+    notify(this.#options.on, event, (line) => this.#write(line))
   }
 
   /** A line for people who asked for them. */
   say(line: string): void {
-    if (this.#options.verbose) this.#options.log?.(line)
+    if (this.#options.verbose) this.#write(line)
+  }
+
+  /** Document 002's line: what the window is for the view that comes. */
+  asked({ state, key }: Journal, { history }: Policy): void {
+    if (history === undefined || !this.#options.verbose) return
+    const { policy = 'lastN', length = 20 } = history
+    const name = this.#options.agent ?? key.thread
+    const settings = `{policy: "${policy}", length: ${length}, messageCount: ${state.messageCount}}`
+    this.#write(`[History] Agent ${name} history settings: ${settings}`)
+  }
+
+  /** A log that fails stops nothing. */
+  #write(line: string): void {
+    try {
+      this.#options.log?.(line)
+    } catch {
+      // Nobody is left to tell.
+    }
   }
 
   /** Messages that were appended. */
   added(journal: Journal, entries: readonly MessageEntry[]): void {
-    for (const { id, seq, role } of entries) {
+    for (const { id, seq, role, origin, turn, step } of entries) {
       const index = journal.state.item(seq)?.index ?? 0
-      this.emit(journal, 'message-added', { id, index, message: `A ${role} message was added.` })
+      const message = `A ${role} message was added.`
+      this.emit(journal, 'message-added', {
+        id,
+        index,
+        turn,
+        step,
+        message,
+        reason: `from ${origin}`,
+      })
     }
   }
 
@@ -51,7 +80,8 @@ export class Reporter {
     for (const { type, ...fields } of happeningsOf(state, edits)) this.emit(journal, type, fields)
     const tokensSaved = edits.reduce((sum, edit) => sum + edit.tokensBefore - edit.tokensAfter, 0)
     const message = `${edits.length} edits were applied.`
-    this.emit(journal, 'epoch-applied', { id: first.epoch, message, tokensSaved })
+    const { epoch: id, reason } = first
+    this.emit(journal, 'epoch-applied', { id, message, reason, tokensSaved })
     const after = state.visible.length
     const line = pruningLine(state, edits)
     if (line !== undefined) this.say(line)

@@ -246,6 +246,7 @@ export class Session {
     assertProgress(sent, view.tokens.after)
     this.emit('recovery', {
       message: `Reduced to ${view.tokens.after} tokens.`,
+      reason: 'the provider refused the request as too long',
       messages: { before, after: view.messages.length },
       tokens: { before: sent, after: view.tokens.after },
       tokensSaved: sent - view.tokens.after,
@@ -268,6 +269,7 @@ export class Session {
       const { summaryOf } = ask(now)
       return toView(now, buildView({ ...now, summaryOf }), this.#epoch(0))
     }
+    this.#reporter.asked(this.journal, own ?? this.policy)
     const model = isRecovery ? undefined : this.summaries
     if ((own ?? this.policy).toolOutput?.directory !== undefined) {
       await this.#files.prepare((fileOf) => proposalsOf({ ...request(), fileOf }))

@@ -30,9 +30,9 @@ export interface ThreadOptions {
   readonly now?: () => number
   /** Called after each event; cannot change the outcome. */
   readonly on?: Listener
-  /** Where lines for people go. @default nowhere */
+  /** Where lines for people go. @default nowhere; with NODE_ENV=development, the console */
   readonly log?: (line: string) => void
-  /** Write a line for everything that changes a view. @default false */
+  /** Write a line for everything that changes a view. @default false; with NODE_ENV=development, true */
   readonly verbose?: boolean
   /**
    * Summarizes with a model. With the schedule `immediate` a view waits for it, at most 30 s a call; `cache-aware` never does.
@@ -51,6 +51,19 @@ export interface ThreadOptions {
   readonly plugins?: readonly Plugin[]
   /** Entries between two snapshots of the state, at least; 0 = none. @default 256 */
   readonly snapshotEvery?: number
+}
+
+/** Where lines for people go, and which: who develops sees all of them. */
+export function linesOf({ log, verbose, agent }: ThreadOptions): {
+  readonly log: ThreadOptions['log']
+  readonly verbose: boolean
+  readonly agent: string | undefined
+} {
+  const isDeveloping = process.env.NODE_ENV === 'development'
+  const console = isDeveloping
+    ? (line: string) => void process.stdout.write(`${line}\n`)
+    : undefined
+  return { log: log ?? console, verbose: verbose ?? isDeveloping, agent }
 }
 
 /** What the host gives the rules, checked. A judge that throws keeps the result. */

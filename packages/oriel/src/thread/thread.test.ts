@@ -45,6 +45,18 @@ describe('append and view', () => {
     expect((await thread.view()).messages).toEqual([user('once'), assistant('yes')])
   })
 
+  it('[T1] messages of a chat are read as such without being told: nothing of them is lost', async () => {
+    const thread = await open()
+    const chat = [user('look'), call('c1'), { id: 'r1', ...result('c1', 'found') }]
+    await thread.append(chat)
+    await thread.append(chat.slice(2))
+    expect((await thread.view()).messages).toEqual([
+      user('look'),
+      call('c1'),
+      result('c1', 'found'),
+    ])
+  })
+
   it('[T2] a view at an unchanged head returns the same bytes and adds nothing', async () => {
     const thread = await open({ policy: { history: { length: 1 } } })
     await thread.append([user('one'), assistant('1'), user('two')])
@@ -370,6 +382,29 @@ describe('events', () => {
       'epoch-applied',
     ])
     expect(lines).toContain('[History] Trimmed messages from 3 to 1')
+    const settings = '{policy: "lastN", length: 1, messageCount: 3}'
+    expect(lines).toContain(`[History] Agent t history settings: ${settings}`)
+    const added = events.slice(0, 3).map(({ turn, step, reason }) => ({ turn, step, reason }))
+    expect(added).toEqual([
+      { turn: 1, step: 1, reason: 'from user' },
+      { turn: 1, step: 1, reason: 'from assistant' },
+      { turn: 2, step: 2, reason: 'from user' },
+    ])
+  })
+
+  it('[V1] a listener that fails later, and a log that fails, change nothing either', async () => {
+    const thread = await open({
+      verbose: true,
+      log: () => {
+        throw new Error('log')
+      },
+      on: async () => {
+        throw new Error('listener')
+      },
+    })
+    await thread.append([user('one')])
+    await new Promise((resolve) => setTimeout(resolve, 5))
+    expect(contents((await thread.view()).messages)).toEqual(['one'])
   })
 })
 

@@ -27,7 +27,7 @@ import { type RebuiltRequest, rebuildRequest } from './requests.ts'
 import { Session } from './session.ts'
 import { withStoredSettings } from './stored-settings.ts'
 import { hiddenDrafts, type SyncResult } from './sync.ts'
-import { givenBy, type ThreadOptions } from './thread-options.ts'
+import { givenBy, linesOf, type ThreadOptions } from './thread-options.ts'
 import { undoable } from './undoing.ts'
 import { accuracy, estimateOf } from './usage.ts'
 import type { View, ViewOptions } from './viewing.ts'
@@ -45,14 +45,14 @@ export class Thread {
 
   /** Use `openThread`. */
   constructor(options: ThreadOptions, journal: Journal) {
-    const { policy, now = Date.now, on, log, verbose = false, plugins = [] } = options
+    const { policy, now = Date.now, on, plugins = [] } = options
     const { summarize, summarizeWindow, prices } = options
     const given = givenBy(options)
     const own = policy === undefined ? undefined : parsePolicy(policy)
     this.#options = options
     this.#family = new Family(journal, journalOptions(options))
-    const working = { now, on, log, verbose, summarize, summarizeWindow, prices, plugins, given }
-    this.#session = new Session(journal, working, own)
+    const working = { now, on, summarize, summarizeWindow, prices, plugins, given }
+    this.#session = new Session(journal, { ...working, ...linesOf(options) }, own)
     assertAvailable(this.policy)
   }
 
@@ -282,7 +282,8 @@ export async function openThread(options: ThreadOptions): Promise<Thread> {
 }
 
 function journalOptions(options: ThreadOptions): Omit<JournalOptions, 'key' | 'store'> {
-  const { tokens, now = Date.now, snapshotEvery, log } = options
+  const { tokens, now = Date.now, snapshotEvery } = options
+  const { log } = linesOf(options)
   const line = '[Oriel] A snapshot could not be saved; the log is unaffected.'
   return { tokens, now, snapshotEvery, onSnapshotFailed: () => log?.(line) }
 }
