@@ -2,7 +2,7 @@
 
 import type { Draft, MessageEntry } from '../core/entry.ts'
 import { OrielError } from '../core/errors.ts'
-import { checkJson } from '../core/json.ts'
+import { checkJson, isObject } from '../core/json.ts'
 import { type Policy, parsePolicy } from '../policy.ts'
 import { assertAvailable } from '../propose.ts'
 import { recordUsage } from './cache.ts'
@@ -12,16 +12,21 @@ import type { ReadHistory } from './read-history.ts'
 import type { Usage } from './read-usage.ts'
 import type { Session } from './session.ts'
 import type { SyncResult } from './sync.ts'
+import { assertOptions, wrongOption } from './thread-options.ts'
 import type { View, ViewOptions } from './viewing.ts'
 
 /** The policy for one view, where its options name one. Throws on options that are wrong. */
-export function readViewOptions({ policy, frame, budget }: ViewOptions): Policy | undefined {
+export function readViewOptions(options: ViewOptions): Policy | undefined {
+  assertOptions(options)
+  const { policy, frame, budget, model } = options
   if (budget !== undefined && !(Number.isFinite(budget) && budget > 0)) {
     const message = `budget must be a number of tokens above 0, got ${String(budget)}.`
     throw new OrielError('invalid-option', message, { path: 'budget' })
   }
   const own = policy === undefined ? undefined : parsePolicy(policy)
   if (own !== undefined) assertAvailable(own)
+  if (model !== undefined && typeof model !== 'string') throw wrongOption('model', 'a string')
+  if (frame !== undefined && !isObject(frame)) throw wrongOption('frame', 'an object')
   if (frame !== undefined) checkJson(frame, 'frame')
   return own
 }

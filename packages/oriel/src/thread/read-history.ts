@@ -65,6 +65,10 @@ export function asRead(
   history: readonly unknown[] | ReadHistory,
   format: FormatName | undefined,
 ): ReadHistory {
+  if (history === null || typeof history !== 'object') {
+    const message = `history must be a list of messages, got ${history === null ? 'null' : typeof history}.`
+    throw new OrielError('invalid-input', message, { path: 'history' })
+  }
   return 'parts' in history ? history : readHistory(history, format === undefined ? {} : { format })
 }
 

@@ -2,7 +2,6 @@
 
 import type { Draft, EditEntry, Entry, MarkEntry, MessageEntry } from '../core/entry.ts'
 import { assert, OrielError } from '../core/errors.ts'
-import { parseId } from '../core/handle.ts'
 import { equalJson, type Json, type JsonObject } from '../core/json.ts'
 import { prepare } from '../core/prepare.ts'
 import type { State } from '../core/state.ts'
@@ -10,6 +9,7 @@ import type { Policy } from '../policy.ts'
 import { cacheFor, type PricesOption } from './cache.ts'
 import { Compacting } from './compacting.ts'
 import type { EventFields, EventType } from './events.ts'
+import { type FoundMessage, findMessage } from './find-message.ts'
 import {
   type AppendAround,
   freshDrafts,
@@ -373,16 +373,8 @@ export class Session {
   }
 
   /** A message by its own id, by a block's, or by the caller's. */
-  async find(
-    id: string,
-  ): Promise<{ readonly entry: MessageEntry; readonly block?: number } | undefined> {
-    const seq = await this.journal.seqOf(id)
-    const place =
-      seq === undefined ? parseId(this.journal.state.salt, id) : { seq, block: undefined }
-    const entry = place === undefined ? undefined : await this.journal.message(place.seq)
-    if (entry === undefined) return undefined
-    const block = entry.blocks.length <= 1 ? undefined : place?.block
-    return block === undefined ? { entry } : { entry, block }
+  find(id: string): Promise<FoundMessage | undefined> {
+    return findMessage(this.journal, id)
   }
 
   say(line: string): void {

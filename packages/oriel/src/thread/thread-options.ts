@@ -53,6 +53,33 @@ export interface ThreadOptions {
   readonly snapshotEvery?: number
 }
 
+/** Refuses what callers without types may pass: an error with a path says more than one from the middle of the work. */
+export function assertOptions(options: object): void {
+  if (!isObject(options)) throw wrongOption('options', 'an object')
+}
+
+export function assertThreadOptions(options: ThreadOptions): void {
+  assertOptions(options)
+  const { store } = options
+  if (!isObject(store) || typeof store.append !== 'function') {
+    throw wrongOption('store', 'a store, such as memoryStore()')
+  }
+  for (const name of ['on', 'log', 'now', 'summarize'] as const) {
+    const given = options[name]
+    if (given !== undefined && typeof given !== 'function') throw wrongOption(name, 'a function')
+  }
+}
+
+/** An id of a message, an edit or an epoch. */
+export function assertId(id: string): void {
+  if (typeof id === 'string') return
+  throw new OrielError('invalid-input', `id must be a string, got ${typeof id}.`, { path: 'id' })
+}
+
+export function wrongOption(path: string, expected: string): OrielError {
+  return new OrielError('invalid-option', `${path} must be ${expected}.`, { path })
+}
+
 /** Where lines for people go, and which: who develops sees all of them. */
 export function linesOf({ log, verbose, agent }: ThreadOptions): {
   readonly log: ThreadOptions['log']

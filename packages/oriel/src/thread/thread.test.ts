@@ -97,6 +97,15 @@ describe('append and view', () => {
       thread.setPolicy({ nonsense: {} } as object),
       thread.usage({}, 'v'),
       thread.fork(99),
+      thread.sync(null as never),
+      thread.view(null as never),
+      thread.view({ frame: 'be brief' as never }),
+      thread.view({ model: 5 as never }),
+      thread.pin(undefined as never),
+      thread.undo(undefined as never),
+      openThread(undefined as never),
+      openThread({ id: 't' } as never),
+      open({ on: 5 as never }),
     ]
     for (const attempt of wrong) await expect(attempt).rejects.toMatchObject({ name: 'OrielError' })
     expect(await thread.log()).toEqual(before)

@@ -27,7 +27,13 @@ import { type RebuiltRequest, rebuildRequest } from './requests.ts'
 import { Session } from './session.ts'
 import { withStoredSettings } from './stored-settings.ts'
 import { hiddenDrafts, type SyncResult } from './sync.ts'
-import { givenBy, linesOf, type ThreadOptions } from './thread-options.ts'
+import {
+  assertId,
+  assertThreadOptions,
+  givenBy,
+  linesOf,
+  type ThreadOptions,
+} from './thread-options.ts'
 import { undoable } from './undoing.ts'
 import { accuracy, estimateOf } from './usage.ts'
 import type { View, ViewOptions } from './viewing.ts'
@@ -171,6 +177,7 @@ export class Thread {
   /** Takes an edit, or all edits of an epoch, back; those forms stay forbidden for those blocks. */
   undo(id: string): Promise<void> {
     return this.#session.run(async () => {
+      assertId(id)
       await this.#journal.refresh()
       await this.#journal.complete()
       const undone = await this.#journal.commit((state, stamp) =>
@@ -272,6 +279,7 @@ export class Thread {
 
 /** Opens a thread, or begins one: nothing is written before the first append. */
 export async function openThread(options: ThreadOptions): Promise<Thread> {
+  assertThreadOptions(options)
   const { id = randomUUID(), tenant = 'default', store, isNew = options.id === undefined } = options
   const around = { ...journalOptions(options), store, key: { tenant, thread: id } }
   const journal = isNew ? Journal.begin(around) : await Journal.open(around)
