@@ -66,7 +66,8 @@ class ResponsesSplicer implements Splicer {
     if (event === undefined) return [raw]
     const shown = this.#rewrite(event)
     if (shown === undefined) return []
-    if (endings.has(event.type) && this.#owns > 0) {
+    // A failure is final, whatever was called before it.
+    if (this.#owns > 0 && endings.has(event.type) && event.type !== 'response.failed') {
       this.#held.push(shown)
       return []
     }

@@ -1,6 +1,6 @@
 // Expansion inside a request of Responses.
 
-import type { Json } from 'oriel'
+import type { Json, JsonObject } from 'oriel'
 import { parseObject } from '../answers/collector.ts'
 import { elementsOf, outlineOf } from '../json-outline.ts'
 import { isObject } from '../rewrite.ts'
@@ -67,11 +67,20 @@ function withoutId(item: Json): Json {
 
 /** The same in the text, of which every other byte stays. */
 function clean(text: string, name: string): string {
-  const { fields } = outlineOf(text)
-  const range = fields.get('tools')
+  const tools = withoutElements(text, 'tools', (tool) => isNamed(tool, name))
+  // The output of an answer that failed is not looked at before.
+  return withoutElements(tools, 'output', (item) => isOwnCall(item, name))
+}
+
+function withoutElements(
+  text: string,
+  key: string,
+  isLeftOut: (element: JsonObject) => boolean,
+): string {
+  const range = outlineOf(text).fields.get(key)
   if (range === undefined || text.charAt(range.start) !== '[') return text
-  const kept = elementsOf(text, range)
-    .map(({ start, end }) => text.slice(start, end))
-    .filter((element) => !isNamed(parseObject(element), name))
+  const elements = elementsOf(text, range).map(({ start, end }) => text.slice(start, end))
+  const kept = elements.filter((element) => !isLeftOut(parseObject(element) ?? {}))
+  if (kept.length === elements.length) return text
   return `${text.slice(0, range.start)}[${kept.join(',')}]${text.slice(range.end)}`
 }
