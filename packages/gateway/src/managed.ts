@@ -165,12 +165,14 @@ export class ManagedCall implements RoundedCall {
   }
 
   async #record(answer: Answer | undefined): Promise<void> {
-    if (answer === undefined) return
+    if (answer === undefined && this.#closing === undefined) return
     const { session, endpoint, observed } = this.#input
-    observed?.answered(answer)
-    const { messages } = answer
+    // Of an answer that called nothing but our tool, the client may see nothing at all.
+    const seen = answer ?? { messages: [] }
+    observed?.answered(seen)
+    const { messages } = seen
     const { sessions } = this.#dependencies
-    const logged = this.#closing === undefined ? answer : { ...this.#closing, resentAs: messages }
+    const logged = this.#closing === undefined ? seen : { ...this.#closing, resentAs: messages }
     const known = messages.length > 0 ? sessions.answered(session, endpoint.format, messages) : null
     await Promise.all([
       // An answer that cannot be read says so below.

@@ -40,7 +40,8 @@ export function chatCollector(): Collector {
         ([key, value]) => key !== 'role' && value !== null && value !== '',
       )
       const numbers = usage === undefined ? { response } : { usage, response }
-      if (isPlural || (!said && calls.length === 0)) {
+      // A whole answer may say nothing, and is sent back like any other.
+      if (isPlural || (!isComplete && !said && calls.length === 0)) {
         return usage === undefined ? undefined : { messages: [], ...numbers }
       }
       const own = calls.filter(Boolean)

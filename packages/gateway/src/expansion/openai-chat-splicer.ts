@@ -122,8 +122,11 @@ class ChatSplicer implements Splicer {
     if (choice === undefined) return head || sum ? [{ ...chunk, ...head, ...sum }] : [chunk]
     const { finish_reason: reason } = choice
     const delta = isObject(choice.delta) ? choice.delta : {}
-    const shown = this.#shown(delta)
+    const said = this.#shown(delta)
     const late = typeof reason === 'string' ? this.#latecomers() : []
+    // Nothing is left of the answer: without a text it could not be sent back.
+    const isBare = typeof reason === 'string' && this.#isRounded && this.#isBare(said)
+    const shown = isBare ? { ...said, content: '' } : said
     if (typeof reason === 'string') {
       this.#ended = true
       this.#isCut = cutReasons.has(reason)
@@ -139,6 +142,15 @@ class ChatSplicer implements Splicer {
       ...late.map((calls) => withDelta({ ...chunk, ...head }, { tool_calls: calls })),
       ...(isEmpty && shown !== delta ? [] : [whole]),
     ]
+  }
+
+  /** Whether the answer is not the model's own alone. */
+  get #isRounded(): boolean {
+    return !this.#isFirst || this.#owns > 0
+  }
+
+  #isBare({ content }: JsonObject): boolean {
+    return this.#said === '' && this.#others === 0 && typeof content !== 'string'
   }
 
   /** The delta without the gateway's calls, and in later rounds without what comes once in an answer. */

@@ -43,7 +43,13 @@ function join(answers: readonly JsonObject[], { name }: SpliceOptions): JsonObje
   const calls = callsOf(messages.at(-1) ?? {}).filter((call) => !isOwn(call, name))
   const choice = choices.at(-1) ?? {}
   const { tool_calls: _calls, ...joined } = messages.reduce(joinMessages)
-  const message = { ...joined, ...(calls.length === 0 ? {} : { tool_calls: calls }) }
+  // Without a text and without calls it could not be sent back.
+  const isBare = calls.length === 0 && !isGiven(joined.content)
+  const message = {
+    ...joined,
+    ...(isBare ? { content: '' } : {}),
+    ...(calls.length === 0 ? {} : { tool_calls: calls }),
+  }
   const isStripped = choice.finish_reason === 'tool_calls' && calls.length === 0
   const logprobs = choices.map((one) => one.logprobs).filter(isObject)
   const usage = answers.map((one) => one.usage).filter(isObject)

@@ -227,6 +227,21 @@ describe.each(cases)('$format $mode', ({ format, isStream }) => {
     expect(upstream.breaches).toEqual([])
   })
 
+  it('[GX6] an answer of which nothing is left can be sent back, and is logged', async () => {
+    const silent = (asked: Parameters<typeof expandCall>[0]) => ({ calls: [expandCall(asked)] })
+    const { target, ask, options, history } = await open({
+      // Without numbers at the end of a stream.
+      ...{ format, isStream, extra: {} },
+      says: [silent, silent, silent, silent, silent, () => ({ text: 'Bye.' })],
+    })
+    const told = await ask(history, options)
+    if (format === 'openai-chat') expect(told.messages).toMatchObject([{ content: '' }])
+    await ask([...history, ...told.messages, user('And?')], options)
+    expect(textOf(target.upstream.requests.at(-1))).toContain('no more expansions for this answer')
+    expect(target.upstream.breaches).toEqual([])
+    expect(await threadCount(target.url)).toBe(1)
+  })
+
   it('[GX6] no round begins when the time for them is over', async () => {
     let now = 1_000_000
     const { target, ask, options, history } = await open({
