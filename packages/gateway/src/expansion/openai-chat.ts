@@ -12,7 +12,8 @@ export const chatExpansion: ExpansionFormat = {
   toolNames: (tools) => tools.map((tool) => nameOf(functionOf(tool))),
   stance(body) {
     const { n, functions, response_format: format, tool_choice: choice, modalities } = body
-    if (isGiven(functions)) return 'closed'
+    // With either of them the provider takes no tools.
+    if (isGiven(functions) || isGiven(body.prediction)) return 'closed'
     // Without tools these are refused, and the client is to hear that.
     const isAbsent = !Array.isArray(body.tools) || body.tools.length === 0
     if (isAbsent && [choice, body.parallel_tool_calls].some(isGiven)) return 'closed'

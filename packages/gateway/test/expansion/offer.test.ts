@@ -56,6 +56,7 @@ const bound: Readonly<Record<WireFormat, readonly JsonObject[]>> = {
     { response_format: { type: 'json_object' } },
     { response_format: { type: 'json_schema', json_schema: { name: 'x', schema: {} } } },
     { functions: [{ name: 'old' }] },
+    { prediction: { type: 'content', content: 'a' } },
     { modalities: ['text', 'audio'] },
   ],
   'openai-responses': [
