@@ -111,10 +111,12 @@ class ResponsesSplicer implements Splicer {
     const response = isObject(event.response) ? event.response : undefined
     if (response !== undefined && beginnings.has(event.type)) return this.#begin(event, response)
     if (response !== undefined && endings.has(event.type)) return this.#end(event, response)
-    if (event.type === 'response.output_item.added') this.#place(event)
+    const isDone = event.type === 'response.output_item.done'
+    // Some servers do not announce items.
+    const isNew = isDone && !this.#places.has(event.output_index)
+    if (isNew || event.type === 'response.output_item.added') this.#place(event)
     const place = this.#places.get(event.output_index)
     if (place === 'own') return undefined
-    const isDone = event.type === 'response.output_item.done'
     if (isDone && isObject(event.item)) this.#roundItems.push(event.item)
     return place === undefined || place === event.output_index
       ? event
@@ -149,9 +151,12 @@ class ResponsesSplicer implements Splicer {
   #end(event: JsonObject, response: JsonObject): JsonObject {
     this.#isCut = event.type !== 'response.completed'
     this.#roundUsage = isObject(response.usage) ? response.usage : undefined
-    const whole = outputOf(response).filter((item) => !isOwnCall(item, this.#name))
-    // Some servers leave the output out of the last event.
-    if (outputOf(response).length > 0) this.#roundItems = [...whole]
+    const output = outputOf(response)
+    const whole = output.filter((item) => !isOwnCall(item, this.#name))
+    // Some servers leave the output out of the last event, or have items only there.
+    if (output.length > 0) this.#roundItems = [...whole]
+    this.#owns = Math.max(this.#owns, output.length - whole.length)
+    this.#others = Math.max(this.#others, whole.filter(isCall).length)
     const clean = withoutTool(response, this.#name)
     if (this.#isFirst && this.#owns === 0) {
       return clean === response ? event : { ...event, response: clean }

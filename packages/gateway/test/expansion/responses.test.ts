@@ -68,4 +68,23 @@ describe('openai-responses', () => {
       expect(told.whole).toMatchObject({ status: 'failed', error: failed.error, output: [] })
     },
   )
+
+  it.each([
+    ['announced', [{ type: 'response.output_item.done', output_index: 0, item: call }]],
+    ['told before the end', []],
+  ])('[GX1] a call of ours that is not %s is not seen either', async (_, events) => {
+    const end = response({ status: 'completed', output: [call] })
+    const { target, ask, options, history } = await open({
+      isStream: true,
+      says: [
+        () => stream([created, ...events, { type: 'response.completed', response: end }]),
+        () => ({ text: 'Here.' }),
+      ],
+    })
+    const told = await ask(history, options)
+    expect(told.calls).toEqual([])
+    expect(told.text).toBe('Here.')
+    expect(JSON.stringify(told.whole)).not.toContain('expand_message')
+    expect(target.upstream.breaches).toEqual([])
+  })
 })
