@@ -72,7 +72,14 @@ async function tell(
   let text = ''
   const pieces: string[] = []
   const rounds = new Rounds({
-    ...{ name, isQuiet: false, body: {}, format: expansionFormats[format], now: () => 0 },
+    ...{
+      name,
+      isOpen: true,
+      isQuiet: false,
+      body: {},
+      format: expansionFormats[format],
+      now: () => 0,
+    },
     limits: { ...defaultLimits, expandPulseMs: pulseMs },
     call: {
       expansions: 0,
@@ -262,7 +269,7 @@ describe('one stream', () => {
       chunk({}, 'tool_calls'),
       'data: [DONE]\n\n',
     ].join('')
-    const splicer = expansionFormats['openai-chat'].splicer({ name, isQuiet: false })
+    const splicer = expansionFormats['openai-chat'].splicer({ name, isOpen: true, isQuiet: false })
     const texts = stream
       .split(/(?<=\n\n)/)
       .flatMap((raw) => splicer.take({ raw, data: raw.slice(6).trim() }))

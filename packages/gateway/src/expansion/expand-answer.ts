@@ -48,7 +48,7 @@ async function expandWhole(
     const found = endpoint.answer(body) ?? { messages: [] }
     const { own, hasOthers } = format.sort(found.messages, name)
     if (own.length === 0 && bodies.length === 1) {
-      const body = format.clean === undefined ? unread : once(format.clean(text, name))
+      const body = format.clean === undefined ? unread : once(format.clean(text, rounds.options))
       return { ...answer, body }
     }
     const why = closing({ hasOthers, isCut: format.isCut(body), mayGoOn: rounds.mayGoOn })

@@ -27,10 +27,12 @@ export async function expandCall(
   { call, endpoint, signal, ...rest }: ExpandCallOptions,
 ): Promise<UpstreamAnswer> {
   const { offer } = call
-  if (offer?.isOpen !== true) return answer
-  const { name, isQuiet, body } = offer
+  if (offer === undefined) return answer
+  const { name, isOpen, isQuiet, body } = offer
   const format = expansionFormats[endpoint.format]
-  const rounds = new Rounds({ ...rest, call, format, name, isQuiet, body: body.value })
+  // What is only listed is not called, but an answer may repeat the list.
+  if (!isOpen && format.clean === undefined) return answer
+  const rounds = new Rounds({ ...rest, call, format, name, isOpen, isQuiet, body: body.value })
   try {
     return await expandAnswer(answer, { endpoint, rounds })
   } catch (error) {

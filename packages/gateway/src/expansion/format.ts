@@ -62,7 +62,7 @@ export interface ExpansionFormat {
   /** Whole answers of several rounds as one, without the gateway's calls. */
   join(answers: readonly JsonObject[], options: SpliceOptions): JsonObject
   /** The text of a whole answer of a single round, without a trace of the tool; most formats have none. */
-  clean?(text: string, name: string): string
+  clean?(text: string, options: SpliceOptions): string
   splicer(options: SpliceOptions): Splicer
   /** The value of `tool_choice` with which the tools are listed and none is called. */
   readonly noChoice: Json

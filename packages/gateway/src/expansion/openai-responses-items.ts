@@ -2,12 +2,22 @@
 
 import type { Json, JsonObject } from 'oriel'
 import { isObject } from '../rewrite.ts'
+import type { SpliceOptions } from './splicer.ts'
 
-/** Answers repeat the list of tools, the gateway's too. */
-export function withoutTool(response: JsonObject, name: string): JsonObject {
-  const { tools } = response
-  if (!Array.isArray(tools) || !tools.some((tool) => isNamed(tool, name))) return response
-  return { ...response, tools: tools.filter((tool: Json) => !isNamed(tool, name)) }
+/** What a client hears that says nothing of tools. */
+export const defaultChoice = 'auto'
+
+/** Answers repeat the list of tools, the gateway's too, and the choice of them. */
+export function withoutTool(response: JsonObject, { name, isOpen }: SpliceOptions): JsonObject {
+  const { tools, tool_choice: choice } = response
+  const hasTool = Array.isArray(tools) && tools.some((tool) => isNamed(tool, name))
+  const hasChoice = !isOpen && choice !== undefined
+  if (!hasTool && !hasChoice) return response
+  return {
+    ...response,
+    ...(hasTool ? { tools: tools.filter((tool: Json) => !isNamed(tool, name)) } : {}),
+    ...(hasChoice ? { tool_choice: defaultChoice } : {}),
+  }
 }
 
 export function isOwnCall(item: JsonObject, name: string): boolean {

@@ -15,8 +15,8 @@ import {
 } from './splicer.ts'
 import { sumUsage } from './usage.ts'
 
-export function responsesSplicer({ name }: SpliceOptions): Splicer {
-  return new ResponsesSplicer(name)
+export function responsesSplicer(options: SpliceOptions): Splicer {
+  return new ResponsesSplicer(options)
 }
 
 const beginnings: ReadonlySet<Json | undefined> = new Set([
@@ -32,6 +32,7 @@ const endings: ReadonlySet<Json | undefined> = new Set([
 
 class ResponsesSplicer implements Splicer {
   readonly pulse = ': waiting\n\n'
+  readonly #options: SpliceOptions
   readonly #name: string
   #isFirst = true
   #head: JsonObject = {}
@@ -49,8 +50,9 @@ class ResponsesSplicer implements Splicer {
   #isCut = false
   #held: JsonObject[] = []
 
-  constructor(name: string) {
-    this.#name = name
+  constructor(options: SpliceOptions) {
+    this.#options = options
+    this.#name = options.name
   }
 
   get verdict(): Verdict {
@@ -132,7 +134,7 @@ class ResponsesSplicer implements Splicer {
         ...(at === undefined ? {} : { created_at: at }),
       }
     }
-    const clean = withoutTool(response, this.#name)
+    const clean = withoutTool(response, this.#options)
     return clean === response ? event : { ...event, response: clean }
   }
 
@@ -157,7 +159,7 @@ class ResponsesSplicer implements Splicer {
     if (output.length > 0) this.#roundItems = [...whole]
     this.#owns = Math.max(this.#owns, output.length - whole.length)
     this.#others = Math.max(this.#others, whole.filter(isCall).length)
-    const clean = withoutTool(response, this.#name)
+    const clean = withoutTool(response, this.#options)
     if (this.#isFirst && this.#owns === 0) {
       return clean === response ? event : { ...event, response: clean }
     }

@@ -21,7 +21,8 @@ describe('what of a round is shown to the model again', () => {
 
 describe('the text of an answer', () => {
   const tool = '{ "type":"function", "name":"expand_message" }'
-  const clean = (text: string): string => responsesExpansion.clean?.(text, 'expand_message') ?? ''
+  const clean = (text: string): string =>
+    responsesExpansion.clean?.(text, { name: 'expand_message', isOpen: true, isQuiet: false }) ?? ''
 
   it('[GX1] loses the tool and nothing else', () => {
     const own = '{"name":"read" , "type":"function"}'

@@ -5,8 +5,16 @@ import { parseObject } from '../answers/collector.ts'
 import { elementsOf, outlineOf } from '../json-outline.ts'
 import { isObject } from '../rewrite.ts'
 import type { ExpansionFormat } from './format.ts'
-import { isCall, isNamed, isOwnCall, outputOf, withoutTool } from './openai-responses-items.ts'
+import {
+  defaultChoice,
+  isCall,
+  isNamed,
+  isOwnCall,
+  outputOf,
+  withoutTool,
+} from './openai-responses-items.ts'
 import { responsesSplicer } from './openai-responses-splicer.ts'
+import type { SpliceOptions } from './splicer.ts'
 import { sumUsage } from './usage.ts'
 
 export const responsesExpansion: ExpansionFormat = {
@@ -32,17 +40,17 @@ export const responsesExpansion: ExpansionFormat = {
   isCut: ({ status }) => status !== 'completed',
   results: (results) =>
     results.map(({ id, text }) => ({ type: 'function_call_output', call_id: id, output: text })),
-  join(answers, { name }) {
+  join(answers, options) {
     const last = answers.at(-1) ?? {}
     const usage = answers.map((one) => one.usage).filter(isObject)
     return withoutTool(
       {
         ...last,
         ...(answers[0]?.created_at === undefined ? {} : { created_at: answers[0].created_at }),
-        output: answers.flatMap(outputOf).filter((item) => !isOwnCall(item, name)),
+        output: answers.flatMap(outputOf).filter((item) => !isOwnCall(item, options.name)),
         ...(usage.length === 0 ? {} : { usage: usage.reduce(sumUsage) }),
       },
-      name,
+      options,
     )
   },
   replayed(messages, { store }) {
@@ -66,10 +74,13 @@ function withoutId(item: Json): Json {
 }
 
 /** The same in the text, of which every other byte stays. */
-function clean(text: string, name: string): string {
-  const tools = withoutElements(text, 'tools', (tool) => isNamed(tool, name))
+function clean(text: string, { name, isOpen }: SpliceOptions): string {
   // The output of an answer that failed is not looked at before.
-  return withoutElements(tools, 'output', (item) => isOwnCall(item, name))
+  const output = withoutElements(text, 'output', (item) => isOwnCall(item, name))
+  const kept = withoutElements(output, 'tools', (tool) => isNamed(tool, name))
+  const choice = isOpen ? undefined : outlineOf(kept).fields.get('tool_choice')
+  if (choice === undefined) return kept
+  return kept.slice(0, choice.start) + JSON.stringify(defaultChoice) + kept.slice(choice.end)
 }
 
 function withoutElements(

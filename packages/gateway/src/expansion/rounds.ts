@@ -27,6 +27,7 @@ export interface RoundsOptions {
   readonly call: RoundedCall
   readonly format: ExpansionFormat
   readonly name: string
+  readonly isOpen: boolean
   readonly isQuiet: boolean
   /** The body of the request. */
   readonly body: JsonObject

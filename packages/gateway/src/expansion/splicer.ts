@@ -11,6 +11,8 @@ export interface StreamEvent {
 export interface SpliceOptions {
   /** The name of the gateway's tool. */
   readonly name: string
+  /** Whether the model may call it; where not, a choice of tools that an answer repeats is the gateway's. */
+  readonly isOpen: boolean
   /** Whether the client gets no text of rounds that it does not see: its answer is one document. */
   readonly isQuiet: boolean
 }

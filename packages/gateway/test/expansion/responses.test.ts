@@ -2,8 +2,10 @@
 
 import type { JsonObject } from 'oriel'
 import { afterEach, describe, expect, it } from 'vitest'
-import type { Target } from '../target.ts'
-import type { Action } from '../upstream/action.ts'
+import { dialects } from '../dialect.ts'
+import { sdkClient } from '../sdk/sdk-client.ts'
+import { openGateway, type Target } from '../target.ts'
+import { type Action, reply } from '../upstream/action.ts'
 import { openScene, type Scene, type SceneOptions } from './story.ts'
 
 const targets: Target[] = []
@@ -66,6 +68,24 @@ describe('openai-responses', () => {
       })
       const told = await ask(history, options)
       expect(told.whole).toMatchObject({ status: 'failed', error: failed.error, output: [] })
+    },
+  )
+
+  it.each([false, true])(
+    '[GX1] an answer does not repeat a tool that was only listed (streamed: %s)',
+    async (isStream) => {
+      const target = await openGateway({
+        ...{ gateway: { expand: true }, answer: () => reply({ text: '{}' }) },
+      })
+      targets.push(target)
+      const { user } = dialects['openai-responses']
+      const ask = sdkClient('openai-responses', { url: target.url })
+      const first = await ask([user('Hi.')], { isStream })
+      const format = { type: 'json_schema', name: 'x', schema: {} }
+      const history = [user('Hi.'), ...first.messages, user('As JSON.')]
+      const told = await ask(history, { isStream, extra: { text: { format } } })
+      expect(target.upstream.requests[1]?.body.tool_choice).toBe('none')
+      expect(told.whole).toMatchObject({ tools: [], tool_choice: 'auto' })
     },
   )
 
