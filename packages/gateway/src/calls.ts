@@ -198,11 +198,15 @@ export class Calls {
     const refused = { ...answer, body: once(bytes) }
     const error = { status: answer.status, body: Buffer.from(bytes).toString() }
     if (!isContextLengthError(error)) return refused
-    const smaller = await managed.recover(error)
-    if (smaller === undefined || call.request.signal.aborted) return refused
-    const second = await this.#send(call, upstream, { managed, text: smaller })
-    if (second.status < 400) return second
-    second.cancel()
+    for (const shrink of [() => managed.recover(error), () => managed.withdraw()]) {
+      const smaller = await shrink()
+      if (call.request.signal.aborted) return refused
+      if (smaller === undefined) continue
+      const again = await this.#send(call, upstream, { managed, text: smaller })
+      if (again.status < 400) return again
+      again.cancel()
+      if (again.status !== 400 && again.status !== 413) return refused
+    }
     return refused
   }
 

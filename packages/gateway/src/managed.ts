@@ -3,20 +3,21 @@
 import { hash } from 'node:crypto'
 import {
   type AppendOptions,
-  canonicalJson,
   type Json,
   type JsonObject,
+  type MessageEntry,
   OrielError,
-  type Policy,
   type ReadHistory,
   type Thread,
   type View,
   type ViewOptions,
 } from 'oriel'
+import { adoptPolicy } from './adopt-policy.ts'
 import type { Answer } from './answers/collector.ts'
 import type { ClientBody } from './client-body.ts'
 import type { Endpoint } from './endpoints.ts'
 import { type Offer, offerTool, rememberName } from './expansion/offer.ts'
+import { roomTokensOf } from './expansion/result-room.ts'
 import type { HiddenRound, RoundedCall } from './expansion/rounds.ts'
 import { addElements } from './expansion/splice.ts'
 import { rewriteBody } from './rewrite.ts'
@@ -63,6 +64,8 @@ export class ManagedCall implements RoundedCall {
   readonly #resent: Json[] = []
   /** The true end of an answer of which the client sees another form. */
   #closing: Answer | undefined
+  /** The entries of the newest round, and what is said in its place where its results are too long. */
+  #newest: { readonly ids: readonly string[]; readonly refused: readonly Json[] } | undefined
   #view: View | undefined
   #branch = ''
   /** Messages that the branch had when the view was made. */
@@ -91,7 +94,7 @@ export class ManagedCall implements RoundedCall {
   async prepare(): Promise<Uint8Array> {
     const { session, history, settings, endpoint, body, hasExpansion } = this.#input
     const view = await session.family.run(async (thread) => {
-      await adopt(thread, settings.base)
+      await adoptPolicy(thread, settings.base)
       const { offer, newName } = offerTool(thread, { endpoint, body, isOn: hasExpansion })
       this.#offer = offer
       const asked = await this.#timed(async () => {
@@ -99,7 +102,7 @@ export class ManagedCall implements RoundedCall {
         this.#branch = synced.thread
         this.#messages = synced.messages
         // The history may have led to another branch, which has a policy of its own.
-        const isChanged = await adopt(thread, settings.base)
+        const isChanged = await adoptPolicy(thread, settings.base)
         return isChanged ? thread.view(this.#viewOptions()) : synced.view
       })
       await rememberName(thread, newName)
@@ -128,17 +131,48 @@ export class ManagedCall implements RoundedCall {
     }
   }
 
-  async hide({ answer, resent, results }: HiddenRound): Promise<Uint8Array> {
-    const { family } = this.#input.session
-    const log = async (thread: Thread): Promise<View> => {
-      await this.#return(thread)
+  get roomTokens(): number {
+    const { settings, body } = this.#input
+    const usedTokens = this.#view?.tokens.after ?? 0
+    return roomTokensOf({ policy: settings.policy, model: body.value.model, usedTokens })
+  }
+
+  async hide({ answer, resent, results, refusals }: HiddenRound): Promise<Uint8Array> {
+    return this.#nextRound(async (thread) => {
       const messages = [...answer.messages, ...(await results(thread))]
-      await this.#append(thread, { messages, usage: answer.usage, resentAs: [] })
+      const written = await this.#append(thread, { messages, usage: answer.usage, resentAs: [] })
+      const refused = [...answer.messages, ...refusals]
+      this.#newest = { ids: written.map(({ id }) => id), refused }
+      this.#resent.push(...resent)
+    })
+  }
+
+  /**
+   * The body to send where the results of the newest round are too long however the rest is reduced: the model reads that they are
+   * too much, now and in later requests. Undefined where there is no such round.
+   */
+  async withdraw(): Promise<Uint8Array | undefined> {
+    const round = this.#newest
+    if (round === undefined) return undefined
+    this.#newest = undefined
+    return this.#nextRound(async (thread) => {
+      // A call without its result is not shown, so the round is said again as a whole.
+      for (const id of round.ids) await thread.exclude(id)
+      this.#hidden.pop()
+      await this.#append(thread, { messages: round.refused, resentAs: [] })
+    })
+  }
+
+  /** Logs something of a round that is not seen, and gives the body of the next one. */
+  async #nextRound(log: (thread: Thread) => Promise<void>): Promise<Uint8Array> {
+    const { family } = this.#input.session
+    const logged = async (thread: Thread): Promise<View> => {
+      await this.#return(thread)
+      await log(thread)
       return this.#timed(() => thread.view(this.#viewOptions()), { isNextRound: true })
     }
-    const view = await family.run(log, { isUrgent: true })
+    const view = await family.run(logged, { isUrgent: true })
     this.#dependencies.changed(family.tenant, this.#branch)
-    this.#resent.push(...resent)
     return this.#bodyOf(view)
   }
 
@@ -177,7 +211,9 @@ export class ManagedCall implements RoundedCall {
     await Promise.all([
       // An answer that cannot be read says so below.
       known?.catch(() => undefined),
-      this.#keep((thread) => this.#append(thread, logged)),
+      this.#keep(async (thread) => {
+        await this.#append(thread, logged)
+      }),
     ])
   }
 
@@ -277,51 +313,56 @@ export class ManagedCall implements RoundedCall {
   }
 
   /** An answer goes right behind what it answers; where something else came in between, into a fork. */
-  async #append(thread: Thread, logged: Logged): Promise<void> {
+  async #append(thread: Thread, logged: Logged): Promise<readonly MessageEntry[]> {
     const { history, endpoint } = this.#input
     const { format } = endpoint
     if (logged.resentAs !== undefined) this.#hidden.push(logged)
     if (thread.id === this.#branch) {
       try {
-        await this.#write(thread, logged, { format, expected: this.#messages })
-        return
+        return await this.#write(thread, logged, { format, expected: this.#messages })
       } catch (error) {
         if (!OrielError.is(error, 'unexpected-head')) throw error
       }
     }
     if (!this.#isHidden) {
       await thread.sync([...history.messages, ...logged.messages], { format })
-      await this.#write(thread, { ...logged, messages: [] })
-      return
+      return this.#write(thread, { ...logged, messages: [] })
     }
     const { thread: branch, messages } = await thread.sync(history)
     const isBack = branch === this.#branch && messages === this.#messages
     this.#branch = branch
     this.#messages = messages
     // What the client does not resend is said again in a fork.
+    let written: readonly MessageEntry[] = []
     for (const one of isBack ? [logged] : this.#hidden) {
       const usage = one === logged ? one.usage : undefined
-      await this.#write(thread, { ...one, usage }, { format, expected: this.#messages })
+      written = await this.#write(thread, { ...one, usage }, { format, expected: this.#messages })
     }
+    return written
   }
 
   /** Appends messages with the provider's numbers. Numbers in a shape that nobody knows are not worth a failure. */
-  async #write(thread: Thread, logged: Logged, around: AppendOptions = {}): Promise<void> {
+  async #write(
+    thread: Thread,
+    logged: Logged,
+    around: AppendOptions = {},
+  ): Promise<readonly MessageEntry[]> {
     const { messages, usage: sample, resentAs } = logged
     const options = { ...around, ...(resentAs && { resentAs }) }
-    const add = async (more: AppendOptions): Promise<void> => {
-      this.#messages += (await thread.append(messages, { ...options, ...more })).length
+    const add = async (more: AppendOptions): Promise<readonly MessageEntry[]> => {
+      const entries = await thread.append(messages, { ...options, ...more })
+      this.#messages += entries.length
+      return entries
     }
     const view = this.#view?.id
     if (sample !== undefined && view !== undefined) {
       try {
-        await add({ usage: { sample, view } })
-        return
+        return await add({ usage: { sample, view } })
       } catch (error) {
         if (!OrielError.is(error, 'invalid-input')) throw error
       }
     }
-    if (messages.length > 0) await add({})
+    return messages.length > 0 ? add({}) : []
   }
 
   /** Back to the branch of this call, if another call has left it since. */
@@ -349,18 +390,4 @@ export class ManagedCall implements RoundedCall {
       done?.()
     }
   }
-}
-
-/** The policy that a thread was last given: comparing it with every call would cost more than the view. */
-const adopted = new WeakMap<Thread, { readonly policy: Policy; readonly branch: string }>()
-
-/** Gives a thread the policy of its agent and operator; answers whether it had another one. */
-async function adopt(thread: Thread, policy: Policy): Promise<boolean> {
-  const last = adopted.get(thread)
-  if (last?.policy === policy && last.branch === thread.id) return false
-  const { policy: own } = thread
-  const isOther = own !== policy && canonicalJson(own as Json) !== canonicalJson(policy as Json)
-  if (isOther) await thread.setPolicy(policy)
-  adopted.set(thread, { policy, branch: thread.id })
-  return isOther
 }

@@ -82,7 +82,7 @@ async function tell(
     },
     limits: { ...defaultLimits, expandPulseMs: pulseMs },
     call: {
-      expansions: 0,
+      ...{ expansions: 0, roomTokens: Infinity },
       hide: async () => 'next',
       closeWith: async (answer) => {
         closed = answer

@@ -1,10 +1,17 @@
 // The rounds of one client's request in which the model called the gateway's tool: answered, logged, asked again.
 
-import { type ExpandTool, expandTool, type Json, type JsonObject, type Thread } from 'oriel'
+import {
+  type ExpandTool,
+  expandTool,
+  type Json,
+  type JsonObject,
+  resolveCounter,
+  type Thread,
+} from 'oriel'
 import type { Answer } from '../answers/collector.ts'
 import type { Limits } from '../options.ts'
 import type { UpstreamAnswer } from '../upstream.ts'
-import type { ExpansionFormat, OwnCall } from './format.ts'
+import type { CallResult, ExpansionFormat, OwnCall } from './format.ts'
 
 /** What rounds need of the call that they belong to. */
 export interface RoundedCall {
@@ -14,6 +21,8 @@ export interface RoundedCall {
   closeWith(answer: Answer, results?: (thread: Thread) => Promise<readonly Json[]>): Promise<void>
   /** Calls of the tool that were answered. */
   expansions: number
+  /** Tokens that the model's window has left for results; infinite where nobody knows it. */
+  readonly roomTokens: number
 }
 
 export interface HiddenRound {
@@ -21,6 +30,8 @@ export interface HiddenRound {
   /** Messages of it that the client will resend. */
   readonly resent: readonly Json[]
   results(thread: Thread): Promise<readonly Json[]>
+  /** What stands in place of the results where they turn out to be too long. */
+  readonly refusals: readonly Json[]
 }
 
 export interface RoundsOptions {
@@ -41,6 +52,12 @@ const enough =
   '\n[This was the last expansion for this answer. Do not expand more; go on with what you have.]'
 const tooMany = 'Not expanded: no more expansions for this answer. Go on with what you have.'
 const brokenOff = 'Not expanded: the call was cut off.'
+const tooMuch = 'Not expanded: too much at once; ask for lines or a query.'
+
+/** What the results of one answer have together: one original as long as it is ever given, with the words around it. */
+const maxCharacters = 201_000
+
+const counter = resolveCounter('estimate')
 
 export class Rounds {
   readonly options: RoundsOptions
@@ -49,6 +66,8 @@ export class Rounds {
   #thread: Thread | undefined
   #count = 0
   #since = 0
+  /** Characters that results may still have. */
+  #characters = maxCharacters
 
   constructor(options: RoundsOptions) {
     this.options = options
@@ -82,6 +101,7 @@ export class Rounds {
       answer: kept,
       resent: format.resent?.(kept.messages, name) ?? [],
       results: (thread) => this.#results(thread, calls, note),
+      refusals: format.results(calls.map(({ id }) => ({ id, text: tooMuch + note }))),
     })
     this.#leaving.signal.throwIfAborted()
     return send(text, this.#leaving.signal)
@@ -126,9 +146,15 @@ export class Rounds {
       expand: async (id, options) =>
         (await this.#thread?.expand(id, options)) ?? { ok: false, reason: brokenOff },
     })
-    const results: { id: string; text: string }[] = []
+    const results: CallResult[] = []
+    let tokens = this.options.call.roomTokens
     for (const { id, input } of calls) {
-      results.push({ id, text: (await this.#tool.handle(input)) + note })
+      const found = await this.#tool.handle(input)
+      const isFitting = found.length <= this.#characters && counter.count(found) <= tokens
+      const text = isFitting ? found : tooMuch
+      this.#characters -= text.length
+      tokens -= counter.count(text)
+      results.push({ id, text: text + note })
     }
     return this.options.format.results(results)
   }

@@ -11,6 +11,8 @@ import {
   listOf,
   openingCalls,
   openScene,
+  placeholderId,
+  policy,
   type Say,
   type Scene,
   type SceneOptions,
@@ -45,6 +47,11 @@ const looking: Say = (asked) => ({
 const found: Say = ({ body }) => ({
   reasoning: 'There.',
   text: JSON.stringify(body).includes(secret) ? `It is ${secret}.` : 'Unknown.',
+})
+
+const tooLong: Say = ({ tokens }) => ({
+  ...{ type: 'error', status: 400 },
+  message: `prompt is too long: ${tokens} tokens > ${tokens - 60} maximum`,
 })
 
 const cases = wireFormats.flatMap((format) =>
@@ -117,10 +124,6 @@ describe.each(cases)('$format $mode', ({ format, isStream }) => {
   })
 
   it('[GX7] a round that is too long is made smaller and asked once more', async () => {
-    const tooLong: Say = ({ tokens }) => ({
-      ...{ type: 'error', status: 400 },
-      message: `prompt is too long: ${tokens} tokens > ${tokens - 60} maximum`,
-    })
     const { ask, options, history, target } = await open({
       ...{ format, isStream, says: [looking, tooLong, () => ({ text: 'Short.' })] },
     })
@@ -130,6 +133,45 @@ describe.each(cases)('$format $mode', ({ format, isStream }) => {
     expect(target.upstream.requests).toHaveLength(openingCalls + 3)
     const [second, third] = target.upstream.requests.slice(-2).map(textOf)
     expect(third?.length).toBeLessThan(second?.length ?? 0)
+  })
+
+  it('[GX7] a round that is too long even so is asked without its results, and the thread goes on', async () => {
+    const says = [looking, tooLong, tooLong, () => ({ text: 'Short.' }), () => ({ text: 'Bye.' })]
+    const { ask, options, history, target } = await open({ format, isStream, says })
+    const told = await ask(history, options)
+    expect(told.text).toContain('Short.')
+    await ask([...history, ...told.messages, user('Bye.')], options)
+    const sent = target.upstream.requests.slice(openingCalls + 1).map(textOf)
+    expect(sent).toHaveLength(4)
+    for (const text of sent.slice(2)) {
+      expect(text).toContain('Not expanded: too much at once')
+      expect(text).not.toContain(secret)
+    }
+    expect(target.upstream.breaches).toEqual([])
+  })
+
+  it('[GX6] originals that do not fit into the window together are not given together', async () => {
+    const both: Say = (asked) => {
+      const id = placeholderId(asked)
+      return {
+        reasoning: 'All of it.',
+        calls: [
+          ['expand_message', JSON.stringify({ id })],
+          ['expand_message', JSON.stringify({ id, lines: [0, 100] })],
+          ['expand_message', JSON.stringify({ id, query: 'seal' })],
+        ],
+      }
+    }
+    const { ask, options, history, target } = await open({
+      ...{ format, isStream, says: [both, found] },
+      gateway: { policy: { ...policy, compaction: { contextWindow: 1000 } } },
+    })
+    const told = await ask(history, options)
+    expect(told.text).toContain(secret)
+    const sent = textOf(target.upstream.requests.at(-1))
+    expect(sent.split(secret)).toHaveLength(3)
+    expect(sent.split('too much at once; ask for lines or a query')).toHaveLength(2)
+    expect(target.upstream.breaches).toEqual([])
   })
 })
 

@@ -23,10 +23,10 @@ export const readTool: ToolDefinition = {
 }
 
 /** Of the results that the model has seen, only the newest stays. */
-export const policy: PolicyInput = {
+export const policy = {
   toolResults: { strategy: 'keepRecent', max: 1, placeholder: 'informative', cutoff: 0 },
   schedule: 'immediate',
-}
+} as const satisfies PolicyInput
 
 /** Bodies with signed reasoning, where a format has it. */
 const thinking: Readonly<Record<WireFormat, Readonly<Record<string, unknown>>>> = {

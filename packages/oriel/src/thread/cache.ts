@@ -13,7 +13,8 @@ import { type FrameParts, frameHashOf, frameSetting, type ViewRequest } from './
 /** A provider's name, what to look up, or numbers that stand over what is known. */
 export type PricesOption = string | (PricesQuery & Partial<Prices>)
 
-function pricesOf(option: PricesOption | undefined, model: string | undefined): Prices {
+/** What is known of a model: what was given stands over what can be looked up. */
+export function pricesOf(option: PricesOption | undefined, model: string | undefined): Prices {
   const own = typeof option === 'string' ? { provider: option } : (option ?? {})
   const query = { ...(model === undefined || model === '' ? {} : { model }), ...own }
   return { ...lookupPrices(query), ...own }

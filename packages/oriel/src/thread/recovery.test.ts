@@ -35,6 +35,8 @@ describe('how small the next request must be', () => {
 
   it('[K5] without numbers, by a fixed share; never as large as what was sent', () => {
     expect(recoveryBudget({ code: 'context_length_exceeded' }, 1000)).toBe(700)
+    expect(recoveryBudget({ code: 'context_length_exceeded' }, 1000, 500)).toBe(450)
+    expect(recoveryBudget({ code: 'context_length_exceeded' }, 1000, 2000)).toBe(700)
     const limitOnly = "This model's maximum context length is 8192 tokens."
     expect(recoveryBudget(limitOnly, 20_000)).toBe(7372)
     expect(recoveryBudget(limitOnly, 1000)).toBe(900)

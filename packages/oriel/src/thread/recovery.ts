@@ -3,8 +3,10 @@
 import { OrielError } from '../core/errors.ts'
 import { isObject } from '../core/json.ts'
 import { isContextLengthError } from '../overflow.ts'
-import type { Journal } from './journal.ts'
+import { pricesOf } from './cache.ts'
+import type { Session } from './session.ts'
 import { estimateOf } from './usage.ts'
+import type { ViewOptions } from './viewing.ts'
 
 /** How much of the limit the next request may use: counters and providers differ. */
 const safety = 0.9
@@ -14,8 +16,8 @@ const shrink = 0.7
 /** What was sent, and what may be sent instead. Throws when the error is another one, or when this was tried before. */
 export function planRecovery(
   error: unknown,
-  journal: Journal,
-  ownBudget = Infinity,
+  { journal, policy, prices }: Pick<Session, 'journal' | 'policy' | 'prices'>,
+  { budget = Infinity, model }: Pick<ViewOptions, 'budget' | 'model'>,
 ): { readonly sent: number; readonly budget: number } {
   if (!isContextLengthError(error)) {
     const message = 'recover takes a context-length error; this is another one. Handle it as it is.'
@@ -29,7 +31,8 @@ export function planRecovery(
     throw new OrielError('cannot-project', message, { cause: error })
   }
   const sent = typeof details.tokens === 'number' ? details.tokens : estimateOf(journal)
-  return { sent, budget: Math.max(1, Math.min(ownBudget, recoveryBudget(error, sent))) }
+  const window = policy.compaction?.contextWindow ?? pricesOf(prices, model).contextWindow
+  return { sent, budget: Math.max(1, Math.min(budget, recoveryBudget(error, sent, window))) }
 }
 
 /** A retry of the same size would be refused again. */
@@ -44,11 +47,13 @@ export function assertProgress(sent: number, after: number): void {
 
 /**
  * The budget of the next request, in our counter's tokens. An error that names what was sent and what is allowed also tells how our
- * count compares with the provider's.
+ * count compares with the provider's. One that names nothing is about the known window, where that was passed.
  */
-export function recoveryBudget(error: unknown, sentTokens: number): number {
+export function recoveryBudget(error: unknown, sentTokens: number, window = Infinity): number {
   const { sent, limit } = numbersIn(error)
-  if (limit === undefined) return Math.floor(sentTokens * shrink)
+  if (limit === undefined) {
+    return Math.floor(sentTokens > window ? window * safety : sentTokens * shrink)
+  }
   const scale = sent === undefined || sent < limit ? 1 : sentTokens / sent
   return Math.floor(Math.min(limit * scale * safety, sentTokens * safety))
 }

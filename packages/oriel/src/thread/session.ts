@@ -239,7 +239,7 @@ export class Session {
   /** A smaller view after the provider refused one. No model is asked. */
   async recover(error: unknown, options: ViewOptions): Promise<View> {
     await this.journal.refresh()
-    const { sent, budget } = planRecovery(error, this.journal, options.budget)
+    const { sent, budget } = planRecovery(error, this, options)
     const before = this.journal.state.visible.length
     await this.#compacting.beforeRecovery(budget)
     const view = await this.view({ ...options, budget }, undefined, { isRecovery: true })
