@@ -6,6 +6,7 @@ import { readBytes } from './body.ts'
 import type { ClientBody, KnownBody } from './client-body.ts'
 import type { Endpoint } from './endpoints.ts'
 import { expandCall } from './expansion/expand-call.ts'
+import { HeldResponses } from './expansion/held-responses.ts'
 import { requestHeaders, responseHeaders } from './headers.ts'
 import type { Caller } from './keys.ts'
 import { KnownBodies } from './known-bodies.ts'
@@ -22,7 +23,7 @@ import type { Tenants } from './tenants.ts'
 import type { Upstream, UpstreamAnswer, UpstreamRequest } from './upstream.ts'
 import { forUpstream } from './upstream-body.ts'
 
-export interface CallsOptions extends ManagedDependencies {
+export interface CallsOptions extends Omit<ManagedDependencies, 'held'> {
   readonly settings: Settings
   readonly upstreams: readonly Upstream[]
   readonly limits: Limits
@@ -51,10 +52,17 @@ const maxErrorBytes = 1024 * 1024
 export class Calls {
   readonly #options: CallsOptions
   readonly #bodies: KnownBodies
+  readonly #held = new HeldResponses()
 
   constructor(options: CallsOptions) {
     this.#options = options
     this.#bodies = new KnownBodies(options.limits.knownBytes)
+  }
+
+  /** A thread was erased: nothing of it is remembered here. */
+  forget(tenant: string, thread: string): void {
+    this.#options.sessions.forget(tenant, thread)
+    this.#held.forget(tenant, thread)
   }
 
   /** Anything else under `/v1`: passed on as it is. */
@@ -86,7 +94,8 @@ export class Calls {
     call.observed?.asked(body.value, upstream.name)
     const history = endpoint.history(body.value)
     if (history === undefined) {
-      return this.#unmanaged(call, await upstream.send(this.#outgoing(call, body.bytes)))
+      const bytes = this.#held.restore(call.caller.tenant, body)
+      return this.#unmanaged(call, await upstream.send(this.#outgoing(call, bytes)))
     }
     if (history.length > limits.messages) {
       throw refuse(413, 'too-large', `The request holds more than ${limits.messages} messages.`)
@@ -180,7 +189,7 @@ export class Calls {
   }
 
   async #prepare(input: ManagedInput): Promise<Prepared> {
-    const managed = new ManagedCall(input, this.#options)
+    const managed = new ManagedCall(input, { ...this.#options, held: this.#held })
     return { managed, text: await managed.prepare() }
   }
 

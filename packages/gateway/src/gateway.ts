@@ -207,7 +207,7 @@ function assemble(options: GatewayOptions): Parts {
     limits,
     changed,
     quiet: (tenant) => families.quiet(tenant),
-    erased: (tenant, thread) => families.forget(tenant, thread),
+    erased: (tenant, thread) => calls.forget(tenant, thread),
   })
   const mcp = createMcp({ api, limits, failed: (code) => telemetry.failed('mcp', code) })
   const metrics = metricsRoute({

@@ -16,6 +16,7 @@ import { adoptPolicy } from './adopt-policy.ts'
 import type { Answer } from './answers/collector.ts'
 import type { ClientBody } from './client-body.ts'
 import type { Endpoint } from './endpoints.ts'
+import type { HeldResponses } from './expansion/held-responses.ts'
 import { type Offer, offerTool, rememberName } from './expansion/offer.ts'
 import { roomTokensOf } from './expansion/result-room.ts'
 import type { HiddenRound, RoundedCall } from './expansion/rounds.ts'
@@ -44,6 +45,7 @@ export interface ManagedDependencies {
   readonly telemetry: Telemetry
   /** Told after each write to a thread. */
   readonly changed: (tenant: string, thread: string) => void
+  readonly held: HeldResponses
 }
 
 /** Messages that were logged for one call, with their numbers, and what the client resends for them. */
@@ -205,7 +207,11 @@ export class ManagedCall implements RoundedCall {
     const seen = answer ?? { messages: [] }
     observed?.answered(seen)
     const { messages } = seen
-    const { sessions } = this.#dependencies
+    const { sessions, held } = this.#dependencies
+    const isHeld = endpoint.format === 'openai-responses' && this.#body.value.store !== false
+    if (this.#closing !== undefined && isHeld) {
+      held.keep({ tenant: session.family.tenant, thread: this.#branch, seen, last: this.#closing })
+    }
     const logged = this.#closing === undefined ? seen : { ...this.#closing, resentAs: messages }
     const known = messages.length > 0 ? sessions.answered(session, endpoint.format, messages) : null
     await Promise.all([

@@ -117,6 +117,11 @@ export class Sessions {
     }
   }
 
+  /** Forgets an open thread, after it was erased. */
+  forget(tenant: string, thread: string): void {
+    this.#families.forget(tenant, thread)
+  }
+
   /** A new thread for a request whose own was erased: what is gone does not come back under its name. */
   renew(found: FoundSession): FoundSession {
     const { tenant } = found.family
