@@ -139,7 +139,8 @@ export class ManagedCall implements RoundedCall {
     return roomTokensOf({ policy: settings.policy, model: body.value.model, usedTokens })
   }
 
-  async hide({ answer, resent, results, refusals }: HiddenRound): Promise<Uint8Array> {
+  async hide({ answer, resent, results, refusals, isLast }: HiddenRound): Promise<Uint8Array> {
+    if (isLast) this.#offer = undefined
     return this.#nextRound(async (thread) => {
       const messages = [...answer.messages, ...(await results(thread))]
       const written = await this.#append(thread, { messages, usage: answer.usage, resentAs: [] })

@@ -58,7 +58,12 @@ export const anthropicExpansion: ExpansionFormat = {
   splicer: anthropicSplicer,
   noChoice: { type: 'none' },
   bindsTools: true,
+  isBound: ({ messages }) =>
+    Array.isArray(messages) &&
+    messages.flatMap(blocksOf).some(({ type }) => thoughts.has(type as string)),
 }
+
+const thoughts: ReadonlySet<string> = new Set(['thinking', 'redacted_thinking'])
 
 function blocksOf(message: Json): readonly JsonObject[] {
   if (!isObject(message) || !Array.isArray(message.content)) return []

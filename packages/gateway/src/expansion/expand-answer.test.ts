@@ -76,6 +76,7 @@ async function tell(
       name,
       isOpen: true,
       isQuiet: false,
+      isForced: false,
       body: {},
       format: expansionFormats[format],
       now: () => 0,

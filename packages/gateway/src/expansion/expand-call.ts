@@ -28,11 +28,11 @@ export async function expandCall(
 ): Promise<UpstreamAnswer> {
   const { offer } = call
   if (offer === undefined) return answer
-  const { name, isOpen, isQuiet, body } = offer
+  const { body, ...about } = offer
   const format = expansionFormats[endpoint.format]
   // What is only listed is not called, but an answer may repeat the list.
-  if (!isOpen && format.clean === undefined) return answer
-  const rounds = new Rounds({ ...rest, call, format, name, isOpen, isQuiet, body: body.value })
+  if (!offer.isOpen && format.clean === undefined) return answer
+  const rounds = new Rounds({ ...rest, ...about, call, format, body: body.value })
   try {
     return await expandAnswer(answer, { endpoint, rounds })
   } catch (error) {

@@ -68,4 +68,6 @@ export interface ExpansionFormat {
   readonly noChoice: Json
   /** Whether reasoning may be bound to the list of tools, so that it stays the same in every request. */
   readonly bindsTools: boolean
+  /** Whether a request carries such reasoning. @default none does */
+  isBound?(body: JsonObject): boolean
 }

@@ -17,6 +17,8 @@ export interface Offer {
   readonly isOpen: boolean
   /** Whether the client gets no text of rounds that it does not see. */
   readonly isQuiet: boolean
+  /** Whether the model must call a tool, so that the last round goes without ours. */
+  readonly isForced: boolean
 }
 
 /** What is decided before a request is made. */
@@ -76,15 +78,17 @@ interface Considered {
 
 function offerOf(format: ExpansionFormat, considered: Considered): Offer | undefined {
   const { name, stance, listed, isOn, isAlone } = considered
+  const isForced = stance === 'forced' && format.isBound?.(listed.value) !== true
+  const base = { name, isQuiet: false, isForced }
   if (isOn && (stance === 'open' || stance === 'forced')) {
-    return { name, body: listed, isOpen: true, isQuiet: false }
+    return { ...base, body: listed, isOpen: true }
   }
   if (isAlone && stance !== 'closed') {
     const body = addMember(listed, 'tool_choice', format.noChoice)
-    return { name, body, isOpen: false, isQuiet: false }
+    return { ...base, body, isOpen: false }
   }
   if (!isOn || stance !== 'structured' || !format.bindsTools) return undefined
-  return { name, body: listed, isOpen: true, isQuiet: true }
+  return { ...base, body: listed, isOpen: true, isQuiet: true }
 }
 
 /** Lets a thread remember the tool's name. */

@@ -32,6 +32,8 @@ export interface HiddenRound {
   results(thread: Thread): Promise<readonly Json[]>
   /** What stands in place of the results where they turn out to be too long. */
   readonly refusals: readonly Json[]
+  /** Whether the next round goes without the tool. */
+  readonly isLast: boolean
 }
 
 export interface RoundsOptions {
@@ -40,6 +42,7 @@ export interface RoundsOptions {
   readonly name: string
   readonly isOpen: boolean
   readonly isQuiet: boolean
+  readonly isForced: boolean
   /** The body of the request. */
   readonly body: JsonObject
   readonly limits: Pick<Limits, 'expandRounds' | 'expandMs' | 'expandPulseMs' | 'streamMs'>
@@ -65,6 +68,8 @@ export class Rounds {
   #tool: ExpandTool | undefined
   #thread: Thread | undefined
   #count = 0
+  /** Whether the round that is under way goes without the tool. */
+  #isLast = false
   #since = 0
   /** Characters that results may still have. */
   #characters = maxCharacters
@@ -84,24 +89,31 @@ export class Rounds {
 
   /** Whether another round may begin. */
   get mayGoOn(): boolean {
+    if (this.#count === 0 || !this.#isEnough) return true
+    // A model that must call a tool calls one of the client's when there is no other.
+    return this.options.isForced && !this.#isLast
+  }
+
+  get #isEnough(): boolean {
     const { expandRounds, expandMs } = this.options.limits
-    if (this.#count === 0) return true
-    return this.#count < expandRounds && this.options.now() - this.#since < expandMs
+    return this.#count >= expandRounds || this.options.now() - this.#since >= expandMs
   }
 
   /** Answers the calls and asks the upstream again. What was said is durable before. */
   async next(answer: Answer, calls: readonly OwnCall[]): Promise<UpstreamAnswer> {
-    const { call, format, name, limits, now, send } = this.options
+    const { call, format, name, isForced, now, send } = this.options
     const kept = this.#kept(answer)
     if (this.#count === 0) this.#since = now()
     this.#count += 1
-    const note = this.#count >= limits.expandRounds ? enough : ''
+    const note = this.#isEnough ? enough : ''
+    this.#isLast = isForced && this.#isEnough
     call.expansions += calls.length
     const text = await call.hide({
       answer: kept,
       resent: format.resent?.(kept.messages, name) ?? [],
       results: (thread) => this.#results(thread, calls, note),
       refusals: format.results(calls.map(({ id }) => ({ id, text: tooMuch + note }))),
+      isLast: this.#isLast,
     })
     this.#leaving.signal.throwIfAborted()
     return send(text, this.#leaving.signal)

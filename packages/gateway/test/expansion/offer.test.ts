@@ -7,7 +7,16 @@ import { dialects } from '../dialect.ts'
 import { key, post } from '../faults/raw-client.ts'
 import { openGateway, type Target, type TargetOptions } from '../target.ts'
 import { reply } from '../upstream/action.ts'
-import { expandCall, expansion, openScene, placeholderId, readTool, secret } from './story.ts'
+import type { Asked } from '../upstream/upstream.ts'
+import {
+  expandCall,
+  expansion,
+  forgetful,
+  openScene,
+  placeholderId,
+  readTool,
+  secret,
+} from './story.ts'
 
 const targets: Target[] = []
 afterEach(async () => {
@@ -208,6 +217,35 @@ describe.each(wireFormats)('%s', (format) => {
     expect(new Set(lists).size).toBe(1)
     expect(target.upstream.breaches).toEqual([])
   })
+
+  it.each([
+    ['all rounds', {}, 4],
+    ['all the time', { expandMs: 1 }, 2],
+  ])(
+    '[GX5] a later request that must call a tool calls one of its own when %s went to ours',
+    async (_, limits, rounds) => {
+      let now = 1_000_000
+      const scene = await openScene({
+        ...{ format, extra: {}, gateway: { limits, now: () => now } },
+        says: Array.from({ length: rounds + 1 }, (_say, at) => (asked: Asked) => {
+          now += 1
+          const own = `{"id":"${placeholderId(asked)}","lines":[0,${at}]}`
+          return { calls: [at < rounds ? ['expand_message', own] : ['read', '{"id":"map"}']] }
+        }),
+      })
+      targets.push(scene.target)
+      const { target, ask, options, history } = scene
+      const [forced] = bound[format]
+      // Signed reasoning would be bound to the list of tools.
+      const sent = format === 'anthropic' ? forgetful(format, history) : history
+      const told = await ask(sent, { ...options, extra: { ...options.extra, ...forced } })
+      expect(told.calls).toMatchObject([{ name: 'read' }])
+      const lists = target.upstream.requests.slice(-2).map((one) => one.body.tools)
+      expect(lists).toMatchObject([{ length: 2 }, { length: 1 }])
+      expect(lists[1]).toEqual(tool)
+      expect(target.upstream.breaches).toEqual([])
+    },
+  )
 
   it('[GX5] a client without tools keeps the list where the tool could do harm, and nothing is called', async () => {
     let asked = 0
