@@ -1,11 +1,13 @@
 // What goes wrong in a later round, and what the client and the log know of it.
 
+import Anthropic from '@anthropic-ai/sdk'
 import { wireFormats } from 'oriel'
 import { afterEach, describe, expect, it } from 'vitest'
 import { dialects } from '../dialect.ts'
-import { logOf, newestThread, until } from '../faults/raw-client.ts'
+import { key, logOf, newestThread, until } from '../faults/raw-client.ts'
 import type { Target } from '../target.ts'
 import type { Action } from '../upstream/action.ts'
+import type { Recorded } from '../upstream/upstream.ts'
 import {
   expandCall,
   listOf,
@@ -172,6 +174,37 @@ describe.each(cases)('$format $mode', ({ format, isStream }) => {
     expect(sent.split(secret)).toHaveLength(3)
     expect(sent.split('too much at once; ask for lines or a query')).toHaveLength(2)
     expect(target.upstream.breaches).toEqual([])
+  })
+})
+
+describe('anthropic streamed', () => {
+  it('[GX7] a client that keeps what it saw of an answer that broke off goes on from that', async () => {
+    const error: Action = { type: 'error', status: 529 }
+    const { target, ask, options, history } = await open({
+      ...{ format: 'anthropic', isStream: true },
+      says: [looking, () => error, () => ({ reasoning: 'So.', text: 'Well.' }), found],
+    })
+    const { body, user } = dialects.anthropic
+    const client = new Anthropic({ baseURL: target.url, apiKey: key, maxRetries: 0 })
+    const params = { ...body(history, options.tools ?? []), ...options.extra }
+    const stream = client.messages.stream(params as unknown as Anthropic.MessageStreamParams)
+    let partial: unknown
+    stream.on('streamEvent', (_event, { role, content }) => {
+      partial = structuredClone({ role, content })
+    })
+    await failureOf(stream.finalMessage())
+    expect(partial).toMatchObject({ content: [{ type: 'thinking' }, { text: 'Looking.' }] })
+    const kept = [...history, partial, user('Go on.')]
+    const told = await ask(kept, options)
+    expect(told.text).toBe('Well.')
+    await ask([...kept, ...told.messages, user('More.')], options)
+    expect(target.upstream.breaches).toEqual([])
+    const sent = target.upstream.requests.at(-1)
+    expect(
+      listOf(sent as Recorded)
+        .slice(0, kept.length)
+        .slice(-2),
+    ).toEqual(kept.slice(-2))
   })
 })
 

@@ -53,6 +53,19 @@ describe('resentAs', () => {
     expect((await thread.view({ format })).messages).toEqual([...first, ...round])
   })
 
+  it('[GX11] a client that keeps a part of an answer that broke off gets a fork before its rounds', async () => {
+    const store = memoryStore()
+    const thread = await open({ store, snapshotEvery: 2 })
+    await thread.sync(first, { format })
+    await thread.append(round, { format, resentAs: [] })
+    await thread.settled()
+    const kept = [...first, said('Looking.'), user('Go on.')]
+    const other = await open({ store })
+    expect(await other.sync(kept, { format })).toMatchObject({ matched: 1, isForked: true })
+    expect((await other.view({ format })).messages).toEqual(kept)
+    expect(await other.sync(kept, { format })).toMatchObject({ matched: 3, isForked: false })
+  })
+
   it('[GX11] a client that edits the answer gets a fork before the first of its rounds', async () => {
     const thread = await looked()
     const edited = [...first, said('Never mind.'), user('So?')]

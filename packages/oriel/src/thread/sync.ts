@@ -50,9 +50,11 @@ export interface KeyData {
   readonly details: readonly string[]
   /** Whether what plugins and the host add now still stands right behind the newest of them. */
   readonly isOpen: boolean
+  /** Whether the log ends with messages of which a client resends nothing. */
+  readonly isUnended: boolean
 }
 
-const noKeys: KeyData = { keys: [], seqs: [], ends: [], details: [], isOpen: false }
+const noKeys: KeyData = { keys: [], seqs: [], ends: [], details: [], isOpen: false, isUnended: false }
 
 /** The keys of a log's messages, kept up to date as it grows. Excluded messages stay: the client still sends them. */
 export class KeyIndex {
@@ -63,6 +65,8 @@ export class KeyIndex {
   #isOpen: boolean
   /** What last agreed with each message: the same objects need not be compared again. */
   readonly #met: Sent[] = []
+  /** Whether the newest messages are such as no client resends: what they lead to is not there yet. */
+  #isUnended: boolean
   #version: number
 
   constructor(data: KeyData = noKeys, version = 0) {
@@ -71,6 +75,7 @@ export class KeyIndex {
     this.#ends = [...data.ends]
     this.#details = [...data.details]
     this.#isOpen = data.isOpen
+    this.#isUnended = data.isUnended
     this.#version = version
   }
 
@@ -81,6 +86,7 @@ export class KeyIndex {
       ends: [...this.#ends],
       details: [...this.#details],
       isOpen: this.#isOpen,
+      isUnended: this.#isUnended,
     }
   }
 
@@ -105,6 +111,7 @@ export class KeyIndex {
     // Leading system messages are part of the frame, in the log as in a resent history.
     if (this.#keys.length === 0 && role === 'system') return
     const { resentAs = { key: keyOf(entry), details: detailsOf(entry) } } = entry
+    this.#isUnended = resentAs === 'nothing'
     if (resentAs === 'nothing') return
     this.#keys.push(resentAs.key)
     this.#seqs.push(seq)
@@ -134,7 +141,10 @@ export class KeyIndex {
       if (found === undefined) break
       revisions.push(...found.map((revision) => ({ ...revision, seq })))
     }
-    return { matched, behind: this.#keys.length - matched, revisions, isUnsure: false }
+    const behind = this.#keys.length - matched
+    // An answer that was kept although it broke off says again what the messages before its end said: it stands in their place.
+    const isKept = this.#isUnended && behind === 0 && history[matched]?.message.role === 'assistant'
+    return { matched, behind: isKept ? 1 : behind, revisions, isUnsure: false }
   }
 
   /** The seq of the last of the first `count` messages, with what plugins and the host put right behind it; 0 for none. */
