@@ -54,7 +54,14 @@ export interface KeyData {
   readonly isUnended: boolean
 }
 
-const noKeys: KeyData = { keys: [], seqs: [], ends: [], details: [], isOpen: false, isUnended: false }
+const noKeys: KeyData = {
+  keys: [],
+  seqs: [],
+  ends: [],
+  details: [],
+  isOpen: false,
+  isUnended: false,
+}
 
 /** The keys of a log's messages, kept up to date as it grows. Excluded messages stay: the client still sends them. */
 export class KeyIndex {
@@ -143,7 +150,9 @@ export class KeyIndex {
     }
     const behind = this.#keys.length - matched
     // An answer that was kept although it broke off says again what the messages before its end said: it stands in their place.
-    const isKept = this.#isUnended && behind === 0 && history[matched]?.message.role === 'assistant'
+    const next = history[matched]?.message
+    const isSaying = next?.role === 'assistant' && next.blocks.length > 0
+    const isKept = this.#isUnended && behind === 0 && isSaying
     return { matched, behind: isKept ? 1 : behind, revisions, isUnsure: false }
   }
 
