@@ -36,17 +36,24 @@ export function plan(state: State, policy: Policy, context: PlanContext): Decisi
 export function windowFor(
   state: State,
   policy: Policy,
-  { frameTokens, prices = lookupPrices() }: Pick<PlanContext, 'frameTokens' | 'prices'>,
+  context: Pick<PlanContext, 'frameTokens' | 'prices' | 'contextWindow'>,
 ): Window | undefined {
   if (policy.schedule !== 'cache-aware' || policy.compaction === undefined) return undefined
-  const { contextWindow = prices.contextWindow, ...settings } = policy.compaction
-  const limit = limitOf({ ...settings, ...(contextWindow === undefined ? {} : { contextWindow }) })
+  const { frameTokens, prices = lookupPrices(), contextWindow = prices.contextWindow } = context
+  const limit = limitOf(policy.compaction, contextWindow)
   return windowOf({
     totalTokens: state.totalTokens,
     steps: state.step,
     prices,
     ...(limit > 0 ? { limit: Math.max(1, limit - frameTokens) } : {}),
   })
+}
+
+/** The catalogue's window of a model, where checkpoints need it and the policy does not name one. */
+export function windowOfModel(policy: Policy, model: string | undefined): number | undefined {
+  const { compaction } = policy
+  if (model === undefined || compaction === undefined) return undefined
+  return compaction.contextWindow === undefined ? lookupPrices({ model }).contextWindow : undefined
 }
 
 function isCheckpoint(edit: Decision['edits'][number]): boolean {

@@ -66,7 +66,7 @@ const toolResultsSchema = z.strictObject({
 
 const compactionSchema = z.strictObject({
   auto: z.boolean().optional(),
-  contextWindow: positive.optional(),
+  contextWindow: count.optional(),
   reserveTokens: count.optional(),
   maxTokens: count.optional(),
   maxMessages: count.optional(),

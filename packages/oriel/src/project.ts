@@ -14,6 +14,7 @@ import { feed } from './feed.ts'
 import type { FormatName } from './formats/format.ts'
 import { formatNamed } from './formats/registry.ts'
 import { assertSize } from './formats/size.ts'
+import { windowOfModel } from './plan.ts'
 import { type PolicyInput, parsePolicy } from './policy.ts'
 import { assertAvailable } from './propose.ts'
 import { sha256 } from './sha256.ts'
@@ -25,7 +26,7 @@ export interface ProjectOptions {
   readonly to?: FormatName
   /** What stands around the messages in the request: counted in the budget. @default nothing */
   readonly frame?: Frame
-  /** The model's name; recorded reasoning of another model is left out. @default unknown */
+  /** The model's name: recorded reasoning of another model is left out, and its window is the limit of compaction. @default unknown */
   readonly model?: string
   /** Tokens the request may use, frame included, in the counter's tokens. @default no limit */
   readonly budget?: number
@@ -72,6 +73,7 @@ export function project<M = Json>(
   const planned = feed(state, drafts, parsed, {
     now,
     sha256,
+    contextWindow: windowOfModel(parsed, options.model),
     get frameTokens() {
       return frameTokens(counter, frame)
     },

@@ -22,6 +22,45 @@ describe('the limit (document 003)', () => {
     expect(limitOf({ contextWindow: 0 })).toBe(8000)
     expect(limitOf({ contextWindow: 1000, reserveTokens: 200_000, maxTokens: 1234 })).toBe(1234)
     expect(limitOf({ contextWindow: 0, maxTokens: 0 })).toBe(0)
+    expect(limitOf({}, 128_000)).toBe(128_000 - 16_384)
+    expect(limitOf({ contextWindow: 50_000 }, 128_000)).toBe(50_000 - 16_384)
+    expect(limitOf({ contextWindow: 0 }, 128_000)).toBe(8000)
+  })
+
+  it('[K1] the window is the one that the catalogue has for the model, where the policy names none', () => {
+    const sent = (compaction: object, model?: string) =>
+      project(turns(80), { compaction }, model === undefined ? {} : { model }).messages.length
+    expect(sent({}, 'gpt-4o')).toBe(160)
+    expect(sent({})).toBeLessThan(160)
+    expect(sent({}, 'a-model-that-nobody-knows')).toBe(sent({}))
+    expect(sent({ contextWindow: 0 }, 'gpt-4o')).toBe(sent({}))
+    expect(sent({ contextWindow: 20_000 }, 'gpt-4o')).toBeLessThan(160)
+    expect(project(turns(800), { compaction: {} }, { model: 'gpt-4o' }).tokens).toMatchObject({
+      before: expect.toSatisfy((tokens: number) => tokens > 128_000),
+      after: expect.toSatisfy((tokens: number) => tokens < 128_000 - 16_384),
+    })
+  })
+
+  it('[K1] a thread takes the window of the model that a view is for, and of the newest request where a turn ends', async () => {
+    const open = async (prices?: object) => {
+      const thread = await openThread({
+        store: memoryStore(),
+        policy: { compaction: {} },
+        ...(prices === undefined ? {} : { prices }),
+      })
+      await thread.append(turns(80), { format: 'openai-chat' })
+      return thread
+    }
+    const thread = await open()
+    expect((await thread.view({ model: 'gpt-4o', dryRun: true })).messages).toHaveLength(160)
+    expect((await thread.view({ model: 'gpt-4o' })).messages).toHaveLength(160)
+    await thread.append([user(80), assistant(80)], { format: 'openai-chat' })
+    expect((await thread.log()).filter(({ type }) => type === 'edit')).toEqual([])
+    const own = { model: 'gpt-4o', policy: { compaction: { maxMessages: 0 } } }
+    expect((await thread.view(own)).messages).toHaveLength(162)
+    expect((await thread.view()).messages.length).toBeLessThan(162)
+    const host = await open({ contextWindow: 24_000 })
+    expect((await host.view({ model: 'gpt-4o' })).messages.length).toBeLessThan(160)
   })
 })
 

@@ -16,7 +16,7 @@ import type { Rule, RuleContext } from './rule.ts'
 export interface CompactionSettings {
   /** Make a checkpoint by itself when the limit is reached. @default true */
   readonly auto?: boolean | undefined
-  /** The model's context window in tokens. @default unknown */
+  /** The model's context window in tokens; 0 = none. @default the catalogue's for the model, else none */
   readonly contextWindow?: number | undefined
   /** Tokens of the window that are kept free for the answer. @default 16384 */
   readonly reserveTokens?: number | undefined
@@ -71,12 +71,18 @@ export type CompactionPlan =
 export function planCheckpoint(
   state: State,
   settings: CompactionSettings,
-  context: Pick<RuleContext, 'frameTokens' | 'measured' | 'planned' | 'window' | 'memory'>,
+  context: Pick<
+    RuleContext,
+    'frameTokens' | 'measured' | 'planned' | 'window' | 'memory' | 'contextWindow'
+  >,
 ): CompactionPlan {
   const { auto = true, maxMessages = 50 } = settings
   const { window, memory } = context
   if (!auto) return { state: 'idle', tokens: 0 }
-  const own = window === undefined ? limitOf(settings) : window.high + context.frameTokens
+  const own =
+    window === undefined
+      ? limitOf(settings, context.contextWindow)
+      : window.high + context.frameTokens
   if (own > 0 && isSurelyBelow(own, state, context)) return { state: 'idle', tokens: 0 }
   const limit = window === undefined ? own : own + fixedIn(state)
   const { planned } = context
@@ -104,9 +110,12 @@ export function planCheckpoint(
   return isWorthwhile ? { state: 'due', edit, tokens } : { state: 'idle', tokens }
 }
 
-/** The limit in tokens: the window without its reserve, else the fixed one; 0 where there is none. */
-export function limitOf(settings: CompactionSettings): number {
-  const { contextWindow = 0, reserveTokens, maxTokens = 8000 } = settings
+/**
+ * The limit in tokens: the window without its reserve, else the fixed one; 0 where there is none. `modelWindow` is the catalogue's,
+ * for settings that name no window.
+ */
+export function limitOf(settings: CompactionSettings, modelWindow = 0): number {
+  const { contextWindow = modelWindow, reserveTokens, maxTokens = 8000 } = settings
   // As the document has it: a reserve of 0 means its default.
   const room = contextWindow - (reserveTokens || 16_384)
   return room > 0 ? room : maxTokens

@@ -19,6 +19,8 @@ export interface RuleContext {
   readonly planned: readonly Edit[]
   /** Where a cache-aware schedule wants a checkpoint, and how much conversation it leaves. @default the settings' own limit */
   readonly window?: { readonly low: number; readonly high: number } | undefined
+  /** The model's context window, as a catalogue knows it: for a policy that does not name one. @default unknown */
+  readonly contextWindow?: number | undefined
   /** Tokens for the memory of facts in a checkpoint, if it has one; absent numbers are shares of what stays. */
   readonly memory?:
     | { readonly lines?: number | undefined; readonly values?: number | undefined }

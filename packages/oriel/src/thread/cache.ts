@@ -3,6 +3,7 @@
 import { seqsOf } from '../core/edit-index.ts'
 import type { EditEntry } from '../core/entry.ts'
 import type { JsonObject } from '../core/json.ts'
+import type { Policy } from '../policy.ts'
 import { lookupPrices, type Prices, type PricesQuery } from '../schedule/prices.ts'
 import type { Journal } from './journal.ts'
 import { breakOf, cacheOf } from './lanes.ts'
@@ -20,13 +21,17 @@ export function pricesOf(option: PricesOption | undefined, model: string | undef
   return { ...lookupPrices(query), ...own }
 }
 
-/** What a cache-aware schedule must know for a view. */
+/** What a cache-aware schedule must know for a view; under another one, only the host's own numbers, for the limit of checkpoints. */
 export function cacheFor(
   journal: Journal,
-  around: FrameParts & { readonly now: number },
+  around: FrameParts & { readonly now: number; readonly policy: Policy },
   { prices }: { readonly prices?: PricesOption | undefined },
-): Required<Pick<ViewRequest, 'cache' | 'prices'>> {
-  const { options, now } = around
+): Partial<Pick<ViewRequest, 'cache' | 'prices'>> {
+  const { options, now, policy } = around
+  if (policy.schedule !== 'cache-aware') {
+    const isAsked = prices !== undefined && policy.compaction !== undefined
+    return isAsked ? { prices: pricesOf(prices, options.model) } : {}
+  }
   const { format = 'openai-chat', model = '' } = options
   const { state } = journal
   const { lanes = [] } = journal.facts

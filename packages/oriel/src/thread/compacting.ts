@@ -8,7 +8,14 @@ import type { Journal } from './journal.ts'
 import { askingOf, waitsForJobs } from './prepare-summaries.ts'
 import type { Summaries } from './summaries.ts'
 import { measuredFor, measuredOf, recordedFrame } from './usage.ts'
-import { frameTokensOf, proposalsOf, type ViewRequest, windowOfView } from './viewing.ts'
+import {
+  contextWindowOf,
+  frameTokensOf,
+  proposalsOf,
+  type ViewOptions,
+  type ViewRequest,
+  windowOfView,
+} from './viewing.ts'
 
 /** What it needs of the session. */
 export interface CompactingHost {
@@ -18,7 +25,7 @@ export interface CompactingHost {
   /** Runs a task after all that were asked for before. */
   run<T>(task: () => Promise<T>): Promise<T>
   /** A view as it would be asked for now. */
-  request(): ViewRequest
+  request(options: ViewOptions): ViewRequest
   /** Takes note of work that nobody waits for. */
   behind(work: Promise<unknown>): void
 }
@@ -57,8 +64,10 @@ export class Compacting {
     const last = appended.at(-1)
     const isEnd = last?.role === 'assistant' && !last.blocks.some(isCall)
     if (!isEnd || policy.compaction === undefined) return
+    const around = this.#around(undefined)
+    if (this.#isLimitOpen(policy.compaction, around)) return
     const compactor = this.#compactor
-    if (!compactor.startIfDue(policy, 'turn-end', this.#around(undefined))) return
+    if (!compactor.startIfDue(policy, 'turn-end', around)) return
     if (compactor.hasSummarizer) this.#host.behind(this.#finishUnderWay(compactor))
     else await compactor.finish().catch(() => undefined)
   }
@@ -94,10 +103,17 @@ export class Compacting {
     return this.#host.run(() => compactor.finish())
   }
 
+  /** Before the first request nobody knows the model: where the policy says no limit either, the view decides, which does. */
+  #isLimitOpen(settings: NonNullable<Policy['compaction']>, around: Surroundings): boolean {
+    const window = settings.contextWindow ?? settings.maxTokens ?? around.contextWindow
+    return window === undefined && this.#host.journal.facts.newestRequest === undefined
+  }
+
   /** What a checkpoint must know beside the state: for a view, or for the request that will come after the newest one. */
   #around(view: ViewRequest | undefined): Surroundings {
     const { journal, summaries } = this.#host
-    const request = view ?? this.#host.request()
+    const model = journal.facts.newestRequest?.model
+    const request = view ?? this.#host.request(model === undefined ? {} : { model })
     let planned: readonly Edit[] | undefined
     return {
       frameTokens: view === undefined ? recordedFrame(journal) : frameTokensOf(view),
@@ -110,6 +126,7 @@ export class Compacting {
       },
       window: windowOfView(request),
       memory: request.policy.memory,
+      contextWindow: contextWindowOf(request),
     }
   }
 }

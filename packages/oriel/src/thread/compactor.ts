@@ -31,7 +31,7 @@ export type Trigger = 'turn-end' | 'step' | 'manual' | 'recovery'
 
 export type Surroundings = Pick<
   RuleContext,
-  'frameTokens' | 'measured' | 'planned' | 'window' | 'memory'
+  'frameTokens' | 'measured' | 'planned' | 'window' | 'memory' | 'contextWindow'
 >
 
 /** A checkpoint under way. Never rejects: without a summary it has its digest. */
@@ -75,7 +75,7 @@ export class Compactor {
     const plan = planCheckpoint(state, policy.compaction, around)
     if (plan.state === 'hopeless') this.#sayHopeless(plan)
     if (plan.state !== 'due') return false
-    const limit = limitOf(policy.compaction)
+    const limit = limitOf(policy.compaction, around.contextWindow)
     this.#start(plan.edit, { trigger, around, limit, tokens: plan.tokens })
     return true
   }
@@ -93,7 +93,7 @@ export class Compactor {
     const { state } = this.#journal
     const { trigger, instructions, around } = request
     const settings = policy.compaction ?? {}
-    const limit = request.limit ?? limitOf(settings)
+    const limit = request.limit ?? limitOf(settings, around.contextWindow)
     this.#withoutProgress = 0
     this.#stoppedInTurn = undefined
     const reason =

@@ -225,15 +225,15 @@ export class Session {
     }
   }
 
-  /** What a cache-aware schedule must know; nothing under another one. */
+  /** What the schedule must know of the provider. */
   #cacheFor(
     options: ViewOptions,
     pluginSystem: ViewRequest['pluginSystem'],
   ): Partial<Pick<ViewRequest, 'cache' | 'prices'>> {
-    if (this.policy.schedule !== 'cache-aware') return {}
+    const { journal, policy } = this
     const now = this.#options.now()
-    const around = { options, leading: leadingOf(this.journal), pluginSystem, now }
-    return cacheFor(this.journal, around, this.#options)
+    const around = { options, leading: leadingOf(journal), pluginSystem, now, policy }
+    return cacheFor(journal, around, this.#options)
   }
 
   /** A smaller view after the provider refused one. No model is asked. */

@@ -17,7 +17,7 @@ import { withCacheMarks } from '../formats/cache-marks.ts'
 import type { FormatName } from '../formats/format.ts'
 import { formatNamed } from '../formats/registry.ts'
 import { assertSize } from '../formats/size.ts'
-import { plan, windowFor } from '../plan.ts'
+import { plan, windowFor, windowOfModel } from '../plan.ts'
 import type { Policy, PolicyInput } from '../policy.ts'
 import { type ProposeContext, propose } from '../propose.ts'
 import type { RuleContext } from '../rules/rule.ts'
@@ -190,8 +190,13 @@ export function proposalsOf(request: ViewRequest): readonly Edit[] {
 /** How much conversation a cache-aware view carries; undefined under another schedule. */
 export function windowOfView(request: ViewRequest): ReturnType<typeof windowFor> {
   const { state, policy, prices } = request
-  const around = { frameTokens: frameTokensOf(request) }
+  const around = { frameTokens: frameTokensOf(request), contextWindow: contextWindowOf(request) }
   return windowFor(state, policy, prices === undefined ? around : { ...around, prices })
+}
+
+/** The window of the model that a view is for, where the policy leaves it open: the host's own number, else the catalogue's. */
+export function contextWindowOf({ policy, options, prices }: ViewRequest): number | undefined {
+  return prices?.contextWindow ?? windowOfModel(policy, options.model)
 }
 
 function rulesOf({ policy, hasCompactor = false }: ViewRequest): Policy {
@@ -204,6 +209,7 @@ function contextOf(request: ViewRequest): ProposeContext {
     ...given,
     now,
     sha256,
+    contextWindow: contextWindowOf(request),
     ...(summaryOf === undefined ? {} : { summaryOf }),
     ...(fileOf === undefined ? {} : { fileOf }),
     get frameTokens() {
