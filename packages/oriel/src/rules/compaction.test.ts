@@ -219,4 +219,26 @@ describe('recovery', () => {
       code: 'invalid-option',
     })
   })
+
+  it('[K5] with a policy for this call keeps no edits, neither its own nor those of the thread', async () => {
+    const policy = { history: { length: 10 } }
+    const thread = await openThread({ id: 't', store: memoryStore(), policy })
+    await thread.append(turns(30), { format: 'openai-chat' })
+    const error = { code: 'context_length_exceeded' }
+    const own = { policy: { history: { length: 3 } } }
+    await expect(thread.recover(error, { policy: { history: 3 } as never })).rejects.toMatchObject({
+      code: 'invalid-policy',
+    })
+    const { messages, trace } = await thread.recover<{ content: unknown }>(error, {
+      ...own,
+      dryRun: true,
+    })
+    expect((await thread.log()).map(({ type }) => type)).not.toContain('request')
+    const after = await thread.recover(error, own)
+    expect(after.messages).toEqual(messages)
+    expect(messages.map(first)).toEqual(turns(30).slice(-6).map(first))
+    expect(new Set(trace.map(({ rule }) => rule))).toEqual(new Set(['history']))
+    expect((await thread.log()).filter(({ type }) => type === 'edit')).toEqual([])
+    expect((await thread.view()).messages).toHaveLength(20)
+  })
 })

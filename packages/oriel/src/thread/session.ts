@@ -236,13 +236,14 @@ export class Session {
     return cacheFor(journal, around, this.#options)
   }
 
-  /** A smaller view after the provider refused one. No model is asked. */
-  async recover(error: unknown, options: ViewOptions): Promise<View> {
+  /** A smaller view after the provider refused one. No model is asked. Of a view that keeps no edits, no checkpoint is kept either. */
+  async recover(error: unknown, options: ViewOptions, own: Policy | undefined): Promise<View> {
     await this.journal.refresh()
     const { sent, budget } = planRecovery(error, this, options)
     const before = this.journal.state.visible.length
-    await this.#compacting.beforeRecovery(budget)
-    const view = await this.view({ ...options, budget }, undefined, { isRecovery: true })
+    const isKept = own === undefined && options.dryRun !== true
+    if (isKept) await this.#compacting.beforeRecovery(budget)
+    const view = await this.view({ ...options, budget }, own, { isRecovery: true })
     assertProgress(sent, view.tokens.after)
     this.emit('recovery', {
       message: `Reduced to ${view.tokens.after} tokens.`,

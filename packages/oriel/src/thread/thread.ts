@@ -155,8 +155,9 @@ export class Thread {
    * other error: a rate limit is not cured by forgetting.
    */
   async recover<M = Json>(error: unknown, options: ViewOptions = {}): Promise<View<M>> {
+    const own = readViewOptions(options)
     return this.#session.run(
-      async () => (await this.#session.recover(error, options)) as unknown as View<M>,
+      async () => (await this.#session.recover(error, options, own)) as unknown as View<M>,
     )
   }
 
