@@ -2,8 +2,9 @@
 
 import { isHidden, isInPlace } from './audience.ts'
 import type { Block, ToolResultBlock } from './block.ts'
+import { countBlock } from './counter.ts'
 import { isInRanges } from './edit-index.ts'
-import type { Edit, EditEntry, Form } from './entry.ts'
+import type { Edit, EditEntry, Form, MessageEntry } from './entry.ts'
 import { forms } from './entry.ts'
 import { asEdit, expansionsOf } from './expansion.ts'
 import type { Item } from './item.ts'
@@ -26,12 +27,8 @@ export interface RenderedBlock {
 /** The messages that `state` and edits not yet logged would show. */
 export function render(state: State, planned: readonly Edit[]): readonly Rendered[] {
   const drops = planned.filter((edit) => 'ranges' in edit.target)
-  const byBlock = new Map<string, Edit>()
-  for (const edit of planned) {
-    if ('seq' in edit.target) byBlock.set(`${edit.target.seq}:${edit.target.block}`, edit)
-  }
+  const editOf = editsShown(state, planned)
   const rendered: Rendered[] = []
-  const expansionOf = expansionsOf(state)
   for (const item of state.visible) {
     const { entry } = item
     if (drops.some((edit) => isInRanges(edit, entry.seq))) continue
@@ -39,13 +36,7 @@ export function render(state: State, planned: readonly Edit[]): readonly Rendere
     const blocks: RenderedBlock[] = []
     entry.blocks.forEach((block, position) => {
       if (!isInPlace(state, item, block)) return
-      const target = { seq: entry.seq, block: position }
-      const again = expansionOf(entry.seq, position)
-      const edit = state.isPinned(entry.seq)
-        ? undefined
-        : again !== undefined
-          ? asEdit(again, target)
-          : (byBlock.get(`${entry.seq}:${position}`) ?? state.blockEdit(entry.seq, position))
+      const edit = editOf(entry, position)
       const shown = edit === undefined ? block : reduce(block, edit)
       if (shown !== undefined) blocks.push({ block: shown, position, form: edit?.form ?? 'full' })
     })
@@ -53,6 +44,46 @@ export function render(state: State, planned: readonly Edit[]): readonly Rendere
     if (blocks.length > 0 || entry.blocks.length === 0) rendered.push({ item, blocks })
   }
   return rendered
+}
+
+/**
+ * The edit that gives a block its form: none in a pinned message; of what was asked for again, the part that is shown; else the one that
+ * is planned, else the one in force.
+ */
+export function editsShown(
+  state: State,
+  planned: readonly Edit[],
+): (entry: MessageEntry, position: number) => Edit | undefined {
+  const byBlock = new Map<string, Edit>()
+  for (const edit of planned) {
+    if ('seq' in edit.target) byBlock.set(`${edit.target.seq}:${edit.target.block}`, edit)
+  }
+  const expansionOf = expansionsOf(state)
+  return ({ seq, blocks }, position) => {
+    if (state.isPinned(seq)) return undefined
+    const again = expansionOf(seq, position)
+    if (again === undefined) {
+      const own = byBlock.size === 0 ? undefined : byBlock.get(`${seq}:${position}`)
+      return own ?? state.blockEdit(seq, position)
+    }
+    const edit = asEdit(again, { seq, block: position })
+    const block = edit === undefined ? undefined : blocks[position]
+    if (edit === undefined || block === undefined) return edit
+    // Counted only where somebody asks.
+    return {
+      ...edit,
+      get tokensAfter() {
+        return countBlock(state.counter, reduce(block, edit) ?? block)
+      },
+    }
+  }
+}
+
+/** Messages that were dropped and that a pin brings back, with their exchanges. */
+export function shownByPins(state: State): ReadonlySet<number> {
+  const seqs = [...state.visible.map(({ entry }) => entry.seq), ...state.excluded]
+  const pinned = seqs.filter((seq) => state.isPinned(seq))
+  return new Set(pinned.flatMap((seq) => state.exchanges.membersOf(seq)))
 }
 
 /** A block in an edit's form; undefined when it is dropped. Kinds that cannot be rewritten become text. */

@@ -3,8 +3,8 @@
 import { whyUnshown } from './audience.ts'
 import { seqsOf } from './edit-index.ts'
 import type { Edit, Form } from './entry.ts'
-import { asEdit, expansionsOf } from './expansion.ts'
 import type { Repair } from './profile.ts'
+import { editsShown, shownByPins } from './render.ts'
 import type { State } from './state.ts'
 import type { Change, ViewMessage } from './view.ts'
 
@@ -31,10 +31,13 @@ export function traceOf(input: TraceInput): () => readonly Change[] {
   const blockEdits = [...liveBlockEdits(state)]
   const excluded = [...state.excluded]
   const unshown = [...unshownBlocks(state)]
+  const back = shownByPins(state)
   let changes: readonly Change[] | undefined
   return () => {
     changes ??= list(input, {
-      edits: [...dropEdits.slice(0, dropCount), ...blockEdits, ...planned, ...fitted.edits],
+      drops: dropEdits.slice(0, dropCount),
+      back,
+      edits: [...blockEdits, ...planned, ...fitted.edits],
       folded: fitted.folded,
       excluded,
       unshown,
@@ -45,6 +48,9 @@ export function traceOf(input: TraceInput): () => readonly Change[] {
 }
 
 interface Captured {
+  readonly drops: readonly Edit[]
+  /** Messages that those no longer drop. */
+  readonly back: ReadonlySet<number>
   readonly edits: readonly Edit[]
   readonly folded: readonly ViewMessage[]
   readonly excluded: readonly number[]
@@ -76,6 +82,10 @@ function list(input: TraceInput, captured: Captured): readonly Change[] {
   const drop = (seq: number, rule: string, reason: string): void => {
     each(state, seq, (block) => add(seq, block, { form: 'dropped', rule, reason }))
   }
+  const addDropped: Add = (seq, ...change) => {
+    if (!captured.back.has(seq)) add(seq, ...change)
+  }
+  for (const edit of captured.drops) addEdit(state, edit, addDropped)
   for (const edit of captured.edits) addEdit(state, edit, add)
   for (const seq of captured.excluded) drop(seq, 'exclude', 'excluded on request')
   for (const { seq, block, form, reason } of captured.unshown) {
@@ -118,14 +128,10 @@ function addEdit(state: State, edit: Edit, add: Add): void {
 }
 
 function* liveBlockEdits(state: State): Generator<Edit> {
-  const expansionOf = expansionsOf(state)
+  const editOf = editsShown(state, [])
   for (const { entry } of state.visible) {
     for (const block of entry.blocks.keys()) {
-      const again = expansionOf(entry.seq, block)
-      const edit =
-        again === undefined
-          ? state.blockEdit(entry.seq, block)
-          : asEdit(again, { seq: entry.seq, block })
+      const edit = editOf(entry, block)
       if (edit !== undefined) yield edit
     }
   }

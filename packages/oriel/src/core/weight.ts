@@ -4,6 +4,7 @@ import { overheadOf } from './counter.ts'
 import { isInRanges } from './edit-index.ts'
 import type { Edit } from './entry.ts'
 import type { Item } from './item.ts'
+import { editsShown } from './render.ts'
 import type { State } from './state.ts'
 
 /** The provider's own number for a request, and what is known about our estimates. */
@@ -25,15 +26,12 @@ export function remaining(state: State, planned: readonly Edit[]): readonly Item
 
 /** Tokens of a message in the form that live and planned edits give it. */
 export function weigher(state: State, planned: readonly Edit[]): (item: Item) => number {
-  const byBlock = new Map<string, number>()
-  for (const { target, tokensAfter } of planned) {
-    if ('seq' in target) byBlock.set(`${target.seq}:${target.block}`, tokensAfter)
-  }
+  const editOf = editsShown(state, planned)
   return ({ entry, tokens }) =>
-    tokens.reduce((sum, full, block) => {
-      const live = state.blockEdit(entry.seq, block)?.tokensAfter
-      return sum + (byBlock.get(`${entry.seq}:${block}`) ?? live ?? full)
-    }, overheadOf(entry.role))
+    tokens.reduce(
+      (sum, full, block) => sum + (editOf(entry, block)?.tokensAfter ?? full),
+      overheadOf(entry.role),
+    )
 }
 
 /** Whether the next request is surely shorter than a limit, whatever is planned: seen without looking at all of it. */

@@ -1,11 +1,11 @@
 // Which proposed edits are applied now, so that reducing costs less than it saves. Pure; its inputs and its verdict go into the log.
 
-import { overheadOf } from '../core/counter.ts'
 import { firstOf, isInRanges } from '../core/edit-index.ts'
 import type { Edit } from '../core/entry.ts'
 import type { Item } from '../core/item.ts'
 import type { JsonObject } from '../core/json.ts'
 import type { State } from '../core/state.ts'
+import { weigher } from '../core/weight.ts'
 import type { Prices } from './prices.ts'
 
 /** What is known of the provider's cache for one consumer of a thread. */
@@ -128,8 +128,9 @@ function gainOf(state: State, edit: Edit): number {
     const shown = state.blockEdit(seq, block)?.tokensAfter ?? state.item(seq)?.tokens[block] ?? 0
     return shown - edit.tokensAfter
   }
+  const weigh = weigher(state, [])
   const tokens = state.visible.reduce(
-    (sum, item) => sum + (isInRanges(edit, item.entry.seq) ? shownTokens(state, item) : 0),
+    (sum, item) => sum + (isInRanges(edit, item.entry.seq) ? weigh(item) : 0),
     0,
   )
   return tokens - edit.tokensAfter
@@ -138,20 +139,14 @@ function gainOf(state: State, edit: Edit): number {
 /** Tokens of the visible messages from a seq on. */
 function tokensBehind(state: State): (seq: number) => number {
   const { visible } = state
+  const weigh = weigher(state, [])
   const sums: number[] = new Array(visible.length + 1).fill(0)
   for (let index = visible.length - 1; index >= 0; index--) {
-    sums[index] = (sums[index + 1] as number) + shownTokens(state, visible[index] as Item)
+    sums[index] = (sums[index + 1] as number) + weigh(visible[index] as Item)
   }
   return (seq) => {
     let index = visible.length
     while (index > 0 && (visible[index - 1] as Item).entry.seq >= seq) index -= 1
     return sums[index] as number
   }
-}
-
-function shownTokens(state: State, { entry, tokens }: Item): number {
-  return tokens.reduce(
-    (sum, full, block) => sum + (state.blockEdit(entry.seq, block)?.tokensAfter ?? full),
-    overheadOf(entry.role),
-  )
 }

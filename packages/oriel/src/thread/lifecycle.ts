@@ -2,6 +2,7 @@
 
 import { seqsOf } from '../core/edit-index.ts'
 import type { EditEntry } from '../core/entry.ts'
+import { editsShown, shownByPins } from '../core/render.ts'
 import type { State } from '../core/state.ts'
 import type { EventType, ThreadEvent } from './events.ts'
 
@@ -43,18 +44,20 @@ export function pruningLine(state: State, edits: readonly EditEntry[]): string |
   return `[Turn ${state.step}] Message pruning: ${compacted.length} compacted (saved ~${saved} tokens), ${removed} removed`
 }
 
-/** Tokens that edits in force keep out of a view: of each block and message once, by the edit that holds. */
+/** Tokens that edits in force keep out of a view: of each block and message once, by the edit that holds. What pins and expansions show counts as shown. */
 export function tokensSaved(state: State): number {
   const dropped = new Set<number>()
+  const back = shownByPins(state)
   let saved = 0
   for (const edit of state.dropEdits) {
     for (const seq of seqsOf(edit)) {
-      if (dropped.has(seq)) continue
+      if (dropped.has(seq) || back.has(seq)) continue
       dropped.add(seq)
       saved += fullTokens(state, seq)
     }
   }
   saved -= state.checkpoint?.tokensAfter ?? 0
+  const editOf = editsShown(state, [])
   const seen = new Set<string>()
   for (const { target } of state.liveEdits()) {
     if (!('seq' in target) || dropped.has(target.seq)) continue
@@ -62,7 +65,10 @@ export function tokensSaved(state: State): number {
     if (seen.has(key)) continue
     seen.add(key)
     const newest = state.blockEdit(target.seq, target.block)
-    if (newest !== undefined) saved += newest.tokensBefore - newest.tokensAfter
+    const entry = state.item(target.seq)?.entry
+    const shown = entry === undefined ? newest : editOf(entry, target.block)
+    if (newest !== undefined && shown !== undefined)
+      saved += newest.tokensBefore - shown.tokensAfter
   }
   return saved
 }
