@@ -78,6 +78,18 @@ describe('when a checkpoint is made', () => {
     expect((await thread.view()).epoch).toMatchObject({ applied: 1 })
   })
 
+  it('[M6] the events count the messages of the view, that of the checkpoint included', async () => {
+    const { thread, of } = await open()
+    await add(thread, turns(20))
+    const first = (await thread.view()).messages.length
+    await add(thread, turns(20, 20))
+    const second = (await thread.view()).messages.length
+    expect(of('compaction-ended').map(({ messages }) => messages)).toEqual([
+      { before: 40, after: first },
+      { before: first + 40, after: second },
+    ])
+  })
+
   it('[M6] a view that is due for one waits for its summary; messages appended meanwhile survive', async () => {
     let answer: (text: string) => void = () => undefined
     const summarize: Summarize = () => new Promise((resolve) => (answer = resolve))

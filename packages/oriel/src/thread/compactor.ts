@@ -105,7 +105,7 @@ export class Compactor {
     const tokens = requestTokens(state, around.planned, around)
     if (edit === undefined && trigger === 'recovery') return false
     if (edit === undefined) {
-      const messages = state.visible.length
+      const messages = shownCount(state)
       const counts = { trigger, messages: { before: messages, after: messages } }
       const fields = { ...counts, tokens: { before: tokens, after: tokens } }
       this.#options.emit('compaction-started', {
@@ -167,7 +167,7 @@ export class Compactor {
   ): void {
     const { state } = this.#journal
     if (this.#pending !== undefined) this.#end(this.#pending, undefined, 'another one came first')
-    const before = { messages: state.visible.length, tokens }
+    const before = { messages: shownCount(state), tokens }
     const message = trigger === 'manual' ? 'A checkpoint was asked for.' : 'The limit was reached.'
     const { reason } = edit
     this.#options.emit('compaction-started', {
@@ -221,7 +221,7 @@ export class Compactor {
       ...(entry === undefined ? {} : { id: entry.id }),
       trigger,
       tokensSaved: saved,
-      messages: { before: before.messages, after: state.visible.length },
+      messages: { before: before.messages, after: shownCount(state) },
       tokens: { before: before.tokens, after: entry === undefined ? before.tokens : tokens },
       ...(error === undefined ? {} : { error }),
     })
@@ -256,6 +256,11 @@ export class Compactor {
       reason: 'the frame is above the limit',
     })
   }
+}
+
+/** Messages that a view shows: the visible ones, and the checkpoint's own. */
+export function shownCount({ visible, checkpoint }: State): number {
+  return visible.length + (checkpoint === undefined ? 0 : 1)
 }
 
 /** Whether an open tool loop carries signed reasoning: what stands before it must not change until the loop ends. */

@@ -8,6 +8,7 @@ import type { State } from '../core/state.ts'
 import type { Policy } from '../policy.ts'
 import { cacheFor, type PricesOption } from './cache.ts'
 import { Compacting } from './compacting.ts'
+import { shownCount } from './compactor.ts'
 import type { EventFields, EventType } from './events.ts'
 import { type FoundMessage, findMessage } from './find-message.ts'
 import {
@@ -240,7 +241,7 @@ export class Session {
   async recover(error: unknown, options: ViewOptions, own: Policy | undefined): Promise<View> {
     await this.journal.refresh()
     const { sent, budget } = planRecovery(error, this, options)
-    const before = this.journal.state.visible.length
+    const before = shownCount(this.journal.state)
     const isKept = own === undefined && options.dryRun !== true
     if (isKept) await this.#compacting.beforeRecovery(budget)
     const view = await this.view({ ...options, budget }, own, { isRecovery: true })
