@@ -18,10 +18,24 @@ describe('the first characters', () => {
       const found = beginningOf(text, 300)
       const shown = JSON.parse(found.text)
       expect(found.text.length).toBeLessThanOrEqual(300)
-      expect(found.items?.[1]).toBe(47)
+      const isWhole = JSON.stringify(shown.at(-1)) === JSON.stringify(items[shown.length - 1])
+      expect(found.items).toEqual([isWhole ? shown.length : shown.length - 1, 47])
       expect(items.slice(0, shown.length - 1)).toEqual(shown.slice(0, -1))
       expect(text.startsWith(found.text.slice(0, found.count))).toBe(true)
     }
+  })
+
+  it.each([
+    ['numbers', Array.from({ length: 300 }, (_, n) => n), 22],
+    ['words', Array.from({ length: 300 }, (_, n) => n % 2 === 0), 10],
+    ['texts', Array.from({ length: 300 }, () => 'a, b'), 8],
+    ['lists', Array.from({ length: 300 }, (_, n) => [n, [n]]), 7],
+    ['one long text first', ['x'.repeat(500), 'y'], 0],
+    ['a long text in the second item', [{ id: 1 }, { id: 2, text: 'x'.repeat(500) }], 1],
+  ])('[D7] of a JSON array of %s count the items that are whole', (_name, items, whole) => {
+    const { text, items: counted } = beginningOf(JSON.stringify(items), 60)
+    expect(counted).toEqual([whole, items.length])
+    expect(JSON.parse(text).slice(0, whole)).toEqual(items.slice(0, whole))
   })
 
   it('[D7] of a JSON object with one long string are still JSON', () => {

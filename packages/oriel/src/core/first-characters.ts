@@ -7,7 +7,7 @@ export interface Beginning {
   readonly text: string
   /** How many characters of the original that is. */
   readonly count: number
-  /** Items of a JSON array that are shown, and how many it has. */
+  /** Items of a JSON array that are shown whole, and how many it has. */
   readonly items?: readonly [shown: number, all: number]
 }
 
@@ -46,7 +46,7 @@ interface Cut {
   readonly end: number
   /** What closes everything that is still open there. */
   readonly closers: string
-  /** Items of the outermost array that are begun before the cut. */
+  /** Items of the outermost array that end before the cut. */
   readonly items: number
 }
 
@@ -59,11 +59,12 @@ function jsonCut(text: string, length: number): Cut | undefined {
     scan.read(text[index] as string)
     const { closers, items } = scan
     if (scan.isBehindValue && index + 1 + closers.length <= length) {
-      best = { end: scan.endsBefore ? index : index + 1, closers, items }
+      const whole = closers.length > 1 ? items - 1 : items
+      best = { end: scan.endsBefore ? index : index + 1, closers, items: whole }
     }
     const quoted = `…"${closers}`
     if (scan.canCutString && index + 1 + quoted.length <= length) {
-      inString = { end: head(text, index + 1).length, closers: quoted, items }
+      inString = { end: head(text, index + 1).length, closers: quoted, items: items - 1 }
     }
   }
   if (best !== undefined && best.end >= length / 2) return best
@@ -84,6 +85,7 @@ class JsonScan {
   canCutString = false
   #inString = false
   #isKey = false
+  #isInItem = false
   #escape = 0
 
   read(character: string): void {
@@ -110,9 +112,9 @@ class JsonScan {
   #readStructure(character: string): void {
     if (character === '"') {
       this.#inString = true
-      if (this.closers.length === 1 && this.items === 0) this.items = 1
+      this.#begins()
     } else if (character === '{' || character === '[') {
-      if (this.closers.length === 1 && this.items === 0) this.items = 1
+      this.#begins()
       this.closers = (character === '{' ? '}' : ']') + this.closers
       this.#isKey = character === '{'
     } else if (character === '}' || character === ']') {
@@ -120,10 +122,17 @@ class JsonScan {
       this.#ends(false)
     } else if (character === ',') {
       this.#ends(true)
+      if (this.closers.length === 1) this.#isInItem = false
       this.#isKey = this.closers[0] === '}'
     } else if (character === ':') this.#isKey = false
-    else if (this.closers.length === 1 && this.items === 0 && character.trim() !== '')
-      this.items = 1
+    else if (character.trim() !== '') this.#begins()
+  }
+
+  /** A value, or a further character of a number or word: an item of the outermost array is counted at its first one. */
+  #begins(): void {
+    if (this.closers.length !== 1 || this.#isInItem) return
+    this.#isInItem = true
+    this.items += 1
   }
 
   #ends(isBefore: boolean): void {

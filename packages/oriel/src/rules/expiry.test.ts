@@ -76,6 +76,19 @@ describe('results that expire (document 001)', () => {
     )
   })
 
+  it.each([
+    ['300 numbers', Array.from({ length: 300 }, (_, n) => n), 'These are 22 of 300 items.'],
+    ['a long item', ['x'.repeat(500), 'y'], 'This is a part of the first of 2 items.'],
+  ])('[D2] compacting a JSON array of %s says how many items are whole', (_name, items, part) => {
+    const content = JSON.stringify(items)
+    const result = { role: 'tool', tool_call_id: 'a0', content }
+    const later = steps(3).flatMap((tools, n) => step(`s${n}`, ...tools))
+    const { messages: sent } = project([user, call('a', 'x'), result, ...later], {
+      expiry: { tools: { x: compact(0, 60) } },
+    })
+    expect(String(sent[2]?.content)).toContain(part)
+  })
+
   it('[D2] content that is already short is left alone', () => {
     const messages = [
       user,

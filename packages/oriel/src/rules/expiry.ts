@@ -281,8 +281,13 @@ function firstCharacters(
     id === undefined ? 'The original was not kept.' : `Agent can request expansion if needed: ${id}`
   if (text.length <= length) return `${text}\n\n[Compacted:${media} ${how}]`
   const { text: shown, count, items } = beginningOf(text, length)
-  const part = items === undefined ? '' : ` These are ${items[0]} of ${items[1]} items.`
+  const part = items === undefined ? '' : ` ${itemsShown(...items)}`
   return `${shown}...\n\n[Compacted: showing first ${count} of ${text.length} characters.${part}${media} ${how}]`
+}
+
+function itemsShown(shown: number, all: number): string {
+  if (shown === 0) return `This is a part of the first of ${all} items.`
+  return shown === 1 ? `This is 1 of ${all} items.` : `These are ${shown} of ${all} items.`
 }
 
 function mediaIn(content: Subject['content']): string {
