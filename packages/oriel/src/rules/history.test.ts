@@ -1,3 +1,4 @@
+import { AIMessage, HumanMessage, ToolMessage } from '@langchain/core/messages'
 import { describe, expect, it } from 'vitest'
 import { applyHistoryPolicy } from '../history-policy.ts'
 import type { PolicyInput } from '../policy.ts'
@@ -196,5 +197,65 @@ describe("document 002's own function", () => {
   it('[H3] refuses a length that is no whole number', () => {
     expect(() => applyHistoryPolicy(four, { historyLength: Number.NaN })).toThrow(/historyLength/)
     expect(() => applyHistoryPolicy(four, { historyLength: 2.5 })).toThrow(/historyLength/)
+  })
+
+  it('[H3] all gives the very array', () => {
+    expect(applyHistoryPolicy(four, { historyPolicy: 'all' })).toBe(four)
+  })
+
+  it('[H3] an endless length still leaves out system messages that are not preserved', () => {
+    const options = { historyLength: Infinity, preserveSystemMessages: false }
+    expect(applyHistoryPolicy(four, options)).toEqual(four.slice(1))
+  })
+
+  it('[H3] drops an exchange that began before the window, whole, in the messages of the AI SDK', () => {
+    const part = { toolCallId: 'a', toolName: 'look' }
+    const messages = [
+      user(1),
+      { role: 'assistant', content: [{ type: 'tool-call', ...part, input: {} }] },
+      user(2),
+      { role: 'tool', content: [{ type: 'tool-result', ...part, result: 'T(a)' }] },
+      assistant(2),
+    ]
+    const kept = applyHistoryPolicy<object>(messages, { historyLength: 1 })
+    expect(kept).toEqual([user(2), assistant(2)])
+    expect(kept[0]).toBe(messages[2])
+  })
+
+  it('[H3] and in the messages of LangChain, instances or written down', () => {
+    const written = [
+      { type: 'human', content: 'U1' },
+      { type: 'ai', content: '', tool_calls: [{ id: 'a', name: 'look', args: {} }] },
+      { type: 'human', content: 'U2' },
+      { type: 'tool', tool_call_id: 'a', content: 'T(a)' },
+      { type: 'ai', content: 'A2' },
+    ]
+    expect(show(applyHistoryPolicy(written, { historyLength: 1 }))).toBe('U2 A2')
+    const instances = [
+      new HumanMessage('U1'),
+      new AIMessage({ content: '', tool_calls: [{ id: 'a', name: 'look', args: {} }] }),
+      new HumanMessage('U2'),
+      new ToolMessage({ tool_call_id: 'a', content: 'T(a)' }),
+      new AIMessage('A2'),
+    ]
+    const kept = applyHistoryPolicy(instances, { historyLength: 1 })
+    expect(kept.map((message) => instances.indexOf(message))).toEqual([2, 4])
+  })
+
+  it('[H3] a role that no format knows is an ordinary message', () => {
+    const data = (n: number) => ({ role: 'data', content: `D${n}`, data: { n } })
+    const messages = [system, data(0), user(1), data(1), assistant(1), user(2), data(2)]
+    expect(show(applyHistoryPolicy(messages, { historyLength: 1 }))).toBe('S U2 D2')
+    expect(applyHistoryPolicy(messages, { historyLength: 2 })).toEqual(messages)
+  })
+
+  it.each([
+    ['historyPolicy', 'last', /historyPolicy must be one of lastN, all, none, got 'last'/],
+    ['historyLength', '5', /historyLength must be a whole number, got '5'/],
+    ['preserveSystemMessages', 1, /preserveSystemMessages must be true or false, got 1/],
+  ])('[H3] names the option %s that is wrong', (path, value, message) => {
+    const attempt = () => applyHistoryPolicy(four, { [path]: value } as object)
+    expect(attempt).toThrow(message)
+    expect(attempt).toThrow(expect.objectContaining({ code: 'invalid-option', path }))
   })
 })
