@@ -14,7 +14,7 @@ export interface Usage {
 
 /**
  * Reads a usage object of OpenAI (chat and responses: cached tokens are part of the input), Anthropic (three disjoint numbers), the
- * AI SDK, or Oriel itself. Throws 'invalid-input' when no input number is in it.
+ * AI SDK (of a result and of a model), LangChain, or Oriel itself. Throws 'invalid-input' when no input number is in it.
  */
 export function readUsage(sample: unknown): Usage {
   if (!isObject(sample)) throw noUsage()
@@ -34,21 +34,46 @@ export function readUsage(sample: unknown): Usage {
       output: count(sample.output_tokens),
     }
   }
+  if (isObject(sample.inputTokens)) return modelUsage(sample.inputTokens, sample.outputTokens)
   const input = sample.prompt_tokens ?? sample.input_tokens ?? sample.inputTokens
   if (typeof input !== 'number') throw noUsage()
   const details = firstObject(sample, [
     'prompt_tokens_details',
     'input_tokens_details',
     'inputTokenDetails',
+    'input_token_details',
   ])
-  const cacheRead = count(details.cached_tokens ?? details.cacheReadTokens)
-  const cacheWrite = count(details.cacheWriteTokens ?? details.cache_write_tokens)
+  const cacheRead = count(
+    details.cached_tokens ??
+      details.cacheReadTokens ??
+      details.cache_read ??
+      sample.cachedInputTokens,
+  )
+  const cacheWrite = count(
+    details.cacheWriteTokens ?? details.cache_write_tokens ?? details.cache_creation,
+  )
   const output = sample.completion_tokens ?? sample.output_tokens ?? sample.outputTokens ?? 0
   return {
     uncached: Math.max(0, count(input) - cacheRead - cacheWrite),
     cacheRead,
     cacheWrite,
     output: count(output),
+  }
+}
+
+/** The AI SDK's usage of a language model: the input in parts, each of which may be missing. */
+function modelUsage(input: Readonly<Record<string, unknown>>, output: unknown): Usage {
+  const { total, noCache } = input
+  if (typeof total !== 'number' && typeof noCache !== 'number') throw noUsage()
+  const cacheRead = count(input.cacheRead)
+  const cacheWrite = count(input.cacheWrite)
+  const uncached =
+    typeof noCache === 'number' ? count(noCache) : count(count(total) - cacheRead - cacheWrite)
+  return {
+    uncached,
+    cacheRead,
+    cacheWrite,
+    output: count(isObject(output) ? output.total : output),
   }
 }
 
