@@ -72,6 +72,32 @@ const overflows: [string, unknown][] = [
     'LM Studio',
     'The number of tokens to keep from the initial prompt is greater than the context length.',
   ],
+  ['Bedrock, in short', { name: 'ValidationException', message: 'Input is too long.' }],
+  ['Bedrock, as text', 'ValidationException: Input is too long'],
+  [
+    'AI SDK, after retries',
+    Object.assign(new Error('Failed after 3 attempts.'), {
+      name: 'AI_RetryError',
+      reason: 'errorNotRetryable',
+      errors: [{ statusCode: 503 }, { statusCode: 400, message: 'prompt is too long: 9 > 8' }],
+      lastError: { statusCode: 400, message: 'prompt is too long: 9 > 8' },
+    }),
+  ],
+  [
+    'retries that are a cause',
+    new Error('call failed', {
+      cause: { name: 'AI_RetryError', errors: [new Error('prompt is too long: 9 > 8')] },
+    }),
+  ],
+  ['several attempts', new AggregateError([new Error('503'), new Error('prompt is too long')])],
+  [
+    'LangChain, by name',
+    Object.assign(new Error('Input is too big.'), { name: 'ContextOverflowError' }),
+  ],
+  [
+    'LiteLLM, by name',
+    { status: 400, error: { message: 'litellm.ContextWindowExceededError: too big', code: '400' } },
+  ],
   ['nested cause', new Error('call failed', { cause: { message: 'prompt is too long: 9 > 8' } })],
 ]
 
@@ -88,6 +114,22 @@ const others: [string, unknown][] = [
       },
     },
   ],
+  [
+    'a rate limit after retries',
+    {
+      name: 'AI_RetryError',
+      errors: [{ statusCode: 429, message: 'Request too large' }],
+      lastError: { statusCode: 429, message: 'Request too large, reduce the length of the prompt' },
+    },
+  ],
+  [
+    'an overflow that a rate limit followed',
+    new AggregateError([
+      new Error('prompt is too long'),
+      Object.assign(new Error('maximum context length'), { status: 429 }),
+    ]),
+  ],
+  ['another refusal by Bedrock', { name: 'ValidationException', message: 'Unknown model.' }],
   ['a quota', { status: 400, message: 'You exceeded your current quota' }],
   [
     'a call id that is too long',

@@ -15,6 +15,8 @@ const phrases: readonly RegExp[] = [
   /exceed(?:s|ed)?.{0,20}context window/,
   /model_context_window_exceeded/,
   /input is too long for requested model/,
+  /validationexception.{0,40}input is too long/s,
+  /context(?:window|length)?(?:overflow|exceeded)error/,
   /prompt exceeds max length/,
   /exceeds the available context size/,
   /greater than the context length/,
@@ -28,7 +30,7 @@ const phrases: readonly RegExp[] = [
 const others =
   /rate.?limit|tokens per (?:minute|day|hour)|quota|too many requests|string too long|tool_call/
 
-/** True for the errors by which providers refuse a request that is longer than the model's window. */
+/** True for the errors by which providers refuse a request that is longer than the model's window, also inside other errors. */
 export function isContextLengthError(error: unknown): boolean {
   const { status, text } = read(error)
   if (status === 429) return false
@@ -42,14 +44,15 @@ export function isContextLengthError(error: unknown): boolean {
 
 /** The most of an error's text that is looked at. */
 const inspectedLength = 4000
+/** How many errors inside each other are looked at. */
+const inspectedDepth = 6
 
 function read(error: unknown): { status: number | undefined; text: string } {
-  if (typeof error === 'string') return { status: undefined, text: error.slice(0, inspectedLength) }
   const texts: string[] = []
   let status: number | undefined
   let current: unknown = error
-  for (let depth = 0; depth < 4 && isObject(current); depth++) {
-    for (const key of ['code', 'type', 'message', 'responseBody', 'body']) {
+  for (let depth = 0; depth < inspectedDepth && isObject(current); depth++) {
+    for (const key of ['name', 'code', 'type', 'message', 'responseBody', 'body']) {
       const value = current[key]
       if (typeof value === 'string') texts.push(value.slice(0, inspectedLength))
     }
@@ -57,7 +60,15 @@ function read(error: unknown): { status: number | undefined; text: string } {
       const value = current[key]
       if (typeof value === 'number') status ??= value
     }
-    current = current.error ?? current.cause
+    current = innerOf(current)
   }
+  if (typeof current === 'string') texts.push(current.slice(0, inspectedLength))
   return { status, text: texts.join('\n') }
+}
+
+/** The error inside one. Of several attempts (AI_RetryError, AggregateError) the last: it is why they ended. */
+function innerOf(error: Readonly<Record<string, unknown>>): unknown {
+  const { errors } = error
+  const last = Array.isArray(errors) ? (errors as readonly unknown[]).at(-1) : undefined
+  return error.lastError ?? error.error ?? error.cause ?? last
 }
