@@ -34,6 +34,17 @@ describe('the tool that expands', () => {
     expect(tool.definition.parameters).toMatchObject({ required: ['id'] })
   })
 
+  it("[X5] tells document 001's step without an index that it is out of bounds", async () => {
+    const { tool } = await open()
+    const step = { step: 'ExpandMessage' }
+    const shapes = [step, { type: 'expand-message', reason: 'x' }, { nextStep: step }]
+    for (const shape of shapes) {
+      expect(await tool.handle(shape)).toBe(
+        'Not expanded: the messageIndex is out of bounds. Do not request this expansion again.',
+      )
+    }
+  })
+
   it('[X2] tells the model why not, and ends a loop', async () => {
     const { tool, id } = await open()
     for (const wrong of [{}, null, 7, 'no json', { id: 5 }]) {

@@ -96,6 +96,9 @@ interface ExpandRequest {
   readonly options: ExpandOptions
 }
 
+/** What document 001 calls such a request. It always means an index; without one it is out of bounds. */
+const steps: readonly unknown[] = ['ExpandMessage', 'expand-message']
+
 /**
  * Arguments as a model writes them: an object, or JSON text of one. Document 001's own shapes too: a step (or type) 'ExpandMessage' or
  * 'expand-message' with `messageIndex`, `reason` and `itemRange`, alone or as `nextStep`.
@@ -105,7 +108,9 @@ function readRequest(input: unknown): ExpandRequest | undefined {
   if (!isObject(value)) return undefined
   if (isObject(value.nextStep)) return readRequest(value.nextStep)
   const { id, messageIndex, lines, query, reason, items = value.itemRange } = value
-  const target = typeof id === 'string' && id.trim() !== '' ? id.trim() : indexOf(messageIndex)
+  const isStep = steps.includes(value.step) || steps.includes(value.type)
+  const index = indexOf(messageIndex) ?? (isStep ? Number.NaN : undefined)
+  const target = typeof id === 'string' && id.trim() !== '' ? id.trim() : index
   if (target === undefined) return undefined
   return {
     target,
@@ -119,7 +124,6 @@ function readRequest(input: unknown): ExpandRequest | undefined {
   }
 }
 
-/** A step of document 001 always means an index; without one it is out of bounds. */
 function indexOf(value: unknown): number | undefined {
   if (typeof value === 'number') return value
   return typeof value === 'string' && /^-?\d{1,15}$/.test(value) ? Number(value) : undefined

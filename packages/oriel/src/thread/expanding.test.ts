@@ -251,7 +251,7 @@ describe("the documents' own requests", () => {
       expect(await tool.handle({ step: 'ExpandMessage', messageIndex: 0 })).toMatch(
         /not expandable/,
       )
-      for (const wrong of [-1, 100, 1.5]) {
+      for (const wrong of [-1, 100, 1.5, undefined, null, 'first']) {
         expect(await tool.handle({ step: 'ExpandMessage', messageIndex: wrong })).toMatch(
           /out of bounds\. Do not request this expansion again/,
         )

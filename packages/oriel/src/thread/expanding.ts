@@ -144,7 +144,8 @@ async function findAt(
   const view = await thread.lastView()
   const message = Number.isInteger(index) ? view?.messages[index] : undefined
   if (view === undefined || message === undefined) {
-    return { reason: `messageIndex ${index} is out of bounds. Do not request this expansion again` }
+    const name = Number.isNaN(index) ? 'the messageIndex' : `messageIndex ${index}`
+    return { reason: `${name} is out of bounds. Do not request this expansion again` }
   }
   const strings = new Set(stringsIn(message))
   for (const { entry, blocks, positions, wireIds } of view.shown) {
