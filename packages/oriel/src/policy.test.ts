@@ -49,8 +49,14 @@ describe('a policy', () => {
 
   it('[P2] an unknown key is an error with the nearest known one', () => {
     expect(problem({ histroy: {} })).toEqual({
-      path: 'policy',
-      message: "Invalid policy at policy: unknown key 'histroy'; did you mean 'history'?.",
+      path: 'policy.histroy',
+      message:
+        "Invalid policy at policy.histroy: unknown key 'histroy' (did you mean 'history'?); allowed: history, retention, expiry, toolOutput, toolResults, compaction, memory, schedule, preset.",
+    })
+    expect(problem({ history: { lenght: 3 } })).toEqual({
+      path: 'policy.history.lenght',
+      message:
+        "Invalid policy at policy.history.lenght: unknown key 'lenght' (did you mean 'length'?); allowed: policy, length, preserveSystemMessages, maxMessages, keepRecentMessages.",
     })
     expect(problem({ history: { historyLength: 3 } }).message).toMatch(
       /allowed: policy, length, preserveSystemMessages, maxMessages, keepRecentMessages/,
@@ -64,6 +70,26 @@ describe('a policy', () => {
     [{ history: { length: 2.5 } }, 'policy.history.length', /got 2.5, expected an integer/],
     [{ history: { policy: 'last' } }, 'policy.history.policy', /allowed: lastN, all, none/],
     [{ history: null }, 'policy.history', /got null/],
+    [
+      { expiry: { tools: { a: { lenth: 3 } } } },
+      'policy.expiry.tools.a.lenth',
+      /unknown key 'lenth' \(did you mean 'length'\?\); allowed: after, unit, mode, compact, length, prompt\./,
+    ],
+    [
+      { expiry: { toolDefaults: { a: { zzzzzzzz: 3 } } } },
+      'policy.expiry.toolDefaults.a.zzzzzzzz',
+      /unknown key 'zzzzzzzz'; allowed: prompt\./,
+    ],
+    [
+      { expiry: { override: { afer: 3 } } },
+      'policy.expiry.override.afer',
+      /did you mean 'after'\?\); allowed: after, unit, mode, compact, length, prompt\./,
+    ],
+    [
+      { toolOutput: { directory: '' } },
+      'policy.toolOutput.directory',
+      /at least 1 characters long/,
+    ],
     [
       { expiry: { tools: { read: { after: 1, mode: 'gone' } } } },
       'policy.expiry.tools.read.mode',

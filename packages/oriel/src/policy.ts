@@ -137,19 +137,24 @@ function presetNamed(name: unknown, path: string): Policy {
 function check(value: unknown, path: string): Policy {
   const result = policySchema.safeParse(value)
   if (result.success) return asChecked(result.data)
-  const issue = result.error.issues[0] as z.core.$ZodIssue
-  throw invalid(joinPath(path, issue.path), explain(issue, value))
+  const { issues } = result.error
+  // A misspelt key is why another one is missing.
+  const issue = (issues.find(({ code }) => code === 'unrecognized_keys') ??
+    issues[0]) as z.core.$ZodIssue
+  const [unknown] = issue.code === 'unrecognized_keys' ? issue.keys : []
+  const steps = unknown === undefined ? issue.path : [...issue.path, unknown]
+  throw invalid(joinPath(path, steps), explain(issue, value))
 }
 
 function explain(issue: z.core.$ZodIssue, value: unknown): string {
   const got = describe(valueAt(value, issue.path))
   switch (issue.code) {
     case 'unrecognized_keys':
-      return `unknown key ${issue.keys.map((key) => `'${key}'`).join(', ')}${suggestion(issue)}`
+      return `unknown key ${issue.keys.map(describe).join(', ')}${suggestion(issue)}`
     case 'invalid_value':
       return `got ${got}, allowed: ${issue.values.map((allowed) => String(allowed)).join(', ')}`
     case 'too_small':
-      return `got ${got}, must be at least ${issue.minimum}`
+      return `got ${got}, must be at least ${issue.minimum}${issue.origin === 'string' ? ' characters long' : ''}`
     case 'too_big':
       return `got ${got}, must be at most ${issue.maximum}`
     case 'invalid_type':
@@ -159,7 +164,7 @@ function explain(issue: z.core.$ZodIssue, value: unknown): string {
   }
 }
 
-/** The known key that is nearest to the unknown one, where one is near. */
+/** The known keys, and the one that is nearest to the unknown one where one is near. */
 function suggestion(issue: z.core.$ZodIssueUnrecognizedKeys): string {
   const known = knownKeys(issue.path)
   const key = issue.keys[0] as string
@@ -169,22 +174,29 @@ function suggestion(issue: z.core.$ZodIssueUnrecognizedKeys): string {
       distance: distance(key.toLowerCase(), candidate.toLowerCase()),
     }))
     .sort((a, b) => a.distance - b.distance)[0]
-  if (near !== undefined && near.distance <= 3) return `; did you mean '${near.candidate}'?`
-  return known.length === 0 ? '' : `; allowed: ${known.join(', ')}`
+  const isNear = near !== undefined && near.distance <= 3
+  return `${isNear ? ` (did you mean '${near.candidate}'?)` : ''}; allowed: ${known.join(', ')}`
 }
 
 function knownKeys(path: readonly PropertyKey[]): readonly string[] {
-  let schema: unknown = policySchema
-  for (const step of path) {
-    const shape = shapeOf(schema)
-    schema = shape?.[String(step)]
-  }
-  return Object.keys(shapeOf(schema) ?? {})
+  const schema = path.reduce<unknown>(fieldSchema, policySchema)
+  const keys = Object.keys(shapeOf(schema) ?? {})
+  return path.length === 0 ? [...keys, 'preset'] : keys
+}
+
+/** The schema of a field; each field of a record has the same. */
+function fieldSchema(schema: unknown, step: PropertyKey): unknown {
+  const inner = unwrapped(schema)
+  return inner instanceof z.ZodRecord ? inner.valueType : shapeOf(inner)?.[String(step)]
 }
 
 function shapeOf(schema: unknown): Record<string, unknown> | undefined {
-  const inner = schema instanceof z.ZodOptional ? schema.unwrap() : schema
+  const inner = unwrapped(schema)
   return inner instanceof z.ZodObject ? inner.shape : undefined
+}
+
+function unwrapped(schema: unknown): unknown {
+  return schema instanceof z.ZodOptional ? schema.unwrap() : schema
 }
 
 function distance(a: string, b: string): number {
