@@ -3,6 +3,7 @@ import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type PostgresServer, startPostgres } from '../../../../scripts/postgres.ts'
 import { describeStore, type OpenedStore } from '../testing/store-suite.ts'
+import { key, messages } from '../testing/store-suite-data.ts'
 import { postgresStore } from './postgres.ts'
 
 let server: PostgresServer
@@ -53,9 +54,25 @@ describe('options', () => {
     ['postgres://a/b', { prepared: 'yes' }],
     ['postgres://a/b', { notify: 1 }],
     ['postgres://a/b', { listenUrl: 'x' }],
+    [null, {}],
+    [{ url: 'mysql://host/x' }, {}],
+    [{ connectionString: 7 }, {}],
+    [{ url: 'postgres://a/b', partitions: -1 }, {}],
   ])('refuses %j with %j at once', (source, options) => {
     expect(() => postgresStore(source as string, options as object)).toThrow(
       expect.objectContaining({ code: 'invalid-option' }),
     )
+  })
+
+  it.each([
+    ['url', () => ({ url: server.url })],
+    ['connectionString', () => ({ connectionString: server.url })],
+  ])('may name the address too, as %s', async (_name, address) => {
+    const schema = newSchema()
+    const store = postgresStore({ ...address(), schema, now: () => 7, timeoutMs: 30_000 })
+    await store.append(key, messages(1, 2), 0)
+    expect(await store.info(key)).toMatchObject({ createdAt: 7 })
+    await store.close()
+    await pool.query(`drop schema ${schema} cascade`)
   })
 })

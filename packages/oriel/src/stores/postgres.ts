@@ -27,6 +27,10 @@ export interface PostgresStoreOptions {
   readonly listenUrl?: string
 }
 
+/** The options with the address of the server among them, under either name. */
+export type PostgresStoreLocation = PostgresStoreOptions &
+  ({ readonly url: string } | { readonly connectionString: string })
+
 /**
  * A store on a PostgreSQL server, 13 or later, by its address or a `Pool` of the package `pg`, which must be installed.
  * - The tables are made when the store is first used. Several processes may do so at once.
@@ -35,11 +39,13 @@ export interface PostgresStoreOptions {
  * - Nothing is kept in the session, so a pooler in transaction mode may stand between; only `watch` needs a connection of its own.
  * - A lost connection is the error of the call that used it ('storage-failed'), after one attempt more. Every call may be repeated.
  * - A pool of your own is not ended by `close`.
+ * - The address may stand among the options: `postgresStore({ url })`, or `connectionString` as `pg` calls it.
  */
 export function postgresStore(
-  source: string | PostgresPool,
+  location: string | PostgresPool | PostgresStoreLocation,
   options: PostgresStoreOptions = {},
 ): Store {
+  const { source, own } = readLocation(location)
   const {
     now = Date.now,
     schema = 'oriel',
@@ -49,7 +55,7 @@ export function postgresStore(
     prepared = false,
     notify = true,
     listenUrl,
-  } = options
+  } = { ...own, ...options }
   checkSource(source)
   // Part of the statements' text, so only what needs no quoting.
   if (typeof schema !== 'string' || !/^[a-z_][a-z0-9_]{0,47}$/.test(schema)) {
@@ -74,7 +80,25 @@ export function postgresStore(
   })
 }
 
-function checkSource(source: unknown): void {
+function readLocation(location: string | PostgresPool | PostgresStoreLocation): {
+  readonly source: string | PostgresPool
+  readonly own: PostgresStoreOptions
+} {
+  if (typeof location !== 'object' || location === null || 'connect' in location) {
+    return { source: location, own: {} }
+  }
+  if ('url' in location) {
+    const { url, ...own } = location
+    return { source: url, own }
+  }
+  if ('connectionString' in location) {
+    const { connectionString, ...own } = location
+    return { source: connectionString, own }
+  }
+  return { source: location, own: {} }
+}
+
+function checkSource(source: unknown): asserts source is string | PostgresPool {
   if (typeof source === 'string') {
     checkUrl(source, 'url')
     return

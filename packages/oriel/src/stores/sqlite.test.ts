@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { describeStore } from '../testing/store-suite.ts'
+import { key, messages } from '../testing/store-suite-data.ts'
 import { sqliteStore } from './sqlite.ts'
 
 // Every case starts a worker from the TypeScript sources; without a cache each would compile them again.
@@ -38,9 +39,25 @@ describe('options', () => {
     ['a', { maxQueueCount: 1.5 }],
     ['a', { truncated: 'maybe' }],
     ['a', { writes: 'sometimes' }],
+    [null, {}],
+    [{}, {}],
+    [{ path: ':memory:' }, {}],
+    [{ path: 'a', writes: 'sometimes' }, {}],
   ])('refuses %j with %j at once', (path, options) => {
     expect(() => sqliteStore(path as string, options as object)).toThrow(
       expect.objectContaining({ code: 'invalid-option' }),
     )
+  })
+
+  it('may name the path too', async () => {
+    const directory = mkdtempSync(join(tmpdir(), 'oriel-sqlite-'))
+    const path = join(directory, 'store.db')
+    const store = sqliteStore({ path, now: () => 7 })
+    await store.append(key, messages(1, 2), 0)
+    await store.close()
+    const again = sqliteStore(path)
+    expect(await again.info(key)).toMatchObject({ createdAt: 7 })
+    await again.close()
+    rmSync(directory, { recursive: true })
   })
 })

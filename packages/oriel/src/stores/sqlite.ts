@@ -26,6 +26,11 @@ export interface SqliteStoreOptions {
   readonly writes?: 'auto' | 'worker'
 }
 
+/** The options with the path of the file among them. */
+export interface SqliteStoreLocation extends SqliteStoreOptions {
+  readonly path: string
+}
+
 /**
  * A store in the file at `path`, which is created when it is first used, readable by its owner alone.
  * - An append that resolved survives a power loss: it was synced to the disk. Appends that arrive together share one sync.
@@ -34,8 +39,15 @@ export interface SqliteStoreOptions {
  * - `verify` without a key also checks the file itself; what it finds there has an empty tenant and thread.
  * - Nothing is opened before the first call; what is wrong with the file is the error of that call.
  * - `erase` rewrites the file, which takes some 15 seconds for each gigabyte, so that no trace is left.
+ * - The path may stand among the options: `sqliteStore({ path })`.
  */
-export function sqliteStore(path: string, options: SqliteStoreOptions = {}): Store {
+export function sqliteStore(
+  location: string | SqliteStoreLocation,
+  options: SqliteStoreOptions = {},
+): Store {
+  // Null is no path either: it is refused like any other value.
+  const isLocation = typeof location === 'object' && location !== null
+  const { path, ...own } = isLocation ? location : { path: location }
   const {
     now = Date.now,
     busyTimeoutMs = 5000,
@@ -43,7 +55,7 @@ export function sqliteStore(path: string, options: SqliteStoreOptions = {}): Sto
     maxQueueCount = 10_000,
     truncated = 'refuse',
     writes = 'auto',
-  } = options
+  } = { ...own, ...options }
   checkPath(path)
   checkAtLeast(busyTimeoutMs, { name: 'busyTimeoutMs', least: 0 })
   checkAtLeast(maxQueueBytes, { name: 'maxQueueBytes', least: 1 })
