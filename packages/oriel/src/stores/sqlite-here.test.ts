@@ -4,7 +4,9 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { collect, messages, readAll } from '../testing/store-suite-data.ts'
+import { SqliteHere } from './sqlite-here.ts'
 import { SqliteStore } from './sqlite-store.ts'
+import { writeEntries } from './stored.ts'
 
 process.env.NODE_COMPILE_CACHE ??= join(tmpdir(), 'oriel-compile-cache')
 
@@ -120,14 +122,31 @@ describe('the calling thread', () => {
   })
 
   it('leaves to the worker what would take more than a quarter of its time', async () => {
-    const pause = new Int32Array(new SharedArrayBuffer(4))
-    const { store, begun } = open((point) => {
-      if (point === 'before-commit') Atomics.wait(pause, 0, 0, 3)
-    })
-    for (let seq = 1; seq <= 120; seq++) await store.append(key, messages(seq, 1), seq - 1)
-    expect(begun()).toBeGreaterThan(20)
-    expect(begun()).toBeLessThan(80)
-    expect(await readAll(store, key)).toEqual(messages(1, 120))
+    await open().store.append(key, messages(1, 1), 0)
+    await store?.close()
+    let nowMs = 0
+    const here = new SqliteHere(
+      { path, busyTimeoutMs: 0, truncated: 'refuse' },
+      // Each write takes three milliseconds.
+      (point) => {
+        if (point === 'before-commit') nowMs += 3
+      },
+      () => nowMs,
+    )
+    let written = 1
+    for (let turn = 0; turn < 1000; turn++) {
+      nowMs += 1
+      const entries = writeEntries(messages(written + 1, 1), written)
+      const input = { key, entries, expected: written, now: 0 }
+      const operations = [{ type: 'append', input } as const]
+      if (!here.takes(operations, 100)) continue
+      expect(here.write(operations, 1)).toMatchObject({ outcomes: [{ ok: true }] })
+      written += 1
+    }
+    here.close()
+    // A quarter of all that time, and what it may take at once.
+    expect(3 * (written - 1)).toBeLessThanOrEqual(nowMs / 4 + 103)
+    expect(3 * (written - 1)).toBeGreaterThan(nowMs / 4)
   })
 
   it.each(['before-commit', 'after-commit', 'before-acknowledge'])(

@@ -28,6 +28,7 @@ const commitsPerCheckpoint = 100
  */
 export class SqliteHere {
   readonly #session: SqliteSession
+  readonly #now: () => number
   #generation = -1
   #slow = 0
   #restsUntilMs = 0
@@ -36,7 +37,13 @@ export class SqliteHere {
   #isOver = false
   #commits = 0
 
-  constructor(settings: SessionSettings, at?: (point: string) => void) {
+  /** `now` is the clock that tells how long writes take. */
+  constructor(
+    settings: SessionSettings,
+    at?: (point: string) => void,
+    now: () => number = () => performance.now(),
+  ) {
+    this.#now = now
     this.#session = new SqliteSession({ ...settings, busyTimeoutMs: 0, checkpoints: false }, at)
   }
 
@@ -44,7 +51,7 @@ export class SqliteHere {
   takes(operations: readonly Operation[], bytes: number): boolean {
     if (this.#isOver || operations.length > maxCount || bytes > maxBytes) return false
     if (!operations.every(isSmall)) return false
-    const nowMs = performance.now()
+    const nowMs = this.#now()
     const earnedMs = (nowMs - this.#countedAtMs) * share
     this.#creditMs = Math.min(maxCreditMs, this.#creditMs + earnedMs)
     this.#countedAtMs = nowMs
@@ -57,9 +64,9 @@ export class SqliteHere {
   write(operations: readonly Operation[], generation: number): Attempt {
     if (this.#generation !== generation) this.close()
     this.#generation = generation
-    const startMs = performance.now()
+    const startMs = this.#now()
     const attempt = this.#session.attempt(operations)
-    const durationMs = performance.now() - startMs
+    const durationMs = this.#now() - startMs
     this.#creditMs -= durationMs
     this.#slow = durationMs > slowMs ? this.#slow + 1 : Math.max(0, this.#slow - 1)
     if (this.#slow === maxSlow) this.#restsUntilMs = startMs + durationMs + restMs
