@@ -8,13 +8,12 @@ import { lossesAsRepairs } from './core/repair.ts'
 import { State } from './core/state.ts'
 import { frameTokens } from './core/tally.ts'
 import { traceOf } from './core/trace.ts'
-import type { Change, Frame, TokenCount, ViewMessage } from './core/view.ts'
+import type { Change, Frame, TokenCount } from './core/view.ts'
 import { resolveCounter, type TokensOption } from './counters.ts'
 import { feed } from './feed.ts'
-import type { Decoded, FormatName } from './formats/format.ts'
+import type { FormatName } from './formats/format.ts'
 import { formatNamed } from './formats/registry.ts'
 import { assertSize } from './formats/size.ts'
-import { inOwnOrder } from './own-order.ts'
 import { windowOfModel } from './plan.ts'
 import { type PolicyInput, parsePolicy } from './policy.ts'
 import { assertAvailable } from './propose.ts'
@@ -49,8 +48,8 @@ export interface Projection<M> {
 
 /**
  * What the model should see of `messages` under `policy`. Synchronous and pure: no clock, no network, the input is never changed,
- * the same input gives the same bytes. Without a policy the messages come back as they are, to the byte, except where the provider's
- * own rules force a repair; each one is in the trace.
+ * the same input gives the same bytes. Without a policy the messages come back as they are, except where the provider's own
+ * rules force a repair; each one is in the trace.
  *
  * Throws OrielError: 'invalid-input', 'not-json', 'too-deep' or 'too-large' for bad messages (with the path), 'invalid-policy',
  * 'invalid-option', 'unknown-format', and 'cannot-project' when no valid view fits the budget.
@@ -83,11 +82,7 @@ export function project<M = Json>(
   const encoded = target.encode(view.messages)
   assertSize(target, encoded)
   const held = to === format ? decoded.flatMap((one) => one.held ?? []) : []
-  const sent =
-    to === format
-      ? inOwnOrder(encoded.messages, { messages, shown: shownOf(state, view.messages, decoded) })
-      : encoded.messages
-  const restored = held.length > 0 ? target.restore?.(sent, held) : undefined
+  const restored = held.length > 0 ? target.restore?.(encoded.messages, held) : undefined
   const trace = traceOf({
     state,
     planned,
@@ -99,7 +94,7 @@ export function project<M = Json>(
   let tokens: TokenCount | undefined
   return {
     // The foreign messages are of the caller's own type when they go out in the format they came in.
-    messages: (restored ?? sent) as unknown as M[],
+    messages: (restored ?? encoded.messages) as unknown as M[],
     ...(encoded.system === undefined ? {} : { system: encoded.system }),
     get trace() {
       return trace()
@@ -110,23 +105,6 @@ export function project<M = Json>(
     },
   }
 }
-
-/** Positions of the foreign messages that a view shows, in its order; one that became two messages is there once. */
-function shownOf(
-  state: State,
-  view: readonly ViewMessage[],
-  decoded: readonly Decoded[],
-): readonly number[] {
-  const shown: number[] = []
-  for (const { entry } of view) {
-    const item = entry === undefined ? undefined : state.item(entry.seq)
-    const { from, to } = (item === undefined ? undefined : decoded[item.index]) ?? nowhere
-    for (let index = from; index < to; index++) if (shown.at(-1) !== index) shown.push(index)
-  }
-  return shown
-}
-
-const nowhere = { from: 0, to: 0 }
 
 function checkBudget(budget: number | undefined): void {
   if (budget === undefined || (Number.isFinite(budget) && budget > 0)) return
