@@ -98,7 +98,7 @@ export class Family {
 }
 
 /** Too many operations wait for one thread. */
-export class FamilyBusyError extends RefusedError {
+class FamilyBusyError extends RefusedError {
   constructor() {
     super({ status: 429, code: 'busy', message: 'Too many calls wait for this thread.' })
   }

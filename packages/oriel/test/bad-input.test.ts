@@ -342,14 +342,14 @@ describe('bad options', () => {
     ['nope', 'policy'],
     ['__proto__', 'policy'],
     [{ preset: 'nope' }, 'policy.preset'],
-    [{ histroy: {} }, 'policy'],
+    [{ histroy: {} }, 'policy.histroy'],
     [{ history: null }, 'policy.history'],
     [{ history: { length: '10' } }, 'policy.history.length'],
     [{ history: { length: -1 } }, 'policy.history.length'],
     [{ history: { length: 1.5 } }, 'policy.history.length'],
     [{ history: { length: Number.NaN } }, 'policy.history.length'],
     [{ history: { policy: 'some' } }, 'policy.history.policy'],
-    [{ history: { constructor: 1 } }, 'policy.history'],
+    [{ history: { constructor: 1 } }, 'policy.history.constructor'],
   ])('refuses the policy %j with its path', (policy, path) => {
     const got = outcome(() => project(messages, policy as never))
     expect(got).toBe(`invalid-policy at ${path}`)

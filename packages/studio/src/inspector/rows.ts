@@ -38,7 +38,8 @@ export function rowsOf({ view, previous, edits, upTo, show }: RowsInput): readon
       hasFirst = true
       since = 'first-changed'
     }
-    const isPlain = block.form === 'full' && (since === 'same' || since === 'new')
+    const isMarked = block.isPinned || block.isExcluded
+    const isPlain = block.form === 'full' && !isMarked && (since === 'same' || since === 'new')
     if (show === 'all' || !isPlain) rows.push({ type: 'block', key: keyOf(block), block, since })
   }
   return withCheckpoint(rows, checkpointsOf(edits, upTo), view.blocks)
