@@ -1,21 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { memoryStore } from '../stores/memory.ts'
+import { call, result, said, user } from '../testing/chat.ts'
 import type { Plugin } from './plugin.ts'
 import { openThread, type ThreadOptions } from './thread.ts'
 
 const format = 'openai-chat' as const
-const user = (content: string) => ({ role: 'user', content })
-const said = (content: string) => ({ role: 'assistant', content })
-const call = (...ids: readonly string[]) => ({
-  role: 'assistant',
-  content: null,
-  tool_calls: ids.map((id) => ({
-    id,
-    type: 'function',
-    function: { name: 'read', arguments: '{}' },
-  })),
-})
-const result = (id: string, content: string) => ({ role: 'tool', tool_call_id: id, content })
 const open = (options: Partial<ThreadOptions> = {}) =>
   openThread({ id: 't', store: memoryStore(), now: () => 1000, ...options })
 

@@ -1,0 +1,33 @@
+// Messages of OpenAI's chat, for tests that only need some.
+
+interface Said {
+  readonly role: string
+  readonly content: string
+}
+
+interface Called {
+  readonly role: 'assistant'
+  readonly content: null
+  readonly tool_calls: readonly object[]
+}
+
+export const user = (content: string): Said => ({ role: 'user', content })
+
+export const said = (content: string): Said => ({ role: 'assistant', content })
+
+/** One message that calls a tool once for each id. */
+export const call = (...ids: readonly string[]): Called => ({
+  role: 'assistant',
+  content: null,
+  tool_calls: ids.map((id) => ({
+    id,
+    type: 'function',
+    function: { name: 'read', arguments: '{}' },
+  })),
+})
+
+export const result = (id: string, content: string): Said & { readonly tool_call_id: string } => ({
+  role: 'tool',
+  tool_call_id: id,
+  content,
+})
