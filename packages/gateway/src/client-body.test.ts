@@ -106,6 +106,27 @@ describe('known bodies', () => {
     expect(take('other', list(42, 'a')).isKnown).toBe(false)
   })
 
+  it('[GW62] keeps conversations apart that begin with the same long instructions', () => {
+    const bodies = new KnownBodies(1e8)
+    const instructions = { role: 'system', content: 'y'.repeat(70_000) }
+    const shared = (count: number, name: string): number => {
+      const said = (_: unknown, n: number) => ({
+        role: 'user',
+        content: `${name}, ${n}. `.repeat(50),
+      })
+      const messages = [instructions, ...Array.from({ length: count }, said)]
+      const found = bodies.parse('t', bytesOf(messages), limits)
+      const values = found.body.value.messages as JsonObject[]
+      const history = readHistory(values, { previous: found.previous?.history })
+      bodies.keep('t', found, { listKey: 'messages', history })
+      return found.body.alike?.count ?? 0
+    }
+    const names = Array.from({ length: 20 }, (_, n) => `conversation ${n}`)
+    for (const name of names) shared(30, name)
+    expect(names.map((name) => shared(31, name))).toEqual(names.map(() => 31))
+    expect(names.map((name) => shared(32, name))).toEqual(names.map(() => 32))
+  })
+
   it('[GW62] forgets the oldest beyond its room', () => {
     const bodies = new KnownBodies(6e7)
     const big = (n: number) => list(4000, String(n))

@@ -18,6 +18,8 @@ export interface ClientBody {
 
 interface Alike {
   readonly listKey: ListKey
+  /** How many elements of its list are those of the other. */
+  readonly count: number
   /** The ends of the elements of its list. */
   readonly ends: () => readonly End[]
   readonly start: End
@@ -99,7 +101,7 @@ export function parseAlike(
   }
   return {
     bytes,
-    alike: { listKey: known.listKey, ends, start: known.start },
+    alike: { listKey: known.listKey, count, ends, start: known.start },
     value: { ...value, [known.listKey]: messages },
     outline: { ...shifted(outline, known.start.char, shift), depth, nodes },
     get text() {

@@ -17,11 +17,17 @@ import type { Limits } from './options.ts'
 const leastBytes = 16 * 1024
 /** Bytes that tell one conversation from another at a place. What they find is compared whole. */
 const signBytes = 64
-/** Places at which a body can be found: the largest powers of two within it. */
-const places = 3
+/**
+ * Places at which a body can be found: the last ones, by which it differs from those that only begin like it, and the largest power of
+ * two within it, for one that has grown a lot.
+ */
+const lastPlaces = 3
 
 /** Bodies that no sign tells apart; the oldest gives way. */
 const maxAlike = 8
+
+/** A body that has at least this share of another's messages goes on from it; else both only begin alike, as with the same instructions. */
+const goesOnShare = 0.8
 
 /** A body, and the one that it begins like. */
 export interface FoundBody {
@@ -51,7 +57,7 @@ export class KnownBodies {
     return { body: parseBody(bytes, limits), previous: undefined }
   }
 
-  /** Keeps a body in the place of the one that it began like. */
+  /** Keeps a body, in the place of the one that it goes on from. */
   keep(
     scope: string,
     { body, previous }: FoundBody,
@@ -60,23 +66,25 @@ export class KnownBodies {
     if (body.bytes.length < leastBytes || 4 * body.bytes.length > this.#maxBytes) return
     const known = knownBody(body, listKey, history)
     if (known === undefined) return
-    for (const sign of signsOf(scope, known.bytes)) this.#add(sign, known, previous)
+    const shared = body.alike?.count ?? 0
+    const goesOn = previous !== undefined && shared >= goesOnShare * previous.list.length
+    const replaced = goesOn ? previous : undefined
+    for (const sign of signsOf(scope, known.bytes)) this.#add(sign, known, replaced)
     while (this.#bytes > this.#maxBytes) this.#drop(this.#signs.keys().next().value as string)
   }
 
   #find(scope: string, bytes: Buffer): KnownBody | undefined {
-    for (const sign of signsOf(scope, bytes)) {
-      const found = this.#signs.get(sign) ?? []
-      const best = found.toSorted(
-        (a, b) => commonPrefix(bytes, b.bytes) - commonPrefix(bytes, a.bytes),
-      )
-      if (best[0] !== undefined) return best[0]
+    let best: { readonly known: KnownBody; readonly common: number } | undefined
+    const found = new Set(signsOf(scope, bytes).flatMap((sign) => this.#signs.get(sign) ?? []))
+    for (const known of found) {
+      const common = found.size === 1 ? 0 : commonPrefix(bytes, known.bytes)
+      if (best === undefined || common > best.common) best = { known, common }
     }
-    return undefined
+    return best?.known
   }
 
-  #add(sign: string, known: KnownBody, previous: KnownBody | undefined): void {
-    const others = (this.#signs.get(sign) ?? []).filter((one) => one !== previous)
+  #add(sign: string, known: KnownBody, replaced: KnownBody | undefined): void {
+    const others = (this.#signs.get(sign) ?? []).filter((one) => one !== replaced)
     this.#drop(sign)
     for (const one of [...others.slice(1 - maxAlike), known]) this.#hold(sign, one)
   }
@@ -106,11 +114,13 @@ function sizeOf({ bytes }: KnownBody): number {
   return 4 * bytes.length
 }
 
-/** What stands before the largest powers of two, the largest first. */
+/** What stands before each place, the last one first. Places are the same for bodies of about the same length. */
 function signsOf(scope: string, bytes: Buffer): readonly string[] {
   const largest = 2 ** Math.floor(Math.log2(bytes.length))
-  return Array.from({ length: places }, (_, index) => {
-    const end = largest / 2 ** index
-    return `${scope}\0${end}\0${bytes.toString('latin1', end - signBytes, end)}`
-  })
+  const step = largest / 4
+  const last = Math.floor(bytes.length / step)
+  const places = Array.from({ length: lastPlaces }, (_, index) => (last - index) * step)
+  return [...new Set([...places, largest])].map(
+    (end) => `${scope}\0${end}\0${bytes.toString('latin1', end - signBytes, end)}`,
+  )
 }
