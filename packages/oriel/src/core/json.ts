@@ -32,6 +32,21 @@ export function cloneJson(value: unknown, path: string, convert?: Convert): Json
   return walk(value, path, { ancestors: [], depth: maxDepth, copy: true, convert }) as Json
 }
 
+/** A copy of plain data, made without looking at it closely: lists and objects are new, everything else is the same. */
+export function copyPlain<T>(value: T): T {
+  if (typeof value !== 'object' || value === null) return value
+  // What is copied has the shape that it had.
+  if (Array.isArray(value)) return value.map(copyPlain) as T
+  const prototype: unknown = Object.getPrototypeOf(value)
+  if (prototype !== null && prototype !== Object.prototype) return value
+  const copy = { ...value } as Record<string, unknown>
+  for (const key of Object.keys(copy)) {
+    const field = copy[key]
+    if (typeof field === 'object' && field !== null) setField(copy, key, copyPlain(field))
+  }
+  return copy as T
+}
+
 interface Walk {
   readonly ancestors: object[]
   readonly depth: number

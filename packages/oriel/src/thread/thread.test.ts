@@ -70,6 +70,20 @@ describe('append and view', () => {
     expect(second.epoch).toMatchObject({ id: first.epoch.id, applied: 0, cause: 'none' })
   })
 
+  it("[T2] a view is the caller's own: what is changed in it changes nothing else", async () => {
+    const thread = await openThread({ store: memoryStore() })
+    const said = { role: 'user', content: [{ type: 'text', text: 'Hi', own: [1] }], more: { a: 1 } }
+    await thread.append([said], { format: 'openai-chat' })
+    const first = await thread.view<typeof said>()
+    const body = JSON.stringify(first.messages)
+    for (const { content, more } of first.messages) {
+      content[0]?.own.push(2)
+      content.push({ type: 'text', text: 'Injected', own: [] })
+      more.a = 2
+    }
+    expect(JSON.stringify((await thread.view()).messages)).toBe(body)
+  })
+
   it('[T2] a dry run and a policy for one call keep no edit', async () => {
     const thread = await open({ policy: { history: { length: 1 } } })
     await thread.append([user('one'), assistant('1'), user('two')])

@@ -4,7 +4,7 @@ import { type Assembled, assemble } from '../assemble.ts'
 import { tailOf } from '../core/audience.ts'
 import type { Block } from '../core/block.ts'
 import type { Edit, EditEntry, Entry, MessageEntry, RequestEntry } from '../core/entry.ts'
-import { canonicalJson, cloneJson, type Json, type JsonObject } from '../core/json.ts'
+import { canonicalJson, cloneJson, copyPlain, type Json, type JsonObject } from '../core/json.ts'
 import type { Repair } from '../core/profile.ts'
 import { lossesAsRepairs } from '../core/repair.ts'
 import type { State } from '../core/state.ts'
@@ -304,7 +304,7 @@ export function frameSetting(hash: string): string {
   return `frame/${hash.slice(0, 32)}`
 }
 
-/** The view as callers get it. */
+/** The view as callers get it: theirs to change, so that nothing of the log is in it. */
 export function toView(request: ViewRequest, built: BuiltView, epoch: Epoch): View {
   const { state } = request
   const tail = tailOf(state, built.planned)
@@ -313,8 +313,8 @@ export function toView(request: ViewRequest, built: BuiltView, epoch: Epoch): Vi
     (tail === undefined ? 0 : viewTokens(state, [tail]))
   return {
     id: built.viewId,
-    messages: [...built.messages],
-    ...(built.system === undefined ? {} : { system: built.system }),
+    messages: built.messages.map(copyPlain),
+    ...(built.system === undefined ? {} : { system: copyPlain(built.system) }),
     get trace() {
       return built.trace()
     },
