@@ -279,7 +279,7 @@ class MemoryStore implements Store {
   #useBlobs(key: ThreadKey, entries: readonly ChainedEntry[]): void {
     const blobs = this.#blobs.get(key.tenant)
     if (blobs === undefined) return
-    for (const hash of entries.flatMap((entry) => namedHashes(entry.text))) {
+    for (const hash of entries.flatMap(namedHashes)) {
       const blob = blobs.get(hash)
       if (blob === undefined) continue
       blob.threads.add(key.thread)

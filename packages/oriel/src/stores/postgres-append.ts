@@ -34,7 +34,7 @@ export function appendStatement(schema: string, work: AppendWork): AppendStateme
   const bytes = entries.reduce((sum, entry) => sum + entry.bytes, 0)
   const rows = entries.map((entry) => rowOf(entry, work.salt))
   const blobs = new Map(rows.flatMap((row) => row.blobs))
-  const names = [...new Set(entries.flatMap(({ text }) => namedHashes(text)))]
+  const names = [...new Set(entries.flatMap(namedHashes))]
   const grown = work.before === undefined ? insertThread : growThread
   const parts = [`grown as (${grown(schema, work, bytes, put)})`]
   if (names.length > 0) parts.push(...useNamed(schema, put(names.map(fromHex), 'bytea[]')))

@@ -46,6 +46,8 @@ interface ThreadRow {
 const waiting = 0
 
 const sql = {
+  begin: 'begin immediate',
+  commit: 'commit',
   thread: 'select id, version, head, salt from threads where tenant = ? and thread = ?',
   addThread: `insert into threads (tenant, thread, version, head, salt, bytes, created_at, updated_at)
     values (?, ?, 0, ?, ?, 0, ?, ?)`,
@@ -94,7 +96,7 @@ export class SqliteLog {
   /** A transaction begins. */
   begin(): void {
     this.#added = undefined
-    this.#database.exec('begin immediate')
+    this.#run('begin')
   }
 
   append({ key, entries, expected, now }: AppendInput): AppendResult {
@@ -130,6 +132,11 @@ export class SqliteLog {
     const name = blobHash(content)
     this.#run('use', waiting, this.#keepBlob(tenant, content, fromHex(name)))
     return name
+  }
+
+  /** The transaction ends, and the disk has it. */
+  commit(): void {
+    this.#run('commit')
   }
 
   /** Deletes what a thread said; the headers stay. */
@@ -225,7 +232,7 @@ export class SqliteLog {
       this.#run('use', thread.id, blob)
       return [offset, blob]
     })
-    for (const name of namedHashes(text)) this.#useNamed(key, thread, name)
+    for (const name of namedHashes(entry)) this.#useNamed(key, thread, name)
     const external = externalId === undefined ? null : externalKey(thread.salt ?? '', externalId)
     const cutColumn = places.length === 0 ? null : JSON.stringify(places)
     const position = this.#run(

@@ -143,13 +143,13 @@ export class SqliteSession {
   }
 
   #transact(connection: Connection, operations: readonly Operation[]): readonly Outcome[] {
-    const { database, log, highWater, identity } = connection
+    const { log, highWater, identity } = connection
     this.#at('begin')
     log.begin()
     const outcomes = operations.map((operation) => apply(log, operation))
     const mark = log.newest()
     this.#at('before-commit')
-    database.exec('commit')
+    log.commit()
     this.#at('after-commit')
     if (fileIdentity(this.#settings.path) !== identity) {
       throw new Error('The database file was removed or replaced while it was open.')

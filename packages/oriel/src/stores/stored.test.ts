@@ -109,6 +109,8 @@ describe('named blobs', () => {
   it('are the hashes that stand as whole strings', () => {
     const [a, b, c] = ['a', 'b', 'c'].map((text) => blobHash(new TextEncoder().encode(text)))
     const value = { frame: a, list: [b, b], inside: `see ${c}`, quoted: `"${c}"`, [`${c}!`]: 1 }
-    expect(namedHashes(JSON.stringify(value)).toSorted()).toEqual([a, b].toSorted())
+    const text = JSON.stringify(value)
+    expect(namedHashes({ type: 'message', text }).toSorted()).toEqual([a, b].toSorted())
+    expect(namedHashes({ type: 'request', text })).toEqual([])
   })
 })

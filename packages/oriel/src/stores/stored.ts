@@ -86,9 +86,13 @@ export function blobHash(content: Uint8Array): string {
 
 /**
  * The hashes that stand in an entry's text as whole strings. An entry uses the blobs it names in this way: a blob goes when
- * the last thread that uses it is erased.
+ * the last thread that uses it is erased. The record of a request names none: its hashes are of bodies, frames and policies.
  */
-export function namedHashes(text: string): readonly string[] {
+export function namedHashes({
+  type,
+  text,
+}: Pick<WrittenEntry, 'type' | 'text'>): readonly string[] {
+  if (type === 'request') return []
   const found = new Set<string>()
   for (const match of text.matchAll(/"([0-9a-f]{64})"/g)) found.add(match[1] as string)
   return [...found]
