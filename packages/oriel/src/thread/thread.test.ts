@@ -84,6 +84,20 @@ describe('append and view', () => {
     expect(JSON.stringify((await thread.view()).messages)).toBe(body)
   })
 
+  it('[T2] what the host keeps and what append answers are copies too', async () => {
+    const thread = await openThread({ store: memoryStore() })
+    const kept = { list: [1] }
+    await thread.set('kept', kept)
+    kept.list.push(2)
+    const seen = thread.setting('kept') as { list: number[] }
+    seen.list.push(3)
+    expect(thread.setting('kept')).toEqual({ list: [1] })
+    const [entry] = await thread.append({ role: 'user', content: 'Hi' })
+    const [block] = entry?.blocks ?? []
+    Object.assign(block ?? {}, { text: 'Changed' })
+    expect((await thread.view()).messages).toEqual([{ role: 'user', content: 'Hi' }])
+  })
+
   it('[T2] a dry run and a policy for one call keep no edit', async () => {
     const thread = await open({ policy: { history: { length: 1 } } })
     await thread.append([user('one'), assistant('1'), user('two')])

@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Entry, MessageEntry } from '../core/entry.ts'
 import { OrielError } from '../core/errors.ts'
-import { checkJson, type Json } from '../core/json.ts'
+import { cloneJson, copyPlain, type Json } from '../core/json.ts'
 import type { FormatName } from '../formats/format.ts'
 import { type Policy, type PolicyInput, parsePolicy } from '../policy.ts'
 import { assertAvailable } from '../propose.ts'
@@ -96,7 +96,9 @@ export class Thread {
         ? own
         : hiddenDrafts(own, decodeDrafts(resentAs, { format, path: 'resentAs' }))
     const numbers = usage && { sample: readUsage(usage.sample), view: usage.view }
-    return this.#session.run(() => appendWithUsage(this.#session, drafts, { expected, numbers }))
+    return this.#session.run(async () =>
+      copyPlain(await appendWithUsage(this.#session, drafts, { expected, numbers })),
+    )
   }
 
   /** Takes a whole history as a client resends it: appends what is new; where it was edited, goes on in a fork. */
@@ -228,13 +230,13 @@ export class Thread {
 
   /** What the host keeps with the thread under a name; undefined for nothing. */
   setting(name: string): Json | undefined {
-    return this.#journal.setting(hostSetting(name))?.value
+    return copyPlain(this.#journal.setting(hostSetting(name))?.value)
   }
 
   /** Keeps something of the host's with the thread: in its log, so that restarts, other processes and forks know it. Never shown. */
   async set(name: string, value: Json): Promise<void> {
-    checkJson(value, 'value')
-    return this.#session.run(() => this.#session.set(hostSetting(name), value))
+    const own = cloneJson(value, 'value')
+    return this.#session.run(() => this.#session.set(hostSetting(name), own))
   }
 
   /** What was sent at a step, rebuilt from the log, and what changed against the step before. */
