@@ -87,11 +87,10 @@ const messages: Endpoint = {
   format: 'anthropic',
   listKey: 'messages',
   history: (body) => {
-    // The provider keeps the history of a thread; an answer that the client began must stay the last message.
+    // The provider keeps the history of a thread; what ends with calls is no request, and the provider says so.
     if (body.thread !== undefined && body.thread !== null) return undefined
     const list = listAt(body, 'messages')
-    const last = list?.at(-1)
-    return isObject(last) && last.role === 'assistant' ? undefined : list
+    return endsWithCalls(list) ? undefined : list
   },
   frame: (body) => frameOf(body, body.system),
   answer: ({ content, role, usage, id, model, stop_reason: finish }) => {
@@ -105,6 +104,12 @@ const messages: Endpoint = {
 }
 
 export const endpoints: readonly Endpoint[] = [chat, responses, messages]
+
+function endsWithCalls(list: readonly Json[] | undefined): boolean {
+  const last = list?.at(-1)
+  if (!isObject(last) || last.role !== 'assistant' || !Array.isArray(last.content)) return false
+  return last.content.some((block) => isObject(block) && block.type === 'tool_use')
+}
 
 function listAt(body: JsonObject, key: string): readonly Json[] | undefined {
   const list = body[key]

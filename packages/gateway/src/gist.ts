@@ -71,10 +71,26 @@ function plainValue(value: Json, key: string): Json | undefined {
   if (typeof value === 'string')
     return key === 'content' || key === 'output' ? [{ text: value }] : value
   if (Array.isArray(value)) {
-    const kept = value.flatMap((one: Json) => plainBlock(one) ?? [])
+    const kept = joinTexts(value.flatMap((one: Json) => plainBlock(one) ?? []))
     return kept.length === 0 ? undefined : kept
   }
   return isRecord(value) ? plain(value, []) : value
+}
+
+/** Texts that follow each other say what one text says: an answer in two parts comes back as one. */
+function joinTexts(blocks: readonly Json[]): readonly Json[] {
+  const joined: Json[] = []
+  for (const block of blocks) {
+    const before = joined.at(-1)
+    const isText = isRecord(block) && isRecord(before) && isPlainText(block) && isPlainText(before)
+    if (isText) joined.splice(-1, 1, { text: `${before.text}${block.text}` })
+    else joined.push(block)
+  }
+  return joined
+}
+
+function isPlainText(block: JsonObject): boolean {
+  return typeof block.text === 'string' && Object.keys(block).length === 1
 }
 
 function plainBlock(block: Json): Json | undefined {

@@ -49,8 +49,7 @@ export interface ManagedDependencies {
 }
 
 /** Messages that were logged for one call, with their numbers, and what the client resends for them. */
-interface Logged {
-  readonly messages: readonly Json[]
+interface Logged extends Pick<Answer, 'messages' | 'response'> {
   readonly usage?: JsonObject | undefined
   readonly resentAs?: readonly Json[]
 }
@@ -100,7 +99,7 @@ export class ManagedCall implements RoundedCall {
       const { offer, newName } = offerTool(thread, { endpoint, body, isOn: hasExpansion })
       this.#offer = offer
       const asked = await this.#timed(async () => {
-        const synced = await thread.request(history, this.#viewOptions())
+        const synced = await thread.request(history, { ...this.#viewOptions(), isContinuing: true })
         this.#branch = synced.thread
         this.#messages = synced.messages
         // The history may have led to another branch, which has a policy of its own.
@@ -203,7 +202,7 @@ export class ManagedCall implements RoundedCall {
 
   async #record(answer: Answer | undefined): Promise<void> {
     if (answer === undefined && this.#closing === undefined) return
-    const { session, endpoint, observed } = this.#input
+    const { session, endpoint, observed, history } = this.#input
     // Of an answer that called nothing but our tool, the client may see nothing at all.
     const seen = answer ?? { messages: [] }
     observed?.answered(seen)
@@ -214,7 +213,7 @@ export class ManagedCall implements RoundedCall {
       held.keep({ tenant: session.family.tenant, thread: this.#branch, seen, last: this.#closing })
     }
     const logged = this.#closing === undefined ? seen : { ...this.#closing, resentAs: messages }
-    const known = messages.length > 0 ? sessions.answered(session, endpoint.format, messages) : null
+    const known = messages.length > 0 ? sessions.answered(session, history, messages) : null
     await Promise.all([
       // An answer that cannot be read says so below.
       known?.catch(() => undefined),
@@ -354,8 +353,9 @@ export class ManagedCall implements RoundedCall {
     logged: Logged,
     around: AppendOptions = {},
   ): Promise<readonly MessageEntry[]> {
-    const { messages, usage: sample, resentAs } = logged
-    const options = { ...around, ...(resentAs && { resentAs }) }
+    const { messages, usage: sample, resentAs, response } = logged
+    const isPaused = response?.finish === 'pause_turn'
+    const options = { ...around, isPaused, ...(resentAs && { resentAs }) }
     const add = async (more: AppendOptions): Promise<readonly MessageEntry[]> => {
       const entries = await thread.append(messages, { ...options, ...more })
       this.#messages += entries.length

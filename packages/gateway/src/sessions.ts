@@ -8,7 +8,6 @@ import {
   type Json,
   type JsonObject,
   type ReadHistory,
-  type WireFormat,
 } from 'oriel'
 import { refuse } from './answer-errors.ts'
 import type { Families, Family } from './families.ts'
@@ -108,13 +107,18 @@ export class Sessions {
   /** Remembers an answer at once, before the client has all of it; resolves when another process could find it too. */
   async answered(
     { family, scope, frame, lastKey }: FoundSession,
-    format: WireFormat,
+    history: ReadHistory,
     messages: readonly Json[],
   ): Promise<void> {
-    const key = historyKeys(messages, { format, after: lastKey }).at(-1)
-    if (key?.role === 'assistant') {
-      await this.#index.add(scope, key, { root: family.root, frame, at: this.#now() })
-    }
+    const { format } = history
+    const place = { root: family.root, frame, at: this.#now() }
+    const keys = [
+      historyKeys(messages, { format, after: lastKey }).at(-1),
+      ...joinedKeys(history, messages),
+    ]
+    await Promise.all(
+      keys.map((key) => (key?.role === 'assistant' ? this.#index.add(scope, key, place) : null)),
+    )
   }
 
   /** Forgets an open thread, after it was erased. */
@@ -184,6 +188,30 @@ export class Sessions {
     const isMarked = Number(request.headers.get('x-stainless-retry-count') ?? 0) > 0
     return isMarked || recent.hasFailed ? recent.root : undefined
   }
+}
+
+/**
+ * How a client may resend an answer that goes on with the message before it: both as one message, or the answer alone where the client
+ * wrote what came before only to begin it.
+ */
+function joinedKeys(
+  { messages: asked, keys, format }: ReadHistory,
+  messages: readonly Json[],
+): readonly (HistoryKey | undefined)[] {
+  if (format !== 'anthropic') return []
+  const count = keys.length - 1 - keys.findLastIndex(({ role }) => role !== 'assistant')
+  if (count === 0) return []
+  const parts = [...asked.slice(asked.length - count), ...messages]
+  const content = parts.flatMap((part) => (isObject(part) ? blocksOf(part.content) : []))
+  const after = keys.at(-1 - count)
+  return [[{ role: 'assistant', content }], messages].map((one) =>
+    historyKeys(one, { format, after }).at(-1),
+  )
+}
+
+function blocksOf(content: Json | undefined): readonly Json[] {
+  if (typeof content === 'string') return [{ type: 'text', text: content }]
+  return Array.isArray(content) ? content : []
 }
 
 interface Session {

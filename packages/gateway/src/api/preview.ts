@@ -43,10 +43,9 @@ export async function preview(options: PreviewOptions, context: RouteContext): P
   const thread = await openThread({ id: branch, tenant, store: copy, policy: base, now })
   const { offer } = offerTool(thread, { endpoint, body, isOn: calls.hasExpansion(settings) })
   const { value } = offer?.body ?? body
-  const { matched } = await thread.sync(read)
   const { model, tools } = value
-  const view = await thread.view({
-    format,
+  const { matched, view } = await thread.request(read, {
+    ...{ format, isContinuing: true },
     frame: endpoint.frame(value),
     ...(isOwn ? { policy } : {}),
     ...(typeof model === 'string' ? { model } : {}),

@@ -1,9 +1,16 @@
 // What the scripted upstream does with one request that it accepts.
 
+import type { JsonObject } from 'oriel'
 import type { Reply } from '../../src/demo/reply.ts'
 
 export type Action =
-  | { readonly type: 'reply'; readonly reply: Reply; readonly delivery?: Delivery }
+  | {
+      readonly type: 'reply'
+      readonly reply: Reply
+      readonly delivery?: Delivery
+      /** Changes a whole answer before it is sent: for what providers say and the demo does not. */
+      readonly alter?: (body: JsonObject) => JsonObject
+    }
   /** An error in the provider's own words for that status. */
   | {
       readonly type: 'error'

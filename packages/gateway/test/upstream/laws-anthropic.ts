@@ -59,7 +59,10 @@ function roleBreaches(messages: readonly WireMessage[]): readonly Breach[] {
       breaches.push({ rule: 'A3', message })
     }
   })
-  if (messages.at(-1)?.role === 'assistant') {
+  const last = messages.at(-1)
+  // Only an answer that was paused between calls of the provider's own tools goes back as it is.
+  const isPaused = last?.blocks.some(({ type }) => type === 'server_tool_use')
+  if (last?.role === 'assistant' && !isPaused) {
     const message =
       'This model does not support assistant message prefill. The conversation must end with a user message.'
     breaches.push({ rule: 'A6', message })

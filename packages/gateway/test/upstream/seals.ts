@@ -30,7 +30,7 @@ export class Seals {
   /** Makes the seals for the answer to a request. */
   forAnswer(format: WireFormat, body: JsonObject): (text: string) => string {
     if (format !== 'anthropic') return (text) => sign('reasoning', text)
-    const before = this.#prefix(body, wireMessages(body))
+    const before = this.#prefix(body, askedBy(body))
     return (text) => sign(before, text)
   }
 
@@ -39,7 +39,7 @@ export class Seals {
     if (format === 'anthropic') {
       const content = answer.content as readonly { readonly type: string; readonly data?: string }[]
       if (!content.some(isThinking)) return
-      this.#thought.add(prefixOf(body, wireMessages(body)))
+      this.#thought.add(prefixOf(body, askedBy(body)))
       for (const { type, data } of content) {
         if (type === 'redacted_thinking' && data !== undefined) this.#redacted.add(data)
       }
@@ -111,6 +111,12 @@ export class Seals {
   #prefix(body: JsonObject, before: readonly WireMessage[]): string {
     return this.#binding === 'text' ? '' : prefixOf(body, before)
   }
+}
+
+/** What is answered: an answer that goes on with the last message is a part of it. */
+function askedBy(body: JsonObject): readonly WireMessage[] {
+  const messages = wireMessages(body)
+  return messages.at(-1)?.role === 'assistant' ? messages.slice(0, -1) : messages
 }
 
 interface GivenItem {

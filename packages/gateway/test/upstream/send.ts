@@ -30,10 +30,10 @@ export async function perform(
   switch (action.type) {
     case 'reply': {
       const said = say(action.reply)
-      const { delivery = {} } = action
+      const { delivery = {}, alter = (whole) => whole } = action
       if (body.stream === true) await stream({ response, recorded, headers }, said, delivery)
       else if (delivery.cutAfter !== undefined) cutWhole(response, said.body, headers)
-      else sendJson(response, 200, said.body, headers)
+      else sendJson(response, 200, alter(said.body), headers)
       return
     }
     case 'error': {

@@ -142,7 +142,8 @@ export interface UndoEntry extends EntryFields {
 /** Pins a message (verbatim from now on), excludes one from every view, or takes either back; or shows a block again for a while. */
 export interface MarkEntry extends EntryFields {
   readonly type: 'mark'
-  readonly mark: 'pin' | 'unpin' | 'exclude' | 'include' | 'expand'
+  /** `continue`: the next answer goes on with this message, and is a part of it. */
+  readonly mark: 'pin' | 'unpin' | 'exclude' | 'include' | 'expand' | 'continue'
   readonly target: number
   /** For `expand`: which block of the message. */
   readonly block?: number

@@ -1,5 +1,6 @@
-// Calls and their results: who answers whom, also where a conversation is broken.
+// What belongs together: calls and their results, also where a conversation is broken, and the parts of one answer.
 
+import { AnswerParts, type AnswerPartsData } from './answer-parts.ts'
 import type { Block, ToolCallBlock, ToolResultBlock } from './block.ts'
 import type { MessageEntry } from './entry.ts'
 
@@ -44,10 +45,13 @@ export interface ExchangeIndexData {
       number | null,
     ])[]
   }[]
+  readonly parts: AnswerPartsData
 }
 
 /** Pairs calls with results as messages come in. */
 export class ExchangeIndex {
+  /** Answers that were given in several parts. */
+  readonly parts: AnswerParts
   readonly #exchanges = new Map<number, Exchange>()
   /** Unanswered calls by id, oldest first. */
   readonly #waiting = new Map<string, { call: Call; exchange: Exchange }[]>()
@@ -55,8 +59,12 @@ export class ExchangeIndex {
   /** The exchange and call that a result block answers, by seq and block position. */
   readonly #answers = new Map<number, Map<number, { call: Call; exchange: Exchange }>>()
 
+  constructor(parts?: AnswerPartsData) {
+    this.parts = new AnswerParts(parts)
+  }
+
   static from(data: ExchangeIndexData): ExchangeIndex {
-    const index = new ExchangeIndex()
+    const index = new ExchangeIndex(data.parts)
     for (const id of data.usedIds) index.#usedIds.add(id)
     for (const { seq, turn, step, calls } of data.exchanges) {
       index.#open({
@@ -86,6 +94,7 @@ export class ExchangeIndex {
     )
     return {
       usedIds: [...this.#usedIds],
+      parts: this.parts.data(),
       exchanges: exchanges.map(({ seq, turn, step, calls }) => ({
         seq,
         turn,
@@ -121,12 +130,13 @@ export class ExchangeIndex {
     return waiting.find((candidate) => candidate.exchange === newest)
   }
 
-  /** The seqs of all messages of the exchange that a message belongs to; the message alone if it belongs to none. */
+  /** The seqs of all messages of the exchange that a message belongs to, and of the whole answer; the message alone if there is none. */
   membersOf(seq: number): readonly number[] {
     const answered = this.#answers.get(seq)?.values().next().value
-    const exchange = this.#exchanges.get(seq) ?? answered?.exchange
-    if (exchange === undefined) return [seq]
-    return [exchange.seq, ...exchange.calls.flatMap(({ result }) => result?.seq ?? [])]
+    return this.parts.of(answered?.exchange.seq ?? seq).flatMap((part) => {
+      const calls = this.#exchanges.get(part)?.calls ?? []
+      return [part, ...calls.flatMap(({ result }) => result?.seq ?? [])]
+    })
   }
 
   hasSeen(callId: string): boolean {
@@ -135,6 +145,7 @@ export class ExchangeIndex {
 
   /** Takes in a message that was just appended. */
   add(entry: MessageEntry): void {
+    this.parts.add(entry)
     if (entry.role === 'assistant') this.#addCalls(entry)
     entry.blocks.forEach((block, index) => {
       if (block.type === 'tool-result') this.#addResult(block, { seq: entry.seq, block: index })

@@ -22,11 +22,12 @@ export interface FoldOptions {
 
 /**
  * The seq behind which the open tool loop begins: that of the user message which it answers, 0 where there is none. Undefined where the
- * model has answered the newest results.
+ * model has answered the newest results. An answer that the model is to go on with is as open as a loop.
  */
 export function loopStart(state: State): number | undefined {
-  const { newestAssistant } = state
-  if (newestAssistant === undefined || !hasCalls(state, newestAssistant)) return undefined
+  const { newestAssistant, exchanges } = state
+  if (newestAssistant === undefined) return undefined
+  if (!hasCalls(state, newestAssistant) && exchanges.parts.open === undefined) return undefined
   const { visible } = state
   const opener = visible.findLastIndex((_, index) => endsLoop(state, visible, index))
   const start = visible[opener]?.entry.seq ?? 0

@@ -32,7 +32,9 @@ export function repair(
   const marked = checkpoint === undefined ? paired : withCheckpoint(paired, checkpoint)
   const filled = profile.refusesBlankText ? withoutBlanks(marked, profile, repairs) : marked
   const started = profile.startsWithUser ? fromFirstUser(filled, profile, repairs) : filled
-  const ended = profile.endsWithUser ? untilLastUser(started, profile, repairs) : started
+  // An answer that the model is to go on with stays last.
+  const isCut = profile.endsWithUser && state.exchanges.parts.open === undefined
+  const ended = isCut ? untilLastUser(started, profile, repairs) : started
   return { messages: withWireIds(state, ended, profile, repairs), repairs }
 }
 
@@ -80,7 +82,8 @@ function pair(
     }
     const own = one.blocks.filter(({ block }) => !isResult(block) || entry.role === 'assistant')
     if (entry.role !== 'tool' && (own.length > 0 || one.blocks.length === 0)) {
-      messages.push(toMessage(one, own))
+      const isLaterPart = state.exchanges.parts.isLater(entry.seq)
+      messages.push({ ...toMessage(one, own), ...(isLaterPart ? { isLaterPart } : {}) })
     }
     if (exchange !== undefined) {
       const isPatient = exchange.seq === patient

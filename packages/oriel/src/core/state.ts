@@ -315,7 +315,8 @@ export class State {
       this.#expansions.set(`${target}:${block ?? 0}`, shown)
       return
     }
-    if (mark === 'pin') this.#pinned.add(target)
+    if (mark === 'continue') this.exchanges.parts.goOn(target)
+    else if (mark === 'pin') this.#pinned.add(target)
     else if (mark === 'unpin') this.#pinned.delete(target)
     else if (mark === 'exclude') this.#excluded.add(target)
     else this.#excluded.delete(target)

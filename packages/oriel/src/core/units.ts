@@ -22,7 +22,8 @@ export function unitsOf(state: State, items: readonly Item[]): readonly Unit[] {
   let last: number | undefined
   for (const item of items) {
     if (item.entry.role === 'system') continue
-    const key = exchangeOf(state, item) ?? (isToolPart(item) ? last : undefined) ?? item.entry.seq
+    const own = exchangeOf(state, item) ?? (isToolPart(item) ? last : undefined) ?? item.entry.seq
+    const key = state.exchanges.parts.of(own)[0] as number
     last = key
     const group = groups.get(key)
     if (group === undefined) groups.set(key, [item])
@@ -35,7 +36,7 @@ export function unitsOf(state: State, items: readonly Item[]): readonly Unit[] {
       turn: first.turn,
       isUser: group.length === 1 && startsTurn(first),
       isAssistant: first.role === 'assistant',
-      isExchange: state.exchanges.exchangeAt(first.seq) !== undefined,
+      isExchange: group.some(({ entry }) => state.exchanges.exchangeAt(entry.seq) !== undefined),
     }
   })
 }
@@ -57,11 +58,15 @@ function exchangeOf(state: State, item: Item): number | undefined {
   return undefined
 }
 
-/** Hard protection: pinned, the newest user message, results that the model has not seen, or a form that a person took back. */
+/**
+ * Hard protection: pinned, the newest user message, results that the model has not seen, an answer that it is to go on with, or a form
+ * that a person took back.
+ */
 export function isProtected(state: State, unit: Unit): boolean {
   return unit.items.some(
     ({ entry }) =>
       entry.seq === state.newestUser ||
+      entry.seq === state.exchanges.parts.open ||
       isUnseenResult(state, entry) ||
       state.isPinned(entry.seq) ||
       state.isVetoed(entry.seq, '*', 'dropped'),
@@ -73,9 +78,12 @@ const patientTurns = 3
 
 /** Whether a result of its calls may still come: once the call has left, the result would answer nothing. */
 export function isWaiting({ exchanges, turn }: State, { items, isExchange }: Unit): boolean {
-  const exchange = isExchange ? exchanges.exchangeAt((items[0] as Item).entry.seq) : undefined
-  if (exchange === undefined || turn - exchange.turn >= patientTurns) return false
-  return exchange.calls.some((call) => exchanges.waitingFor(call.callId)?.call === call)
+  if (!isExchange) return false
+  return items.some(({ entry }) => {
+    const exchange = exchanges.exchangeAt(entry.seq)
+    if (exchange === undefined || turn - exchange.turn >= patientTurns) return false
+    return exchange.calls.some((call) => exchanges.waitingFor(call.callId)?.call === call)
+  })
 }
 
 /** Whether a message brings a result behind the newest answer, also one of an older call. */

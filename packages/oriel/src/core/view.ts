@@ -10,6 +10,8 @@ export interface ViewMessage {
   readonly origin: Origin
   /** Blocks as rendered. A block in full form is the very object of the entry. */
   readonly blocks: readonly Block[]
+  /** Whether it goes on with the message before it, as another part of one answer. @default false */
+  readonly isLaterPart?: boolean
   /** The entry it shows; absent for text that Oriel wrote itself (a digest, a checkpoint). */
   readonly entry?: MessageEntry
   /** Each block's position in the entry, where some of the entry's blocks are not shown. */

@@ -36,8 +36,9 @@ function join(group: readonly WireMessage[]): WireMessage {
     for (const [key, value] of Object.entries(wire.extra)) setField(extra, key, value)
   }
   const blocks = group.flatMap((wire) => wire.blocks)
-  // With thinking on, a message that has thinking begins with it (A13). Of one message as it came, nothing is moved.
-  const thinking = isThinking(blocks[0]) ? [] : blocks.filter(isThinking)
+  // With thinking on, a message that has thinking begins with it (A13). Of one message as it came, in parts or not, nothing is moved.
+  const isOne = isThinking(blocks[0]) || others.every(({ isLaterPart = false }) => isLaterPart)
+  const thinking = isOne ? [] : blocks.filter(isThinking)
   for (const { tell } of thinking) tell('full', 'A13: moved to the front of its message')
   const rest = thinking.length === 0 ? blocks : blocks.filter((block) => !isThinking(block))
   return { role: first.role, blocks: [...thinking, ...rest], isPlain: false, extra }

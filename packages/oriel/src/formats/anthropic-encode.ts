@@ -15,7 +15,7 @@ import { createLosses } from './losses.ts'
 
 /** Writes a view that was repaired to the format's profile. What comes out breaks no rule that messages can break. */
 export function encodeView(view: readonly ViewMessage[]): Encoded {
-  const outgoing = view.map(toOutgoing)
+  const outgoing = view.map((message) => asPart(message, toOutgoing(message)))
   tellSystem(view, outgoing)
   const arranged = arrange(outgoing.map(({ wire }) => wire))
   // A well-formed object is still an object.
@@ -56,6 +56,10 @@ function toOutgoing(message: ViewMessage): Outgoing {
   const wire = clean(buildMessage(materialOfView(message, 'anthropic'), { note, originals }))
   if (message.role !== 'user' || wire.blocks.length > 0) return { wire, told }
   return withStandIn(message, { wire, told })
+}
+
+function asPart({ isLaterPart = false }: ViewMessage, outgoing: Outgoing): Outgoing {
+  return isLaterPart ? { ...outgoing, wire: { ...outgoing.wire, isLaterPart } } : outgoing
 }
 
 /** The messages around a user message rely on it (A2, A3, A6): what cannot be carried is at least named. */

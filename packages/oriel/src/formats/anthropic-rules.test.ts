@@ -118,6 +118,9 @@ describe('roles', () => {
   it('[A6] the last message is a user message', () => {
     expect(broken([user('a'), assistant('b'), user('c')])).toEqual([])
     expect(broken([user('a'), assistant('b')])).toEqual(['A6'])
+    // What the provider paused goes back to it as it is.
+    const call = { type: 'server_tool_use', id: 'srvtoolu_1', name: 'web_search', input: {} }
+    expect(broken([user('a'), assistant([call])])).toEqual([])
   })
 })
 

@@ -105,11 +105,16 @@ function* judgeRoles({ request, messages }: Conversation): Iterable<Violation> {
     }
   }
   const last = messages.at(-1)
-  if (last?.role === 'assistant') {
+  if (last?.role === 'assistant' && !isPaused(last)) {
     const message =
       'This model does not support assistant message prefill. The conversation must end with a user message.'
     yield violation('A6', last.path, message)
   }
+}
+
+/** Whether it may be an answer that the provider paused, which is sent back as it is: only its own tools make it do that. */
+function isPaused({ blocks = [] }: ReadMessage): boolean {
+  return blocks.some(({ value }) => value.type === 'server_tool_use')
 }
 
 function* judgeSystem({ request: { system } }: Conversation): Iterable<Violation> {

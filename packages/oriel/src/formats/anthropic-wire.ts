@@ -20,6 +20,8 @@ export interface WireMessage {
   readonly isPlain: boolean
   /** Fields of the message that Oriel does not read. */
   readonly extra: JsonObject
+  /** Whether it goes on with the message before it: joined, both are as the model said them. @default false */
+  readonly isLaterPart?: boolean
 }
 
 /** A message as it goes on the wire. */

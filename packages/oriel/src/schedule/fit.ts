@@ -121,22 +121,28 @@ function slotsOf(state: State, messages: readonly ViewMessage[]): readonly Slot[
   for (let index = 0; index < messages.length; index++) {
     const message = messages[index] as ViewMessage
     const members = [index]
-    if (message.blocks.some(isCall)) {
-      while (messages[index + 1]?.role === 'tool') {
-        index += 1
-        members.push(index)
-      }
+    let hasCalls = message.blocks.some(isCall)
+    for (let next = messages[index + 1]; next !== undefined; next = messages[index + 1]) {
+      if (next.isLaterPart !== true && !(hasCalls && next.role === 'tool')) break
+      hasCalls ||= next.blocks.some(isCall)
+      index += 1
+      members.push(index)
     }
     const entries = members.flatMap((member) => messages[member]?.entry ?? [])
     slots.push({
       messages: members,
       isUser: message.role === 'user' && message.origin === 'user',
-      isUnseen: members.length > 1 && message.entry?.seq === state.newestAssistant,
+      isUnseen:
+        messages[members.at(-1) as number]?.role === 'tool' &&
+        entries.some(({ seq }) => seq === state.newestAssistant),
       // A note that a repair put there (no entry, no calls) is what makes the view valid.
       isProtected:
         message.role === 'system' ||
         message.entry === undefined ||
-        entries.some((entry) => entry.seq === state.newestUser || state.isPinned(entry.seq)),
+        entries.some(
+          ({ seq }) =>
+            seq === state.newestUser || seq === state.exchanges.parts.open || state.isPinned(seq),
+        ),
     })
   }
   return slots

@@ -2,18 +2,21 @@
 
 import type { Draft, MessageEntry } from '../core/entry.ts'
 import { OrielError } from '../core/errors.ts'
+import { isCall } from '../core/exchange.ts'
 import { checkJson, isObject } from '../core/json.ts'
+import { formatNamed } from '../formats/registry.ts'
 import { type Policy, parsePolicy } from '../policy.ts'
 import { assertAvailable } from '../propose.ts'
 import { recordUsage } from './cache.ts'
 import type { Family } from './family.ts'
+import type { AppendAround, HistoryAround } from './incoming.ts'
 import { HeldLost } from './journal.ts'
 import type { ReadHistory } from './read-history.ts'
 import type { Usage } from './read-usage.ts'
 import type { Session } from './session.ts'
 import type { SyncResult } from './sync.ts'
 import { assertOptions, wrongOption } from './thread-options.ts'
-import type { View, ViewOptions } from './viewing.ts'
+import type { RequestOptions, View, ViewOptions } from './viewing.ts'
 
 /** The policy for one view, where its options name one. Throws on options that are wrong. */
 export function readViewOptions(options: ViewOptions): Policy | undefined {
@@ -36,13 +39,14 @@ export async function syncHistory(
   session: Session,
   family: Family,
   { parts }: ReadHistory,
-  { isHeld = false }: { readonly isHeld?: boolean } = {},
+  { isHeld = false, isContinuing = false }: Partial<Omit<HistoryAround, 'meet'>> = {},
 ): Promise<SyncResult> {
   const { sent } = parts
+  const around = { isHeld, isContinuing }
   const { isForked, written } = await family.place(
     sent,
     (branch) =>
-      session.appendHistory(branch.journal, parts, { meet: () => branch.meet(sent), isHeld }),
+      session.appendHistory(branch.journal, parts, { meet: () => branch.meet(sent), ...around }),
     { isQuick: isHeld },
   )
   const { matched } = written.meeting
@@ -56,7 +60,7 @@ export async function syncHistory(
 /** What `request` was asked for. */
 interface Asked {
   readonly incoming: ReadHistory
-  readonly options: ViewOptions
+  readonly options: RequestOptions
   /** A policy for this view only. */
   readonly own: Policy | undefined
 }
@@ -67,8 +71,9 @@ export async function requestView(
   family: Family,
   { incoming, options, own }: Asked,
 ): Promise<SyncResult & { readonly view: View }> {
+  const isContinuing = endsOpen(incoming, options)
   const ask = async (isHeld: boolean): Promise<SyncResult & { readonly view: View }> => {
-    const synced = await syncHistory(session, family, incoming, { isHeld })
+    const synced = await syncHistory(session, family, incoming, { isHeld, isContinuing })
     // Nothing is new: no write will tell what others have written since.
     if (isHeld && !session.journal.isHolding) {
       const again = await ask(false)
@@ -86,6 +91,14 @@ export async function requestView(
   }
 }
 
+/** Whether the answer goes on with the last message of the history. */
+function endsOpen({ parts }: ReadHistory, options: RequestOptions): boolean {
+  const { isContinuing = false, format = 'openai-chat' } = options
+  const last = parts.sent.at(-1)?.message
+  const isWhole = last?.role !== 'assistant' || last.blocks.some(isCall)
+  return isContinuing && !isWhole && formatNamed(format).profile.endsWithUser
+}
+
 /** The provider's numbers for a view. */
 interface Numbers {
   readonly sample: Usage
@@ -97,18 +110,18 @@ export async function appendWithUsage(
   session: Session,
   drafts: readonly Draft[],
   {
-    expected,
     numbers,
-  }: { readonly expected?: number | undefined; readonly numbers?: Numbers | undefined },
+    ...around
+  }: Pick<AppendAround, 'expected' | 'isPaused'> & { readonly numbers?: Numbers | undefined },
 ): Promise<readonly MessageEntry[]> {
-  if (numbers === undefined) return session.append(drafts, { expected })
+  if (numbers === undefined) return session.append(drafts, around)
   const record = (): Promise<void> => recordUsage(session, numbers.sample, numbers.view)
   try {
-    return await session.append(drafts, { expected, beside: record })
+    return await session.append(drafts, { ...around, beside: record })
   } catch (error) {
     session.forgetHeld()
     if (!(error instanceof HeldLost)) throw error
-    const entries = await session.append(drafts, { expected })
+    const entries = await session.append(drafts, around)
     await record()
     return entries
   }

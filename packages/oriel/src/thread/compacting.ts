@@ -60,9 +60,10 @@ export class Compacting {
 
   /** A turn that ended: the checkpoint starts now, so that the next view finds it. A failure changes nothing but an event. */
   async afterAppend(appended: readonly MessageEntry[]): Promise<void> {
-    const { policy } = this.#host
+    const { policy, journal } = this.#host
     const last = appended.at(-1)
-    const isEnd = last?.role === 'assistant' && !last.blocks.some(isCall)
+    const isOpen = journal.state.exchanges.parts.open !== undefined
+    const isEnd = last?.role === 'assistant' && !last.blocks.some(isCall) && !isOpen
     if (!isEnd || policy.compaction === undefined) return
     const around = this.#around(undefined)
     if (this.#isLimitOpen(policy.compaction, around)) return

@@ -87,7 +87,7 @@ export class Family {
     for (let attempt = 1; ; attempt++) {
       const { branch, meeting } = await this.#best(history, isQuick && attempt === 1)
       const isForked = meeting.behind > 0
-      const target = isForked ? await this.#fork(branch, meeting.matched) : branch
+      const target = isForked ? await this.#fork(branch, meeting.kept) : branch
       try {
         const written = await write(target)
         this.#current = target
@@ -121,8 +121,8 @@ export class Family {
     return { branch, meeting: await branch.look(history, isQuick) }
   }
 
-  async #fork(branch: Branch, matched: number): Promise<Branch> {
-    const fork = this.#add(await forkJournal(branch.journal, branch.endOf(matched), this.#options))
+  async #fork(branch: Branch, kept: number): Promise<Branch> {
+    const fork = this.#add(await forkJournal(branch.journal, branch.endOf(kept), this.#options))
     await fork.look([])
     return fork
   }

@@ -61,6 +61,24 @@ export function leadingSetting(
   return [stamp.entry({ type: 'setting', name: 'leading', value })]
 }
 
+/** The mark of an answer that the next one goes on with: the newest of all messages, where it is the assistant's. */
+export function continueMark(
+  { newestAssistant, exchanges }: State,
+  appended: readonly MessageEntry[],
+  stamp: Stamp,
+): readonly Entry[] {
+  const last = appended.at(-1) ?? { role: 'assistant', seq: newestAssistant }
+  const { seq: target } = last
+  const isOpen = last.role === 'assistant' && target !== exchanges.parts.open
+  return isOpen && target !== undefined
+    ? [stamp.entry({ type: 'mark', mark: 'continue', target })]
+    : []
+}
+
+export function messagesOf(entries: readonly Entry[]): readonly MessageEntry[] {
+  return entries.filter((entry): entry is MessageEntry => entry.type === 'message')
+}
+
 /** Drafts whose id neither the log nor an earlier draft has. */
 export function freshDrafts(
   state: State,
@@ -99,6 +117,8 @@ export interface AppendOptions {
    * or none. `sync` then finds it there and the view still shows what was appended. @default they are resent as they are
    */
   readonly resentAs?: readonly unknown[]
+  /** Whether the provider paused the answer: the next request goes on with it, and what comes then is a part of it. @default false */
+  readonly isPaused?: boolean
   /** The provider's own numbers, and the view that they are for: written in the same append. @default none */
   readonly usage?: { readonly sample: object; readonly view: string }
 }
@@ -107,6 +127,8 @@ export interface AppendOptions {
 export interface AppendAround {
   /** Messages that the log must have. @default any */
   readonly expected?: number | undefined
+  /** Whether the next answer goes on with the last of them. @default false */
+  readonly isPaused?: boolean | undefined
   /** Commits what goes into the same append. */
   readonly beside?: (() => Promise<void>) | undefined
 }
@@ -117,6 +139,8 @@ export interface HistoryAround {
   readonly meet: () => Meeting
   /** Whether the view that follows writes it, in the same append. */
   readonly isHeld: boolean
+  /** Whether the answer goes on with its last message, where that is the assistant's. */
+  readonly isContinuing: boolean
 }
 
 export interface WrittenHistory {

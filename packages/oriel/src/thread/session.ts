@@ -13,11 +13,13 @@ import type { EventFields, EventType } from './events.ts'
 import { type FoundMessage, findMessage } from './find-message.ts'
 import {
   type AppendAround,
+  continueMark,
   freshDrafts,
   type History,
   type HistoryAround,
   knownIds,
   leadingSetting,
+  messagesOf,
   revisionEdits,
   type WrittenHistory,
   withCount,
@@ -129,17 +131,20 @@ export class Session {
   /** Appends drafts whose ids are not there yet. */
   async append(
     drafts: readonly Draft[],
-    { expected, beside }: AppendAround = {},
+    { expected, beside, isPaused = false }: AppendAround = {},
   ): Promise<readonly MessageEntry[]> {
     if (this.journal.isStale) await this.journal.refresh()
     const known = await knownIds(this.journal, drafts)
     const asked = freshDrafts(this.journal.state, drafts, known)
     const enriched = replaced(drafts, await this.#enrich(asked, this.journal))
-    const entries = await this.journal.commit(
-      (state, stamp) =>
-        prepare(withCount(state, expected), freshDrafts(state, enriched, known), stamp.at),
-      { isHeld: beside !== undefined },
-    )
+    const build = (state: State, stamp: Stamp): readonly Entry[] => {
+      const fresh = freshDrafts(state, enriched, known)
+      const messages = prepare(withCount(state, expected), fresh, stamp.at)
+      for (const _message of messages) stamp.skip()
+      return isPaused ? [...messages, ...continueMark(state, messages, stamp)] : messages
+    }
+    const written = await this.journal.commit(build, { isHeld: beside !== undefined })
+    const entries = messagesOf(written)
     await beside?.()
     this.#reporter.added(this.journal, entries)
     await this.#compacting.afterAppend(entries)
@@ -150,7 +155,7 @@ export class Session {
   async appendHistory(
     journal: Journal,
     history: History,
-    { meet, isHeld }: HistoryAround,
+    { meet, isHeld, isContinuing }: HistoryAround,
   ): Promise<WrittenHistory> {
     let meeting: Meeting | undefined
     const { conversation } = history
@@ -166,6 +171,7 @@ export class Session {
         ...messages,
         ...revisionEdits(state, meeting.revisions).map((edit) => stamp.entry(edit)),
         ...leadingSetting(journal, history.leading, stamp),
+        ...(isContinuing ? continueMark(state, messages, stamp) : []),
       ]
     }
     const entries = await journal.commit(build, { isHeld })
@@ -173,7 +179,7 @@ export class Session {
     // The policy in force goes along to another branch.
     if (journal !== this.journal) this.#pending ??= this.policy
     this.journal = journal
-    const appended = entries.filter((entry): entry is MessageEntry => entry.type === 'message')
+    const appended = messagesOf(entries)
     // The view that follows what is held makes the checkpoint that is due.
     if (isHeld) this.#untold = appended
     else {

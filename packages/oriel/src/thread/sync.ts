@@ -21,6 +21,8 @@ export interface SyncResult {
 export interface Meeting {
   /** Messages of the history that are already in the log. */
   readonly matched: number
+  /** How many of the log's messages these are: a client may resend the parts of an answer as one. */
+  readonly kept: number
   /** Messages of the log that the history contradicts or lacks. */
   readonly behind: number
   /** Results that the client now shows shorter than the log has them. */
@@ -39,6 +41,13 @@ export interface Sent {
   readonly message: Matchable
   /** What the key leaves out. Made when first read. */
   readonly details: string
+}
+
+/** A message of the history that the log has. */
+interface Agreed {
+  /** How many messages it is there. */
+  readonly count: number
+  readonly revised?: readonly SeqRevision[]
 }
 
 /** What a snapshot keeps of it. */
@@ -70,8 +79,8 @@ export class KeyIndex {
   readonly #ends: number[]
   readonly #details: string[]
   #isOpen: boolean
-  /** What last agreed with each message: the same objects need not be compared again. */
-  readonly #met: Sent[] = []
+  /** What last agreed with each message, and for how many it stands: the same objects need not be compared again. */
+  readonly #met: { readonly sent: Sent; readonly count: number }[] = []
   /** Whether the newest messages are such as no client resends: what they lead to is not there yet. */
   #isUnended: boolean
   #version: number
@@ -131,35 +140,71 @@ export class KeyIndex {
   meet(history: readonly Sent[], state: State): Meeting {
     const revisions: SeqRevision[] = []
     let matched = 0
+    let kept = 0
     for (; matched < history.length; matched++) {
-      const one = history[matched] as Sent
-      if (one === this.#met[matched]) continue
-      const { key, message } = one
-      const seq = this.#seqs[matched]
-      if (seq === undefined || key !== this.#keys[matched]) break
-      if (one.details === this.#details[matched]) {
-        this.#met[matched] = one
-        continue
-      }
-      const entry = state.item(seq)?.entry
+      const sent = history[matched] as Sent
+      const met = this.#met[kept]
+      const found = met?.sent === sent ? { count: met.count } : this.#agree(sent, kept, state)
       // A message from before the snapshot is not at hand: the caller must get it first.
-      if (entry === undefined) return { matched, behind: 1, revisions, isUnsure: true }
-      const found = compare(entry, message)
+      if (found === 'unsure') return { matched, kept, behind: 1, revisions, isUnsure: true }
       if (found === undefined) break
-      revisions.push(...found.map((revision) => ({ ...revision, seq })))
+      const { count, revised = [] } = found
+      if (revised.length === 0) this.#met[kept] = { sent, count }
+      revisions.push(...revised)
+      kept += count
     }
-    const behind = this.#keys.length - matched
+    const behind = this.#keys.length - kept
     // An answer that was kept although it broke off says again what the messages before its end said: it stands in their place.
     const next = history[matched]?.message
     const isSaying = next?.role === 'assistant' && next.blocks.length > 0
     const isKept = this.#isUnended && behind === 0 && isSaying
-    return { matched, behind: isKept ? 1 : behind, revisions, isUnsure: false }
+    return { matched, kept, behind: isKept ? 1 : behind, revisions, isUnsure: false }
+  }
+
+  /** For how many of the log's messages, from a position on, a message stands; undefined where it is another one. */
+  #agree(sent: Sent, at: number, state: State): Agreed | 'unsure' | undefined {
+    const seq = this.#seqs[at]
+    if (seq === undefined) return undefined
+    const parts = state.exchanges.parts.of(seq).filter((part) => part >= seq)
+    if (parts.length > 1 && sent.message.role === 'assistant') {
+      const joined = this.#agreeJoined(sent, parts, { at, state })
+      if (joined !== undefined) return joined
+    }
+    if (sent.key !== this.#keys[at]) return undefined
+    if (sent.details === this.#details[at]) return { count: 1 }
+    const entry = state.item(seq)?.entry
+    if (entry === undefined) return 'unsure'
+    const found = compare(entry, sent.message)
+    return found && { count: 1, revised: found.map((revision) => ({ ...revision, seq })) }
+  }
+
+  /** The same for a message that holds several parts of one answer. What shows no text is told apart by its other blocks. */
+  #agreeJoined(
+    { key, message }: Sent,
+    parts: readonly number[],
+    { at, state }: { readonly at: number; readonly state: State },
+  ): Agreed | 'unsure' | undefined {
+    const blocks: Block[] = []
+    for (const [index, seq] of parts.entries()) {
+      const entry = state.item(seq)?.entry
+      if (entry === undefined) return 'unsure'
+      if (this.#seqs[at + index] !== seq) return undefined
+      blocks.push(...entry.blocks)
+      const joined = { role: entry.role, blocks }
+      const isSame = index > 0 && keyOf(joined) === key && opaqueIn(joined) === opaqueIn(message)
+      if (isSame) return compare(joined, message) && { count: index + 1 }
+    }
+    return undefined
   }
 
   /** The seq of the last of the first `count` messages, with what plugins and the host put right behind it; 0 for none. */
   endOf(count: number): number {
     return count === 0 ? 0 : (this.#ends[count - 1] as number)
   }
+}
+
+function opaqueIn({ blocks }: Matchable): number {
+  return blocks.filter(({ type }) => type === 'opaque').length
 }
 
 /** A history split into what precedes the conversation (part of the frame) and the conversation itself. */

@@ -36,7 +36,7 @@ import {
 } from './thread-options.ts'
 import { undoable } from './undoing.ts'
 import { accuracy, estimateOf } from './usage.ts'
-import type { View, ViewOptions } from './viewing.ts'
+import type { RequestOptions, View, ViewOptions } from './viewing.ts'
 
 export type { ThreadOptions }
 
@@ -87,7 +87,7 @@ export class Thread {
    */
   async append(
     messages: readonly unknown[] | object,
-    { format, expected, usage, resentAs }: AppendOptions = {},
+    { format, usage, resentAs, ...around }: AppendOptions = {},
   ): Promise<readonly MessageEntry[]> {
     const list = Array.isArray(messages) ? messages : [messages]
     const own = decodeDrafts(list, { format, path: 'messages' })
@@ -97,7 +97,7 @@ export class Thread {
         : hiddenDrafts(own, decodeDrafts(resentAs, { format, path: 'resentAs' }))
     const numbers = usage && { sample: readUsage(usage.sample), view: usage.view }
     return this.#session.run(async () =>
-      copyPlain(await appendWithUsage(this.#session, drafts, { expected, numbers })),
+      copyPlain(await appendWithUsage(this.#session, drafts, { ...around, numbers })),
     )
   }
 
@@ -113,7 +113,7 @@ export class Thread {
   /** `sync` and `view` as one: what is new and the record of the request are written together, in one append. */
   async request<M = Json>(
     history: readonly unknown[] | ReadHistory,
-    options: ViewOptions = {},
+    options: RequestOptions = {},
   ): Promise<SyncResult & { readonly view: View<M> }> {
     const own = readViewOptions(options)
     const incoming = asRead(history, options.format)

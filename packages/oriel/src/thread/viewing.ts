@@ -48,6 +48,15 @@ export interface ViewOptions {
   readonly dryRun?: boolean
 }
 
+/** How `request` asks for a view of the history that it brings. */
+export interface RequestOptions extends ViewOptions {
+  /**
+   * Whether a history that ends with the assistant's message asks for more of it: the provider paused the answer, or the client began it.
+   * Only where a provider must else be asked by the user's side; a message with calls waits for their results. @default false
+   */
+  readonly isContinuing?: boolean
+}
+
 export interface View<M = Json> {
   /** Names what was sent; pass it to `usage`. The same bytes for the same consumer have the same id. */
   readonly id: string
