@@ -6,7 +6,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { dialects } from '../dialect.ts'
 import { key, logOf, newestThread, until } from '../faults/raw-client.ts'
 import type { Target } from '../target.ts'
-import type { Action } from '../upstream/action.ts'
+import { type Action, reply } from '../upstream/action.ts'
 import type { Recorded } from '../upstream/upstream.ts'
 import {
   expandCall,
@@ -178,23 +178,36 @@ describe.each(cases)('$format $mode', ({ format, isStream }) => {
 })
 
 describe('anthropic streamed', () => {
-  it('[GX7] a client that keeps what it saw of an answer that broke off goes on from that', async () => {
-    const error: Action = { type: 'error', status: 529 }
-    const { target, ask, options, history } = await open({
-      ...{ format: 'anthropic', isStream: true },
-      says: [looking, () => error, () => ({ reasoning: 'So.', text: 'Well.' }), found],
-    })
-    const { body, user } = dialects.anthropic
+  /** Asks, and keeps what came before the stream broke. */
+  async function keepPartial({ target, options, history }: Scene): Promise<readonly unknown[]> {
+    const { body } = dialects.anthropic
     const client = new Anthropic({ baseURL: target.url, apiKey: key, maxRetries: 0 })
     const params = { ...body(history, options.tools ?? []), ...options.extra }
     const stream = client.messages.stream(params as unknown as Anthropic.MessageStreamParams)
-    let partial: unknown
-    stream.on('streamEvent', (_event, { role, content }) => {
-      partial = structuredClone({ role, content })
+    let partial: readonly Anthropic.ContentBlock[] = []
+    stream.on('streamEvent', (_event, { content }) => {
+      partial = structuredClone(content)
     })
     await failureOf(stream.finalMessage())
-    expect(partial).toMatchObject({ content: [{ type: 'thinking' }, { text: 'Looking.' }] })
-    const kept = [...history, partial, user('Go on.')]
+    // What has no signature or no text yet cannot be sent to any provider.
+    const content = partial.filter((block) =>
+      block.type === 'thinking'
+        ? block.signature !== ''
+        : block.type !== 'text' || block.text !== '',
+    )
+    expect(content.slice(0, 2)).toMatchObject([{ type: 'thinking' }, { text: 'Looking.' }])
+    return [...history, { role: 'assistant', content }]
+  }
+
+  const well: Say = () => ({ reasoning: 'So.', text: 'Well.' })
+  const { user } = dialects.anthropic
+
+  it('[GX7] a client that keeps what it saw of an answer that broke off goes on from that', async () => {
+    const error: Action = { type: 'error', status: 529 }
+    const says = [looking, () => error, well, found]
+    const scene = await open({ format: 'anthropic', isStream: true, says })
+    const { target, ask, options } = scene
+    const kept = [...(await keepPartial(scene)), user('Go on.')]
     const told = await ask(kept, options)
     expect(told.text).toBe('Well.')
     await ask([...kept, ...told.messages, user('More.')], options)
@@ -205,6 +218,27 @@ describe('anthropic streamed', () => {
         .slice(0, kept.length)
         .slice(-2),
     ).toEqual(kept.slice(-2))
+  })
+
+  it('[GX7] a thought of a later round, which is signed for what that round saw, stays out of what the client kept', async () => {
+    const broken = reply({ reasoning: 'There.', text: 'It is the seal of' })
+    for (const cutAfter of [3, 6, 7, 8, 9, 10]) {
+      const cut = (): Action => ({ ...broken, delivery: { cutAfter } }) as Action
+      const says = [looking, cut, well, found]
+      const scene = await open({ format: 'anthropic', isStream: true, says })
+      const { target, ask, options } = scene
+      const partial = await keepPartial(scene)
+      const kept = [...partial, user('Go on.')]
+      const told = await ask(kept, options)
+      await ask([...kept, ...told.messages, user('More.')], options)
+      expect(target.upstream.breaches, `after ${cutAfter}`).toEqual([])
+      const sent = JSON.stringify(listOf(target.upstream.requests.at(-1) as Recorded))
+      expect(sent).toContain('I need it.')
+      expect(sent).not.toContain('There.')
+      expect(sent.includes('seal of"')).toBe(JSON.stringify(partial).includes('seal of"'))
+      const log = await logOf(target.url, await newestThread(target.url))
+      expect(JSON.stringify(log).includes('There.')).toBe(true)
+    }
   })
 })
 

@@ -7,6 +7,7 @@ import { checkJson, isObject } from '../core/json.ts'
 import { formatNamed } from '../formats/registry.ts'
 import { type Policy, parsePolicy } from '../policy.ts'
 import { assertAvailable } from '../propose.ts'
+import { withoutForeignThoughts } from './broken-off.ts'
 import { recordUsage } from './cache.ts'
 import type { Family } from './family.ts'
 import type { AppendAround, HistoryAround } from './incoming.ts'
@@ -14,7 +15,7 @@ import { HeldLost } from './journal.ts'
 import type { ReadHistory } from './read-history.ts'
 import type { Usage } from './read-usage.ts'
 import type { Session } from './session.ts'
-import type { SyncResult } from './sync.ts'
+import type { Meeting, SyncResult } from './sync.ts'
 import { assertOptions, wrongOption } from './thread-options.ts'
 import type { RequestOptions, View, ViewOptions } from './viewing.ts'
 
@@ -45,8 +46,11 @@ export async function syncHistory(
   const around = { isHeld, isContinuing }
   const { isForked, written } = await family.place(
     sent,
-    (branch) =>
-      session.appendHistory(branch.journal, parts, { meet: () => branch.meet(sent), ...around }),
+    (branch) => {
+      const history = withoutForeignThoughts(parts, branch.brokenOff)
+      const meet = (): Meeting => branch.meet(sent)
+      return session.appendHistory(branch.journal, history, { meet, ...around })
+    },
     { isQuick: isHeld },
   )
   const { matched } = written.meeting

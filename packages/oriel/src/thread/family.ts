@@ -1,6 +1,7 @@
 // A thread and its forks: which branch a resent history belongs to.
 
 import { OrielError } from '../core/errors.ts'
+import type { BrokenOff } from './broken-off.ts'
 import { forkJournal, forksOf } from './fork.ts'
 import { Journal, type JournalOptions } from './journal.ts'
 import type { KeyIndex, Meeting, Sent } from './sync.ts'
@@ -13,10 +14,13 @@ const maxAttempts = 20
 /** One log of the family. */
 export class Branch {
   readonly journal: Journal
+  /** The answer for which it was forked, where that broke off. */
+  readonly brokenOff: BrokenOff | undefined
   #keys: KeyIndex | undefined
 
-  constructor(journal: Journal) {
+  constructor(journal: Journal, brokenOff?: BrokenOff) {
     this.journal = journal
+    this.brokenOff = brokenOff
   }
 
   /** How a history meets the branch; throws `BranchMoved` when it now contradicts it. */
@@ -87,7 +91,7 @@ export class Family {
     for (let attempt = 1; ; attempt++) {
       const { branch, meeting } = await this.#best(history, isQuick && attempt === 1)
       const isForked = meeting.behind > 0
-      const target = isForked ? await this.#fork(branch, meeting.kept) : branch
+      const target = isForked ? await this.#fork(branch, meeting) : branch
       try {
         const written = await write(target)
         this.#current = target
@@ -121,14 +125,15 @@ export class Family {
     return { branch, meeting: await branch.look(history, isQuick) }
   }
 
-  async #fork(branch: Branch, kept: number): Promise<Branch> {
-    const fork = this.#add(await forkJournal(branch.journal, branch.endOf(kept), this.#options))
+  async #fork(branch: Branch, { kept, brokenOff }: Meeting): Promise<Branch> {
+    const journal = await forkJournal(branch.journal, branch.endOf(kept), this.#options)
+    const fork = this.#add(journal, brokenOff)
     await fork.look([])
     return fork
   }
 
-  #add(journal: Journal): Branch {
-    const branch = new Branch(journal)
+  #add(journal: Journal, brokenOff?: BrokenOff): Branch {
+    const branch = new Branch(journal, brokenOff)
     this.#branches.set(journal.key.thread, branch)
     return branch
   }

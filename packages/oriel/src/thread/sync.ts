@@ -4,6 +4,7 @@ import type { Block } from '../core/block.ts'
 import type { Draft, MessageEntry } from '../core/entry.ts'
 import { OrielError } from '../core/errors.ts'
 import type { State } from '../core/state.ts'
+import { type BrokenOff, signaturesBehind } from './broken-off.ts'
 import { compare, detailsOf, keyOf, type Matchable, type Revision } from './match.ts'
 
 export interface SyncResult {
@@ -29,6 +30,8 @@ export interface Meeting {
   readonly revisions: readonly SeqRevision[]
   /** A message that must be compared is only in the store. */
   readonly isUnsure: boolean
+  /** The first message that is not in the log, where it is an answer that broke off. */
+  readonly brokenOff?: BrokenOff
 }
 
 export interface SeqRevision extends Revision {
@@ -158,7 +161,10 @@ export class KeyIndex {
     const next = history[matched]?.message
     const isSaying = next?.role === 'assistant' && next.blocks.length > 0
     const isKept = this.#isUnended && behind === 0 && isSaying
-    return { matched, kept, behind: isKept ? 1 : behind, revisions, isUnsure: false }
+    if (!isKept) return { matched, kept, behind, revisions, isUnsure: false }
+    const signatures = signaturesBehind(state, this.endOf(kept))
+    const brokenOff = { at: matched, signatures }
+    return { matched, kept, behind: 1, revisions, isUnsure: false, brokenOff }
   }
 
   /** For how many of the log's messages, from a position on, a message stands; undefined where it is another one. */
