@@ -31,6 +31,13 @@ export function withoutDroppedThinking<P extends Placed>(
   })
 }
 
+/** The parts without any thinking: all of it may always be left out, where no tool loop with thinking is under way. */
+export function withoutAnyThinking<P extends Placed>(parts: readonly P[]): readonly P[] {
+  return parts.map((part) =>
+    hasThinking(part.value) ? { ...part, value: withoutThinking(part.value), isSame: false } : part,
+  )
+}
+
 function withoutThinking(message: Json): Json {
   if (!isRecord(message)) return message
   return { ...message, content: blocksOf(message).filter((block) => !isThinking(block)) }

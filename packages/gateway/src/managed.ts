@@ -139,7 +139,7 @@ export class ManagedCall implements RoundedCall {
   }
 
   async hide({ answer, resent, results, refusals, isLast }: HiddenRound): Promise<Uint8Array> {
-    if (isLast) this.#offer = undefined
+    if (isLast) this.#offer = this.#offer?.last
     return this.#nextRound(async (thread) => {
       const messages = [...answer.messages, ...(await results(thread))]
       const written = await this.#append(thread, { messages, usage: answer.usage, resentAs: [] })
@@ -300,11 +300,9 @@ export class ManagedCall implements RoundedCall {
     this.#view = view
     const { endpoint, hasCacheHints } = this.#input
     const { messages, system } = view
-    const bytes = rewriteBody(this.#resentBody, endpoint, {
-      messages,
-      system,
-      hasMarks: hasCacheHints,
-    })
+    const { hasReasoning } = this.#offer ?? {}
+    const wire = { messages, system, hasMarks: hasCacheHints, hasReasoning }
+    const bytes = rewriteBody(this.#resentBody, endpoint, wire)
     return hasCacheHints ? this.#withCacheKey(bytes) : bytes
   }
 

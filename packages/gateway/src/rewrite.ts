@@ -2,7 +2,7 @@
 
 import { equalJson, type Json, type JsonObject } from 'oriel'
 import { bufferOf, type ClientBody, type Elements, elementsIn } from './client-body.ts'
-import { withoutDroppedThinking } from './dropped-thinking.ts'
+import { withoutAnyThinking, withoutDroppedThinking } from './dropped-thinking.ts'
 import type { Endpoint } from './endpoints.ts'
 import { type Gist, gistOf } from './gist.ts'
 import type { Range } from './json-outline.ts'
@@ -13,6 +13,8 @@ export interface WireView {
   readonly system?: Json | undefined
   /** Whether its cache markers are sent where the client sets none. @default false */
   readonly hasMarks?: boolean
+  /** Whether the model's thinking is sent back. @default true */
+  readonly hasReasoning?: boolean | undefined
 }
 
 /**
@@ -29,7 +31,11 @@ export function rewriteBody(body: ClientBody, endpoint: Endpoint, view: WireView
   const isAnthropic = endpoint.format === 'anthropic'
   const isMarking = view.hasMarks === true && !bytes.includes('"cache_control"')
   const aligned = align(sent, view.messages, isMarking)
-  const parts = isAnthropic ? withNotes(withoutDroppedThinking(aligned, sent), sent) : aligned
+  const thought =
+    view.hasReasoning === false
+      ? withoutAnyThinking(aligned)
+      : withoutDroppedThinking(aligned, sent)
+  const parts = isAnthropic ? withNotes(thought, sent) : aligned
   const system = isAnthropic && !sent.some(isSystem) ? view.system : undefined
   if (system === undefined && isUntouched(parts, sent)) return body.bytes
   const elements = elementsIn(body, listKey)

@@ -61,6 +61,15 @@ export const anthropicExpansion: ExpansionFormat = {
   isBound: ({ messages }) =>
     Array.isArray(messages) &&
     messages.flatMap(blocksOf).some(({ type }) => thoughts.has(type as string)),
+  forcing({ tools, tool_choice: choice, thinking }) {
+    const [tool, ...others] = Array.isArray(tools) ? (tools as readonly Json[]) : []
+    if (isObject(tool) && typeof tool.name === 'string' && others.length === 0) {
+      return { choice: { ...(isObject(choice) ? choice : {}), type: 'tool', name: tool.name } }
+    }
+    // With thinking on, a tool loop must keep it; but then the provider lets nobody force a call.
+    const isThinking = isObject(thinking) && thinking.type !== 'disabled'
+    return isThinking ? undefined : 'without-reasoning'
+  },
 }
 
 const thoughts: ReadonlySet<string> = new Set(['thinking', 'redacted_thinking'])

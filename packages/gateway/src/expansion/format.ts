@@ -70,4 +70,9 @@ export interface ExpansionFormat {
   readonly bindsTools: boolean
   /** Whether a request carries such reasoning. @default none does */
   isBound?(body: JsonObject): boolean
+  /** How a client's request that carries such reasoning makes the model call one of its tools, beside ours. */
+  forcing?(body: JsonObject): Forcing | undefined
 }
+
+/** The tool that is left, by name; or the list without ours, and no reasoning that is bound to it. */
+export type Forcing = { readonly choice: Json } | 'without-reasoning'

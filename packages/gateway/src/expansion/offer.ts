@@ -6,7 +6,7 @@ import type { Endpoint } from '../endpoints.ts'
 import { isObject } from '../rewrite.ts'
 import type { ExpansionFormat, Stance } from './format.ts'
 import { expansionFormats } from './formats.ts'
-import { addElements, addMember } from './splice.ts'
+import { addElements, addMember, setMember } from './splice.ts'
 import { toolDefinition } from './tool.ts'
 
 export interface Offer {
@@ -17,8 +17,12 @@ export interface Offer {
   readonly isOpen: boolean
   /** Whether the client gets no text of rounds that it does not see. */
   readonly isQuiet: boolean
-  /** Whether the model must call a tool, so that the last round goes without ours. */
+  /** Whether the model must call a tool, so that the last round is asked for one of the client's. */
   readonly isForced: boolean
+  /** What the last round has in its place. @default nothing: it goes without the tool */
+  readonly last?: Offer
+  /** Whether the request may carry reasoning. @default true */
+  readonly hasReasoning?: boolean
 }
 
 /** What is decided before a request is made. */
@@ -60,7 +64,7 @@ export function offerTool(thread: Thread, { endpoint, body, isOn }: OfferRequest
   if (name === undefined) return {}
   const listed = addElements(body, 'tools', [format.define(toolDefinition(name))])
   const offer = offerOf(format, {
-    ...{ name, stance, listed, isOn },
+    ...{ name, stance, body, listed, isOn },
     isAlone: own.length === 0 && !isGiven(body.value.tool_choice),
   })
   return { ...(offer && { offer }), ...(name === known ? {} : { newName: name }) }
@@ -69,6 +73,7 @@ export function offerTool(thread: Thread, { endpoint, body, isOn }: OfferRequest
 interface Considered {
   readonly name: string
   readonly stance: Stance
+  readonly body: ClientBody
   /** The body with the tool. */
   readonly listed: ClientBody
   readonly isOn: boolean
@@ -78,17 +83,28 @@ interface Considered {
 
 function offerOf(format: ExpansionFormat, considered: Considered): Offer | undefined {
   const { name, stance, listed, isOn, isAlone } = considered
-  const isForced = stance === 'forced' && format.isBound?.(listed.value) !== true
-  const base = { name, isQuiet: false, isForced }
-  if (isOn && (stance === 'open' || stance === 'forced')) {
-    return { ...base, body: listed, isOpen: true }
-  }
+  const base = { name, isQuiet: false, isForced: false }
+  if (isOn && stance === 'forced') return forcedOffer(format, considered)
+  if (isOn && stance === 'open') return { ...base, body: listed, isOpen: true }
   if (isAlone && stance !== 'closed') {
     const body = addMember(listed, 'tool_choice', format.noChoice)
     return { ...base, body, isOpen: false }
   }
   if (!isOn || stance !== 'structured' || !format.bindsTools) return undefined
   return { ...base, body: listed, isOpen: true, isQuiet: true }
+}
+
+/** The model must call a tool: in the last round one of the client's, whatever its reasoning is bound to. */
+function forcedOffer(format: ExpansionFormat, { name, body, listed }: Considered): Offer {
+  const offer = { name, body: listed, isOpen: true, isQuiet: false, isForced: true }
+  if (format.isBound?.(listed.value) !== true) return offer
+  const forcing = format.forcing?.(body.value)
+  if (forcing === undefined) return { ...offer, isForced: false }
+  const last =
+    forcing === 'without-reasoning'
+      ? { ...offer, body, hasReasoning: false }
+      : { ...offer, body: setMember(listed, 'tool_choice', forcing.choice) }
+  return { ...offer, last }
 }
 
 /** Lets a thread remember the tool's name. */

@@ -25,6 +25,14 @@ export function addMember(body: ClientBody, key: string, value: Json): ClientBod
   return { ...replace(body, { start, end: start }, text), value: { ...body.value, [key]: value } }
 }
 
+/** The body with another value of a field. */
+export function setMember(body: ClientBody, key: string, value: Json): ClientBody {
+  const range = body.outline.fields.get(key)
+  if (range === undefined) return addMember(body, key, value)
+  const changed = replace(body, range, JSON.stringify(value))
+  return { ...changed, value: { ...body.value, [key]: value } }
+}
+
 function replace(body: ClientBody, range: Range, by: string): ClientBody {
   const { start, end } = range
   const text = body.text.slice(0, start) + by + body.text.slice(end)

@@ -6,7 +6,7 @@ import type { GatewayOptions } from '../../src/index.ts'
 import { dialects } from '../dialect.ts'
 import { key, post } from '../faults/raw-client.ts'
 import { openGateway, type Target, type TargetOptions } from '../target.ts'
-import { reply } from '../upstream/action.ts'
+import { reply, type Texts } from '../upstream/action.ts'
 import type { Asked } from '../upstream/upstream.ts'
 import {
   expandCall,
@@ -376,4 +376,39 @@ describe('anthropic', () => {
     expect(last?.content).toMatchObject([{ type: 'tool_result' }, result])
     expect(target.upstream.breaches).toEqual([])
   })
+})
+
+describe('a request of Messages with signed thinking that must call a tool', () => {
+  const maps = { ...readTool, name: 'read_map' }
+  const thinking = { type: 'enabled', budget_tokens: 1024 }
+
+  it.each([
+    ['its only one', [readTool], { thinking }, { type: 'tool', name: 'read' }, 2],
+    ['one of several', [readTool, maps], {}, { type: 'any' }, 2],
+  ] as const)(
+    '[GX5] calls %s when all rounds went to ours',
+    async (_, tools, extra, choice, count) => {
+      const says = Array.from({ length: 6 }, (_say, at) => (asked: Asked): Texts => {
+        const own = `{"id":"${placeholderId(asked)}","lines":[0,${at}]}`
+        const thought = asked.body.thinking === undefined ? {} : { reasoning: `Thought ${at}.` }
+        if (at === 5) return { ...thought, text: 'Done.' }
+        return { ...thought, calls: [at < 4 ? ['expand_message', own] : ['read', '{"id":"map"}']] }
+      })
+      const scene = await openScene({ format: 'anthropic', extra: { thinking }, says, tools })
+      targets.push(scene.target)
+      const { ask, options, history, target } = scene
+      const forced = { ...extra, tool_choice: { type: 'any' } }
+      const told = await ask(history, { ...options, extra: forced })
+      expect(told.calls).toMatchObject([{ name: 'read' }])
+      expect(target.upstream.breaches).toEqual([])
+      const last = target.upstream.requests.at(-1)?.body
+      expect(last?.tool_choice).toEqual(choice)
+      expect(last?.tools).toHaveLength(count)
+      const [call] = told.calls
+      if (call === undefined) throw new Error('no call')
+      const results = dialects.anthropic.results([{ call, text: 'A map.' }])
+      await ask([...history, ...told.messages, ...results], { ...options, extra })
+      expect(target.upstream.breaches).toEqual([])
+    },
+  )
 })

@@ -97,13 +97,24 @@ export interface SceneOptions extends Omit<TargetOptions, 'answer'> {
   readonly says: readonly Say[]
   /** A request that is answered only when this is open. */
   readonly gate?: { readonly index: number; readonly open: Promise<void> }
+  /** The client's tools. @default one that reads */
+  readonly tools?: readonly ToolDefinition[]
   /** More fields of every body. */
   readonly extra?: Readonly<Record<string, unknown>>
 }
 
 /** A gateway with expansion, and a client that has come to the question. */
 export async function openScene(scene: SceneOptions): Promise<Scene> {
-  const { format, isStream = false, says, extra = thinking[format], gateway, gate, ...rest } = scene
+  const {
+    format,
+    isStream = false,
+    says,
+    extra = thinking[format],
+    gateway,
+    gate,
+    tools = [readTool],
+    ...rest
+  } = scene
   const target = await openGateway({
     ...rest,
     gateway: { policy, expand: true, ...gateway },
@@ -112,7 +123,7 @@ export async function openScene(scene: SceneOptions): Promise<Scene> {
   const ask = sdkClient(format, { url: target.url, key })
   const { stream_options: streamed, ...others } = extra
   const wanted = isStream && streamed !== undefined ? { stream_options: streamed } : {}
-  const options = { tools: [readTool], isStream, extra: { ...others, ...wanted } }
+  const options = { tools, isStream, extra: { ...others, ...wanted } }
   const before = await tellOpening(format, ask, options)
   const history = [...before, dialects[format].user('What is the seal of crate 60?')]
   return { target, ask, options, history }
