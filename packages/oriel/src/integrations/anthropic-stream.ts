@@ -10,10 +10,12 @@ export class MessageListener implements Listener {
   /** Arguments stream in as pieces of JSON text. */
   readonly #inputs = new Map<number, string>()
   #usage: Fields = {}
-  #isFinished = false
+  /** Why the model stopped is told when its content is whole, right before the end. */
+  #isWhole = false
+  #isOver = false
 
   get isOver(): boolean {
-    return this.#isFinished
+    return this.#isOver
   }
 
   hear(event: JsonObject): void {
@@ -24,12 +26,14 @@ export class MessageListener implements Listener {
       this.#blocks.set(at, { ...(event.content_block as JsonObject) })
     } else if (type === 'content_block_delta' && isObject(event.delta)) {
       this.#grow(at, event.delta as JsonObject)
-    } else if (type === 'message_delta') this.#count(event.usage)
-    else if (type === 'message_stop') this.#isFinished = true
+    } else if (type === 'message_delta') {
+      this.#count(event.usage)
+      this.#isWhole ||= isObject(event.delta) && typeof event.delta.stop_reason === 'string'
+    } else if (type === 'message_stop') this.#isOver = true
   }
 
   answered(): Answered | undefined {
-    if (!this.#isFinished) return undefined
+    if (!this.#isWhole && !this.#isOver) return undefined
     const content = [...this.#blocks]
       .sort(([a], [b]) => a - b)
       .map(([at, block]) => {

@@ -177,6 +177,8 @@ function overheard(response: Response, listener: Listener, call: Call): Response
       controller.enqueue(chunk)
     },
     flush: record,
+    // A reader may leave as soon as it knows that the answer is whole, before the end of the stream is told.
+    cancel: record,
   })
   return rebuilt(response, (response.body as ReadableStream<Uint8Array>).pipeThrough(listening))
 }

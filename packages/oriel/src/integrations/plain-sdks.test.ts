@@ -13,7 +13,7 @@ import { managed } from './openai.ts'
 /** What the server says to one request: a body, the events of a stream, or an error. */
 type Reply =
   | { readonly json: JsonObject }
-  | { readonly events: readonly JsonObject[]; readonly isCut?: boolean }
+  | { readonly events: readonly JsonObject[]; readonly isCut?: boolean; readonly isOpen?: boolean }
   | { readonly status: number; readonly error: JsonObject }
 
 const servers: Server[] = []
@@ -48,7 +48,7 @@ async function serve(replies: readonly Reply[], bodies: JsonObject[]): Promise<s
         const name = typeof event.type === 'string' ? `event: ${event.type}\n` : ''
         response.write(`${name}data: ${JSON.stringify(event)}\n\n`)
       }
-      response.end(reply.isCut === true ? '' : 'data: [DONE]\n\n')
+      if (reply.isOpen !== true) response.end(reply.isCut === true ? '' : 'data: [DONE]\n\n')
     }
   })
   servers.push(server)
@@ -273,6 +273,19 @@ describe('managed(OpenAI)', () => {
     expect(await said(thread)).toEqual(['user'])
     await client.chat.completions.create({ model: 'm', messages })
     expect(await said(thread)).toEqual(['user', 'assistant'])
+  })
+
+  it('[SD3] a whole answer is recorded although its reader leaves before the end', async () => {
+    const thread = await newThread()
+    const events = [chunk({ role: 'assistant', content: 'Hello.' }), chunk({}, 'stop')]
+    const client = await open([{ events, isOpen: true }], thread, [])
+    const stream = await client.chat.completions.create({
+      model: 'm',
+      messages: [{ role: 'user', content: 'Hi' }],
+      stream: true,
+    })
+    for await (const { choices } of stream) if (choices[0]?.finish_reason === 'stop') break
+    await expect.poll(() => said(thread)).toEqual(['user', 'assistant'])
   })
 
   it('[SD3] an abort reaches the server', async () => {
@@ -568,6 +581,31 @@ describe('managed(Anthropic)', () => {
       { role: 'user' },
     ])
     expect(validate('anthropic', bodies[1])).toEqual([])
+  })
+
+  it('[SD3] a whole answer is recorded although its reader leaves before the end', async () => {
+    const thread = await newThread()
+    const events = [
+      { type: 'message_start', message: { role: 'assistant', content: [], usage } },
+      { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+      { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'Hello.' } },
+      { type: 'content_block_stop', index: 0 },
+      {
+        type: 'message_delta',
+        delta: { stop_reason: 'end_turn', stop_sequence: null },
+        usage: { output_tokens: 3 },
+      },
+    ]
+    const client = await open([{ events, isOpen: true }], thread, [])
+    const stream = await client.messages.create({
+      model: 'claude',
+      max_tokens: 100,
+      messages: [{ role: 'user', content: 'Hi' }],
+      stream: true,
+    })
+    for await (const { type } of stream) if (type === 'message_delta') break
+    await expect.poll(() => said(thread)).toEqual(['user', 'assistant'])
+    expect(await samples(thread)).toMatchObject([{ output: 3 }])
   })
 
   it('[SD4] an overflow is answered with a smaller view, once', async () => {
