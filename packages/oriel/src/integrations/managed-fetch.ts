@@ -188,6 +188,8 @@ function rebuilt(response: Response, body: string | ReadableStream<Uint8Array>):
   const headers = new Headers(response.headers)
   headers.delete('content-encoding')
   headers.delete('content-length')
-  const { status, statusText } = response
-  return new Response(body, { status, statusText, headers })
+  const { status, statusText, url } = response
+  const copy = new Response(body, { status, statusText, headers })
+  // A response that was made by hand has no address: `asResponse()` and the SDK's own log tell the real one's.
+  return Object.defineProperty(copy, 'url', { value: url })
 }

@@ -400,6 +400,18 @@ describe('managed(OpenAI)', () => {
     expect((await samples(thread)).length).toBe(2)
   })
 
+  it('the raw response keeps its address, headers and body', async () => {
+    const thread = await newThread()
+    const client = await open([completion({ content: 'Hello.' })], thread, [])
+    const raw = await client.chat.completions
+      .create({ model: 'm', messages: [{ role: 'user', content: 'Hi' }] })
+      .asResponse()
+    expect(raw.url).toBe(`${client.baseURL}/chat/completions`)
+    expect(raw.headers.get('content-type')).toBe('application/json')
+    expect(await raw.json()).toMatchObject({ choices: [{ message: { content: 'Hello.' } }] })
+    expect(await said(thread)).toEqual(['user', 'assistant'])
+  })
+
   it('types and options of the client stay; what is no client is refused', async () => {
     const client = new OpenAI({ apiKey: 'none', maxRetries: 7, timeout: 1234 })
     const copy: OpenAI = managed(client, { policy })
