@@ -274,12 +274,15 @@ function goesOn(run: Run, thread: Thread, keys: readonly string[]): boolean {
 function remember(thread: Thread, answer: readonly Draft[]): void {
   const run = runs.get(thread)
   if (run === undefined) return
-  const hasCalls = answer.some(
-    ({ content }) =>
-      typeof content !== 'string' && content.some(({ type }) => type === 'tool-call'),
-  )
   const keys = [...run.keys, ...sentOf(answer).map(({ key }) => key)]
-  runs.set(thread, { ...run, keys, isOpen: hasCalls })
+  runs.set(thread, { ...run, keys, isOpen: hasOpenCall(answer) })
+}
+
+/** Whether a call waits for its result. A structured answer of LangChain is a call that comes with one. */
+function hasOpenCall(answer: readonly Draft[]): boolean {
+  const blocks = answer.flatMap(({ content }) => (typeof content === 'string' ? [] : content))
+  const results = blocks.flatMap((block) => (block.type === 'tool-result' ? [block.callId] : []))
+  return blocks.some((block) => block.type === 'tool-call' && !results.includes(block.callId))
 }
 
 /** The key of the first message that is no system message; undefined for an empty thread. */

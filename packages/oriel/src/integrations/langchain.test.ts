@@ -8,8 +8,10 @@ import {
   contextEditingMiddleware,
   createAgent,
   HumanMessage,
+  providerStrategy,
   ToolMessage,
   tool,
+  toolStrategy,
 } from 'langchain'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
@@ -219,6 +221,38 @@ describe('orielMiddleware', () => {
       other.invoke({ messages: [new HumanMessage('y')] }, { signal: controller.signal }),
     ).rejects.toThrow(/abort/i)
     expect(stopped.shown.length).toBe(1)
+  })
+
+  it('records structured answers, with what LangChain says around them, and their usage', async () => {
+    const city = z.object({ city: z.string() })
+    const said = async (responseFormat: unknown, answer: AIMessage) => {
+      const thread = await openThread({ store: memoryStore() })
+      const agent = createAgent({
+        model: new ScriptedModel([answer, answer, answer]),
+        tools: [read],
+        responseFormat: responseFormat as ReturnType<typeof providerStrategy<typeof city>>,
+        middleware: [orielMiddleware({ thread })],
+      })
+      const first = await agent.invoke({ messages: [new HumanMessage('Where?')] })
+      expect(first.structuredResponse).toEqual({ city: 'Oslo' })
+      await agent.invoke({ messages: [new HumanMessage('And now?')] })
+      // The same words again are a new question: the one before was answered.
+      await agent.invoke({ messages: [new HumanMessage('And now?')] })
+      const log = await thread.log()
+      expect(log.filter(({ type }) => type === 'usage').length).toBe(3)
+      return log.flatMap((entry) => (entry.type === 'message' ? [entry.role] : []))
+    }
+    const whole = ['user', 'assistant']
+    expect(await said(providerStrategy(city), say('{"city":"Oslo"}'))).toEqual([
+      ...whole,
+      ...whole,
+      ...whole,
+    ])
+    const formats = toolStrategy(city)
+    const structure = { id: 'c', name: formats[0]?.name ?? '', args: { city: 'Oslo' } }
+    const asked = Object.assign(say(''), { tool_calls: [structure] })
+    const around = ['user', 'assistant', 'tool', 'assistant']
+    expect(await said(formats, asked)).toEqual([...around, ...around, ...around])
   })
 
   it('streams updates, with originals in them', async () => {

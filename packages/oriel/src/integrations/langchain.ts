@@ -80,7 +80,9 @@ export function orielMiddleware(options: OrielMiddlewareOptions): AgentMiddlewar
         ...modelOf(request.model),
       })
       const { call, answer } = await attempt(begun, ask)
-      if (AIMessage.isInstance(answer)) await call.record([answer], usageOf(answer))
+      const said = saidIn(answer)
+      const [first] = said
+      if (first !== undefined) await call.record(said, usageOf(first))
       return answer
     },
   })
@@ -171,6 +173,16 @@ async function attempt<R>(
   }
 }
 
+/**
+ * What the agent's state gets of an answer. A structured one comes with the messages around it: where the structure was asked for as
+ * a tool, its call, a result and a last word. A command of other middleware says nothing here: what it does comes back with the state.
+ */
+function saidIn(answer: unknown): readonly BaseMessage[] {
+  if (AIMessage.isInstance(answer)) return [answer]
+  const isStructured = isObject(answer) && 'structuredResponse' in answer
+  return isStructured && Array.isArray(answer.messages) ? answer.messages : []
+}
+
 function frameOf(system: string | undefined, tools: readonly unknown[] = []): Frame {
   const written = tools.flatMap(toolOf)
   return {
@@ -196,7 +208,8 @@ function modelOf(model: unknown): { readonly model?: string } {
 }
 
 /** LangChain counts cached tokens among the input. */
-function usageOf(message: AIMessage): CallUsage | undefined {
+function usageOf(message: BaseMessage): CallUsage | undefined {
+  if (!AIMessage.isInstance(message)) return undefined
   // Its own type says never for messages of no known structure.
   const usage = message.usage_metadata as UsageMetadata | undefined
   if (usage === undefined) return undefined
