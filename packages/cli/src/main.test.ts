@@ -189,6 +189,18 @@ describe('oriel inspect', () => {
     expect(await messagesOf('2')).toBe(2)
   })
 
+  it('tells long numbers apart that are ids', async () => {
+    const question = { role: 'user', content: 'One.' }
+    const file = fileOf(
+      'long-ids.jsonl',
+      { id: '1402345678901234567', messages: [question] },
+      { id: '1402345678901234568', messages: [question, { role: 'assistant', content: 'Yes.' }] },
+    )
+    const choose = ['inspect', file, '--json', '--conversation', '1402345678901234568']
+    const { stdout } = await oriel(choose)
+    expect(JSON.parse(stdout)).toMatchObject({ totals: { messages: 2 } })
+  })
+
   it('ends with 1 under --strict if structure is broken, else with 0', async () => {
     expect((await oriel(['inspect', codingAgent])).code).toBe(0)
     expect((await oriel(['inspect', codingAgent, '--strict'])).code).toBe(1)

@@ -30,7 +30,7 @@ const mark = '\0'
 
 /** Options whose values stay as they were typed. */
 const textOptions: readonly string[] = [
-  ...['--policy', '--prices', '--html', '--fail-if'],
+  ...['--conversation', '--policy', '--prices', '--html', '--fail-if'],
   ...['--data', '--store', '--tenant', '--thread', '--out'],
   ...['--host', '--upstream', '--config'],
 ]

@@ -127,19 +127,13 @@ async function* chosen(
   }
   let numbered: Conversation | undefined
   for await (const conversation of conversations) {
-    if (isNamed(conversation, wanted)) {
+    if (conversation.id === String(wanted)) {
       yield conversation
       return
     }
-    if (conversation.number === wanted) numbered = conversation
+    if (String(conversation.number) === String(wanted)) numbered = conversation
   }
   if (numbered !== undefined) yield numbered
-}
-
-/** The parser of options has turned an id such as `007` into a number. */
-function isNamed({ id }: Conversation, wanted: string | number): boolean {
-  if (id === undefined || id === '') return false
-  return typeof wanted === 'number' ? Number(id) === wanted : id === wanted
 }
 
 function isUnreadable(error: unknown): error is OrielError {
