@@ -79,6 +79,8 @@ describe('oriel', () => {
     }
     expect(await oriel(['--help'])).toEqual(alone)
     expect(await oriel(['inspect', '--help'])).toEqual(alone)
+    expect(await oriel(['help'])).toEqual(alone)
+    expect(await oriel(['help', 'inspect'])).toEqual(alone)
     expect(Math.max(...alone.stdout.split('\n').map((line) => line.length))).toBeLessThanOrEqual(
       100,
     )

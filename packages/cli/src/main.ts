@@ -56,7 +56,8 @@ export async function main(
       return 0
     }
     const command = cli.matchedCommand
-    if (cli.options.help === true || (command === undefined && cli.args.length === 0)) {
+    const isAsking = cli.args.length === 0 || cli.args[0] === 'help'
+    if (cli.options.help === true || (command === undefined && isAsking)) {
       checkOptions(cli)
       stdout.write(renderHelp(cli, colorsFor(stdout, env)))
       return 0
