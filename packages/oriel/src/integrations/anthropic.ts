@@ -1,6 +1,6 @@
 // Anthropic's SDK: a client whose messages are managed.
 
-import type { JsonObject } from '../core/json.ts'
+import { isObject, type JsonObject } from '../core/json.ts'
 import type { Frame } from '../core/view.ts'
 import { MessageListener } from './anthropic-stream.ts'
 import {
@@ -18,14 +18,21 @@ export type { ManagedClientOptions }
  *
  * - The model gets the view of the thread; send the whole history or only what is new.
  * - Answers and usage are recorded in the thread. After a context-length error a smaller view is sent, once.
- * - Counting, batches and everything else passes unmanaged.
+ * - Requests that end with the beginning of the answer (a prefill, a turn that paused) or whose history Anthropic holds pass
+ *   unmanaged, as do counting, batches and everything else.
  */
 export function managed<C extends ClientLike<C>>(client: C, options: ManagedClientOptions): C {
   return managedClient(client, options, [messages])
 }
 
 const messages: Endpoint = {
-  handles: (path, { messages: list }) => path.endsWith('/v1/messages') && Array.isArray(list),
+  handles: (path, { messages: list, thread }) => {
+    if (!path.endsWith('/v1/messages') || !Array.isArray(list)) return false
+    // A view ends with a user's message (A6): an answer that was begun would be lost in it.
+    const last: unknown = list.at(-1)
+    const isBegun = isObject(last) && last.role === 'assistant'
+    return !isBegun && (thread ?? null) === null
+  },
   read: (body) => ({
     format: 'anthropic',
     messages: Array.isArray(body.messages) ? body.messages : [],

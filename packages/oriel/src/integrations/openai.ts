@@ -20,7 +20,8 @@ export type { ManagedClientOptions }
  *
  * - The model gets the view of the thread; send the whole history or only what is new.
  * - Answers and usage are recorded in the thread. After a context-length error a smaller view is sent, once.
- * - Requests whose history OpenAI holds (`previous_response_id`, `conversation`) and several choices (`n`) pass unmanaged.
+ * - Requests of whose history OpenAI holds a part (`previous_response_id`, `conversation`, `prompt`, references to items) and several
+ *   choices (`n`) pass unmanaged.
  */
 export function managed<C extends ClientLike<C>>(client: C, options: ManagedClientOptions): C {
   return managedClient(client, options, [chat, responses])
@@ -45,10 +46,10 @@ const chat: Endpoint = {
 }
 
 const responses: Endpoint = {
-  handles: (path, { input, previous_response_id: previous, conversation }) =>
+  handles: (path, { input, previous_response_id: previous, conversation, prompt }) =>
     path.endsWith('/responses') &&
-    (typeof input === 'string' || Array.isArray(input)) &&
-    (previous ?? conversation ?? null) === null,
+    (typeof input === 'string' || (Array.isArray(input) && !input.some(isReference))) &&
+    (previous ?? conversation ?? prompt ?? null) === null,
   read: (body) => ({
     format: 'openai-responses',
     messages:
@@ -70,9 +71,15 @@ const responses: Endpoint = {
   listen: () => new ResponseListener(),
 }
 
-function answeredResponse({ output, usage }: JsonObject): Answered | undefined {
+/** One that failed, or that goes on in the background, says nothing that can be sent back. */
+function answeredResponse({ output, status, usage }: JsonObject): Answered | undefined {
   if (!Array.isArray(output)) return undefined
-  return { messages: output, usage: usageOf(usage) }
+  const isWhole = !['failed', 'cancelled', 'queued', 'in_progress'].includes(String(status))
+  return { messages: isWhole ? output : [], usage: usageOf(usage) }
+}
+
+function isReference(item: unknown): boolean {
+  return isObject(item) && item.type === 'item_reference'
 }
 
 /** The last event of a stream holds the whole response. */

@@ -400,6 +400,35 @@ describe('managed(OpenAI)', () => {
     expect((await samples(thread)).length).toBe(2)
   })
 
+  it('[SD5] input that refers to what OpenAI holds passes unchanged', async () => {
+    const bodies: JsonObject[] = []
+    const thread = await newThread()
+    const done = { json: { id: 'r', object: 'response', status: 'completed', output: [] } }
+    const client = await open([done, done], thread, bodies)
+    const input: OpenAI.Responses.ResponseInput = [
+      { type: 'item_reference', id: 'msg_1' },
+      { role: 'user', content: 'And then?' },
+    ]
+    await client.responses.create({ model: 'm', input })
+    expect(bodies[0]?.input).toEqual(input)
+    await client.responses.create({ model: 'm', input: 'Hi', prompt: { id: 'pmpt_1' } })
+    expect(bodies[1]?.input).toBe('Hi')
+    expect(await said(thread)).toEqual([])
+  })
+
+  it('[SD5] a response that failed says nothing', async () => {
+    const thread = await newThread()
+    const half = {
+      type: 'message',
+      role: 'assistant',
+      content: [{ type: 'output_text', text: 'He' }],
+    }
+    const failed = { json: { id: 'r', object: 'response', status: 'failed', output: [half] } }
+    const client = await open([failed], thread, [])
+    await client.responses.create({ model: 'm', input: 'Hi' })
+    expect(await said(thread)).toEqual(['user'])
+  })
+
   it('the raw response keeps its address, headers and body', async () => {
     const thread = await newThread()
     const client = await open([completion({ content: 'Hello.' })], thread, [])
@@ -618,6 +647,19 @@ describe('managed(Anthropic)', () => {
     for await (const { type } of stream) if (type === 'message_delta') break
     await expect.poll(() => said(thread)).toEqual(['user', 'assistant'])
     expect(await samples(thread)).toMatchObject([{ output: 3 }])
+  })
+
+  it('a request that ends with the beginning of the answer passes unchanged', async () => {
+    const bodies: JsonObject[] = []
+    const thread = await newThread()
+    const client = await open([message({ type: 'text', text: '}' })], thread, bodies)
+    const messages: Anthropic.MessageParam[] = [
+      { role: 'user', content: 'Some JSON, please.' },
+      { role: 'assistant', content: '{' },
+    ]
+    await client.messages.create({ model: 'claude', max_tokens: 100, messages })
+    expect(bodies[0]?.messages).toEqual(messages)
+    expect(await said(thread)).toEqual([])
   })
 
   it('[SD4] an overflow is answered with a smaller view, once', async () => {
