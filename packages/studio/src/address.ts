@@ -4,6 +4,9 @@ import { useSyncExternalStore } from 'react'
 
 const moved = 'oriel-moved'
 
+/** The chat with the first agent that there is. */
+export const chatAddress = '/chat?debug=true'
+
 export interface Address {
   readonly path: string
   readonly params: URLSearchParams

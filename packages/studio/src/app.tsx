@@ -1,7 +1,7 @@
 // The frame around every page: where one is, where one can go, and what the whole page needs to know.
 
 import { type ReactNode, useEffect, useState } from 'react'
-import { useAddress } from './address.ts'
+import { chatAddress, useAddress } from './address.ts'
 import { ApiError, api } from './api.ts'
 import { ChatPage } from './chat/chat-page.tsx'
 import type { Info } from './contract.ts'
@@ -31,7 +31,7 @@ export function App(): ReactNode {
           Oriel
         </Link>
         <nav aria-label="Pages">
-          <Link href="/chat?agent=demo&debug=true" isCurrent={path === '/chat'}>
+          <Link href={chatAddress} isCurrent={path === '/chat'}>
             Chat
           </Link>
           <Link href="/threads" isCurrent={path !== '/chat'}>

@@ -1,7 +1,7 @@
 // Keys that work on every page.
 
 import { useEffect, useRef } from 'react'
-import { go } from './address.ts'
+import { chatAddress, go } from './address.ts'
 
 export const shortcuts: readonly (readonly [keys: string, what: string])[] = [
   ['g c', 'chat'],
@@ -27,7 +27,7 @@ export function useShortcuts(onHelp: () => void): void {
       if (isTaken(event)) return
       const wasGoing = isGoing.current
       isGoing.current = event.key === 'g'
-      if (wasGoing && event.key === 'c') go('/chat?agent=demo&debug=true')
+      if (wasGoing && event.key === 'c') go(chatAddress)
       else if (wasGoing && event.key === 't') go('/threads')
       else if (event.key === '?') onHelp()
       else if (event.key === '/') focusField(event)

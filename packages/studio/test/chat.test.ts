@@ -138,4 +138,19 @@ describe('the chat', () => {
     await page.getByRole('alert').getByText('There is no such agent.').waitFor()
     await page.getByRole('button', { name: 'Try again' }).waitFor()
   })
+
+  it('[ST3] finds the agents that there are, and says so where there is none', async () => {
+    const { demo: support } = plain
+    const one = await studio({ agents: { support } })
+    const page = await one.open('/threads')
+    await page.getByRole('link', { name: 'Chat', exact: true }).click()
+    await say(page, 'Show the table.')
+    expect(one.sent).toHaveLength(1)
+    const none = await studio({ agents: {} })
+    const empty = await none.open('/threads')
+    await empty.getByRole('link', { name: 'Chat', exact: true }).click()
+    await empty.getByText('No agent is set up.').waitFor()
+    expect(await empty.getByRole('alert').count()).toBe(0)
+    expect([...one.problems, ...none.problems]).toEqual([])
+  })
 })

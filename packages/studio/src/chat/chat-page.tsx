@@ -5,7 +5,7 @@ import { go, setParams, useAddress } from '../address.ts'
 import { api } from '../api.ts'
 import type { Info } from '../contract.ts'
 import { Link } from '../link.tsx'
-import { Failure, Loading } from '../notice.tsx'
+import { Empty, Failure, Loading } from '../notice.tsx'
 import { useLoad } from '../use-load.ts'
 import { Composer } from './composer.tsx'
 import { DebugPanel } from './debug-panel.tsx'
@@ -15,7 +15,19 @@ import { useSent } from './use-sent.ts'
 
 export function ChatPage({ info }: { readonly info: Info }): ReactNode {
   const { params } = useAddress()
-  const name = params.get('agent') ?? info.agents[0]?.name ?? 'demo'
+  const name = params.get('agent') ?? info.agents[0]?.name
+  if (name !== undefined) return <AgentChat info={info} name={name} />
+  return (
+    <Empty title="No agent is set up.">
+      A chat needs the template of an agent: a file <code>agents/name.json</code>, whose folder the
+      configuration names as <code>agents</code>. What others say through this gateway is under
+      Threads.
+    </Empty>
+  )
+}
+
+function AgentChat({ info, name }: { readonly info: Info; readonly name: string }): ReactNode {
+  const { params } = useAddress()
   const thread = params.get('thread') ?? undefined
   const hasPanel = params.get('debug') === 'true'
   const parameters = policyParameters(params, name)

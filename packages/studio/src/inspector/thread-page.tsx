@@ -1,7 +1,7 @@
 // One thread: what is in its log, what the model saw, what it cost, and what another policy would do.
 
 import { type ReactNode, useState } from 'react'
-import { go, useAddress } from '../address.ts'
+import { chatAddress, go, useAddress } from '../address.ts'
 import { api } from '../api.ts'
 import type { Info, ThreadSummary } from '../contract.ts'
 import { Link } from '../link.tsx'
@@ -101,10 +101,7 @@ function ThreadHead({ thread }: { readonly thread: ThreadSummary }): ReactNode {
         </p>
       </div>
       <div className="actions">
-        <Link
-          className="button"
-          href={`/chat?agent=demo&debug=true&thread=${encodeURIComponent(id)}`}
-        >
+        <Link className="button" href={`${chatAddress}&thread=${encodeURIComponent(id)}`}>
           Continue in chat
         </Link>
         <button type="button" onClick={() => void save()}>

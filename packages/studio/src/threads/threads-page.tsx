@@ -1,7 +1,7 @@
 // All threads, newest activity first, live.
 
 import { type ReactNode, useEffect, useState } from 'react'
-import { go, setParams, useAddress } from '../address.ts'
+import { chatAddress, go, setParams, useAddress } from '../address.ts'
 import { api } from '../api.ts'
 import type { ThreadSummary } from '../contract.ts'
 import { useKeys } from '../keyboard.ts'
@@ -46,7 +46,7 @@ export function ThreadsPage(): ReactNode {
         <h1>Threads</h1>
         <Search value={search} />
         <span className="spacer" />
-        <Link href="/chat?agent=demo&debug=true" className="button primary">
+        <Link href={chatAddress} className="button primary">
           New chat
         </Link>
       </div>
