@@ -153,4 +153,18 @@ describe('the chat', () => {
     expect(await empty.getByRole('alert').count()).toBe(0)
     expect([...one.problems, ...none.problems]).toEqual([])
   })
+
+  it('[ST3] leaves an answer that is still being said when a new chat is begun', async () => {
+    const { open } = await studio({ delayMs: 20 })
+    const page = await open('/chat?agent=demo')
+    await page.getByRole('textbox', { name: 'Message' }).fill('Show me the shipments table.')
+    await page.locator('.composer button[type=submit]:enabled').click()
+    await page.getByRole('link', { name: 'Inspect' }).waitFor()
+    await page.getByRole('link', { name: 'New chat' }).click()
+    await page.getByRole('button', { name: 'Send' }).waitFor()
+    await page.waitForTimeout(1000)
+    expect(await page.locator('.message-user').count()).toBe(0)
+    expect(page.url()).not.toContain('thread=')
+    await say(page, 'Which files does customs have?')
+  })
 })

@@ -45,13 +45,82 @@ interface Read {
   readonly wasBusy: boolean
 }
 
+interface State {
+  readonly isBusy: boolean
+  /** Turns that have ended. */
+  readonly turns: number
+}
+
 export function useChat({ agent, parameters, thread }: ChatOptions): Chat {
   const [shown, setShown] = useState<readonly ChatMessage[]>([])
   const [live, setLive] = useState<readonly ChatMessage[]>([])
-  const [state, setState] = useState({ isBusy: false, turns: 0 })
+  const [state, setState] = useState<State>({ isBusy: false, turns: 0 })
   const [error, setError] = useState<Error>()
   const session = useRef(crypto.randomUUID())
+  /** Of the turn that this page shows. One that was left for another thread is no longer it. */
   const controller = useRef<AbortController>(undefined)
+  const log = useLog(thread, state)
+  const read = log.data
+  useEffect(() => {
+    // What the log holds replaces what was heard, unless more was heard since it was read.
+    if (read === undefined || read.wasBusy || state.isBusy || read.turns !== state.turns) return
+    setShown(read.messages)
+  }, [read, state])
+  const place = useMoved(thread, () => {
+    controller.current?.abort()
+    controller.current = undefined
+    session.current = crypto.randomUUID()
+    setShown([])
+    setLive([])
+    setError(undefined)
+    setState(({ turns }) => ({ isBusy: false, turns: turns + 1 }))
+  })
+  useEffect(() => {
+    // A turn goes on when one looks elsewhere, and no longer moves the address.
+    return () => {
+      controller.current = undefined
+    }
+  }, [])
+  const say = (text: string): void => {
+    if (agent === undefined || state.isBusy) return
+    const abort = new AbortController()
+    controller.current = abort
+    const isShown = (): boolean => controller.current === abort
+    let heard: readonly ChatMessage[] = []
+    setState({ ...state, isBusy: true })
+    setError(undefined)
+    runTurn({
+      ...{ agent, parameters, session: session.current, thread, history: shown, text },
+      keys: `t${state.turns}`,
+      signal: abort.signal,
+      onProgress: (messages) => {
+        heard = messages
+        if (isShown()) setLive(messages)
+      },
+      onThread: (id) => {
+        if (!isShown()) return
+        place.current = id
+        setParams({ thread: id })
+      },
+    })
+      .catch((problem: Error) => {
+        heard = brokenOff(heard)
+        if (isShown() && !abort.signal.aborted) setError(problem)
+      })
+      .finally(() => {
+        if (!isShown()) return
+        setShown([...shown, ...heard])
+        setLive([])
+        setState({ isBusy: false, turns: state.turns + 1 })
+      })
+  }
+  const stop = useCallback(() => controller.current?.abort(), [])
+  const messages = [...shown, ...live]
+  return { messages, isBusy: state.isBusy, ...(error && { error }), log, say, stop }
+}
+
+/** What the log of the thread holds, read again when a turn has ended and when the gateway says that it changed. */
+function useLog(thread: string | undefined, state: State): Loaded<Read> {
   const latest = useRef(state)
   latest.current = state
   const log = useLoad(
@@ -63,61 +132,26 @@ export function useChat({ agent, parameters, thread }: ChatOptions): Chat {
     },
     state.turns,
   )
-  const read = log.data
-  useEffect(() => {
-    if (thread !== undefined) return
-    setShown([])
-    session.current = crypto.randomUUID()
-  }, [thread])
-  useEffect(() => {
-    // What the log holds replaces what was heard, unless more was heard since it was read.
-    if (read === undefined || read.wasBusy || state.isBusy || read.turns !== state.turns) return
-    setShown(read.messages)
-  }, [read, state])
   useEvents({ thread }, ({ type }) => {
     if (type === 'thread-changed' && !latest.current.isBusy) log.reload()
   })
-  const say = (text: string): void => {
-    if (agent === undefined || state.isBusy) return
-    const abort = new AbortController()
-    controller.current = abort
-    let heard: readonly ChatMessage[] = []
-    setState({ ...state, isBusy: true })
-    setError(undefined)
-    runTurn({
-      agent,
-      parameters,
-      session: session.current,
-      thread,
-      history: shown,
-      text,
-      keys: `t${state.turns}`,
-      signal: abort.signal,
-      onProgress: (messages) => {
-        heard = messages
-        setLive(messages)
-      },
-      onThread: (id) => setParams({ thread: id }),
-    })
-      .catch((problem: Error) => {
-        heard = brokenOff(heard)
-        if (!abort.signal.aborted) setError(problem)
-      })
-      .finally(() => {
-        setShown([...shown, ...heard])
-        setLive([])
-        setState({ isBusy: false, turns: state.turns + 1 })
-      })
-  }
-  const stop = useCallback(() => controller.current?.abort(), [])
-  return {
-    messages: [...shown, ...live],
-    isBusy: state.isBusy,
-    ...(error === undefined ? {} : { error }),
-    log,
-    say,
-    stop,
-  }
+  return log
+}
+
+/** Calls `onMoved` when the address names another thread than the one that is written down, which a turn itself may do. */
+function useMoved(
+  thread: string | undefined,
+  onMoved: () => void,
+): { current: string | undefined } {
+  const place = useRef(thread)
+  const latest = useRef(onMoved)
+  latest.current = onMoved
+  useEffect(() => {
+    if (thread === place.current) return
+    place.current = thread
+    latest.current()
+  }, [thread])
+  return place
 }
 
 /** An answer that was not heard to its end is no part of the history: no client sends it back. */
