@@ -40,9 +40,7 @@ export const key = {
 
 /** A request to the gateway, with the key where there is one. Throws ApiError for anything but success. */
 export async function send(path: string, options: RequestInit = {}): Promise<Response> {
-  const headers = new Headers(options.headers)
-  const held = key.read()
-  if (held !== undefined) headers.set('x-oriel-key', held)
+  const headers = withKey(options.headers)
   let response: Response
   try {
     response = await fetch(path, { ...options, headers })
@@ -52,6 +50,19 @@ export async function send(path: string, options: RequestInit = {}): Promise<Res
   }
   if (response.ok) return response
   throw await failureOf(response)
+}
+
+function withKey(init: HeadersInit | undefined): Headers {
+  const headers = new Headers(init)
+  const held = key.read()
+  if (held === undefined) return headers
+  try {
+    headers.set('x-oriel-key', held)
+  } catch {
+    // Letters that no header can carry are in no key either: the page asks for another.
+    throw new ApiError(401, 'unauthorized', 'This cannot be a key.')
+  }
+  return headers
 }
 
 async function failureOf(response: Response): Promise<ApiError> {

@@ -68,9 +68,19 @@ function Page({ path, info }: { readonly path: string; readonly info: Info }): R
   }, [path])
   if (path === '/chat') return <ChatPage info={info} />
   if (path === '/' || path === '/threads') return <ThreadsPage />
-  const id = /^\/threads\/([^/]+)$/.exec(path)?.[1]
-  if (id !== undefined) return <ThreadPage key={id} id={decodeURIComponent(id)} info={info} />
+  const id = threadIn(path)
+  if (id !== undefined) return <ThreadPage key={id} id={id} info={info} />
   return <Empty title="There is no such page.">Chat and Threads are at the top.</Empty>
+}
+
+/** The thread that a path names; none where it is cut or written wrongly. */
+function threadIn(path: string): string | undefined {
+  const written = /^\/threads\/([^/]+)$/.exec(path)?.[1]
+  try {
+    return written && decodeURIComponent(written)
+  } catch {
+    return undefined
+  }
 }
 
 function ThemeButton(): ReactNode {

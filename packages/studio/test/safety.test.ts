@@ -168,6 +168,11 @@ describe('the page', () => {
     await page.getByLabel('This gateway needs a key.').fill('wrong')
     await page.getByRole('button', { name: 'Continue' }).click()
     await page.getByText('The key in this tab was refused.').waitFor()
+    // Letters that no header can carry: asked for again too.
+    await page.getByLabel('This gateway needs a key.').fill('a-long-enough-key-for-tests\u2026')
+    await page.getByRole('button', { name: 'Continue' }).click()
+    await page.reload()
+    await page.getByText('The key in this tab was refused.').waitFor()
     await page.getByLabel('This gateway needs a key.').fill('a-long-enough-key-for-tests')
     await page.getByRole('button', { name: 'Continue' }).click()
     await page.getByText('No threads yet.').waitFor()
@@ -176,6 +181,13 @@ describe('the page', () => {
     expect(await page.evaluate(() => JSON.stringify(localStorage))).not.toContain('a-long-enough')
     expect((await fetch(`${url}/api/threads`)).status).toBe(401)
     expect((await fetch(`${url}/api/events`)).status).toBe(401)
+  })
+
+  it('[ST3] says that there is no such page where an address is cut', async () => {
+    const { open, problems } = await studio()
+    const page = await open('/threads/%E0%A4%A')
+    await page.getByText('There is no such page.').waitFor()
+    expect(problems).toEqual([])
   })
 
   it('[ST12] is small', () => {
