@@ -16,7 +16,8 @@ export const shortcuts: readonly (readonly [keys: string, what: string])[] = [
 /** Whether a key is for something else: text, a shortcut of the browser, an open dialog. */
 function isTaken({ metaKey, ctrlKey, altKey, target }: KeyboardEvent): boolean {
   if (metaKey || ctrlKey || altKey || document.querySelector('dialog[open]') !== null) return true
-  const fields = 'input, textarea, select, [contenteditable]'
+  // Nothing is typed into a box to tick or a slider: they keep the focus after a click.
+  const fields = 'input:not([type=checkbox], [type=range]), textarea, select, [contenteditable]'
   return target instanceof HTMLElement && target.closest(fields) !== null
 }
 

@@ -246,6 +246,10 @@ describe('the page', () => {
     await page.getByRole('complementary', { name: 'Block' }).waitFor({ state: 'detached' })
     await page.keyboard.press('[')
     await page.getByText(/^step \d+ of \d+$/).waitFor()
+    // Also with the focus on a box that was ticked.
+    await page.getByLabel('Changed only').focus()
+    await page.keyboard.press(']')
+    await page.getByText('now', { exact: true }).waitFor()
     await page.keyboard.press('?')
     await page.getByRole('dialog', { name: 'Keyboard' }).waitFor()
     await page.keyboard.press('Escape')
