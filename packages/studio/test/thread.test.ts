@@ -85,6 +85,12 @@ describe('the inspector', () => {
     await page.getByText('undone').waitFor()
   })
 
+  it('[ST5] opens a block by a click anywhere on it', async () => {
+    const page = await studio.open(`/threads/${sample}?show=changed`)
+    await page.locator('[data-form=dropped] .cell-log').first().click()
+    await page.getByRole('complementary', { name: 'Block' }).waitFor()
+  })
+
   it('[ST5] says where a fork came from', async () => {
     const questions = ['Show me the shipments table.', 'Which files does customs have?']
     await talk({ url: studio.url, session: 'forked', questions })

@@ -29,9 +29,20 @@ function Block({ block, original, since, isSelected, onOpen }: BlockRowProps): R
     since === 'new' ? 'is-new' : '',
     since === 'changed' || since === 'first-changed' ? 'is-since' : '',
   ]
+  const open = (): void => {
+    // Whoever marks a piece of text wants that piece.
+    if (getSelection()?.isCollapsed !== false) onOpen(block.id)
+  }
   return (
-    <div className={marks.join(' ')} data-block={block.id} data-form={form} data-since={since}>
-      <button type="button" className="row-open" onClick={() => onOpen(block.id)}>
+    // biome-ignore lint/a11y: the keyboard has the button in it, whose clicks come here too.
+    <div
+      className={marks.join(' ')}
+      data-block={block.id}
+      data-form={form}
+      data-since={since}
+      onClick={open}
+    >
+      <button type="button" className="row-open">
         <span className="row-seq">{seq}</span>
         <span className="row-role">{role}</span>
         {type !== 'text' && <span className="row-type">{type}</span>}
