@@ -7,6 +7,25 @@ const moved = 'oriel-moved'
 /** The chat with the first agent that there is. */
 export const chatAddress = '/chat?debug=true'
 
+/**
+ * The address of a thread. Callers may have named theirs alike, so another one's says whose it is; links within its page stay with it.
+ */
+export function threadAddress(
+  id: string,
+  params: Readonly<Record<string, string | undefined>> = {},
+): string {
+  const search = new URLSearchParams()
+  for (const [name, value] of Object.entries({ tenant: shownTenant(), ...params })) {
+    if (value !== undefined) search.set(name, value)
+  }
+  return `/threads/${encodeURIComponent(id)}${search.size === 0 ? '' : `?${search}`}`
+}
+
+/** Whose thread the page shows; undefined is the caller's own. */
+export function shownTenant(): string | undefined {
+  return new URLSearchParams(location.search).get('tenant') ?? undefined
+}
+
 export interface Address {
   readonly path: string
   readonly params: URLSearchParams

@@ -1,5 +1,6 @@
 // Everything the page asks of the gateway. No other file calls fetch.
 
+import { shownTenant } from './address.ts'
 import type {
   Agent,
   Expansion,
@@ -94,7 +95,14 @@ async function post<T>(path: string, body: unknown, method = 'POST'): Promise<T>
   return (await response.json()) as T
 }
 
-const thread = (id: string): string => `/api/threads/${encodeURIComponent(id)}`
+/** The address of a thread, or of a part of it. */
+function thread(
+  id: string,
+  part = '',
+  values: Readonly<Record<string, string | number | undefined>> = {},
+): string {
+  return `/api/threads/${encodeURIComponent(id)}${part}${query({ ...values, tenant: shownTenant() })}`
+}
 
 function query(values: Readonly<Record<string, string | number | undefined>>): string {
   const params = new URLSearchParams()
@@ -121,30 +129,30 @@ export const api = {
     get<ThreadPage>(`/api/threads${query(options)}`, signal),
   thread: (id: string, signal?: AbortSignal) => get<ThreadSummary>(thread(id), signal),
   log: (id: string, from: number, limit: number, signal?: AbortSignal) =>
-    get<LogPage>(`${thread(id)}/log${query({ from, limit })}`, signal),
+    get<LogPage>(thread(id, '/log', { from, limit }), signal),
   view: (id: string, step: number | undefined, signal?: AbortSignal) =>
-    get<ThreadView>(`${thread(id)}/view${query({ format: 'openai-chat', step })}`, signal),
+    get<ThreadView>(thread(id, '/view', { format: 'openai-chat', step }), signal),
   whatIf: (id: string, policy: Policy | string) =>
-    post<OtherView>(`${thread(id)}/what-if`, { policy, format: 'openai-chat', from: 'start' }),
+    post<OtherView>(thread(id, '/what-if'), { policy, format: 'openai-chat', from: 'start' }),
   requests: (id: string, signal?: AbortSignal) =>
-    get<{ readonly requests: readonly StepSummary[] }>(`${thread(id)}/requests`, signal),
+    get<{ readonly requests: readonly StepSummary[] }>(thread(id, '/requests'), signal),
   request: (id: string, step: number, signal?: AbortSignal) =>
-    get<StepRequest>(`${thread(id)}/requests/${step}`, signal),
+    get<StepRequest>(thread(id, `/requests/${step}`), signal),
   timeline: (id: string, signal?: AbortSignal) =>
-    get<{ readonly steps: readonly TimelineStep[] }>(`${thread(id)}/timeline`, signal),
+    get<{ readonly steps: readonly TimelineStep[] }>(thread(id, '/timeline'), signal),
   edits: (id: string, signal?: AbortSignal) =>
-    get<{ readonly edits: readonly ListedEdit[] }>(`${thread(id)}/edits`, signal),
+    get<{ readonly edits: readonly ListedEdit[] }>(thread(id, '/edits'), signal),
   expand: (id: string, block: string, options: object = {}) =>
-    post<Expansion>(`${thread(id)}/expand`, { id: block, ...options }),
-  undo: (id: string, edit: string) => post(`${thread(id)}/undo`, { id: edit }),
+    post<Expansion>(thread(id, '/expand'), { id: block, ...options }),
+  undo: (id: string, edit: string) => post(thread(id, '/undo'), { id: edit }),
   pin: (id: string, entry: string, pinned: boolean) =>
-    post(`${thread(id)}/pin`, { id: entry, pinned }),
+    post(thread(id, '/pin'), { id: entry, pinned }),
   exclude: (id: string, entry: string, excluded: boolean) =>
-    post(`${thread(id)}/exclude`, { id: entry, excluded }),
-  compact: (id: string) => post(`${thread(id)}/compact`, {}),
-  setPolicy: (id: string, policy: Policy) => post(`${thread(id)}/policy`, { policy }),
+    post(thread(id, '/exclude'), { id: entry, excluded }),
+  compact: (id: string) => post(thread(id, '/compact'), {}),
+  setPolicy: (id: string, policy: Policy) => post(thread(id, '/policy'), { policy }),
   erase: async (id: string): Promise<void> => {
     await send(thread(id), { method: 'DELETE' })
   },
-  exportThread: async (id: string): Promise<Blob> => (await send(`${thread(id)}/export`)).blob(),
+  exportThread: async (id: string): Promise<Blob> => (await send(thread(id, '/export'))).blob(),
 }

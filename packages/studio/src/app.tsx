@@ -1,7 +1,7 @@
 // The frame around every page: where one is, where one can go, and what the whole page needs to know.
 
 import { type ReactNode, useEffect, useState } from 'react'
-import { chatAddress, useAddress } from './address.ts'
+import { chatAddress, shownTenant, useAddress } from './address.ts'
 import { ApiError, api } from './api.ts'
 import { ChatPage } from './chat/chat-page.tsx'
 import type { Info } from './contract.ts'
@@ -67,9 +67,9 @@ function Page({ path, info }: { readonly path: string; readonly info: Info }): R
     document.title = path === '/chat' ? 'Chat · Oriel' : 'Threads · Oriel'
   }, [path])
   if (path === '/chat') return <ChatPage info={info} />
-  if (path === '/' || path === '/threads') return <ThreadsPage />
+  if (path === '/' || path === '/threads') return <ThreadsPage info={info} />
   const id = threadIn(path)
-  if (id !== undefined) return <ThreadPage key={id} id={id} info={info} />
+  if (id !== undefined) return <ThreadPage key={`${shownTenant()} ${id}`} id={id} info={info} />
   return <Empty title="There is no such page.">Chat and Threads are at the top.</Empty>
 }
 

@@ -44,6 +44,8 @@ export interface Info {
   readonly presets: readonly string[]
   readonly agents: readonly Pick<Agent, 'name' | 'title' | 'model'>[]
   readonly requestOverrides: string
+  /** The caller's own, where it may see the threads of all. */
+  readonly tenant?: string
 }
 
 export interface Settings {

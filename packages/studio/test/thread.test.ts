@@ -91,6 +91,29 @@ describe('the inspector', () => {
     await page.getByRole('complementary', { name: 'Block' }).waitFor()
   })
 
+  it('[ST4] tells threads apart that two callers named alike, and leaves the others to them', async () => {
+    const ask = (question: string, headers: Record<string, string>): Promise<Response> =>
+      fetch(`${studio.url}/v1/chat/completions`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'x-oriel-thread': 'main', ...headers },
+        body: JSON.stringify({ model: 'm', messages: [{ role: 'user', content: question }] }),
+      })
+    await (await ask('Mine.', {})).text()
+    await (await ask('Theirs.', { authorization: 'Bearer another-caller' })).text()
+    const page = await studio.open('/threads')
+    await page.getByRole('link', { name: 'Theirs.' }).click()
+    await page.getByRole('heading', { name: 'Theirs.' }).waitFor()
+    expect(await page.getByRole('link', { name: 'Continue in chat' }).count()).toBe(0)
+    await page.getByRole('tab', { name: 'Timeline' }).click()
+    await page.getByRole('link', { name: '1', exact: true }).click()
+    await page.locator('[data-block]', { hasText: 'Theirs.' }).waitFor()
+    await page.getByRole('button', { name: 'Erase' }).click()
+    await page.getByRole('button', { name: 'Erase for good' }).click()
+    await page.getByRole('link', { name: 'Mine.' }).click()
+    await page.getByRole('link', { name: 'Continue in chat' }).waitFor()
+    expect(page.url()).toBe(`${studio.url}/threads/main`)
+  })
+
   it('[ST5] says where a fork came from', async () => {
     const questions = ['Show me the shipments table.', 'Which files does customs have?']
     await talk({ url: studio.url, session: 'forked', questions })

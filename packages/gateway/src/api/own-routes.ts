@@ -35,10 +35,12 @@ export function ownRoutes(options: OwnApiOptions): readonly Route[] {
       access: 'key',
       summary: 'What this gateway is set to, without secrets.',
       answer:
-        '{ version, isDemo, hasKeys, upstreams, defaultPolicy, presets, agents, requestOverrides }',
-      handle: () =>
+        '{ version, isDemo, hasKeys, upstreams, defaultPolicy, presets, agents, requestOverrides, tenant? }',
+      handle: ({ caller }) =>
         json({
           ...info(),
+          // For callers that may see every tenant: which of them is their own.
+          ...(caller.isAdmin ? { tenant: caller.tenant } : {}),
           presets: Object.keys(presets),
           agents: agents.names.map((name) => describeAgent(agents, name)),
         }),

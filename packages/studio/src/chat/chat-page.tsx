@@ -1,7 +1,7 @@
 // Talk with an agent while looking at what its model sees.
 
 import type { ReactNode } from 'react'
-import { go, setParams, useAddress } from '../address.ts'
+import { go, setParams, threadAddress, useAddress } from '../address.ts'
 import { api } from '../api.ts'
 import type { Info } from '../contract.ts'
 import { Link } from '../link.tsx'
@@ -62,9 +62,7 @@ function AgentChat({ info, name }: { readonly info: Info; readonly name: string 
             </span>
           )}
           <span className="spacer" />
-          {thread !== undefined && (
-            <Link href={`/threads/${encodeURIComponent(thread)}`}>Inspect</Link>
-          )}
+          {thread !== undefined && <Link href={threadAddress(thread)}>Inspect</Link>}
           <Link href={freshAddress(params)}>New chat</Link>
           <button
             type="button"

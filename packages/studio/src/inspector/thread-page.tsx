@@ -1,7 +1,7 @@
 // One thread: what is in its log, what the model saw, what it cost, and what another policy would do.
 
 import { type ReactNode, useState } from 'react'
-import { chatAddress, go, useAddress } from '../address.ts'
+import { chatAddress, go, threadAddress, useAddress } from '../address.ts'
 import { api } from '../api.ts'
 import type { Info, ThreadSummary } from '../contract.ts'
 import { Link } from '../link.tsx'
@@ -28,7 +28,7 @@ export interface ThreadPageProps {
 }
 
 export function ThreadPage({ id, info }: ThreadPageProps): ReactNode {
-  const { path, params } = useAddress()
+  const { params } = useAddress()
   const tab = tabs.find(([name]) => name === params.get('tab'))?.[0] ?? 'inspector'
   const thread = useLoad(id, (signal) => api.thread(id, signal))
   const [version, setVersion] = useState(0)
@@ -43,7 +43,7 @@ export function ThreadPage({ id, info }: ThreadPageProps): ReactNode {
   if (thread.data === undefined) return <Loading what="the thread" />
   return (
     <section className="thread" aria-label="Thread">
-      <ThreadHead thread={thread.data} />
+      <ThreadHead thread={thread.data} isOwn={thread.data.tenant === info.tenant} />
       <div className="tabs" role="tablist" aria-label="Parts of the thread">
         {tabs.map(([name, title]) => (
           <button
@@ -51,7 +51,7 @@ export function ThreadPage({ id, info }: ThreadPageProps): ReactNode {
             role="tab"
             key={name}
             aria-selected={tab === name}
-            onClick={() => go(name === 'inspector' ? path : `${path}?tab=${name}`)}
+            onClick={() => go(threadAddress(id, name === 'inspector' ? {} : { tab: name }))}
           >
             {title}
           </button>
@@ -69,7 +69,13 @@ export function ThreadPage({ id, info }: ThreadPageProps): ReactNode {
   )
 }
 
-function ThreadHead({ thread }: { readonly thread: ThreadSummary }): ReactNode {
+interface ThreadHeadProps {
+  readonly thread: ThreadSummary
+  /** Another caller's can be looked at, and only its caller goes on with it. */
+  readonly isOwn: boolean
+}
+
+function ThreadHead({ thread, isOwn }: ThreadHeadProps): ReactNode {
   const { id, title, messages, steps, bytes, tokens, cost, model, forkedFrom } = thread
   const save = async (): Promise<void> => {
     const address = URL.createObjectURL(await api.exportThread(id))
@@ -94,16 +100,18 @@ function ThreadHead({ thread }: { readonly thread: ThreadSummary }): ReactNode {
           </span>
           {cost !== undefined && <span>{formatDollars(cost.dollars)}</span>}
           {forkedFrom !== undefined && (
-            <Link href={`/threads/${encodeURIComponent(forkedFrom.thread)}`}>
+            <Link href={threadAddress(forkedFrom.thread)}>
               forked from {forkedFrom.thread} at {forkedFrom.at}
             </Link>
           )}
         </p>
       </div>
       <div className="actions">
-        <Link className="button" href={`${chatAddress}&thread=${encodeURIComponent(id)}`}>
-          Continue in chat
-        </Link>
+        {isOwn && (
+          <Link className="button" href={`${chatAddress}&thread=${encodeURIComponent(id)}`}>
+            Continue in chat
+          </Link>
+        )}
         <button type="button" onClick={() => void save()}>
           Export
         </button>

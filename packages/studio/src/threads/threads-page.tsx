@@ -1,9 +1,9 @@
 // All threads, newest activity first, live.
 
 import { type ReactNode, useEffect, useState } from 'react'
-import { chatAddress, go, setParams, useAddress } from '../address.ts'
+import { chatAddress, go, setParams, threadAddress, useAddress } from '../address.ts'
 import { api } from '../api.ts'
-import type { ThreadSummary } from '../contract.ts'
+import type { Info, ThreadSummary } from '../contract.ts'
 import { useKeys } from '../keyboard.ts'
 import { Link } from '../link.tsx'
 import { Empty, Failure, Loading } from '../notice.tsx'
@@ -22,7 +22,7 @@ import { useSoon } from '../use-soon.ts'
 
 const pageSize = 50
 
-export function ThreadsPage(): ReactNode {
+export function ThreadsPage({ info }: { readonly info: Info }): ReactNode {
   const { params } = useAddress()
   const search = params.get('search') ?? ''
   const count = Math.max(pageSize, Number(params.get('count')) || 0)
@@ -37,7 +37,7 @@ export function ThreadsPage(): ReactNode {
     k: () => setSelected(Math.max(0, selected - 1)),
     Enter: () => {
       const thread = threads[selected]
-      if (thread !== undefined) go(`/threads/${encodeURIComponent(thread.id)}`)
+      if (thread !== undefined) go(threadAddress(thread.id, othersTenant(thread, info)))
     },
   })
   return (
@@ -59,7 +59,7 @@ export function ThreadsPage(): ReactNode {
             : 'Search looks at ids, titles and text.'}
         </Empty>
       )}
-      {threads.length > 0 && <ThreadTable threads={threads} selected={selected} />}
+      {threads.length > 0 && <ThreadTable info={info} threads={threads} selected={selected} />}
       {data?.cursor !== undefined && (
         <button
           type="button"
@@ -107,7 +107,13 @@ function Search({ value }: { readonly value: string }): ReactNode {
   )
 }
 
+/** Callers may have named theirs alike: only one's own needs no more than its id. */
+function othersTenant({ tenant }: ThreadSummary, info: Info): { readonly tenant?: string } {
+  return tenant === undefined || tenant === info.tenant ? {} : { tenant }
+}
+
 function ThreadTable(props: {
+  readonly info: Info
   readonly threads: readonly ThreadSummary[]
   readonly selected: number
 }): ReactNode {
@@ -145,8 +151,9 @@ function ThreadTable(props: {
       <tbody>
         {props.threads.map((thread, index) => (
           <ThreadRow
-            key={thread.id}
+            key={`${thread.tenant} ${thread.id}`}
             thread={thread}
+            whose={othersTenant(thread, props.info)}
             now={now}
             isSelected={index === props.selected}
           />
@@ -158,23 +165,24 @@ function ThreadTable(props: {
 
 interface ThreadRowProps {
   readonly thread: ThreadSummary
+  readonly whose: { readonly tenant?: string }
   readonly now: number
   readonly isSelected: boolean
 }
 
-function ThreadRow({ thread, now, isSelected }: ThreadRowProps): ReactNode {
+function ThreadRow({ thread, whose, now, isSelected }: ThreadRowProps): ReactNode {
   const { id, title, messages, steps, bytes, tokens, usage, cost, updatedAt, forkedFrom, model } =
     thread
   const input = usage.uncached + usage.cacheRead + usage.cacheWrite
   return (
     <tr data-thread={id} className={isSelected ? 'is-selected' : undefined}>
       <th scope="row">
-        <Link href={`/threads/${encodeURIComponent(id)}`}>{title === '' ? id : title}</Link>
+        <Link href={threadAddress(id, whose)}>{title === '' ? id : title}</Link>
         <div className="muted small">
           {model !== undefined && <span>{model}</span>}
           <span className="id">{id}</span>
           {forkedFrom !== undefined && (
-            <Link href={`/threads/${encodeURIComponent(forkedFrom.thread)}`} className="tag">
+            <Link href={threadAddress(forkedFrom.thread, whose)} className="tag">
               fork at {forkedFrom.at}
             </Link>
           )}

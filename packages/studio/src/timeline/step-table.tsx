@@ -1,4 +1,5 @@
 import { type ReactNode, useState } from 'react'
+import { threadAddress } from '../address.ts'
 import type { TimelineStep } from '../contract.ts'
 import { Link } from '../link.tsx'
 import { formatPercent, formatTokens } from '../numbers.ts'
@@ -62,7 +63,7 @@ function StepRow({
   return (
     <tr>
       <th scope="row">
-        <Link href={`/threads/${encodeURIComponent(thread)}?step=${step.step}`}>{step.step}</Link>
+        <Link href={threadAddress(thread, { step: String(step.step) })}>{step.step}</Link>
       </th>
       <td className="number">{formatTokens(tokens.view)}</td>
       <td className="number">{formatTokens(tokens.log)}</td>

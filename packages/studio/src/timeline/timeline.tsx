@@ -1,7 +1,7 @@
 // Tokens, cost and cache of every step, and what happened there.
 
 import { type ReactNode, useMemo } from 'react'
-import { go } from '../address.ts'
+import { go, threadAddress } from '../address.ts'
 import { api } from '../api.ts'
 import type { ThreadSummary } from '../contract.ts'
 import { Empty, Failure, Loading } from '../notice.tsx'
@@ -31,7 +31,7 @@ export function Timeline({ thread, version }: TimelineProps): ReactNode {
       </Empty>
     )
   }
-  const onPick = (step: number): void => go(`/threads/${encodeURIComponent(id)}?step=${step}`)
+  const onPick = (step: number): void => go(threadAddress(id, { step: String(step) }))
   const { numbers, tokens, cost, cache, marks, totals } = drawn
   return (
     <div className="timeline">
