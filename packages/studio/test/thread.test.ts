@@ -114,6 +114,15 @@ describe('the inspector', () => {
     expect(page.url()).toBe(`${studio.url}/threads/main`)
   })
 
+  it('[ST5] says so when a thread cannot be exported', async () => {
+    const page = await studio.open(`/threads/${sample}`)
+    const error = { code: 'storage-failed', message: 'The store is away.' }
+    await page.route('**/export', (route) => route.fulfill({ status: 503, json: { error } }))
+    await page.getByRole('button', { name: 'Export' }).click()
+    await page.getByRole('alert').getByText('The store is away.').waitFor()
+    expect(studio.problems).toEqual([])
+  })
+
   it('[ST5] says where a fork came from', async () => {
     const questions = ['Show me the shipments table.', 'Which files does customs have?']
     await talk({ url: studio.url, session: 'forked', questions })

@@ -77,14 +77,6 @@ interface ThreadHeadProps {
 
 function ThreadHead({ thread, isOwn }: ThreadHeadProps): ReactNode {
   const { id, title, messages, steps, bytes, tokens, cost, model, forkedFrom } = thread
-  const save = async (): Promise<void> => {
-    const address = URL.createObjectURL(await api.exportThread(id))
-    const link = document.createElement('a')
-    link.href = address
-    link.download = `${id}.jsonl`
-    link.click()
-    URL.revokeObjectURL(address)
-  }
   return (
     <header className="thread-head">
       <div>
@@ -112,12 +104,35 @@ function ThreadHead({ thread, isOwn }: ThreadHeadProps): ReactNode {
             Continue in chat
           </Link>
         )}
-        <button type="button" onClick={() => void save()}>
-          Export
-        </button>
+        <ExportButton id={id} />
         <EraseButton id={id} />
       </div>
     </header>
+  )
+}
+
+function ExportButton({ id }: { readonly id: string }): ReactNode {
+  const [error, setError] = useState<Error>()
+  const save = async (): Promise<void> => {
+    setError(undefined)
+    const address = URL.createObjectURL(await api.exportThread(id))
+    const link = document.createElement('a')
+    link.href = address
+    link.download = `${id}.jsonl`
+    link.click()
+    URL.revokeObjectURL(address)
+  }
+  return (
+    <>
+      {error !== undefined && (
+        <span role="alert" className="warning">
+          {error.message}
+        </span>
+      )}
+      <button type="button" onClick={() => save().catch(setError)}>
+        Export
+      </button>
+    </>
   )
 }
 
