@@ -1,5 +1,6 @@
 // What a conversation weighs as it is shown: every message in the form that live and planned edits give it.
 
+import { isLasting } from './audience.ts'
 import { overheadOf } from './counter.ts'
 import { isInRanges } from './edit-index.ts'
 import type { Edit } from './entry.ts'
@@ -24,13 +25,13 @@ export function remaining(state: State, planned: readonly Edit[]): readonly Item
   return state.visible.filter(({ entry }) => !drops.some((edit) => isInRanges(edit, entry.seq)))
 }
 
-/** Tokens of a message in the form that live and planned edits give it. */
+/** Tokens of a message in the form that live and planned edits give it. One that no later request shows weighs nothing. */
 export function weigher(state: State, planned: readonly Edit[]): (item: Item) => number {
   const editOf = editsShown(state, planned)
   return ({ entry, tokens }) =>
     tokens.reduce(
       (sum, full, block) => sum + (editOf(entry, block)?.tokensAfter ?? full),
-      overheadOf(entry.role),
+      isLasting(entry) ? overheadOf(entry.role) : 0,
     )
 }
 

@@ -107,4 +107,18 @@ describe('estimates that learn from usage', () => {
     await thread.view({ frame: { system: words(100) } })
     expect(thread.estimate()).toBeGreaterThan(before + 300)
   })
+
+  it('[U2] a message that no model sees counts for nothing', async () => {
+    const said = [
+      { role: 'user', content: 'visible' },
+      { role: 'assistant', content: 'ok' },
+    ] as const
+    const hidden = { now: false, later: false }
+    const open = await openThread({ id: 't', store: memoryStore() })
+    await open.append([said[0], { role: 'user', content: words(400), audience: hidden }, said[1]])
+    const without = await openThread({ id: 'u', store: memoryStore() })
+    await without.append(said)
+    expect(open.estimate()).toBe(without.estimate())
+    expect((await open.view()).tokens.after).toBe(open.estimate())
+  })
 })
