@@ -152,6 +152,23 @@ describe('a plugin that fails', () => {
     expect(await failures(rejecting)).toEqual(['bad: threw Error'])
   })
 
+  it('[L1] nothing, however it is written, is nothing to add and no failure', async () => {
+    const failures: string[] = []
+    const plugins = [null, undefined, false, 0, ''].map((nothing, index) => ({
+      name: `p${index}`,
+      // What callers without types may answer.
+      message: async () => nothing as unknown as null,
+    }))
+    const { display, persistent } = await enrich(user, plugins, {
+      onFailure: (name, reason) => failures.push(`${name}: ${reason}`),
+    })
+    expect([display.content, persistent.content].map((blocks) => blocks.map(short))).toEqual([
+      ['U'],
+      ['U'],
+    ])
+    expect(failures).toEqual([])
+  })
+
   it('[L2] one that hangs is left behind, and told so by its signal', async () => {
     let isAborted = false
     const hanging: Plugin = {

@@ -120,7 +120,8 @@ export async function askForMessage(
     const additions = await ask(plugin, options, async (context) => {
       // A copy: what a plugin does to it changes nothing.
       const own = cloneJson({ ...message, content: contentOf(message) }, 'message')
-      return additionsOf((await plugin.message?.(own as unknown as BlockMessage, context)) ?? [])
+      // Nothing, however it is written (null, false, ''), is nothing to add.
+      return additionsOf((await plugin.message?.(own as unknown as BlockMessage, context)) || [])
     })
     if (additions !== undefined && additions.length > 0) added.push({ plugin, additions })
   }
@@ -133,7 +134,7 @@ export function askForSystem(
   options: AskOptions,
 ): Promise<readonly Block[] | undefined> {
   return ask(plugin, options, async (context) =>
-    blocksOf((await plugin.system?.(context)) ?? [], 'system'),
+    blocksOf((await plugin.system?.(context)) || [], 'system'),
   )
 }
 
