@@ -22,7 +22,8 @@ const policies: readonly unknown[] = ['lastN', 'all', 'none']
 /**
  * The messages that the history policy keeps: the very objects of the input, in their order; `all` gives the very array. Null,
  * undefined and an empty list give an empty list. An exchange that began before the window is dropped whole. Messages of OpenAI chat,
- * the AI SDK and LangChain are told apart by their shape; a role that none of them knows, such as `data`, is an ordinary message.
+ * the AI SDK and LangChain are told apart by their shape; a role that none of them knows, such as `data`, is an ordinary message. Fields
+ * that an application adds to its messages (ids, dates, attachments) are not looked at.
  *
  * Throws OrielError: 'invalid-option' with the name of the option, 'invalid-input' and 'not-json' for what is no message.
  */
@@ -49,7 +50,7 @@ export function applyHistoryPolicy<M>(
   const format = formatOf(messages)
   const length = Math.max(1, Math.min(historyLength, messages.length))
   const { trace } = project(
-    messages.map((message) => (hasUnknownRole(message) ? ordinary : message)),
+    messages.map((message) => (hasUnknownRole(message) ? ordinary : shapeOf(message, format))),
     { history: { policy: historyPolicy, length, preserveSystemMessages } },
     { format },
   )
@@ -92,6 +93,24 @@ function hasUnknownRole(message: unknown): boolean {
     return false
   }
   return !roles.includes(message.role) && !otherRoles.includes(message.role)
+}
+
+/** The fields by which messages belong together; whatever else an application keeps with them, dates and all, is its own. */
+const fields: readonly string[] = [
+  'role',
+  'content',
+  'name',
+  'tool_calls',
+  'tool_call_id',
+  'function_call',
+]
+
+/** What the window needs of a message. LangChain's may be instances of its classes: those are read as they are. */
+function shapeOf(message: unknown, format: FormatName): unknown {
+  if (format === 'langchain' || !isObject(message)) return message
+  return Object.fromEntries(
+    fields.flatMap((key) => (message[key] === undefined ? [] : [[key, message[key]]])),
+  )
 }
 
 /** Stands for a message with a role that no format knows: the window only asks that it is no user message. */

@@ -249,6 +249,12 @@ describe("document 002's own function", () => {
     expect(applyHistoryPolicy(messages, { historyLength: 2 })).toEqual(messages)
   })
 
+  it('[H3] fields that an application adds to its messages may hold anything', () => {
+    const own = { createdAt: new Date(0), render: () => '', owner: undefined, size: 1n }
+    const messages = four.map((message, index) => ({ ...message, id: index, ...own }))
+    expect(show(applyHistoryPolicy(messages, { historyLength: 1 }))).toBe('S U4 A4')
+  })
+
   it.each([
     ['historyPolicy', 'last', /historyPolicy must be one of lastN, all, none, got 'last'/],
     ['historyLength', '5', /historyLength must be a whole number, got '5'/],
