@@ -16,7 +16,8 @@ export type Reduction = Pick<
 
 /**
  * An edit for one result, or one text of a message. None when the form was taken back by a person, or when the text is not shorter than
- * the original in characters and in tokens; `mayGrow` is for the literal placeholder of document 004 only.
+ * the original in characters and in tokens. `mayGrow` is for the literal placeholder of document 004 only; `isLimit` for a cut that must
+ * be made though it may save no token.
  */
 export function reduceResult(
   state: State,
@@ -26,7 +27,10 @@ export function reduceResult(
     readonly content: ToolResultBlock | TextBlock
   },
   reduction: Reduction,
-  { mayGrow = false }: { readonly mayGrow?: boolean } = {},
+  {
+    mayGrow = false,
+    isLimit = false,
+  }: { readonly mayGrow?: boolean; readonly isLimit?: boolean } = {},
 ): readonly Edit[] {
   const { item, block, content } = target
   const { seq } = item.entry
@@ -35,7 +39,8 @@ export function reduceResult(
   const shown = reduce(content, reduction)
   const tokensBefore = item.tokens[block] as number
   const tokensAfter = shown === undefined ? 0 : countBlock(state.counter, shown)
-  const isShorter = text.length < lengthIn(content) && tokensAfter < tokensBefore
+  const isCheaper = isLimit ? tokensAfter <= tokensBefore : tokensAfter < tokensBefore
+  const isShorter = text.length < lengthIn(content) && isCheaper
   if (!isShorter && !mayGrow) return []
   return [{ ...reduction, target: { seq, block }, tokensBefore, tokensAfter }]
 }

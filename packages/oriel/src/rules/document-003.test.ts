@@ -35,6 +35,19 @@ describe('tool output, row by row', () => {
     expect(shown('123456789', { ...none, maxBytes: 5 })).toBe('12345')
   })
 
+  it.each([
+    ['123456789', { maxBytes: 8 }, '12345678'],
+    ['hello', { maxChars: 4 }, 'hell'],
+    ['a b c d e', { maxChars: 8 }, 'a b c d '],
+    ['word word word word', { maxChars: 18 }, 'word word word wor'],
+    ['é'.repeat(25_601), { maxBytes: 51_200 }, 'é'.repeat(25_600)],
+  ])(
+    '[B1] one above the limit is cut, though no token and no marker fits in: %.10s',
+    (text, limit, cut) => {
+      expect(shown(text, { ...none, ...limit })).toBe(cut)
+    },
+  )
+
   it('[B2] at the threshold an output is shown, above it a notice; 0 is never', () => {
     const text = 'a'.repeat(300)
     expect(shown(text, { ...none, largeOutputThreshold: 300 })).toBe(text)

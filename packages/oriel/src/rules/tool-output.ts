@@ -100,24 +100,50 @@ function bounded(state: State, result: Result, text: string, limits: Limits): re
   if (isWithin(text, limits)) return []
   const id = state.blockIdAt({ seq: entry.seq, block: result.block })
   const key = `bounded:${id}:${Object.values(limits).join(':')}`
-  const { shown } = state.derive(key, () => ({ shown: boundText(text, limits, id) }))
-  const change = { rule: 'toolOutput', form: 'clipped', text: shown, since: entry.seq } as const
+  const change = {
+    rule: 'toolOutput',
+    form: 'clipped',
+    since: entry.seq,
+    keepsMedia: true,
+  } as const
   const reason = 'longer than the limits of tool output'
-  return reduceResult(state, result, { ...change, reason, keepsMedia: true })
+  for (const way of ways) {
+    const { shown } = state.derive(`${key}:${way}`, () => ({
+      shown: cut(text, limits, { id, way }),
+    }))
+    const edits = reduceResult(state, result, { ...change, reason, text: shown }, { isLimit: true })
+    if (edits.length > 0) return edits
+  }
+  return []
 }
 
-/** An output within its limits: first by lines, then by characters and bytes, with a notice of what is shown. */
+/** An output within its limits, in the best way that makes it shorter. */
 export function boundText(text: string, limits: Limits, id: string): string {
+  const forms = ways.map((way) => cut(text, limits, { id, way }))
+  return forms.find((form) => form.length < text.length) ?? text
+}
+
+/**
+ * How an output may be cut, best first: with a notice of what is shown; without it; only its beginning. A notice or marker that makes it
+ * longer than the original helps nobody, and the limits on characters and bytes hold in any case.
+ */
+const ways = ['notice', 'marker', 'beginning'] as const
+
+/** First by lines, then by characters and bytes. */
+function cut(
+  text: string,
+  limits: Limits,
+  { id, way }: { readonly id: string; readonly way: (typeof ways)[number] },
+): string {
+  const sizes = sizeLimits(limits)
+  if (way === 'beginning') return cutLength(text, sizes, 'head')
   const byLines = cutLines(text, limits)
+  if (way === 'marker') return cutLength(byLines, sizes, limits.truncateMode)
   const notice = (shown: string): string =>
     `\n\n[tool output truncated: showing ${countLines(shown)}/${countLines(text)} lines, ${byteLength(shown)}/${byteLength(text)} bytes, ${shown.length}/${text.length} chars; expand ${id}]`
   const room = roomFor(notice(byLines).length - id.length + idLength, limits)
   const shown = cutLength(byLines, room, limits.truncateMode)
-  const withNotice = shown + notice(shown)
-  // A notice that makes it longer than the original helps nobody: then only the cut remains.
-  return withNotice.length < text.length
-    ? withNotice
-    : cutLength(byLines, sizeLimits(limits), limits.truncateMode)
+  return shown + notice(shown)
 }
 
 interface Room {
@@ -160,7 +186,7 @@ function cutLength(text: string, { chars, bytes }: Room, mode: 'head' | 'head_ta
   const marker = '\n... [truncated] ...\n'
   const canSplit = mode === 'head_tail' && Math.min(chars, bytes) > marker.length * 3
   // The longest cut that fits: bytes per character vary, so it is found by halving.
-  const cut = (length: number): string => {
+  const first = (length: number): string => {
     if (!canSplit) return head(text, length)
     const room = Math.max(0, length - marker.length)
     return head(text, Math.ceil(room / 2)) + marker + tail(text, Math.floor(room / 2))
@@ -169,10 +195,10 @@ function cutLength(text: string, { chars, bytes }: Room, mode: 'head' | 'head_ta
   let high = Math.max(0, Math.floor(Math.min(chars, bytes, text.length)))
   while (low < high) {
     const middle = Math.ceil((low + high) / 2)
-    if (byteLength(cut(middle)) <= bytes) low = middle
+    if (byteLength(first(middle)) <= bytes) low = middle
     else high = middle - 1
   }
-  return cut(low)
+  return first(low)
 }
 
 /** Bytes in UTF-8; half a surrogate pair is written as the replacement character, which has three. */
