@@ -90,6 +90,8 @@ describe('placeholders, row by row', () => {
     })
     expect(JSON.stringify(sent[0])).toMatch(/\[Image omitted; expand e\w+\]/)
     expect(JSON.stringify(sent)).not.toContain('image_url')
+    const literal = project(messages, plain({ maxImages: 0 })).messages[0]
+    expect(JSON.stringify(literal)).toContain('[Image omitted]')
   })
 
   it('[V1] the log line counts what stays and what gives way', async () => {

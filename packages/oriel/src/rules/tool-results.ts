@@ -23,7 +23,7 @@ export interface ToolResultsSettings {
     | undefined
   /** How many stay full; 0 = unlimited; `keepOne` ignores it. @default 0 */
   readonly max?: number | undefined
-  /** `informative` says what is gone and how to get it back; `plain` is literally [Omitted]. @default 'informative' */
+  /** `informative` says what is gone and how to get it back; `plain` is literally [Omitted], of pictures [Image omitted]. @default 'informative' */
   readonly placeholder?: 'informative' | 'plain' | undefined
   /** Only this many of the newest messages with pictures keep them. @default no limit */
   readonly maxImages?: number | undefined
@@ -59,7 +59,7 @@ export const toolResults: Rule<ToolResultsSettings> = {
         !omitted.has(placeOf({ seq: item.entry.seq, block }))
       edits.push(...beyondCutoff(state, results, { cutoff, isFree, summaryOf: ask }))
     }
-    if (maxImages !== undefined) edits.push(...withoutImages(state, maxImages))
+    if (maxImages !== undefined) edits.push(...withoutImages(state, maxImages, isPlain))
     return edits
   },
 }
@@ -203,7 +203,7 @@ function heuristicSummary({ content, tool }: Pick<Result, 'content' | 'tool'>): 
 }
 
 /** Pictures of all but the newest messages that have some. The newest user message and what the model has not seen stay. */
-function withoutImages(state: State, maxImages: number): readonly Edit[] {
+function withoutImages(state: State, maxImages: number, isPlain: boolean): readonly Edit[] {
   const unseen = new Set(
     resultsOf(state).flatMap(({ item, isProtected }) => (isProtected ? [item] : [])),
   )
@@ -213,7 +213,7 @@ function withoutImages(state: State, maxImages: number): readonly Edit[] {
     if (entry.seq === state.newestUser || state.isPinned(entry.seq) || unseen.has(item)) return []
     return entry.blocks.flatMap((block, position): Edit[] => {
       if (!hasImage(block) || state.isVetoed(entry.seq, position, 'clipped')) return []
-      const text = textWithoutImages(block)
+      const text = textWithoutImages(block, isPlain)
       const shown = reduce(block, { form: 'clipped', text })
       return [
         {
@@ -240,8 +240,9 @@ function hasImage(block: Block): boolean {
   )
 }
 
-function textWithoutImages(block: Block): string {
-  const note = `[Image omitted${block.id === undefined ? '' : `; expand ${block.id}`}]`
+function textWithoutImages(block: Block, isPlain: boolean): string {
+  const how = isPlain || block.id === undefined ? '' : `; expand ${block.id}`
+  const note = `[Image omitted${how}]`
   if (block.type !== 'tool-result') return note
   const text = textOf(block.content)
   return text === '' ? note : `${text}\n${note}`
