@@ -2,6 +2,7 @@
 
 import { refuse } from './answer-errors.ts'
 import { IncomingRequest, readIncoming } from './incoming-request.ts'
+import { type Outline, outlineOf } from './json-outline.ts'
 import type { Limits } from './options.ts'
 
 const tooLarge = (limit: number) =>
@@ -57,4 +58,16 @@ async function readConnection(
   } finally {
     clearTimeout(timer)
   }
+}
+
+/** The outline of a text, if it is within the limits. Must come before `JSON.parse`: deep nesting keeps that busy for many seconds. */
+export function boundedOutline(text: string, limits: Pick<Limits, 'depth' | 'nodes'>): Outline {
+  const outline = outlineOf(text, limits)
+  if (outline.depth > limits.depth) {
+    throw refuse(400, 'too-deep', `The body is nested deeper than ${limits.depth} levels.`)
+  }
+  if (outline.nodes > limits.nodes) {
+    throw refuse(413, 'too-large', `The body holds more than ${limits.nodes} values.`)
+  }
+  return outline
 }

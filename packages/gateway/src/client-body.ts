@@ -3,6 +3,7 @@
 
 import type { Json, JsonObject, ReadHistory } from 'oriel'
 import { refuse } from './answer-errors.ts'
+import { boundedOutline } from './body.ts'
 import { elementsOf, type Outline, outlineOf, type Range } from './json-outline.ts'
 import type { Limits } from './options.ts'
 
@@ -58,10 +59,8 @@ interface End {
 /** A body as JSON. Throws a refusal for what is none, or is beyond the limits. */
 export function parseBody(bytes: Uint8Array, limits: Pick<Limits, 'depth' | 'nodes'>): ClientBody {
   const text = decodeText(bytes)
-  const value = parseObject(text)
-  const outline = outlineOf(text)
-  checkSize(outline, limits)
-  return { text, bytes, value, outline }
+  const outline = boundedOutline(text, limits)
+  return { text, bytes, value: parseObject(text), outline }
 }
 
 /** The same as `parseBody`, from a body that begins alike; undefined where that saves nothing. */
@@ -78,18 +77,18 @@ export function parseAlike(
   const tail = decodeText(bytes.subarray(end.byte))
   const gap = /^\s*,/.exec(tail)?.[0].length ?? 0
   const short = head + tail.slice(gap)
+  const outline = outlineOf(short, limits)
+  const nodes = known.nodes + outline.nodes
+  const depth = Math.max(known.depth, outline.depth)
+  if (nodes > limits.nodes || depth > limits.depth) return undefined
   // The rest of the list may be anything, so what is left must be valid by itself.
   const value = tryParse(short)
   const rest = value?.[known.listKey]
   if (value === undefined || !Array.isArray(rest)) return undefined
   if (gap > 0 && rest.length === 0) return undefined
-  const outline = outlineOf(short)
   const list = outline.fields.get(known.listKey)
   // A second field of the same name would win, and is not the one that was compared.
   if (list?.start !== known.start.char - 1) return undefined
-  const nodes = known.nodes + outline.nodes
-  const depth = Math.max(known.depth, outline.depth)
-  if (nodes > limits.nodes || depth > limits.depth) return undefined
   const shift = end.char + gap - known.start.char
   const messages = known.list.slice(0, count)
   messages.push(...rest)
@@ -206,15 +205,6 @@ export function commonPrefix(a: Buffer, b: Buffer): number {
     else high = middle
   }
   return low
-}
-
-function checkSize({ depth, nodes }: Outline, limits: Pick<Limits, 'depth' | 'nodes'>): void {
-  if (depth > limits.depth) {
-    throw refuse(400, 'too-deep', `The body is nested deeper than ${limits.depth} levels.`)
-  }
-  if (nodes > limits.nodes) {
-    throw refuse(413, 'too-large', `The body holds more than ${limits.nodes} values.`)
-  }
 }
 
 const decoder = new TextDecoder('utf-8', { fatal: true })

@@ -20,8 +20,19 @@ export interface Outline {
 const quote = 0x22
 const backslash = 0x5c
 
-/** Reads the outline of a text that `JSON.parse` accepted as an object. One pass, no recursion. */
-export function outlineOf(text: string): Outline {
+/** How far a text is read. */
+export interface OutlineLimits {
+  readonly depth: number
+  readonly nodes: number
+}
+
+const noLimits: OutlineLimits = { depth: Infinity, nodes: Infinity }
+
+/**
+ * Reads the outline of a JSON object. One pass, no recursion; beyond the limits it stops, with a depth or a number of values that tells so.
+ * Takes any text: of one that is no JSON, depth and values are what parsing it would cost until its mistake is found, or more.
+ */
+export function outlineOf(text: string, limits: OutlineLimits = noLimits): Outline {
   const fields = new Map<string, Range>()
   const members = new Map<string, Range>()
   let depth = 0
@@ -40,6 +51,7 @@ export function outlineOf(text: string): Outline {
     start = -1
   }
   for (let index = 0; index < text.length; index++) {
+    if (deepest > limits.depth || nodes > limits.nodes) break
     switch (text.charCodeAt(index)) {
       case quote: {
         const end = stringEnd(text, index)
@@ -125,9 +137,15 @@ function stringEnd(text: string, start: number): number {
   }
 }
 
+/** A key as `JSON.parse` reads it; one that it refuses stands for itself. */
 function readKey(text: string, start: number, end: number): string {
   const raw = text.slice(start + 1, end - 1)
-  return raw.includes('\\') ? String(JSON.parse(text.slice(start, end))) : raw
+  if (!raw.includes('\\')) return raw
+  try {
+    return String(JSON.parse(text.slice(start, end)))
+  } catch {
+    return raw
+  }
 }
 
 function trim(text: string, from: number, to: number): Range {

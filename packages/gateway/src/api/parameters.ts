@@ -3,7 +3,7 @@
 import { type WireFormat, wireFormats } from 'oriel'
 import type { z } from 'zod'
 import { refuse } from '../answer-errors.ts'
-import { readBytes } from '../body.ts'
+import { boundedOutline, readBytes } from '../body.ts'
 import type { Limits } from '../options.ts'
 
 export async function readJson<Body extends z.ZodType>(
@@ -12,6 +12,7 @@ export async function readJson<Body extends z.ZodType>(
   limits: Limits,
 ): Promise<z.infer<Body>> {
   const text = Buffer.from(await readBytes(request, limits)).toString()
+  boundedOutline(text, limits)
   let value: unknown
   try {
     value = text === '' ? {} : JSON.parse(text)

@@ -2,8 +2,7 @@
 
 import type { McpHttpHandler } from '@modelcontextprotocol/server'
 import { refuse } from '../answer-errors.ts'
-import { readBytes } from '../body.ts'
-import { outlineOf } from '../json-outline.ts'
+import { boundedOutline, readBytes } from '../body.ts'
 import type { Limits } from '../options.ts'
 import type { Reply } from '../reply.ts'
 import type { Route, RouteContext } from '../routes.ts'
@@ -80,17 +79,9 @@ async function readMessage(request: Request, limits: Limits): Promise<Request> {
   const bodyBytes = Math.min(limits.bodyBytes, maxBytes)
   const bytes = await readBytes(request, { bodyBytes, bodyMs: limits.bodyMs })
   const text = Buffer.from(bytes).toString()
-  // Right for JSON, and for anything else an upper bound that is good enough.
-  const { depth, nodes } = outlineOf(text)
-  if (depth > limits.depth) {
-    throw refuse(400, 'too-deep', `The body is nested deeper than ${limits.depth} levels.`)
-  }
-  if (nodes > limits.nodes || batchSize(text) > maxBatch) {
-    throw refuse(
-      413,
-      'too-large',
-      `The body holds more than ${maxBatch} calls, or too many values.`,
-    )
+  boundedOutline(text, limits)
+  if (batchSize(text) > maxBatch) {
+    throw refuse(413, 'too-large', `The body holds more than ${maxBatch} calls.`)
   }
   const { method, headers, signal, url } = request
   return new Request(url, { method, headers, signal, body: text })

@@ -3,6 +3,8 @@
 import type { Attributes } from '@opentelemetry/api'
 import { type JsonObject, readUsage, type ThreadEvent, type Usage, type View } from 'oriel'
 import type { Answer, ResponseFacts } from '../answers/collector.ts'
+import { boundedOutline } from '../body.ts'
+import { defaultLimits } from '../options.ts'
 import { isObject } from '../rewrite.ts'
 import { CallSpan, hostTracer, nameLike } from './call-span.ts'
 import type { RouteName } from './definitions.ts'
@@ -294,7 +296,9 @@ export class ObservedCall {
 
 function readObject(bytes: Uint8Array): JsonObject {
   try {
-    const value: unknown = JSON.parse(Buffer.from(bytes).toString())
+    const text = Buffer.from(bytes).toString()
+    boundedOutline(text, defaultLimits)
+    const value: unknown = JSON.parse(text)
     return isObject(value) ? value : {}
   } catch {
     return {}

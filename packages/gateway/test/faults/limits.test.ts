@@ -103,6 +103,49 @@ describe.each(wireFormats)('%s', (format) => {
   })
 })
 
+describe('a body whose nesting would keep the parser busy', () => {
+  const deep = '['.repeat(1000)
+  const headers = {
+    'content-type': 'application/json',
+    accept: 'application/json, text/event-stream',
+  }
+
+  it.each([
+    ['/v1/chat/completions', deep],
+    ['/v1/chat/completions', `{"model":"m","messages":[${deep}`],
+    ['/v1/preview', deep],
+    ['/api/threads/:id/expand', deep],
+    ['/mcp', deep],
+  ])('[GW57] is refused by %s before it is parsed', async (path, body) => {
+    const { url, upstream } = await open()
+    const thread = (await say(url, 'openai-chat', 'Hello')).headers.get('x-oriel-thread') ?? ''
+    const address = `${url}${path.replace(':id', thread)}`
+    const refused = await fetch(address, { method: 'POST', headers, body })
+    expect(refused.status).toBe(400)
+    // Parsed first, it would be no JSON: its brackets never close.
+    expect(refused.headers.get('x-oriel-error')).toBe('too-deep')
+    expect(upstream.requests).toHaveLength(1)
+  })
+
+  it('[GW57] is refused when it begins like one that was there before', async () => {
+    const { url, upstream } = await open()
+    const begun = `{"model":"m","messages":[{"role":"user","content":"${'x'.repeat(40_000)}"}`
+    expect((await post(url, 'openai-chat', { body: `${begun}]}` })).status).toBe(200)
+    const refused = await post(url, 'openai-chat', { body: `${begun},${deep}` })
+    expect(refused.headers.get('x-oriel-error')).toBe('too-deep')
+    expect(upstream.requests).toHaveLength(1)
+  })
+
+  it('[GW57] is told apart from one with a name that is no text', async () => {
+    const { url } = await open()
+    for (const path of ['/v1/chat/completions', '/mcp']) {
+      const body = '{"\\x":1}'
+      const refused = await fetch(`${url}${path}`, { method: 'POST', headers, body })
+      expect(refused.status).toBe(400)
+    }
+  })
+})
+
 describe('many at once', () => {
   it('[GW57] answers a small call while fifty connections send one byte at a time', async () => {
     const { url } = await open()
