@@ -2,6 +2,7 @@
 // docs/decisions/0002-what-clients-resend.md.
 
 import { canonicalJson, type Json, type JsonObject } from 'oriel'
+import { outlineOf } from './json-outline.ts'
 
 /** Fields that say nothing to the model, or that clients add and drop as they like. */
 const idle = new Set([
@@ -16,6 +17,8 @@ const idle = new Set([
   'reasoning',
   'reasoning_details',
 ])
+/** As deep as a body may be. */
+const argumentLimits = { depth: 64, nodes: Infinity }
 const thinking = new Set(['thinking', 'redacted_thinking'])
 
 export interface Gist {
@@ -102,8 +105,10 @@ function plainBlock(block: Json): Json | undefined {
   return plain(block, [])
 }
 
+/** Arguments however they are written; text that is nested too deep to be compared so is compared as it is. */
 function readArguments(value: Json): Json {
-  if (typeof value !== 'string') return value
+  if (typeof value !== 'string' || outlineOf(value, argumentLimits).depth > argumentLimits.depth)
+    return value
   try {
     return JSON.parse(value) as Json
   } catch {

@@ -258,6 +258,27 @@ describe('rewriteBody', () => {
     expect(JSON.parse(written)).toEqual({ messages: [{ role: 'user', content: 'b' }] })
   })
 
+  it('[GW7] compares arguments that are nested without end as text', () => {
+    const deep = `${'{"a":'.repeat(50_000)}1${'}'.repeat(50_000)}`
+    const call = {
+      type: 'function_call',
+      call_id: 'c',
+      name: 'look',
+      arguments: deep,
+      status: 'completed',
+    }
+    const output = (text: string): Json => ({
+      type: 'function_call_output',
+      call_id: 'c',
+      output: text,
+    })
+    const text = JSON.stringify({ input: [call, output('long')] })
+    const { status: _status, ...shown } = call
+    expect(rewrite(responses, text, { messages: [shown, output('short')] })).toBe(
+      JSON.stringify({ input: [call, output('short')] }),
+    )
+  })
+
   it('[GW7] shows what it showed for a message the last time, unless the view changed since', () => {
     const endpoint = chat
     const list: Json[] = [{ role: 'tool', tool_call_id: 'c', content: 'long' }]

@@ -21,6 +21,17 @@ export function checkJson(
   walk(value, path, { ancestors: [], depth, copy: false })
 }
 
+/** What JSON text says; undefined for text that is none, or that says more than `checkJson` takes: it could not be written again. */
+export function parseJson(text: string): Json | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    checkJson(value, 'text')
+    return value
+  } catch {
+    return undefined
+  }
+}
+
 /**
  * What stands for an instance of a class that a foreign format uses, such as a URL; undefined where it has no place. `depth` is 0
  * for the value itself.

@@ -2,7 +2,7 @@
 
 import type { Block, Role, ToolCallBlock, ToolResultBlock } from '../core/block.ts'
 import type { Json, JsonObject } from '../core/json.ts'
-import { isObject } from '../core/json.ts'
+import { isObject, parseJson } from '../core/json.ts'
 import { aiSdkFormat, deniedText, isJsonType } from './ai-sdk-decode.ts'
 import { partViolations } from './ai-sdk-rules.ts'
 import type { Material } from './foreign.ts'
@@ -84,14 +84,11 @@ function buildCall(block: ToolCallBlock, id: string, isOwn: boolean): JsonObject
   }
 }
 
-/** Parsed where it is JSON; text that a model wrote wrong stays text. */
+/** Parsed where it is JSON; text that a model wrote wrong, or nested too deep, stays text. */
 function inputOf(text: string): Json {
   if (text === '') return {}
-  try {
-    return JSON.parse(text) as Json
-  } catch {
-    return text
-  }
+  const value = parseJson(text)
+  return value === undefined ? text : value
 }
 
 function buildResult(

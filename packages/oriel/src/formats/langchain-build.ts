@@ -2,7 +2,7 @@
 
 import type { Block, Role, ToolCallBlock, ToolResultBlock } from '../core/block.ts'
 import type { Json, JsonObject } from '../core/json.ts'
-import { isObject } from '../core/json.ts'
+import { isObject, parseJson } from '../core/json.ts'
 import type { Material } from './foreign.ts'
 import { langchainFormat } from './langchain-decode.ts'
 import { aroundOf, type Wrapping, wrap } from './langchain-wrap.ts'
@@ -89,12 +89,9 @@ function buildCall(block: ToolCallBlock, id: string, isOwn: boolean): JsonObject
 /** LangChain takes an object only: text that a model wrote wrong is kept under one key. */
 function argsOf(text: string): Json {
   if (text === '') return {}
-  try {
-    const value = JSON.parse(text) as Json
-    return isObject(value) ? (value as JsonObject) : { value }
-  } catch {
-    return { value: text }
-  }
+  const value = parseJson(text)
+  if (isObject(value)) return value as JsonObject
+  return { value: value === undefined ? text : value }
 }
 
 function resultFields(

@@ -3,7 +3,7 @@
 
 import { hash } from 'node:crypto'
 import { type Block, type ToolCallBlock, type ToolResultBlock, textOf } from '../core/block.ts'
-import { canonicalJson, isObject, type Json, type JsonObject } from '../core/json.ts'
+import { canonicalJson, isObject, type Json, type JsonObject, parseJson } from '../core/json.ts'
 
 export interface Matchable {
   readonly role: string
@@ -121,10 +121,6 @@ function agree(a: string, b: string): boolean {
 }
 
 function objectOf(text: string): Readonly<Record<string, unknown>> | undefined {
-  try {
-    const value: unknown = JSON.parse(text)
-    return isObject(value) ? value : undefined
-  } catch {
-    return undefined
-  }
+  const value = parseJson(text)
+  return isObject(value) ? value : undefined
 }
