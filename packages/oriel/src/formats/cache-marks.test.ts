@@ -28,6 +28,12 @@ describe('cache marks', () => {
     expect(withCacheMarks('anthropic', [ask], frame)).toEqual([ask])
   })
 
+  test('[EC4] a mark is found however late it stands', () => {
+    const own = { role: 'user', content: [{ type: 'text', text: 'go on', ...mark }] }
+    const long = [ask, call, result, call, result, call, result, call, result, call, own]
+    expect(withCacheMarks('anthropic', long, undefined)).toEqual(long)
+  })
+
   test('[EC4] thinking takes no mark, and other formats none at all', () => {
     const thought = {
       role: 'assistant',

@@ -19,7 +19,8 @@ export function withCacheMarks(
   frame: Frame | undefined,
 ): readonly Json[] {
   if (format !== 'anthropic' || messages.length === 0) return messages
-  if (hasMark(frame as Json | undefined) || messages.some(hasMark)) return messages
+  if (hasMark(frame as Json | undefined) || messages.some((message) => hasMark(message)))
+    return messages
   const answer = messages.findLastIndex(
     (message) => isObject(message) && message.role === 'assistant',
   )
