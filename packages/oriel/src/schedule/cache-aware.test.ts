@@ -56,6 +56,14 @@ describe('the cache-aware schedule', () => {
     expect(decision.edits).toEqual(edits)
   })
 
+  test('[EC1] what is reduced before it is sent is not weighed as what must be written again', () => {
+    const state = conversation(24)
+    const edits = Array.from({ length: 24 }, (_, index) => omit(state, index))
+    // Most results are not sent yet: what is left behind the first edit is next to nothing.
+    const decision = decide(state, edits, { cache: { sent: 12, idleMs: 1000 }, prices })
+    expect(decision).toMatchObject({ cause: 'worth', inputs: { pending: 5, taken: 5 } })
+  })
+
   test('[EC1] nothing is rewritten for an old edit in front of much that stays', () => {
     const state = conversation(60)
     const late = Array.from({ length: 16 }, (_, index) => omit(state, 40 + index))

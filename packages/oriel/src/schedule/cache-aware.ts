@@ -5,7 +5,7 @@ import type { Edit } from '../core/entry.ts'
 import type { Item } from '../core/item.ts'
 import type { JsonObject } from '../core/json.ts'
 import type { State } from '../core/state.ts'
-import { weigher } from '../core/weight.ts'
+import { remaining, weigher } from '../core/weight.ts'
 import type { Prices } from './prices.ts'
 
 /** What is known of the provider's cache for one consumer of a thread. */
@@ -62,7 +62,7 @@ export function decide(
     .sort((a, b) => firstOf(a) - firstOf(b))
   const free = proposed.filter((edit) => firstOf(edit) > sent)
   if (pending.length === 0) return { edits: free, cause: 'policy' }
-  const best = bestStart(state, pending, prices)
+  const best = bestStart(state, pending, { prices, free })
   const horizon = horizonShare * state.step
   const ratio = Math.max(0, (prices.write - prices.read) / Math.max(prices.read, 0.01))
   const isWorth =
@@ -105,10 +105,10 @@ interface Start {
 function bestStart(
   state: State,
   pending: readonly Edit[],
-  prices: Pick<Prices, 'read' | 'write'>,
+  { prices, free }: { prices: Pick<Prices, 'read' | 'write'>; free: readonly Edit[] },
 ): Start {
   const horizon = horizonShare * state.step
-  const behind = tokensBehind(state)
+  const behind = tokensBehind(state, free)
   let best: Start & { value: number } = { from: pending.length, gain: 0, rewritten: 0, value: 0 }
   let gain = 0
   for (let from = pending.length - 1; from >= 0; from--) {
@@ -136,10 +136,10 @@ function gainOf(state: State, edit: Edit): number {
   return tokens - edit.tokensAfter
 }
 
-/** Tokens of the visible messages from a seq on. */
-function tokensBehind(state: State): (seq: number) => number {
-  const { visible } = state
-  const weigh = weigher(state, [])
+/** Tokens of the visible messages from a seq on, once those edits are applied that cost nothing. */
+function tokensBehind(state: State, free: readonly Edit[]): (seq: number) => number {
+  const visible = remaining(state, free)
+  const weigh = weigher(state, free)
   const sums: number[] = new Array(visible.length + 1).fill(0)
   for (let index = visible.length - 1; index >= 0; index--) {
     sums[index] = (sums[index + 1] as number) + weigh(visible[index] as Item)
