@@ -94,7 +94,7 @@ function LastRequest({ sent }: { readonly sent: Sent | undefined }): ReactNode {
         value={
           epoch === undefined
             ? 'none'
-            : `step ${epoch.step}, ${epoch.edits} ${epoch.edits === 1 ? 'edit' : 'edits'} (${epoch.rules.join(', ')})`
+            : `step ${epoch.step}, ${epoch.edits} edits (${epoch.rules.join(', ')})`
         }
       />
     </dl>
