@@ -1,5 +1,6 @@
 import {
   chmodSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -107,6 +108,22 @@ describe('outputs as files', () => {
       expect(files.filter((file) => file.name.endsWith('.txt'))).toEqual([])
       const id = /expand (e\w+),/.exec(text)?.[1] ?? ''
       expect(await thread.expand(id)).toEqual({ ok: true, text: large })
+    },
+  )
+
+  it('[B4] a directory is made with its parents', async () => {
+    const directory = join(root, 'a', 'b', 'outputs')
+    const { failures } = await run(directory)
+    expect(failures).toEqual([])
+    expect(readdirSync(directory)).toEqual([`${sha256(large)}.txt`])
+  })
+
+  it.skipIf(!existsSync('/proc/self'))(
+    '[B6] a place where nothing can be made does not hold up the view',
+    async () => {
+      const { text, failures } = await run('/proc/oriel/outputs')
+      expect(text).toMatch(/\nNot saved as a file \(ENOENT\); the log has it\.\nSHA256: /)
+      expect(failures).toHaveLength(1)
     },
   )
 

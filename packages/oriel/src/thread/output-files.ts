@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto'
 import { constants, type Stats } from 'node:fs'
 import { type FileHandle, lstat, mkdir, open } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { OrielError } from '../core/errors.ts'
 import type { FileAnswer, FileOf, FileWish } from '../core/wish-file.ts'
 
@@ -96,12 +96,29 @@ async function saveOutput({ directory, text, sha256 }: FileWish, path: string): 
 
 /** Made by us, or checked to be ours: no link, our user, and nobody else may look into it. */
 async function ownDirectory(directory: string): Promise<void> {
-  await mkdir(directory, { recursive: true, mode: 0o700 })
+  await makeDirectory(directory)
   const stats = await lstat(directory)
   if (!stats.isDirectory()) throw unsafe('the directory is a link or no directory')
   if (process.getuid === undefined) return
   if (stats.uid !== process.getuid()) throw unsafe('the directory belongs to another user')
   if ((stats.mode & 0o077) !== 0) throw unsafe('others may use the directory, it needs mode 700')
+}
+
+/** With its parents, each tried once more at most: Node's own `recursive` never ends where nothing can be made, as in /proc. */
+async function makeDirectory(directory: string): Promise<void> {
+  const make = async (): Promise<void> => {
+    await mkdir(directory, { mode: 0o700 }).catch((error: unknown) => {
+      if (!hasCode(error, 'EEXIST')) throw error
+    })
+  }
+  try {
+    await make()
+  } catch (error) {
+    const parent = dirname(directory)
+    if (!hasCode(error, 'ENOENT') || parent === directory) throw error
+    await makeDirectory(parent)
+    await make()
+  }
 }
 
 /** The same output was kept before, or something else has the name: then nothing is overwritten. */
