@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -38,6 +38,15 @@ function file(name: string, value: unknown): string {
 }
 
 describe('oriel serve', () => {
+  it('[GW20] does not start with a file that is no store, and leaves it as it is', async () => {
+    const { world, printed } = terminal()
+    const store = file('notes.txt', 'not a store')
+    const settings = readServeSettings({ port: 0, store }, {})
+    await expect(serve(settings, world, Promise.resolve())).rejects.toThrow(/is not a store of/)
+    expect(printed()).toBe('')
+    expect(readFileSync(store, 'utf8')).toBe('not a store')
+  })
+
   it('[GW20] starts without any configuration, answers from the demo, and keeps what was said', async () => {
     const { world, printed } = terminal()
     const { promise, resolve } = Promise.withResolvers<void>()

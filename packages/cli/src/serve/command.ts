@@ -14,7 +14,7 @@ export async function serve(
 ): Promise<number> {
   const { stdout, stderr, env } = terminal
   const colors = colorsFor(stdout, env)
-  const store = openStore(place)
+  const store = await openStore(place)
   const isDemo = (options.upstreams ?? []).length === 0
   const studio = findStudio()
   const agents = isDemo ? { ...demoAgents(), ...options.agents } : options.agents
@@ -34,7 +34,7 @@ export async function serve(
     isDemo
       ? '  No upstream is set: a built-in demo answers. Set one with --upstream https://api.example.com'
       : `  upstream                        ${(options.upstreams ?? []).map(({ name }) => name).join(', ')}`,
-    `  threads are kept in             ${'folder' in place ? fileIn(place.folder) : store.name}`,
+    `  threads are kept in             ${isDatabase(place) ? store.name : fileOf(place)}`,
     'Stop with Ctrl-C.',
   ]
   stdout.write(`${lines.join('\n')}\n`)
@@ -44,13 +44,26 @@ export async function serve(
   return 0
 }
 
-function openStore(place: ServeSettings['place']): Store {
-  if ('folder' in place) {
-    mkdirSync(place.folder, { recursive: true, mode: 0o700 })
-    return sqliteStore(fileIn(place.folder))
+/** A file that cannot be used is told before the gateway listens; a database may still be on its way up. */
+async function openStore(place: ServeSettings['place']): Promise<Store> {
+  if (isDatabase(place)) return postgresStore(place.store)
+  if ('folder' in place) mkdirSync(place.folder, { recursive: true, mode: 0o700 })
+  const store = sqliteStore(fileOf(place))
+  try {
+    await store.list('local', { limit: 1 })
+  } catch (error) {
+    await store.close()
+    throw error
   }
-  if (!/^postgres(?:ql)?:\/\//i.test(place.store)) return sqliteStore(place.store)
-  return postgresStore(place.store)
+  return store
+}
+
+function isDatabase(place: ServeSettings['place']): place is { readonly store: string } {
+  return 'store' in place && /^postgres(?:ql)?:\/\//i.test(place.store)
+}
+
+function fileOf(place: ServeSettings['place']): string {
+  return 'folder' in place ? fileIn(place.folder) : place.store
 }
 
 function signalled(): Promise<void> {
