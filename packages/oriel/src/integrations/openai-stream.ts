@@ -4,11 +4,9 @@ import { isObject, type Json, type JsonObject } from '../core/json.ts'
 import type { CallUsage } from './conversation.ts'
 import { type Answered, type Listener, usageOf } from './managed-fetch.ts'
 
-/** Fields of a message that stream in as pieces of text. */
-const textFields = ['content', 'refusal', 'reasoning_content'] as const
-
 export class ChatListener implements Listener {
-  readonly #texts = new Map<string, string>()
+  /** Every field that came, also those that only some servers send, such as reasoning. */
+  readonly #fields = new Map<string, Json>()
   readonly #calls = new Map<number, JsonObject>()
   #usage: CallUsage | undefined
   #isFinished = false
@@ -29,24 +27,32 @@ export class ChatListener implements Listener {
     const message = {
       role: 'assistant',
       content: null,
-      ...Object.fromEntries(this.#texts),
+      ...Object.fromEntries(this.#fields),
       ...(calls.length === 0 ? {} : { tool_calls: calls }),
     }
-    const isEmpty = this.#texts.size === 0 && calls.length === 0
+    const isEmpty = this.#fields.size === 0 && calls.length === 0
     return { messages: isEmpty ? [] : [message], usage: this.#usage }
   }
 
   #take(delta: JsonObject): void {
-    for (const key of textFields) {
-      const piece = delta[key]
-      if (typeof piece === 'string') this.#texts.set(key, (this.#texts.get(key) ?? '') + piece)
+    for (const [key, piece] of Object.entries(delta)) {
+      if (key === 'role' || key === 'tool_calls' || piece === null) continue
+      this.#fields.set(key, grown(this.#fields.get(key), piece))
     }
     const calls: readonly unknown[] = Array.isArray(delta.tool_calls) ? delta.tool_calls : []
     for (const call of calls) if (isObject(call)) this.#takeCall(call as JsonObject)
   }
 
+  /** Servers that send each call whole may leave its index out: another id is another call. */
+  #indexOf({ index, id }: JsonObject): number {
+    if (typeof index === 'number') return index
+    const last = Math.max(0, this.#calls.size - 1)
+    const isAnother = typeof id === 'string' && id !== '' && id !== this.#calls.get(last)?.id
+    return isAnother ? this.#calls.size : last
+  }
+
   #takeCall(piece: JsonObject): void {
-    const index = typeof piece.index === 'number' ? piece.index : 0
+    const index = this.#indexOf(piece)
     const before = this.#calls.get(index) ?? { id: '', type: 'function' }
     const { index: _, ...fields } = piece
     const kind = isObject(piece.custom) || isObject(before.custom) ? 'custom' : 'function'
@@ -54,6 +60,13 @@ export class ChatListener implements Listener {
     const id = typeof piece.id === 'string' && piece.id !== '' ? piece.id : (before.id as Json)
     this.#calls.set(index, { ...before, ...fields, id, [kind]: inner })
   }
+}
+
+/** Texts and lists come in pieces, and so do the parts of an object; anything else stands in the place of what was there. */
+function grown(before: Json | undefined, piece: Json): Json {
+  if (typeof piece === 'string' && typeof before === 'string') return before + piece
+  if (Array.isArray(piece) && Array.isArray(before)) return [...before, ...piece]
+  return isObject(piece) && !Array.isArray(piece) ? joined(before, piece as JsonObject) : piece
 }
 
 /** Names come whole, arguments in pieces. */

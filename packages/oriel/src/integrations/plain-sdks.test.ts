@@ -256,6 +256,46 @@ describe('managed(OpenAI)', () => {
     expect((await helper.finalMessage()).content).toBe('Hello')
   })
 
+  it('[SD3] a stream keeps what only some servers send: reasoning, and calls without an index', async () => {
+    const thread = await newThread()
+    const read = (id: string, path: string): JsonObject => ({
+      id,
+      type: 'function',
+      function: { name: 'read', arguments: JSON.stringify({ path }) },
+    })
+    const events = [
+      chunk({ role: 'assistant', content: '', reasoning: 'Two ' }),
+      chunk({ reasoning: 'files.', reasoning_details: [{ text: 'Two files.' }] }),
+      chunk({ tool_calls: [read('a', 'x')] }),
+      chunk({ tool_calls: [read('b', 'y')] }),
+      chunk({}, 'tool_calls'),
+    ]
+    const bodies: JsonObject[] = []
+    const client = await open([{ events }, completion({ content: 'Done.' })], thread, bodies)
+    const stream = await client.chat.completions.create({
+      model: 'm',
+      messages: [{ role: 'user', content: 'Hi' }],
+      stream: true,
+    })
+    for await (const _ of stream);
+    const results = ['a', 'b'].map((id) => ({
+      role: 'tool' as const,
+      tool_call_id: id,
+      content: id,
+    }))
+    await client.chat.completions.create({ model: 'm', messages: results })
+    expect(bodies[1]?.messages).toMatchObject([
+      { role: 'user' },
+      {
+        reasoning: 'Two files.',
+        reasoning_details: [{ text: 'Two files.' }],
+        tool_calls: [read('a', 'x'), read('b', 'y')],
+      },
+      { tool_call_id: 'a' },
+      { tool_call_id: 'b' },
+    ])
+  })
+
   it('[SD3] half an answer is not recorded', async () => {
     const bodies: JsonObject[] = []
     const thread = await newThread()
