@@ -62,7 +62,8 @@ const responses: Endpoint = {
   }),
   write: (body, call) => ({
     ...body,
-    input: call.messages,
+    // Nothing is kept there by its id, so only what came with its content can be sent back.
+    input: body.store === false ? call.messages.filter((one) => !isBare(one)) : call.messages,
     ...(call.system === undefined || (body.instructions ?? null) !== null
       ? {}
       : { instructions: call.system }),
@@ -76,6 +77,10 @@ function answeredResponse({ output, status, usage }: JsonObject): Answered | und
   if (!Array.isArray(output)) return undefined
   const isWhole = !['failed', 'cancelled', 'queued', 'in_progress'].includes(String(status))
   return { messages: isWhole ? output : [], usage: usageOf(usage) }
+}
+
+function isBare(item: unknown): boolean {
+  return isObject(item) && item.type === 'reasoning' && (item.encrypted_content ?? null) === null
 }
 
 function isReference(item: unknown): boolean {

@@ -456,6 +456,26 @@ describe('managed(OpenAI)', () => {
     expect(await said(thread)).toEqual([])
   })
 
+  it('[SD5] reasoning that OpenAI does not keep is sent back with its content or not at all', async () => {
+    const bodies: JsonObject[] = []
+    const thread = await newThread()
+    const said = (text: string) => ({
+      ...{ type: 'message', role: 'assistant', id: `msg_${text}`, status: 'completed' },
+      content: [{ type: 'output_text', text, annotations: [] }],
+    })
+    const thought = (id: string, more = {}) => ({ type: 'reasoning', id, summary: [], ...more })
+    const done = (...output: JsonObject[]): Reply => ({
+      json: { id: 'r', object: 'response', status: 'completed', output },
+    })
+    const sealed = thought('rs_2', { encrypted_content: 'sealed' })
+    const replies = [done(thought('rs_1'), said('a')), done(sealed, said('b')), done(said('c'))]
+    const client = await open(replies, thread, bodies)
+    for (const input of ['One?', 'Two?', 'Three?'])
+      await client.responses.create({ model: 'm', input, store: false })
+    const input = bodies[2]?.input as readonly { readonly id?: string }[]
+    expect(input.flatMap(({ id }) => id ?? [])).toEqual(['msg_a', 'rs_2', 'msg_b'])
+  })
+
   it('[SD5] a response that failed says nothing', async () => {
     const thread = await newThread()
     const half = {
