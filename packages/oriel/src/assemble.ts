@@ -2,6 +2,7 @@
 
 import { tailOf } from './core/audience.ts'
 import type { Block } from './core/block.ts'
+import { firstOf } from './core/edit-index.ts'
 import type { Edit } from './core/entry.ts'
 import { foldOpenLoop, loopStart } from './core/open-loop.ts'
 import type { Profile, Repair } from './core/profile.ts'
@@ -29,6 +30,10 @@ export interface Assembled {
   readonly fitted: Pick<Fitted, 'edits' | 'folded' | 'digest'>
   /** Whether the provider accepts it only with reasoning turned off. */
   readonly turnsReasoningOff: boolean
+  /** Whether an open tool loop is shown as a record. */
+  readonly isRecord: boolean
+  /** The first message that is shown otherwise because of the budget. */
+  readonly fittedFrom?: number
   /** Tokens of the request, frame included; counted when first asked for. */
   readonly tokens: number
 }
@@ -54,6 +59,8 @@ export function assemble(
     repairs: [...repaired.repairs, ...bound.repairs],
     fitted,
     turnsReasoningOff: bound.turnsReasoningOff,
+    isRecord: bound.isRecord,
+    ...fittedFrom(state, fitted, bound),
     get tokens() {
       tokens ??= around() + viewTokens(state, bound.messages)
       return tokens
@@ -83,7 +90,8 @@ function fitAndBind(
         ? unfitted(messages)
         : fitToBudget(state, messages, { budget: Math.max(1, room), frame })
     const changes = [...planned, ...fitted.edits, ...foldedAsEdits(fitted)]
-    const bound = bind(state, fitted.messages, changes, options)
+    const isFitted = fitted.edits.length + fitted.folded.length > 0
+    const bound = bind(state, fitted.messages, changes, { ...options, isFitted })
     if (budget === undefined || room === undefined || !bound.isRecord) return { fitted, bound }
     const excess = frame + viewTokens(state, bound.messages) - budget
     if (excess <= 0) return { fitted, bound }
@@ -91,9 +99,22 @@ function fitAndBind(
   }
 }
 
-interface Bound extends Pick<Assembled, 'messages' | 'repairs' | 'turnsReasoningOff'> {
-  /** Whether an open loop goes as a record. */
-  readonly isRecord: boolean
+interface Bound extends Pick<Assembled, 'messages' | 'repairs' | 'turnsReasoningOff' | 'isRecord'> {
+  /** Whether results in it had to be clipped. */
+  readonly isClipped?: boolean
+}
+
+function fittedFrom(
+  state: State,
+  { edits, folded }: Fitted,
+  { isClipped = false }: Bound,
+): Pick<Assembled, 'fittedFrom'> {
+  const seqs = [
+    ...edits.map(firstOf),
+    ...folded.flatMap(({ entry }) => entry?.seq ?? []),
+    ...(isClipped ? [(loopStart(state) ?? 0) + 1] : []),
+  ]
+  return seqs.length === 0 ? {} : { fittedFrom: Math.min(...seqs) }
 }
 
 /** The lengths to which results in the record of a loop are clipped, one after the other, until it fits. */
@@ -104,7 +125,7 @@ function bind(
   state: State,
   messages: readonly ViewMessage[],
   changes: readonly Edit[],
-  options: AssembleOptions & { readonly frameTokens: number },
+  options: AssembleOptions & { readonly frameTokens: number; readonly isFitted: boolean },
 ): Bound {
   const { profile, mayTurnReasoningOff = false, budget = Infinity } = options
   const plain = { messages, repairs: [], turnsReasoningOff: false, isRecord: false }
@@ -112,7 +133,9 @@ function bind(
   if (bindsReasoning === false) return plain
   const rule = profile.rules.reasoning
   const isBound = typeof bindsReasoning === 'function' ? bindsReasoning : () => true
-  const { cut, ...bound } = withoutUnboundReasoning(state, messages, changes, { rule, isBound })
+  const binding = { rule, isBound, isFitted: options.isFitted }
+  const { cut: unbound, ...bound } = withoutUnboundReasoning(state, messages, changes, binding)
+  const cut = new Set([...unbound, ...changes.flatMap((edit) => thoughtDroppedBy(state, edit))])
   const start = loopStart(state) ?? Infinity
   const isLoopCut = [...cut].some((seq) => seq > start)
   if (!isLoopCut || mayTurnReasoningOff) {
@@ -131,7 +154,15 @@ function bind(
     repairs: [...bound.repairs, ...record.repairs],
     turnsReasoningOff: false,
     isRecord: true,
+    isClipped: fits !== records[0],
   }
+}
+
+/** The message that loses signed reasoning by an edit of that very block. */
+function thoughtDroppedBy(state: State, { form, target }: Edit): readonly number[] {
+  if (form !== 'dropped' || !('seq' in target)) return []
+  const block = state.item(target.seq)?.entry.blocks[target.block]
+  return block?.type === 'reasoning' && block.signature !== undefined ? [target.seq] : []
 }
 
 /** The text of the newest checkpoint: one that is being made, else the one in force. */

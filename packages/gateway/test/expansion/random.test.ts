@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { createGateway, serveGateway } from '../../src/index.ts'
 import { dialects } from '../dialect.ts'
 import { key } from '../faults/raw-client.ts'
-import { sdkClient } from '../sdk/sdk-client.ts'
+import { type Answer, sdkClient } from '../sdk/sdk-client.ts'
 import { openGateway } from '../target.ts'
 import { type Action, reply } from '../upstream/action.ts'
 import type { Asked } from '../upstream/upstream.ts'
@@ -67,19 +67,11 @@ describe.each(wireFormats)('%s', (format) => {
         if (dice(4) === 0)
           ask = sdkClient(format, { url: await restarted(options, upstream.url), key })
         before = history
-        history = [...history, dialect.user(`Question ${turn}: what is in it?`)]
-        for (let step = 0; step < 6; step++) {
-          const resent = client === 'forgetful' ? forgetful(format, history) : history
-          const told = await ask(resent, { tools, isStream, extra: thinking[format] })
-          expect(JSON.stringify(told.whole)).not.toContain('expand_message')
-          history = [...history, ...told.messages]
-          if (told.calls.length === 0) break
-          const results = told.calls.map((call) => ({
-            call,
-            text: `${call.name}(${call.arguments})\n${'a row with some words in it\n'.repeat(30)}`,
-          }))
-          history = [...history, ...dialect.results(results)]
-        }
+        const asked = [...history, dialect.user(`Question ${turn}: what is in it?`)]
+        history = await converse(format, asked, async (list) => {
+          const resent = client === 'forgetful' ? forgetful(format, list) : list
+          return ask(resent, { tools, isStream, extra: thinking[format] })
+        })
         // A turn that found no end is taken back whole.
         if (/"tool_result"|"role":"tool"|call_output/.test(JSON.stringify(history.at(-1)))) {
           history = before
@@ -91,6 +83,67 @@ describe.each(wireFormats)('%s', (format) => {
     },
   )
 })
+
+describe('Messages that are refused as too long now and then, without numbers', () => {
+  const format = 'anthropic'
+
+  it.each(
+    policies.flatMap(([name, policy], at) => [
+      { name, policy, seed: at + 2000, client: 'faithful' },
+      { name, policy, seed: at + 3000, client: 'forgetful' },
+    ]),
+  )('[GX7] [M11] stay valid under $name (seed $seed), of a $client client', async (scene) => {
+    const { policy, seed, client } = scene
+    const model = wildModel(seed)
+    const dice = createDice(seed + 3)
+    let isRefused = false
+    const target = await openGateway({
+      gateway: { policy, expand: true },
+      answer(asked) {
+        isRefused = !isRefused && dice(5) === 0
+        if (!isRefused) return model(asked)
+        return { type: 'error', status: 400, message: 'Prompt is too long' }
+      },
+    })
+    closing.push(() => target.close())
+    const ask = sdkClient(format, { url: target.url, key })
+    let history: readonly unknown[] = []
+    for (let turn = 0; turn < 8; turn++) {
+      const asked = [...history, dialects[format].user(`Question ${turn}: what is in it?`)]
+      // What can be made no smaller is refused, and the turn is taken back.
+      history = await converse(format, asked, async (list) => {
+        const resent = client === 'forgetful' ? forgetful(format, list) : list
+        return ask(resent, { tools, extra: thinking[format] })
+      }).catch((error: unknown) => {
+        if (!String(error).includes('Prompt is too long')) throw error
+        return history
+      })
+      if (JSON.stringify(history.at(-1) ?? null).includes('"tool_result"')) history = []
+    }
+    expect(target.upstream.breaches).toEqual([])
+  })
+})
+
+/** One turn, with at most six answers: the tools that are called give long results. */
+async function converse(
+  format: WireFormat,
+  asked: readonly unknown[],
+  ask: (history: readonly unknown[]) => Promise<Answer>,
+): Promise<readonly unknown[]> {
+  let history = asked
+  for (let step = 0; step < 6; step++) {
+    const told = await ask(history)
+    expect(JSON.stringify(told.whole)).not.toContain('expand_message')
+    history = [...history, ...told.messages]
+    if (told.calls.length === 0) break
+    const results = told.calls.map((call) => ({
+      call,
+      text: `${call.name}(${call.arguments})\n${'a row with some words in it\n'.repeat(30)}`,
+    }))
+    history = [...history, ...dialects[format].results(results)]
+  }
+  return history
+}
 
 async function restarted(
   options: NonNullable<Parameters<typeof createGateway>[0]>,

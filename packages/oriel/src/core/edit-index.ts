@@ -127,3 +127,9 @@ export function firstOf({ target }: Pick<EditEntry, 'target'>): number {
   if ('seq' in target) return target.seq
   return target.ranges.reduce((first, [from]) => Math.min(first, from), Infinity)
 }
+
+/** The last seq that an edit acts on. */
+export function lastOf({ target }: Pick<EditEntry, 'target'>): number {
+  if ('seq' in target) return target.seq
+  return target.ranges.reduce((last, [, to]) => Math.max(last, to), 0)
+}

@@ -1,9 +1,22 @@
-// What undos and marks did to a view: reasoning that was made before another beginning must not be sent behind this one.
+// What undos, marks and requests that had to fit did to a view: reasoning that was made before another beginning must not be sent behind
+// this one.
+
+import type { MessageEntry, RequestEntry } from './entry.ts'
 
 /** What a snapshot keeps of it. */
 export interface MovesData {
   readonly toggled: readonly (readonly [seq: number, since: number])[]
   readonly past: readonly (readonly [first: number, from: number, until: number])[]
+  readonly unkept: number | null
+  readonly isRecord: boolean
+  readonly records: readonly number[]
+  /** Answers that were said again, and where they were said first. */
+  readonly again: readonly (readonly [seq: number, first: number])[]
+}
+
+const none: MovesData = {
+  ...{ toggled: [], past: [], unkept: null, isRecord: false },
+  ...{ records: [], again: [] },
 }
 
 export class Moves {
@@ -12,13 +25,66 @@ export class Moves {
   /** Times in which a view began otherwise: from where, from when, until when. */
   readonly #past: (readonly [first: number, from: number, until: number])[]
 
-  constructor({ toggled, past }: MovesData = { toggled: [], past: [] }) {
+  /** From where the newest request showed what later ones do not. */
+  #unkept: number | undefined
+  /** Whether it showed an open tool loop as a record. */
+  #isRecord: boolean
+  /** Answers to such requests. */
+  readonly #records: Set<number>
+
+  /** Where each signed thought was said first; of what was said before a snapshot, nothing is said again. */
+  readonly #signed = new Map<string, number>()
+  readonly #again: Map<number, number>
+
+  constructor({ toggled, past, unkept, isRecord, records, again }: MovesData = none) {
     this.#toggled = new Map(toggled)
     this.#past = [...past]
+    this.#unkept = unkept ?? undefined
+    this.#isRecord = isRecord
+    this.#records = new Set(records)
+    this.#again = new Map(again)
   }
 
   data(): MovesData {
-    return { toggled: [...this.#toggled], past: [...this.#past] }
+    return {
+      toggled: [...this.#toggled],
+      past: [...this.#past],
+      unkept: this.#unkept ?? null,
+      isRecord: this.#isRecord,
+      records: [...this.#records],
+      again: [...this.#again],
+    }
+  }
+
+  /** A request was made; its details say from where it showed forms that are not kept. */
+  asked({ details }: Pick<RequestEntry, 'details'>): void {
+    const first = details?.unkeptFrom
+    this.#unkept = typeof first === 'number' ? first : undefined
+    this.#isRecord = details?.isRecord === true
+  }
+
+  /** The newest request was answered: the answer alone has seen what it showed. One that is said again has not seen more. */
+  answered({ seq, blocks }: Pick<MessageEntry, 'seq' | 'blocks'>): void {
+    for (const block of blocks) {
+      if (block.type !== 'reasoning' || block.signature === undefined) continue
+      const first = this.#signed.get(block.signature)
+      if (first === undefined) this.#signed.set(block.signature, seq)
+      else this.#again.set(seq, first)
+    }
+    if (this.#unkept !== undefined) this.#past.push([this.#unkept, seq, seq + 1])
+    this.#unkept = undefined
+    if (this.#isRecord) this.#records.add(seq)
+    this.#isRecord = false
+  }
+
+  /** Where an answer was said first: its reasoning is bound to what stood before it there. */
+  saidAt(seq: number): number {
+    return this.#again.get(seq) ?? seq
+  }
+
+  /** Whether an answer has seen the tool loop before it as a record: when the loop is over, it is shown as it was. */
+  hasSeenRecord(seq: number): boolean {
+    return this.#records.has(seq)
   }
 
   /** A mark at `at` shows or hides a message; the next one that does takes it back. */

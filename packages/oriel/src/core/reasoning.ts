@@ -16,15 +16,20 @@ interface Cut {
   readonly since: number
 }
 
+export interface BindOptions {
+  /** The provider's, for the trace. */
+  readonly rule: string
+  readonly isBound: (block: ReasoningBlock) => boolean
+  /** Whether some of the changes are for this view alone. */
+  readonly isFitted: boolean
+}
+
 /** Leaves out reasoning whose prefix changed after it was made, naming the provider's rule in the trace. */
 export function withoutUnboundReasoning(
   state: State,
   messages: readonly ViewMessage[],
   planned: readonly Edit[],
-  {
-    rule,
-    isBound,
-  }: { readonly rule: string; readonly isBound: (block: ReasoningBlock) => boolean },
+  { rule, isBound, isFitted }: BindOptions,
 ): {
   readonly messages: readonly ViewMessage[]
   readonly repairs: readonly Repair[]
@@ -32,26 +37,28 @@ export function withoutUnboundReasoning(
   readonly cut: ReadonlySet<number>
 } {
   const cut = new Set<number>()
-  const cuts = cutsOf(state, planned)
   const repairs: Repair[] = []
-  const bound = messages.map((message) => {
+  const isCuttable = (block: Block): block is ReasoningBlock =>
+    block.type === 'reasoning' && isBound(block)
+  const unbound = unboundIn(state, messages, planned, isCuttable)
+  // What was sent once may come to look the same again; reasoning may be left out there only from the beginning on.
+  const isAgain = ({ entry }: ViewMessage): boolean => {
+    if (entry === undefined || !unbound.has(entry.seq)) return false
+    return isFitted || hasMoved(state, entry.seq)
+  }
+  const last = messages.findLastIndex(isAgain)
+  const bound = messages.map((message, at) => {
     const { entry } = message
-    const isCuttable = (block: Block): block is ReasoningBlock =>
-      block.type === 'reasoning' && isBound(block)
     if (entry === undefined || !message.blocks.some(isCuttable)) return message
-    const isCut = (cut: Cut): boolean => cut.first < entry.seq && cut.since >= entry.seq
-    const isUnbound =
-      cuts.some(isCut) ||
-      wasDroppedBefore(state, entry.seq) ||
-      state.moves.haveChangedBefore(entry.seq)
-    if (!isUnbound) return message
+    const isUnbound = unbound.has(entry.seq)
+    if (!isUnbound && at >= last) return message
     const kept: number[] = []
     message.blocks.forEach((block, index) => {
       const position = message.positions?.[index] ?? index
       if (!isCuttable(block)) kept.push(index)
       else {
         if (block.signature !== undefined) cut.add(entry.seq)
-        const reason = `${rule}: what came before this reasoning has changed since`
+        const reason = `${rule}: ${isUnbound ? changed : leftLater}`
         repairs.push({ seq: entry.seq, block: position, form: 'dropped', reason })
       }
     })
@@ -63,6 +70,36 @@ export function withoutUnboundReasoning(
     }
   })
   return { messages: bound, repairs, cut }
+}
+
+const changed = 'what came before this reasoning has changed since'
+const leftLater = 'later reasoning is left out, and none may be missing in the middle'
+
+/** Messages whose reasoning is bound to what is not there any more. */
+function unboundIn(
+  state: State,
+  messages: readonly ViewMessage[],
+  planned: readonly Edit[],
+  isCuttable: (block: Block) => boolean,
+): ReadonlySet<number> {
+  const cuts = cutsOf(state, planned)
+  const unbound = new Set<number>()
+  for (const { entry, blocks } of messages) {
+    if (entry === undefined || !blocks.some(isCuttable)) continue
+    const seq = state.moves.saidAt(entry.seq)
+    const isCut = ({ first, since }: Cut): boolean => first < seq && since >= seq
+    const isUnbound = cuts.some(isCut) || wasDroppedBefore(state, seq) || hasMoved(state, entry.seq)
+    if (isUnbound) unbound.add(entry.seq)
+  }
+  return unbound
+}
+
+/** Whether an answer has seen something in its request that later ones do not show. */
+function hasMoved(state: State, seq: number): boolean {
+  const { moves } = state
+  const first = moves.saidAt(seq)
+  const isOver = seq <= (loopStart(state) ?? Infinity)
+  return moves.haveChangedBefore(first) || (isOver && moves.hasSeenRecord(first))
 }
 
 /**

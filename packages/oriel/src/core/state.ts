@@ -3,7 +3,7 @@
 import { bearsRetention, isLasting } from './audience.ts'
 import { type BlockId, lengthOf, type Origin, type Role, withKnownBlocks } from './block.ts'
 import { type Counter, overheadOf } from './counter.ts'
-import { EditIndex, firstOf, isInRanges, seqsOf } from './edit-index.ts'
+import { EditIndex, firstOf, isInRanges, lastOf, seqsOf } from './edit-index.ts'
 import type { EditEntry, Entry, EntryId, MarkEntry, MessageEntry } from './entry.ts'
 import { assert } from './errors.ts'
 import { ExchangeIndex, type Place } from './exchange.ts'
@@ -262,8 +262,11 @@ export class State {
       case 'mark':
         this.#applyMark(entry)
         break
+      case 'request':
+        this.moves.asked(entry)
+        break
       default:
-      // Settings, usage, requests and entries of later versions do not change what is visible.
+      // Settings, usage and entries of later versions do not change what is visible.
     }
   }
 
@@ -280,6 +283,7 @@ export class State {
     if (entry.role === 'assistant') {
       this.#assistantCount += 1
       this.#newestAssistant = entry.seq
+      this.moves.answered(entry)
       this.#answeredOrdinal = this.#newestOrdinal
     }
     if (startsTurn(entry)) {
@@ -391,9 +395,4 @@ export class State {
 /** A user's own message begins a turn; synthetic messages and tool results never do. */
 export function startsTurn(message: { readonly role: Role; readonly origin: Origin }): boolean {
   return message.role === 'user' && message.origin === 'user'
-}
-
-function lastOf(edit: EditEntry): number {
-  if (!('ranges' in edit.target)) return edit.target.seq
-  return edit.target.ranges.reduce((last, [, to]) => Math.max(last, to), 0)
 }

@@ -3,6 +3,7 @@
 import { type Assembled, assemble } from '../assemble.ts'
 import { tailOf } from '../core/audience.ts'
 import type { Block } from '../core/block.ts'
+import { firstOf } from '../core/edit-index.ts'
 import type { Edit, EditEntry, Entry, MessageEntry, RequestEntry } from '../core/entry.ts'
 import { canonicalJson, cloneJson, copyPlain, type Json, type JsonObject } from '../core/json.ts'
 import type { Repair } from '../core/profile.ts'
@@ -290,6 +291,8 @@ export function entriesOf(
       ...(options.budget === undefined ? {} : { budget: options.budget }),
       ...(options.mayTurnReasoningOff === true ? { mayTurnReasoningOff: true } : {}),
       ...(request.isRecovery === true ? { isRecovery: true } : {}),
+      ...unkeptFrom(request, built),
+      ...(built.assembled.isRecord ? { isRecord: true } : {}),
       ...(built.decision.inputs === undefined
         ? {}
         : { schedule: { cause: built.decision.cause, ...built.decision.inputs } }),
@@ -297,6 +300,16 @@ export function entriesOf(
     },
   }
   return [...edits, ...settings, stamp.entry(record)]
+}
+
+/** From where a view shows what is not kept: reductions for its budget, and edits of a policy for one call. */
+function unkeptFrom(
+  { isTemporary }: ViewRequest,
+  { planned, assembled }: BuiltView,
+): { readonly unkeptFrom?: number } {
+  const { fittedFrom = Infinity } = assembled
+  const first = Math.min(fittedFrom, ...(isTemporary ? planned.map(firstOf) : []))
+  return first === Infinity ? {} : { unkeptFrom: first }
 }
 
 /** Policies are never changed once they are read. */
