@@ -1,7 +1,7 @@
 // When steps and turns began, as far as the messages that mark them are visible.
 
 import type { State } from './state.ts'
-import { startsTurn } from './state.ts'
+import { startsTurn } from './turns.ts'
 
 export interface Clock {
   /** The seq of a step's assistant message. */

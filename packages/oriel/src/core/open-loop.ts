@@ -5,7 +5,8 @@ import { clip } from './clip.ts'
 import { isCall, isResult } from './exchange.ts'
 import type { Item } from './item.ts'
 import type { Repair } from './profile.ts'
-import { type State, startsTurn } from './state.ts'
+import type { State } from './state.ts'
+import { startsTurn } from './turns.ts'
 import type { ViewMessage } from './view.ts'
 
 const opening =

@@ -4,7 +4,8 @@ import type { Block } from './block.ts'
 import type { Draft, MessageEntry } from './entry.ts'
 import { type Call, type Exchange, ExchangeIndex } from './exchange.ts'
 import { blockId, entryId } from './handle.ts'
-import { type State, startsTurn } from './state.ts'
+import type { State } from './state.ts'
+import { startsTurn } from './turns.ts'
 
 /** The entries that appending these drafts would add, in order. A batch gives the same entries as one draft after another. */
 export function prepare(

@@ -9,6 +9,7 @@ import { forms } from './entry.ts'
 import { asEdit, expansionsOf } from './expansion.ts'
 import type { Item } from './item.ts'
 import type { State } from './state.ts'
+import { startsTurn } from './turns.ts'
 
 /** A visible message with its blocks as they appear. */
 export interface Rendered {
@@ -79,11 +80,17 @@ export function editsShown(
   }
 }
 
-/** Messages that were dropped and that a pin brings back, with their exchanges. */
+/** Messages that were dropped and that a pin brings back, with their exchanges and what opens their turns. */
 export function shownByPins(state: State): ReadonlySet<number> {
-  const seqs = [...state.visible.map(({ entry }) => entry.seq), ...state.excluded]
+  const { visible } = state
+  const seqs = [...visible.map(({ entry }) => entry.seq), ...state.excluded]
   const pinned = seqs.filter((seq) => state.isPinned(seq))
-  return new Set(pinned.flatMap((seq) => state.exchanges.membersOf(seq)))
+  const turns = new Set(pinned.map((seq) => state.item(seq)?.entry.turn))
+  const openers = visible.filter(({ entry }) => startsTurn(entry) && turns.has(entry.turn))
+  return new Set([
+    ...pinned.flatMap((seq) => state.exchanges.membersOf(seq)),
+    ...openers.map(({ entry }) => entry.seq),
+  ])
 }
 
 /** A block in an edit's form; undefined when it is dropped. Kinds that cannot be rewritten become text. */

@@ -1,7 +1,7 @@
 // The incremental fold of a log: everything the rules and the view need, kept up to date entry by entry.
 
 import { bearsRetention, isLasting } from './audience.ts'
-import { type BlockId, lengthOf, type Origin, type Role, withKnownBlocks } from './block.ts'
+import { type BlockId, lengthOf, withKnownBlocks } from './block.ts'
 import { type Counter, overheadOf } from './counter.ts'
 import { EditIndex, firstOf, isInRanges, lastOf, seqsOf } from './edit-index.ts'
 import type { EditEntry, Entry, EntryId, MarkEntry, MessageEntry } from './entry.ts'
@@ -12,6 +12,7 @@ import { blockId } from './handle.ts'
 import { type Item, LazyItem, lowerBound, type MessageFacts } from './item.ts'
 import { Moves } from './moves.ts'
 import type { StateData } from './state-data.ts'
+import { openerOf, opensTurnOf, startsTurn } from './turns.ts'
 
 export interface StateOptions {
   readonly counter: Counter
@@ -324,7 +325,7 @@ export class State {
     else if (mark === 'unpin') this.#pinned.delete(target)
     else if (mark === 'exclude') this.#excluded.add(target)
     else this.#excluded.delete(target)
-    const members = this.exchanges.membersOf(target)
+    const members = [...this.exchanges.membersOf(target), ...openerOf(this.#messages, target)]
     const before = this.#visible.length
     const hidden = new Set(members.filter((seq) => this.#isHidden(seq)))
     this.#hide((seq) => hidden.has(seq), Math.max(...members))
@@ -340,10 +341,10 @@ export class State {
     this.#visible = [...kept, ...this.#visible.slice(end)]
   }
 
-  /** A pin brings back what was dropped, with the whole exchange around it. */
+  /** A pin brings back what was dropped, with the whole exchange around it and the user message that opens its turn. */
   #isHidden(seq: number): boolean {
     if (this.#excluded.has(seq)) return true
-    if (!this.#edits.isDropped(seq)) return false
+    if (!this.#edits.isDropped(seq) || opensTurnOf(this.#messages, seq, this.#pinned)) return false
     return !this.exchanges.membersOf(seq).some((member) => this.#pinned.has(member))
   }
 
@@ -390,9 +391,4 @@ export class State {
       this.#know(item)
     }
   }
-}
-
-/** A user's own message begins a turn; synthetic messages and tool results never do. */
-export function startsTurn(message: { readonly role: Role; readonly origin: Origin }): boolean {
-  return message.role === 'user' && message.origin === 'user'
 }

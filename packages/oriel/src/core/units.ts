@@ -4,7 +4,7 @@ import type { MessageEntry } from './entry.ts'
 import { isResult } from './exchange.ts'
 import type { Item } from './item.ts'
 import type { State } from './state.ts'
-import { startsTurn } from './state.ts'
+import { startsTurn } from './turns.ts'
 
 export interface Unit {
   readonly items: readonly Item[]

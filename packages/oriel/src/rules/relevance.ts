@@ -4,7 +4,7 @@ import { textOf } from '../core/block.ts'
 import { clockOf } from '../core/clock.ts'
 import type { Result } from '../core/results.ts'
 import type { State } from '../core/state.ts'
-import { startsTurn } from '../core/state.ts'
+import { startsTurn } from '../core/turns.ts'
 
 /** How relevant a result is to what was said recently: 0 not at all, 1 fully. Anything else than a number keeps the result. */
 export type Relevance = (

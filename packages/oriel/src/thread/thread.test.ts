@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { validate } from '../formats/registry.ts'
 import { memoryStore } from '../stores/memory.ts'
 import type { ThreadEvent } from './events.ts'
 import { openThread } from './thread.ts'
@@ -228,6 +229,25 @@ describe('undo, pin, exclude', () => {
       expect(JSON.stringify(claude.messages)).toContain('pinned')
     },
   )
+
+  it('[T5] [H1] what is pinned after a window dropped it comes back with the user message that opens its turn', async () => {
+    const thread = await open({ policy: { history: { length: 1 } } })
+    const begun = [user('one'), call('c1'), result('c1', 'seen'), assistant('1')]
+    const [, exchange, , answer] = await thread.append(begun, { format: 'openai-chat' })
+    await thread.append([user('two'), assistant('2'), user('three')])
+    expect(contents((await thread.view({ format: 'anthropic' })).messages)).toEqual(['three'])
+    for (const pinned of [exchange, answer]) {
+      await thread.pin(pinned?.id ?? '')
+      const { messages } = await thread.view({ format: 'anthropic' })
+      expect(validate('anthropic', messages)).toEqual([])
+      const text = JSON.stringify(messages)
+      expect(text).toContain(pinned === exchange ? 'seen' : '"1"')
+      expect(text).not.toContain('two')
+      expect(contents(messages)[0]).toBe('one')
+      await thread.pin(pinned?.id ?? '', { pinned: false })
+      expect(contents((await thread.view({ format: 'anthropic' })).messages)).toEqual(['three'])
+    }
+  })
 })
 
 describe('sync', () => {
