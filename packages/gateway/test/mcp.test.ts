@@ -390,6 +390,16 @@ describe('what no client sends', () => {
     })
   const list = (id: number): object => ({ jsonrpc: '2.0', id, method: 'tools/list', params: {} })
 
+  it('[GM5] a tool that is not there is named in a short and plain way', async () => {
+    const client = await connect(mine)
+    for (const name of [`<b>\u202e\u001b[31m${'x'.repeat(100_000)}`, 'rm -rf "/"\n', 'ab/cd']) {
+      const failed = await client.callTool({ name, arguments: {} }).then(JSON.stringify, String)
+      expect(failed.length).toBeLessThan(200)
+      const plain = name.slice(0, 64).replace(/[^\w.-]/g, '?')
+      expect(failed).toContain(`Tool ${plain} not found`)
+    }
+  })
+
   it('[GM5] is answered in JSON-RPC, or refused within the limits', async () => {
     const wrong: [string, string, number][] = [
       ['no JSON', '{canary', 400],

@@ -5,6 +5,7 @@ import { refuse } from '../answer-errors.ts'
 import { boundedOutline, readBytes } from '../body.ts'
 import type { Limits } from '../options.ts'
 import type { Reply } from '../reply.ts'
+import { isObject } from '../rewrite.ts'
 import type { Route, RouteContext } from '../routes.ts'
 import type { ThreadToolsOptions } from './thread-tools.ts'
 
@@ -84,15 +85,35 @@ async function readMessage(request: Request, limits: Limits): Promise<Request> {
     throw refuse(413, 'too-large', `The body holds more than ${maxBatch} calls.`)
   }
   const { method, headers, signal, url } = request
-  return new Request(url, { method, headers, signal, body: text })
+  return new Request(url, { method, headers, signal, body: withPlainNames(text) })
+}
+
+/** A name that is none is said back in an error: what is left of it is short and plain. */
+const maxName = 64
+
+/** The messages with the names of the tools that they call made plain. No tool of ours has another one. */
+function withPlainNames(text: string): string {
+  const value = parsed(text)
+  let isChanged = false
+  for (const message of Array.isArray(value) ? value : [value]) {
+    const params = isObject(message) && isObject(message.params) ? message.params : undefined
+    const name = params?.name
+    if (params === undefined || typeof name !== 'string' || /^[\w.-]{0,64}$/.test(name)) continue
+    Object.assign(params, { name: name.slice(0, maxName).replace(/[^\w.-]/g, '?') })
+    isChanged = true
+  }
+  return isChanged ? JSON.stringify(value) : text
 }
 
 function batchSize(text: string): number {
-  if (!/^\s*\[/.test(text)) return 1
+  const value = /^\s*\[/.test(text) ? parsed(text) : undefined
+  return Array.isArray(value) ? value.length : 1
+}
+
+function parsed(text: string): unknown {
   try {
-    const value: unknown = JSON.parse(text)
-    return Array.isArray(value) ? value.length : 1
+    return JSON.parse(text)
   } catch {
-    return 1
+    return undefined
   }
 }
