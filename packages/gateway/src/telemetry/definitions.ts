@@ -1,10 +1,8 @@
 // Every metric of the gateway, once: its name for Prometheus and for OpenTelemetry, what it counts, and what it may be split by.
 
 import { breakCauses, errorCodes, wireFormats } from 'oriel'
+import { maxModels } from './model-names.ts'
 import type { Label, MetricDefinition } from './registry.ts'
-
-/** Models that are told apart; the rest is `other`. */
-const maxModels = 50
 
 /** Where a request went: the format of a model call, or what else it was for. */
 export const routeNames = [

@@ -11,6 +11,7 @@ import {
 } from '@opentelemetry/api'
 import { version } from '../version.ts'
 import { definitions, type MetricName } from './definitions.ts'
+import { ModelNames } from './model-names.ts'
 import { Metric, type MetricDefinition } from './registry.ts'
 
 export const scope = '@oriel/gateway'
@@ -18,6 +19,7 @@ export const scope = '@oriel/gateway'
 type Instrument = Counter | Histogram | UpDownCounter
 
 export class Meters {
+  readonly models = new ModelNames()
   readonly #metrics: Readonly<Record<MetricName, Metric>>
   /** The meter of the host, once there is one. */
   #meter: Meter = createNoopMeter()

@@ -185,7 +185,7 @@ export class ObservedCall {
     this.#break = reason
     if (reason !== 'edit') return
     const dollars = dollarsOfBreak(tokensLost, this.#model)
-    if (dollars !== undefined) this.#start.meters.record('costOfBreaks', dollars, [this.#model])
+    if (dollars !== undefined) this.#start.meters.record('costOfBreaks', dollars, [this.#label])
   }
 
   /** The answer came whole; it is over when it is kept. */
@@ -208,7 +208,8 @@ export class ObservedCall {
 
   #measure(ms: number, status: number, ending: CallEnding): void {
     const { meters } = this.#start
-    const labels = ['chat', this.#provider, this.#model]
+    if (status > 0 && status < 400) meters.models.answered(this.#model)
+    const labels = ['chat', this.#provider, this.#label]
     meters.record('active', -1)
     meters.record('duration', ms / 1000, [...labels, errorLabel(status, ending)])
     if (ending !== 'complete' && ending !== 'refused') meters.record('interrupted', 1, [ending])
@@ -222,16 +223,22 @@ export class ObservedCall {
     if (status < 400) this.#count()
   }
 
-  /** What the newest view saved. */
+  /** The model's name in metrics. */
+  get #label(): string {
+    return this.#start.meters.models.labelOf(this.#model)
+  }
+
+  /** What the newest view saved, once it is answered. */
   #count(): void {
     if (this.#view === undefined) return
     const { meters } = this.#start
+    meters.models.answered(this.#model)
     const { before, after } = this.#view.tokens
     const saved = Math.max(0, before - after)
-    meters.record('tokensSent', after, [this.#model])
-    meters.record('tokensSaved', saved, [this.#model])
+    meters.record('tokensSent', after, [this.#label])
+    meters.record('tokensSaved', saved, [this.#label])
     const dollars = saved === 0 ? undefined : dollarsSaved(saved, this.#model)
-    if (dollars !== undefined) meters.record('costSaved', dollars, [this.#model])
+    if (dollars !== undefined) meters.record('costSaved', dollars, [this.#label])
   }
 
   #finish(): void {

@@ -185,6 +185,24 @@ describe('/metrics', () => {
     expect(metricOf(all, 'oriel_requests_total', { route: 'metrics', status: '4xx' })).toBe(1)
   })
 
+  it('[GT8] names of models that no upstream answered for take no place of others', async () => {
+    await open()
+    const ask = (model: string): Promise<Response> =>
+      call(
+        paths['openai-chat'],
+        post(JSON.stringify({ model, messages: [{ role: 'user', content: model }] })),
+      )
+    status = 404
+    for (let n = 0; n < 60; n++) await ask(`made-up-${n}`)
+    status = 200
+    await ask('gpt-5')
+    const all = await scrape()
+    const calls = (model: string): number =>
+      metricOf(all, 'gen_ai_client_operation_duration_seconds_count', { model })
+    expect([calls('gpt-5'), calls('other')]).toEqual([1, 60])
+    expect(JSON.stringify(all)).not.toContain('made-up')
+  })
+
   it('[GT8] does not grow with what comes from outside', async () => {
     await open()
     const sizes: number[] = []
