@@ -26,6 +26,7 @@ interface BlockFields {
   /** Given by Oriel when the block is logged. */
   readonly id?: BlockId
   readonly lifetime?: Lifetime
+  /** Who sees it. The usual audience is not written down. @default everybody, now and later */
   readonly audience?: Audience
   /** The plugin that added it; what the message itself says has none. */
   readonly plugin?: string

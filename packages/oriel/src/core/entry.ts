@@ -49,6 +49,7 @@ export interface Draft<M = Json> {
   /** The tool's name, for results. */
   readonly tool?: string
   readonly expiry?: Expiry
+  /** Who sees it. The usual audience is not written down. @default everybody, now and later */
   readonly audience?: Audience
   /** The caller's own data: carried, never read. */
   readonly meta?: M
@@ -84,6 +85,7 @@ export interface MessageEntry<M = Json> extends EntryFields {
   readonly kind?: string
   readonly tool?: string
   readonly expiry?: Expiry
+  /** Who sees it. The usual audience is not written down. @default everybody, now and later */
   readonly audience?: Audience
   readonly meta?: M
   readonly source?: Source

@@ -61,6 +61,24 @@ describe('where a setting comes from (document 002, table b)', () => {
     expect(history({ env }).length).toBe(4)
   })
 
+  it('[C1] what cannot be set field by field knows its source too', () => {
+    const tools = { read: { after: 1, mode: 'remove' } } as const
+    const agent = { policy: { expiry: { tools, relevance: {} } } }
+    const own = { expiry: { tools: { read: { after: 2, mode: 'remove' } } } } as const
+    const resolved = resolvePolicy({
+      agent,
+      request: { body: own },
+      defaults: { expiry: { kinds: {} } },
+    })
+    expect(resolved.policy.expiry).toMatchObject({ ...own.expiry, relevance: {}, kinds: {} })
+    expect(resolved.sources).toMatchObject({
+      'expiry.tools': 'request',
+      'expiry.relevance': 'agent',
+      'expiry.kinds': 'default',
+      'expiry.disable': 'default',
+    })
+  })
+
   it('[C1] a part that nobody mentions stays off', () => {
     expect(resolvePolicy({})).toEqual({ policy: {}, sources: {}, warnings: [] })
   })

@@ -84,9 +84,10 @@ export function resolvePolicy(options: ResolvePolicyOptions = {}): ResolvedPolic
   const sources: Record<string, SettingSource> = {}
   const parts: Record<string, Record<string, unknown> | string> = {}
   // What cannot be set field by field (per-tool expiry and the like) comes from the first layer that has it.
-  for (const { rest } of [...layers].reverse()) {
+  for (const { rest, source } of [...layers].reverse()) {
     for (const [part, fields] of Object.entries(rest)) {
       parts[part] = { ...(isObject(parts[part]) ? parts[part] : {}), ...fields }
+      for (const name of Object.keys(fields)) sources[`${part}.${name}`] = source
     }
   }
   const isOn = (part: string): boolean =>
