@@ -164,7 +164,9 @@ async function withRetries(
 function isUnsent(error: unknown): boolean {
   const code = error instanceof Error && 'code' in error ? error.code : undefined
   if (code === 'ECONNREFUSED' || code === 'ENOTFOUND' || code === 'EAI_AGAIN') return true
-  return code === 'ECONNRESET' && error instanceof Error && 'reusedSocket' in error
+  // A connection that the upstream closed while nobody used it; a large body meets that in the middle of being written.
+  const isLost = code === 'ECONNRESET' || code === 'EPIPE'
+  return isLost && error instanceof Error && 'reusedSocket' in error
 }
 
 function backoffMs(attempt: number): number {

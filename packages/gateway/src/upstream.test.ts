@@ -1,0 +1,44 @@
+import { once } from 'node:events'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { Worker } from 'node:worker_threads'
+import { afterAll, describe, expect, it } from 'vitest'
+import { defaultLimits } from './options.ts'
+import { createUpstream } from './upstream.ts'
+
+/** In a thread of its own, so that it can close connections while the gateway is busy. */
+const server = new Worker(
+  `const { createServer } = require('node:http')
+   const { parentPort } = require('node:worker_threads')
+   const server = createServer((request, response) => {
+     request.resume().on('end', () => {
+       response.end('ok')
+       setTimeout(() => request.socket.destroy(), 50)
+     })
+   })
+   server.listen(0, '127.0.0.1', () => parentPort.postMessage(server.address().port))`,
+  { eval: true },
+)
+afterAll(() => server.terminate())
+const [port] = (await once(server, 'message')) as [number]
+
+describe('a connection that the upstream closed while the gateway was busy', () => {
+  it.each([10, 3_000_000])('[GW52] is replaced for a body of %i bytes', async (size) => {
+    const upstream = createUpstream(
+      { name: 'u', baseUrl: `http://127.0.0.1:${port}` },
+      defaultLimits,
+    )
+    const send = async (body: string): Promise<string> => {
+      const { signal } = new AbortController()
+      const request = { method: 'POST', path: '/v1/x', headers: [], body, signal }
+      const chunks: Uint8Array[] = []
+      for await (const chunk of (await upstream.send(request)).body) chunks.push(chunk)
+      return Buffer.concat(chunks).toString()
+    }
+    expect(await send('first')).toBe('ok')
+    // The connection is free again before the time passes in which nobody sees it closed.
+    await nextTurn()
+    await nextTurn()
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300)
+    expect(await send('x'.repeat(size))).toBe('ok')
+  })
+})
