@@ -18,9 +18,6 @@ interface KnownKey {
   readonly caller: Omit<Caller, 'keyHeaders'>
 }
 
-/** Longer credentials are not looked at. */
-const maxCredential = 4096
-
 /** Tells callers from their headers; undefined for those that may not call. */
 export type Authenticate = (headers: Headers) => Caller | undefined
 
@@ -73,7 +70,8 @@ function credentialsOf(headers: Headers): readonly Credential[] {
     { header: 'authorization', value: bearer ?? headers.get('authorization') ?? '' },
     { header: 'x-api-key', value: headers.get('x-api-key') ?? '' },
   ]
-  return all.filter(({ value }) => value !== '' && value.length <= maxCredential)
+  // However long: one that was left out would be nobody's, and its caller would be taken for everybody without one.
+  return all.filter(({ value }) => value !== '')
 }
 
 function toKnown({

@@ -207,6 +207,28 @@ describe('keys', () => {
     }
   })
 
+  it('[GW6] that are long tell callers apart like short ones', async () => {
+    const gateway = createGateway()
+    const ask = async (credential: string): Promise<string | null> => {
+      const headers = { authorization: `Bearer ${credential}`, 'x-session-id': 'mine' }
+      const body = JSON.stringify({ model: 'demo', messages: [{ role: 'user', content: 'Hello' }] })
+      const response = await gateway.fetch(
+        new Request('http://localhost/v1/chat/completions', { method: 'POST', headers, body }),
+      )
+      await response.text()
+      return response.headers.get('x-oriel-thread')
+    }
+    const tokens = ['a', 'b', 'c'].map((end) => `${'t'.repeat(6000)}${end}`)
+    const threads = await Promise.all([...tokens, 'short'].map(ask))
+    expect(new Set(threads).size).toBe(4)
+    for (const token of tokens) {
+      const headers = { authorization: `Bearer ${token}` }
+      const listed = await gateway.fetch(new Request('http://localhost/api/threads', { headers }))
+      const { threads } = (await listed.json()) as { threads: readonly unknown[] }
+      expect(threads).toHaveLength(1)
+    }
+  })
+
   it('[GW5] never travel on: the upstream gets its own key or the one that the caller sent for it', async () => {
     const seen: Headers[] = []
     const fetch = async (request: Request): Promise<Response> => {
