@@ -13,7 +13,9 @@ const loopback: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]'
 
 /** Throws a refusal for requests that must not be answered. Requests made in the same process have no Host header. */
 export function guard(request: Request, { hosts, origins, via }: GuardOptions): void {
-  const { headers } = request
+  const { headers, method } = request
+  // Its answer is the request as it arrived: with the key that the operator keeps for the upstream.
+  if (method === 'TRACE') throw refuse(405, 'not-allowed', 'TRACE is not answered here.')
   const host = headers.get('host')
   if (host !== null && !isAllowedHost(host, hosts)) {
     throw refuse(

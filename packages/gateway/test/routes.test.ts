@@ -38,6 +38,19 @@ function requestTo(route: Route, headers: Record<string, string>): Request {
   })
 }
 
+/** The first line of the answer to a request as it stands. */
+function statusOf(port: number, text: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, '127.0.0.1', () => socket.write(text))
+    let answer = ''
+    socket.setEncoding('utf8').on('data', (part: string) => {
+      answer += part
+    })
+    socket.on('end', () => resolve(answer.split('\r\n')[0] ?? ''))
+    socket.on('error', reject)
+  })
+}
+
 describe.each(routes.map((route) => [`${route.method} ${route.path}`, route] as const))(
   '%s',
   (_name, route) => {
@@ -168,16 +181,7 @@ describe('the port', () => {
   it('[GW4] takes no absolute address, no second host and no request without one', async () => {
     server = await serveGateway(createGateway(), { port: 0 })
     const { port } = server
-    const send = (text: string): Promise<string> =>
-      new Promise((resolve, reject) => {
-        const socket = connect(port, '127.0.0.1', () => socket.end(text))
-        let answer = ''
-        socket.setEncoding('utf8').on('data', (part: string) => {
-          answer += part
-        })
-        socket.on('end', () => resolve(answer.split('\r\n')[0] ?? ''))
-        socket.on('error', reject)
-      })
+    const send = (text: string): Promise<string> => statusOf(port, text)
     const good = await send('GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n')
     expect(good).toBe('HTTP/1.1 200 OK')
     const bad = [
@@ -193,6 +197,23 @@ describe('the port', () => {
       'GET /healthz HTTP/1.1\r\nHost: localhost\r\nHost: evil.com\r\nConnection: close\r\n\r\n',
     )
     expect(two).toMatch(/^HTTP\/1\.1 4\d\d /)
+  })
+})
+
+describe('TRACE', () => {
+  it('[GW5] reaches no upstream, which would send back the key that it got', async () => {
+    const methods: string[] = []
+    const fetch = async (request: Request): Promise<Response> => {
+      methods.push(request.method)
+      return new Response('{}')
+    }
+    const upstreams = [{ name: 'u', baseUrl: 'http://upstream.invalid', key: 'secret', fetch }]
+    server = await serveGateway(createGateway({ upstreams }), { port: 0 })
+    const head = (method: string): string =>
+      `${method} /v1/models HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`
+    expect(await statusOf(server.port, head('TRACE'))).toMatch(/^HTTP\/1\.1 405 /)
+    expect(await statusOf(server.port, head('GET'))).toBe('HTTP/1.1 200 OK')
+    expect(methods).toEqual(['GET'])
   })
 })
 
