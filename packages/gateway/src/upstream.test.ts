@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import { afterAll, describe, expect, it } from 'vitest'
@@ -40,5 +41,23 @@ describe('a connection that the upstream closed while the gateway was busy', () 
     await nextTurn()
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300)
     expect(await send('x'.repeat(size))).toBe('ok')
+  })
+})
+
+describe('an upstream that answers with another protocol', () => {
+  it('[GW53] has failed', async () => {
+    const other = createServer((socket) => {
+      socket.on('error', () => {})
+      socket.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n')
+    })
+    other.listen(0, '127.0.0.1')
+    await once(other, 'listening')
+    const { port } = other.address() as AddressInfo
+    const baseUrl = `http://127.0.0.1:${port}`
+    const upstream = createUpstream({ name: 'u', baseUrl }, defaultLimits)
+    const { signal } = new AbortController()
+    const request = { method: 'POST', path: '/v1/x', headers: [], body: '{}', signal }
+    await expect(upstream.send(request)).rejects.toThrow('The upstream broke off')
+    other.close()
   })
 })

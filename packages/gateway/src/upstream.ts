@@ -214,7 +214,11 @@ function sendHttp(
   outgoing.on('error', (error) => {
     reject(outgoing.reusedSocket ? Object.assign(error, { reusedSocket: true }) : error)
   })
+  // A connection may also end without an answer and without an error, as after `101 Switching Protocols`.
+  const end = (): void => reject(brokeOff())
+  outgoing.once('close', end)
   outgoing.on('response', (incoming) => {
+    outgoing.off('close', end)
     outgoing.setTimeout(limits.idleMs, () => incoming.destroy(timeout('stopped in its answer')))
     resolve({
       status: incoming.statusCode ?? 502,
@@ -235,6 +239,10 @@ function endWith(outgoing: ClientRequest, signal: AbortSignal): void {
   if (signal.aborted) leave()
   signal.addEventListener('abort', leave, { once: true })
   outgoing.once('close', () => signal.removeEventListener('abort', leave))
+}
+
+function brokeOff(): Error {
+  return refuse(502, 'upstream-failed', 'The upstream broke off before it answered.')
 }
 
 function timeout(what: string): Error {
