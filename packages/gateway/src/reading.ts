@@ -14,7 +14,7 @@ export interface AnswerReader {
   answer(): Answer | undefined
 }
 
-/** The most of a whole answer that is kept for reading; a larger one is passed on unread. */
+/** The most of a whole answer, or of one event of a stream, that is kept for reading; a larger one is passed on unread. */
 const maxWhole = 32 * 1024 * 1024
 
 export function createReader(endpoint: Endpoint, contentType: string): AnswerReader {
@@ -25,9 +25,18 @@ export function createReader(endpoint: Endpoint, contentType: string): AnswerRea
 
 function eventReader(collector: Collector): AnswerReader {
   const decoder = new TextDecoder()
-  const parser = createParser({ onEvent: (event) => collector.take(event) })
+  let isTooLong = false
+  const parser = createParser({
+    onEvent: (event) => collector.take(event),
+    maxBufferSize: maxWhole,
+    onError: ({ type }) => {
+      isTooLong ||= type === 'max-buffer-size-exceeded'
+    },
+  })
   return {
-    take: (chunk) => parser.feed(decoder.decode(chunk, { stream: true })),
+    take(chunk) {
+      if (!isTooLong) parser.feed(decoder.decode(chunk, { stream: true }))
+    },
     end: () => {},
     get isComplete() {
       return collector.isComplete
