@@ -143,6 +143,25 @@ describe('oriel serve', () => {
     })
   })
 
+  it('[GW20] does not start with a store that cannot be used', async () => {
+    const foreign = file('notes.txt', 'These are notes, and no database.')
+    for (const store of [foreign, folder, join(foreign, 'below', 'oriel.db')]) {
+      const { world, printed } = terminal()
+      const settings = readServeSettings({ port: 0, store }, {})
+      await expect(serve(settings, world, Promise.resolve())).rejects.toMatchObject({
+        code: 'storage-failed',
+      })
+      expect(printed()).toBe('')
+    }
+    expect(readFileSync(foreign, 'utf8')).toBe('These are notes, and no database.')
+    // Below some folders Node's own way to create another one never returns.
+    const data = existsSync('/proc/self') ? '/proc/nowhere/data' : join(foreign, 'data')
+    const settings = readServeSettings({ port: 0, data }, {})
+    await expect(serve(settings, terminal().world, Promise.resolve())).rejects.toMatchObject({
+      code: 'storage-failed',
+    })
+  })
+
   it('[GW20] does not start with a setting of the environment that is none', async () => {
     const settings = readServeSettings({ port: 0, data: folder }, { ORIEL_HISTORY_LENGTH: 'x' })
     await expect(serve(settings, terminal().world, Promise.resolve())).rejects.toThrow(

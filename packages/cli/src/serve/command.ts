@@ -1,6 +1,5 @@
 // `oriel serve`: the gateway and the studio on one port, until it is told to stop.
 
-import { mkdirSync } from 'node:fs'
 import { createGateway, demoAgents, findStudio, serveGateway } from '@oriel/gateway'
 import { postgresStore, type Store, sqliteStore } from 'oriel'
 import { colorsFor, type Terminal } from '../terminal.ts'
@@ -47,7 +46,6 @@ export async function serve(
 /** A file that cannot be used is told before the gateway listens; a database may still be on its way up. */
 async function openStore(place: ServeSettings['place']): Promise<Store> {
   if (isDatabase(place)) return postgresStore(place.store)
-  if ('folder' in place) mkdirSync(place.folder, { recursive: true, mode: 0o700 })
   const store = sqliteStore(fileOf(place))
   try {
     await store.list('local', { limit: 1 })
