@@ -234,6 +234,7 @@ export class PostgresStore implements Store {
 
   async #close(): Promise<void> {
     await Promise.allSettled(this.#begun)
+    await this.#writer.releaseLeases()
     await this.#channel.close()
     await this.#connections.close()
     if (this.#direct !== this.#connections) await this.#direct.close()

@@ -53,6 +53,8 @@ export class PostgresWriter {
   readonly #sql: PostgresSql
   readonly #schema: string
   readonly #known = new Map<string, Known>()
+  /** Leases that were taken and not given back. */
+  readonly #leases = new Set<Lease>()
 
   constructor(
     connections: PostgresConnections,
@@ -179,11 +181,19 @@ export class PostgresWriter {
     const values = [key.tenant, key.thread, name, holder, ttlMs]
     const taken = await this.#connections.query(this.#sql.lease, values)
     if (taken.rowCount !== 1) return undefined
-    return {
+    const lease: Lease = {
       release: async () => {
+        this.#leases.delete(lease)
         await this.#connections.query(this.#sql.release, values.slice(0, 4))
       },
     }
+    this.#leases.add(lease)
+    return lease
+  }
+
+  /** Gives back what is still held, so that nobody waits for a process that is gone. */
+  async releaseLeases(): Promise<void> {
+    await Promise.allSettled([...this.#leases].map((lease) => lease.release()))
   }
 
   /** What each of several appends that were made as one is told; undefined when that is not known here. */

@@ -64,6 +64,18 @@ it('[PG6] two processes that reach the limit at once ask the model once, and sho
   expect(new Set(texts).size).toBe(1)
 })
 
+it('[PG6] a process that ends gives back what it was about to do', async () => {
+  const options = { schema: `f_${randomBytes(6).toString('hex')}`, timeoutMs: 30_000 }
+  const [ending, other] = [postgresStore(server.url, options), postgresStore(server.url, options)]
+  opened.push(other)
+  const key = { tenant: 'default', thread: 't' }
+  const lease = { name: 'summarize', ttlMs: 45_000 }
+  expect(await ending.lease?.(key, lease)).toBeDefined()
+  expect(await other.lease?.(key, lease)).toBeUndefined()
+  await ending.close()
+  expect(await other.lease?.(key, lease)).toBeDefined()
+})
+
 it('[PG6] one whose model fails does not keep the other from asking', async () => {
   let calls = 0
   const threads = await threadsOn(async () => {
