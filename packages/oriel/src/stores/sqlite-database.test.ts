@@ -155,6 +155,12 @@ describe('migrating', () => {
     expect(existsSync(`${path}.bak-${latest}`)).toBe(false)
   })
 
+  it('says why a step failed, also where SQLite has rolled back by itself', () => {
+    const sql = 'rollback; create table threads (id)'
+    const broken = [...steps, { version: next.version + 1, sql }]
+    expect(() => inspect(() => {}, { steps: broken })).toThrow(/already exists/)
+  })
+
   it('is all or nothing: a step that fails leaves the old schema and the backup', () => {
     const broken = [...steps, { version: next.version + 1, sql: 'create table threads (id)' }]
     expect(() => inspect(() => {}, { steps: broken })).toThrow(/already exists/)

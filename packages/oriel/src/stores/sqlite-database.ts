@@ -156,7 +156,8 @@ function migrate(
       `pragma application_id = ${applicationId}; pragma user_version = ${latest}; commit`,
     )
   } catch (error) {
-    database.exec('rollback')
+    // On a full disk SQLite has rolled back itself; asking again would fail, and hide why.
+    if (database.isTransaction) database.exec('rollback')
     throw error
   }
   at('migrate:after-commit')
