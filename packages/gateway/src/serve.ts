@@ -2,6 +2,7 @@
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { setTimeout as wait } from 'node:timers/promises'
 import { getRequestListener } from '@hono/node-server'
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import { OrielError } from 'oriel'
@@ -31,6 +32,8 @@ export interface GatewayServer {
 
 const loopback = new Set(['127.0.0.1', '::1', 'localhost'])
 const maxHeaderBytes = 32 * 1024
+/** Time that calls which were cut get to end, so that what had come of their answers is logged. */
+const cutMs = 1000
 /** Connections that the system accepts before the process does. */
 const maxWaiting = 1024
 
@@ -54,6 +57,7 @@ export async function serveGateway(
     )
   }
   const { bodyMs } = gateway.limits
+  const running = new Set<Promise<void>>()
   const server = createServer(
     {
       maxHeaderSize: maxHeaderBytes,
@@ -65,7 +69,7 @@ export async function serveGateway(
       connectionsCheckingInterval: 1000,
       requireHostHeader: true,
     },
-    listener(gateway),
+    listener(gateway, running),
   )
   server.maxConnections = maxConnections
   await listen(server, port, host)
@@ -73,11 +77,19 @@ export async function serveGateway(
   return {
     url: `http://${host.includes(':') ? `[${host}]` : host}:${bound}`,
     port: bound,
-    close: () => close(server, gateway, drainMs),
+    async close() {
+      await close(server, gateway, drainMs)
+      await Promise.race([Promise.all(running), wait(cutMs, undefined, { ref: false })])
+      await gateway.close()
+    },
   }
 }
 
-function listener(gateway: Gateway): (incoming: IncomingMessage, outgoing: ServerResponse) => void {
+/** `running` holds the model calls under way. */
+function listener(
+  gateway: Gateway,
+  running: Set<Promise<void>>,
+): (incoming: IncomingMessage, outgoing: ServerResponse) => void {
   const listen = getRequestListener(
     async (request, { outgoing }) => {
       // This server speaks HTTP/1 only.
@@ -94,7 +106,9 @@ function listener(gateway: Gateway): (incoming: IncomingMessage, outgoing: Serve
       return
     }
     if (!url.startsWith('/v1/')) return listen(incoming, outgoing)
-    answerCall(gateway, incoming, outgoing)
+    const call = answerCall(gateway, incoming, outgoing)
+    running.add(call)
+    call.then(() => running.delete(call))
   }
 }
 
@@ -146,5 +160,4 @@ async function close(server: Server, gateway: Gateway, drainMs: number): Promise
   const timer = setTimeout(() => server.closeAllConnections(), drainMs)
   await closed
   clearTimeout(timer)
-  await gateway.close()
 }

@@ -1,0 +1,39 @@
+import { memoryStore } from 'oriel'
+import { expect, it } from 'vitest'
+import { createGateway } from './gateway.ts'
+import { serveGateway } from './serve.ts'
+
+/** An upstream that begins an answer and never ends it. */
+async function endless({ signal }: Request): Promise<Response> {
+  const body = new ReadableStream<Uint8Array>({
+    start(controller) {
+      const event = '{"choices":[{"index":0,"delta":{"content":"Half an answer"}}]}'
+      controller.enqueue(Buffer.from(`data: ${event}\n\n`))
+      signal.addEventListener('abort', () => controller.error(signal.reason))
+    },
+  })
+  return new Response(body, { headers: { 'content-type': 'text/event-stream' } })
+}
+
+it('[GW53] logs what had come of an answer that is cut because the server closes', async () => {
+  const store = memoryStore()
+  const upstreams = [{ name: 'u', baseUrl: 'http://upstream.invalid', fetch: endless }]
+  const server = await serveGateway(createGateway({ store, upstreams }), { port: 0, drainMs: 50 })
+  const asked = await fetch(`${server.url}/v1/chat/completions`, {
+    method: 'POST',
+    body: JSON.stringify({ model: 'm', stream: true, messages: [{ role: 'user', content: 'Hi' }] }),
+  })
+  const reader = asked.body?.getReader()
+  await reader?.read()
+  await server.close()
+  await expect(reader?.read()).rejects.toThrow()
+  const key = { tenant: 'local', thread: asked.headers.get('x-oriel-thread') ?? '' }
+  const kinds: unknown[] = []
+  for await (const entry of store.read(key)) {
+    if (entry.type === 'message') kinds.push([entry.role, entry.kind, JSON.stringify(entry.blocks)])
+  }
+  expect(kinds).toEqual([
+    ['user', undefined, expect.any(String)],
+    ['system', 'interrupted', expect.stringContaining('Half an answer')],
+  ])
+})
