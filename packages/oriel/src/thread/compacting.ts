@@ -17,6 +17,9 @@ import {
   windowOfView,
 } from './viewing.ts'
 
+/** Checkpoints that one view may make, so that it ends whatever the rules propose. */
+const maxBeforeView = 3
+
 /** What it needs of the session. */
 export interface CompactingHost {
   readonly journal: Journal
@@ -74,12 +77,18 @@ export class Compacting {
   }
 
   /** Between steps: a view waits for the checkpoint, or goes on without it, by its schedule. */
-  async beforeView(request: ViewRequest): Promise<void> {
-    if (request.policy.compaction === undefined) return
+  async beforeView(request: () => ViewRequest): Promise<void> {
     const compactor = this.#compactor
-    if (!compactor.startIfDue(request.policy, 'step', this.#around(request))) return
-    if (waitsForJobs(request.policy) || !compactor.hasSummarizer) await compactor.finish()
-    else this.#host.behind(this.#finishUnderWay(compactor))
+    // One may leave another one due: what it was planned beside (a cut of the history) may no longer be proposed after it.
+    for (let made = 0; made < maxBeforeView; made++) {
+      const now = request()
+      if (now.policy.compaction === undefined) return
+      if (!compactor.startIfDue(now.policy, 'step', this.#around(now))) return
+      if (!waitsForJobs(now.policy) && compactor.hasSummarizer) {
+        return this.#host.behind(this.#finishUnderWay(compactor))
+      }
+      if ((await compactor.finish()) === undefined) return
+    }
   }
 
   /** After a refusal: a checkpoint that leaves at most `limit` tokens, without a model. */

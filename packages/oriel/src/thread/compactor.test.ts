@@ -62,6 +62,15 @@ const checkpoints = async (thread: Thread) =>
   )
 
 describe('when a checkpoint is made', () => {
+  it('[T2] [M6] one that leaves another one due is followed by it in the same view', async () => {
+    const policy = { history: { maxMessages: 3 }, compaction: { maxTokens: 200 } }
+    const { thread } = await open({ policy })
+    await add(thread, [user('goal', 0), user('details'), assistant('answer'), user('next', 0)])
+    const { messages } = await thread.view()
+    expect((await checkpoints(thread)).length).toBeGreaterThan(0)
+    expect((await thread.view()).messages).toEqual(messages)
+  })
+
   it('[M6] the end of a turn starts it, and the events have counts and tokens', async () => {
     const { thread, of } = await open()
     await add(thread, turns(20).slice(0, -1))

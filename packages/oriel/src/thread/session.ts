@@ -283,7 +283,7 @@ export class Session {
       await this.#files.prepare((fileOf) => proposalsOf({ ...request(), fileOf }))
     }
     const finished = await prepareSummaries(model, this.journal, request)
-    if (own === undefined && !isRecovery) await this.#compacting.beforeView(request())
+    if (own === undefined && !isRecovery) await this.#compacting.beforeView(request)
     let view: { request: ViewRequest; built: BuiltView; asking: Asking } | undefined
     const entries = await this.journal.commit((_, stamp) => {
       const base = request()
