@@ -61,7 +61,8 @@ interface Captured {
 function list(input: TraceInput, captured: Captured): readonly Change[] {
   const { state, indexOf, canExpand } = input
   const changes: (Change & { seq: number; block: number })[] = []
-  const add: Add = (seq, block, { form, rule, reason, tokensAfter, isFinal }) => {
+  const isLost = finalIn(state, captured.edits)
+  const add: Add = (seq, block, { form, rule, reason, tokensAfter }) => {
     const facts = state.facts(seq)
     if (facts === undefined) return
     const tokensBefore = facts.tokens[block] ?? 0
@@ -73,7 +74,7 @@ function list(input: TraceInput, captured: Captured): readonly Change[] {
       reason,
       tokensBefore,
       tokensAfter: form === 'dropped' ? 0 : (tokensAfter ?? tokensBefore),
-      canExpand: canExpand && isFinal !== true,
+      canExpand: canExpand && !isLost(seq, block),
       originalLength: facts.lengths[block] ?? 0,
       seq,
       block,
@@ -114,13 +115,23 @@ function list(input: TraceInput, captured: Captured): readonly Change[] {
 type Add = (
   seq: number,
   block: number,
-  change: { form: Form; rule: string; reason: string; tokensAfter?: number; isFinal?: boolean },
+  change: { form: Form; rule: string; reason: string; tokensAfter?: number },
 ) => void
 
+/** Whether the original of a block was not preserved, also where another rule took the block away later. */
+function finalIn(state: State, edits: readonly Edit[]): (seq: number, block: number) => boolean {
+  const planned = new Set<string>()
+  for (const { isFinal, target } of edits) {
+    if (isFinal === true && 'seq' in target) planned.add(`${target.seq}:${target.block}`)
+  }
+  return (seq, block) =>
+    planned.has(`${seq}:${block}`) || state.blockEdit(seq, block)?.isFinal === true
+}
+
 function addEdit(state: State, edit: Edit, add: Add): void {
-  const { form, rule, reason, tokensAfter, isFinal = false } = edit
+  const { form, rule, reason, tokensAfter } = edit
   if ('seq' in edit.target) {
-    add(edit.target.seq, edit.target.block, { form, rule, reason, tokensAfter, isFinal })
+    add(edit.target.seq, edit.target.block, { form, rule, reason, tokensAfter })
     return
   }
   for (const seq of seqsOf(edit))

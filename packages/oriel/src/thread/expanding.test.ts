@@ -168,6 +168,20 @@ describe('expanding in place (document 001)', () => {
     expect(await thread.expand(empty)).toEqual({ ok: true, text: '' })
   })
 
+  it('[X4] the trace does not promise an original that was not preserved, whichever rule took it away later', async () => {
+    const expiry = { ...compact.expiry, preserveOriginals: false }
+    const { thread, view } = await open({ policy: { expiry, history: { length: 1 } } })
+    const lost = view.trace.map(({ id }) => id)
+    await thread.append([user('next')])
+    const { trace } = await thread.view()
+    const dropped = trace.filter(({ id }) => lost.includes(id))
+    expect(dropped).toMatchObject([
+      { rule: 'history', form: 'dropped', canExpand: false },
+      { rule: 'history', form: 'dropped', canExpand: false },
+    ])
+    expect(trace.find(({ index }) => index === 0)?.canExpand).toBe(true)
+  })
+
   it('[X4] events name the message; the tokens saved are on the thread', async () => {
     const events: ThreadEvent[] = []
     const lines: string[] = []
