@@ -1,25 +1,32 @@
 // Blocks built into items of OpenAI's Responses. Decode uses it to see what would be lost, encode to make the request.
 
-import type {
-  Block,
-  FileBlock,
-  ImageBlock,
-  ReasoningBlock,
-  Role,
-  ToolCallBlock,
+import {
+  type Block,
+  type FileBlock,
+  type ImageBlock,
+  type ReasoningBlock,
+  type Role,
+  type ToolCallBlock,
+  textOf,
 } from '../core/block.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { isObject } from '../core/json.ts'
 import { extraOf, type Material } from './foreign.ts'
 import { type Note, noteInside, replaced } from './losses.ts'
 import { wireName } from './openai-chat-build.ts'
+import {
+  answerWith,
+  clientCallOf,
+  isClientAnswer,
+  pairField,
+} from './openai-responses-client-calls.ts'
 import { argumentsField, kindOf, responsesFormat } from './openai-responses-items.ts'
 import { partViolations } from './openai-responses-rules.ts'
 
 export interface BuildOptions {
   /**
-   * Whether the blocks are all that the model made in this step, unchanged. If not, its reasoning is left out and no item keeps
-   * its id: the provider knows by the id what belongs together, and refuses a part of it (R2, R3).
+   * Whether the blocks are all that the model made in this step, or all of an output, unchanged. If not, reasoning is left out and no
+   * item keeps its id: the provider knows by the id what belongs together, and refuses a part of it (R2, R3).
    * @default true
    */
   readonly isWhole?: boolean
@@ -46,12 +53,18 @@ export function buildItems(
   }
   const outputs = blocks.flatMap((block, index) => {
     if (block.type !== 'tool-result') return []
+    const callId = material.wireIds?.get(index) ?? block.callId
+    const isAnswer = role === 'tool' && isClientAnswer(extra.type)
+    // There is nothing to shorten in a yes or a no.
+    const isKept = isWhole || extra.type === 'mcp_approval_response'
+    if (isAnswer && isKept) return [{ ...extra, [pairField(extra.type)]: callId }]
+    if (isAnswer)
+      return [answerWith(textOf(block.content), { type: String(extra.type), id: callId })]
     const { content } = block
     const inside = noteInside(block, note)
     const output =
       typeof content === 'string' ? content : contentOf(content, { role, isOwn, note: inside.note })
     inside.tell()
-    const callId = material.wireIds?.get(index) ?? block.callId
     const rest = role === 'tool' ? extra : {}
     return [{ type: 'function_call_output', call_id: callId, output, ...rest }]
   })
@@ -143,6 +156,9 @@ function buildReasoning({ text, signature, extra = {} }: ReasoningBlock): JsonOb
 
 function buildCall(block: ToolCallBlock, wireId: string | undefined): JsonObject {
   const { callId, name, arguments: text, extra = {} } = block
+  if (clientCallOf(extra.type) !== undefined) {
+    return { ...extra, [pairField(extra.type)]: wireId ?? callId }
+  }
   const field = argumentsField(extra.type)
   return {
     type: 'function_call',
@@ -159,7 +175,7 @@ function buildCall(block: ToolCallBlock, wireId: string | undefined): JsonObject
  */
 function canStandAlone(item: JsonObject): boolean {
   if (item.type === 'function_call' || item.type === 'custom_tool_call') return true
-  return item.type === 'compaction'
+  return item.type === 'compaction' || clientCallOf(item.type)?.canLoseId === true
 }
 
 function withoutId(item: JsonObject): JsonObject {

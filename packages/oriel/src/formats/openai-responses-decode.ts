@@ -12,6 +12,14 @@ import type { Draft } from '../core/entry.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { isObject } from '../core/json.ts'
 import { extraOf, fieldOf, type Place, parseDataUrl, readObjects, wrongShape } from './foreign.ts'
+import {
+  answeredText,
+  asked,
+  clientCallOf,
+  isClientAnswer,
+  pairField,
+  pairIdOf,
+} from './openai-responses-client-calls.ts'
 import { argumentsField, isInRun, kindOf, responsesFormat } from './openai-responses-items.ts'
 
 /** The items that make one draft: a run of the model's items, or a single one of another kind. */
@@ -106,6 +114,16 @@ function textsOf(parts: Json | undefined): readonly string[] {
 /** Never throws: a call without id or name is broken, but the log keeps it as it came. */
 function decodeCall(place: Place): ToolCallBlock {
   const { value } = place
+  const client = clientCallOf(value.type)
+  if (client !== undefined) {
+    return {
+      type: 'tool-call',
+      callId: stringOr(pairIdOf(value), ''),
+      name: client.name,
+      arguments: asked(value, client),
+      ...extraOf(value, [pairField(value.type)]),
+    }
+  }
   const field = argumentsField(value.type)
   const known = ['call_id', 'name', field, ...(value.type === 'function_call' ? ['type'] : [])]
   return {
@@ -119,6 +137,7 @@ function decodeCall(place: Place): ToolCallBlock {
 
 function decodeOutput(place: Place): Pick<Draft, 'content' | 'extra'> {
   const { value } = place
+  if (isClientAnswer(value.type)) return decodeAnswer(value)
   const output = fieldOf(place, 'output')
   const content = Array.isArray(output) ? decodeContent(place, 'output') : textOf(output)
   const known = ['call_id', 'output', ...(value.type === 'function_call_output' ? ['type'] : [])]
@@ -126,6 +145,22 @@ function decodeOutput(place: Place): Pick<Draft, 'content' | 'extra'> {
     content: [{ type: 'tool-result', callId: stringOr(value.call_id, ''), content }],
     ...extraOf(value, known),
   }
+}
+
+/** What answers a call that is no function: what it shows or says; the whole item stays in `extra`. */
+function decodeAnswer(value: JsonObject): Pick<Draft, 'content' | 'extra'> {
+  const { output } = value
+  const screen = isObject(output) ? decodeImage(output as JsonObject) : undefined
+  const isSeen = screen?.type === 'image' && (screen.data ?? screen.url) !== undefined
+  const content = isSeen ? [dropExtra(screen)] : answeredText(value)
+  return {
+    content: [{ type: 'tool-result', callId: stringOr(pairIdOf(value), ''), content }],
+    ...extraOf(value, [pairField(value.type)]),
+  }
+}
+
+function dropExtra<B extends Block>({ extra: _extra, ...block }: B): Omit<B, 'extra'> {
+  return block
 }
 
 function decodeContent(place: Place, key: 'content' | 'output'): readonly Block[] {

@@ -1,6 +1,7 @@
 // The kinds of items in the input of OpenAI's Responses, as far as their order and pairing go.
 
 import type { FormatName } from './format.ts'
+import { clientCallOf, isClientAnswer } from './openai-responses-client-calls.ts'
 
 export const responsesFormat: FormatName = 'openai-responses'
 
@@ -9,7 +10,7 @@ export const responsesFormat: FormatName = 'openai-responses'
  * - `said`: a message of the assistant
  * - `reasoning`, `call`: the model's own, like `said`
  * - `output`: what answers a call
- * - `other`: anything else: calls of hosted tools and their outputs, compactions, references, and what comes in the future
+ * - `other`: anything else: calls of tools that the provider runs, compactions, references, and what comes in the future
  */
 export type ItemKind = 'input' | 'said' | 'reasoning' | 'call' | 'output' | 'other'
 
@@ -33,6 +34,8 @@ export function kindOf(item: Item): ItemKind | undefined {
     return role === 'user' || role === 'system' || role === 'developer' ? 'input' : undefined
   }
   if (typeof type !== 'string') return undefined
+  if (clientCallOf(type) !== undefined) return 'call'
+  if (isClientAnswer(type)) return 'output'
   return Object.hasOwn(kinds, type) ? kinds[type] : 'other'
 }
 
@@ -52,7 +55,7 @@ export function leadsToItem(items: readonly Item[], index: number): boolean {
   return !type.endsWith('_output') && !type.endsWith('_response')
 }
 
-/** Positions of the calls that stand before the reasoning of their run (R3). */
+/** Positions of the calls of functions that stand before the reasoning of their run (R3). */
 export function callsBeforeReasoning(items: readonly Item[]): readonly number[] {
   const found: number[] = []
   let calls: number[] = []
@@ -62,8 +65,9 @@ export function callsBeforeReasoning(items: readonly Item[]): readonly number[] 
     if (!isInRun(kind)) {
       calls = []
       hasReasoning = false
-    } else if (kind === 'call' && !hasReasoning) calls.push(index)
-    else if (kind === 'reasoning') {
+    } else if (kind === 'call' && !hasReasoning && clientCallOf(item.type) === undefined) {
+      calls.push(index)
+    } else if (kind === 'reasoning') {
       found.push(...calls)
       calls = []
       hasReasoning = true

@@ -96,8 +96,9 @@ describe('reasoning', () => {
     expect(broken([user, reasoning('rs_1')])).toEqual(['R2 input[1]'])
     expect(broken([reasoning('rs_1'), user])).toEqual(['R2 input[0]'])
     expect(broken([call('a'), reasoning('rs_1'), output('a')])).toEqual(['R2 input[1]'])
+    const click = { type: 'computer_call', id: 'cu_1', call_id: 'c', action: {} }
     const screen = { type: 'computer_call_output', call_id: 'c', output: {} }
-    expect(broken([reasoning('rs_1'), screen])).toEqual(['R2 input[0]'])
+    expect(broken([click, reasoning('rs_1'), screen])).toEqual(['R2 input[1]'])
     expect(broken([reasoning('rs_1'), reasoning('rs_2'), user])).toEqual([
       'R2 input[0]',
       'R2 input[1]',

@@ -1,6 +1,6 @@
 // What OpenAI's Responses refuse. R1 to R3 are the provider's own words; the others have ids of ours:
 //
-// R1 every call has an output: `No tool output found for function call <call_id>.`
+// R1 every call that the client answers has an output: `No tool output found for function call <call_id>.`
 // R2 a reasoning item is followed by what it led to: `... was provided without its required following item.`
 // R3 a call that keeps its item id keeps its reasoning. A body alone shows this only where reasoning comes behind the call.
 // R4 every output has a call before it: `No tool call found for function call output with call_id <call_id>.`
@@ -14,6 +14,12 @@
 import { isObject } from '../core/json.ts'
 import { findIllFormed } from './foreign.ts'
 import type { Violation } from './format.ts'
+import {
+  clientCallOf,
+  isClientAnswer,
+  pairField,
+  pairIdOf,
+} from './openai-responses-client-calls.ts'
 import {
   argumentsField,
   callsBeforeReasoning,
@@ -63,8 +69,9 @@ function shapeViolations(item: Item, path: string): Violation[] {
     case 'call':
       return callViolations(item, path)
     case 'output':
+      if (isClientAnswer(item.type)) return pairIdViolations(item, path)
       return [
-        ...idViolations(item.call_id, `${path}.call_id`),
+        ...pairIdViolations(item, path),
         ...contentViolations(item.output, { path: `${path}.output`, role: 'tool' }),
       ]
     case 'reasoning':
@@ -108,7 +115,8 @@ export function partViolations(
 }
 
 function callViolations(item: Item, path: string): Violation[] {
-  const violations = idViolations(item.call_id, `${path}.call_id`)
+  const violations = pairIdViolations(item, path)
+  if (clientCallOf(item.type) !== undefined) return violations
   const { name } = item
   if (typeof name !== 'string' || !namePattern.test(name)) {
     violations.push(violation('R6', `${path}.name`, `A name matches ${namePattern.source}.`))
@@ -122,10 +130,12 @@ function callViolations(item: Item, path: string): Violation[] {
   return violations
 }
 
-function idViolations(id: unknown, path: string): Violation[] {
+function pairIdViolations(item: Item, path: string): Violation[] {
+  const id = pairIdOf(item)
   if (typeof id === 'string' && id.length > 0 && id.length <= maxCallIdLength) return []
   const got = typeof id === 'string' ? `${id.length} characters` : 'no string'
-  return [violation('R6', path, `A call id has 1 to ${maxCallIdLength} characters, got ${got}.`)]
+  const at = `${path}.${pairField(item.type)}`
+  return [violation('R6', at, `A call id has 1 to ${maxCallIdLength} characters, got ${got}.`)]
 }
 
 function stringViolations(value: unknown, path: string): Violation[] {
@@ -165,7 +175,7 @@ function pairViolations(items: readonly Item[], isComplete: boolean): Violation[
       calls.open.clear()
       hasOutputs = false
     }
-    const { call_id: id } = item
+    const id = pairIdOf(item)
     if (typeof id !== 'string') return
     if (kind === 'output') {
       const fault = outputFault(id, calls, isComplete)
@@ -173,7 +183,7 @@ function pairViolations(items: readonly Item[], isComplete: boolean): Violation[
     } else if (kind === 'call') {
       if (calls.used.has(id)) {
         const text = 'A call id names one call, an earlier one has it.'
-        violations.push(violation('R5', `${path}.call_id`, text))
+        violations.push(violation('R5', `${path}.${pairField(item.type)}`, text))
       }
       calls.used.add(id)
       calls.open.set(id, path)

@@ -1,22 +1,38 @@
 // The last look at a list of items, for what no single message can know.
 
-import type { JsonObject } from '../core/json.ts'
+import type { Json, JsonObject } from '../core/json.ts'
 import { extraOf } from './foreign.ts'
+import {
+  answeredText,
+  answerWith,
+  clientCallOf,
+  isClientAnswer,
+  isSendable,
+  pairIdOf,
+} from './openai-responses-client-calls.ts'
 import { callsBeforeReasoning, kindOf, leadsToItem } from './openai-responses-items.ts'
+
+/** What the view says of the items that were made from it. */
+export interface Shown {
+  /** Items that say of a call that it has no result. */
+  readonly notices: ReadonlySet<Json>
+  /** The ids of all calls, also of those that were left out. */
+  readonly callIds: ReadonlySet<unknown>
+}
 
 /**
  * The same items, except that
  * - an item id that was there before is taken off, or the item left out where it is nothing without its id (R5),
  * - reasoning that leads to nothing is left out (R2),
  * - a call that stands before the reasoning of its run has no item id (R3),
- * - an output has the type that belongs to its call.
+ * - an output has the type that belongs to its call, or both are left out.
  */
-export function settle(items: readonly JsonObject[]): readonly JsonObject[] {
-  const unique = withoutRepeats(items)
-  const led = unique.filter(
-    (item, index) => kindOf(item) !== 'reasoning' || leadsToItem(unique, index),
+export function settle(items: readonly JsonObject[], shown: Shown): readonly JsonObject[] {
+  const matched = withMatchingOutputs(withoutRepeats(items), shown)
+  const led = matched.filter(
+    (item, index) => kindOf(item) !== 'reasoning' || leadsToItem(matched, index),
   )
-  return withMatchingOutputs(withoutEarlyIds(led))
+  return withoutEarlyIds(led)
 }
 
 function withoutRepeats(items: readonly JsonObject[]): readonly JsonObject[] {
@@ -38,14 +54,48 @@ function withoutEarlyIds(items: readonly JsonObject[]): readonly JsonObject[] {
   return items.map((item, index) => (early.has(index) ? withoutId(item) : item))
 }
 
-function withMatchingOutputs(items: readonly JsonObject[]): readonly JsonObject[] {
-  const types = new Map<unknown, string>()
-  return items.map((item) => {
-    const kind = kindOf(item)
-    if (kind === 'call') types.set(item.call_id, `${String(item.type)}_output`)
-    const type = types.get(item.call_id)
-    return kind !== 'output' || type === undefined || type === item.type ? item : { ...item, type }
-  })
+/**
+ * Outputs in the shape that their calls demand. Where only the original would do and it is not shown, the call is left out, and what
+ * is said of it goes on as the user's, behind the other outputs.
+ */
+function withMatchingOutputs(
+  items: readonly JsonObject[],
+  { notices, callIds }: Shown,
+): readonly JsonObject[] {
+  const calls = new Map<unknown, JsonObject>()
+  for (const item of items) if (kindOf(item) === 'call') calls.set(pairIdOf(item), item)
+  const lost = new Set<JsonObject>()
+  const matched: JsonObject[] = []
+  let said: JsonObject[] = []
+  for (const item of items) {
+    if (kindOf(item) !== 'output') {
+      matched.push(...said, item)
+      said = []
+      continue
+    }
+    const id = pairIdOf(item)
+    const call = calls.get(id)
+    const isLeftOut = call === undefined && callIds.has(id)
+    const answer = isLeftOut ? undefined : answerTo(call, item)
+    if (answer !== undefined) matched.push(answer)
+    else if (call !== undefined) lost.add(call)
+    const text = answer !== undefined || notices.has(item) ? '' : answeredText(item)
+    if (text !== '') said.push({ role: 'user', content: text })
+  }
+  return [...matched, ...said].filter((item) => !lost.has(item))
+}
+
+/** The output as it may be sent behind `call`; undefined where it may not. */
+function answerTo(call: JsonObject | undefined, item: JsonObject): JsonObject | undefined {
+  // The call of a function that is not here may be with the provider.
+  if (call === undefined) return isClientAnswer(item.type) ? undefined : item
+  const type = clientCallOf(call.type)?.answer ?? `${String(call.type)}_output`
+  if (item.type === type) return isSendable(item) ? item : undefined
+  if (!isClientAnswer(type) && !isClientAnswer(item.type)) return { ...item, type }
+  // A yes or a no is nobody's to make up.
+  if (type === 'mcp_approval_response') return undefined
+  const answer = answerWith(answeredText(item), { type, id: String(pairIdOf(call)) })
+  return isSendable(answer) ? answer : undefined
 }
 
 function withoutId(item: JsonObject): JsonObject {

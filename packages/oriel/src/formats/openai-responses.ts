@@ -17,6 +17,7 @@ import {
 import type { Decoded, Encoded, Format } from './format.ts'
 import { createLosses, type Losses, type Note } from './losses.ts'
 import { buildItems, isItem } from './openai-responses-build.ts'
+import { clientCallOf } from './openai-responses-client-calls.ts'
 import { decodeGroup, groupItems } from './openai-responses-decode.ts'
 import { kindOf, responsesFormat } from './openai-responses-items.ts'
 import { itemViolations, maxCallIdLength, validateResponsesBody } from './openai-responses-rules.ts'
@@ -74,16 +75,26 @@ function encode(view: readonly ViewMessage[]): Encoded {
     encodeMessage(message, losses.noteFor(message, index)).map(wellFormed),
   )
   // Every item was built as an object, or is the original of one that breaks no rule.
-  const messages = settle(runs.flat() as readonly JsonObject[])
+  const notices = runs.filter((_, index) => view[index]?.answers !== undefined).flat()
+  const shown = { notices: new Set(notices), callIds: new Set(view.flatMap(callIdsOf)) }
+  const messages = settle(runs.flat() as readonly JsonObject[], shown)
   noteUnsettled(view, { runs, kept: new Set(messages), losses })
   return { messages, ...losses.found() }
+}
+
+function callIdsOf({ blocks, wireIds }: ViewMessage): readonly string[] {
+  return blocks.flatMap((block, index) =>
+    block.type === 'tool-call' ? [wireIds?.get(index) ?? block.callId] : [],
+  )
 }
 
 function encodeMessage(message: ViewMessage, note: Note): readonly Json[] {
   const native = nativeOf(message, responsesFormat)?.map(wellFormed)
   const [fault] = native?.flatMap((item) => itemViolations(item, '')) ?? []
   if (native !== undefined && fault === undefined) return native
-  const isWhole = isUnchanged(message) && (message.wireIds?.size ?? 0) === 0
+  // An output stays what it is under another call id; what the model made does not.
+  const isRenamed = message.role !== 'tool' && (message.wireIds?.size ?? 0) > 0
+  const isWhole = isUnchanged(message) && !isRenamed
   const built = buildItems(materialOfView(message, responsesFormat), { isWhole, note })
   if (fault !== undefined) note(undefined, 'full', `${fault.rule}: sent in an accepted shape`)
   return built
@@ -107,15 +118,19 @@ function noteUnsettled(
       if (sent.kept.has(item)) return
       note(blocks[position], 'dropped', 'R2: leads to nothing in view, or is there twice')
     })
-    if (items.some((item) => !isBound(item) && !sent.kept.has(item))) {
-      note(undefined, 'full', 'R5: its item id would be refused, taken off')
-    }
+    const changed = items.find((item) => !isBound(item) && !sent.kept.has(item))
+    if (changed === undefined) return
+    const isOutput = isObject(changed) && kindOf(changed) === 'output'
+    const reason = isOutput
+      ? 'R6: sent in the shape that its call demands'
+      : 'R5: its item id would be refused, taken off'
+    note(undefined, 'full', reason)
   })
 }
 
 /** The blocks of a message that became bound items: all that can, or compactions alone where the step was no longer whole. */
 function boundBlocks({ blocks }: ViewMessage, count: number): readonly Block[] {
-  const bound = blocks.filter((block) => block.type !== 'tool-call' && isItem(block))
+  const bound = blocks.filter((block) => isItem(block) && !isFunction(block))
   if (bound.length === count) return bound
   return bound.filter(
     (block) =>
@@ -123,8 +138,13 @@ function boundBlocks({ blocks }: ViewMessage, count: number): readonly Block[] {
   )
 }
 
-/** Whether an item is tied to others by its id: reasoning and hosted calls. */
+function isFunction(block: Block): boolean {
+  return block.type === 'tool-call' && clientCallOf(block.extra?.type) === undefined
+}
+
+/** Whether an item is tied to others by its id or by the shape of what answers it: reasoning and all calls but those of functions. */
 function isBound(item: Json): boolean {
   const kind = isObject(item) ? kindOf(item) : undefined
+  if (kind === 'call') return clientCallOf((item as JsonObject).type) !== undefined
   return kind === 'reasoning' || kind === 'other'
 }

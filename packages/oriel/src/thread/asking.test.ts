@@ -45,6 +45,34 @@ function bound(store: Store): Store {
 }
 
 describe('request', () => {
+  it('[Y1] what a client answers to calls that are no functions is new, and reaches the model', async () => {
+    const thread = await openThread({ store: memoryStore() })
+    const history: object[] = [user('Book the flight.')]
+    const format = 'openai-responses'
+    const steps = [
+      [
+        { type: 'computer_call', id: 'cu_1', call_id: 'a', action: { type: 'screenshot' } },
+        { type: 'computer_call_output', call_id: 'a', output: { image_url: 'https://e.org/1' } },
+      ],
+      [
+        { type: 'shell_call', id: 'sh_1', call_id: 'b', action: { commands: ['ls'] } },
+        { type: 'shell_call_output', call_id: 'b', output: [{ stdout: 'file', stderr: '' }] },
+      ],
+      [
+        { type: 'mcp_approval_request', id: 'mcpr_1', name: 'pay', arguments: '{}' },
+        { type: 'mcp_approval_response', approval_request_id: 'mcpr_1', approve: true },
+      ],
+    ] as const
+    for (const [call, answer] of steps) {
+      await thread.request(history, { format })
+      await thread.append([call], { format })
+      history.push(call, answer)
+      const { view, ...synced } = await thread.request(history, { format })
+      expect(synced).toMatchObject({ appended: 1, isForked: false })
+      expect(view.messages).toEqual(history)
+    }
+  })
+
   it('[T40] writes and answers what sync and view do one after the other', async () => {
     for (const format of formatNames) {
       await fc.assert(
