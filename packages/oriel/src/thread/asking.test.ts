@@ -73,6 +73,47 @@ describe('request', () => {
     }
   })
 
+  it.each([
+    ['anthropic', { type: 'document', source: { type: 'file', file_id: '?' } }],
+    ['anthropic', { type: 'image', source: { type: 'file', file_id: '?' } }],
+    ['anthropic', { type: 'document', source: { type: 'content', content: '?' } }],
+    ['anthropic', { type: 'search_result', source: '?', title: 't', content: [] }],
+    ['openai-chat', { type: 'file', file: { file_id: '?' } }],
+    ['openai-chat', { type: 'input_audio', input_audio: { data: '?', format: 'wav' } }],
+    ['openai-responses', { type: 'input_image', file_id: '?' }],
+    ['openai-responses', { type: 'input_file', file_id: '?' }],
+  ] as const)('[Y3] in %s, messages that differ in %o alone are two', async (format, part) => {
+    const asking = (name: string) => [
+      { role: 'user', content: [JSON.parse(JSON.stringify(part).replace('?', name))] },
+    ]
+    const thread = await openThread({ store: memoryStore() })
+    await thread.request(asking('one'), { format })
+    const { view, isForked } = await thread.request(asking('two'), { format })
+    expect({ isForked, messages: view.messages }).toEqual({
+      isForked: true,
+      messages: asking('two'),
+    })
+    const again = await thread.request(asking('two'), { format })
+    expect(again).toMatchObject({ isForked: false, appended: 0 })
+  })
+
+  it('[Y3] a picture in the place of another one in a result is not overlooked', async () => {
+    const call = { type: 'function_call', call_id: 'a', name: 'look', arguments: '{}' }
+    const history = (url: string) => [
+      ...[user('Look.'), call],
+      {
+        type: 'function_call_output',
+        call_id: 'a',
+        output: [{ type: 'input_image', image_url: url }],
+      },
+    ]
+    const thread = await openThread({ store: memoryStore() })
+    const format = 'openai-responses'
+    await thread.request(history('https://e.org/1'), { format })
+    const { view } = await thread.request(history('https://e.org/2'), { format })
+    expect(view.messages).toEqual(history('https://e.org/2'))
+  })
+
   it('[T40] writes and answers what sync and view do one after the other', async () => {
     for (const format of formatNames) {
       await fc.assert(

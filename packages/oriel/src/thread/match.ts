@@ -11,14 +11,19 @@ export interface Matchable {
 }
 
 /**
- * The key of a message: role, visible text, calls (id and name), results (id), pictures and files. Reasoning, nulls, cache markers,
- * reminders and unknown fields do not count: clients drop and add them freely.
+ * The key of a message: role, visible text, calls (id and name), results (id), pictures and files, and whatever else the client's own
+ * side shows. Reasoning, nulls, cache markers, reminders and unknown fields do not count: clients drop and add them freely, and of an
+ * answer the blocks that they do not know.
  */
 export function keyOf({ role, blocks: all }: Matchable): string {
   // Clients never get what plugins added, so they never send it again.
   const blocks = all.filter(({ plugin }) => plugin === undefined)
   const results = blocks.flatMap((block) => (block.type === 'tool-result' ? [block.callId] : []))
-  const parts = [role, visibleText(blocks), ...blocks.flatMap(partOf), ...results.sort()]
+  const isAnswer = role === 'assistant'
+  const shown = blocks.flatMap((block) =>
+    isAnswer && block.type === 'opaque' ? [] : partOf(block),
+  )
+  const parts = [role, visibleText(blocks), ...shown, ...results.sort()]
   return hash('sha256', JSON.stringify(parts), 'base64url').slice(0, 22)
 }
 
@@ -26,7 +31,9 @@ export function keyOf({ role, blocks: all }: Matchable): string {
 export function detailsOf({ blocks }: Matchable): string {
   const parts = blocks.flatMap((block) => {
     if (block.type === 'tool-call') return [block.callId, canonicalArguments(block.arguments)]
-    return block.type === 'tool-result' ? [block.callId, resultText(block)] : []
+    return block.type === 'tool-result'
+      ? [block.callId, resultText(block), ...resultSights(block)]
+      : []
   })
   if (parts.length === 0) return ''
   return hash('sha256', JSON.stringify(parts), 'base64url').slice(0, 16)
@@ -53,8 +60,28 @@ function isReminder(text: string): boolean {
 
 function partOf(block: Block): readonly string[] {
   if (block.type === 'tool-call') return [block.callId, block.name]
-  if (block.type === 'image' || block.type === 'file') return [block.url ?? block.data ?? '']
-  return []
+  return sightOf(block)
+}
+
+/** What a block shows that is no text: where it is, what it holds, or what else names it. */
+function sightOf(block: Block): readonly string[] {
+  if (block.type === 'opaque') return [gist(block.value)]
+  if (block.type !== 'image' && block.type !== 'file') return []
+  return [block.url ?? block.data ?? gist(block.extra ?? {})]
+}
+
+/** Canonical JSON without nulls and cache markers. */
+function gist(value: Json): string {
+  return canonicalJson(lean(value))
+}
+
+function lean(value: Json): Json {
+  if (Array.isArray(value)) return value.map(lean)
+  if (!isObject(value)) return value
+  const kept = Object.entries(value as JsonObject).filter(
+    ([name, field]) => name !== 'cache_control' && field !== null,
+  )
+  return Object.fromEntries(kept.map(([name, field]) => [name, lean(field as Json)]))
 }
 
 /** A result whose text the client now shows shorter than it was. */
@@ -78,6 +105,9 @@ export function compare(logged: Matchable, sent: Matchable): readonly Revision[]
       if (position === -1) continue
       const before = logged.blocks[position] as ToolResultBlock
       const text = resultText(block)
+      // Clients leave pictures out later; they do not put others in their place.
+      const seen = new Set(resultSights(before))
+      if (!resultSights(block).every((sight) => seen.has(sight))) return undefined
       if (text === resultText(before)) continue
       if (!isReduced(before, block)) return undefined
       revisions.push({ block: position, text })
@@ -103,6 +133,10 @@ function isResultOf(block: Block, callId: string): boolean {
 
 function resultText({ content }: ToolResultBlock): string {
   return typeof content === 'string' ? content.trim() : textOf(content).trim()
+}
+
+function resultSights({ content }: ToolResultBlock): readonly string[] {
+  return typeof content === 'string' ? [] : content.flatMap(sightOf)
 }
 
 /**
