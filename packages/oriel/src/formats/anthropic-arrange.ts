@@ -2,7 +2,7 @@
 
 import type { Json, JsonObject } from '../core/json.ts'
 import { isObject, setField } from '../core/json.ts'
-import { scanServerCalls } from './anthropic-faults.ts'
+import { noServerCalls, scanServerCalls } from './anthropic-faults.ts'
 import { countBreakpoints, maxBreakpoints } from './anthropic-limits.ts'
 import type { Tell, WireBlock, WireMessage } from './anthropic-wire.ts'
 import { extraOf } from './foreign.ts'
@@ -12,7 +12,7 @@ export function arrange(wires: readonly WireMessage[]): readonly WireMessage[] {
   const system = merge(wires.filter(({ role }) => role === 'system'))
   const spoken = merge(wires.filter(({ role }) => role !== 'system'))
   // Leaving an orphan out can empty a message, and then its neighbours meet.
-  const paired = merge(withoutServerOrphans(spoken))
+  const paired = merge(withoutServerFaults(spoken))
   return limitBreakpoints([...system, ...trimFinal(paired.map(order))])
 }
 
@@ -44,20 +44,20 @@ function join(group: readonly WireMessage[]): WireMessage {
   return { role: first.role, blocks: [...thinking, ...rest], isPlain: false, extra }
 }
 
-/** Leaves out results of server tools whose call is not there (A8): no repair before this one sees them. */
-function withoutServerOrphans(wires: readonly WireMessage[]): readonly WireMessage[] {
-  let open: ReadonlySet<unknown> = new Set()
-  return wires.map((wire) => {
+/** Leaves out what server tools' calls and results cannot be sent with (A8, A9, A10): no repair before this one sees them. */
+function withoutServerFaults(wires: readonly WireMessage[]): readonly WireMessage[] {
+  let calls = noServerCalls
+  return wires.map((wire, index) => {
     if (wire.role !== 'assistant') return wire
-    const scan = scanServerCalls(
-      wire.blocks.map(({ value }) => value),
-      open,
-    )
-    open = scan.open
-    if (scan.orphans.length === 0) return wire
-    const orphans = new Set(scan.orphans.map((position) => wire.blocks[position]))
-    for (const orphan of orphans) orphan?.tell('dropped', 'A8: its call does not come before it')
-    return { ...wire, blocks: wire.blocks.filter((block) => !orphans.has(block)) }
+    const values = wire.blocks.map(({ value }) => value)
+    const { faults, ...next } = scanServerCalls(values, calls, index === wires.length - 1)
+    calls = next
+    if (faults.length === 0) return wire
+    for (const { position, rule, message } of faults) {
+      wire.blocks[position]?.tell('dropped', `${rule}: ${message}`)
+    }
+    const gone = new Set(faults.map(({ position }) => position))
+    return { ...wire, blocks: wire.blocks.filter((_, position) => !gone.has(position)) }
   })
 }
 

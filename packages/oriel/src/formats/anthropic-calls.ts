@@ -1,7 +1,7 @@
 // What Anthropic demands of calls and their results (A7 to A12).
 
 import type { Fault } from './anthropic-faults.ts'
-import { scanServerCalls } from './anthropic-faults.ts'
+import { noServerCalls, scanServerCalls } from './anthropic-faults.ts'
 import type { Violation } from './format.ts'
 
 /** Call ids on the wire (A10). */
@@ -50,21 +50,19 @@ export function* judgeCalls(messages: readonly ReadMessage[]): Iterable<Violatio
   }
 }
 
-/** A8 for tools that the provider runs itself: call and result stand in one assistant content. */
+/** A8, A9 and A10 for tools that the provider runs itself: call and result stand in one assistant content. */
 export function* judgeServerCalls(messages: readonly ReadMessage[]): Iterable<Violation> {
-  let open: ReadonlySet<unknown> = new Set()
-  for (const { role, blocks = [] } of messages) {
+  let calls = noServerCalls
+  for (const { role, blocks = [], index } of messages) {
     if (role !== 'assistant') continue
-    const scan = scanServerCalls(
-      blocks.map(({ value }) => value),
-      open,
-    )
-    for (const position of scan.orphans) {
-      const block = blocks[position] as ReadBlock
-      const text = `${dotted(block.path)}: unexpected tool_use_id found in ${block.value.type} blocks: ${block.value.tool_use_id}. It must follow its server_tool_use block in the same message.`
-      yield violation('A8', block.path, text)
+    const values = blocks.map(({ value }) => value)
+    const { faults, ...next } = scanServerCalls(values, calls, index === messages.length - 1)
+    calls = next
+    for (const { position, rule, message } of faults) {
+      const { path, value } = blocks[position] as ReadBlock
+      const id = value.tool_use_id ?? value.id
+      yield violation(rule, path, `${dotted(path)}: ${value.type} ${id}: ${message}`)
     }
-    open = scan.open
   }
 }
 

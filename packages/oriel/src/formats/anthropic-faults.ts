@@ -50,27 +50,61 @@ export function deepFaultOf(block: JsonObject, standing: Standing): Fault | unde
   return inside.map((inner) => faultOf(inner, 'result')).find((inner) => inner !== undefined)
 }
 
-interface ServerScan {
-  /** Positions of results whose call does not come before them. */
-  readonly orphans: readonly number[]
-  /** Calls that may still be answered in the next assistant message. */
-  readonly open: ReadonlySet<unknown>
+/** A block of a server tool that cannot stand where it is. */
+export interface ServerFault extends Fault {
+  readonly position: number
 }
 
+/** What earlier messages say of server tools' calls. */
+export interface ServerCalls {
+  /** Calls that may still be answered. */
+  readonly open: ReadonlySet<unknown>
+  /** The ids of all of them. */
+  readonly used: ReadonlySet<unknown>
+}
+
+export const noServerCalls: ServerCalls = { open: new Set(), used: new Set() }
+
 /**
- * Pairs the server tools' calls and results of one assistant message (A8). A call is open for the next message only while
- * client tools that it called itself wait for their results: their `caller` names it.
+ * Pairs the server tools' calls and results of one assistant message: each id is used once (A10), each result follows its call (A8)
+ * and is the only one (A9). A call is open for the next message only while client tools that it called itself wait for their results:
+ * their `caller` names it. Another call without a result is refused too, except at the end or beside calls of client tools, where the
+ * provider may go on with it.
  */
-export function scanServerCalls(blocks: readonly Fields[], open: ReadonlySet<unknown>): ServerScan {
-  const known = new Set(open)
-  const orphans: number[] = []
+export function scanServerCalls(
+  blocks: readonly Fields[],
+  { open, used }: ServerCalls,
+  isLast: boolean,
+): ServerCalls & { readonly faults: readonly ServerFault[] } {
+  const waiting = new Map<unknown, number | undefined>([...open].map((id) => [id, undefined]))
+  const answered = new Set<unknown>()
+  const faults: ServerFault[] = []
+  const ids = new Set(used)
   const callers = new Set<unknown>()
   blocks.forEach((block, position) => {
-    if (block.type === 'server_tool_use' || block.type === 'mcp_tool_use') known.add(block.id)
-    else if (isServerResult(block.type) && !known.has(block.tool_use_id)) orphans.push(position)
+    const fault = (rule: string, message: string): void => {
+      faults.push({ position, rule, message })
+    }
+    if (block.type === 'server_tool_use' || block.type === 'mcp_tool_use') {
+      if (ids.has(block.id)) fault('A10', 'its id is used twice')
+      else waiting.set(block.id, position)
+      ids.add(block.id)
+    } else if (isServerResult(block.type)) {
+      const id = block.tool_use_id
+      if (answered.has(id)) fault('A9', 'its call already has a result')
+      else if (!waiting.has(id)) fault('A8', 'its call does not come before it')
+      else answered.add(id)
+    }
     if (block.type === 'tool_use' && isObject(block.caller)) callers.add(block.caller.tool_id)
   })
-  return { orphans, open: new Set([...known].filter((id) => callers.has(id))) }
+  const left = [...waiting].filter(([id]) => !answered.has(id) && !callers.has(id))
+  const mayGoOn = isLast || blocks.some(({ type }) => type === 'tool_use')
+  if (!mayGoOn) {
+    for (const [, position] of left) {
+      if (position !== undefined) faults.push({ position, rule: 'A8', message: 'has no result' })
+    }
+  }
+  return { faults, used: ids, open: new Set([...waiting.keys()].filter((id) => callers.has(id))) }
 }
 
 const modelTypes = ['tool_use', 'thinking', 'redacted_thinking', 'server_tool_use', 'mcp_tool_use']
