@@ -3,8 +3,9 @@
 import type { Draft, Edit, EditEntry } from './core/entry.ts'
 import { entryId } from './core/handle.ts'
 import { prepare } from './core/prepare.ts'
-import type { State } from './core/state.ts'
-import { type PlanContext, plan } from './plan.ts'
+import { waitsFrom } from './core/reasoning.ts'
+import { State } from './core/state.ts'
+import { isCheckpoint, type PlanContext, plan } from './plan.ts'
 import type { Policy } from './policy.ts'
 
 /** What the newest view would change, on top of the edits that the state holds by now. */
@@ -15,7 +16,12 @@ export function feed(
   context: Omit<PlanContext, 'cache'>,
 ): readonly Edit[] {
   if (policy.schedule !== 'cache-aware') {
-    for (const entry of prepare(state, drafts, context.now)) state.apply(entry)
+    const before = policy.compaction === undefined ? 0 : beforeOpenLoop(state, drafts, context.now)
+    for (const entry of prepare(state, drafts.slice(0, before), context.now)) state.apply(entry)
+    // A checkpoint that was due when a tool loop with signed reasoning began is what that reasoning was made on.
+    const { edits } = before === 0 ? { edits: [] } : plan(state, policy, context)
+    if (edits.some(isCheckpoint)) apply(state, edits, context.now)
+    for (const entry of prepare(state, drafts.slice(before), context.now)) state.apply(entry)
     return plan(state, policy, context).edits
   }
   let sent: number | undefined
@@ -32,6 +38,18 @@ export function feed(
     for (const entry of prepare(state, [draft], context.now)) state.apply(entry)
   }
   return edits()
+}
+
+/** How many drafts stand before the open tool loop that carries signed reasoning; 0 where there is none. */
+function beforeOpenLoop({ counter, salt }: State, drafts: readonly Draft[], now: number): number {
+  const isSigned = ({ content }: Draft): boolean =>
+    typeof content !== 'string' &&
+    content.some((block) => block.type === 'reasoning' && block.signature !== undefined)
+  if (!drafts.some(isSigned)) return 0
+  const state = new State({ counter, salt })
+  for (const entry of prepare(state, drafts, now)) state.apply(entry)
+  const start = waitsFrom(state)
+  return start === Infinity ? 0 : start - 1
 }
 
 function apply(state: State, edits: readonly Edit[], at: number): void {

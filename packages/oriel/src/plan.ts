@@ -56,6 +56,7 @@ export function windowOfModel(policy: Policy, model: string | undefined): number
   return compaction.contextWindow === undefined ? lookupPrices({ model }).contextWindow : undefined
 }
 
-function isCheckpoint(edit: Decision['edits'][number]): boolean {
+/** Whether an edit puts a summary in the place of what it drops. */
+export function isCheckpoint(edit: Decision['edits'][number]): boolean {
   return !('seq' in edit.target) && edit.text !== undefined
 }

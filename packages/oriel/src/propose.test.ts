@@ -30,3 +30,26 @@ describe('edits that waited', () => {
     ).toEqual(['one', 'four'])
   })
 })
+
+describe('a checkpoint that was due when a tool loop began', () => {
+  it('[H4] [K2] stays while the loop is open: its reasoning was made on it', () => {
+    const words = (text: string) => `${text} ${'some words '.repeat(60)}`
+    const talk = Array.from({ length: 6 }, (_, n) => [
+      { role: 'user', content: words(`question ${n}`) },
+      { role: 'assistant', content: words(`answer ${n}`) },
+    ]).flat()
+    const policy = { compaction: { maxTokens: 600 } } as const
+    const view = (messages: readonly object[]) =>
+      project(messages, policy, { format: 'anthropic' }).messages
+    const asked = [...talk, { role: 'user', content: 'Look.' }]
+    const first = view(asked)
+    expect(JSON.stringify(first)).toContain('[Previous conversation summary]')
+    const step = (id: string) => [
+      { role: 'assistant', content: [think(id), use(id)] },
+      { role: 'user', content: [result(id)] },
+    ]
+    expect(view([...asked, ...step('a')])).toEqual([...first, ...step('a')])
+    const steps = [...step('a'), ...step('b')]
+    expect(view([...asked, ...steps])).toEqual([...first, ...steps])
+  })
+})
