@@ -300,6 +300,8 @@ export class ManagedCall implements RoundedCall {
     this.#view = view
     const { endpoint, hasCacheHints } = this.#input
     const { messages, system } = view
+    // Of blank messages alone nothing is left that could be sent: the upstream says what is wrong with them.
+    if (messages.length === 0) return this.#resentBody.bytes
     const { hasReasoning } = this.#offer ?? {}
     const wire = { messages, system, hasMarks: hasCacheHints, hasReasoning }
     const bytes = rewriteBody(this.#resentBody, endpoint, wire)

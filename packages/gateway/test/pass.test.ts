@@ -39,6 +39,13 @@ describe.each(wireFormats)('%s', (format) => {
 })
 
 describe('other calls', () => {
+  it('[GW59] blank words of which no view is left reach the upstream, which says what is wrong', async () => {
+    target = await openGateway({ answer })
+    const body = '{"model":"m","max_tokens":9,"messages":[{"role":"user","content":" "}]}'
+    await post(target.url, 'anthropic', { body })
+    expect(target.upstream.requests.map(({ raw }) => raw.toString())).toEqual([body])
+  })
+
   it('[GW59] a history that the upstream keeps is left to it', async () => {
     target = await openGateway({ answer })
     const { url, upstream } = target
