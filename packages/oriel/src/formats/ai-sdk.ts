@@ -24,7 +24,7 @@ import {
   wellFormed,
 } from './foreign.ts'
 import type { Decoded, Encoded, Format, Held } from './format.ts'
-import { createLosses } from './losses.ts'
+import { createLosses, tellIllFormed } from './losses.ts'
 
 /**
  * The format of the AI SDK, versions 6 and 7. Contracts, besides those of `Format`:
@@ -88,6 +88,7 @@ function encode(view: readonly ViewMessage[]): Encoded {
     const note = losses.noteFor(message, index)
     return encodeMessage(message, { names, note, isStray: (block) => isStray(block, asked) })
   })
+  tellIllFormed(view, losses, 'AI5')
   return { messages: messages.map(wellFormed), ...losses.found() }
 }
 

@@ -11,7 +11,7 @@ import { behindGap, readWritten, writeMessage } from './anthropic-wire.ts'
 import { extraOf, materialOfView, nativeOf, standIn, wellFormed } from './foreign.ts'
 import type { Encoded } from './format.ts'
 import type { Note } from './losses.ts'
-import { createLosses } from './losses.ts'
+import { createLosses, tellIllFormed } from './losses.ts'
 
 /** Writes a view that was repaired to the format's profile. What comes out breaks no rule that messages can break. */
 export function encodeView(view: readonly ViewMessage[]): Encoded {
@@ -27,6 +27,7 @@ export function encodeView(view: readonly ViewMessage[]): Encoded {
     const note = losses.noteFor(message, index)
     for (const told of outgoing[index]?.told ?? []) note(...told)
   })
+  tellIllFormed(view, losses, 'A18')
   return { messages, ...(top === undefined ? {} : { system: top }), ...losses.found() }
 }
 

@@ -159,8 +159,8 @@ export function wellFormed(value: Json): Json {
   return isWellFormed(value) ? value : repaired(value)
 }
 
-/** Nearly everything is: looking costs nothing but time. */
-function isWellFormed(value: Json | undefined): boolean {
+/** Whether no string has a lone surrogate. Nearly none does: looking costs nothing but time. */
+export function isWellFormed(value: Json | undefined): boolean {
   if (typeof value === 'string') return value.isWellFormed()
   if (typeof value !== 'object' || value === null) return true
   if (isJsonArray(value)) return value.every(isWellFormed)

@@ -18,7 +18,7 @@ import { type BuildOptions, buildLangchainMessages } from './langchain-build.ts'
 import { decodeLangchainMessage, langchainFormat } from './langchain-decode.ts'
 import { messageViolations, toPlain, validateLangchainBody } from './langchain-rules.ts'
 import { type Wrapping, wrappings } from './langchain-wrap.ts'
-import { createLosses } from './losses.ts'
+import { createLosses, tellIllFormed } from './losses.ts'
 
 /**
  * The format of LangChain 1.x messages. Contracts, besides those of `Format`:
@@ -104,6 +104,7 @@ function encode(view: readonly ViewMessage[]): Encoded {
   const messages = view.flatMap((message, index) =>
     encodeMessage(message, { wrapping, names, note: losses.noteFor(message, index) }),
   )
+  tellIllFormed(view, losses, 'LC5')
   return { messages: messages.map(wellFormed), ...losses.found() }
 }
 

@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest'
 import type { Block } from '../core/block.ts'
 import type { ViewMessage } from '../core/view.ts'
+import { project } from '../project.ts'
+import { formatNames } from './format.ts'
 import { createLosses, noteInside, replaced } from './losses.ts'
 
 const image = { type: 'image', mediaType: 'image/png', data: 'AAAA' } as const
@@ -46,3 +48,25 @@ test('a picture is not gone if its stand-in has its address', () => {
   )
   expect(forms).toEqual(['omitted', 'full'])
 })
+
+test.each(formatNames)(
+  '[I14] in %s, half a character that is replaced is in the trace',
+  (format) => {
+    const [half, replacement] = ['a \ud83d b', 'a \ufffd b']
+    const messages = [
+      { role: 'user', content: half },
+      { role: 'assistant', content: 'Yes?' },
+      { role: 'user', content: 'whole' },
+    ]
+    const view = project<object>(messages, undefined, { format })
+    expect(view.messages).toMatchObject([{ content: replacement }, {}, { content: 'whole' }])
+    expect(view.trace).toMatchObject([
+      {
+        index: 0,
+        form: 'full',
+        rule: 'repair',
+        reason: expect.stringContaining('half a character was replaced'),
+      },
+    ])
+  },
+)

@@ -1,8 +1,9 @@
 // What an encoder could not carry, told by the builders block by block, so that each can become a line of the trace.
 
 import type { Block, ToolResultBlock } from '../core/block.ts'
+import type { Json } from '../core/json.ts'
 import type { ViewMessage } from '../core/view.ts'
-import { standIn } from './foreign.ts'
+import { isWellFormed, standIn } from './foreign.ts'
 import type { Loss } from './format.ts'
 
 /** How a builder tells that it could not carry a block as it is; undefined stands for the message as such. */
@@ -36,6 +37,17 @@ export function createLosses(): Losses {
       losses.set(key, { message: index, block: position, form, reason })
     },
   }
+}
+
+/** Tells of blocks with half a character: no UTF-8 exists for it, so another one stands for it on the wire. */
+export function tellIllFormed(view: readonly ViewMessage[], losses: Losses, rule: string): void {
+  view.forEach((message, index) => {
+    for (const block of message.blocks) {
+      // A block is JSON like everything in the log.
+      if (isWellFormed(block as unknown as Json)) continue
+      losses.noteFor(message, index)(block, 'full', `${rule}: half a character was replaced`)
+    }
+  })
 }
 
 /** The note for what is inside a result. `tell` then tells it of the result: as gone only if nothing of it is left. */

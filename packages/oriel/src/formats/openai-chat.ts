@@ -12,7 +12,7 @@ import {
   wellFormed,
 } from './foreign.ts'
 import type { Decoded, Encoded, Format } from './format.ts'
-import { createLosses } from './losses.ts'
+import { createLosses, tellIllFormed } from './losses.ts'
 import { type BuildOptions, buildChatMessages, isLegacyCall } from './openai-chat-build.ts'
 import { chatFormat, decodeChatMessage } from './openai-chat-decode.ts'
 import { maxCallIdLength, messageViolations, validateChatBody } from './openai-chat-rules.ts'
@@ -69,6 +69,7 @@ function encode(view: readonly ViewMessage[]): Encoded {
     else if (message.role !== 'tool') isLegacy = true
     return encodeMessage(message, { isLegacy, note: losses.noteFor(message, index) })
   })
+  tellIllFormed(view, losses, 'O5')
   return { messages: messages.map(wellFormed), ...losses.found() }
 }
 

@@ -15,7 +15,7 @@ import {
   wellFormed,
 } from './foreign.ts'
 import type { Decoded, Encoded, Format } from './format.ts'
-import { createLosses, type Losses, type Note } from './losses.ts'
+import { createLosses, type Losses, type Note, tellIllFormed } from './losses.ts'
 import { buildItems, isItem } from './openai-responses-build.ts'
 import { clientCallOf } from './openai-responses-client-calls.ts'
 import { decodeGroup, groupItems } from './openai-responses-decode.ts'
@@ -79,6 +79,7 @@ function encode(view: readonly ViewMessage[]): Encoded {
   const shown = { notices: new Set(notices), callIds: new Set(view.flatMap(callIdsOf)) }
   const messages = settle(runs.flat() as readonly JsonObject[], shown)
   noteUnsettled(view, { runs, kept: new Set(messages), losses })
+  tellIllFormed(view, losses, 'R6')
   return { messages, ...losses.found() }
 }
 
