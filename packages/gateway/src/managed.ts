@@ -54,6 +54,9 @@ interface Logged extends Pick<Answer, 'messages' | 'response'> {
   readonly resentAs?: readonly Json[]
 }
 
+/** The disk has the request when it has the answer, before which nothing is acknowledged. */
+const asking = { isContinuing: true, durable: 'soon' } as const
+
 export class ManagedCall implements RoundedCall {
   readonly #input: ManagedInput
   readonly #dependencies: ManagedDependencies
@@ -99,7 +102,7 @@ export class ManagedCall implements RoundedCall {
       const { offer, newName } = offerTool(thread, { endpoint, body, isOn: hasExpansion })
       this.#offer = offer
       const asked = await this.#timed(async () => {
-        const synced = await thread.request(history, { ...this.#viewOptions(), isContinuing: true })
+        const synced = await thread.request(history, { ...this.#viewOptions(), ...asking })
         this.#branch = synced.thread
         this.#messages = synced.messages
         // The history may have led to another branch, which has a policy of its own.

@@ -96,6 +96,7 @@ export type {
   ThreadKey,
   Watch,
   WatchListener,
+  WriteOptions,
 } from './stores/store.ts'
 export type { SummaryResult } from './thread/answer.ts'
 export type { Accuracy } from './thread/calibration.ts'

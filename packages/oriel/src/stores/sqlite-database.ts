@@ -125,10 +125,16 @@ function hasMagic(path: string): boolean {
   return start.toString('latin1') === magic
 }
 
+/** Whether commits wait until the disk has the write-ahead log. Without it, a process that dies still loses nothing. */
+export function setSyncing(database: DatabaseSync, isSyncing: boolean): void {
+  database.exec(`pragma synchronous = ${isSyncing ? 'full' : 'normal'}`)
+}
+
 function setDurable(database: DatabaseSync): void {
   database.exec(`pragma page_size = ${pageSize}`)
   assert(pragma(database, 'journal_mode = wal') === 'wal', 'the database keeps a write-ahead log')
-  database.exec(`pragma synchronous = full; pragma journal_size_limit = ${maxIdleLogBytes}`)
+  setSyncing(database, true)
+  database.exec(`pragma journal_size_limit = ${maxIdleLogBytes}`)
   // With anything less than FULL an acknowledged append can vanish when the power fails.
   assert(pragma(database, 'synchronous') === 2, 'every commit is synced to the disk')
   assert(pragma(database, 'mmap_size') === 0, 'the file is not mapped into memory')

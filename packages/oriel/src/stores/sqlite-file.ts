@@ -4,6 +4,7 @@ import {
   closeSync,
   constants,
   existsSync,
+  fdatasyncSync,
   fsyncSync,
   mkdirSync,
   openSync,
@@ -56,6 +57,16 @@ function createDirectory(directory: string): void {
 export function fileIdentity(path: string): string {
   const { dev, ino } = statSync(path)
   return `${dev}:${ino}`
+}
+
+/** Waits until the disk has the write-ahead log of a database. Opening it beside SQLite is safe: SQLite locks other files. */
+export function syncLog(path: string): void {
+  const descriptor = openSync(`${path}-wal`, 'r+')
+  try {
+    fdatasyncSync(descriptor)
+  } finally {
+    closeSync(descriptor)
+  }
 }
 
 /** Makes a new name in a directory survive a power loss. */

@@ -5,6 +5,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { collect, messages, readAll } from '../testing/store-suite-data.ts'
 import { SqliteHere } from './sqlite-here.ts'
+import { HighWater } from './sqlite-high-water.ts'
 import { SqliteStore } from './sqlite-store.ts'
 import { writeEntries } from './stored.ts'
 
@@ -27,7 +28,10 @@ afterEach(async () => {
 })
 
 /** A store, and how often its calling thread began a write. */
-function open(at: (point: string) => void = () => {}): {
+function open(
+  at: (point: string) => void = () => {},
+  worker = new URL('./sqlite-worker.ts', import.meta.url),
+): {
   readonly store: SqliteStore
   readonly begun: () => number
 } {
@@ -39,7 +43,7 @@ function open(at: (point: string) => void = () => {}): {
     truncated: 'refuse',
     maxQueueBytes: 10_000_000,
     maxQueueCount: 1000,
-    worker: new URL('./sqlite-worker.ts', import.meta.url),
+    worker,
     writes: 'auto',
     at: (point) => {
       if (point === 'begin') begun += 1
@@ -167,6 +171,37 @@ describe('the calling thread', () => {
       expect(await collect(store.verify())).toEqual([])
     },
   )
+
+  it('raises the mark for what is durable soon when something is durable now', async () => {
+    const { store, begun } = open()
+    const mark = new HighWater(path)
+    await store.append(key, messages(1, 1), 0)
+    await store.append(key, messages(2, 1), 1, { durable: 'soon' })
+    expect(mark.read()?.position).toBe(1)
+    expect(await readAll(store, key)).toEqual(messages(1, 2))
+    await store.append({ tenant: 'acme', thread: 'b' }, messages(1, 1), 0)
+    expect(mark.read()?.position).toBe(3)
+    expect(begun()).toBe(3)
+    mark.close()
+  })
+
+  it('writes nothing more when what is durable soon cannot be synced; the worker checks and goes on', async () => {
+    const worker = new URL('../../test/faults/failing-sync-worker.ts', import.meta.url)
+    const { store, begun } = open(() => {}, worker)
+    await store.append(key, messages(1, 1), 0)
+    let version = 1
+    let before = -1
+    const deadline = Date.now() + 10_000
+    while (begun() > before && Date.now() < deadline) {
+      before = begun()
+      await store.append(key, messages(version + 1, 1), version, { durable: 'soon' })
+      version += 1
+      await new Promise((resolve) => setTimeout(resolve, 200))
+    }
+    expect(begun()).toBe(before)
+    expect(await readAll(store, key)).toEqual(messages(1, version))
+    expect(await collect(store.verify())).toEqual([])
+  })
 
   it('keeps the write-ahead log short, although it never copies it itself', async () => {
     const { store } = open()

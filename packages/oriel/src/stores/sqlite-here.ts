@@ -2,7 +2,8 @@
 // unusual (a slow disk, another process, any error) is the worker's.
 
 import type { Attempt, Operation, SessionSettings } from './sqlite-session.ts'
-import { SqliteSession } from './sqlite-session.ts'
+import { appendedTo, SqliteSession } from './sqlite-session.ts'
+import type { ThreadKey } from './store.ts'
 
 /** More than this at once goes to the worker: then there is much to do, and the calling thread had better do the rest of it. */
 const maxCount = 2
@@ -22,7 +23,8 @@ const commitsPerCheckpoint = 100
 
 /**
  * Contracts:
- * - The same transactions as the worker's, synced to the disk before they count.
+ * - The same transactions as the worker's, synced to the disk before they count, unless all that is in one is durable soon enough:
+ *   then the next one that is synced, or the worker, makes it so.
  * - Never waits: a lock that another process holds ends the attempt, and nothing of it is written.
  * - After a failure in doubt this thread writes nothing more.
  */
@@ -36,6 +38,9 @@ export class SqliteHere {
   #countedAtMs = 0
   #isOver = false
   #commits = 0
+  /** Threads whose newest entries the disk may not have yet, and those that the worker is asked to sync. */
+  #unsynced: ThreadKey[] = []
+  #syncing: readonly ThreadKey[] = []
 
   /** `now` is the clock that tells how long writes take. */
   constructor(
@@ -65,13 +70,37 @@ export class SqliteHere {
     if (this.#generation !== generation) this.close()
     this.#generation = generation
     const startMs = this.#now()
-    const attempt = this.#session.attempt(operations)
+    const isSynced = !operations.every(isSoon)
+    const attempt = this.#session.attempt(operations, { isSynced })
     const durationMs = this.#now() - startMs
     this.#creditMs -= durationMs
     this.#slow = durationMs > slowMs ? this.#slow + 1 : Math.max(0, this.#slow - 1)
     if (this.#slow === maxSlow) this.#restsUntilMs = startMs + durationMs + restMs
-    if (attempt.outcomes === undefined && attempt.isInDoubt) this.#isOver = true
+    if (attempt.outcomes === undefined) return attempt
+    if (isSynced) this.#unsynced = []
+    else this.#unsynced.push(...appendedTo(operations))
     return attempt
+  }
+
+  /** Whether something waits for a sync. */
+  get isUnsynced(): boolean {
+    return this.#unsynced.length > 0
+  }
+
+  /** The worker is asked to sync what waits for it. */
+  handOver(): void {
+    this.#syncing = this.#unsynced
+    this.#unsynced = []
+  }
+
+  /** Threads whose newest entries would be in doubt if the disk failed now. */
+  get doubtful(): readonly ThreadKey[] {
+    return [...this.#syncing, ...this.#unsynced]
+  }
+
+  /** Writes nothing more: the disk failed. */
+  end(): void {
+    this.#isOver = true
   }
 
   /** True once for every so many commits: then the worker should copy the write-ahead log into the database. */
@@ -83,6 +112,10 @@ export class SqliteHere {
   close(): void {
     this.#session.close()
   }
+}
+
+function isSoon(operation: Operation): boolean {
+  return operation.type === 'append' && operation.durable === 'soon'
 }
 
 function isSmall({ type }: Operation): boolean {

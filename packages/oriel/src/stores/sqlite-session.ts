@@ -2,19 +2,24 @@
 
 import type { DatabaseSync } from 'node:sqlite'
 import { assertNever, OrielError } from '../core/errors.ts'
-import { openForWriting } from './sqlite-database.ts'
+import { openForWriting, setSyncing } from './sqlite-database.ts'
 import { isBusy, isFatal, storageError } from './sqlite-errors.ts'
-import { fileIdentity } from './sqlite-file.ts'
+import { fileIdentity, syncLog } from './sqlite-file.ts'
 import { HighWater } from './sqlite-high-water.ts'
 import type { AppendInput, SnapshotInput } from './sqlite-log.ts'
 import { SqliteLog } from './sqlite-log.ts'
 import { SqliteReader } from './sqlite-reader.ts'
-import type { AppendResult, ThreadKey } from './store.ts'
+import type { AppendResult, ThreadKey, WriteOptions } from './store.ts'
 import { ChainWalk } from './stored-chain.ts'
 
 /** What the writer can be asked to do. */
 export type Operation =
-  | { readonly type: 'append'; readonly input: AppendInput }
+  | {
+      readonly type: 'append'
+      readonly input: AppendInput
+      /** Whether the commit waits for the disk. @default 'now' */
+      readonly durable?: WriteOptions['durable']
+    }
   | { readonly type: 'snapshot'; readonly input: SnapshotInput }
   | { readonly type: 'blob'; readonly tenant: string; readonly content: Uint8Array }
   | { readonly type: 'erase'; readonly key: ThreadKey; readonly now: number }
@@ -23,6 +28,8 @@ export type Operation =
   | { readonly type: 'check' }
   /** Copies the write-ahead log into the database. */
   | { readonly type: 'checkpoint' }
+  /** Makes durable what was committed without waiting for the disk. */
+  | { readonly type: 'sync' }
   /** A commit of another connection of this process failed and left these threads in doubt. */
   | { readonly type: 'doubt'; readonly keys: readonly ThreadKey[] }
 
@@ -48,6 +55,8 @@ interface Connection {
   readonly log: SqliteLog
   readonly highWater: HighWater
   readonly identity: string
+  /** Whether its commits wait for the disk. */
+  isSyncing: boolean
 }
 
 /** Frames of the write-ahead log from which on writers wait, so that it begins anew. */
@@ -101,10 +110,10 @@ export class SqliteSession {
     return outcomes
   }
 
-  /** One attempt at one transaction, without waiting for anybody. */
-  attempt(operations: readonly Operation[]): Attempt {
+  /** One attempt at one transaction, without waiting for anybody; without `isSynced` not for the disk either. */
+  attempt(operations: readonly Operation[], { isSynced = true } = {}): Attempt {
     try {
-      return { outcomes: this.#transact(this.#connected(), operations) }
+      return { outcomes: this.#transact(this.#connected(), operations, isSynced) }
     } catch (error) {
       this.#rollback()
       const isInDoubt = isFatal(error)
@@ -142,8 +151,16 @@ export class SqliteSession {
     }
   }
 
-  #transact(connection: Connection, operations: readonly Operation[]): readonly Outcome[] {
+  #transact(
+    connection: Connection,
+    operations: readonly Operation[],
+    isSynced = true,
+  ): readonly Outcome[] {
     const { log, highWater, identity } = connection
+    if (connection.isSyncing !== isSynced) {
+      setSyncing(connection.database, isSynced)
+      connection.isSyncing = isSynced
+    }
     this.#at('begin')
     log.begin()
     const outcomes = operations.map((operation) => apply(log, operation))
@@ -154,7 +171,8 @@ export class SqliteSession {
     if (fileIdentity(this.#settings.path) !== identity) {
       throw new Error('The database file was removed or replaced while it was open.')
     }
-    highWater.raise(mark)
+    // The mark is never ahead of what is durable.
+    if (isSynced) highWater.raise(mark)
     this.#at('before-acknowledge')
     return outcomes
   }
@@ -164,11 +182,19 @@ export class SqliteSession {
     try {
       if (operation.type === 'doubt') this.#doubt(operation.keys)
       if (operation.type === 'checkpoint') checkpoint(this.#connected().database)
+      if (operation.type === 'sync') this.#sync()
       const value = operation.type === 'check' ? complaints(this.#connected().database) : undefined
       return { ok: true, value }
     } catch (error) {
+      // A log that cannot be copied now is copied later.
+      if (operation.type === 'checkpoint' && !isFatal(error)) return { ok: true, value: undefined }
       return { ok: false, error: storageError(error) }
     }
+  }
+
+  #sync(): void {
+    this.#at('sync')
+    syncLog(this.#settings.path)
   }
 
   /** Rewrites the file, so that erased content is neither in free pages nor in the write-ahead log. */
@@ -195,6 +221,7 @@ export class SqliteSession {
         highWater,
         log: new SqliteLog(database),
         identity: fileIdentity(path),
+        isSyncing: true,
       }
       this.#checkMark(connection)
       if (this.#doubtful.size > 0) this.#recheck(database)
@@ -299,6 +326,7 @@ function perform(log: SqliteLog, operation: Operation): AppendResult | string | 
       return undefined
     case 'check':
     case 'checkpoint':
+    case 'sync':
     case 'doubt':
       return undefined
     default:
@@ -316,8 +344,10 @@ export function appendedTo(operations: readonly Operation[]): readonly ThreadKey
 /** Erasures share one rewrite of the file; what is no transaction stands alone. */
 type Kind = 'write' | 'erase' | 'aside'
 
+const asides: readonly Operation['type'][] = ['check', 'checkpoint', 'sync', 'doubt']
+
 function kindOf({ type }: Operation): Kind {
-  if (type === 'check' || type === 'checkpoint' || type === 'doubt') return 'aside'
+  if (asides.includes(type)) return 'aside'
   return type === 'erase' || type === 'erase-tenant' ? 'erase' : 'write'
 }
 

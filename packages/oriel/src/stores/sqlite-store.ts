@@ -24,6 +24,7 @@ import type {
   ThreadKey,
   Watch,
   WatchListener,
+  WriteOptions,
 } from './store.ts'
 import { writeEntries } from './stored.ts'
 import { ChainWalk } from './stored-chain.ts'
@@ -65,12 +66,18 @@ export class SqliteStore implements Store {
     this.#writer = new SqliteWriter(settings)
   }
 
-  async append(key: ThreadKey, entries: readonly Entry[], expected: number): Promise<AppendResult> {
+  async append(
+    key: ThreadKey,
+    entries: readonly Entry[],
+    expected: number,
+    { durable = 'now' }: WriteOptions = {},
+  ): Promise<AppendResult> {
     this.#check(key)
     const written = writeEntries(entries, expected)
     const bytes = written.reduce((sum, entry) => sum + entry.bytes, operationBytes)
     const input = { key: plainKey(key), entries: written, expected, now: this.#settings.now() }
-    const result = (await this.#writer.perform({ type: 'append', input }, bytes)) as AppendResult
+    const operation = { type: 'append', input, durable } as const
+    const result = (await this.#writer.perform(operation, bytes)) as AppendResult
     if (written.length > 0) this.#tell(key, result.version)
     return result
   }

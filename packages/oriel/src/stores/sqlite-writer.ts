@@ -8,6 +8,13 @@ import type { Done, Reply, Request } from './sqlite-serve.ts'
 import { unpackError } from './sqlite-serve.ts'
 import type { Operation, SessionSettings } from './sqlite-session.ts'
 import { appendedTo } from './sqlite-session.ts'
+import type { ThreadKey } from './store.ts'
+
+/** The number of an operation that nobody waits for. */
+const unasked = 0
+
+/** Within this time the disk has what is durable soon. */
+const soonMs = 1000
 
 export interface WriterSettings extends SessionSettings {
   readonly maxQueueBytes: number
@@ -46,6 +53,7 @@ export class SqliteWriter {
   #generation = 0
   #isEnding = false
   #isGathering = false
+  #isSyncPlanned = false
   readonly #here: SqliteHere | undefined
 
   constructor(settings: WriterSettings) {
@@ -144,10 +152,11 @@ export class SqliteWriter {
     if (operations.length === 0 || !here.takes(operations, bytes)) return
     const attempt = here.write(operations, this.#generation)
     if (attempt.outcomes === undefined) {
-      if (attempt.isInDoubt) this.#post({ type: 'doubt', keys: appendedTo(operations) })
+      if (attempt.isInDoubt) this.#endHere(appendedTo(operations))
       return
     }
     if (here.isCheckpointDue()) this.#post({ type: 'checkpoint' })
+    if (here.isUnsynced) this.#syncSoon(here)
     for (const [index, { resolve, reject }] of this.#line.splice(0).entries()) {
       const outcome = attempt.outcomes[index]
       if (outcome?.ok === true) resolve(outcome.value)
@@ -155,9 +164,30 @@ export class SqliteWriter {
     }
   }
 
+  /** What waits for a sync gets it from the next write that is synced; if none comes, from the worker. */
+  #syncSoon(here: SqliteHere): void {
+    if (this.#isSyncPlanned) return
+    this.#isSyncPlanned = true
+    const sync = (): void => {
+      this.#isSyncPlanned = false
+      if (!here.isUnsynced) return
+      here.handOver()
+      this.#post({ type: 'sync' })
+    }
+    setTimeout(sync, soonMs).unref()
+  }
+
+  /** The disk failed on this thread's writes: from now on the worker writes, after it has checked what is in doubt. */
+  #endHere(written: readonly ThreadKey[]): void {
+    const keys = [...(this.#here?.doubtful ?? []), ...written]
+    if (keys.length === 0) return
+    this.#here?.end()
+    this.#post({ type: 'doubt', keys })
+  }
+
   /** An operation that nobody waits for. */
   #post(operation: Operation): void {
-    this.#worker?.postMessage([{ id: 0, operation, bytes: 0 } satisfies Request])
+    this.#worker?.postMessage([{ id: unasked, operation, bytes: 0 } satisfies Request])
   }
 
   #pump(): void {
@@ -187,6 +217,7 @@ export class SqliteWriter {
   #settle({ isReopened, results }: Done): void {
     if (isReopened) this.#generation++
     for (const result of results) {
+      if (result.id === unasked && !result.ok) this.#endHere([])
       const pending = this.#sent.get(result.id)
       if (pending === undefined) continue
       this.#sent.delete(result.id)

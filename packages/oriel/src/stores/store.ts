@@ -17,6 +17,14 @@ export interface AppendResult {
   readonly head: string
 }
 
+export interface WriteOptions {
+  /**
+   * When the entries are durable. 'soon': a process that dies loses nothing, but a power loss may, until the next append to the store
+   * resolves or a second has passed. A store may take it for 'now'. @default 'now'
+   */
+  readonly durable?: 'now' | 'soon'
+}
+
 export interface ReadOptions {
   /** First seq to read. @default 1 */
   readonly from?: number
@@ -86,7 +94,7 @@ export interface Problem {
  * - `append` is idempotent: when the entries at expected+1 ... are already there, byte for byte, the call succeeds again and
  *   returns the same result. Entries' `seq` must be expected+1, expected+2 ...; anything else is 'invalid-input'.
  * - When `append` resolves, the entries are durable by the store's promise (memory: while the process lives; sqlite: after a
- *   power loss).
+ *   power loss), unless the caller asked for `durable: 'soon'`.
  * - `read` yields entries in seq order without gaps, exactly as appended (JSON-equal, lone surrogates, NUL and `__proto__`
  *   included), and verifies each entry's hash: a mismatch rejects with 'corrupt-entry'.
  * - Reading an absent thread yields nothing; its `info` is undefined.
@@ -104,7 +112,12 @@ export interface Store {
   readonly name: string
   /** Settings of agents, kept beside the logs: `settings = agentSettings(this)`. */
   readonly settings: AgentSettings
-  append(key: ThreadKey, entries: readonly Entry[], expected: number): Promise<AppendResult>
+  append(
+    key: ThreadKey,
+    entries: readonly Entry[],
+    expected: number,
+    options?: WriteOptions,
+  ): Promise<AppendResult>
   read(key: ThreadKey, options?: ReadOptions): AsyncIterable<Entry>
   /** The entry that carries this caller's id, if any. */
   findExternalId(key: ThreadKey, externalId: string): Promise<number | undefined>

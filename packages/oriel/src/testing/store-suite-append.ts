@@ -96,6 +96,17 @@ export const appendCases: readonly StoreCase[] = [
     },
   },
   {
+    name: 'an append that may be durable soon is there at once, like any other',
+    async run({ store }) {
+      const first = await store.append(key, messages(1, 2), 0, { durable: 'soon' })
+      expect(first.version).toBe(2)
+      expect(await readAll(store, key)).toEqual(messages(1, 2))
+      await rejection(store.append(key, messages(1, 1), 1, { durable: 'soon' }), 'invalid-input')
+      expect((await store.append(key, messages(3, 1), 2)).version).toBe(3)
+      expect(await store.append(key, messages(1, 2), 0, { durable: 'soon' })).toEqual(first)
+    },
+  },
+  {
     name: 'an empty append changes nothing',
     async run({ store }) {
       const result = await store.append(key, messages(1, 2), 0)

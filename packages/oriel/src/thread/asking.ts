@@ -84,7 +84,8 @@ export async function requestView(
       return { ...again, isForked: synced.isForked || again.isForked }
     }
     if (!isHeld) await session.journal.refresh()
-    return { ...synced, view: await session.view(options, own) }
+    const { durable = 'now' } = options
+    return { ...synced, view: await session.view(options, own, { durable }) }
   }
   try {
     return await ask(options.dryRun !== true)

@@ -8,7 +8,7 @@ import { entryId } from '../core/handle.ts'
 import type { JsonObject } from '../core/json.ts'
 import { State } from '../core/state.ts'
 import { resolveCounter, type TokensOption } from '../counters.ts'
-import type { Store, ThreadKey } from '../stores/store.ts'
+import type { Store, ThreadKey, WriteOptions } from '../stores/store.ts'
 import { threadNotFound } from '../stores/stored-errors.ts'
 import {
   assertCounter,
@@ -50,6 +50,11 @@ export interface JournalOptions {
 export type EntryBody<E extends Entry = Entry> = E extends Entry
   ? Omit<E, 'id' | 'seq' | 'at'>
   : never
+
+export interface CommitOptions extends WriteOptions {
+  /** Whether the entries go to the store with the next commit. @default false */
+  readonly isHeld?: boolean
+}
 
 /** Numbers entries that are about to be appended. */
 export interface Stamp {
@@ -215,7 +220,7 @@ export class Journal {
    */
   async commit<E extends Entry>(
     build: (state: State, stamp: Stamp) => readonly E[],
-    { isHeld = false }: { readonly isHeld?: boolean } = {},
+    { isHeld = false, durable = 'now' }: CommitOptions = {},
   ): Promise<readonly E[]> {
     if (this.#stale !== undefined) await this.#reload(this.#stale)
     const isFirst = this.#held.length === 0
@@ -223,7 +228,7 @@ export class Journal {
       try {
         const entries = this.#build(build)
         if (isHeld) this.#hold(entries)
-        else await this.#append(entries)
+        else await this.#append(entries, durable)
         return entries
       } catch (error) {
         if (!OrielError.is(error, 'version-conflict')) throw error
@@ -263,12 +268,12 @@ export class Journal {
     this.#held.push(...entries)
   }
 
-  async #append(entries: readonly Entry[]): Promise<void> {
+  async #append(entries: readonly Entry[], durable: 'now' | 'soon'): Promise<void> {
     const held = this.#held
     if (held.length + entries.length === 0) return
     const expected = this.#state.version - held.length
     try {
-      await this.store.append(this.key, [...held, ...entries], expected)
+      await this.store.append(this.key, [...held, ...entries], expected, { durable })
     } catch (error) {
       if (held.length > 0) this.#lose()
       throw error

@@ -48,6 +48,7 @@ import {
   proposalsOf,
   toView,
   type View,
+  type ViewAround,
   type ViewOptions,
   type ViewRequest,
 } from './viewing.ts'
@@ -265,7 +266,7 @@ export class Session {
   async view(
     options: ViewOptions,
     own: Policy | undefined,
-    { isRecovery = false }: { readonly isRecovery?: boolean } = {},
+    { isRecovery = false, durable = 'now' }: ViewAround = {},
   ): Promise<View> {
     const before = this.journal.state.visible.length
     const last = this.journal.facts.newestRequest?.seq ?? 0
@@ -274,18 +275,17 @@ export class Session {
     const ask = (now: ViewRequest): Asking => askingOf(this.summaries, this.journal, now)
     if (options.dryRun === true) {
       const now = request()
-      const { summaryOf } = ask(now)
-      return toView(now, buildView({ ...now, summaryOf }), this.#epoch(0))
+      return toView(now, buildView({ ...now, summaryOf: ask(now).summaryOf }), this.#epoch(0))
     }
     this.#reporter.asked(this.journal, own ?? this.policy)
-    const model = isRecovery ? undefined : this.summaries
     if ((own ?? this.policy).toolOutput?.directory !== undefined) {
       await this.#files.prepare((fileOf) => proposalsOf({ ...request(), fileOf }))
     }
+    const model = isRecovery ? undefined : this.summaries
     const finished = await prepareSummaries(model, this.journal, request)
     if (own === undefined && !isRecovery) await this.#compacting.beforeView(request)
     let view: { request: ViewRequest; built: BuiltView; asking: Asking } | undefined
-    const entries = await this.journal.commit((_, stamp) => {
+    const build = (_: State, stamp: Stamp): readonly Entry[] => {
       const base = request()
       const asking = ask(base)
       const now: ViewRequest = { ...base, isRecovery, summaryOf: asking.summaryOf }
@@ -296,7 +296,8 @@ export class Session {
         ...(now.isTemporary ? summaryEntries(this.journal, finished, stamp) : []),
         ...entriesOf(now, view.built, stamp, this.journal),
       ]
-    })
+    }
+    const entries = await this.journal.commit(build, { durable })
     this.#pending = undefined
     this.#tellAdded()
     this.#plugins.settle(this.journal)
@@ -304,8 +305,7 @@ export class Session {
     this.#lastView.keep(this.journal, view.built)
     const edits = entries.filter((entry): entry is EditEntry => entry.type === 'edit')
     this.#reporter.applied(this.journal, edits, before)
-    const { repairs } = view.built.assembled
-    const line = resultLine(this.journal.state, edits, repairs.length)
+    const line = resultLine(this.journal.state, edits, view.built.assembled.repairs.length)
     if (line !== undefined) this.say(line)
     if (!waitsForJobs(view.request.policy)) this.#summarizeBehind(view.asking.wanted)
     const { checkpoint } = this.journal.state

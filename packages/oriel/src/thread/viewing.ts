@@ -25,6 +25,7 @@ import type { RuleContext } from '../rules/rule.ts'
 import type { CacheState, Decision, DecisionCause } from '../schedule/cache-aware.ts'
 import type { Prices } from '../schedule/prices.ts'
 import { sha256 } from '../sha256.ts'
+import type { WriteOptions } from '../stores/store.ts'
 import type { Journal, Stamp } from './journal.ts'
 
 /** Raised when the same log and options would encode to other bytes. */
@@ -50,12 +51,18 @@ export interface ViewOptions {
 }
 
 /** How `request` asks for a view of the history that it brings. */
-export interface RequestOptions extends ViewOptions {
+export interface RequestOptions extends ViewOptions, WriteOptions {
   /**
    * Whether a history that ends with the assistant's message asks for more of it: the provider paused the answer, or the client began it.
    * Only where a provider must else be asked by the user's side; a message with calls waits for their results. @default false
    */
   readonly isContinuing?: boolean
+}
+
+/** How a view is made beside what was asked for. */
+export interface ViewAround extends WriteOptions {
+  /** Whether the provider refused the one before as too long. @default false */
+  readonly isRecovery?: boolean
 }
 
 export interface View<M = Json> {

@@ -2,7 +2,7 @@
 // `ack <thread> <seq> <hash of the entry>`, `erased <thread>`, `error <code>`. The parent injects faults and compares.
 //
 // Arguments: path, seed, mode. Modes: `append` writes to three threads at once until it is killed or has made 400 appends;
-// `steady` makes 20 appends one after the other; `race` makes 60 appends to one thread against other processes; `same` appends
+// `steady` makes 20 appends one after the other; `soon` makes some that need not be durable at once, says `soon` for each, and `synced` when they are; `race` makes 60 appends to one thread against other processes; `same` appends
 // what every process with this seed appends; `erase` fills a thread, erases it and begins another; `talk` is in talk.ts. The path is a
 // file of SQLite, or `postgres://...` with the schema behind a #.
 
@@ -119,6 +119,25 @@ async function writeSame(): Promise<void> {
   }
 }
 
+/** Appends that the disk may have later, one of which an append that is durable at once follows. */
+async function writeSoon(): Promise<void> {
+  const key = { tenant: 'acme', thread: 'soon' }
+  let version = 0
+  const next = (): readonly Entry[] => [createEntry(version + 1, `soon ${version}`)]
+  const soon = async (): Promise<void> => {
+    const result = await store.append(key, next(), version, { durable: 'soon' })
+    version = result.version
+    say(`soon ${version}`)
+  }
+  for (let made = 0; made < 5; made++) await soon()
+  await new Promise((resolve) => setTimeout(resolve, 1500))
+  say('synced')
+  await soon()
+  const entries = next()
+  await store.append(key, entries, version)
+  acknowledge(key, entries)
+}
+
 async function writeAndErase(): Promise<void> {
   for (let turn = 0; turn < 6; turn++) {
     const key = { tenant: 'acme', thread: `erase-${process.pid}-${turn}` }
@@ -135,6 +154,7 @@ async function writeAndErase(): Promise<void> {
 say('ready')
 if (mode === 'append') await Promise.all(['a', 'b', 'c'].map((thread) => write(thread, 400, 4)))
 else if (mode === 'steady') await write('a', 20, 1)
+else if (mode === 'soon') await writeSoon()
 else if (mode === 'race') await write('race', 60, 2)
 else if (mode === 'same') await writeSame()
 else if (mode === 'erase') await writeAndErase()

@@ -28,7 +28,7 @@ export interface Acknowledged {
 export interface ChildOptions {
   readonly path: string
   readonly seed: number
-  readonly mode?: 'append' | 'steady' | 'race' | 'same' | 'erase' | 'talk'
+  readonly mode?: 'append' | 'steady' | 'soon' | 'race' | 'same' | 'erase' | 'talk'
   /** `<point>:<n>:<kill|exit>`, see fault.ts. */
   readonly fault?: string
   /** Who writes to SQLite. @default 'auto' */
