@@ -18,7 +18,7 @@ export function checkJson(
   path: string,
   depth: number = maxDepth,
 ): asserts value is Json {
-  walk(value, path, { ancestors: [], depth, copy: false })
+  begin(value, path, { depth, copy: false })
 }
 
 /** What JSON text says; undefined for text that is none, or that says more than `checkJson` takes: it could not be written again. */
@@ -40,7 +40,7 @@ export type Convert = (value: object, depth: number) => unknown
 
 /** A deep copy that shares nothing with the input, checked as in `checkJson`, in one pass over the input. */
 export function cloneJson(value: unknown, path: string, convert?: Convert): Json {
-  return walk(value, path, { ancestors: [], depth: maxDepth, copy: true, convert }) as Json
+  return begin(value, path, { depth: maxDepth, copy: true, convert }) as Json
 }
 
 /** A copy of plain data, made without looking at it closely: lists and objects are new, everything else is the same. */
@@ -59,29 +59,43 @@ export function copyPlain<T>(value: T): T {
 }
 
 interface Walk {
+  /** Where it began, and the way from there: put together only where an error names it. */
+  readonly path: string
+  readonly way: (string | number)[]
   readonly ancestors: object[]
   readonly depth: number
   readonly copy: boolean
   readonly convert?: Convert | undefined
 }
 
-function walk(value: unknown, path: string, by: Walk): Json | undefined {
+function begin(
+  value: unknown,
+  path: string,
+  how: Pick<Walk, 'depth' | 'copy' | 'convert'>,
+): Json | undefined {
+  const by = { ...how, path, way: [], ancestors: [] }
+  try {
+    return walk(value, by)
+  } catch (cause) {
+    throw readingError(pathOf(by), cause)
+  }
+}
+
+function walk(value: unknown, by: Walk): Json | undefined {
   switch (typeof value) {
     case 'boolean':
       return value
     case 'string':
-      if (value.length > maxStringLength) throw tooLarge(path, value.length)
+      if (value.length > maxStringLength) throw tooLarge(pathOf(by), value.length)
       return value
     case 'number':
-      if (!Number.isFinite(value)) throw notJson(path, String(value))
+      if (!Number.isFinite(value)) throw notJson(pathOf(by), String(value))
       return value
     case 'object':
       if (value === null) return null
-      return reading(path, () =>
-        Array.isArray(value) ? walkArray(value, path, by) : walkObject(value, path, by),
-      )
+      return Array.isArray(value) ? walkArray(value, by) : walkObject(value, by)
     default:
-      throw notJson(path, `a ${typeof value}`)
+      throw notJson(pathOf(by), `a ${typeof value}`)
   }
 }
 
@@ -90,54 +104,72 @@ export function reading<T>(path: string, look: () => T): T {
   try {
     return look()
   } catch (cause) {
-    if (OrielError.is(cause)) throw cause
-    const message = `The value at ${shorten(path)} is not JSON: reading it throws.`
-    throw new OrielError('not-json', message, { path: shorten(path), cause })
+    throw readingError(path, cause)
   }
 }
 
-function walkArray(value: readonly unknown[], path: string, by: Walk): Json | undefined {
-  enter(value, path, by)
+function readingError(path: string, cause: unknown): OrielError {
+  if (OrielError.is(cause)) return cause
+  const message = `The value at ${shorten(path)} is not JSON: reading it throws.`
+  return new OrielError('not-json', message, { path: shorten(path), cause })
+}
+
+function walkArray(value: readonly unknown[], by: Walk): Json | undefined {
+  enter(value, by)
   const result: Json[] = []
   for (let index = 0; index < value.length; index++) {
-    if (!(index in value)) throw notJson(`${path}[${index}]`, 'a hole in an array')
-    const child = walk(value[index], `${path}[${index}]`, by)
+    by.way.push(index)
+    if (!(index in value)) throw notJson(pathOf(by), 'a hole in an array')
+    const child = walk(value[index], by)
     if (by.copy) result.push(child as Json)
+    by.way.pop()
   }
   by.ancestors.pop()
   return by.copy ? result : undefined
 }
 
-function walkObject(value: object, path: string, by: Walk): Json | undefined {
+function walkObject(value: object, by: Walk): Json | undefined {
   const prototype: unknown = Object.getPrototypeOf(value)
   // A root prototype of any realm is plain; anything else is an instance of a class.
   if (prototype !== null && Object.getPrototypeOf(prototype) !== null) {
     const converted = by.convert?.(value, by.ancestors.length)
-    if (converted !== undefined && converted !== value) return walk(converted, path, by)
-    throw notJson(path, 'an instance of a class; pass plain data')
+    if (converted !== undefined && converted !== value) return walk(converted, by)
+    throw notJson(pathOf(by), 'an instance of a class; pass plain data')
   }
-  enter(value, path, by)
+  enter(value, by)
   const result: Record<string, Json> = {}
   for (const key of Object.keys(value)) {
-    const field = reading(`${path}.${key}`, () => (value as Record<string, unknown>)[key])
-    if (field === undefined) continue
-    const child = walk(field, `${path}.${key}`, by)
-    if (by.copy) setField(result, key, child as Json)
+    by.way.push(key)
+    const field = (value as Record<string, unknown>)[key]
+    if (field !== undefined) {
+      const child = walk(field, by)
+      if (by.copy) setField(result, key, child as Json)
+    }
+    by.way.pop()
   }
   by.ancestors.pop()
   return by.copy ? result : undefined
 }
 
-function enter(value: object, path: string, { ancestors, depth }: Walk): void {
-  if (ancestors.includes(value)) throw notJson(path, 'a cycle')
+function enter(value: object, by: Walk): void {
+  const { ancestors, depth } = by
+  if (ancestors.includes(value)) throw notJson(pathOf(by), 'a cycle')
   if (ancestors.length >= depth) {
+    const path = shorten(pathOf(by))
     throw new OrielError(
       'too-deep',
-      `The value at ${shorten(path)} is nested deeper than ${depth} levels. Flatten it or send it as text.`,
-      { path: shorten(path), details: { limit: depth } },
+      `The value at ${path} is nested deeper than ${depth} levels. Flatten it or send it as text.`,
+      { path, details: { limit: depth } },
     )
   }
   ancestors.push(value)
+}
+
+function pathOf({ path, way }: Pick<Walk, 'path' | 'way'>): string {
+  return way.reduce<string>(
+    (text, step) => (typeof step === 'number' ? `${text}[${step}]` : `${text}.${step}`),
+    path,
+  )
 }
 
 /** Sets an own field, also one called `__proto__`. */

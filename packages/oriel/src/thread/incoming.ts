@@ -56,8 +56,8 @@ export function leadingSetting(
   stamp: Stamp,
 ): readonly Entry[] {
   if (leading.length === 0) return []
+  if (equalJson(journal.setting('leading')?.value, leading)) return []
   const value = cloneJson(leading, 'history')
-  if (equalJson(journal.setting('leading')?.value, value)) return []
   return [stamp.entry({ type: 'setting', name: 'leading', value })]
 }
 

@@ -249,18 +249,17 @@ export class Journal {
 
   /** The header goes in front of the first entries, in the same append. */
   #build<E extends Entry>(build: (state: State, stamp: Stamp) => readonly E[]): readonly E[] {
-    if (this.#state.version === 0) {
-      if (build(this.#state, this.#stamp()).length === 0) return []
-      this.#hold([this.#headerEntry()])
-    }
+    if (this.#state.version === 0) this.#hold([this.#headerEntry()])
     const by = nextWriter()
+    let entries: readonly E[] = []
     try {
-      return build(this.#state, this.#stamp()).map((entry) => ({ ...entry, by }))
-    } catch (error) {
+      entries = build(this.#state, this.#stamp()).map((entry) => ({ ...entry, by }))
+    } finally {
       // A header alone begins nothing.
-      if (this.#held.length === this.#state.version) this.#lose()
-      throw error
+      const isAlone = this.#state.version === 1 && this.#held.length === 1
+      if (entries.length === 0 && isAlone) this.#lose()
     }
+    return entries
   }
 
   #hold(entries: readonly Entry[]): void {
