@@ -56,7 +56,7 @@ export async function runPaired(options: PairedOptions): Promise<PairedResult> {
     runSlice({ ...side, rate, seconds: sliceSeconds, skip, hasBursts: options.hasBursts ?? false })
   await warmUp(parts, options)
   for (let round = 0; round < rounds; round++) {
-    syncsMs.push(...measureSyncs(folder, syncsPerRound))
+    syncsMs.push(...(await measureSyncs(folder, { count: syncsPerRound, paceMs: 1000 / rate })))
     for (let turn = 0; turn < parts.length; turn++) {
       const part = parts[(round + turn) % parts.length] as Part
       const isFirst = (round + turn) % 2 === 0
