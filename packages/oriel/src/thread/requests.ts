@@ -45,11 +45,9 @@ export async function rebuildRequest(journal: Journal, step: number): Promise<Re
   const index = requests.findLastIndex((request) => request.step === step)
   const request = requests[index]
   if (request === undefined) {
-    const known = [...new Set(requests.map((one) => one.step))].join(', ')
-    throw new OrielError(
-      'not-found',
-      `No request was made at step ${step}; known: ${known || 'none'}.`,
-    )
+    const [first, last] = [requests[0]?.step, requests.at(-1)?.step]
+    const known = first === undefined ? 'none was made yet' : `they go from ${first} to ${last}`
+    throw new OrielError('not-found', `No request was made at step ${step}: ${known}.`)
   }
   const { messages, built: _built, ...answer } = await rebuild(journal, request)
   const before = requests.slice(0, index).findLast((one) => one.format === request.format)

@@ -383,7 +383,10 @@ describe('past requests', () => {
       rule: 'history',
       reason: 'before the last 1 user turn',
     })
-    await expect(thread.requestAt(9)).rejects.toMatchObject({ code: 'not-found' })
+    await expect(thread.requestAt(9)).rejects.toMatchObject({
+      code: 'not-found',
+      message: 'No request was made at step 9: they go from 1 to 3.',
+    })
   })
 })
 
