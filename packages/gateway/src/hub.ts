@@ -22,6 +22,7 @@ interface Listening {
 
 export class Hub {
   readonly #listeners = new Map<(notice: Notice) => void, Listening>()
+  #isClosed = false
 
   tell(notice: Notice): void {
     for (const listener of this.#listeners.keys()) listener(notice)
@@ -33,8 +34,14 @@ export class Hub {
     return this.#listeners.size >= maxListeners || own >= maxOfTenant
   }
 
-  /** Ends every stream: the gateway closes. */
+  /** Whether no stream may begin any more. */
+  get isClosed(): boolean {
+    return this.#isClosed
+  }
+
+  /** Ends every stream, and lets none begin: the gateway closes, and pages would come again at once. */
   close(): void {
+    this.#isClosed = true
     for (const { stop } of [...this.#listeners.values()]) stop()
   }
 

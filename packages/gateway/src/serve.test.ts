@@ -37,3 +37,20 @@ it('[GW53] logs what had come of an answer that is cut because the server closes
     ['system', 'interrupted', expect.stringContaining('Half an answer')],
   ])
 })
+
+it('[GW73] closes at once beside a page that listens, and that comes again when its stream ends', async () => {
+  const server = await serveGateway(createGateway({ store: memoryStore() }), { port: 0 })
+  const listen = (): Promise<Response> => fetch(`${server.url}/api/events`)
+  const first = await listen()
+  const again = first
+    .text()
+    .then(listen)
+    .then(
+      ({ status }) => status,
+      () => 'refused',
+    )
+  const start = performance.now()
+  await server.close()
+  expect(performance.now() - start).toBeLessThan(5000)
+  expect(await again).toBeOneOf([503, 'refused'])
+})

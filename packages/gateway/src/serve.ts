@@ -34,6 +34,8 @@ const loopback = new Set(['127.0.0.1', '::1', 'localhost'])
 const maxHeaderBytes = 32 * 1024
 /** Time that calls which were cut get to end, so that what had come of their answers is logged. */
 const cutMs = 1000
+/** How often a server that closes lets go of connections whose answers are over. */
+const sweepMs = 100
 /** Connections that the system accepts before the process does. */
 const maxWaiting = 1024
 
@@ -157,7 +159,10 @@ async function close(server: Server, gateway: Gateway, drainMs: number): Promise
   const closed = new Promise<void>((resolve) => server.close(() => resolve()))
   server.closeIdleConnections()
   gateway.endStreams()
+  // Node looks for idle connections once: one whose answer ends later would be kept for its next request.
+  const sweep = setInterval(() => server.closeIdleConnections(), sweepMs)
   const timer = setTimeout(() => server.closeAllConnections(), drainMs)
   await closed
+  clearInterval(sweep)
   clearTimeout(timer)
 }

@@ -483,5 +483,6 @@ describe('live updates', () => {
     expect(another.status).toBe(200)
     gateway.endStreams()
     expect(await another.text()).toBe(': listening\n\n')
+    expect((await listen(other)).status).toBe(503)
   })
 })

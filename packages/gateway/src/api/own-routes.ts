@@ -75,6 +75,7 @@ export function ownRoutes(options: OwnApiOptions): readonly Route[] {
       query: { thread: 'Only this thread.' },
       answer: 'text/event-stream',
       handle: ({ caller, url, request }) => {
+        if (hub.isClosed) throw refuse(503, 'busy', 'The gateway closes.')
         if (hub.isFull(caller.tenant)) throw refuse(429, 'busy', 'Too many listeners.')
         const thread = url.searchParams.get('thread')
         return hub.stream(
