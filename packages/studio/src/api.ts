@@ -31,6 +31,11 @@ export class ApiError extends Error {
   }
 }
 
+/** Whether the gateway itself could not be asked. */
+export function isUnreachable(error: unknown): boolean {
+  return error instanceof ApiError && error.code === 'unreachable'
+}
+
 const keyName = 'oriel-key'
 
 /** The key that the person typed in. It is kept for this tab only, and never in the address. */

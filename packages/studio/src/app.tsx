@@ -1,6 +1,6 @@
 // The frame around every page: where one is, where one can go, and what the whole page needs to know.
 
-import { type ReactNode, useEffect, useState } from 'react'
+import { type ReactNode, useState } from 'react'
 import { chatAddress, shownTenant, useAddress } from './address.ts'
 import { ApiError, api } from './api.ts'
 import { ChatPage } from './chat/chat-page.tsx'
@@ -13,12 +13,14 @@ import { Link } from './link.tsx'
 import { Empty, Failure, Loading } from './notice.tsx'
 import { nextTheme, readTheme } from './theme.ts'
 import { ThreadsPage } from './threads/threads-page.tsx'
+import { useConnection } from './use-events.ts'
 import { useLoad } from './use-load.ts'
 
 export function App(): ReactNode {
   const { path } = useAddress()
   const info = useLoad('info', (signal) => api.info(signal))
   const [isHelpOpen, setHelpOpen] = useState(false)
+  const isLost = useConnection() === 'lost'
   useShortcuts(() => setHelpOpen(true))
   return (
     <div className="app">
@@ -39,6 +41,11 @@ export function App(): ReactNode {
           </Link>
         </nav>
         <span className="spacer" />
+        {isLost && (
+          <span className="warning small" role="status">
+            Not live: the gateway does not answer.
+          </span>
+        )}
         <button type="button" className="quiet" onClick={() => setHelpOpen(true)} title="Keyboard">
           <span aria-hidden="true">?</span>
           <span className="sr-only">Keyboard shortcuts</span>
@@ -63,9 +70,6 @@ function isKeyMissing(error: Error): boolean {
 }
 
 function Page({ path, info }: { readonly path: string; readonly info: Info }): ReactNode {
-  useEffect(() => {
-    document.title = path === '/chat' ? 'Chat · Oriel' : 'Threads · Oriel'
-  }, [path])
   if (path === '/chat') return <ChatPage info={info} />
   if (path === '/' || path === '/threads') return <ThreadsPage info={info} />
   const id = threadIn(path)

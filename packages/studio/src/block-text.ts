@@ -1,4 +1,4 @@
-import type { Block } from './contract.ts'
+import type { Block, FileBlock, ImageBlock } from './contract.ts'
 
 /** A block as text. Pictures and files are named, not shown. */
 export function textOf(block: Block): string {
@@ -14,10 +14,21 @@ export function textOf(block: Block): string {
         ? block.content
         : block.content.map(textOf).join('\n')
     case 'image':
-      return `[image ${block.mediaType ?? ''}]`
+      return named(block)
     case 'file':
-      return `[file ${block.name ?? block.mediaType ?? ''}]`
+      return named(block, block.name)
     default:
       return JSON.stringify(block.value, undefined, 2)
   }
+}
+
+/** Longer addresses are no names; one that begins with `data:` is the content itself. */
+const longestAddress = 200
+
+/** A picture or a file by what is known of it: `[image image/png 78 bytes]`. */
+function named({ type, mediaType, data, url = '' }: ImageBlock | FileBlock, name?: string): string {
+  const isAddress = !url.startsWith('data:') && url.length <= longestAddress
+  const place =
+    data === undefined ? (isAddress ? url : '') : `${Math.floor(data.length * 0.75)} bytes`
+  return `[${[type, name ?? '', mediaType ?? '', place].filter((word) => word !== '').join(' ')}]`
 }

@@ -1,6 +1,8 @@
-// Something asked of the gateway: not there yet, there, or failed. What is shown stays while it is asked again.
+// Something asked of the gateway: not there yet, there, or failed. What is shown stays while it is asked again, and while the gateway is
+// away.
 
 import { useCallback, useEffect, useRef, useState } from 'react'
+import { isUnreachable } from './api.ts'
 
 export interface Loaded<T> {
   readonly data?: T
@@ -41,7 +43,10 @@ export function useLoad<T>(
       },
       (error: Error) => {
         if (controller.signal.aborted) return
-        setAnswer({ key, error })
+        const mayStay = isUnreachable(error)
+        setAnswer((before) =>
+          mayStay && before.key === key && before.data !== undefined ? before : { key, error },
+        )
         setLoading(false)
       },
     )

@@ -21,6 +21,8 @@ export interface VirtualListProps {
   readonly resetKey: string
   readonly keyOf: (index: number) => string
   readonly renderRow: (index: number) => ReactNode
+  /** The row that the list begins at, until somebody scrolls. @default the first */
+  readonly start?: number
   /** A row to bring into sight, each time the number changes. */
   readonly scrollTo?: number | undefined
 }
@@ -29,12 +31,12 @@ export interface VirtualListProps {
 const overscan = 4
 
 export function VirtualList(props: VirtualListProps): ReactNode {
-  const { label, count, guess, keyOf, renderRow, scrollTo, resetKey } = props
+  const { label, count, guess, keyOf, renderRow, start = 0, scrollTo, resetKey } = props
   const box = useRef<HTMLDivElement>(null)
   const [, render] = useReducer((before: number) => before + 1, 0)
   const layout = useLayout(count, guess, resetKey)
   useRowSizes(box, layout, render)
-  useScrollTo(box, layout, scrollTo, render)
+  useScrolling(box, layout, { start, scrollTo }, render)
   const top = box.current?.scrollTop ?? 0
   const height = box.current?.clientHeight ?? 800
   const first = Math.max(0, layout.indexAt(top) - overscan)
@@ -107,24 +109,47 @@ function useRowSizes(box: Box, layout: RowLayout, render: () => void): void {
 /** Times that a row is brought into sight: each time, rows around it turn out to be taller than guessed. */
 const attempts = 5
 
-function useScrollTo(
+interface Wish {
+  readonly start: number
+  readonly scrollTo: number | undefined
+}
+
+/** Brings a row into sight. A list at its end stays there when it grows; one that somebody has moved stays where it is. */
+function useScrolling(
   box: Box,
   layout: RowLayout,
-  index: number | undefined,
+  { start, scrollTo }: Wish,
   render: () => void,
 ): void {
   const wanted = useRef({ index: -1, left: 0 })
+  const isMoved = useRef(false)
+  const isAtEnd = useRef(false)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another list begins anew.
+  useLayoutEffect(() => {
+    isMoved.current = false
+    isAtEnd.current = false
+  }, [layout])
   // biome-ignore lint/correctness/useExhaustiveDependencies: another list is another wish.
   useLayoutEffect(() => {
-    wanted.current = { index: index ?? -1, left: attempts }
-  }, [layout, index])
+    if (scrollTo === undefined) return
+    wanted.current = { index: scrollTo, left: attempts }
+    isMoved.current = true
+  }, [layout, scrollTo])
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a row that is no longer wanted leaves the list where it is.
+  useLayoutEffect(() => {
+    if (scrollTo !== undefined || (isMoved.current && !isAtEnd.current)) return
+    wanted.current = { index: start, left: attempts }
+  }, [layout, start])
   useLayoutEffect(() => {
     const { current } = box
+    if (current === null) return
     const wish = wanted.current
-    if (current === null || wish.index < 0 || wish.left === 0) return
-    wish.left -= 1
     const before = current.scrollTop
-    current.scrollTop = goalOf(layout, wish.index, current)
+    if (wish.index >= 0 && wish.left > 0) {
+      wish.left -= 1
+      current.scrollTop = goalOf(layout, wish.index, current)
+    }
+    isAtEnd.current = current.scrollTop + current.clientHeight >= layout.total - 1
     if (current.scrollTop !== before) render()
   })
   useEffect(() => {
@@ -132,14 +157,12 @@ function useScrollTo(
     // Whoever scrolls has the last word.
     const release = (): void => {
       wanted.current.left = 0
+      isMoved.current = true
     }
-    current?.addEventListener('wheel', release, { passive: true })
-    current?.addEventListener('pointerdown', release)
-    current?.addEventListener('keydown', release)
+    const moves = ['wheel', 'pointerdown', 'keydown'] as const
+    for (const move of moves) current?.addEventListener(move, release, { passive: true })
     return () => {
-      current?.removeEventListener('wheel', release)
-      current?.removeEventListener('pointerdown', release)
-      current?.removeEventListener('keydown', release)
+      for (const move of moves) current?.removeEventListener(move, release)
     }
   }, [box])
 }

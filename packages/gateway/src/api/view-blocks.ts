@@ -1,6 +1,6 @@
 // The log beside the view: every block in order, with the form that it has there.
 
-import type { Block, Change, EditEntry, Entry, Form, Json } from 'oriel'
+import type { Block, Change, EditEntry, Entry, FileBlock, Form, ImageBlock, Json } from 'oriel'
 import { renderedResults } from './rendered-results.ts'
 
 export interface ViewBlock {
@@ -136,7 +136,20 @@ function textOf(block: Block): string {
         : block.content.map(textOf).join('\n')
     case 'opaque':
       return JSON.stringify(block.value)
-    default:
-      return `[${block.type}]`
+    case 'image':
+      return named(block)
+    case 'file':
+      return named(block, block.name)
   }
+}
+
+/** Longer addresses are no names; one that begins with `data:` is the content itself. */
+const longestAddress = 200
+
+/** A picture or a file by what is known of it: `[image image/png 78 bytes]`. */
+function named({ type, mediaType, data, url = '' }: ImageBlock | FileBlock, name?: string): string {
+  const isAddress = !url.startsWith('data:') && url.length <= longestAddress
+  const place =
+    data === undefined ? (isAddress ? url : '') : `${Math.floor(data.length * 0.75)} bytes`
+  return `[${[type, name ?? '', mediaType ?? '', place].filter((word) => word !== '').join(' ')}]`
 }

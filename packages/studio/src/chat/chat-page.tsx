@@ -7,6 +7,7 @@ import type { Info } from '../contract.ts'
 import { Link } from '../link.tsx'
 import { Empty, Failure, Loading } from '../notice.tsx'
 import { useLoad } from '../use-load.ts'
+import { useTitle } from '../use-title.ts'
 import { Composer } from './composer.tsx'
 import { DebugPanel } from './debug-panel.tsx'
 import { MessageList } from './message-list.tsx'
@@ -27,6 +28,7 @@ export function ChatPage({ info }: { readonly info: Info }): ReactNode {
 }
 
 function AgentChat({ info, name }: { readonly info: Info; readonly name: string }): ReactNode {
+  useTitle('Chat')
   const { params } = useAddress()
   const thread = params.get('thread') ?? undefined
   const hasPanel = params.get('debug') === 'true'

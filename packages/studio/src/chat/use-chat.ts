@@ -133,7 +133,8 @@ function useLog(thread: string | undefined, state: State): Loaded<Read> {
     state.turns,
   )
   useEvents({ thread }, ({ type }) => {
-    if (type === 'thread-changed' && !latest.current.isBusy) log.reload()
+    const mayDiffer = type === 'thread-changed' || type === 'reconnected'
+    if (mayDiffer && !latest.current.isBusy) log.reload()
   })
   return log
 }

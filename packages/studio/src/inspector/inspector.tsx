@@ -42,7 +42,7 @@ export function Inspector({ thread, version, onChange }: InspectorProps): ReactN
     if (row?.type === 'block') setParams({ block: row.block.id })
     else if (row !== undefined && index + 1 < rows.length) open(index + 1)
   }
-  useInspectorKeys({ steps, step, place, open })
+  useInspectorKeys({ steps, step, place, open, close: () => closeBlock(selected) })
   const row = rows[place]
   return (
     <div className="inspector">
@@ -84,7 +84,8 @@ export function Inspector({ thread, version, onChange }: InspectorProps): ReactN
             guess={96}
             resetKey={`${id} ${step} ${show}`}
             keyOf={(index) => rows[index]?.key ?? String(index)}
-            scrollTo={place !== -1 ? place : first !== -1 ? first : rows.length - 1}
+            start={first !== -1 ? first : rows.length - 1}
+            scrollTo={place === -1 ? undefined : place}
             renderRow={(index) => renderRow(rows[index], originalOf, selected)}
           />
         </div>
@@ -95,7 +96,7 @@ export function Inspector({ thread, version, onChange }: InspectorProps): ReactN
           block={row.block}
           original={originalOf(row.block)}
           isPast={step !== undefined}
-          onClose={() => setParams({ block: undefined })}
+          onClose={() => closeBlock(selected)}
           onChange={onChange}
         />
       )}
@@ -124,6 +125,13 @@ function renderRow(
 
 function openBlock(id: string): void {
   setParams({ block: id })
+}
+
+/** Closes the drawer; the focus goes back to the row that it was opened from. */
+function closeBlock(id: string | undefined): void {
+  setParams({ block: undefined })
+  const row = id === undefined ? '' : `[data-block="${CSS.escape(id)}"] .row-open`
+  if (row !== '') document.querySelector<HTMLElement>(row)?.focus({ preventScroll: true })
 }
 
 function useInspected(id: string, step: number | undefined, version: number) {
@@ -155,8 +163,9 @@ function useInspectorKeys(options: {
   readonly step: number | undefined
   readonly place: number
   readonly open: (index: number) => void
+  readonly close: () => void
 }): void {
-  const { steps, step, place, open } = options
+  const { steps, step, place, open, close } = options
   const at = step === undefined ? steps.length : steps.findIndex((one) => one.step === step)
   const move = (to: number): void =>
     setParams({ step: steps[Math.max(0, Math.min(to, steps.length))]?.step.toString() })
@@ -167,7 +176,7 @@ function useInspectorKeys(options: {
     ArrowUp: () => open(Math.max(0, place - 1)),
     '[': () => move(at - 1),
     ']': () => move(at + 1),
-    Escape: () => setParams({ block: undefined }),
+    Escape: close,
   })
 }
 

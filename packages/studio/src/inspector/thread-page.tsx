@@ -1,6 +1,6 @@
 // One thread: what is in its log, what the model saw, what it cost, and what another policy would do.
 
-import { type ReactNode, useState } from 'react'
+import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { chatAddress, go, threadAddress, useAddress } from '../address.ts'
 import { api } from '../api.ts'
 import type { Info, ThreadSummary } from '../contract.ts'
@@ -11,6 +11,7 @@ import { Timeline } from '../timeline/timeline.tsx'
 import { useEvents } from '../use-events.ts'
 import { useLoad } from '../use-load.ts'
 import { useSoon } from '../use-soon.ts'
+import { useTitle } from '../use-title.ts'
 import { WhatIf } from '../what-if/what-if.tsx'
 import { Edits } from './edits.tsx'
 import { Inspector } from './inspector.tsx'
@@ -31,13 +32,14 @@ export function ThreadPage({ id, info }: ThreadPageProps): ReactNode {
   const { params } = useAddress()
   const tab = tabs.find(([name]) => name === params.get('tab'))?.[0] ?? 'inspector'
   const thread = useLoad(id, (signal) => api.thread(id, signal))
+  useTitle(thread.data?.title || id)
   const [version, setVersion] = useState(0)
   const refresh = useSoon(() => {
     thread.reload()
     setVersion((before) => before + 1)
   })
   useEvents({ thread: id }, ({ type }) => {
-    if (type === 'thread-changed') refresh()
+    if (type === 'thread-changed' || type === 'reconnected') refresh()
   })
   if (thread.error !== undefined) return <Failure error={thread.error} onRetry={thread.reload} />
   if (thread.data === undefined) return <Loading what="the thread" />
@@ -136,13 +138,19 @@ function ExportButton({ id }: { readonly id: string }): ReactNode {
   )
 }
 
-/** Asks twice: it cannot be undone. */
+/** Asks twice: it cannot be undone. The focus follows the question, to the answer that does no harm, and back. */
 function EraseButton({ id }: { readonly id: string }): ReactNode {
-  const [isSure, setSure] = useState(false)
+  const [isAsking, setAsking] = useState(false)
   const [error, setError] = useState<Error>()
-  if (!isSure) {
+  const button = useRef<HTMLButtonElement>(null)
+  const wasAsking = useRef(false)
+  useEffect(() => {
+    if (isAsking || wasAsking.current) button.current?.focus()
+    wasAsking.current = isAsking
+  }, [isAsking])
+  if (!isAsking) {
     return (
-      <button type="button" onClick={() => setSure(true)}>
+      <button type="button" ref={button} onClick={() => setAsking(true)}>
         Erase
       </button>
     )
@@ -157,7 +165,7 @@ function EraseButton({ id }: { readonly id: string }): ReactNode {
       >
         Erase for good
       </button>
-      <button type="button" onClick={() => setSure(false)}>
+      <button type="button" ref={button} onClick={() => setAsking(false)}>
         Keep
       </button>
     </span>

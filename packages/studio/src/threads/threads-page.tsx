@@ -1,7 +1,7 @@
 // All threads, newest activity first, live.
 
 import { type ReactNode, useEffect, useState } from 'react'
-import { chatAddress, go, setParams, threadAddress, useAddress } from '../address.ts'
+import { chatAddress, setParams, threadAddress, useAddress } from '../address.ts'
 import { api } from '../api.ts'
 import type { Info, ThreadSummary } from '../contract.ts'
 import { useKeys } from '../keyboard.ts'
@@ -19,27 +19,21 @@ import { inputCost } from '../timeline/cost.ts'
 import { useEvents } from '../use-events.ts'
 import { useLoad } from '../use-load.ts'
 import { useSoon } from '../use-soon.ts'
+import { useTitle } from '../use-title.ts'
 
 const pageSize = 50
 
 export function ThreadsPage({ info }: { readonly info: Info }): ReactNode {
+  useTitle('Threads')
   const { params } = useAddress()
   const search = params.get('search') ?? ''
   const count = Math.max(pageSize, Number(params.get('count')) || 0)
   const { data, error, isLoading, reload } = useLoad(`${count} ${search}`, (signal) =>
     load(search, count, signal),
   )
-  const [selected, setSelected] = useState(-1)
   const threads = data?.threads ?? []
   useEvents('all', useSoon(reload))
-  useKeys({
-    j: () => setSelected(Math.min(threads.length - 1, selected + 1)),
-    k: () => setSelected(Math.max(0, selected - 1)),
-    Enter: () => {
-      const thread = threads[selected]
-      if (thread !== undefined) go(threadAddress(thread.id, othersTenant(thread, info)))
-    },
-  })
+  useKeys({ j: () => focusThread(1), k: () => focusThread(-1) })
   return (
     <section className="threads" aria-label="Threads">
       <div className="toolbar">
@@ -59,7 +53,7 @@ export function ThreadsPage({ info }: { readonly info: Info }): ReactNode {
             : 'Search looks at ids, titles and text.'}
         </Empty>
       )}
-      {threads.length > 0 && <ThreadTable info={info} threads={threads} selected={selected} />}
+      {threads.length > 0 && <ThreadTable info={info} threads={threads} />}
       {data?.cursor !== undefined && (
         <button
           type="button"
@@ -71,6 +65,14 @@ export function ThreadsPage({ info }: { readonly info: Info }): ReactNode {
       )}
     </section>
   )
+}
+
+/** Moves the focus, and so what Enter opens, to the thread before or after; to the first one where none has it. */
+function focusThread(by: 1 | -1): void {
+  const rows = [...document.querySelectorAll('[data-thread]')]
+  const at = rows.findIndex((row) => row.contains(document.activeElement))
+  const next = at === -1 ? rows[0] : rows[at + by]
+  next?.querySelector('a')?.focus()
 }
 
 /** As many pages as it takes. */
@@ -115,7 +117,6 @@ function othersTenant({ tenant }: ThreadSummary, info: Info): { readonly tenant?
 function ThreadTable(props: {
   readonly info: Info
   readonly threads: readonly ThreadSummary[]
-  readonly selected: number
 }): ReactNode {
   const [now, setNow] = useState(Date.now)
   useEffect(() => {
@@ -149,13 +150,12 @@ function ThreadTable(props: {
         </tr>
       </thead>
       <tbody>
-        {props.threads.map((thread, index) => (
+        {props.threads.map((thread) => (
           <ThreadRow
             key={`${thread.tenant} ${thread.id}`}
             thread={thread}
             whose={othersTenant(thread, props.info)}
             now={now}
-            isSelected={index === props.selected}
           />
         ))}
       </tbody>
@@ -167,15 +167,14 @@ interface ThreadRowProps {
   readonly thread: ThreadSummary
   readonly whose: { readonly tenant?: string }
   readonly now: number
-  readonly isSelected: boolean
 }
 
-function ThreadRow({ thread, whose, now, isSelected }: ThreadRowProps): ReactNode {
+function ThreadRow({ thread, whose, now }: ThreadRowProps): ReactNode {
   const { id, title, messages, steps, bytes, tokens, usage, cost, updatedAt, forkedFrom, model } =
     thread
   const input = usage.uncached + usage.cacheRead + usage.cacheWrite
   return (
-    <tr data-thread={id} className={isSelected ? 'is-selected' : undefined}>
+    <tr data-thread={id}>
       <th scope="row">
         <Link href={threadAddress(id, whose)}>{title === '' ? id : title}</Link>
         <div className="muted small">

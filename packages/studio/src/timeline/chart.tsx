@@ -137,18 +137,26 @@ function barsOf(fill: string): Pick<uPlot.Series, 'fill' | 'paths'> {
   return paths === undefined ? { fill } : { fill, paths }
 }
 
+/** Marks of one colour that stand closer than this would hide the lines: they are short then. */
+const marksGap = 6
+const shortMark = 6
+
 function drawMarks(plot: uPlot, marks: readonly Mark[], color: (name: string) => string): void {
   const { ctx, bbox } = plot
   ctx.save()
   ctx.setLineDash([3, 3])
   ctx.lineWidth = 1
-  for (const mark of marks) {
-    const x = Math.round(plot.valToPos(mark.step, 'x', true)) + 0.5
-    ctx.strokeStyle = color(mark.color)
-    ctx.beginPath()
-    ctx.moveTo(x, bbox.top)
-    ctx.lineTo(x, bbox.top + bbox.height)
-    ctx.stroke()
+  for (const [name, group] of Map.groupBy(marks, (mark) => mark.color)) {
+    const isDense = group.length * marksGap * devicePixelRatio > bbox.width
+    const length = isDense ? shortMark * devicePixelRatio : bbox.height
+    ctx.strokeStyle = color(name)
+    for (const { step } of group) {
+      const x = Math.round(plot.valToPos(step, 'x', true)) + 0.5
+      ctx.beginPath()
+      ctx.moveTo(x, bbox.top)
+      ctx.lineTo(x, bbox.top + length)
+      ctx.stroke()
+    }
   }
   ctx.restore()
 }
