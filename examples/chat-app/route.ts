@@ -5,7 +5,7 @@
 //
 //   const { messages, sendMessage } = useChat({ id, transport: new DefaultChatTransport({ api: '/api/chat' }) })
 //
-// `AI_GATEWAY_API_KEY=... node examples/chat-app/server.ts` serves it with a real model.
+// `AI_GATEWAY_API_KEY=... npx node examples/chat-app/server.ts` serves it with a real model.
 
 import { convertToModelMessages, type LanguageModel, streamText, type UIMessage } from 'ai'
 import { openThread, type Store } from 'oriel'

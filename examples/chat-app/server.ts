@@ -1,4 +1,4 @@
-// Serves the route: `node examples/chat-app/server.ts`, then POST to http://127.0.0.1:3000/api/chat.
+// Serves the route: `npx node examples/chat-app/server.ts`, then POST to http://127.0.0.1:3000/api/chat.
 
 import { createServer } from 'node:http'
 import { gateway } from 'ai'

@@ -1,5 +1,5 @@
 // A coding agent on LangChain whose tools write long outputs: each is bounded when it comes in, older ones become placeholders, and
-// the model can have any of them back. `OPENAI_API_KEY=... node examples/coding-agent/agent.ts` asks a real model.
+// the model can have any of them back. `OPENAI_API_KEY=... npx node examples/coding-agent/agent.ts` asks a real model.
 
 import type { BaseChatModel } from '@langchain/core/language_models/chat_models'
 import { createAgent, HumanMessage, initChatModel, tool } from 'langchain'

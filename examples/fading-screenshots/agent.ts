@@ -1,5 +1,5 @@
 // Screenshots that fade: each message of the user comes with a picture of the screen, which stays for the next two messages and then
-// leaves the view. The words stay, the log keeps every picture. `OPENAI_API_KEY=... node examples/fading-screenshots/agent.ts` asks a
+// leaves the view. The words stay, the log keeps every picture. `OPENAI_API_KEY=... npx node examples/fading-screenshots/agent.ts` asks a
 // real model.
 
 import OpenAI from 'openai'

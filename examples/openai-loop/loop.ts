@@ -1,5 +1,5 @@
 // A plain loop on OpenAI's SDK. The history is the thread's: each call sends only what is new, and a long conversation stays short.
-// `OPENAI_API_KEY=... node examples/openai-loop/loop.ts` asks a real model.
+// `OPENAI_API_KEY=... npx node examples/openai-loop/loop.ts` asks a real model.
 
 import OpenAI from 'openai'
 import { memoryStore, openThread, type Store } from 'oriel'

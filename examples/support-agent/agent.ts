@@ -1,5 +1,5 @@
 // A support agent on the AI SDK whose search results expire: two steps after a search its result is cut to the first characters, and
-// the model can have the original back. `AI_GATEWAY_API_KEY=... node examples/support-agent/agent.ts` asks a real model.
+// the model can have the original back. `AI_GATEWAY_API_KEY=... npx node examples/support-agent/agent.ts` asks a real model.
 
 import { gateway, generateText, type LanguageModel, stepCountIs, tool } from 'ai'
 import { memoryStore, openThread, type Store } from 'oriel'
