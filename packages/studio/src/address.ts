@@ -1,6 +1,6 @@
 // The address bar is the page's memory: what is open can be shared, reloaded and gone back from.
 
-import { useSyncExternalStore } from 'react'
+import { useLayoutEffect, useSyncExternalStore } from 'react'
 
 const moved = 'oriel-moved'
 
@@ -48,9 +48,30 @@ function subscribe(onChange: () => void): () => void {
 }
 
 export function go(href: string, how: 'push' | 'replace' = 'push'): void {
-  if (how === 'push') history.pushState(null, '', href)
-  else history.replaceState(null, '', href)
+  if (how === 'push') {
+    history.replaceState({ top: scroller()?.scrollTop } satisfies Left, '')
+    history.pushState(null, '', href)
+  } else {
+    history.replaceState(null, '', href)
+  }
   dispatchEvent(new Event(moved))
+}
+
+/** What the history of the browser holds of a page that was left: how far it was scrolled. */
+interface Left {
+  readonly top: number | undefined
+}
+
+function scroller(): HTMLElement | null {
+  return document.querySelector('main')
+}
+
+/** Brings a page that somebody comes back to where it was left, as soon as its content is there. */
+export function useLeftPlace(isThere: boolean): void {
+  useLayoutEffect(() => {
+    const main = scroller()
+    if (isThere && main !== null) main.scrollTop = (history.state as Left | null)?.top ?? 0
+  }, [isThere])
 }
 
 /** Sets parameters of the current address; undefined takes one away. */

@@ -91,9 +91,9 @@ async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
   return (await response.json()) as T
 }
 
-async function post<T>(path: string, body: unknown, method = 'POST'): Promise<T> {
+async function post<T>(path: string, body: unknown): Promise<T> {
   const response = await send(path, {
-    method,
+    method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(body),
   })
@@ -128,8 +128,6 @@ export const api = {
     ),
   settings: (parameters: string, signal?: AbortSignal) =>
     get<Settings>(`/api/settings${parameters}`, signal),
-  saveSettings: (agent: string, settings: { historyPolicy?: string; historyLength?: number }) =>
-    post<Settings>(`/api/agents/${encodeURIComponent(agent)}/settings`, settings, 'PUT'),
   threads: (options: { search?: string; cursor?: string; limit?: number }, signal?: AbortSignal) =>
     get<ThreadPage>(`/api/threads${query(options)}`, signal),
   thread: (id: string, signal?: AbortSignal) => get<ThreadSummary>(thread(id), signal),
@@ -154,8 +152,6 @@ export const api = {
     post(thread(id, '/pin'), { id: entry, pinned }),
   exclude: (id: string, entry: string, excluded: boolean) =>
     post(thread(id, '/exclude'), { id: entry, excluded }),
-  compact: (id: string) => post(thread(id, '/compact'), {}),
-  setPolicy: (id: string, policy: Policy) => post(thread(id, '/policy'), { policy }),
   erase: async (id: string): Promise<void> => {
     await send(thread(id), { method: 'DELETE' })
   },

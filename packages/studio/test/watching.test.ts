@@ -181,6 +181,26 @@ describe('the keyboard', () => {
     expect(await page.title()).toBe('Chat · Oriel')
   })
 
+  it('[ST4] a list stays where it is when it grows, and when somebody comes back to it', async () => {
+    const page = await studio.open('/threads?search=Thread')
+    const rows = page.locator('[data-thread]')
+    await soon(() => rows.count()).toBe(50)
+    await page.getByRole('button', { name: 'Show more' }).click()
+    await soon(() => rows.count()).toBe(60)
+    const place = () => page.locator('main').evaluate((main) => main.scrollTop)
+    const before = await place()
+    expect(before).toBeGreaterThan(500)
+    await rows.nth(45).locator('a').click()
+    await page.locator('.thread-head .id').click()
+    const selection = await page.evaluate(() => getSelection()?.toString())
+    expect(page.url()).toContain(`/threads/${selection}`)
+    await page.getByRole('tab', { name: 'Edits' }).click()
+    await page.goBack()
+    await page.goBack()
+    await soon(() => rows.count()).toBe(60)
+    await soon(place).toBe(before)
+  })
+
   it('[ST12] comes to the safe answer when a thread is to be erased, and back', async () => {
     await (await open('kept')).append({ role: 'user', content: 'Keep me.' })
     const page = await studio.open('/threads/kept')

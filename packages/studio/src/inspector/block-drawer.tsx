@@ -100,7 +100,9 @@ function Actions({ thread, block, onChange }: BlockDrawerProps): ReactNode {
         type="button"
         disabled={edit === undefined}
         title="Takes the edit back, and forbids this form for this block"
-        onClick={() => act(() => api.undo(thread, edit ?? ''), 'Undone.')}
+        onClick={() =>
+          act(() => api.undo(thread, edit ?? ''), 'Undone. Pin keeps it from other edits.')
+        }
       >
         Undo
       </button>

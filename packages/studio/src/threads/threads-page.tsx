@@ -1,7 +1,7 @@
 // All threads, newest activity first, live.
 
 import { type ReactNode, useEffect, useState } from 'react'
-import { chatAddress, setParams, threadAddress, useAddress } from '../address.ts'
+import { chatAddress, setParams, threadAddress, useAddress, useLeftPlace } from '../address.ts'
 import { api } from '../api.ts'
 import type { Info, ThreadSummary } from '../contract.ts'
 import { useKeys } from '../keyboard.ts'
@@ -28,9 +28,12 @@ export function ThreadsPage({ info }: { readonly info: Info }): ReactNode {
   const { params } = useAddress()
   const search = params.get('search') ?? ''
   const count = Math.max(pageSize, Number(params.get('count')) || 0)
-  const { data, error, isLoading, reload } = useLoad(`${count} ${search}`, (signal) =>
-    load(search, count, signal),
+  const { data, error, isLoading, reload } = useLoad(
+    search,
+    (signal) => load(search, count, signal),
+    count,
   )
+  useLeftPlace(data !== undefined)
   const threads = data?.threads ?? []
   useEvents('all', useSoon(reload))
   useKeys({ j: () => focusThread(1), k: () => focusThread(-1) })
@@ -49,7 +52,7 @@ export function ThreadsPage({ info }: { readonly info: Info }): ReactNode {
       {data !== undefined && threads.length === 0 && (
         <Empty title={search === '' ? 'No threads yet.' : 'Nothing found.'}>
           {search === ''
-            ? 'Start a chat, or point the base URL of an agent at this gateway.'
+            ? `Start a chat, or give an agent the base URL ${location.origin}/v1 (${location.origin} for Anthropic's SDK).`
             : 'Search looks at ids, titles and text.'}
         </Empty>
       )}
