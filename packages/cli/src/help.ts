@@ -3,6 +3,9 @@
 import type { cac } from 'cac'
 import type { Colors } from './terminal.ts'
 
+type Cli = ReturnType<typeof cac>
+type Command = Cli['commands'][number]
+
 const examples = [
   ['oriel serve', 'the gateway, with a built-in demo'],
   ['oriel serve --upstream https://llm.example', 'between your agent and its model'],
@@ -21,21 +24,42 @@ const examples = [
   ['oriel import session.json', 'a recorded conversation as a new thread'],
 ] as const
 
-export function renderHelp(cli: ReturnType<typeof cac>, colors: Colors): string {
-  const commands = cli.commands.map(row)
-  const lines = [
+/** The help of one command, or of all. */
+export function renderHelp(cli: Cli, colors: Colors): string {
+  const { matchedCommand: command } = cli
+  const lines = command === undefined ? helpOfAll(cli, colors) : helpOf(command, cli, colors)
+  return `${lines.join('\n')}\n`
+}
+
+function helpOfAll({ commands, globalCommand }: Cli, colors: Colors): readonly string[] {
+  return [
     `${colors.bold('oriel')}  context management for LLM agents`,
-    ...section('Commands', commands, colors),
-    ...cli.commands.flatMap(({ name, options }) =>
+    ...section('Commands', commands.map(row), colors),
+    ...commands.flatMap(({ name, options }) =>
       section(`Options of ${name}`, options.map(row), colors),
     ),
-    ...section('Options of all', cli.globalCommand.options.map(row), colors),
+    ...section('Options of all', globalCommand.options.map(row), colors),
     ...section('Examples', examples, colors),
     '',
-    'Reads OpenAI chat, OpenAI Responses, Anthropic, AI SDK and LangChain messages: one JSON value,',
-    'or JSONL with one message or one conversation a line. Nothing leaves this machine.',
+    'inspect, simulate and import read messages of OpenAI chat, OpenAI Responses, Anthropic, the AI SDK',
+    'and LangChain: one JSON value, or JSONL with one message or one conversation a line. Nothing leaves',
+    'this machine, but for what serve sends to the upstream that you name.',
   ]
-  return `${lines.join('\n')}\n`
+}
+
+function helpOf(command: Command, { globalCommand }: Cli, colors: Colors): readonly string[] {
+  const { name, rawName, description, options } = command
+  return [
+    `${colors.bold(`oriel ${rawName}`)}  ${description}`,
+    ...section('Options', [...options, ...globalCommand.options].map(row), colors),
+    ...section(
+      'Examples',
+      examples.filter(([line]) => line.includes(`oriel ${name}`)),
+      colors,
+    ),
+    '',
+    'oriel --help lists all commands.',
+  ]
 }
 
 function row({

@@ -78,7 +78,11 @@ describe('oriel', () => {
       expect(alone.stdout).toContain(word)
     }
     expect(await oriel(['--help'])).toEqual(alone)
-    expect(await oriel(['inspect', '--help'])).toEqual(alone)
+    const { code, stdout } = await oriel(['inspect', '--help'])
+    expect(code).toBe(0)
+    expect(stdout).toContain('oriel inspect [...files]  Show where the tokens go')
+    expect(stdout).toContain('--no-content')
+    expect(stdout).not.toContain('simulate')
     expect(await oriel(['help'])).toEqual(alone)
     expect(await oriel(['help', 'inspect'])).toEqual(alone)
     expect(Math.max(...alone.stdout.split('\n').map((line) => line.length))).toBeLessThanOrEqual(

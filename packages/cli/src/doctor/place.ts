@@ -1,4 +1,4 @@
-// The options that doctor, export and import share: where the store is, and which threads are meant.
+// The options that the commands around a store share: where it is, and which threads are meant.
 
 import { join } from 'node:path'
 import { OrielError } from 'oriel'
@@ -6,7 +6,6 @@ import type { RawOptions } from '../inspect/settings.ts'
 
 /** Where `oriel serve` and its neighbours keep their data unless told otherwise. */
 export const defaultFolder = './oriel-data'
-const fileName = 'oriel.db'
 
 /** Threads by tenant and id; what is absent is not asked about. */
 export interface Choice {
@@ -15,18 +14,30 @@ export interface Choice {
   readonly threads: readonly string[]
 }
 
-/** The file of the store, from `--data` or `--store`. */
+/** The file of the store, or its address, from `--data` or `--store`; the usual one where neither is given. */
 export function readPath(raw: RawOptions): string {
+  return readGivenPath(raw) ?? usualPath()
+}
+
+export function readGivenPath(raw: RawOptions): string | undefined {
   const folder = readText(raw, 'data')
-  const file = readText(raw, 'store')
-  if (folder !== undefined && file !== undefined) {
+  const path = readText(raw, 'store')
+  if (folder !== undefined && path !== undefined) {
     throw wrong('--data and --store both name a store; give one of them.')
   }
-  if (file !== undefined && /^[a-z]+:\/\//i.test(file) && !isServer(file)) {
-    throw wrong('--store takes the path of a SQLite file, or postgres://user@host/database.')
-  }
-  if (file !== undefined) return file
-  return folder === undefined ? usualPath() : join(folder, fileName)
+  if (path !== undefined) return checkPath(path, '--store')
+  return folder === undefined ? undefined : fileIn(folder)
+}
+
+/** Refuses an address of another kind: it would become the name of a file. */
+export function checkPath(path: string, name: string): string {
+  if (isServer(path) || !/^[a-z]+:\/\//i.test(path)) return path
+  throw wrong(`${name} takes the path of a SQLite file, or postgres://user@host/database.`)
+}
+
+/** The SQLite file in a folder. */
+export function fileIn(folder: string): string {
+  return join(folder, 'oriel.db')
 }
 
 /** Whether a store is on a server: then its place is an address, which may hold a password and is never printed. */
@@ -41,7 +52,7 @@ export function commandFor(command: string, path: string): string {
 }
 
 function usualPath(): string {
-  return join(defaultFolder, fileName)
+  return fileIn(defaultFolder)
 }
 
 export function readChoice(raw: RawOptions): Choice {

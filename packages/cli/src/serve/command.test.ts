@@ -85,7 +85,7 @@ describe('oriel serve', () => {
     expect(settings).toMatchObject({
       port: 5000,
       host: '127.0.0.1',
-      place: { folder: join(folder, 'kept') },
+      path: join(folder, 'kept', 'oriel.db'),
       gateway: {
         upstreams: [{ name: 'main', key: 'sk-secret' }],
         keys: [{ name: 'team', key: 'a-key-that-is-long-enough' }],
@@ -115,6 +115,8 @@ describe('oriel serve', () => {
       [{ config: file('broken.json', '{') }, /not valid JSON/],
       [{ config: file('unknown.json', { upstream: [] }) }, /The configuration at its top/],
       [{ data: 'a', store: 'b' }, /give one of them/],
+      [{ store: 'mysql://host/db' }, /--store takes the path of a SQLite file, or postgres:/],
+      [{ config: file('store.json', { store: 'redis://host' }) }, /'store' takes the path/],
       [{ log: 'xml' }, /--log takes text or json/],
     ]
     for (const [raw, message] of wrong) expect(() => readServeSettings(raw, {})).toThrow(message)

@@ -2,18 +2,19 @@
 
 import { createGateway, demoAgents, findStudio, serveGateway } from '@oriel/gateway'
 import { postgresStore, type Store, sqliteStore } from 'oriel'
+import { isServer } from '../doctor/place.ts'
 import { colorsFor, type Terminal } from '../terminal.ts'
-import { fileIn, type ServeSettings } from './settings.ts'
+import type { ServeSettings } from './settings.ts'
 
 /** Resolves to the exit code when `stopped` does: by default at the first SIGINT or SIGTERM. A second one ends the process at once. */
 export async function serve(
-  { port, host, place, gateway: options }: ServeSettings,
+  { port, host, path, gateway: options }: ServeSettings,
   terminal: Terminal,
   stopped: Promise<unknown> = signalled(),
 ): Promise<number> {
   const { stdout, stderr, env } = terminal
   const colors = colorsFor(stdout, env)
-  const store = await openStore(place)
+  const store = await openStore(path)
   const isDemo = (options.upstreams ?? []).length === 0
   const studio = findStudio()
   const agents = isDemo ? { ...demoAgents(), ...options.agents } : options.agents
@@ -33,7 +34,7 @@ export async function serve(
     isDemo
       ? '  No upstream is set: a built-in demo answers. Set one with --upstream https://api.example.com'
       : `  upstream                        ${(options.upstreams ?? []).map(({ name }) => name).join(', ')}`,
-    `  threads are kept in             ${isDatabase(place) ? store.name : fileOf(place)}`,
+    `  threads are kept in             ${isServer(path) ? store.name : path}`,
     'Stop with Ctrl-C.',
   ]
   stdout.write(`${lines.join('\n')}\n`)
@@ -44,9 +45,9 @@ export async function serve(
 }
 
 /** A file that cannot be used is told before the gateway listens; a database may still be on its way up. */
-async function openStore(place: ServeSettings['place']): Promise<Store> {
-  if (isDatabase(place)) return postgresStore(place.store)
-  const store = sqliteStore(fileOf(place))
+async function openStore(path: string): Promise<Store> {
+  if (isServer(path)) return postgresStore(path)
+  const store = sqliteStore(path)
   try {
     await store.list('local', { limit: 1 })
   } catch (error) {
@@ -54,14 +55,6 @@ async function openStore(place: ServeSettings['place']): Promise<Store> {
     throw error
   }
   return store
-}
-
-function isDatabase(place: ServeSettings['place']): place is { readonly store: string } {
-  return 'store' in place && /^postgres(?:ql)?:\/\//i.test(place.store)
-}
-
-function fileOf(place: ServeSettings['place']): string {
-  return 'folder' in place ? fileIn(place.folder) : place.store
 }
 
 function signalled(): Promise<void> {

@@ -1,7 +1,7 @@
 // The options of `oriel serve`, from the command line over those of the configuration file.
 
 import { existsSync, readFileSync } from 'node:fs'
-import { dirname, join, resolve } from 'node:path'
+import { dirname, resolve } from 'node:path'
 import {
   type GatewayConfig,
   type GatewayOptions,
@@ -10,7 +10,14 @@ import {
   readConfig,
 } from '@oriel/gateway'
 import { type PolicyInput, presets } from 'oriel'
-import { defaultFolder, readText, wrong } from '../doctor/place.ts'
+import {
+  checkPath,
+  defaultFolder,
+  fileIn,
+  readGivenPath,
+  readText,
+  wrong,
+} from '../doctor/place.ts'
 import type { RawOptions } from '../inspect/settings.ts'
 
 export const defaultPort = 4141
@@ -18,8 +25,8 @@ export const defaultPort = 4141
 export interface ServeSettings {
   readonly port: number
   readonly host: string
-  /** A folder, a SQLite file, or the address of a database. */
-  readonly place: { readonly folder: string } | { readonly store: string }
+  /** The SQLite file, or the address of the database. */
+  readonly path: string
   readonly gateway: GatewayOptions
 }
 
@@ -36,7 +43,7 @@ export function readServeSettings(
   return {
     port: readPort(raw) ?? config.port ?? defaultPort,
     host: readText(raw, 'host') ?? config.host ?? '127.0.0.1',
-    place: readPlace(raw, config, folder),
+    path: readGivenPath(raw) ?? pathIn(config, folder),
     gateway: {
       ...optionsOf(config),
       ...readLog(raw),
@@ -61,16 +68,9 @@ function agentsOf(config: GatewayConfig, folder: string): GatewayOptions['agents
   return existsSync('agents') ? readAgents('agents') : undefined
 }
 
-function readPlace(raw: RawOptions, config: GatewayConfig, folder: string): ServeSettings['place'] {
-  const data = readText(raw, 'data')
-  const store = readText(raw, 'store')
-  if (data !== undefined && store !== undefined) {
-    throw wrong('--data and --store both name a store; give one of them.')
-  }
-  if (store !== undefined) return { store }
-  if (data !== undefined) return { folder: data }
-  if (config.store !== undefined) return { store: config.store }
-  return { folder: config.data === undefined ? defaultFolder : resolve(folder, config.data) }
+function pathIn({ store, data }: GatewayConfig, folder: string): string {
+  if (store !== undefined) return checkPath(store, "The configuration's 'store'")
+  return fileIn(data === undefined ? defaultFolder : resolve(folder, data))
 }
 
 function readPort(raw: RawOptions): number | undefined {
@@ -95,9 +95,4 @@ function readJson(file: string, option: string): unknown {
     const problem = existsSync(file) ? 'is not valid JSON' : 'does not exist'
     throw wrong(`${option}: the file '${file}' ${problem}.`, cause)
   }
-}
-
-/** The SQLite file in a folder. */
-export function fileIn(folder: string): string {
-  return join(folder, 'oriel.db')
 }
