@@ -1,7 +1,10 @@
-import { describe, expect, it } from 'vitest'
+import { readFileSync } from 'node:fs'
+import { describe, expect, expectTypeOf, it } from 'vitest'
+import type { z } from 'zod'
 import { OrielError } from './core/errors.ts'
 import { validate } from './formats/registry.ts'
-import { parsePolicy } from './policy.ts'
+import { type Policy, parsePolicy, type policySchema } from './policy.ts'
+import { policyFields } from './policy-fields.ts'
 import { presets } from './presets.ts'
 import { project } from './project.ts'
 
@@ -109,5 +112,40 @@ describe('a policy', () => {
   it('[P3] a part that nothing would act on is refused, never ignored', () => {
     const attempt = () => project([{ role: 'user', content: 'hello' }], { memory: {} })
     expect(attempt).toThrow(/asks for 'memory', which lives in the checkpoint/)
+  })
+})
+
+describe('the types of a policy', () => {
+  it('[P1] allow what the check allows, and nothing else', () => {
+    type Checked = z.infer<typeof policySchema>
+    expectTypeOf<Policy>().toExtend<Checked>()
+    expectTypeOf<Checked>().toExtend<Policy>()
+    type Keys<T, Part extends keyof T> = keyof NonNullable<T[Part]>
+    expectTypeOf<keyof Policy>().toEqualTypeOf<keyof Checked>()
+    expectTypeOf<Keys<Policy, 'history'>>().toEqualTypeOf<Keys<Checked, 'history'>>()
+    expectTypeOf<Keys<Policy, 'retention'>>().toEqualTypeOf<Keys<Checked, 'retention'>>()
+    expectTypeOf<Keys<Policy, 'expiry'>>().toEqualTypeOf<Keys<Checked, 'expiry'>>()
+    expectTypeOf<Keys<Policy, 'toolOutput'>>().toEqualTypeOf<Keys<Checked, 'toolOutput'>>()
+    expectTypeOf<Keys<Policy, 'toolResults'>>().toEqualTypeOf<Keys<Checked, 'toolResults'>>()
+    expectTypeOf<Keys<Policy, 'compaction'>>().toEqualTypeOf<Keys<Checked, 'compaction'>>()
+    expectTypeOf<Keys<Policy, 'memory'>>().toEqualTypeOf<Keys<Checked, 'memory'>>()
+  })
+
+  const files: Readonly<Record<string, string>> = {
+    history: 'rules/history.ts',
+    retention: 'rules/retention.ts',
+    expiry: 'rules/expiry-settings.ts',
+    toolOutput: 'rules/tool-output.ts',
+    toolResults: 'rules/tool-results.ts',
+    compaction: 'rules/compaction.ts',
+    memory: 'rules/rule.ts',
+  }
+  it.each(policyFields)('[P1] document $path with its default', ({ part, field, ...known }) => {
+    const source = readFileSync(new URL(files[part] ?? 'policy.ts', import.meta.url), 'utf8')
+    const written = new RegExp(`@default ([^\\n]*) \\*/\\n  readonly ${field ?? part}\\?:`)
+    const [, text = ''] = written.exec(source) ?? []
+    expect(text).not.toBe('')
+    if (known.default !== undefined)
+      expect(text.replaceAll("'", '')).toMatch(new RegExp(`^${known.default}\\b`))
   })
 })

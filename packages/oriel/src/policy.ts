@@ -3,6 +3,13 @@
 import { z } from 'zod'
 import { OrielError } from './core/errors.ts'
 import { presets } from './presets.ts'
+import type { CompactionSettings } from './rules/compaction.ts'
+import type { ExpirySettings } from './rules/expiry-settings.ts'
+import type { HistorySettings } from './rules/history.ts'
+import type { RetentionSettings } from './rules/retention.ts'
+import type { MemorySettings } from './rules/rule.ts'
+import type { ToolOutputSettings } from './rules/tool-output.ts'
+import type { ToolResultsSettings } from './rules/tool-results.ts'
 
 const count = z.number().int().min(0)
 const positive = z.number().int().min(1)
@@ -87,8 +94,26 @@ export const policySchema = z.strictObject({
 })
 
 /** What the model should see, declared. A part that is absent is off; `{}` means the part's defaults. */
-export type Policy = Readonly<z.infer<typeof policySchema>>
-export type HistoryPolicy = Readonly<z.infer<typeof historySchema>>
+export interface Policy {
+  /** A window over the user's turns, and a cap on messages. @default off */
+  readonly history?: HistoryPolicy | undefined
+  /** Blocks with a lifetime fade, one by one. @default off: nothing fades */
+  readonly retention?: RetentionSettings | undefined
+  /** Results of a tool expire after steps or turns: removed or compacted. @default off */
+  readonly expiry?: ExpirySettings | undefined
+  /** Bounds every tool result from the moment it comes in. @default off */
+  readonly toolOutput?: ToolOutputSettings | undefined
+  /** Keeps the newest tool results full; placeholders or summaries stand for the others. @default off */
+  readonly toolResults?: ToolResultsSettings | undefined
+  /** When the limit is reached, all but the newest messages give way to one summary. @default off */
+  readonly compaction?: CompactionSettings | undefined
+  /** In that summary, the lines and values most likely to be needed again. Needs `compaction`. @default off */
+  readonly memory?: MemorySettings | undefined
+  /** `immediate`: edits are made when they fall due; `cache-aware`: when they pay. @default 'immediate' */
+  readonly schedule?: 'immediate' | 'cache-aware' | undefined
+}
+
+export type HistoryPolicy = HistorySettings
 
 export type PresetName = keyof typeof presets
 

@@ -23,11 +23,16 @@ export interface Source {
 export interface Expiry {
   /** Age above which the result expires; null means never. */
   readonly after: number | null
-  readonly unit?: 'steps' | 'turns'
+  /** What the age counts: model calls, or user turns. @default 'steps' */
+  readonly unit?: 'steps' | 'turns' | undefined
+  /** `remove` leaves a placeholder, `compact` a shorter form. */
   readonly mode: 'none' | 'remove' | 'compact'
-  readonly compact?: 'first-chars' | 'summary'
-  readonly length?: number
-  readonly prompt?: string
+  /** The shorter form: the first characters, or a summary by a model. @default 'first-chars' */
+  readonly compact?: 'first-chars' | 'summary' | undefined
+  /** Characters that stay, or that a summary is asked for. @default 500 */
+  readonly length?: number | undefined
+  /** The id of the prompt for a summary. @default the tool's, else 'compactMessagePrompt' */
+  readonly prompt?: string | undefined
 }
 
 /**

@@ -3,14 +3,12 @@
 import type { Expiry } from '../core/entry.ts'
 
 type Loose<T> = { readonly [K in keyof T]?: T[K] | null | undefined }
-/** A setting as a policy has it. */
-export type ExpirySetting = Pick<Expiry, 'after' | 'mode'> & Loose<Omit<Expiry, 'after' | 'mode'>>
 
 export interface ExpirySettings {
   /** By tool name, or by a pattern with `*`. @default none */
-  readonly tools?: Readonly<Record<string, ExpirySetting>> | undefined
+  readonly tools?: Readonly<Record<string, Expiry>> | undefined
   /** By a message's `kind`, or by a pattern; a tool result without one is a 'tool-result'. @default none */
-  readonly kinds?: Readonly<Record<string, ExpirySetting>> | undefined
+  readonly kinds?: Readonly<Record<string, Expiry>> | undefined
   /** By tool name or pattern: the prompt for its summaries, where its setting names none. @default none */
   readonly toolDefaults?:
     | Readonly<Record<string, { readonly prompt?: string | undefined }>>
@@ -39,7 +37,7 @@ export interface Named {
 export const defaultLength = 500
 
 /** The setting that holds: override > the message's own > its tool's > its kind's. Undefined where nothing can expire. */
-export function settingFor(named: Named, settings: ExpirySettings): ExpirySetting | undefined {
+export function settingFor(named: Named, settings: ExpirySettings): Expiry | undefined {
   const { tools = {}, kinds = {}, override } = settings
   const own =
     named.own ??
@@ -57,7 +55,7 @@ export function settingFor(named: Named, settings: ExpirySettings): ExpirySettin
 /** The id of the prompt that summarizes it: its setting's, else its tool's default, else the one for all. */
 export function promptFor(
   tool: string | undefined,
-  setting: ExpirySetting,
+  setting: Expiry,
   { toolDefaults = {} }: ExpirySettings,
 ): string {
   const fallback = tool === undefined ? undefined : byName(toolDefaults, tool)?.prompt
@@ -65,15 +63,12 @@ export function promptFor(
 }
 
 /** Of several results of one step the most aggressive setting holds: earliest, then remove, then the shortest. */
-export function moreAggressive(
-  a: ExpirySetting | undefined,
-  b: ExpirySetting | undefined,
-): ExpirySetting | undefined {
-  const isActive = (setting: ExpirySetting | undefined): setting is ExpirySetting =>
+export function moreAggressive(a: Expiry | undefined, b: Expiry | undefined): Expiry | undefined {
+  const isActive = (setting: Expiry | undefined): setting is Expiry =>
     setting !== undefined && setting.mode !== 'none' && setting.after !== null
   if (!isActive(b)) return isActive(a) ? a : undefined
   if (!isActive(a)) return b
-  const order = (setting: ExpirySetting): readonly number[] => [
+  const order = (setting: Expiry): readonly number[] => [
     setting.after ?? Infinity,
     setting.mode === 'remove' ? 0 : 1,
     setting.length ?? defaultLength,

@@ -3,7 +3,7 @@
 import { isCurrent } from '../core/audience.ts'
 import { type Block, type TextBlock, type ToolResultBlock, textOf } from '../core/block.ts'
 import { type Clock, clockOf } from '../core/clock.ts'
-import type { Edit } from '../core/entry.ts'
+import type { Edit, Expiry } from '../core/entry.ts'
 import { beginningOf } from '../core/first-characters.ts'
 import type { Item } from '../core/item.ts'
 import { placeholder } from '../core/placeholder.ts'
@@ -15,7 +15,6 @@ import { compactMessagePrompt, renderPrompt } from './compact-prompt.ts'
 import { foldDuplicates } from './duplicates.ts'
 import {
   defaultLength,
-  type ExpirySetting,
   type ExpirySettings,
   moreAggressive,
   promptFor,
@@ -85,8 +84,8 @@ function subjectOf({ item, block, content, tool, seenAt = 0 }: Result): Subject 
 function settingsByExchange(
   results: readonly Result[],
   settings: ExpirySettings,
-): ReadonlyMap<number, ExpirySetting> {
-  const found = new Map<number, ExpirySetting>()
+): ReadonlyMap<number, Expiry> {
+  const found = new Map<number, Expiry>()
   for (const { item, tool, exchange } of results) {
     const { expiry: own, kind = 'tool-result' } = item.entry
     const setting = moreAggressive(found.get(exchange), settingFor({ own, tool, kind }, settings))
@@ -117,7 +116,7 @@ function expireMessage(work: Work, subject: Subject): readonly Edit[] {
   return setting === undefined ? [] : expire(work, subject, setting)
 }
 
-function expire(work: Work, subject: Subject, setting: ExpirySetting): readonly Edit[] {
+function expire(work: Work, subject: Subject, setting: Expiry): readonly Edit[] {
   const { state, clock } = work
   const { turn, step } = subject.item.entry
   const isByTurns = setting.unit === 'turns'
@@ -133,7 +132,7 @@ function expire(work: Work, subject: Subject, setting: ExpirySetting): readonly 
 }
 
 interface Due {
-  readonly setting: ExpirySetting
+  readonly setting: Expiry
   readonly reason: string
   readonly since: number
 }
@@ -234,7 +233,7 @@ function isInForce(
 function wishFor(
   { settings, context }: Work,
   { item, content, tool }: Subject,
-  { setting, original, length }: { setting: ExpirySetting; original: string; length: number },
+  { setting, original, length }: { setting: Expiry; original: string; length: number },
 ): SummaryWish {
   const id = promptFor(tool, setting, settings)
   const { prompts = {} } = context

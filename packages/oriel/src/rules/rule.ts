@@ -8,6 +8,14 @@ import type { FileOf } from '../core/wish-file.ts'
 import type { Prompt } from './compact-prompt.ts'
 import type { Relevance } from './relevance.ts'
 
+/** How much the memory of facts in a checkpoint may hold. */
+export interface MemorySettings {
+  /** Tokens of lines that are likely to be needed again. @default half of what stays */
+  readonly lines?: number | undefined
+  /** Tokens of single values: ids, paths, numbers. @default a fifth of what stays */
+  readonly values?: number | undefined
+}
+
 export interface RuleContext {
   /** Milliseconds since 1970, from the host. */
   readonly now: number
@@ -21,10 +29,8 @@ export interface RuleContext {
   readonly window?: { readonly low: number; readonly high: number } | undefined
   /** The model's context window, as a catalogue knows it: for a policy that does not name one. @default unknown */
   readonly contextWindow?: number | undefined
-  /** Tokens for the memory of facts in a checkpoint, if it has one; absent numbers are shares of what stays. */
-  readonly memory?:
-    | { readonly lines?: number | undefined; readonly values?: number | undefined }
-    | undefined
+  /** The memory of facts in a checkpoint, if it has one. */
+  readonly memory?: MemorySettings | undefined
   /** A model's summary, where there is one. Ask only for a block that would take the summary's form now. */
   readonly summaryOf: SummaryOf
   /** Prompts by id, for summaries. @default only Oriel's own */

@@ -261,7 +261,7 @@ function withStored(layer: Layer, stored: StoredSettings | undefined): Layer {
   return {
     ...layer,
     values: new Map([...layer.values, ...chat]),
-    rest: expiry === undefined ? layer.rest : { ...layer.rest, expiry },
+    rest: expiry === undefined ? layer.rest : { ...layer.rest, expiry: { ...expiry } },
   }
 }
 
