@@ -79,7 +79,6 @@ const statuses: Readonly<Record<string, number>> = {
   'invalid-option': 400,
   'invalid-setting': 400,
   'unknown-format': 400,
-  'not-available': 400,
   'cannot-project': 422,
   'version-conflict': 409,
   'unexpected-head': 409,

@@ -16,7 +16,7 @@ import { formatNamed } from './formats/registry.ts'
 import { assertSize } from './formats/size.ts'
 import { windowOfModel } from './plan.ts'
 import { type PolicyInput, parsePolicy } from './policy.ts'
-import { assertAvailable } from './propose.ts'
+import { assertTogether } from './propose.ts'
 import { sha256 } from './sha256.ts'
 
 export interface ProjectOptions {
@@ -64,7 +64,7 @@ export function project<M = Json>(
   const target = formatNamed(to)
   const counter = resolveCounter(options.tokens)
   const parsed = parsePolicy(policy)
-  assertAvailable(parsed)
+  assertTogether(parsed)
   checkBudget(budget)
   if (frame !== undefined) checkJson(frame, 'frame')
   const decoded = source.decode(messages, 'messages')

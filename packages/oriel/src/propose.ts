@@ -54,26 +54,11 @@ function settled(state: State, edit: Edit): Edit {
   return since === Infinity ? rest : { ...rest, since }
 }
 
-/** What the policy can say and this version does not do yet. */
-const unavailable: readonly {
-  readonly path: string
-  readonly isAsked: (policy: Policy) => boolean
-}[] = []
-
-/** Refuses a policy that asks for what is not built, or what cannot be: better than a rule that silently does nothing. */
-export function assertAvailable(policy: Policy): void {
-  if (policy.memory !== undefined && policy.compaction === undefined) {
-    const message =
-      "The policy asks for 'memory', which lives in the checkpoint. Add compaction: {}."
-    throw new OrielError('invalid-policy', message, { path: 'policy.memory' })
-  }
-  const missing = unavailable.find(({ isAsked }) => isAsked(policy))
-  if (missing === undefined) return
-  throw new OrielError(
-    'not-available',
-    `The policy asks for '${missing.path}', which this version does not have yet. Leave it out.`,
-    { path: `policy.${missing.path}` },
-  )
+/** Refuses parts that cannot work together: better than a rule that silently does nothing. */
+export function assertTogether(policy: Policy): void {
+  if (policy.memory === undefined || policy.compaction !== undefined) return
+  const message = "The policy asks for 'memory', which lives in the checkpoint. Add compaction: {}."
+  throw new OrielError('invalid-policy', message, { path: 'policy.memory' })
 }
 
 function strongestPerBlock(edits: readonly Edit[]): readonly Edit[] {

@@ -83,11 +83,7 @@ function poisoned(poison: Poison, key: ThreadKey): Finding {
 type Cure = Pick<Finding, 'remedy' | 'command'>
 
 /** Reasons that a newer version may not have any more. */
-const versionReasons: ReadonlySet<string> = new Set([
-  'not-available',
-  'schema-version',
-  'invalid-policy',
-])
+const versionReasons: ReadonlySet<string> = new Set(['schema-version', 'invalid-policy'])
 
 function cureOf({ seq, id, type, failure, canExclude }: Poison, key: ThreadKey): Cure {
   if (canExclude) {

@@ -68,7 +68,7 @@ export function standardTrials(budget?: number): readonly Trial[] {
   }))
   const others = (Object.keys(presets) as (keyof typeof presets)[])
     // Its window of twenty turns is already among the windows.
-    .filter((name) => name !== 'history-window' && isAvailable(name))
+    .filter((name) => name !== 'history-window')
     .map((name) => ({ name: `preset: ${name}`, policy: name }))
   const limits = (budget === undefined ? budgets : [budget]).map((tokens) => ({
     name: `budget: ${tokens.toLocaleString('en-US')} tokens`,
@@ -85,7 +85,7 @@ export function projectUnchanged(
   return attempt(conversation, { name: 'none' }, counter).projection
 }
 
-/** Throws OrielError if the policy is wrong or not available. */
+/** Throws OrielError if the policy is wrong. */
 export function tryPolicy(conversation: Conversation, trial: Trial, counter: Counter): Outcome {
   const { projection, needed } = attempt(conversation, trial, counter)
   if (projection === undefined) {
@@ -174,15 +174,5 @@ function attempt(
     if (!OrielError.is(error, 'cannot-project')) throw error
     const needed = error.details?.needed
     return typeof needed === 'number' ? { needed } : {}
-  }
-}
-
-function isAvailable(policy: PolicyInput): boolean {
-  try {
-    project([{ role: 'user', content: 'Hello.' }], policy)
-    return true
-  } catch (error) {
-    if (OrielError.is(error, 'not-available')) return false
-    throw error
   }
 }

@@ -10,7 +10,6 @@ export const errorCodes = {
   'invalid-option': 'An option of a call has a wrong value.',
   'invalid-setting': 'A setting from the environment or a request has a wrong value.',
   'unknown-format': 'No message format of that name exists.',
-  'not-available': 'The policy asks for a part that this version does not have yet.',
   'cannot-project': 'No view exists that is valid for the provider and within the budget.',
   'version-conflict': 'Another writer appended first. Read again and retry.',
   'unexpected-head':

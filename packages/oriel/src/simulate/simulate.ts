@@ -3,7 +3,7 @@
 import { availableParallelism } from 'node:os'
 import { OrielError } from '../core/errors.ts'
 import { type PolicyInput, parsePolicy } from '../policy.ts'
-import { assertAvailable } from '../propose.ts'
+import { assertTogether } from '../propose.ts'
 import type { Prices } from '../schedule/prices.ts'
 import type { CachePrices } from './cost.ts'
 import { commonValues } from './facts.ts'
@@ -64,7 +64,7 @@ export async function simulate(
   options: SimulateOptions,
 ): Promise<Simulation> {
   const { tokens = 'estimate', prices = {}, policies, onProgress } = options
-  for (const { policy } of policies) assertAvailable(parsePolicy(policy))
+  for (const { policy } of policies) assertTogether(parsePolicy(policy))
   const names = new Set(policies.map(({ name }) => name))
   if (names.size < policies.length || names.has('none')) {
     const message = "Policies must have different names, and 'none' is the name for doing nothing."

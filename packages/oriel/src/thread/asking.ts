@@ -6,7 +6,7 @@ import { isCall } from '../core/exchange.ts'
 import { checkJson, isObject } from '../core/json.ts'
 import { formatNamed } from '../formats/registry.ts'
 import { type Policy, parsePolicy } from '../policy.ts'
-import { assertAvailable } from '../propose.ts'
+import { assertTogether } from '../propose.ts'
 import { withoutForeignThoughts } from './broken-off.ts'
 import { recordUsage } from './cache.ts'
 import type { Family } from './family.ts'
@@ -28,7 +28,7 @@ export function readViewOptions(options: ViewOptions): Policy | undefined {
     throw new OrielError('invalid-option', message, { path: 'budget' })
   }
   const own = policy === undefined ? undefined : parsePolicy(policy)
-  if (own !== undefined) assertAvailable(own)
+  if (own !== undefined) assertTogether(own)
   if (model !== undefined && typeof model !== 'string') throw wrongOption('model', 'a string')
   if (frame !== undefined && !isObject(frame)) throw wrongOption('frame', 'an object')
   if (frame !== undefined) checkJson(frame, 'frame')

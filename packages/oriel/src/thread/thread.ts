@@ -6,7 +6,7 @@ import { OrielError } from '../core/errors.ts'
 import { cloneJson, copyPlain, type Json } from '../core/json.ts'
 import type { FormatName } from '../formats/format.ts'
 import { type Policy, type PolicyInput, parsePolicy } from '../policy.ts'
-import { assertAvailable } from '../propose.ts'
+import { assertTogether } from '../propose.ts'
 import type { ReadOptions } from '../stores/store.ts'
 import { appendWithUsage, readViewOptions, requestView, syncHistory } from './asking.ts'
 import { recordUsage } from './cache.ts'
@@ -59,7 +59,7 @@ export class Thread {
     this.#family = new Family(journal, journalOptions(options))
     const working = { now, on, summarize, summarizeWindow, prices, plugins, given }
     this.#session = new Session(journal, { ...working, ...linesOf(options) }, own)
-    assertAvailable(this.policy)
+    assertTogether(this.policy)
   }
 
   /** The id of the branch that this object works on. `sync` may change it. */
@@ -221,7 +221,7 @@ export class Thread {
   /** Changes the policy for future views; what was decided before stays. */
   async setPolicy(policy: PolicyInput): Promise<void> {
     const parsed = parsePolicy(policy)
-    assertAvailable(parsed)
+    assertTogether(parsed)
     return this.#session.run(async () => {
       await this.#journal.refresh()
       await this.#session.setPolicy(parsed)
