@@ -17,4 +17,4 @@ export type {
   UpstreamOptions,
 } from './options.ts'
 export type { Route } from './routes.ts'
-export { type GatewayServer, type ServeOptions, serveGateway } from './serve.ts'
+export { checkHost, type GatewayServer, type ServeOptions, serveGateway } from './serve.ts'

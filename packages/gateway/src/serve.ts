@@ -51,13 +51,7 @@ export async function serveGateway(
     headersMs = 10_000,
     drainMs = 10_000,
   } = options
-  if (!loopback.has(host) && !gateway.hasKeys) {
-    throw new OrielError(
-      'invalid-option',
-      `Listening on ${host} lets others in: configure keys first, or listen on 127.0.0.1.`,
-      { path: 'host' },
-    )
-  }
+  checkHost(gateway, host)
   const { bodyMs } = gateway.limits
   const running = new Set<Promise<void>>()
   const server = createServer(
@@ -85,6 +79,16 @@ export async function serveGateway(
       await gateway.close()
     },
   }
+}
+
+/** Throws 'invalid-option' for a host beyond this machine where callers need no key: for those who have more to do before they listen. */
+export function checkHost({ hasKeys }: Pick<Gateway, 'hasKeys'>, host: string): void {
+  if (loopback.has(host) || hasKeys) return
+  throw new OrielError(
+    'invalid-option',
+    `Listening on ${host} lets others in: configure keys first, or listen on 127.0.0.1.`,
+    { path: 'host' },
+  )
 }
 
 /** `running` holds the model calls under way. */

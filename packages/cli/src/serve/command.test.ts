@@ -164,6 +164,17 @@ describe('oriel serve', () => {
     })
   })
 
+  it('[GW20] refuses wrong settings before it writes anything', async () => {
+    const data = join(folder, 'data')
+    for (const raw of [{ upstream: 'notaurl' }, { host: '0.0.0.0' }]) {
+      const settings = readServeSettings({ port: 0, data, ...raw }, {})
+      await expect(serve(settings, terminal().world, Promise.resolve())).rejects.toMatchObject({
+        code: 'invalid-option',
+      })
+    }
+    expect(existsSync(data)).toBe(false)
+  })
+
   it('[GW20] does not start with a setting of the environment that is none', async () => {
     const settings = readServeSettings({ port: 0, data: folder }, { ORIEL_HISTORY_LENGTH: 'x' })
     await expect(serve(settings, terminal().world, Promise.resolve())).rejects.toThrow(

@@ -1,6 +1,6 @@
 // `oriel serve`: the gateway and the studio on one port, until it is told to stop.
 
-import { createGateway, demoAgents, findStudio, serveGateway } from '@oriel/gateway'
+import { checkHost, createGateway, demoAgents, findStudio, serveGateway } from '@oriel/gateway'
 import { postgresStore, type Store, sqliteStore } from 'oriel'
 import { isServer } from '../doctor/place.ts'
 import { colorsFor, type Terminal } from '../terminal.ts'
@@ -14,7 +14,7 @@ export async function serve(
 ): Promise<number> {
   const { stdout, stderr, env } = terminal
   const colors = colorsFor(stdout, env)
-  const store = await openStore(path)
+  const store = isServer(path) ? postgresStore(path) : sqliteStore(path)
   const isDemo = (options.upstreams ?? []).length === 0
   const studio = findStudio()
   const agents = isDemo ? { ...demoAgents(), ...options.agents } : options.agents
@@ -25,6 +25,9 @@ export async function serve(
     ...(agents === undefined ? {} : { agents }),
     ...(studio === undefined ? {} : { studio }),
   })
+  // All settings are checked before anything is written.
+  checkHost(gateway, host)
+  if (!isServer(path)) await open(store)
   const server = await serveGateway(gateway, { port, host })
   const lines = [
     `${colors.bold('oriel')} listens on ${colors.cyan(server.url)}`,
@@ -45,16 +48,13 @@ export async function serve(
 }
 
 /** A file that cannot be used is told before the gateway listens; a database may still be on its way up. */
-async function openStore(path: string): Promise<Store> {
-  if (isServer(path)) return postgresStore(path)
-  const store = sqliteStore(path)
+async function open(store: Store): Promise<void> {
   try {
     await store.list('local', { limit: 1 })
   } catch (error) {
     await store.close()
     throw error
   }
-  return store
 }
 
 function signalled(): Promise<void> {
