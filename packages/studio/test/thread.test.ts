@@ -154,6 +154,15 @@ describe('the inspector', () => {
     await page.getByText(`step ${change + 1} of ${steps}`).waitFor()
   })
 
+  it('[ST6] says once that there is no such step', async () => {
+    const page = await studio.open(`/threads/${sample}?step=9999`)
+    await page.getByRole('alert').first().waitFor()
+    await soon(() => page.getByText('Loading').count()).toBe(0)
+    expect(await page.getByRole('alert').allInnerTexts()).toEqual([
+      expect.stringContaining('That did not work'),
+    ])
+  })
+
   /** A step whose request did not only extend the one before, by an edit. */
   async function firstChange(steps: number): Promise<{ change: number }> {
     for (let step = 2; step <= steps; step++) {

@@ -63,7 +63,9 @@ export function Inspector({ thread, version, onChange }: InspectorProps): ReactN
         <span className="spacer" />
         {view !== undefined && <Totals view={view} />}
       </div>
-      {step !== undefined && <StepDifference thread={id} step={step} />}
+      {step !== undefined && loaded.error === undefined && (
+        <StepDifference thread={id} step={step} />
+      )}
       {loaded.error !== undefined && <Failure error={loaded.error} onRetry={onChange} />}
       {view === undefined && loaded.error === undefined && <Loading what="the view" />}
       {view !== undefined && rows.length === 0 && (
