@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { type JsonObject, readHistory } from 'oriel'
 import { describe, expect, it } from 'vitest'
 import { type ClientBody, elementsIn, knownBody, parseAlike, parseBody } from './client-body.ts'
+import type { Range } from './json-outline.ts'
 import { KnownBodies } from './known-bodies.ts'
 
 const limits = { depth: 64, nodes: 1e6 }
@@ -13,13 +14,10 @@ const fields = fc.dictionary(fc.constantFrom('model', 'stream', 'tools', 'é'), 
 
 /** Everything about a body that anybody can see. */
 function seen({ text: whole, value, outline, bytes }: ClientBody) {
-  const cut = ([key, { start, end }]: [string, { start: number; end: number }]) => [
-    key,
-    start,
-    whole.slice(start, end),
-  ]
-  const members = [...outline.members].map(cut)
-  return { whole, value, bytes: Buffer.from(bytes), fields: [...outline.fields].map(cut), members }
+  const cut = ({ start, end }: Range) => [start, whole.slice(start, end)]
+  const fields = [...outline.fields].map(([key, range]) => [key, cut(range)])
+  const members = [...outline.members].map(([key, ranges]) => [key, ranges.map(cut)])
+  return { whole, value, bytes: Buffer.from(bytes), fields, members }
 }
 
 function known(bytes: Buffer) {

@@ -4,7 +4,7 @@
 import type { Json, JsonObject, ReadHistory } from 'oriel'
 import { refuse } from './answer-errors.ts'
 import { boundedOutline } from './body.ts'
-import { elementsOf, type Outline, outlineOf, type Range } from './json-outline.ts'
+import { elementsOf, moved, type Outline, outlineOf, type Range } from './json-outline.ts'
 import type { Limits } from './options.ts'
 
 export interface ClientBody {
@@ -176,12 +176,9 @@ function endsOf(
 }
 
 function shifted(outline: Outline, from: number, by: number): Pick<Outline, 'fields' | 'members'> {
-  const move = (at: number): number => (at >= from ? at + by : at)
-  const moved = (ranges: ReadonlyMap<string, Range>): ReadonlyMap<string, Range> =>
-    new Map(
-      [...ranges].map(([key, { start, end }]) => [key, { start: move(start), end: move(end) }]),
-    )
-  return { fields: moved(outline.fields), members: moved(outline.members) }
+  const place = (at: number): number => (at >= from ? at + by : at)
+  const move = ({ start, end }: Range): Range => ({ start: place(start), end: place(end) })
+  return moved(outline, move)
 }
 
 /** How many elements end within a prefix. */

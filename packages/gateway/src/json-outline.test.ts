@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { elementsOf, outlineOf, type Range, withoutMember } from './json-outline.ts'
+import { elementsOf, outlineOf, type Range, withoutMembers } from './json-outline.ts'
 
 const cut = (text: string, range: Range | undefined): string =>
   range === undefined ? '' : text.slice(range.start, range.end)
@@ -35,10 +35,19 @@ describe('outlineOf', () => {
   it('takes one member out and leaves every other byte', () => {
     const whole = '{ "a": 1 , "oriel": { "x": "," } , "b": [2]}'
     const cutOut = (text: string): string =>
-      withoutMember(text, outlineOf(text).members.get('oriel') as Range)
+      withoutMembers(text, outlineOf(text).members.get('oriel') ?? [])
     expect(cutOut(whole)).toBe('{ "a": 1 ,  "b": [2]}')
     expect(cutOut('{"a":1, "oriel":{}}')).toBe('{"a":1}')
     expect(cutOut('{"oriel":{}}')).toBe('{}')
+    expect(cutOut(`{"oriel":{}${' '.repeat(2000)},"a":1}`)).toBe('{"a":1}')
+  })
+
+  it('takes every member of a name out', () => {
+    const cutOut = (text: string): string =>
+      withoutMembers(text, outlineOf(text).members.get('oriel') ?? [])
+    expect(cutOut('{"oriel":1,"a":2,"or\\u0069el":3,"b":4}')).toBe('{"a":2,"b":4}')
+    expect(cutOut('{"a":1, "oriel":2, "oriel":3}')).toBe('{"a":1}')
+    expect(cutOut('{"oriel":1,"oriel":2}')).toBe('{}')
   })
 
   it('measures nesting without recursion', () => {

@@ -9,8 +9,8 @@ export interface Range {
 export interface Outline {
   /** The value of each top-level field; of a field that comes twice the last one, as `JSON.parse` has it. */
   readonly fields: ReadonlyMap<string, Range>
-  /** Each of them with its name: from the quote of the name to the end of the value. */
-  readonly members: ReadonlyMap<string, Range>
+  /** Every field with its name, from the quote of the name to the end of the value; all of those that come twice. */
+  readonly members: ReadonlyMap<string, readonly Range[]>
   /** The deepest nesting found. */
   readonly depth: number
   /** Values and keys, roughly: what parsing and copying it costs. */
@@ -34,7 +34,7 @@ const noLimits: OutlineLimits = { depth: Infinity, nodes: Infinity }
  */
 export function outlineOf(text: string, limits: OutlineLimits = noLimits): Outline {
   const fields = new Map<string, Range>()
-  const members = new Map<string, Range>()
+  const members = new Map<string, Range[]>()
   let depth = 0
   let deepest = 0
   let nodes = 0
@@ -45,7 +45,10 @@ export function outlineOf(text: string, limits: OutlineLimits = noLimits): Outli
     if (key !== undefined && start >= 0) {
       const range = trim(text, start, end)
       fields.set(key, range)
-      members.set(key, { start: named, end: range.end })
+      const member = { start: named, end: range.end }
+      const same = members.get(key)
+      if (same === undefined) members.set(key, [member])
+      else same.push(member)
     }
     key = undefined
     start = -1
@@ -86,6 +89,17 @@ export function outlineOf(text: string, limits: OutlineLimits = noLimits): Outli
   return { fields, members, depth: deepest, nodes }
 }
 
+/** Where the fields of an outline are in another text. */
+export function moved(
+  { fields, members }: Outline,
+  move: (range: Range) => Range,
+): Pick<Outline, 'fields' | 'members'> {
+  return {
+    fields: new Map([...fields].map(([key, range]) => [key, move(range)])),
+    members: new Map([...members].map(([key, ranges]) => [key, ranges.map(move)])),
+  }
+}
+
 /** The elements of the array that stands in a range. */
 export function elementsOf(text: string, range: Range): readonly Range[] {
   const elements: Range[] = []
@@ -119,12 +133,22 @@ export function elementsOf(text: string, range: Range): readonly Range[] {
   return elements
 }
 
-/** The text without one member of its top-level object. */
-export function withoutMember(text: string, { start, end }: Range): string {
-  const after = /^\s*,/.exec(text.slice(end, end + 1000))?.[0]
-  if (after !== undefined) return text.slice(0, start) + text.slice(end + after.length)
-  return text.slice(0, start).replace(/,\s*$/, '') + text.slice(end)
+/** The text without some members of its top-level object, given in their order. */
+export function withoutMembers(text: string, members: readonly Range[]): string {
+  const kept: string[] = []
+  let at = 0
+  let isLast = false
+  for (const { start, end } of members) {
+    kept.push(text.slice(at, start))
+    comma.lastIndex = end
+    isLast = !comma.test(text)
+    at = isLast ? end : comma.lastIndex
+  }
+  const before = kept.join('')
+  return (isLast ? before.replace(/,\s*$/, '') : before) + text.slice(at)
 }
+
+const comma = /\s*,/y
 
 /** Index after the closing quote of the string that begins at `start`. */
 function stringEnd(text: string, start: number): number {

@@ -1,7 +1,7 @@
 // A client's body without what only the gateway understands.
 
 import { type ClientBody, parseBody } from './client-body.ts'
-import { withoutMember } from './json-outline.ts'
+import { withoutMembers } from './json-outline.ts'
 import type { RequestSettings } from './settings.ts'
 
 /** The body without what is only for the gateway, and with the model of the agent that was named as one. */
@@ -18,7 +18,7 @@ export function forUpstream(body: ClientBody, { agent }: RequestSettings): Clien
     text = text.slice(0, range.start) + JSON.stringify(model) + text.slice(range.end)
   } else if (isRenamed) text = text.replace('{', () => `{"model":${JSON.stringify(model)},`)
   const again = parseBody(Buffer.from(text), { depth: Infinity, nodes: Infinity })
-  const member = again.outline.members.get('oriel')
-  if (member === undefined) return { ...again, value: named }
-  return parseBody(Buffer.from(withoutMember(text, member)), { depth: Infinity, nodes: Infinity })
+  const own = again.outline.members.get('oriel')
+  if (own === undefined) return { ...again, value: named }
+  return parseBody(Buffer.from(withoutMembers(text, own)), { depth: Infinity, nodes: Infinity })
 }

@@ -2,7 +2,7 @@
 
 import type { Json } from 'oriel'
 import type { ClientBody } from '../client-body.ts'
-import { elementsOf, type Outline, type Range } from '../json-outline.ts'
+import { elementsOf, moved, type Outline, type Range } from '../json-outline.ts'
 
 /** The body with more elements in one of its lists, which may be empty, null or absent. */
 export function addElements(body: ClientBody, key: string, elements: readonly Json[]): ClientBody {
@@ -45,7 +45,5 @@ function shifted(outline: Outline, { start, end }: Range, by: number): Outline {
     start: range.start >= end ? range.start + by : range.start,
     end: range.end > start ? range.end + by : range.end,
   })
-  const all = (ranges: ReadonlyMap<string, Range>): ReadonlyMap<string, Range> =>
-    new Map([...ranges].map(([key, range]) => [key, move(range)]))
-  return { ...outline, fields: all(outline.fields), members: all(outline.members) }
+  return { ...outline, ...moved(outline, move) }
 }
