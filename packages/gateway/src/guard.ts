@@ -43,6 +43,11 @@ export function guard(request: Request, { hosts, origins, via }: GuardOptions): 
   if (encoding !== null && encoding !== 'identity') {
     throw refuse(415, 'unsupported-encoding', 'Send the body without content-encoding.')
   }
+  // Node takes the chunks apart and nothing else. The status is that of RFC 9112, section 6.1.
+  const transfer = headers.get('transfer-encoding')
+  if (transfer !== null && transfer.toLowerCase() !== 'chunked') {
+    throw refuse(501, 'unsupported-encoding', 'Send the body whole or in chunks, not packed.')
+  }
 }
 
 /** Whether a path is read alike by everybody: by the guard, the router and the upstream. `%2e%2e` is a way up for some, a name for others. */

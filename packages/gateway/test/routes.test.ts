@@ -198,6 +198,28 @@ describe('the port', () => {
     )
     expect(two).toMatch(/^HTTP\/1\.1 4\d\d /)
   })
+
+  it('[GW57] takes bodies in chunks, and none that are packed on the way', async () => {
+    server = await serveGateway(createGateway(), { port: 0 })
+    const { port } = server
+    const body = JSON.stringify({ model: 'demo', messages: [{ role: 'user', content: 'Hello' }] })
+    const send = (path: string, coding: string): Promise<string> =>
+      statusOf(
+        port,
+        `POST ${path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n${coding}\r\n\r\n` +
+          `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`,
+      )
+    const path = '/v1/chat/completions'
+    expect(await send(path, 'Transfer-Encoding: Chunked')).toBe('HTTP/1.1 200 OK')
+    for (const coding of [
+      'Transfer-Encoding: gzip, chunked',
+      'Transfer-Encoding: gzip\r\nTransfer-Encoding: chunked',
+    ]) {
+      expect(await send(path, coding)).toMatch(/^HTTP\/1\.1 501 /)
+      expect(await send('/v1/embeddings', coding)).toMatch(/^HTTP\/1\.1 501 /)
+      expect(await send('/v1/preview', coding)).toMatch(/^HTTP\/1\.1 501 /)
+    }
+  })
 })
 
 describe('TRACE', () => {
