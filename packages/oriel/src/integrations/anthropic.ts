@@ -20,6 +20,7 @@ export type { ManagedClientOptions }
  * - Answers and usage are recorded in the thread. After a context-length error a smaller view is sent, once.
  * - Requests that end with the beginning of the answer (a prefill, a turn that paused) or whose history Anthropic holds pass
  *   unmanaged, as do counting, batches and everything else.
+ * - A client that is managed already is refused: manage the one that it was made from.
  */
 export function managed<C extends ClientLike<C>>(client: C, options: ManagedClientOptions): C {
   return managedClient(client, options, [messages])

@@ -55,7 +55,10 @@ export interface ClientLike<C> {
 
 type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>
 
-/** A copy of the client whose answers are managed. */
+/** The fetches made here: a client that has one is managed already. */
+const made = new WeakSet<Fetch>()
+
+/** A copy of the client whose answers are managed. Throws 'invalid-option' for what is no client, or is managed already. */
 export function managedClient<C extends ClientLike<C>>(
   client: C,
   options: ManagedClientOptions,
@@ -67,11 +70,18 @@ export function managedClient<C extends ClientLike<C>>(
   }
   const own: unknown = Reflect.get(client, 'fetch')
   const fetch = (typeof own === 'function' ? own : globalThis.fetch) as Fetch
+  if (made.has(fetch)) {
+    const message =
+      'This client is managed already, and each answer would be recorded twice. Pass the client that it was made from.'
+    throw new OrielError('invalid-option', message, { path: 'client' })
+  }
   const conversation =
     'thread' in options
       ? threadConversation(options.thread, options)
       : statelessConversation(options, options)
-  return client.withOptions({ fetch: managedFetch(fetch, conversation, endpoints) } as never)
+  const managing = managedFetch(fetch, conversation, endpoints)
+  made.add(managing)
+  return client.withOptions({ fetch: managing } as never)
 }
 
 /** The token counts of an answer; undefined where the server told none that can be read. */

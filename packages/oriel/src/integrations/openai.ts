@@ -22,6 +22,7 @@ export type { ManagedClientOptions }
  * - Answers and usage are recorded in the thread. After a context-length error a smaller view is sent, once.
  * - Requests of whose history OpenAI holds a part (`previous_response_id`, `conversation`, `prompt`, references to items) and several
  *   choices (`n`) pass unmanaged.
+ * - A client that is managed already is refused: manage the one that it was made from.
  */
 export function managed<C extends ClientLike<C>>(client: C, options: ManagedClientOptions): C {
   return managedClient(client, options, [chat, responses])

@@ -508,6 +508,18 @@ describe('managed(OpenAI)', () => {
     expect([copy.maxRetries, copy.timeout]).toEqual([7, 1234])
     expect(() => managed({} as never, { policy })).toThrow(/client of the SDK/)
   })
+
+  it('[SD6] a client is managed once', () => {
+    const client = new OpenAI({ apiKey: 'none' })
+    const copy = managed(client, { policy })
+    const twice = { code: 'invalid-option', path: 'client' }
+    expect(() => managed(copy, { policy })).toThrow(expect.objectContaining(twice))
+    const renamed = copy.withOptions({ timeout: 1 })
+    expect(() => managed(renamed, { policy })).toThrow(expect.objectContaining(twice))
+    const other = managedAnthropic(new Anthropic({ apiKey: 'none' }), { policy })
+    expect(() => managedAnthropic(other, { policy })).toThrow(expect.objectContaining(twice))
+    expect(managed(client, { policy })).toBeInstanceOf(OpenAI)
+  })
 })
 
 describe('managed(Anthropic)', () => {
