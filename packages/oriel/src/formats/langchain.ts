@@ -5,6 +5,7 @@ import { equalJson, isObject } from '../core/json.ts'
 import type { ViewMessage } from '../core/view.ts'
 import { bytesToBase64 } from './bytes.ts'
 import {
+  extraOf,
   materialOfDraft,
   materialOfView,
   nativeIfNeeded,
@@ -150,12 +151,22 @@ function restore(messages: readonly Json[], held: readonly Held[]): readonly unk
     classes.set(classNameOf(json), (original as { constructor: MessageClass }).constructor)
   }
   return messages.map((message) => {
-    const at = left.findIndex(({ json }) => equalJson(json, message))
+    const at = left.findIndex(({ json }) => isSame(json, message))
     if (at !== -1) return (left.splice(at, 1)[0] as Held).original
     const Message = classes.get(classNameOf(message))
     if (Message === undefined || !isObject(message) || !isObject(message.kwargs)) return message
     return new Message(message.kwargs as JsonObject)
   })
+}
+
+/** An agent puts its name, and an id where there is none, on an answer after it was recorded: it is the same answer. */
+function isSame(came: Json, message: Json): boolean {
+  if (equalJson(came, message)) return true
+  if (!classNameOf(message).startsWith('AIMessage') || !isObject(came)) return false
+  const [kwargs, recorded] = [came.kwargs, (message as JsonObject).kwargs]
+  if (!isObject(kwargs) || !isObject(recorded)) return false
+  const added = ['name', 'id'].filter((key) => recorded[key] === undefined)
+  return equalJson({ ...came, kwargs: extraOf(kwargs, added).extra ?? {} }, message)
 }
 
 function classNameOf(message: Json): string {

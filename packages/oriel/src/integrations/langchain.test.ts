@@ -120,6 +120,17 @@ describe('orielMiddleware', () => {
     expect(samples).toEqual([{ uncached: 20, cacheRead: 70, cacheWrite: 10, output: 5 }])
   })
 
+  it('[LC7] the model receives answers with the name that their agent puts on them', async () => {
+    const thread = await openThread({ store: memoryStore(), policy })
+    const model = new ScriptedModel(loop())
+    const middleware = [orielMiddleware({ thread })]
+    const agent = createAgent({ model, tools: [read], name: 'scout', middleware })
+    const { messages } = await agent.invoke({ messages: [new HumanMessage('Read all')] })
+    const shown = (model.shown[3] ?? []).filter((message) => AIMessage.isInstance(message))
+    expect(shown.map(({ name }) => name)).toEqual(['scout', 'scout', 'scout'])
+    expect(shown[0]).toBe(messages[1])
+  })
+
   it('[LC8] threads are told apart by the context, or by the thread of the checkpointer', async () => {
     const store = memoryStore()
     const model = new ScriptedModel([say('A1'), say('B1'), say('A2'), say('C1')])
