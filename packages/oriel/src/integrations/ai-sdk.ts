@@ -142,7 +142,7 @@ function managedCalls(options: WithOrielOptions): ManagedCalls {
       const ask = async (one: Call): Promise<GenerateResult> =>
         (await wrapped.model.doGenerate(paramsOf(one, wrapped) as never)) as GenerateResult
       const { call, result } = await attempt(await begin(wrapped), ask)
-      await call.record(answerOf(result.content), usageOf(result.usage))
+      await call.record({ messages: answerOf(result.content), usage: usageOf(result.usage) })
       return result
     },
     async stream(wrapped) {
@@ -247,7 +247,9 @@ function recording(call: Call): TransformStream<Content, Content> {
     async transform(part, controller) {
       answer.add(part)
       // Before the end is told: the next step must find this one in the thread.
-      if (part.type === 'finish') await call.record(answer.messages(), usageOf(part.usage))
+      if (part.type === 'finish') {
+        await call.record({ messages: answer.messages(), usage: usageOf(part.usage) })
+      }
       controller.enqueue(part)
     },
   })

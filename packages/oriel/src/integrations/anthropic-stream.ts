@@ -1,7 +1,8 @@
 // A streamed message of Anthropic, put together again from its pieces.
 
 import { isObject, type Json, type JsonObject } from '../core/json.ts'
-import { type Answered, type Listener, usageOf } from './managed-fetch.ts'
+import type { Answered } from './conversation.ts'
+import { type Listener, usageOf } from './managed-fetch.ts'
 
 type Fields = Record<string, Json>
 
@@ -11,7 +12,7 @@ export class MessageListener implements Listener {
   readonly #inputs = new Map<number, string>()
   #usage: Fields = {}
   /** Why the model stopped is told when its content is whole, right before the end. */
-  #isWhole = false
+  #reason: string | undefined
   #isOver = false
 
   get isOver(): boolean {
@@ -28,12 +29,13 @@ export class MessageListener implements Listener {
       this.#grow(at, event.delta as JsonObject)
     } else if (type === 'message_delta') {
       this.#count(event.usage)
-      this.#isWhole ||= isObject(event.delta) && typeof event.delta.stop_reason === 'string'
+      const reason = isObject(event.delta) ? event.delta.stop_reason : undefined
+      if (typeof reason === 'string') this.#reason = reason
     } else if (type === 'message_stop') this.#isOver = true
   }
 
   answered(): Answered | undefined {
-    if (!this.#isWhole && !this.#isOver) return undefined
+    if (this.#reason === undefined && !this.#isOver) return undefined
     const content = [...this.#blocks]
       .sort(([a], [b]) => a - b)
       .map(([at, block]) => {
@@ -41,7 +43,8 @@ export class MessageListener implements Listener {
         return text === undefined ? block : { ...block, input: parsed(text) }
       })
     const usage = usageOf(this.#usage)
-    return { messages: content.length === 0 ? [] : [{ role: 'assistant', content }], usage }
+    const messages = content.length === 0 ? [] : [{ role: 'assistant', content }]
+    return { messages, usage, isPaused: this.#reason === 'pause_turn' }
   }
 
   #grow(at: number, delta: JsonObject): void {

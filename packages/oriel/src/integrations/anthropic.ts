@@ -18,8 +18,8 @@ export type { ManagedClientOptions }
  *
  * - The model gets the view of the thread; send the whole history or only what is new.
  * - Answers and usage are recorded in the thread. After a context-length error a smaller view is sent, once.
- * - Requests that end with the beginning of the answer (a prefill, a turn that paused) or whose history Anthropic holds pass
- *   unmanaged, as do counting, batches and everything else.
+ * - An answer that Anthropic paused (`pause_turn`) or that the request begins goes on in the thread; without a thread such requests pass
+ *   unmanaged, as do those whose history Anthropic holds, counting, batches and everything else.
  * - A client that is managed already is refused: manage the one that it was made from.
  */
 export function managed<C extends ClientLike<C>>(client: C, options: ManagedClientOptions): C {
@@ -27,12 +27,13 @@ export function managed<C extends ClientLike<C>>(client: C, options: ManagedClie
 }
 
 const messages: Endpoint = {
-  handles: (path, { messages: list, thread }) => {
+  handles: (path, { messages: list, thread }, { isKept }) => {
     if (!path.endsWith('/v1/messages') || !Array.isArray(list)) return false
-    // A view ends with a user's message (A6): an answer that was begun would be lost in it.
     const last: unknown = list.at(-1)
     const isBegun = isObject(last) && last.role === 'assistant'
-    return !isBegun && (thread ?? null) === null
+    // One that ends with calls is no request: the provider says so.
+    const canGoOn = !isBegun || (isKept && !hasCalls(last))
+    return canGoOn && (thread ?? null) === null
   },
   read: (body) => ({
     format: 'anthropic',
@@ -45,14 +46,19 @@ const messages: Endpoint = {
     messages: call.messages,
     ...(call.system === undefined || body.system !== undefined ? {} : { system: call.system }),
   }),
-  answer: ({ role, content, usage }) =>
+  answer: ({ role, content, usage, stop_reason: reason }) =>
     role === 'assistant' && Array.isArray(content)
       ? {
           messages: content.length === 0 ? [] : [{ role, content }],
           usage: usageOf(usage),
+          isPaused: reason === 'pause_turn',
         }
       : undefined,
   listen: () => new MessageListener(),
+}
+
+function hasCalls({ content }: Readonly<Record<string, unknown>>): boolean {
+  return Array.isArray(content) && content.some((one) => isObject(one) && one.type === 'tool_use')
 }
 
 function frameOf({ system, tools, thinking, tool_choice: choice }: JsonObject): Frame {

@@ -1,5 +1,6 @@
 // What every integration does around one model call: messages in, view out, answer and usage back, one retry after an overflow.
 
+import type { Block } from '../core/block.ts'
 import type { Draft } from '../core/entry.ts'
 import { OrielError } from '../core/errors.ts'
 import type { Json } from '../core/json.ts'
@@ -66,30 +67,44 @@ export interface CallUsage {
   readonly output: number
 }
 
+/** What a model answered, and what it cost. */
+export interface Answered {
+  readonly messages: readonly unknown[]
+  readonly usage: CallUsage | undefined
+  /** Whether the provider paused: the next request goes on with this answer. @default false */
+  readonly isPaused?: boolean
+}
+
 /** One model call: ask for the view, then tell what came back. */
 export interface Call {
   readonly messages: readonly Json[]
   readonly system?: Json
   /** A smaller view after this error; undefined where there is none: another error, the second one, or nothing can be left out. */
   recover(error: unknown): Promise<Call | undefined>
-  /** Records what the model answered and what it cost. An empty answer is not recorded. */
-  record(answer: readonly unknown[], usage: CallUsage | undefined): Promise<void>
+  /** Records an answer. One that is empty is not recorded. */
+  record(answer: Answered): Promise<void>
 }
 
 /** Where calls get their views from. */
 export interface Conversation {
+  /** Whether it knows an answer that goes on in the next request: only a thread does. */
+  readonly isKept: boolean
   begin(messages: readonly unknown[], options: CallOptions): Promise<Call>
 }
 
 /** A conversation that is kept in a thread. */
 export function threadConversation(thread: Thread, options: ManagedOptions): Conversation {
   return {
+    isKept: true,
     async begin(messages, call) {
       return locked(thread, async () => {
-        const system = await feed(thread, messages, call.format, options.sends ?? 'auto')
-        return threadCall(thread, { call, options, system, isRecovery: false }, () =>
-          thread.view(viewOptions(call, options, system)),
-        )
+        const { system, isResent } = await feed(thread, messages, call.format, options)
+        const asked = viewOptions(call, options, system)
+        const ask = async (): Promise<View> => {
+          if (!isResent) return thread.view(asked)
+          return (await thread.request(messages, { ...asked, isContinuing: true })).view
+        }
+        return threadCall(thread, { call, options, system, isRecovery: false }, ask)
       })
     },
   }
@@ -126,6 +141,7 @@ export function statelessConversation(
     }
   }
   return {
+    isKept: false,
     async begin(messages, call) {
       return look(messages, call, { budget: options.budget, isRecovery: false })
     },
@@ -162,13 +178,13 @@ async function threadCall(
         ),
       )
     },
-    async record(answer, usage) {
+    async record({ messages, usage, isPaused = false }) {
       const work = async (): Promise<void> => {
         // Another call moved the thread to another branch: this answer comes back with its own history.
         if (thread.id !== branch) return
-        if (answer.length > 0) {
-          await thread.append(answer, { format: call.format })
-          remember(thread, draftsOf(answer, call.format))
+        if (messages.length > 0) {
+          await thread.append(messages, { format: call.format, isPaused })
+          remember(thread, draftsOf(messages, call.format), isPaused)
         }
         if (usage !== undefined) await thread.usage(usage, view.id)
       }
@@ -217,70 +233,106 @@ function viewOptions(
 /** What was sent and answered since the application last began with something new. */
 interface Run {
   readonly branch: string
-  readonly keys: readonly string[]
-  /** Whether the model's last answer had calls, or none came yet: the next request goes on from here. */
+  /** The keys of its messages: as they came, and with the parts of an answer as one message, which some applications make of them. */
+  readonly shapes: readonly (readonly string[])[]
+  /** The beginning of the answer, where the request ended with one. */
+  readonly begun: Draft | undefined
+  /** Whether the model's last answer had calls or was paused, or none came yet: the next request goes on from here. */
   readonly isOpen: boolean
 }
 
 const runs = new WeakMap<Thread, Run>()
 const locks = new WeakMap<Thread, Promise<unknown>>()
 
-/** Takes in what the application sent. Returns the system messages that the view does not show by itself. */
+/** What an application sent, as far as it is taken in. */
+interface Fed {
+  /** The system messages that the view does not show by itself. */
+  readonly system: readonly Json[]
+  /** Whether it is the whole history, which the request for the view takes in. */
+  readonly isResent: boolean
+}
+
+/** Takes in what is new, where the application sends only that. */
 async function feed(
   thread: Thread,
   messages: readonly unknown[],
   format: FormatName,
-  sends: 'auto' | 'all' | 'new',
-): Promise<readonly Json[]> {
+  { sends = 'auto' }: ManagedOptions,
+): Promise<Fed> {
   const drafts = formatNamed(format)
     .decode(messages, 'messages')
     .map(({ draft }) => draft)
   const { leading, history } = splitLeading(drafts)
   const isNew = sends === 'new' || (sends === 'auto' && (await looksNew(thread, history)))
   if (!isNew) {
-    await thread.sync(messages, { format })
     runs.delete(thread)
-    return []
+    return { system: [], isResent: true }
   }
-  const keys = sentOf(history).map(({ key }) => key)
-  const run = runs.get(thread)
-  const known = run !== undefined && goesOn(run, thread, keys) ? run.keys.length : 0
-  const fresh = history.slice(Math.min(known, history.length))
-  await thread.append(fresh)
-  const before = known === 0 ? [] : (run?.keys ?? [])
-  const all = [...before, ...keys.slice(before.length)]
-  runs.set(thread, { branch: thread.id, keys: all, isOpen: true })
+  const keys = keysOf(history)
+  const known = knownOf(thread, keys) ?? []
+  const fresh = history.slice(Math.min(known.length, history.length))
+  const begun = isBegun(history, format) ? history.at(-1) : undefined
+  await thread.append(fresh, { isPaused: fresh.length > 0 && begun !== undefined })
+  const shapes = [[...known, ...keys.slice(known.length)]]
+  runs.set(thread, { branch: thread.id, shapes, begun, isOpen: true })
   // Formats that keep system text elsewhere have no leading messages.
-  return formatNamed(format).encode(leading.map(asShown)).messages
+  const system = formatNamed(format).encode(leading.map(asShown)).messages
+  return { system, isResent: false }
+}
+
+/** Whether the answer is to go on with the last message. One with calls waits for their results. */
+function isBegun(history: readonly Draft[], format: FormatName): boolean {
+  const last = history.at(-1)
+  if (last?.role !== 'assistant' || hasOpenCall([last])) return false
+  return formatNamed(format).profile.endsWithUser
 }
 
 /** Whether these messages are new ones for a thread that has the rest. */
 async function looksNew(thread: Thread, history: readonly Draft[]): Promise<boolean> {
-  const keys = sentOf(history).map(({ key }) => key)
-  const run = runs.get(thread)
-  if (run !== undefined && goesOn(run, thread, keys)) return true
+  const keys = keysOf(history)
+  if (knownOf(thread, keys) !== undefined) return true
   if (history.some(({ role }) => role === 'assistant')) return false
   const first = await firstKey(thread)
   return first !== undefined && first !== keys[0]
 }
 
-/** Whether a request goes on with a run: a further step of a tool loop, or the same request again. */
-function goesOn(run: Run, thread: Thread, keys: readonly string[]): boolean {
-  if (!run.isOpen || run.branch !== thread.id) return false
-  const length = Math.min(run.keys.length, keys.length)
-  return length > 0 && run.keys.slice(0, length).every((key, index) => key === keys[index])
+/** What the run has of a request that goes on with it: a further step of a tool loop, or the same request again. */
+function knownOf(thread: Thread, keys: readonly string[]): readonly string[] | undefined {
+  const run = runs.get(thread)
+  if (run === undefined || !run.isOpen || run.branch !== thread.id) return undefined
+  return run.shapes.find((shape) => {
+    const length = Math.min(shape.length, keys.length)
+    return length > 0 && shape.slice(0, length).every((key, index) => key === keys[index])
+  })
 }
 
-function remember(thread: Thread, answer: readonly Draft[]): void {
+function remember(thread: Thread, answer: readonly Draft[], isPaused: boolean): void {
   const run = runs.get(thread)
-  if (run === undefined) return
-  const keys = [...run.keys, ...sentOf(answer).map(({ key }) => key)]
-  runs.set(thread, { ...run, keys, isOpen: hasOpenCall(answer) })
+  const shape = run?.shapes[0]
+  if (run === undefined || shape === undefined) return
+  const [first, ...others] = answer
+  const isPart = run.begun !== undefined && first?.role === 'assistant'
+  const joined = isPart ? [{ ...first, content: contentOf([run.begun, first]) }, ...others] : []
+  const shapes = [
+    [...shape, ...keysOf(answer)],
+    ...(isPart ? [[...shape.slice(0, -1), ...keysOf(joined)]] : []),
+  ]
+  runs.set(thread, { ...run, shapes, begun: undefined, isOpen: isPaused || hasOpenCall(answer) })
+}
+
+function keysOf(drafts: readonly Draft[]): readonly string[] {
+  return sentOf(drafts).map(({ key }) => key)
+}
+
+function contentOf(drafts: readonly Draft[]): readonly Block[] {
+  return drafts.flatMap(({ content }) =>
+    typeof content === 'string' ? [{ type: 'text', text: content } as const] : content,
+  )
 }
 
 /** Whether a call waits for its result. A structured answer of LangChain is a call that comes with one. */
 function hasOpenCall(answer: readonly Draft[]): boolean {
-  const blocks = answer.flatMap(({ content }) => (typeof content === 'string' ? [] : content))
+  const blocks = contentOf(answer)
   const results = blocks.flatMap((block) => (block.type === 'tool-result' ? [block.callId] : []))
   return blocks.some((block) => block.type === 'tool-call' && !results.includes(block.callId))
 }
@@ -301,8 +353,8 @@ function draftsOf(messages: readonly unknown[], format: FormatName): readonly Dr
 
 /** A draft as an encoder takes it, outside any log. */
 function asShown(draft: Draft): Parameters<ReturnType<typeof formatNamed>['encode']>[0][number] {
-  const { role, origin = role, content, source, extra, native } = draft
-  const blocks = typeof content === 'string' ? [{ type: 'text', text: content } as const] : content
+  const { role, origin = role, source, extra, native } = draft
+  const blocks = contentOf([draft])
   const entry = {
     type: 'message' as const,
     id: 'frame' as never,

@@ -82,7 +82,7 @@ export function orielMiddleware(options: OrielMiddlewareOptions): AgentMiddlewar
       const { call, answer } = await attempt(begun, ask)
       const said = saidIn(answer)
       const [first] = said
-      if (first !== undefined) await call.record(said, usageOf(first))
+      if (first !== undefined) await call.record({ messages: said, usage: usageOf(first) })
       return answer
     },
   })

@@ -7,6 +7,7 @@ import { isObject, type Json, type JsonObject } from '../core/json.ts'
 import { readUsage } from '../thread/read-usage.ts'
 import type { Thread } from '../thread/thread.ts'
 import {
+  type Answered,
   type Call,
   type CallOptions,
   type CallUsage,
@@ -19,8 +20,8 @@ import {
 
 /** One of a provider's endpoints. */
 export interface Endpoint {
-  /** Whether this request is for an answer that can be managed. */
-  handles(path: string, body: JsonObject): boolean
+  /** Whether this request is for an answer that can be managed, in such a conversation. */
+  handles(path: string, body: JsonObject, conversation: Conversation): boolean
   /** The messages of a request, and what stands around them. */
   read(body: JsonObject): CallOptions & { readonly messages: readonly unknown[] }
   /** The request with the view in it. */
@@ -29,11 +30,6 @@ export interface Endpoint {
   answer(response: JsonObject): Answered | undefined
   /** Reads an answer as it streams in. */
   listen(): Listener
-}
-
-export interface Answered {
-  readonly messages: readonly unknown[]
-  readonly usage: CallUsage | undefined
 }
 
 /** Hears every event of a stream. */
@@ -103,7 +99,7 @@ function managedFetch(
   return async (input, init) => {
     const body = init?.method?.toUpperCase() === 'POST' ? readBody(init.body) : undefined
     const path = new URL(input instanceof Request ? input.url : input).pathname
-    const endpoint = body && endpoints.find((one) => one.handles(path, body))
+    const endpoint = body && endpoints.find((one) => one.handles(path, body, conversation))
     if (body === undefined || endpoint === undefined) return fetch.call(undefined, input, init)
     const { messages, ...options } = endpoint.read(body)
     const send = (call: Call): Promise<Response> =>
@@ -155,7 +151,7 @@ async function recorded(response: Response, endpoint: Endpoint, call: Call): Pro
   const text = await response.text()
   const body = readBody(text)
   const answered = body && endpoint.answer(body)
-  if (answered !== undefined) await call.record(answered.messages, answered.usage)
+  if (answered !== undefined) await call.record(answered)
   return rebuilt(response, text)
 }
 
@@ -177,7 +173,7 @@ function overheard(response: Response, listener: Listener, call: Call): Response
   const record = async (): Promise<void> => {
     const answered = isRecorded ? undefined : listener.answered()
     isRecorded = true
-    if (answered !== undefined) await call.record(answered.messages, answered.usage)
+    if (answered !== undefined) await call.record(answered)
   }
   const listening = new TransformStream<Uint8Array, Uint8Array>({
     async transform(chunk, controller) {

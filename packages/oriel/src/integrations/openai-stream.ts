@@ -1,8 +1,8 @@
 // A streamed chat completion, put together again from its pieces.
 
 import { isObject, type Json, type JsonObject } from '../core/json.ts'
-import type { CallUsage } from './conversation.ts'
-import { type Answered, type Listener, usageOf } from './managed-fetch.ts'
+import type { Answered, CallUsage } from './conversation.ts'
+import { type Listener, usageOf } from './managed-fetch.ts'
 
 export class ChatListener implements Listener {
   /** Every field that came, also those that only some servers send, such as reasoning. */

@@ -2,8 +2,8 @@
 
 import { isObject, type Json, type JsonObject } from '../core/json.ts'
 import type { Frame } from '../core/view.ts'
+import type { Answered } from './conversation.ts'
 import {
-  type Answered,
   type ClientLike,
   type Endpoint,
   type Listener,

@@ -721,17 +721,105 @@ describe('managed(Anthropic)', () => {
     expect(await samples(thread)).toMatchObject([{ output: 3 }])
   })
 
-  it('a request that ends with the beginning of the answer passes unchanged', async () => {
+  /** A search of the provider's own, behind which it pauses. */
+  const search = (id: string): readonly JsonObject[] => [
+    { type: 'server_tool_use', id: `srvtoolu_${id}`, name: 'web_search', input: { query: id } },
+    { type: 'web_search_tool_result', tool_use_id: `srvtoolu_${id}`, content: [] },
+  ]
+  const paused = (id: string): Reply => {
+    const { json } = message(...search(id)) as { readonly json: JsonObject }
+    return { json: { ...json, stop_reason: 'pause_turn' } }
+  }
+  const shapes = {
+    'as they came': (...parts: readonly (readonly JsonObject[])[]) =>
+      parts.map((content) => ({ role: 'assistant', content })),
+    'as one message': (...parts: readonly (readonly JsonObject[])[]) => [
+      { role: 'assistant', content: parts.flat() },
+    ],
+  }
+
+  it.each(Object.entries(shapes))(
+    '[SD7] an answer that paused goes on, its parts resent %s',
+    async (_, resend) => {
+      for (const earlier of [[], [{ role: 'user', content: 'Hello' }]]) {
+        const bodies: JsonObject[] = []
+        const thread = await newThread()
+        const done = { type: 'text', text: 'High at noon.' }
+        const replies = [paused('one'), paused('two'), message(done), message(done)]
+        const client = await open([...earlier.map(() => message(done)), ...replies], thread, bodies)
+        const ask = (messages: readonly unknown[]): Promise<unknown> =>
+          client.messages.create({ model: 'claude', max_tokens: 100, messages: messages as [] })
+        // Behind an earlier turn only what is new is sent.
+        if (earlier.length > 0) await ask(earlier)
+        const question = { role: 'user', content: 'When is the tide high?' }
+        const parts = [search('one'), search('two'), [done]]
+        await ask([question])
+        await ask([question, ...resend(...parts.slice(0, 1))])
+        await ask([question, ...resend(...parts.slice(0, 2))])
+        const before = earlier.flatMap((one) => [one, { role: 'assistant', content: [done] }])
+        const all = (count: number): JsonObject => ({
+          role: 'assistant',
+          content: parts.slice(0, count).flat(),
+        })
+        expect(bodies.slice(-3).map(({ messages }) => messages)).toEqual([
+          [...before, question],
+          [...before, question, all(1)],
+          [...before, question, all(2)],
+        ])
+        const roles = ['user', 'assistant', 'assistant', 'assistant']
+        expect(await said(thread)).toEqual([...before.map(({ role }) => role), ...roles])
+        const next = { role: 'user', content: 'And low?' }
+        await ask(earlier.length > 0 ? [next] : [question, ...resend(...parts), next])
+        expect(bodies.at(-1)?.messages).toEqual([...before, question, all(3), next])
+        expect(await said(thread)).toHaveLength(before.length + 6)
+      }
+    },
+  )
+
+  it('[SD7] a paused answer that streams in goes on', async () => {
     const bodies: JsonObject[] = []
     const thread = await newThread()
-    const client = await open([message({ type: 'text', text: '}' })], thread, bodies)
+    const [use, found] = search('one')
+    const events = [
+      { type: 'message_start', message: { role: 'assistant', content: [], usage } },
+      { type: 'content_block_start', index: 0, content_block: use as JsonObject },
+      { type: 'content_block_stop', index: 0 },
+      { type: 'content_block_start', index: 1, content_block: found as JsonObject },
+      { type: 'content_block_stop', index: 1 },
+      { type: 'message_delta', delta: { stop_reason: 'pause_turn' }, usage: { output_tokens: 3 } },
+      { type: 'message_stop' },
+    ]
+    const client = await open(
+      [{ events }, message({ type: 'text', text: 'Noon.' })],
+      thread,
+      bodies,
+    )
+    const question = { role: 'user' as const, content: 'When?' }
+    const ask = { model: 'claude', max_tokens: 100, stream: true as const }
+    for await (const _ of await client.messages.create({ ...ask, messages: [question] }));
+    const begun = { role: 'assistant', content: search('one') }
+    const messages = [question, begun] as Anthropic.MessageParam[]
+    await client.messages.create({ ...ask, stream: false, messages })
+    expect(bodies[1]?.messages).toEqual(messages)
+    expect(await said(thread)).toEqual(['user', 'assistant', 'assistant'])
+  })
+
+  it('[SD7] an answer that the request begins goes on; without a thread it passes unchanged', async () => {
     const messages: Anthropic.MessageParam[] = [
       { role: 'user', content: 'Some JSON, please.' },
       { role: 'assistant', content: '{' },
     ]
+    const bodies: JsonObject[] = []
+    const thread = await newThread()
+    const reply = message({ type: 'text', text: '}' })
+    const client = await open([reply, reply], thread, bodies)
     await client.messages.create({ model: 'claude', max_tokens: 100, messages })
     expect(bodies[0]?.messages).toEqual(messages)
-    expect(await said(thread)).toEqual([])
+    expect(await said(thread)).toEqual(['user', 'assistant', 'assistant'])
+    const plain = new Anthropic({ apiKey: 'none', baseURL: client.baseURL, maxRetries: 0 })
+    const stateless = managedAnthropic(plain, { policy })
+    await stateless.messages.create({ model: 'claude', max_tokens: 100, messages })
+    expect(bodies[1]?.messages).toEqual(messages)
   })
 
   it('[SD4] an overflow is answered with a smaller view, once', async () => {
