@@ -48,7 +48,7 @@ export {
   type WireFormat,
   wireFormats,
 } from './formats/format.ts'
-export { decode, validate } from './formats/registry.ts'
+export { decode, encode, validate } from './formats/registry.ts'
 export { applyHistoryPolicy, type HistoryPolicyOptions } from './history-policy.ts'
 export { isContextLengthError } from './overflow.ts'
 export {

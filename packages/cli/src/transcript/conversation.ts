@@ -27,9 +27,11 @@ export type Reading =
   | { readonly type: 'message'; readonly message: Fields }
   | { readonly type: 'nothing' }
 
-/** A conversation before its format is known. */
+/** A conversation before its format is looked for. */
 export interface Body {
   readonly id?: string
+  /** The format, where the file itself tells. */
+  readonly format?: FormatName
   readonly fields: Fields
   readonly messages: readonly unknown[]
 }
@@ -56,10 +58,7 @@ export function toConversation(
 ): Conversation {
   const { number, file, format, fallback } = options
   const { fields, messages, id } = body
-  const detection: Detection =
-    format === undefined
-      ? detectFormat(fields, messages, fallback)
-      : { format, certainty: 'told', evidence: [] }
+  const detection = told(format, body) ?? detectFormat(fields, messages, fallback)
   const { messages: _messages, input: _input, items: _items, prompt: _prompt, ...rest } = fields
   const isResponses = detection.format === 'openai-responses'
   return {
@@ -71,6 +70,13 @@ export function toConversation(
     frame: frameOf(rest, isResponses ? 'instructions' : 'system'),
     body: rest,
   }
+}
+
+/** The format that the caller names, else the file itself. */
+function told(format: FormatName | undefined, body: Body): Detection | undefined {
+  if (format !== undefined) return { format, certainty: 'told', evidence: [] }
+  if (body.format === undefined) return undefined
+  return { format: body.format, certainty: 'certain', evidence: ['export'] }
 }
 
 function readList(values: readonly unknown[]): Reading {

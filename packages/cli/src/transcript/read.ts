@@ -2,8 +2,10 @@
 
 import { createReadStream } from 'node:fs'
 import { type FormatName, OrielError } from 'oriel'
+import { isExport } from '../import/reading.ts'
 import { type Body, type Conversation, readValue, toConversation } from './conversation.ts'
 import type { Fields } from './detect.ts'
+import { readExport } from './exported.ts'
 import { type Line, maxValueLength, readLines, tooLong } from './lines.ts'
 
 export interface ReadOptions {
@@ -46,7 +48,7 @@ async function* readFile(file: string, options: ReadOptions): AsyncGenerator<Bod
   let found = 0
   try {
     const source = file === '-' ? options.stdin : createReadStream(file)
-    for await (const body of readBodies(counted(source, options.onBytes), name, options.onNote)) {
+    for await (const body of readBodies(counted(source, options.onBytes), name, options)) {
       found += 1
       yield body
     }
@@ -70,21 +72,29 @@ async function* counted(
   }
 }
 
-/** A file whose first line is JSON and not its last is JSONL; anything else is one value. */
+/** A file whose first line is JSON and not its last is JSONL, of Oriel's own or of others; anything else is one value. */
 async function* readBodies(
   source: AsyncIterable<Uint8Array>,
   file: string,
-  onNote: ReadOptions['onNote'],
+  { format, onNote }: ReadOptions,
 ): AsyncGenerator<Body> {
   const lines = withoutBlanks(readLines(source))
   const first = await lines.next()
   if (first.done === true) return
   const value = parse(first.value.text)
+  const note = (text: string): void => onNote({ file, text })
   if (value === undefined) {
     yield* bodiesOf(await readWhole(first.value, lines))
+  } else if (isExport(value.parsed)) {
+    yield* readExport(from(first.value, lines), { format, note })
   } else {
-    yield* readJsonLines(value.parsed, lines, (text) => onNote({ file, text }))
+    yield* readJsonLines(value.parsed, lines, note)
   }
+}
+
+async function* from(first: Line, lines: AsyncIterable<Line>): AsyncGenerator<Line> {
+  yield first
+  yield* lines
 }
 
 async function* readJsonLines(

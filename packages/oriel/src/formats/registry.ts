@@ -1,10 +1,13 @@
 // The formats by name.
 
+import type { Draft, EntryId } from '../core/entry.ts'
 import { OrielError } from '../core/errors.ts'
+import type { ViewMessage } from '../core/view.ts'
 import { aiSdk } from './ai-sdk.ts'
 import { anthropic } from './anthropic.ts'
 import {
   type Decoded,
+  type Encoded,
   type Format,
   type FormatName,
   formatNames,
@@ -40,4 +43,34 @@ export function validate(format: FormatName, body: unknown): readonly Violation[
 /** Foreign messages as drafts: what the log would keep of each, and which foreign messages it came from. */
 export function decode(format: FormatName, messages: readonly unknown[]): readonly Decoded[] {
   return formatNamed(format).decode(messages, 'messages')
+}
+
+/** Drafts as foreign messages: the way back from `decode`. Nothing is reduced or repaired. */
+export function encode(
+  format: FormatName,
+  drafts: readonly Draft[],
+): Pick<Encoded, 'messages' | 'system'> {
+  const { messages, system } = formatNamed(format).encode(drafts.map(asShown))
+  return { messages, ...(system === undefined ? {} : { system }) }
+}
+
+/** A draft as an encoder takes it, outside any log. */
+function asShown(draft: Draft): ViewMessage {
+  const { role, origin = role, content, source, extra, native } = draft
+  const blocks = typeof content === 'string' ? [{ type: 'text', text: content } as const] : content
+  const entry = {
+    type: 'message' as const,
+    id: 'draft' as EntryId,
+    seq: 0,
+    at: 0,
+    turn: 0,
+    step: 0,
+    role,
+    origin,
+    blocks,
+    ...(source === undefined ? {} : { source }),
+    ...(extra === undefined ? {} : { extra }),
+    ...(native === undefined ? {} : { native }),
+  }
+  return { role, origin, blocks, entry }
 }

@@ -7,7 +7,7 @@ import type { Json } from '../core/json.ts'
 import type { Change, Frame, TokenCount } from '../core/view.ts'
 import type { TokensOption } from '../counters.ts'
 import type { FormatName } from '../formats/format.ts'
-import { formatNamed } from '../formats/registry.ts'
+import { encode, formatNamed } from '../formats/registry.ts'
 import { isContextLengthError } from '../overflow.ts'
 import type { PolicyInput } from '../policy.ts'
 import { project } from '../project.ts'
@@ -276,7 +276,7 @@ async function feed(
   const shapes = [[...known, ...keys.slice(known.length)]]
   runs.set(thread, { branch: thread.id, shapes, begun, isOpen: true })
   // Formats that keep system text elsewhere have no leading messages.
-  const system = formatNamed(format).encode(leading.map(asShown)).messages
+  const system = encode(format, leading).messages
   return { system, isResent: false }
 }
 
@@ -349,27 +349,6 @@ function draftsOf(messages: readonly unknown[], format: FormatName): readonly Dr
   return formatNamed(format)
     .decode(messages, 'answer')
     .map(({ draft }) => draft)
-}
-
-/** A draft as an encoder takes it, outside any log. */
-function asShown(draft: Draft): Parameters<ReturnType<typeof formatNamed>['encode']>[0][number] {
-  const { role, origin = role, source, extra, native } = draft
-  const blocks = contentOf([draft])
-  const entry = {
-    type: 'message' as const,
-    id: 'frame' as never,
-    seq: 0,
-    at: 0,
-    turn: 0,
-    step: 0,
-    role,
-    origin,
-    blocks,
-    ...(source === undefined ? {} : { source }),
-    ...(extra === undefined ? {} : { extra }),
-    ...(native === undefined ? {} : { native }),
-  }
-  return { role, origin, blocks, entry }
 }
 
 /** One at a time for a thread: `sync` may move it to another branch, and the view must be of that one. */
