@@ -3,7 +3,7 @@
 import type { Lease, LeaseOptions, ThreadKey } from './store.ts'
 
 export class LocalLeases {
-  readonly #held = new Map<string, { readonly until: number }>()
+  readonly #held = new Map<string, { until: number }>()
 
   take(key: ThreadKey, { name, ttlMs }: LeaseOptions): Lease | undefined {
     const id = JSON.stringify([key.tenant, key.thread, name])
@@ -13,6 +13,11 @@ export class LocalLeases {
     const own = { until: now + ttlMs }
     this.#held.set(id, own)
     return {
+      renew: async () => {
+        const isHeld = this.#held.get(id) === own
+        if (isHeld) own.until = performance.now() + ttlMs
+        return isHeld
+      },
       release: async () => {
         if (this.#held.get(id) === own) this.#held.delete(id)
       },

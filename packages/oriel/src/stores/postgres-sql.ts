@@ -108,6 +108,8 @@ function writes({ threads, entries, blobs, uses, snapshots, leases }: Tables) {
       values ($1, $2, $3, $4, clock_timestamp() + $5 * interval '1 millisecond')
       on conflict (tenant, thread, name) do update set holder = excluded.holder, expires_at = excluded.expires_at
       where held.expires_at < clock_timestamp() or held.holder = excluded.holder`,
+    renew: `update ${leases} set expires_at = clock_timestamp() + $5 * interval '1 millisecond'
+      where tenant = $1 and thread = $2 and name = $3 and holder = $4`,
     release: `delete from ${leases} where tenant = $1 and thread = $2 and name = $3 and holder = $4`,
     notify: 'select pg_notify($1, payload) from unnest($2::text[]) as payload',
   }

@@ -182,6 +182,10 @@ export class PostgresWriter {
     const taken = await this.#connections.query(this.#sql.lease, values)
     if (taken.rowCount !== 1) return undefined
     const lease: Lease = {
+      renew: async () => {
+        const renewed = await this.#connections.query(this.#sql.renew, values)
+        return renewed.rowCount === 1
+      },
       release: async () => {
         this.#leases.delete(lease)
         await this.#connections.query(this.#sql.release, values.slice(0, 4))

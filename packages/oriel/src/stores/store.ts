@@ -76,6 +76,8 @@ export interface LeaseOptions {
 }
 
 export interface Lease {
+  /** Holds it for its time again, from now. False where it is another's by now, or over. */
+  renew(): Promise<boolean>
   release(): Promise<void>
 }
 

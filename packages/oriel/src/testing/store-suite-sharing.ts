@@ -84,6 +84,23 @@ export const sharingCases: readonly StoreCase[] = [
     },
   },
   {
+    name: 'a lease that is renewed goes on, and one that is over cannot be',
+    async run({ store }) {
+      if (store.lease === undefined) return
+      const options = { name: 'compaction', ttlMs: 1500 }
+      const first = await store.lease(key, options)
+      const start = performance.now()
+      while (performance.now() - start < 2000) {
+        expect(await first?.renew()).toBe(true)
+        expect(await store.lease(key, options)).toBeUndefined()
+      }
+      await first?.release()
+      expect(await first?.renew()).toBe(false)
+      expect(await store.lease(key, options)).toBeDefined()
+      expect(await first?.renew()).toBe(false)
+    },
+  },
+  {
     name: 'of many that ask for a lease at once one gets it',
     async run({ store, writers }) {
       const { lease } = store

@@ -6,8 +6,9 @@ import { sha256 } from '../sha256.ts'
 import type { Lease, Store, ThreadKey } from '../stores/store.ts'
 import type { Summarize } from './summary.ts'
 
-/** Longer than a job may take, so that only a holder that died is overtaken. */
-const leaseMs = 45_000
+/** How long a holder that died keeps others waiting. One that lives renews its lease, and may fail to a few times. */
+const leaseMs = 5000
+const renewMs = 1000
 
 /** A result is appended a moment after it is there: nobody is to begin in between. */
 const graceMs = 1000
@@ -29,8 +30,12 @@ export function singleFlight(
     if (store.lease === undefined) return summarize(job)
     const name = `summarize:${sha256(`${job.kind}\n${job.prompt}\n${job.text.toWellFormed()}`)}`
     const lease = await waitFor(store, key, name, job.signal)
+    const renewing = setInterval(() => lease?.renew().catch(() => undefined), renewMs).unref()
     // A lease that cannot be given back ends by itself.
-    const release = (): Promise<void> | undefined => lease?.release().catch(() => undefined)
+    const release = (): Promise<void> | undefined => {
+      clearInterval(renewing)
+      return lease?.release().catch(() => undefined)
+    }
     try {
       const result = await summarize(job)
       setTimeout(release, graceMs).unref()

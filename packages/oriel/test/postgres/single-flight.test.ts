@@ -1,6 +1,9 @@
 // Several processes, here several stores, on one thread: a summary is made once, whoever makes it.
 
+import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { join } from 'node:path'
 import { afterAll, expect, it } from 'vitest'
 import { startPostgres } from '../../../../scripts/postgres.ts'
 import type { Policy } from '../../src/policy.ts'
@@ -34,19 +37,24 @@ function summaryOf(text: string): string {
   return titles.map((title) => `## ${title}\n${text}`).join('\n')
 }
 
+const turns = Array.from({ length: 16 }, (_, turn) => [
+  { role: 'user', content: `question ${turn} ${'about things '.repeat(20)}` },
+  { role: 'assistant', content: `answer ${turn} ${'with words '.repeat(20)}` },
+]).flat()
+
+function newSchema(): string {
+  return `f_${randomBytes(6).toString('hex')}`
+}
+
 async function threadsOn(summarize: Summarize, count: number): Promise<Thread[]> {
-  const schema = `f_${randomBytes(6).toString('hex')}`
+  const schema = newSchema()
   const stores = Array.from({ length: count }, () =>
     postgresStore(server.url, { schema, timeoutMs: 30_000 }),
   )
   opened.push(...stores)
   const threads: Thread[] = []
   for (const store of stores) threads.push(await openThread({ store, id: 't', policy, summarize }))
-  const turns = Array.from({ length: 16 }, (_, turn) => [
-    { role: 'user', content: `question ${turn} ${'about things '.repeat(20)}` },
-    { role: 'assistant', content: `answer ${turn} ${'with words '.repeat(20)}` },
-  ])
-  await threads[0]?.append(turns.flat())
+  await threads[0]?.append(turns)
   return threads
 }
 
@@ -65,7 +73,7 @@ it('[PG6] two processes that reach the limit at once ask the model once, and sho
 })
 
 it('[PG6] a process that ends gives back what it was about to do', async () => {
-  const options = { schema: `f_${randomBytes(6).toString('hex')}`, timeoutMs: 30_000 }
+  const options = { schema: newSchema(), timeoutMs: 30_000 }
   const [ending, other] = [postgresStore(server.url, options), postgresStore(server.url, options)]
   opened.push(other)
   const key = { tenant: 'default', thread: 't' }
@@ -75,6 +83,28 @@ it('[PG6] a process that ends gives back what it was about to do', async () => {
   await ending.close()
   expect(await other.lease?.(key, lease)).toBeDefined()
 })
+
+it('[PG6] a process that is killed keeps nobody waiting for long', async () => {
+  const schema = newSchema()
+  const store = postgresStore(server.url, { schema, timeoutMs: 30_000 })
+  opened.push(store)
+  const written = { POLICY: JSON.stringify(policy), MESSAGES: JSON.stringify(turns) }
+  const holder = spawn(process.execPath, [join(import.meta.dirname, 'lease-holder.ts')], {
+    env: { ...process.env, DATABASE: server.url, SCHEMA: schema, ...written },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  try {
+    await once(holder.stdout, 'data')
+    holder.kill('SIGKILL')
+    const killedAt = performance.now()
+    const summarize = async (): Promise<string> => summaryOf('THE SUMMARY OF THE OTHER')
+    const view = await (await openThread({ store, id: 't', policy, summarize })).view()
+    expect(JSON.stringify(view.messages)).toContain('THE SUMMARY OF THE OTHER')
+    expect(performance.now() - killedAt).toBeLessThan(15_000)
+  } finally {
+    holder.kill('SIGKILL')
+  }
+}, 60_000)
 
 it('[PG6] one whose model fails does not keep the other from asking', async () => {
   let calls = 0
