@@ -86,6 +86,19 @@ export class EditIndex {
     this.#byBlock.set(key, [...(this.#byBlock.get(key) ?? []), edit])
   }
 
+  /**
+   * When another edit in force took the place of this one: a newer one of its block, or one that drops all that it acts on. Undefined
+   * while it is what the view shows.
+   */
+  coveredSince(edit: EditEntry): number | undefined {
+    const { target } = edit
+    const ofBlock = 'seq' in target ? this.allOfBlock(target.seq, target.block) : []
+    const seqs = [...seqsOf(edit)]
+    const drops = this.#drops.filter((drop) => seqs.every((seq) => isInRanges(drop, seq)))
+    const newer = [...ofBlock, ...drops].filter(({ seq }) => seq > edit.seq)
+    return newer.length === 0 ? undefined : Math.min(...newer.map(takesEffect))
+  }
+
   /** Takes an edit back and forbids its form; undefined when it is not in force. */
   undo(id: EntryId): EditEntry | undefined {
     const edit = this.#edits.get(id)
@@ -114,6 +127,11 @@ export function isInRanges(edit: Pick<EditEntry, 'target'>, seq: number): boolea
   return (
     'ranges' in edit.target && edit.target.ranges.some(([from, to]) => seq >= from && seq <= to)
   )
+}
+
+/** How long the log was when an edit took effect. */
+export function takesEffect({ since, seq }: Pick<EditEntry, 'since' | 'seq'>): number {
+  return since ?? seq
 }
 
 /** Every seq that an edit covers. */

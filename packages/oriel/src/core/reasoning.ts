@@ -2,7 +2,7 @@
 
 import type { Block, ReasoningBlock } from './block.ts'
 import { clockOf } from './clock.ts'
-import { firstOf } from './edit-index.ts'
+import { firstOf, takesEffect } from './edit-index.ts'
 import type { Edit, EditEntry } from './entry.ts'
 import type { Item } from './item.ts'
 import { endsLoop, loopStart } from './open-loop.ts'
@@ -172,7 +172,7 @@ function wasDroppedBefore(state: State, seq: number): boolean {
 }
 
 function loggedCut(edit: EditEntry): Cut {
-  return { first: firstOf(edit), since: edit.since ?? edit.seq }
+  return { first: firstOf(edit), since: takesEffect(edit) }
 }
 
 function remap(ids: ReadonlyMap<number, string>, kept: readonly number[]): Map<number, string> {

@@ -3,7 +3,7 @@
 import { bearsRetention, isLasting } from './audience.ts'
 import { type BlockId, lengthOf, withKnownBlocks } from './block.ts'
 import { type Counter, overheadOf } from './counter.ts'
-import { EditIndex, firstOf, isInRanges, lastOf, seqsOf } from './edit-index.ts'
+import { EditIndex, firstOf, isInRanges, lastOf, seqsOf, takesEffect } from './edit-index.ts'
 import type { EditEntry, Entry, EntryId, MarkEntry, MessageEntry } from './entry.ts'
 import { assert } from './errors.ts'
 import { ExchangeIndex, type Place } from './exchange.ts'
@@ -303,7 +303,9 @@ export class State {
   #applyUndo(id: EntryId): void {
     const edit = this.#edits.undo(id)
     if (edit !== undefined) {
-      this.moves.undone(firstOf(edit), edit.since ?? edit.seq, this.#version)
+      // What another edit covers is not seen, and taking it back changes nothing for what was said since.
+      const until = this.#edits.coveredSince(edit) ?? this.#version
+      this.moves.undone(firstOf(edit), takesEffect(edit), until)
     }
     if (edit === undefined || !('ranges' in edit.target)) return
     const items: Item[] = []
