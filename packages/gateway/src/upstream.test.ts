@@ -4,6 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import { afterAll, describe, expect, it } from 'vitest'
 import { defaultLimits } from './options.ts'
+import { readWhole } from './relay.ts'
 import { createUpstream } from './upstream.ts'
 
 /** In a thread of its own, so that it can close connections while the gateway is busy. */
@@ -59,5 +60,45 @@ describe('an upstream that answers with another protocol', () => {
     const request = { method: 'POST', path: '/v1/x', headers: [], body: '{}', signal }
     await expect(upstream.send(request)).rejects.toThrow('The upstream broke off')
     other.close()
+  })
+})
+
+/** An upstream that says something every few milliseconds, for ever. */
+async function talking(first: string, again: string): Promise<{ baseUrl: string; close(): void }> {
+  const server = createServer((socket) => {
+    socket.on('error', () => {})
+    socket.write(first)
+    const timer = setInterval(() => socket.write(again), 10)
+    socket.once('close', () => clearInterval(timer))
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  return { baseUrl: `http://127.0.0.1:${port}`, close: () => void server.close() }
+}
+
+describe('an upstream that is never quiet', () => {
+  const { signal } = new AbortController()
+  const request = { method: 'POST', path: '/v1/x', headers: [], body: '{}', signal }
+
+  it.each([
+    ['one byte of a header after another', 'HTTP/1.1 200 OK\r\nx-long: ', 'a'],
+    ['one interim answer after another', '', 'HTTP/1.1 103 Early Hints\r\n\r\n'],
+  ])('[GW53] is given up when it began no answer in time: %s', async (_, first, again) => {
+    const { baseUrl, close } = await talking(first, again)
+    const upstream = createUpstream({ name: 'u', baseUrl }, { ...defaultLimits, firstByteMs: 100 })
+    await expect(upstream.send(request)).rejects.toMatchObject({
+      refusal: { code: 'upstream-timeout' },
+    })
+    close()
+  })
+
+  it('[GW53] is given up when its answer does not end in time', async () => {
+    const head = 'HTTP/1.1 400 Bad Request\r\ntransfer-encoding: chunked\r\n\r\n'
+    const { baseUrl, close } = await talking(head, '1\r\n \r\n')
+    const upstream = createUpstream({ name: 'u', baseUrl }, { ...defaultLimits, streamMs: 100 })
+    const reading = readWhole(await upstream.send(request), 1_000_000)
+    await expect(reading).rejects.toMatchObject({ refusal: { code: 'upstream-timeout' } })
+    close()
   })
 })

@@ -210,7 +210,12 @@ function sendHttp(
     headers: ['host', host, ...headers.flat(), ...length],
   })
   endWith(outgoing, signal)
-  outgoing.setTimeout(limits.firstByteMs, () => outgoing.destroy(timeout('began no answer')))
+  // By the clock: a connection that is not quiet may still never begin an answer.
+  const beginning = setTimeout(
+    () => outgoing.destroy(timeout('began no answer')),
+    limits.firstByteMs,
+  )
+  outgoing.once('close', () => clearTimeout(beginning))
   outgoing.on('error', (error) => {
     reject(outgoing.reusedSocket ? Object.assign(error, { reusedSocket: true }) : error)
   })
@@ -219,7 +224,10 @@ function sendHttp(
   outgoing.once('close', end)
   outgoing.on('response', (incoming) => {
     outgoing.off('close', end)
-    outgoing.setTimeout(limits.idleMs, () => incoming.destroy(timeout('stopped in its answer')))
+    clearTimeout(beginning)
+    outgoing.setTimeout(limits.idleMs, () => incoming.destroy(timeout('did not go on')))
+    const whole = setTimeout(() => incoming.destroy(timeout('came to no end')), limits.streamMs)
+    incoming.once('close', () => clearTimeout(whole))
     resolve({
       status: incoming.statusCode ?? 502,
       headers: pairs(incoming),
