@@ -54,3 +54,18 @@ it('[GW73] closes at once beside a page that listens, and that comes again when 
   expect(performance.now() - start).toBeLessThan(5000)
   expect(await again).toBeOneOf([503, 'refused'])
 })
+
+it('[GW20] closes as soon as the last call has ended, whatever connections clients keep', async () => {
+  const called = Promise.withResolvers<() => void>()
+  const late = (): Promise<Response> =>
+    new Promise((resolve) => called.resolve(() => resolve(Response.json({ id: 'late' }))))
+  const upstreams = [{ name: 'u', baseUrl: 'http://upstream.invalid', fetch: late }]
+  const gateway = createGateway({ store: memoryStore(), upstreams })
+  const server = await serveGateway(gateway, { port: 0, drainMs: 60_000 })
+  const asked = fetch(`${server.url}/v1/models`)
+  const answer = await called.promise
+  const closed = server.close()
+  answer()
+  expect(await (await asked).json()).toEqual({ id: 'late' })
+  await closed
+})
