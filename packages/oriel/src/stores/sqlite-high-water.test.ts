@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
@@ -51,4 +51,12 @@ it('takes a damaged mark for none', () => {
     writeFileSync(highWaterPath(path), bytes.subarray(0, index))
     expect(open((mark) => mark.read())).toBeUndefined()
   }
+})
+
+it('does not write through a link', () => {
+  const other = join(directory, 'other')
+  writeFileSync(other, 'of somebody else')
+  symlinkSync(other, highWaterPath(path))
+  expect(() => new HighWater(path)).toThrow('ELOOP')
+  expect(readFileSync(other, 'utf8')).toBe('of somebody else')
 })

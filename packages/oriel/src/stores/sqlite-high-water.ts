@@ -44,7 +44,9 @@ export class HighWater {
   #found = Buffer.alloc(0)
 
   constructor(path: string) {
-    this.#descriptor = openSync(highWaterPath(path), constants.O_CREAT | constants.O_RDWR, 0o600)
+    // A link in its place would have the mark written over a file of somebody else's choice.
+    const flags = constants.O_CREAT | constants.O_RDWR | constants.O_NOFOLLOW
+    this.#descriptor = openSync(highWaterPath(path), flags, 0o600)
   }
 
   /** The mark, or undefined when there is none or it is not readable. */
