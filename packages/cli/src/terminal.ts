@@ -30,6 +30,8 @@ export function processTerminal(): Terminal {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error
   })
+  // Who read the log of a server may end before the server does.
+  process.stderr.on('error', () => {})
   return {
     stdin: process.stdin,
     stdout: process.stdout,
