@@ -72,4 +72,19 @@ describe('oriel serve as a process', () => {
     }
     expect(gateway.child.exitCode).toBeNull()
   })
+
+  it.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
+    '[GW20] lets calls under way finish at %s',
+    async (signal) => {
+      const ended = once(gateway.child, 'close')
+      upstream.on('request', (_, response) => {
+        gateway.child.kill(signal)
+        setTimeout(answer, 100, response)
+      })
+      const response = await ask()
+      expect(response.status).toBe(200)
+      await response.text()
+      expect(await ended).toEqual([0, null])
+    },
+  )
 })

@@ -6,7 +6,7 @@ import { isServer } from '../doctor/place.ts'
 import { colorsFor, type Terminal } from '../terminal.ts'
 import type { ServeSettings } from './settings.ts'
 
-/** Resolves to the exit code when `stopped` does: by default at the first SIGINT or SIGTERM. A second one ends the process at once. */
+/** Resolves to the exit code when `stopped` does: by default at the first signal to stop. A second one ends the process at once. */
 export async function serve(
   { port, host, path, gateway: options }: ServeSettings,
   terminal: Terminal,
@@ -57,10 +57,13 @@ async function open(store: Store): Promise<void> {
   }
 }
 
+/** SIGHUP is what is left of a terminal that was closed. */
+const stopSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+
 function signalled(): Promise<void> {
   return new Promise((resolve) => {
     let isStopping = false
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    for (const signal of stopSignals) {
       process.on(signal, () => {
         if (isStopping) process.exit(1)
         isStopping = true
