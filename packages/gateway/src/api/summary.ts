@@ -4,6 +4,7 @@ import {
   type Counter,
   countBlock,
   type Entry,
+  type ErrorCode,
   type MessageEntry,
   overheadOf,
   resolveCounter,
@@ -12,6 +13,7 @@ import {
   type ThreadKey,
   type Usage,
 } from 'oriel'
+import { damageOf } from '../damage.ts'
 import { isObject } from '../rewrite.ts'
 import { dollarsOf } from './cost.ts'
 
@@ -32,6 +34,8 @@ export interface ThreadSummary {
   readonly cost?: { readonly dollars: number }
   readonly model?: string
   readonly forkedFrom?: { readonly thread: string; readonly at: number }
+  /** Why the log cannot be read to its end; the numbers are those of what stands before. */
+  readonly damage?: ErrorCode
   /** For callers that may see every tenant. */
   readonly tenant?: string
 }
@@ -67,15 +71,26 @@ export class Summaries {
     const id = `${key.tenant}\0${key.thread}`
     const known = this.#kept.get(id)
     const gathered = known !== undefined && known.version <= info.version ? known : fresh()
-    if (gathered.version < info.version) {
-      for await (const entry of this.#store.read(key, { from: gathered.version + 1 })) {
-        take(gathered, entry)
-      }
-    }
+    const damage = gathered.version < info.version ? await this.#gather(key, gathered) : undefined
     this.#kept.delete(id)
     this.#kept.set(id, gathered)
     if (this.#kept.size > maxKept) this.#kept.delete(this.#kept.keys().next().value ?? '')
-    return toSummary(info, gathered)
+    const summary = toSummary(info, gathered)
+    return damage === undefined ? summary : { ...summary, damage }
+  }
+
+  /** Takes in what is new; answers why it could not be read to its end. */
+  async #gather(key: ThreadKey, gathered: Gathered): Promise<ErrorCode | undefined> {
+    try {
+      for await (const entry of this.#store.read(key, { from: gathered.version + 1 })) {
+        take(gathered, entry)
+      }
+      return undefined
+    } catch (error) {
+      const damage = damageOf(error)
+      if (damage === undefined) throw error
+      return damage
+    }
   }
 }
 

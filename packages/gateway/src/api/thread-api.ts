@@ -14,6 +14,7 @@ import {
 } from 'oriel'
 import type { z } from 'zod'
 import { refuse } from '../answer-errors.ts'
+import { damageOf } from '../damage.ts'
 import type { Families } from '../families.ts'
 import type { Caller } from '../keys.ts'
 import type { Limits } from '../options.ts'
@@ -299,9 +300,13 @@ export class ThreadApi {
       return true
     // As the text stands in JSON, quotes and line ends included.
     const written = JSON.stringify(search).slice(1, -1)
-    for await (const entry of this.#options.store.read(key)) {
-      if (entry.type === 'message' && JSON.stringify(entry.blocks).toLowerCase().includes(written))
-        return true
+    try {
+      for await (const entry of this.#options.store.read(key)) {
+        if (entry.type !== 'message') continue
+        if (JSON.stringify(entry.blocks).toLowerCase().includes(written)) return true
+      }
+    } catch (error) {
+      if (damageOf(error) === undefined) throw error
     }
     return false
   }

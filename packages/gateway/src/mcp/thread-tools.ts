@@ -6,6 +6,7 @@ import type { ExpandOptions, ReadMessage, Thread, ThreadKey } from 'oriel'
 import { z } from 'zod'
 import { refusalOf } from '../answer-errors.ts'
 import type { ThreadApi } from '../api/thread-api.ts'
+import { damageOf } from '../damage.ts'
 import type { Caller } from '../keys.ts'
 import { version } from '../version.ts'
 
@@ -160,7 +161,8 @@ async function search(
   const end = performance.now() + searchMs
   let isMore = cursor !== undefined
   for (const { key } of threads) {
-    const next = await find(api, key, { query, from: 1, limit, deadline: end, matches })
+    const asked = { query, from: 1, limit, deadline: end, matches }
+    const next = await find(api, key, asked).catch(unlessDamaged)
     isMore ||= next !== undefined
     if (matches.length >= limit || performance.now() > end) break
   }
@@ -202,6 +204,11 @@ function find(
     }
     return undefined
   })
+}
+
+/** A damaged thread has no more matches. */
+function unlessDamaged(error: unknown): undefined {
+  if (damageOf(error) === undefined) throw error
 }
 
 function snippet(whole: string, at: number, length: number): string {

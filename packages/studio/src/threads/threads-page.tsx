@@ -183,6 +183,7 @@ function ThreadRow({ thread, whose, now }: ThreadRowProps): ReactNode {
         <div className="muted small">
           {model !== undefined && <span>{model}</span>}
           <span className="id">{id}</span>
+          {thread.damage !== undefined && <span className="tag">damaged ({thread.damage})</span>}
           {forkedFrom !== undefined && (
             <Link href={threadAddress(forkedFrom.thread, whose)} className="tag">
               fork at {forkedFrom.at}
