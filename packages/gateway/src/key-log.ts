@@ -9,6 +9,7 @@ import {
   type Store,
   type ThreadKey,
 } from 'oriel'
+import { damageOf } from './damage.ts'
 
 interface Fact {
   readonly value: JsonObject
@@ -22,7 +23,7 @@ const maxRead = 100_000
 const maxAttempts = 20
 
 /**
- * Facts are appended and never changed. Other processes' facts are seen by `refresh`. A thread with these entries looks like any
+ * Facts are appended and never changed. Other processes' facts are seen by `refresh`. One that is damaged is as good as none. A thread with these entries looks like any
  * other to tools; it is in a tenant of its own, so that no caller's list shows it.
  */
 export class KeyLog {
@@ -92,7 +93,27 @@ export class KeyLog {
       if (info === undefined) return
       this.#version = Math.max(0, info.version - maxRead)
     }
-    for await (const entry of this.#store.read(this.#key, { from: this.#version + 1 })) {
+    while (!(await this.#readOn()));
+  }
+
+  /** Reads to the end, or past an entry that is damaged: what it said is lost, what others say is not. */
+  async #readOn(): Promise<boolean> {
+    try {
+      await this.#takeIn({ from: this.#version + 1 })
+      return true
+    } catch (error) {
+      const seq = damageOf(error) && seqOf(error)
+      if (seq === undefined) throw error
+      // No entry of a page with a damaged one is given: those before it are asked for alone.
+      const next = this.#version + 1
+      if (seq > next) await this.#takeIn({ from: next, to: seq - 1 })
+      this.#version = Math.max(seq, next)
+      return false
+    }
+  }
+
+  async #takeIn(range: { readonly from: number; readonly to?: number }): Promise<void> {
+    for await (const entry of this.#store.read(this.#key, range)) {
       this.#version = entry.seq
       if (isFact(entry)) this.#take(entry.value as JsonObject)
     }
@@ -103,6 +124,12 @@ export class KeyLog {
     this.#queue = result.catch(() => undefined)
     return result
   }
+}
+
+/** Which entry an error is about. */
+function seqOf(error: unknown): number | undefined {
+  const seq = OrielError.is(error) ? error.details?.seq : undefined
+  return typeof seq === 'number' ? seq : undefined
 }
 
 function isFact(entry: Entry): entry is Extract<Entry, { type: `x-${string}` }> {

@@ -87,3 +87,23 @@ describe('a damaged thread', () => {
     expect(await list('?search=hello')).toMatchObject({ threads: [{ id: sound.thread }] })
   })
 })
+
+describe('a damaged entry of what the gateway itself keeps', () => {
+  it.each([
+    ['changed', "update entries set body = replace(body, 'x-gateway', 'x-gatewax')"],
+    ['gone', 'delete from entries'],
+  ])('[GW6] costs few conversations their thread, and none its answers (%s)', async (_, what) => {
+    const first = await ask([{ role: 'user', content: 'Hello one' }])
+    // An entry that follows one that is gone cannot be checked.
+    await ask([{ role: 'user', content: 'Hello two' }])
+    const third = await ask([{ role: 'user', content: 'Hello three' }])
+    const where = `where seq = (select min(seq) from entries where type = 'x-gateway')
+      and thread = (select id from threads where tenant = ? and thread = 'conversations')`
+    await change(`${what} ${where}`, 'index:local')
+    const go = { role: 'user', content: 'Go on' }
+    const again = await ask([...third.messages, go])
+    expect(again).toMatchObject({ status: 200, thread: third.thread })
+    expect(await ask([...first.messages, go])).toMatchObject({ status: 200 })
+    expect((await list()).status).toBe(200)
+  })
+})
