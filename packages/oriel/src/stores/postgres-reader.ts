@@ -80,13 +80,18 @@ export class PostgresReader {
     if (salt === undefined) throw threadNotFound(key)
     if (before === undefined) throw truncated(key, from - 1)
     let previous = before
-    return links.map((link, index) => {
+    const entries = links.map((link, index) => {
       const { seq, text } = link
       if (seq !== from + index || text === undefined) throw corruptEntry(key, from + index)
       const entry = readEntry({ key, salt, previous }, { ...link, text })
       previous = link.header
       return entry
     })
+    // The next append goes on from the head: from a wrong one it could never be read again.
+    if (links.at(-1)?.seq === state.version && previous !== state.head) {
+      throw corruptEntry(key, state.version)
+    }
+    return entries
   }
 
   /** The next page of a log; undefined when this tenant never had the thread. */

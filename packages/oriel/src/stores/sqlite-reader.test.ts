@@ -125,8 +125,10 @@ describe('damage is noticed on reading and by verifying, and stays where it is',
     await rejection(readAll(store, stolen), 'isolation')
   })
 
-  it('a head that does not fit is found by verifying', async () => {
+  it('a head that does not fit is found before anything is appended to it', async () => {
     const key = await damaged('update threads set head = zeroblob(32) where id = :id')
+    await rejection(readAll(store, key), 'corrupt-entry')
+    expect(await readAll(store, key, { to: 5 })).toHaveLength(5)
     expect((await collect(store.verify(key))).map(({ code }) => code)).toEqual(['corrupt-entry'])
   })
 

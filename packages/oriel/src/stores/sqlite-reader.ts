@@ -95,13 +95,18 @@ export class SqliteReader {
     let previous = this.headerAt(state, from - 1)
     const links = this.links(state, from, to)
     if (links.length === 0) throw truncated(key, from)
-    return links.map((link, index) => {
+    const entries = links.map((link, index) => {
       const { seq, text } = link
       if (seq !== from + index || text === undefined) throw corruptEntry(key, from + index)
       const entry = readEntry({ key, salt, previous }, { ...link, text })
       previous = link.header
       return entry
     })
+    // The next append goes on from the head: from a wrong one it could never be read again.
+    if (links.at(-1)?.seq === state.version && previous !== state.head) {
+      throw corruptEntry(key, state.version)
+    }
+    return entries
   }
 
   /** The next page of the log as it is stored, unchecked. */

@@ -106,7 +106,7 @@ describe('damage in the tables', () => {
   it('[PG8] is found by reading and by verifying, in the damaged thread only', async () => {
     const { store, schema } = open()
     const long = messageAt(4, 'large '.repeat(2000))
-    for (const thread of ['changed', 'swapped', 'cut', 'lost', 'whole']) {
+    for (const thread of ['changed', 'swapped', 'cut', 'lost', 'headless', 'whole']) {
       await store.append({ tenant: 'acme', thread }, [...messages(1, 3), long], 0)
     }
     const own = { tenant: 'acme', thread: 'blobless' }
@@ -121,6 +121,9 @@ describe('damage in the tables', () => {
     await admin.query(`delete from ${schema}.entries where thread = 'cut' and seq = 2`)
     await admin.query(`delete from ${schema}.entries where thread = 'lost' and seq = 4`)
     await admin.query(
+      `update ${schema}.threads set head = decode(repeat('00', 32), 'hex') where thread = 'headless'`,
+    )
+    await admin.query(
       `delete from ${schema}.blobs b using ${schema}.uses u where u.hash = b.hash and u.thread = 'blobless'`,
     )
     const thread = (name: string) => ({ tenant: 'acme', thread: name })
@@ -128,6 +131,7 @@ describe('damage in the tables', () => {
     await rejection(readAll(store, thread('swapped')), 'corrupt-entry')
     await rejection(readAll(store, thread('cut')), 'corrupt-entry')
     await rejection(readAll(store, thread('lost')), 'log-truncated')
+    await rejection(readAll(store, thread('headless')), 'corrupt-entry')
     await rejection(readAll(store, own), 'corrupt-entry')
     expect(await readAll(store, thread('whole'))).toEqual([...messages(1, 3), long])
     const found = (await collect(store.verify())).map((problem) => [problem.thread, problem.code])
@@ -135,6 +139,7 @@ describe('damage in the tables', () => {
       ['blobless', 'missing-blob'],
       ['changed', 'corrupt-entry'],
       ['cut', 'gap'],
+      ['headless', 'corrupt-entry'],
       ['lost', 'log-truncated'],
       // The strange entry, and the next one, which does not follow from it.
       ['swapped', 'corrupt-entry'],
