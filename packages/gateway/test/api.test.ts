@@ -196,6 +196,22 @@ describe('reading', () => {
   })
 })
 
+describe('a search through many threads', () => {
+  it('[GW10] lets others have their turn after each of them', async () => {
+    open()
+    for (let count = 0; count < 5; count++) await talk([`Question ${count}`])
+    let turns = 0
+    let next = setImmediate(function again() {
+      turns += 1
+      next = setImmediate(again)
+    })
+    const { json } = await call('/api/threads?search=nowhere')
+    clearImmediate(next)
+    expect(json.threads).toEqual([])
+    expect(turns).toBeGreaterThanOrEqual(5)
+  })
+})
+
 describe('acting', () => {
   it('[GW11] expands, undoes, pins and excludes, and the next call shows it', async () => {
     open()

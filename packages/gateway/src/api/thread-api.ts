@@ -1,6 +1,7 @@
 // The thread API: what pages and scripts read and do. Every thread is looked for in the caller's tenant first; a foreign one looks
 // exactly like an absent one.
 
+import { setImmediate } from 'node:timers/promises'
 import {
   type Entry,
   eraseThread,
@@ -111,6 +112,8 @@ export class ThreadApi {
         break
       }
       last = key
+      // Reading short logs never waits: without a pause nobody else would have a turn until all are read.
+      await setImmediate()
       const summary = await this.#summaries.of(key, info)
       if (search !== '' && !(await this.#contains(key, summary, search))) continue
       threads.push({ key, summary })
