@@ -21,6 +21,11 @@ export function isLasting({ audience }: Seen): boolean {
   return audience?.later !== false
 }
 
+/** Whether a model sees it at all: what it does not is for people only, and never expanded for a model either. */
+export function isForModels(seen: Seen): boolean {
+  return isForNow(seen) || isLasting(seen)
+}
+
 /** Whether a message bears retention: some of it has a lifetime, or a plugin saved something with it. */
 export function bearsRetention({ role, blocks }: Item['entry']): boolean {
   return (

@@ -1,6 +1,6 @@
 // The trace: every block that is not full or not there, with the rule and the reason.
 
-import { whyUnshown } from './audience.ts'
+import { isForModels, whyUnshown } from './audience.ts'
 import { seqsOf } from './edit-index.ts'
 import type { Edit, Form } from './entry.ts'
 import type { Repair } from './profile.ts'
@@ -54,15 +54,19 @@ interface Captured {
   readonly edits: readonly Edit[]
   readonly folded: readonly ViewMessage[]
   readonly excluded: readonly number[]
-  readonly unshown: readonly Repair[]
+  readonly unshown: readonly Unshown[]
   readonly repairs: readonly Repair[]
+}
+
+interface Unshown extends Repair {
+  readonly isForPeople: boolean
 }
 
 function list(input: TraceInput, captured: Captured): readonly Change[] {
   const { state, indexOf, canExpand } = input
   const changes: (Change & { seq: number; block: number })[] = []
   const isLost = finalIn(state, captured.edits)
-  const add: Add = (seq, block, { form, rule, reason, tokensAfter }) => {
+  const add: Add = (seq, block, { form, rule, reason, tokensAfter, isForPeople = false }) => {
     const facts = state.facts(seq)
     if (facts === undefined) return
     const tokensBefore = facts.tokens[block] ?? 0
@@ -74,7 +78,7 @@ function list(input: TraceInput, captured: Captured): readonly Change[] {
       reason,
       tokensBefore,
       tokensAfter: form === 'dropped' ? 0 : (tokensAfter ?? tokensBefore),
-      canExpand: canExpand && !isLost(seq, block),
+      canExpand: canExpand && !isForPeople && !isLost(seq, block),
       originalLength: facts.lengths[block] ?? 0,
       seq,
       block,
@@ -89,8 +93,8 @@ function list(input: TraceInput, captured: Captured): readonly Change[] {
   for (const edit of captured.drops) addEdit(state, edit, addDropped)
   for (const edit of captured.edits) addEdit(state, edit, add)
   for (const seq of captured.excluded) drop(seq, 'exclude', 'excluded on request')
-  for (const { seq, block, form, reason } of captured.unshown) {
-    add(seq, block, { form, rule: 'audience', reason })
+  for (const { seq, block, form, reason, isForPeople } of captured.unshown) {
+    add(seq, block, { form, rule: 'audience', reason, isForPeople })
   }
   for (const { seq, block, form, reason } of captured.repairs) {
     add(seq, block, { form, rule: 'repair', reason })
@@ -115,7 +119,13 @@ function list(input: TraceInput, captured: Captured): readonly Change[] {
 type Add = (
   seq: number,
   block: number,
-  change: { form: Form; rule: string; reason: string; tokensAfter?: number },
+  change: {
+    form: Form
+    rule: string
+    reason: string
+    tokensAfter?: number
+    isForPeople?: boolean
+  },
 ) => void
 
 /** Whether the original of a block was not preserved, also where another rule took the block away later. */
@@ -149,12 +159,14 @@ function* liveBlockEdits(state: State): Generator<Edit> {
 }
 
 /** Blocks that this request does not show because of who they are for. */
-function* unshownBlocks(state: State): Generator<Repair> {
+function* unshownBlocks(state: State): Generator<Unshown> {
   for (const item of state.visible) {
     const { entry } = item
     for (const [block, content] of entry.blocks.entries()) {
       const reason = whyUnshown(state, item, content)
-      if (reason !== undefined) yield { seq: entry.seq, block, form: 'dropped', reason }
+      if (reason === undefined) continue
+      const isForPeople = !isForModels(entry) || !isForModels(content)
+      yield { seq: entry.seq, block, form: 'dropped', reason, isForPeople }
     }
   }
 }

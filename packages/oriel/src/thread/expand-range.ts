@@ -3,7 +3,7 @@
 import type { MessageEntry } from '../core/entry.ts'
 import { type ExpandOptions, type Expansion, expandText, originalText, refuse } from './expand.ts'
 import type { Journal } from './journal.ts'
-import { isFinal } from './reading.ts'
+import { forModels, isFinal } from './reading.ts'
 
 /** What expanding a range needs of a thread. */
 interface Expanding {
@@ -18,8 +18,8 @@ const maxCharacters = 1_000_000
 
 /**
  * The originals of all messages from one id to another (`e1ab to e9cd`), or of all that a checkpoint covers (its id), each headed by its
- * id and role; with a query, only the lines that contain it. Undefined where the id names neither. What must not be shown again is
- * left out.
+ * id and role; with a query, only the lines that contain it. Undefined where the id names neither. What is for people only or must not be
+ * shown again is left out.
  */
 export async function expandRange(
   thread: Expanding,
@@ -56,7 +56,8 @@ async function expandRanges(
     if (to < from || characters >= maxCharacters) continue
     for await (const entry of journal.store.read(journal.key, { from, to })) {
       if (entry.type !== 'message' || isFinal(journal, entry)) continue
-      const part = partOf(entry, query)
+      const said = forModels(entry)
+      const part = said === undefined ? undefined : partOf(said, query)
       if (part === undefined) continue
       parts.push(`[${entry.id} ${entry.role}]\n${part}`)
       characters += part.length
@@ -68,7 +69,7 @@ async function expandRanges(
 }
 
 function partOf(entry: MessageEntry, query: string | undefined): string | undefined {
-  const text = originalText(entry, undefined)
+  const text = originalText(entry)
   if (query === undefined) return text
   const found = expandText(text, { query })
   return found.ok ? found.text : undefined

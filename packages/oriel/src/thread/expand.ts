@@ -50,14 +50,12 @@ export function expandText(text: string, options: ExpandOptions): Expansion {
   return bounded(text)
 }
 
-/** The text of one block, or of a whole message. */
-export function originalText(entry: MessageEntry, block: number | undefined): string {
-  if (block !== undefined) return blockText(entry.blocks[block])
-  return entry.blocks.map((one) => blockText(one)).join('\n')
+/** The text of a message: that of its blocks, one below the other. */
+export function originalText({ blocks }: MessageEntry): string {
+  return blocks.map(blockText).join('\n')
 }
 
-function blockText(block: Block | undefined): string {
-  if (block === undefined) return ''
+function blockText(block: Block): string {
   if (block.type === 'text') return block.text
   if (block.type === 'tool-result') return textOf(block.content)
   if (block.type === 'tool-call') return block.arguments

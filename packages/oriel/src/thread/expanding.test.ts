@@ -182,6 +182,39 @@ describe('expanding in place (document 001)', () => {
     expect(trace.find(({ index }) => index === 0)?.canExpand).toBe(true)
   })
 
+  it('[X4] what is for people only is not expanded: alone, with its message, in a range, by a query', async () => {
+    const thread = await openThread({ store: memoryStore() })
+    const audience = { now: false, later: false, person: true }
+    const [first, note, last] = await thread.append([
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'question' },
+          { type: 'text', text: 'secret one', audience },
+        ],
+      },
+      { role: 'user', content: 'secret two', audience },
+      answer,
+    ])
+    const { trace } = await thread.view()
+    expect(trace).toMatchObject([
+      { id: first?.blocks[1]?.id, rule: 'audience', canExpand: false },
+      { id: note?.id, rule: 'audience', canExpand: false },
+    ])
+    const reason =
+      'Not expanded: it is not expandable: it is for people only. Do not request this expansion again.'
+    const { handle } = expandTool(thread)
+    for (const { id } of trace) {
+      expect(await thread.expand(id)).toEqual({ ok: false, reason })
+      expect(await handle({ id })).toBe(reason)
+    }
+    const range = `${first?.id} to ${last?.id}`
+    expect(await handle({ id: range })).toBe(
+      `[${first?.id} user]\nquestion\n\n[${last?.id} assistant]\nnoted`,
+    )
+    expect(await thread.expand(range, { query: 'secret' })).toMatchObject({ ok: false })
+  })
+
   it('[X4] events name the message; the tokens saved are on the thread', async () => {
     const events: ThreadEvent[] = []
     const lines: string[] = []

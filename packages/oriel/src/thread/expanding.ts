@@ -9,6 +9,7 @@ import type { State } from '../core/state.ts'
 import { type ExpandOptions, type Expansion, expandText, originalText, refuse } from './expand.ts'
 import { expandRange } from './expand-range.ts'
 import type { Journal } from './journal.ts'
+import { forModels } from './reading.ts'
 import type { Session } from './session.ts'
 import type { BuiltView } from './viewing.ts'
 
@@ -74,7 +75,13 @@ async function expandIn(
       'it is not expandable: the original was not preserved. Do not request this expansion again',
     )
   }
-  const original = originalText(entry, block)
+  const said = forModels(block === undefined ? entry : only(entry, block))
+  if (said === undefined) {
+    return refuse(
+      'it is not expandable: it is for people only. Do not request this expansion again',
+    )
+  }
+  const original = originalText(said)
   const expansion = expandText(original, options)
   if (!expansion.ok || options.inPlace !== true) return { ...expansion, found }
   const isPart = expansion.text !== original
@@ -84,6 +91,11 @@ async function expandIn(
     { ...options, ...(isPart && { text: expansion.text }) },
   )
   return problem === undefined ? { ...expansion, found } : refuse(problem)
+}
+
+/** A message with one of its blocks alone. */
+function only(entry: MessageEntry, block: number): MessageEntry {
+  return { ...entry, blocks: entry.blocks.slice(block, block + 1) }
 }
 
 interface Restore extends ExpandOptions {

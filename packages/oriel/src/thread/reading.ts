@@ -1,6 +1,6 @@
 // The log as a model may read it: messages in their original words, without what is for people only or must not be shown again.
 
-import type { Audience } from '../core/block.ts'
+import { isForModels } from '../core/audience.ts'
 import type { MessageEntry } from '../core/entry.ts'
 import type { ReadOptions } from '../stores/store.ts'
 import { originalText } from './expand.ts'
@@ -25,7 +25,11 @@ export async function* readMessages(
 ): AsyncGenerator<ReadMessage> {
   const range = to === undefined ? { from } : { from, to }
   for await (const entry of journal.store.read(journal.key, range)) {
-    if (entry.type === 'message' && isForModels(entry)) yield toRead(journal, entry)
+    if (entry.type !== 'message') continue
+    const said = forModels(entry)
+    if (said === undefined) continue
+    const text = isFinal(journal, entry) ? undefined : originalText(said)
+    yield { ...toRead(said), ...(text === undefined ? {} : { text }) }
   }
 }
 
@@ -34,13 +38,14 @@ export function isFinal({ state }: Journal, { seq, blocks }: MessageEntry): bool
   return blocks.some((_, block) => state.blockEdit(seq, block)?.isFinal === true)
 }
 
-function isForModels({ audience }: { readonly audience?: Audience }): boolean {
-  return audience?.now !== false || audience.later !== false
+/** A message without its blocks for people only; undefined where nothing of it is for models. */
+export function forModels(entry: MessageEntry): MessageEntry | undefined {
+  const blocks = entry.blocks.filter(isForModels)
+  if (!isForModels(entry) || (blocks.length === 0 && entry.blocks.length > 0)) return undefined
+  return blocks.length === entry.blocks.length ? entry : { ...entry, blocks }
 }
 
-function toRead(journal: Journal, entry: MessageEntry): ReadMessage {
-  const { id, seq, turn, step, role, kind, tool } = entry
-  const said = { ...entry, blocks: entry.blocks.filter(isForModels) }
+function toRead({ id, seq, turn, step, role, kind, tool }: MessageEntry): ReadMessage {
   return {
     id,
     seq,
@@ -49,6 +54,5 @@ function toRead(journal: Journal, entry: MessageEntry): ReadMessage {
     role,
     ...(kind === undefined ? {} : { kind }),
     ...(tool === undefined ? {} : { tool }),
-    ...(isFinal(journal, entry) ? {} : { text: originalText(said, undefined) }),
   }
 }
