@@ -48,7 +48,7 @@ export interface Draft<M = Json> {
   readonly role: Role
   /** A string is one text block. */
   readonly content: string | readonly Block[]
-  /** Who said it. @default the role's own: user, assistant, tool or system */
+  /** Who said it. @default the role's own: user, assistant, tool or system; the tool for its result in the user's role */
   readonly origin?: Origin
   readonly kind?: string
   /** The tool's name, for results. */

@@ -1,6 +1,6 @@
 // Drafts become entries: ids, turns and steps are read off the log so far, nothing is changed.
 
-import type { Block } from './block.ts'
+import type { Block, Origin } from './block.ts'
 import type { Draft, MessageEntry } from './entry.ts'
 import { type Call, type Exchange, ExchangeIndex } from './exchange.ts'
 import { blockId, entryId } from './handle.ts'
@@ -19,7 +19,7 @@ export function prepare(
   return drafts.map((draft) => {
     seq += 1
     const blocks = blocksOf(draft, state.salt, seq)
-    const origin = draft.origin ?? draft.role
+    const origin = draft.origin ?? originOf(draft, blocks)
     if (startsTurn({ role: draft.role, origin })) turn += 1
     const exchange = answeredExchange(blocks, [batch, state.exchanges], answered)
     const entry: MessageEntry = {
@@ -44,6 +44,13 @@ function blocksOf(draft: Draft, salt: string, seq: number): readonly Block[] {
   const content: readonly Block[] =
     typeof draft.content === 'string' ? [{ type: 'text', text: draft.content }] : draft.content
   return content.map((block, index) => ({ ...block, id: blockId(salt, seq, index) }))
+}
+
+/** Who said it, where nobody says so. A tool's result in the user's role is still the tool's: it begins no turn. */
+function originOf({ role, kind, tool }: Draft, blocks: readonly Block[]): Origin {
+  if (role !== 'user') return role
+  const hasOnlyResults = blocks.length > 0 && blocks.every(({ type }) => type === 'tool-result')
+  return hasOnlyResults || tool !== undefined || kind === 'tool-result' ? 'tool' : 'user'
 }
 
 /** The exchange that the first matching result answers. Calls answered earlier in the batch no longer wait. */

@@ -3,6 +3,8 @@ import { describe, expect, it } from 'vitest'
 import { applyHistoryPolicy } from '../history-policy.ts'
 import type { PolicyInput } from '../policy.ts'
 import { project } from '../project.ts'
+import { memoryStore } from '../stores/memory.ts'
+import { openThread } from '../thread/thread.ts'
 
 const system = { role: 'system', content: 'S' }
 const user = (n: number) => ({ role: 'user', content: `U${n}` })
@@ -104,6 +106,35 @@ describe('the window over user turns (document 002, table b)', () => {
         reason: 'before the last 3 user turns',
       })),
     )
+  })
+})
+
+describe('what begins a turn', () => {
+  const given = { type: 'tool-result', callId: 'a', content: 'T(a)' }
+  it.each([
+    ['results alone', { content: [given] }, 'tool'],
+    ['a text that names its tool', { content: 'T(a)', tool: 'look' }, 'tool'],
+    ['a text of the kind tool-result', { content: 'T(a)', kind: 'tool-result' }, 'tool'],
+    ['what the host says', { content: 'note', origin: 'host' }, 'host'],
+  ])('[H1] in the user role %s do not', async (_, fields, origin) => {
+    const thread = await openThread({ store: memoryStore(), policy: { history: { length: 1 } } })
+    const asks = { type: 'tool-call', callId: 'a', name: 'look', arguments: '{}' }
+    const entries = await thread.append([
+      user(1),
+      { role: 'assistant', content: [asks] },
+      { role: 'user', ...fields },
+      assistant(2),
+    ])
+    expect(entries.map(({ turn }) => turn)).toEqual([1, 1, 1, 1])
+    expect(entries[2]?.origin).toBe(origin)
+    expect((await thread.view<{ content: string }>()).messages[0]?.content).toBe('U1')
+  })
+
+  it('[H1] a text of the user beside results does', async () => {
+    const thread = await openThread({ store: memoryStore() })
+    const text = { type: 'text', text: 'U2' }
+    const [, second] = await thread.append([user(1), { role: 'user', content: [given, text] }])
+    expect(second).toMatchObject({ turn: 2, origin: 'user' })
   })
 })
 
