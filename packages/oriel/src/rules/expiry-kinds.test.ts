@@ -70,6 +70,19 @@ describe('messages that are no results', () => {
     ])
   })
 
+  it('[D9] a result in the user role expires by the tool that it names, before its kind', async () => {
+    const kinds = { 'tool-result': { after: 9, mode: 'remove' } } as const
+    const tools = { 'look*': { after: 0, mode: 'compact', length: 40 } } as const
+    const { view: seen } = await view({ kinds, tools }, [
+      begin,
+      note('tool-result', { tool: 'Lookup' }),
+      note('tool-result', { tool: 'other' }),
+      answer,
+    ])
+    expect(seen.trace).toMatchObject([{ index: 1, form: 'clipped', rule: 'expiry' }])
+    expect(seen.messages[1]?.content).toContain('[Compacted: showing first 40 of ')
+  })
+
   it('[D9] a tool result without a kind is a tool-result; the newest user message never expires', async () => {
     const kinds = { '*': { after: 0, mode: 'remove' } } as const
     const { view: seen } = await view({ kinds }, [

@@ -94,14 +94,17 @@ function settingsByExchange(
   return found
 }
 
-/** Messages of the user's side that are no results and that the host gave a kind or a setting of their own. */
+/** Messages of the user's side that are no results and that the host gave a tool, a kind or a setting of their own. */
 function messagesIn(state: State): readonly Subject[] {
   return state.visible.flatMap((item) => {
-    const { seq, role, kind, expiry: own, blocks } = item.entry
-    if (role !== 'user' || (kind === undefined && own === undefined)) return []
+    const { seq, role, tool, kind, expiry: own, blocks } = item.entry
+    const isNamed = tool !== undefined || kind !== undefined || own !== undefined
+    if (role !== 'user' || !isNamed) return []
     if (seq === state.newestUser || state.isPinned(seq) || isCurrent(state, seq)) return []
     return blocks.flatMap((content, block) =>
-      isOwnText(content) ? [{ item, block, content, seenAt: 0 }] : [],
+      isOwnText(content)
+        ? [{ item, block, content, seenAt: 0, ...(tool === undefined ? {} : { tool }) }]
+        : [],
     )
   })
 }
@@ -111,8 +114,9 @@ function isOwnText(block: Block): block is TextBlock {
 }
 
 function expireMessage(work: Work, subject: Subject): readonly Edit[] {
-  const { kind, expiry: own } = subject.item.entry
-  const setting = moreAggressive(undefined, settingFor({ own, kind }, work.settings))
+  const { tool, kind, expiry: own } = subject.item.entry
+  const named = { own, kind, ...(tool === undefined ? {} : { tool }) }
+  const setting = moreAggressive(undefined, settingFor(named, work.settings))
   return setting === undefined ? [] : expire(work, subject, setting)
 }
 
