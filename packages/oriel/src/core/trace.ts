@@ -37,7 +37,7 @@ export function traceOf(input: TraceInput): () => readonly Change[] {
     changes ??= list(input, {
       drops: dropEdits.slice(0, dropCount),
       back,
-      edits: [...blockEdits, ...planned, ...fitted.edits],
+      edits: newest([...blockEdits, ...planned, ...fitted.edits]),
       folded: fitted.folded,
       excluded,
       unshown,
@@ -146,6 +146,18 @@ function addEdit(state: State, edit: Edit, add: Add): void {
   }
   for (const seq of seqsOf(edit))
     each(state, seq, (block) => add(seq, block, { form, rule, reason }))
+}
+
+/** Of several edits of one block the last: it gives the form. Edits of whole messages all stay. */
+function newest(edits: readonly Edit[]): readonly Edit[] {
+  const last = new Map<string, Edit>()
+  for (const edit of edits) {
+    if ('seq' in edit.target) last.set(`${edit.target.seq}:${edit.target.block}`, edit)
+  }
+  return edits.filter(
+    (edit) =>
+      !('seq' in edit.target) || last.get(`${edit.target.seq}:${edit.target.block}`) === edit,
+  )
 }
 
 function* liveBlockEdits(state: State): Generator<Edit> {
