@@ -88,7 +88,7 @@ function fitAndBind(
     const fitted =
       room === undefined
         ? unfitted(messages)
-        : fitToBudget(state, messages, { budget: Math.max(1, room), frame })
+        : fitToBudget(state, messages, { budget: Math.max(1, room), frame, planned })
     const changes = [...planned, ...fitted.edits, ...foldedAsEdits(fitted)]
     const isFitted = fitted.edits.length + fitted.folded.length > 0
     const bound = bind(state, fitted.messages, changes, { ...options, isFitted })

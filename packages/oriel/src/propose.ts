@@ -4,6 +4,7 @@ import type { Edit } from './core/entry.ts'
 import { OrielError } from './core/errors.ts'
 import { expansionsOf } from './core/expansion.ts'
 import { tookEffect, waitsFrom } from './core/reasoning.ts'
+import { finalIn } from './core/reduction.ts'
 import { strongest } from './core/render.ts'
 import type { State } from './core/state.ts'
 import { noSummary } from './core/wish.ts'
@@ -40,9 +41,17 @@ export function propose(state: State, policy: Policy, around: ProposeContext): r
   // What was asked for again is protected while that lasts.
   const isFree = ({ target }: Edit): boolean =>
     !('seq' in target) || expansionOf(target.seq, target.block) === undefined
-  return strongestPerBlock(edits.filter((edit) => isReady(edit) && isFree(edit)))
+  const ready = edits.filter((edit) => isReady(edit) && isFree(edit))
+  const isLost = finalIn(state, ready)
+  return strongestPerBlock(ready)
     .filter((edit) => isNews(state, edit))
-    .map((edit) => settled(state, edit))
+    .map((edit) => settled(state, closed(edit, isLost)))
+}
+
+/** What one rule did not preserve stays closed, whichever form wins. */
+function closed(edit: Edit, isLost: (seq: number, block: number) => boolean): Edit {
+  const { target } = edit
+  return 'seq' in target && isLost(target.seq, target.block) ? { ...edit, isFinal: true } : edit
 }
 
 /** The edit with the moment at which it took effect, which may be later than the one at which it fell due. */

@@ -45,6 +45,20 @@ export function reduceResult(
   return [{ ...reduction, target: { seq, block }, tokensBefore, tokensAfter }]
 }
 
+/** Whether the original of a block must not be shown again: one of its edits, planned or in force, did not preserve it. */
+export function finalIn(
+  state: State,
+  planned: readonly Edit[] = [],
+): (seq: number, block: number) => boolean {
+  const final = new Set<string>()
+  for (const { isFinal, target } of planned) {
+    if (isFinal === true && 'seq' in target) final.add(`${target.seq}:${target.block}`)
+  }
+  return (seq, block) =>
+    final.has(`${seq}:${block}`) ||
+    state.blockEdits(seq, block).some(({ isFinal }) => isFinal === true)
+}
+
 /** Characters of the text; pictures are longer than any notice about them. */
 function lengthIn(content: ToolResultBlock | TextBlock): number {
   if (content.type === 'text') return content.text.length

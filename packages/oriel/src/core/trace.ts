@@ -4,6 +4,7 @@ import { isForModels, whyUnshown } from './audience.ts'
 import { seqsOf } from './edit-index.ts'
 import type { Edit, Form } from './entry.ts'
 import type { Repair } from './profile.ts'
+import { finalIn } from './reduction.ts'
 import { editsShown, shownByPins } from './render.ts'
 import type { State } from './state.ts'
 import type { Change, ViewMessage } from './view.ts'
@@ -127,16 +128,6 @@ type Add = (
     isForPeople?: boolean
   },
 ) => void
-
-/** Whether the original of a block was not preserved, also where another rule took the block away later. */
-function finalIn(state: State, edits: readonly Edit[]): (seq: number, block: number) => boolean {
-  const planned = new Set<string>()
-  for (const { isFinal, target } of edits) {
-    if (isFinal === true && 'seq' in target) planned.add(`${target.seq}:${target.block}`)
-  }
-  return (seq, block) =>
-    planned.has(`${seq}:${block}`) || state.blockEdit(seq, block)?.isFinal === true
-}
 
 function addEdit(state: State, edit: Edit, add: Add): void {
   const { form, rule, reason, tokensAfter } = edit

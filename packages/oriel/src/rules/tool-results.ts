@@ -5,7 +5,7 @@ import { head, headAndTail } from '../core/clip.ts'
 import { countBlock } from '../core/counter.ts'
 import type { Edit } from '../core/entry.ts'
 import { placeholder } from '../core/placeholder.ts'
-import { reduceResult } from '../core/reduction.ts'
+import { finalIn, reduceResult } from '../core/reduction.ts'
 import { reduce, strongest } from '../core/render.ts'
 import { type Result, resultsOf } from '../core/results.ts'
 import type { State } from '../core/state.ts'
@@ -39,13 +39,15 @@ const excerptLength = 800
 
 export const toolResults: Rule<ToolResultsSettings> = {
   name: 'toolResults',
-  propose(state, settings, { summaryOf }) {
+  propose(state, settings, { summaryOf, planned }) {
     const { cutoff = 10, summary = 'llm', maxImages } = settings
     const results = resultsOf(state)
     const isPlain = settings.placeholder === 'plain'
+    const isLost = finalIn(state, planned)
+    const canExpand = ({ item, block }: Result): boolean => !isLost(item.entry.seq, block)
     const edits = outside(results, settings).flatMap(({ result, since, reason }) => {
       if (result.isProtected) return []
-      const text = isPlain ? plainText : informative(state, result)
+      const text = isPlain ? plainText : informative(state, result, canExpand(result))
       const change = { rule: 'toolResults', form: 'omitted', text, since, reason } as const
       return reduceResult(state, result, change, { mayGrow: isPlain })
     })
@@ -57,7 +59,7 @@ export const toolResults: Rule<ToolResultsSettings> = {
       )
       const isFree = ({ item, block }: Result): boolean =>
         !omitted.has(placeOf({ seq: item.entry.seq, block }))
-      edits.push(...beyondCutoff(state, results, { cutoff, isFree, summaryOf: ask }))
+      edits.push(...beyondCutoff(state, results, { cutoff, isFree, canExpand, summaryOf: ask }))
     }
     if (maxImages !== undefined) edits.push(...withoutImages(state, maxImages, isPlain))
     return edits
@@ -71,10 +73,12 @@ function beyondCutoff(
   {
     cutoff,
     isFree,
+    canExpand,
     summaryOf,
   }: {
     readonly cutoff: number
     readonly isFree: (result: Result) => boolean
+    readonly canExpand: (result: Result) => boolean
     readonly summaryOf: SummaryOf
   },
 ): readonly Edit[] {
@@ -83,18 +87,19 @@ function beyondCutoff(
     if (result.isProtected || !isFree(result) || isReduced(state, result)) return []
     const id = state.blockIdAt({ seq: result.item.entry.seq, block: result.block })
     const since = later(results[index + cutoff], result)
+    const how = canExpand(result) ? `\n[expand ${id}]` : '\n[the original was not kept]'
     const change = { rule: 'toolResults', form: 'summarized', reason } as const
     const answer = summaryOf(wishFor(result))
     if (answer.state === 'waiting') return []
     if (answer.state === 'ready') {
       const status = result.content.isError === true ? 'error' : 'ok'
       const before = `[Tool output summary]\nTool: ${result.tool}\nStatus: ${status}\n`
-      const summarized = around(answer, { before, after: `\n[expand ${id}]` })
+      const summarized = around(answer, { before, after: how })
       // A model's summary takes effect when it is there: what was thought before it saw the whole.
       const edits = reduceResult(state, result, { ...change, ...summarized })
       if (edits.length > 0) return edits
     }
-    const text = `${heuristicSummary(result)}\n[expand ${id}]`
+    const text = `${heuristicSummary(result)}${how}`
     return reduceResult(state, result, { ...change, text, since })
   })
 }
@@ -189,9 +194,12 @@ function seen(result: Result): number {
   return result.seenAt ?? Infinity
 }
 
-function informative(state: State, { item, block, content, tool }: Result): string {
+function informative(state: State, result: Result, canExpand: boolean): string {
+  const { item, block, content, tool } = result
   const id = state.blockIdAt({ seq: item.entry.seq, block })
-  return state.derive(`omitted:${id}`, () => ({ text: placeholder({ ...content, tool, id }) })).text
+  return state.derive(`omitted:${id}:${canExpand}`, () => ({
+    text: placeholder({ ...content, tool, id, canExpand }),
+  })).text
 }
 
 /** The summary that needs no model (document 003): status, and head and tail of the output. */

@@ -2,6 +2,7 @@
 
 import { type ToolResultBlock, textOf } from '../core/block.ts'
 import { clip } from '../core/clip.ts'
+import type { Edit } from '../core/entry.ts'
 import { OrielError } from '../core/errors.ts'
 import { isCall, isResult } from '../core/exchange.ts'
 import { placeholder } from '../core/placeholder.ts'
@@ -18,6 +19,8 @@ export interface FitOptions {
   readonly budget: number
   /** Tokens of the frame, which no reduction can change. */
   readonly frame: number
+  /** Edits of the view that are not in the log yet. @default none */
+  readonly planned?: readonly Edit[]
 }
 
 /**
@@ -30,7 +33,7 @@ export function fitToBudget(
   messages: readonly ViewMessage[],
   options: FitOptions,
 ): Fitted {
-  const work = new Fitting(state, messages, options.frame)
+  const work = new Fitting(state, messages, options)
   if (work.total <= options.budget) return work.result()
   for (const _reduction of ladder(state, work)) {
     if (work.total <= options.budget) return work.result()
@@ -60,8 +63,9 @@ function* omitResults(work: Fitting, slots: readonly Slot[]): Generator<void> {
     const { id } = shown
     if (!isResult(shown) || id === undefined) continue
     const tool = (): { tool?: string } => toolOf(work, message, shown.callId)
-    const { text } = work.state.derive(`omitted:${id}`, () => ({
-      text: placeholder({ ...tool(), ...originalOf(work, message, block, shown), id }),
+    const canExpand = work.canExpand(message, block)
+    const { text } = work.state.derive(`omitted:${id}:${canExpand}`, () => ({
+      text: placeholder({ ...tool(), ...originalOf(work, message, block, shown), id, canExpand }),
     }))
     if (work.reduce(message, block, 'omitted', text, 'over the budget')) yield
   }

@@ -4,6 +4,7 @@ import { type Block, textOf } from '../core/block.ts'
 import { countBlock, overheadOf } from '../core/counter.ts'
 import { Digest } from '../core/digest.ts'
 import type { Edit, Form } from '../core/entry.ts'
+import { finalIn } from '../core/reduction.ts'
 import { reduce } from '../core/render.ts'
 import type { State } from '../core/state.ts'
 import { blockTokens } from '../core/tally.ts'
@@ -33,6 +34,7 @@ export class Fitting {
   readonly messages: readonly ViewMessage[]
   total: number
   readonly state: State
+  readonly #isLost: (seq: number, block: number) => boolean
   readonly #shown: (Block | undefined)[][]
   readonly #tokens: number[][]
   readonly #edits = new Map<string, Edit>()
@@ -42,7 +44,12 @@ export class Fitting {
   #foldedTokens = 0
   #digestStyle: 'long' | 'brief' | 'none' = 'long'
 
-  constructor(state: State, messages: readonly ViewMessage[], frame: number) {
+  constructor(
+    state: State,
+    messages: readonly ViewMessage[],
+    { frame, planned = [] }: { readonly frame: number; readonly planned?: readonly Edit[] },
+  ) {
+    this.#isLost = finalIn(state, planned)
     this.state = state
     this.messages = messages
     this.#shown = messages.map((message) => [...message.blocks])
@@ -67,6 +74,12 @@ export class Fitting {
     const { entry, positions } = this.messages[message] as ViewMessage
     const logged = entry?.blocks[positions?.[block] ?? block]
     return logged?.type === 'tool-result' ? logged.content : ''
+  }
+
+  /** Whether the original of a block may be shown again. */
+  canExpand(message: number, block: number): boolean {
+    const { entry, positions } = this.messages[message] as ViewMessage
+    return entry === undefined || !this.#isLost(entry.seq, positions?.[block] ?? block)
   }
 
   /** Gives a block a smaller form; false when that would not make it smaller. */

@@ -5,6 +5,7 @@ import type { MessageEntry } from '../core/entry.ts'
 import { expansionsOf } from '../core/expansion.ts'
 import { isObject } from '../core/json.ts'
 import { waitsFrom } from '../core/reasoning.ts'
+import { finalIn } from '../core/reduction.ts'
 import type { State } from '../core/state.ts'
 import { type ExpandOptions, type Expansion, expandText, originalText, refuse } from './expand.ts'
 import { expandRange } from './expand-range.ts'
@@ -70,7 +71,8 @@ async function expandIn(
   const { entry, block } = found
   const { state } = thread.journal
   const blocks = block === undefined ? [...entry.blocks.keys()] : [block]
-  if (blocks.some((one) => state.blockEdit(entry.seq, one)?.isFinal === true)) {
+  const isLost = finalIn(state)
+  if (blocks.some((one) => isLost(entry.seq, one))) {
     return refuse(
       'it is not expandable: the original was not preserved. Do not request this expansion again',
     )

@@ -2,6 +2,7 @@
 
 import { isForModels } from '../core/audience.ts'
 import type { MessageEntry } from '../core/entry.ts'
+import { finalIn } from '../core/reduction.ts'
 import type { ReadOptions } from '../stores/store.ts'
 import { originalText } from './expand.ts'
 import type { Journal } from './journal.ts'
@@ -35,7 +36,8 @@ export async function* readMessages(
 
 /** What may not be expanded may not be read either. */
 export function isFinal({ state }: Journal, { seq, blocks }: MessageEntry): boolean {
-  return blocks.some((_, block) => state.blockEdit(seq, block)?.isFinal === true)
+  const isLost = finalIn(state)
+  return blocks.some((_, block) => isLost(seq, block))
 }
 
 /** A message without its blocks for people only; undefined where nothing of it is for models. */

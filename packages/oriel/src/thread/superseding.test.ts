@@ -37,4 +37,37 @@ describe('an edit that another one supersedes', () => {
     expect(second.trace).toMatchObject(omitted)
     expect((await thread.view()).trace).toMatchObject(omitted)
   })
+
+  it.each([
+    ['a placeholder', { max: 1, cutoff: 0 }, 'it was not kept]'],
+    ['a summary', { cutoff: 1 }, '[the original was not kept]'],
+  ])(
+    '[D6] that did not preserve the original holds under %s, in the same view or later',
+    async (_, toolResults, said) => {
+      const expiry = { ...compact, preserveOriginals: false }
+      const at = async (thread: Thread): Promise<string> => {
+        const { messages, trace } = await thread.view<{ content: string }>()
+        const id = trace[0]?.id ?? ''
+        expect(trace).toMatchObject([{ id, rule: 'toolResults', canExpand: false }])
+        expect(await thread.expand(id)).toMatchObject({ ok: false })
+        expect(await thread.expand(`${id} to ${id}`)).toMatchObject({ ok: false })
+        return messages[2]?.content ?? ''
+      }
+      const later = await begin({ expiry, toolResults })
+      await later.view()
+      await later.append(round('b'))
+      expect(await at(later)).toContain(said)
+      const atOnce = await begin({ expiry, toolResults })
+      await atOnce.append(round('b'))
+      expect(await at(atOnce)).toContain(said)
+    },
+  )
+
+  it('[D6] that did not preserve the original holds under a budget', async () => {
+    const tools = { '*': { after: 0, mode: 'compact', length: 1000 } } as const
+    const thread = await begin({ expiry: { tools, preserveOriginals: false } })
+    const { messages, trace } = await thread.view<{ content: string }>({ budget: 250 })
+    expect(trace).toMatchObject([{ rule: 'budget', form: 'omitted', canExpand: false }])
+    expect(messages[2]?.content).toContain('it was not kept]')
+  })
 })
