@@ -4,17 +4,31 @@ import { refuse } from './answer-errors.ts'
 import { IncomingRequest, readIncoming } from './incoming-request.ts'
 import { type Outline, outlineOf } from './json-outline.ts'
 import type { Limits } from './options.ts'
+import type { Room } from './rooms.ts'
 
 const tooLarge = (limit: number) =>
   refuse(413, 'too-large', `The body is larger than ${limit} bytes.`)
 
-/** The bytes of a body. Stops reading at the limit, whatever the header promised. */
+/** The bytes of a body, where there is room for them. Stops reading at the limit, whatever the header promised. */
 export async function readBytes(
-  request: Request,
-  { bodyBytes, bodyMs }: Pick<Limits, 'bodyBytes' | 'bodyMs'>,
+  { request, room }: { readonly request: Request; readonly room: Pick<Room, 'take'> },
+  limits: Pick<Limits, 'bodyBytes' | 'bodyMs'>,
 ): Promise<Uint8Array> {
-  if (Number(request.headers.get('content-length') ?? 0) > bodyBytes) throw tooLarge(bodyBytes)
-  if (request instanceof IncomingRequest) return readConnection(request, { bodyBytes, bodyMs })
+  const promised = Number(request.headers.get('content-length') ?? 0)
+  if (promised > limits.bodyBytes) throw tooLarge(limits.bodyBytes)
+  room.take(promised)
+  const took = (size: number): void => {
+    if (size > limits.bodyBytes) throw tooLarge(limits.bodyBytes)
+    room.take(size)
+  }
+  if (request instanceof IncomingRequest) return readConnection(request, limits.bodyMs, took)
+  return readStream(request, limits.bodyMs, took)
+}
+
+/** Told of all that has come so far; throws where it is too much. */
+type Took = (size: number) => void
+
+async function readStream(request: Request, bodyMs: number, took: Took): Promise<Uint8Array> {
   if (request.body === null) return new Uint8Array()
   const reader = request.body.getReader()
   const chunks: Uint8Array[] = []
@@ -30,12 +44,12 @@ export async function readBytes(
       if (isLate) throw refuse(408, 'timeout', 'The body did not arrive in time.')
       if (done) break
       size += value.byteLength
-      if (size > bodyBytes) {
-        reader.cancel().catch(() => undefined)
-        throw tooLarge(bodyBytes)
-      }
+      took(size)
       chunks.push(value)
     }
+  } catch (error) {
+    reader.cancel().catch(() => undefined)
+    throw error
   } finally {
     clearTimeout(timer)
   }
@@ -44,7 +58,8 @@ export async function readBytes(
 
 async function readConnection(
   { incoming }: IncomingRequest,
-  { bodyBytes, bodyMs }: Pick<Limits, 'bodyBytes' | 'bodyMs'>,
+  bodyMs: number,
+  took: Took,
 ): Promise<Uint8Array> {
   const { promise: late, reject } = Promise.withResolvers<never>()
   const timer = setTimeout(
@@ -52,9 +67,7 @@ async function readConnection(
     bodyMs,
   )
   try {
-    const bytes = await Promise.race([readIncoming(incoming, bodyBytes), late])
-    if (bytes === undefined) throw tooLarge(bodyBytes)
-    return bytes
+    return await Promise.race([readIncoming(incoming, took), late])
   } finally {
     clearTimeout(timer)
   }

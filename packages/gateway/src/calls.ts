@@ -17,6 +17,7 @@ import { createReader } from './reading.ts'
 import { type Ending, readWhole, relayBody } from './relay.ts'
 import { hasNoBody, type RelayedReply } from './reply.ts'
 import { isObject } from './rewrite.ts'
+import type { Room } from './rooms.ts'
 import { ownParameters, type RequestSettings, type Settings } from './settings.ts'
 import type { ObservedCall } from './telemetry/observed-call.ts'
 import type { Tenants } from './tenants.ts'
@@ -40,6 +41,8 @@ export interface CallRequest {
   readonly request: Request
   readonly url: URL
   readonly caller: Caller
+  /** For the body of the request. */
+  readonly room: Room
   /** For later rounds of a request: ends what is asked, beside the request's own signal. */
   readonly leaving?: AbortSignal
   /** What telemetry is told of a model call. */
@@ -69,7 +72,7 @@ export class Calls {
   async pass(call: CallRequest, bytes?: Uint8Array): Promise<RelayedReply> {
     const { request } = call
     const hasBody = request.method !== 'GET' && request.method !== 'HEAD'
-    const body = bytes ?? (hasBody ? await readBytes(request, this.#options.limits) : undefined)
+    const body = bytes ?? (hasBody ? await readBytes(call, this.#options.limits) : undefined)
     const upstream = this.#upstreamFor(undefined, undefined)
     const answer = await upstream.send(this.#outgoing(call, body))
     return this.#unmanaged(call, answer)
@@ -78,7 +81,7 @@ export class Calls {
   /** A model call. */
   async call(call: CallRequest, endpoint: Endpoint): Promise<RelayedReply> {
     const { limits, isManaging } = this.#options
-    const bytes = await readBytes(call.request, limits)
+    const bytes = await readBytes(call, limits)
     const came = performance.now()
     const isOff = call.request.headers.get('x-oriel-management') === 'off'
     if (!isManaging || isOff) {
@@ -190,7 +193,9 @@ export class Calls {
 
   async #prepare(input: ManagedInput): Promise<Prepared> {
     const managed = new ManagedCall(input, { ...this.#options, held: this.#held })
-    return { managed, text: await managed.prepare() }
+    const text = await managed.prepare()
+    this.#options.sessions.weigh(input.session, input.body.bytes.length)
+    return { managed, text }
   }
 
   /** Asks the upstream; a request that is too long is made smaller and asked once more. */

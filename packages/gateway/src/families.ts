@@ -12,6 +12,7 @@ import {
   type TokensOption,
 } from 'oriel'
 import { RefusedError } from './answer-errors.ts'
+import type { Limits } from './options.ts'
 
 export interface FamiliesOptions {
   readonly store: Store
@@ -22,10 +23,14 @@ export interface FamiliesOptions {
   readonly now: () => number
   readonly log: (line: string) => void
   readonly on: (tenant: string, event: ThreadEvent) => void
+  /** `openBytes`: memory for those that nobody uses, as far as their weight is known. */
+  readonly limits: Pick<Limits, 'openBytes'>
 }
 
 /** Families that stay open while nobody uses them. */
 const maxIdle = 256
+/** What an open thread takes in memory, for each byte of its content. */
+const bytesPerByte = 3
 /** A reader does not wait longer for what is being written: a summary may take half a minute. */
 const maxQuietMs = 2000
 /** Operations that may wait for one family. */
@@ -38,6 +43,8 @@ export class Family {
   #thread: Promise<Thread> | undefined
   #queue: Promise<unknown> = Promise.resolve()
   #waiting = 0
+  /** What it takes in memory, roughly; 0 while nobody knows. */
+  bytes = 0
 
   constructor(
     key: { readonly tenant: string; readonly root: string },
@@ -108,6 +115,7 @@ export class Families {
   readonly #options: FamiliesOptions
   /** In the order of their last use. */
   readonly #families = new Map<string, Family>()
+  #bytes = 0
 
   constructor(options: FamiliesOptions) {
     this.#options = options
@@ -115,7 +123,7 @@ export class Families {
 
   /** The family of a thread; it is opened when first used, and begins with its first message. One that is new is not looked for. */
   get(tenant: string, root: string, { isNew = false } = {}): Family {
-    const key = `${tenant}\0${root}`
+    const key = keyOf({ tenant, root })
     const known = this.#families.get(key)
     const open = (): Promise<Thread> => this.#openThread({ tenant, id: root, isNew })
     const family = known ?? new Family({ tenant, root }, open)
@@ -125,6 +133,14 @@ export class Families {
     return family
   }
 
+  /** Tells how large the content of a family's thread is; the least recently used go where all of them take too much. */
+  weigh(family: Family, contentBytes: number): void {
+    const bytes = bytesPerByte * contentBytes
+    if (this.#families.get(keyOf(family)) === family) this.#bytes += bytes - family.bytes
+    family.bytes = bytes
+    this.#evict()
+  }
+
   /** How many are open. */
   get size(): number {
     return this.#families.size
@@ -132,7 +148,7 @@ export class Families {
 
   /** Forgets an open thread, after it was erased. */
   forget(tenant: string, root: string): void {
-    this.#families.delete(`${tenant}\0${root}`)
+    this.#drop(keyOf({ tenant, root }))
   }
 
   /** Resolves when what a tenant's calls, or everybody's, have to write is written, or after a while. */
@@ -167,11 +183,18 @@ export class Families {
   }
 
   #evict(): void {
-    if (this.#families.size <= maxIdle) return
     for (const [key, family] of this.#families) {
-      if (!family.isIdle) continue
-      this.#families.delete(key)
-      if (this.#families.size <= maxIdle) return
+      if (this.#families.size <= maxIdle && this.#bytes <= this.#options.limits.openBytes) return
+      if (family.isIdle) this.#drop(key)
     }
   }
+
+  #drop(key: string): void {
+    this.#bytes -= this.#families.get(key)?.bytes ?? 0
+    this.#families.delete(key)
+  }
+}
+
+function keyOf({ tenant, root }: Pick<Family, 'tenant' | 'root'>): string {
+  return `${tenant}\0${root}`
 }

@@ -80,8 +80,8 @@ export function createGateway(options: GatewayOptions = {}): Gateway {
     }
     const known = caller ?? { tenant: '', isAdmin: false, mayOverride: false, keyHeaders: [] }
     await parts.ready()
-    return turnstile.pass(known.tenant, url.pathname, () =>
-      router.handle(request, { caller: known, url }),
+    return turnstile.pass(known.tenant, url.pathname, (room) =>
+      router.handle(request, { caller: known, url, room }),
     )
   }
   const reply = async (request: Request): Promise<Reply> => {
@@ -178,7 +178,7 @@ function assemble(options: GatewayOptions): Parts {
   }
   const changes = new Changes(store, hub)
   const changed: Changes['tell'] = (tenant, thread) => changes.tell(tenant, thread)
-  const shared = { store, policy: settings.base, tokens: options.tokens, now, log }
+  const shared = { store, policy: settings.base, tokens: options.tokens, now, log, limits }
   const families = new Families({ ...shared, summarize, on })
   const threads = new Families({ ...shared, policy: undefined, summarize, on })
   const tenants = new Tenants(store)

@@ -37,32 +37,41 @@ export function pathOf({ url }: Pick<Request, 'url'>): string {
   return URL.canParse(url) ? new URL(url).pathname : ''
 }
 
-/** The bytes of a body; undefined beyond the limit. Rejects when the client leaves before its end. */
+/** The bytes of a body. `took` is told how many have come, and throws where they are too many. Rejects when the client leaves before their end. */
 export function readIncoming(
   incoming: IncomingMessage,
-  maxBytes: number,
-): Promise<Uint8Array | undefined> {
+  took: (size: number) => void,
+): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     let size = 0
-    const done = (bytes: Uint8Array | undefined): void => {
+    const end = (): void => {
       incoming.off('data', take)
-      incoming.off('error', reject)
+      incoming.off('error', fail)
       incoming.off('close', leave)
-      resolve(bytes)
     }
-    const leave = (): void => reject(new Error('The client left.'))
+    const fail = (error: unknown): void => {
+      end()
+      reject(error)
+    }
+    const leave = (): void => fail(new Error('The client left.'))
     const take = (chunk: Buffer): void => {
       size += chunk.length
-      if (size > maxBytes) {
+      try {
+        took(size)
+        chunks.push(chunk)
+      } catch (error) {
+        fail(error)
         // What still comes is not kept.
         incoming.resume()
-        done(undefined)
-      } else chunks.push(chunk)
+      }
     }
     incoming.on('data', take)
-    incoming.once('end', () => done(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks)))
-    incoming.once('error', reject)
+    incoming.once('end', () => {
+      end()
+      resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks))
+    })
+    incoming.once('error', fail)
     incoming.once('close', leave)
   })
 }

@@ -1,5 +1,6 @@
 // What a gateway is told by its operator. Nothing here can be set by a request.
 
+import { getHeapStatistics } from 'node:v8'
 import type { AgentTemplate, PolicyInput, ResolvePolicyOptions, Store, TokensOption } from 'oriel'
 
 /** Where model calls go. Only the operator names hosts; no part of a request can. */
@@ -78,15 +79,25 @@ export interface Limits {
   /** Calls of everybody at the same time; more get 503. @default 2048 */
   readonly totalCalls: number
   /**
+   * Bytes of the bodies of all calls under way; more get 503. Each takes several times as much memory. One that is alone is always taken.
+   * @default an eighth of the heap that the process may have
+   */
+  readonly totalBytes: number
+  /**
    * How late the process may be with its work, again and again, before new calls get 503: then more comes in than it can do. Calls may
    * wait half as long for their turn. In milliseconds; 0 = never. @default 2000
    */
   readonly lateMs: number
   /**
    * Memory for conversations that were read before, so that the next request is read from where it differs; about four times a body for
-   * each; 0 = none. @default 268435456
+   * each; 0 = none. @default 268435456, at most an eighth of the heap that the process may have
    */
   readonly knownBytes: number
+  /**
+   * Memory for threads that stay open while nobody uses them, about three times their content; the least recently used go first.
+   * @default 268435456, at most an eighth of the heap that the process may have
+   */
+  readonly openBytes: number
   /** Rounds of one answer in which the model may ask for originals; then it is told to go on without. @default 4 */
   readonly expandRounds: number
   /** Time after the first of them in which another one may begin. @default 120000 */
@@ -94,6 +105,9 @@ export interface Limits {
   /** Silence in a stream, while such a round is under way, after which the client hears that the connection is alive. @default 10000 */
   readonly expandPulseMs: number
 }
+
+/** What large things may take together: an eighth of the heap, for each kind of them. */
+const heapShare = Math.floor(getHeapStatistics().heap_size_limit / 8)
 
 export const defaultLimits: Limits = {
   bodyBytes: 32 * 1024 * 1024,
@@ -107,8 +121,10 @@ export const defaultLimits: Limits = {
   streamMs: 3_600_000,
   concurrentCalls: 256,
   totalCalls: 2048,
+  totalBytes: heapShare,
   lateMs: 2000,
-  knownBytes: 256 * 1024 * 1024,
+  knownBytes: Math.min(256 * 1024 * 1024, heapShare),
+  openBytes: Math.min(256 * 1024 * 1024, heapShare),
   expandRounds: 4,
   expandMs: 120_000,
   expandPulseMs: 10_000,

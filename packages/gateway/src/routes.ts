@@ -4,11 +4,14 @@ import { type Context, Hono } from 'hono'
 import type { z } from 'zod'
 import type { Caller } from './keys.ts'
 import { type Reply, toResponse } from './reply.ts'
+import type { Room } from './rooms.ts'
 
 export interface RouteContext {
   readonly request: Request
   readonly url: URL
   readonly caller: Caller
+  /** For the body of the request. */
+  readonly room: Room
   /** Values of the path's `:name` parts. */
   param(name: string): string
 }
@@ -32,7 +35,7 @@ export interface Route {
 }
 
 interface Environment {
-  readonly Bindings: { readonly caller: Caller; readonly url: URL }
+  readonly Bindings: Pick<RouteContext, 'caller' | 'url' | 'room'>
 }
 
 export interface Router {
@@ -50,6 +53,7 @@ export function createRouter(routes: readonly Route[], notFound: () => Response)
           request: context.req.raw,
           url: context.env.url,
           caller: context.env.caller,
+          room: context.env.room,
           param: (name) => context.req.param(name) ?? '',
         }),
       )
@@ -74,10 +78,10 @@ export function createRouter(routes: readonly Route[], notFound: () => Response)
   return {
     isOpen: (method, path) =>
       open.some((one) => (one.method === method || method === 'HEAD') && one.pattern.test(path)),
-    handle: async (request, { caller, url }) => {
+    handle: async (request, { caller, url, room }) => {
       const call = calls.get(`${request.method} ${url.pathname}`)
-      if (call === undefined) return app.fetch(request, { caller, url })
-      return call.handle({ request, url, caller, param: () => '' })
+      if (call === undefined) return app.fetch(request, { caller, url, room })
+      return call.handle({ request, url, caller, room, param: () => '' })
     },
   }
 }

@@ -121,6 +121,11 @@ export class Sessions {
     )
   }
 
+  /** Tells how large the conversation of a session is. */
+  weigh({ family }: FoundSession, bytes: number): void {
+    this.#families.weigh(family, bytes)
+  }
+
   /** Forgets an open thread, after it was erased. */
   forget(tenant: string, thread: string): void {
     this.#families.forget(tenant, thread)

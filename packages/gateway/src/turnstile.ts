@@ -1,25 +1,31 @@
-// How many calls may be under way: of one tenant, and of all. A call is under way until its answer has been read. They begin in turn.
+// How many calls may be under way: of one tenant, of all, and by the size of their bodies. A call is under way until its answer has been
+// read. They begin in turn.
 
 import { RefusedError, refuse } from './answer-errors.ts'
 import type { Limits } from './options.ts'
 import type { Pressure } from './pressure.ts'
 import type { RelayedBody } from './relay.ts'
 import { isRelayed, type Reply } from './reply.ts'
+import { type Room, Rooms } from './rooms.ts'
 import { Turns } from './turns.ts'
 
-type TurnstileLimits = Pick<Limits, 'concurrentCalls' | 'totalCalls' | 'lateMs'>
+type TurnstileLimits = Pick<Limits, 'concurrentCalls' | 'totalCalls' | 'totalBytes' | 'lateMs'>
+
+type Handle = (room: Room) => Promise<Reply>
 
 export class Turnstile {
   readonly #limits: TurnstileLimits
   readonly #tenants = new Map<string, number>()
   readonly #pressure: Pressure
   readonly #turns: Turns
+  readonly #rooms: Rooms
   #total = 0
 
   constructor(limits: TurnstileLimits, pressure: Pressure) {
     this.#limits = limits
     this.#pressure = pressure
     this.#turns = new Turns({ mostMs: limits.lateMs })
+    this.#rooms = new Rooms(limits.totalBytes)
   }
 
   /** Refuses a call while there is too much to do, whoever asks. */
@@ -29,8 +35,9 @@ export class Turnstile {
     if (isFull || this.#pressure.isHigh) throw overloaded()
   }
 
-  async pass(tenant: string, path: string, handle: () => Promise<Reply>): Promise<Reply> {
-    if (!isCall(path)) return handle()
+  async pass(tenant: string, path: string, handle: Handle): Promise<Reply> {
+    const room = this.#rooms.open()
+    if (!isCall(path)) return handle(room).finally(() => room.leave())
     this.check(path)
     const own = this.#tenants.get(tenant) ?? 0
     if (own >= this.#limits.concurrentCalls) {
@@ -48,6 +55,7 @@ export class Turnstile {
     const over = (): void => {
       if (isOver) return
       isOver = true
+      room.leave()
       this.#total -= 1
       const left = (this.#tenants.get(tenant) ?? 1) - 1
       if (left === 0) this.#tenants.delete(tenant)
@@ -56,7 +64,7 @@ export class Turnstile {
     try {
       const turn = this.#turns.enter()
       if (turn !== undefined && !(await turn)) throw overloaded()
-      const response = await handle()
+      const response = await handle(room)
       return whenRead(response, over)
     } catch (error) {
       over()

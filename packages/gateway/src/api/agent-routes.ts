@@ -42,13 +42,14 @@ export function agentRoutes({ agents, limits }: AgentRouteOptions): readonly Rou
       summary: 'Runs a tool of an agent. The tools of the demo read nothing and change nothing.',
       body: toolBody,
       answer: '{ text }',
-      handle: async ({ param, request }) => {
+      handle: async (context) => {
+        const { param } = context
         const { tools } = agentOf(agents, param('name'))
         const name = param('tool')
         if (tools.every((tool) => tool.name !== name)) {
           throw refuse(404, 'not-found', 'This agent has no such tool.')
         }
-        const body = await readJson(request, toolBody, limits)
+        const body = await readJson(context, toolBody, limits)
         return json({ text: runDemoTool(name, body.arguments) })
       },
     },

@@ -133,7 +133,7 @@ async function storeSettings(options: OwnApiOptions, context: RouteContext): Pro
   if (agents.get(name) === undefined) throw refuse(404, 'not-found', 'There is no such agent.')
   if (!context.caller.mayOverride)
     throw refuse(403, 'forbidden', 'This key may not change settings.')
-  const body = await readJson(context.request, chatSettingsSchema, limits)
+  const body = await readJson(context, chatSettingsSchema, limits)
   await agents.store(name, body)
   const query = new URLSearchParams({ agent: name })
   return describeSettings(

@@ -5,13 +5,14 @@ import type { z } from 'zod'
 import { refuse } from '../answer-errors.ts'
 import { boundedOutline, readBytes } from '../body.ts'
 import type { Limits } from '../options.ts'
+import type { RouteContext } from '../routes.ts'
 
 export async function readJson<Body extends z.ZodType>(
-  request: Request,
+  context: Pick<RouteContext, 'request' | 'room'>,
   schema: Body,
   limits: Limits,
 ): Promise<z.infer<Body>> {
-  const text = Buffer.from(await readBytes(request, limits)).toString()
+  const text = Buffer.from(await readBytes(context, limits)).toString()
   boundedOutline(text, limits)
   let value: unknown
   try {

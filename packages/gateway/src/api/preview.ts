@@ -22,7 +22,7 @@ export interface PreviewOptions {
 export async function preview(options: PreviewOptions, context: RouteContext): Promise<object> {
   const { calls, sessions, limits, store, now } = options
   const { url, request, caller } = context
-  const body = parseBody(await readBytes(request, limits), limits)
+  const body = parseBody(await readBytes(context, limits), limits)
   const endpoint = endpointOf(body, url.searchParams.get('format'))
   const { format } = endpoint
   const history = endpoint.history(body.value)

@@ -235,7 +235,7 @@ export class ThreadApi {
     run: (thread: Thread, body: z.infer<Body>) => Promise<unknown>,
   ): Promise<Response> {
     const { key } = await this.#find(context)
-    const body = await readJson(context.request, schema, this.#options.limits)
+    const body = await readJson(context, schema, this.#options.limits)
     const result = await this.open(key, (thread) => run(thread, body))
     this.#options.changed(key.tenant, key.thread)
     const info = await this.#options.store.info(key)

@@ -30,8 +30,9 @@ export function createMcp(options: McpOptions): Mcp {
     const { createHandler } = await import('./handler.ts')
     return createHandler({ ...options, maxBytes })
   }
-  const handle = async ({ request, caller }: RouteContext): Promise<Reply> => {
-    const own = request.method === 'POST' ? await readMessage(request, options.limits) : request
+  const handle = async (context: RouteContext): Promise<Reply> => {
+    const { request, caller } = context
+    const own = request.method === 'POST' ? await readMessage(context, options.limits) : request
     // The key itself stays behind.
     const authInfo = { token: '', clientId: caller.tenant, scopes: [], extra: { caller } }
     loading ??= load()
@@ -76,9 +77,10 @@ function untilRead({ status, headers, body }: Response): Reply {
 }
 
 /** The request with its body, read within the limits. What is wrong with the message itself is said in JSON-RPC, by the handler. */
-async function readMessage(request: Request, limits: Limits): Promise<Request> {
+async function readMessage(context: RouteContext, limits: Limits): Promise<Request> {
+  const { request } = context
   const bodyBytes = Math.min(limits.bodyBytes, maxBytes)
-  const bytes = await readBytes(request, { bodyBytes, bodyMs: limits.bodyMs })
+  const bytes = await readBytes(context, { bodyBytes, bodyMs: limits.bodyMs })
   const text = Buffer.from(bytes).toString()
   boundedOutline(text, limits)
   if (batchSize(text) > maxBatch) {

@@ -86,17 +86,20 @@ export class Scene {
 const here = import.meta.dirname
 const hooks = pathToFileURL(join(here, '../../../../scripts/sources.ts')).href
 
-function startChild(
+/** A gateway in a process of its own, with options for its Node. */
+export function startChild(
   place: string,
   upstream: string,
-  { fault = '', writes = 'auto' }: Life,
+  { fault = '', writes = 'auto' }: Life = {},
+  options: readonly string[] = [],
 ): ChildProcess {
-  const command = ['--import', hooks, join(here, 'gateway-child.ts'), place, upstream]
+  const command = [...options, '--import', hooks, join(here, 'gateway-child.ts'), place, upstream]
   const env = { ...process.env, ORIEL_FAULT: fault, ORIEL_WRITES: writes }
   return spawn(process.execPath, command, { env, stdio: ['ignore', 'pipe', 'pipe'] })
 }
 
-async function addressOf(child: ChildProcess): Promise<string | undefined> {
+/** Where a child listens, once it does. */
+export async function addressOf(child: ChildProcess): Promise<string | undefined> {
   for await (const line of createInterface({ input: child.stdout as NodeJS.ReadableStream })) {
     const [word, url] = line.split(' ')
     if (word === 'listening') return url

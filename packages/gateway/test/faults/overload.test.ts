@@ -3,9 +3,10 @@
 
 import { wireFormats } from 'oriel'
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest'
+import { dialects } from '../dialect.ts'
 import { openGateway, type Target } from '../target.ts'
 import { reply } from '../upstream/action.ts'
-import { say } from './raw-client.ts'
+import { post, say } from './raw-client.ts'
 
 let target: Target | undefined
 afterEach(() => target?.close())
@@ -62,6 +63,43 @@ describe.each(kinds)('$format, calls $whose', ({ format, limits, status }) => {
       )
       expect(again.map((response) => response.status)).toEqual([200, 200, 200])
       await Promise.all(again.map((response) => response.text()))
+    },
+  )
+})
+
+describe.each(wireFormats)('%s, large bodies', (format) => {
+  it.each([false, true])(
+    '[GW80] are turned away while others take the room, and taken when those end (of unknown length: %s)',
+    async (isUnknown) => {
+      const { promise: asked, resolve } = Promise.withResolvers<void>()
+      target = await openGateway({
+        gateway: { limits: { totalBytes: 100_000, lateMs: 0 } },
+        answer: async () => {
+          await asked
+          return reply({ text: 'Here it is.' })
+        },
+      })
+      const { url, upstream } = target
+      onTestFinished(() => resolve())
+      const dialect = dialects[format]
+      const large = (name: string): Promise<Response> => {
+        const text = `${name} ${'word '.repeat(12_000)}`
+        const body = JSON.stringify(dialect.body([dialect.user(text)], []))
+        return post(url, format, { body: isUnknown ? new Blob([body]).stream() : body })
+      }
+      const first = large('First')
+      await upstream.arrived(1)
+      const second = await large('Second')
+      expect(second.status).toBe(503)
+      expect(Number(second.headers.get('retry-after'))).toBeGreaterThan(0)
+      // What is small still has room.
+      const small = say(url, format, 'Small')
+      await upstream.arrived(2)
+      resolve()
+      for (const response of [await first, await small]) {
+        expect(await response.text()).toContain('Here it is.')
+      }
+      expect((await large('Third')).status).toBe(200)
     },
   )
 })
