@@ -1,6 +1,7 @@
 // What an error of SQLite means for a caller, and whether the connection can still be trusted after it.
 
 import { OrielError } from '../core/errors.ts'
+import type { ThreadKey } from './store.ts'
 
 // Primary result codes of SQLite: https://sqlite.org/rescode.html
 const busy = 5
@@ -94,4 +95,40 @@ export function readError(error: unknown): OrielError {
 function extendedCode(error: unknown): number | undefined {
   if (typeof error !== 'object' || error === null || !('errcode' in error)) return undefined
   return typeof error.errcode === 'number' ? error.errcode : undefined
+}
+
+/** For a file that is not the one that was opened first. */
+export function movedFile(path: string): OrielError {
+  return new OrielError(
+    'storage-failed',
+    `The file ${path} was moved, removed or replaced while it was open. Put it back, or start again.`,
+  )
+}
+
+/** For a database that lacks what was acknowledged. */
+export function lostEntries(position: number): OrielError {
+  return new OrielError(
+    'log-truncated',
+    'Entries that were acknowledged are missing: the write-ahead log was damaged or an older copy was put back. Run `oriel doctor`.',
+    { details: { position } },
+  )
+}
+
+/** For a thread in doubt whose chain does not hold together. */
+export function damagedThread(key: ThreadKey, problem: string): OrielError {
+  return new OrielError(
+    'storage-failed',
+    `After an I/O error thread ${key.thread} is damaged: ${problem} Run \`oriel doctor\`.`,
+    { details: { thread: key.thread } },
+  )
+}
+
+/** For erased content of which the file may still hold copies. */
+export function scrubError(error: unknown): OrielError {
+  const { code } = storageError(error)
+  return new OrielError(
+    code,
+    'The content is erased from the log, but copies may remain in the file, which could not be rewritten. Erase again to retry.',
+    { cause: error },
+  )
 }

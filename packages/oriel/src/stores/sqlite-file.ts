@@ -53,10 +53,10 @@ function createDirectory(directory: string): void {
   }
 }
 
-/** Identifies the file behind a path, to notice when somebody replaces or removes it. */
+/** Identifies the file behind a path, to notice when somebody replaces or removes it; empty where there is none. */
 export function fileIdentity(path: string): string {
-  const { dev, ino } = statSync(path)
-  return `${dev}:${ino}`
+  const found = statSync(path, { throwIfNoEntry: false })
+  return found === undefined ? '' : `${found.dev}:${found.ino}`
 }
 
 /** Waits until the disk has the write-ahead log of a database. Opening it beside SQLite is safe: SQLite locks other files. */

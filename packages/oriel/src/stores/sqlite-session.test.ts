@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -218,8 +218,20 @@ describe('a file that is taken away while it is open', () => {
     renameSync(settings.path, `${settings.path}.away`)
     if (how === 'replaced') raw((db) => db.exec('create table other (id)'))
     expect(codes(session.execute([append('a', 1)]))).toEqual(['storage-failed'])
-    const [next] = codes(session.execute([append('a', 1)]))
-    expect(['storage-failed', 'log-truncated']).toContain(next)
+    expect(codes(session.execute([append('a', 1)]))).toEqual(['storage-failed'])
+  })
+
+  it('with its whole folder: no other file takes its place, and it goes on when it is back', () => {
+    const { session } = open()
+    session.execute([append('a', 0)])
+    renameSync(directory, `${directory}-away`)
+    for (let turn = 0; turn < 3; turn++) {
+      expect(codes(session.execute([append('a', 1)]))).toEqual(['storage-failed'])
+    }
+    expect(existsSync(directory)).toBe(false)
+    renameSync(`${directory}-away`, directory)
+    expect(codes(session.execute([append('a', 1)]))).toEqual(['ok'])
+    expect(countEntries()).toBe(2)
   })
 })
 

@@ -3,7 +3,15 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { assertNever, OrielError } from '../core/errors.ts'
 import { openForWriting, setSyncing } from './sqlite-database.ts'
-import { isBusy, isFatal, storageError } from './sqlite-errors.ts'
+import {
+  damagedThread,
+  isBusy,
+  isFatal,
+  lostEntries,
+  movedFile,
+  scrubError,
+  storageError,
+} from './sqlite-errors.ts'
 import { fileIdentity, syncLog } from './sqlite-file.ts'
 import { HighWater } from './sqlite-high-water.ts'
 import type { AppendInput, SnapshotInput } from './sqlite-log.ts'
@@ -73,6 +81,8 @@ export class SqliteSession {
   /** Threads whose last write failed in a way that leaves its outcome open. */
   readonly #doubtful = new Map<string, ThreadKey>()
   #generation = 0
+  /** The file that was opened first. */
+  #identity: string | undefined
 
   constructor(settings: SessionSettings, at: (point: string) => void = () => {}) {
     this.#settings = settings
@@ -169,7 +179,7 @@ export class SqliteSession {
     log.commit()
     this.#at('after-commit')
     if (fileIdentity(this.#settings.path) !== identity) {
-      throw new Error('The database file was removed or replaced while it was open.')
+      throw new Error('The database file was moved or replaced while it was open.')
     }
     // The mark is never ahead of what is durable.
     if (isSynced) highWater.raise(mark)
@@ -212,6 +222,8 @@ export class SqliteSession {
   #connected(): Connection {
     if (this.#connection !== undefined) return this.#connection
     const { path, busyTimeoutMs, checkpoints = true } = this.#settings
+    // Another file in its place, or none, must not take its name.
+    if (this.#identity !== undefined && fileIdentity(path) !== this.#identity) throw movedFile(path)
     const database = openForWriting(path, { busyTimeoutMs, at: this.#at })
     if (!checkpoints) database.exec('pragma wal_autocheckpoint = 0')
     const highWater = new HighWater(path)
@@ -228,6 +240,7 @@ export class SqliteSession {
       this.#scrub(connection)
       this.#doubtful.clear()
       this.#generation++
+      this.#identity = connection.identity
       this.#connection = connection
       return connection
     } catch (error) {
@@ -371,30 +384,5 @@ function emptyLog(database: DatabaseSync): void {
   throw new OrielError(
     'storage-failed',
     'Another process is reading the database, so that its write-ahead log cannot be emptied. Retry, or end that process.',
-  )
-}
-
-function lostEntries(position: number): OrielError {
-  return new OrielError(
-    'log-truncated',
-    'Entries that were acknowledged are missing: the write-ahead log was damaged or an older copy was put back. Run `oriel doctor`.',
-    { details: { position } },
-  )
-}
-
-function damagedThread(key: ThreadKey, problem: string): OrielError {
-  return new OrielError(
-    'storage-failed',
-    `After an I/O error thread ${key.thread} is damaged: ${problem} Run \`oriel doctor\`.`,
-    { details: { thread: key.thread } },
-  )
-}
-
-function scrubError(error: unknown): OrielError {
-  const { code } = storageError(error)
-  return new OrielError(
-    code,
-    'The content is erased from the log, but copies may remain in the file, which could not be rewritten. Erase again to retry.',
-    { cause: error },
   )
 }
