@@ -98,10 +98,10 @@ function extendedCode(error: unknown): number | undefined {
 }
 
 /** For a file that is not the one that was opened first. */
-export function movedFile(path: string): OrielError {
+export function movedFile(): OrielError {
   return new OrielError(
     'storage-failed',
-    `The file ${path} was moved, removed or replaced while it was open. Put it back, or start again.`,
+    'The database file was moved, removed or replaced while it was open. Put it back, or start again.',
   )
 }
 

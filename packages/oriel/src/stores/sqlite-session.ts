@@ -223,7 +223,7 @@ export class SqliteSession {
     if (this.#connection !== undefined) return this.#connection
     const { path, busyTimeoutMs, checkpoints = true } = this.#settings
     // Another file in its place, or none, must not take its name.
-    if (this.#identity !== undefined && fileIdentity(path) !== this.#identity) throw movedFile(path)
+    if (this.#identity !== undefined && fileIdentity(path) !== this.#identity) throw movedFile()
     const database = openForWriting(path, { busyTimeoutMs, at: this.#at })
     if (!checkpoints) database.exec('pragma wal_autocheckpoint = 0')
     const highWater = new HighWater(path)
