@@ -4,7 +4,7 @@ import type { Edit, EditEntry, MessageEntry } from '../core/entry.ts'
 import { isCall } from '../core/exchange.ts'
 import type { Policy } from '../policy.ts'
 import { Compactor, type CompactorOptions, type Surroundings } from './compactor.ts'
-import type { Journal } from './journal.ts'
+import { Journal } from './journal.ts'
 import { askingOf, waitsForJobs } from './prepare-summaries.ts'
 import type { Summaries } from './summaries.ts'
 import { measuredFor, measuredOf, recordedFrame } from './usage.ts'
@@ -20,6 +20,16 @@ import {
 /** Checkpoints that one view may make, so that it ends whatever the rules propose. */
 const maxBeforeView = 3
 
+/** What a view is asked for with, beside its options. */
+export interface RequestAround {
+  /** A policy for this view only. */
+  readonly own?: Policy | undefined
+  /** @default the branch that is worked on */
+  readonly journal?: Journal
+  /** @default what plugins said last */
+  readonly pluginSystem?: ViewRequest['pluginSystem']
+}
+
 /** What it needs of the session. */
 export interface CompactingHost {
   readonly journal: Journal
@@ -28,7 +38,7 @@ export interface CompactingHost {
   /** Runs a task after all that were asked for before. */
   run<T>(task: () => Promise<T>): Promise<T>
   /** A view as it would be asked for now. */
-  request(options: ViewOptions): ViewRequest
+  request(options: ViewOptions, around?: RequestAround): ViewRequest
   /** Takes note of work that nobody waits for. */
   behind(work: Promise<unknown>): void
 }
@@ -77,13 +87,46 @@ export class Compacting {
   }
 
   /** Between steps: a view waits for the checkpoint, or goes on without it, by its schedule. */
-  async beforeView(request: () => ViewRequest): Promise<void> {
+  beforeView(request: (journal: Journal) => ViewRequest): Promise<void> {
+    return this.#make(this.#compactor, this.#host.journal, request)
+  }
+
+  /** After a refusal: a checkpoint that leaves at most `limit` tokens, without a model. */
+  beforeRecovery(limit: number): Promise<void> {
+    return this.#makeRoom(this.#compactor, this.#host.journal, limit)
+  }
+
+  /**
+   * The branch as a view would find it, for one that keeps nothing: a copy with the checkpoint that is due, as it is without a model.
+   * With `limit`, the one after a refusal.
+   */
+  async rehearse(
+    request: (journal: Journal) => ViewRequest,
+    limit: number | undefined,
+  ): Promise<Journal> {
+    const { journal } = this.#host
     const compactor = this.#compactor
+    const now = request(journal)
+    const isBehind = compactor.hasSummarizer && !waitsForJobs(now.policy)
+    const isNext = !isBehind && compactor.isDue(now.policy, this.#around(now, journal))
+    if (limit === undefined && !isNext) return journal
+    const copy = await Journal.until(journal, journal.state.version)
+    const rehearsal = compactor.rehearsal(copy)
+    if (limit === undefined) await this.#make(rehearsal, copy, request)
+    else await this.#makeRoom(rehearsal, copy, limit)
+    return copy
+  }
+
+  async #make(
+    compactor: Compactor,
+    journal: Journal,
+    request: (journal: Journal) => ViewRequest,
+  ): Promise<void> {
     // One may leave another one due: what it was planned beside (a cut of the history) may no longer be proposed after it.
     for (let made = 0; made < maxBeforeView; made++) {
-      const now = request()
+      const now = request(journal)
       if (now.policy.compaction === undefined) return
-      if (!compactor.startIfDue(now.policy, 'step', this.#around(now))) return
+      if (!compactor.startIfDue(now.policy, 'step', this.#around(now, journal))) return
       if (!waitsForJobs(now.policy) && compactor.hasSummarizer) {
         return this.#host.behind(this.#finishUnderWay(compactor))
       }
@@ -91,10 +134,8 @@ export class Compacting {
     }
   }
 
-  /** After a refusal: a checkpoint that leaves at most `limit` tokens, without a model. */
-  async beforeRecovery(limit: number): Promise<void> {
-    const compactor = this.#compactor
-    const { planned, ...rest } = this.#around(undefined)
+  async #makeRoom(compactor: Compactor, journal: Journal, limit: number): Promise<void> {
+    const { planned, ...rest } = this.#around(undefined, journal)
     const around = { ...rest, planned, measured: { factor: 1 } }
     const request = { trigger: 'recovery', limit, around } as const
     if (compactor.start(this.#host.policy, request)) await compactor.finish()
@@ -120,10 +161,10 @@ export class Compacting {
   }
 
   /** What a checkpoint must know beside the state: for a view, or for the request that will come after the newest one. */
-  #around(view: ViewRequest | undefined): Surroundings {
-    const { journal, summaries } = this.#host
+  #around(view: ViewRequest | undefined, journal = this.#host.journal): Surroundings {
+    const { summaries } = this.#host
     const model = journal.facts.newestRequest?.model
-    const request = view ?? this.#host.request(model === undefined ? {} : { model })
+    const request = view ?? this.#host.request(model === undefined ? {} : { model }, { journal })
     let planned: readonly Edit[] | undefined
     return {
       frameTokens: view === undefined ? recordedFrame(journal) : frameTokensOf(view),

@@ -8,12 +8,12 @@ import { waitsFrom } from '../core/reasoning.ts'
 import type { State } from '../core/state.ts'
 import { requestTokens } from '../core/weight.ts'
 import type { Policy } from '../policy.ts'
-import { checkpoint, limitOf, planCheckpoint } from '../rules/compaction.ts'
+import { type CompactionPlan, checkpoint, limitOf, planCheckpoint } from '../rules/compaction.ts'
 import type { RuleContext } from '../rules/rule.ts'
 import { summarizeCheckpoint } from './checkpoint-job.ts'
 import type { EventFields, EventType } from './events.ts'
 import type { Jobs } from './jobs.ts'
-import type { Journal } from './journal.ts'
+import type { Journal, Stamp } from './journal.ts'
 import type { Summarize } from './summary.ts'
 
 /** Checkpoints in a row after which the request is still above the limit: then it stops until the user speaks. */
@@ -24,6 +24,8 @@ export interface CompactorOptions {
   readonly summarize: Summarize | undefined
   readonly window: number
   readonly emit: (type: EventType, fields: EventFields) => void
+  /** Whether nothing of it is for the store: the branch is a copy. @default false */
+  readonly isRehearsal?: boolean
 }
 
 /** What starts a checkpoint. */
@@ -67,17 +69,35 @@ export class Compactor {
     return this.#options.summarize !== undefined
   }
 
+  /** The same for a copy of the branch: no model is asked, nobody is told, nothing is kept. */
+  rehearsal(copy: Journal): Compactor {
+    const options = { ...this.#options, summarize: undefined, emit: () => {}, isRehearsal: true }
+    const rehearsal = new Compactor(copy, options)
+    rehearsal.#withoutProgress = this.#withoutProgress
+    rehearsal.#stoppedInTurn = this.#stoppedInTurn
+    return rehearsal
+  }
+
   /** Starts a checkpoint where the policy's limit is reached; true when one is under way. */
   startIfDue(policy: Policy, trigger: Trigger, around: Surroundings): boolean {
     if (this.#pending !== undefined) return true
-    const { state } = this.#journal
-    if (policy.compaction === undefined || this.#isStopped(state) || isBound(state)) return false
-    const plan = planCheckpoint(state, policy.compaction, around)
-    if (plan.state === 'hopeless') this.#sayHopeless(plan)
-    if (plan.state !== 'due') return false
-    const limit = limitOf(policy.compaction, around.contextWindow)
+    const plan = this.#plan(policy, around)
+    if (plan?.state === 'hopeless') this.#sayHopeless(plan)
+    if (plan?.state !== 'due') return false
+    const limit = limitOf(policy.compaction ?? {}, around.contextWindow)
     this.#start(plan.edit, { trigger, around, limit, tokens: plan.tokens })
     return true
+  }
+
+  /** Whether the policy's limit is reached, and a checkpoint would make room. */
+  isDue(policy: Policy, around: Surroundings): boolean {
+    return this.#plan(policy, around)?.state === 'due'
+  }
+
+  #plan({ compaction }: Policy, around: Surroundings): CompactionPlan | undefined {
+    const { state } = this.#journal
+    if (compaction === undefined || this.#isStopped(state) || isBound(state)) return undefined
+    return planCheckpoint(state, compaction, around)
   }
 
   /** Starts a checkpoint that was asked for, whatever the limit says; false when nothing can give way. */
@@ -138,11 +158,13 @@ export class Compactor {
     if (this.#pending !== pending) return undefined
     this.#pending = undefined
     try {
-      const [entry] = await this.#journal.commit((state, stamp) => {
+      const build = (state: State, stamp: Stamp): readonly EditEntry[] => {
         if (isBound(state) || !isApplicable(state, edit, pending)) return []
         const epoch = `k${(state.version + 1).toString(36)}`
         return [stamp.entry({ ...edit, type: 'edit', epoch }) as EditEntry]
-      })
+      }
+      const { isRehearsal: isHeld = false } = this.#options
+      const [entry] = await this.#journal.commit(build, { isHeld })
       const changed = entry === undefined ? 'the conversation changed meanwhile' : undefined
       this.#end(pending, entry, error ?? changed)
       return entry

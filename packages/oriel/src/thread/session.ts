@@ -7,7 +7,7 @@ import { prepare } from '../core/prepare.ts'
 import type { State } from '../core/state.ts'
 import type { Policy } from '../policy.ts'
 import { cacheFor, type PricesOption } from './cache.ts'
-import { Compacting } from './compacting.ts'
+import { Compacting, type RequestAround } from './compacting.ts'
 import { shownCount } from './compactor.ts'
 import type { EventFields, EventType } from './events.ts'
 import { type FoundMessage, findMessage } from './find-message.ts'
@@ -211,37 +211,24 @@ export class Session {
   }
 
   /** A view as it is asked for, or would be. */
-  request(
-    options: ViewOptions = {},
-    own?: Policy,
-    pluginSystem = systemOf(this.journal),
-  ): ViewRequest {
+  request(options: ViewOptions = {}, around: RequestAround = {}): ViewRequest {
+    const { own, journal = this.journal, pluginSystem = systemOf(journal) } = around
     const isTemporary = own !== undefined
+    const policy = own ?? this.policy
+    const leading = leadingOf(journal)
+    const now = this.#options.now()
+    const parts = { options, leading, pluginSystem, now, policy }
     return {
-      state: this.journal.state,
-      policy: own ?? this.policy,
+      ...parts,
+      state: journal.state,
       isTemporary,
-      // Checkpoints are jobs of their own; only a view that keeps nothing makes one in passing.
-      hasCompactor: !isTemporary && options.dryRun !== true,
-      options,
-      leading: leadingOf(this.journal),
-      pluginSystem,
+      // Checkpoints are jobs of their own; only a view that keeps no edits makes one in passing.
+      hasCompactor: !isTemporary,
       given: this.#options.given,
-      now: this.#options.now(),
-      ...(isTemporary ? {} : this.#cacheFor(options, pluginSystem)),
+      // What the schedule must know of the provider.
+      ...(isTemporary ? {} : cacheFor(journal, parts, this.#options)),
       fileOf: this.#files.ask().fileOf,
     }
-  }
-
-  /** What the schedule must know of the provider. */
-  #cacheFor(
-    options: ViewOptions,
-    pluginSystem: ViewRequest['pluginSystem'],
-  ): Partial<Pick<ViewRequest, 'cache' | 'prices'>> {
-    const { journal, policy } = this
-    const now = this.#options.now()
-    const around = { options, leading: leadingOf(journal), pluginSystem, now, policy }
-    return cacheFor(journal, around, this.#options)
   }
 
   /** A smaller view after the provider refused one. No model is asked. Of a view that keeps no edits, no checkpoint is kept either. */
@@ -271,11 +258,17 @@ export class Session {
     const before = this.journal.state.visible.length
     const last = this.journal.facts.newestRequest?.seq ?? 0
     const pluginSystem = await this.#plugins.system(this.journal)
-    const request = (): ViewRequest => this.request(options, own, pluginSystem)
-    const ask = (now: ViewRequest): Asking => askingOf(this.summaries, this.journal, now)
+    const request = (journal = this.journal): ViewRequest =>
+      this.request(options, { own, pluginSystem, journal })
+    const ask = (now: ViewRequest, journal = this.journal): Asking =>
+      askingOf(this.summaries, journal, now)
     if (options.dryRun === true) {
-      const now = request()
-      return toView(now, buildView({ ...now, summaryOf: ask(now).summaryOf }), this.#epoch(0))
+      const limit = isRecovery ? options.budget : undefined
+      const journal =
+        own === undefined ? await this.#compacting.rehearse(request, limit) : undefined
+      const now = request(journal)
+      const { summaryOf } = ask(now, journal)
+      return toView(now, buildView({ ...now, summaryOf }), this.#epoch(0))
     }
     this.#reporter.asked(this.journal, own ?? this.policy)
     if ((own ?? this.policy).toolOutput?.directory !== undefined) {

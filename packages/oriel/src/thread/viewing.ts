@@ -46,7 +46,7 @@ export interface ViewOptions {
    * can no longer be sent goes on as a record in the user role. @default false
    */
   readonly mayTurnReasoningOff?: boolean
-  /** Commit nothing: neither edits nor the record of the request. @default false */
+  /** Commit nothing, neither edits nor the record of the request, and ask no model. @default false */
   readonly dryRun?: boolean
 }
 
