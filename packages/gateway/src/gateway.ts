@@ -217,7 +217,7 @@ function assemble(options: GatewayOptions): Parts {
   })
   const own = [
     ...agentRoutes({ agents, limits }),
-    ...ownRoutes({ calls, sessions, settings, agents, hub, limits, now, info, store }),
+    ...ownRoutes({ ...shared, calls, sessions, settings, agents, hub, limits, info, summarize }),
     ...threadRoutes(api),
     ...mcp.routes,
     metrics,

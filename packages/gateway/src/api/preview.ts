@@ -1,6 +1,13 @@
 // What a call would send, without sending it: the thread is copied into memory, and the call is made to the copy.
 
-import { memoryStore, openThread, readHistory, type Store, type ThreadKey } from 'oriel'
+import {
+  memoryStore,
+  openThread,
+  readHistory,
+  type Store,
+  type ThreadKey,
+  type ThreadOptions,
+} from 'oriel'
 import { refuse } from '../answer-errors.ts'
 import { readBytes } from '../body.ts'
 import type { Calls } from '../calls.ts'
@@ -17,6 +24,10 @@ export interface PreviewOptions {
   readonly sessions: Sessions
   readonly limits: Limits
   readonly now: () => number
+  /** How the gateway's threads count tokens. */
+  readonly tokens?: ThreadOptions['tokens'] | undefined
+  /** The model that summarizes for them. A preview does not ask it. */
+  readonly summarize?: ThreadOptions['summarize'] | undefined
 }
 
 export async function preview(options: PreviewOptions, context: RouteContext): Promise<object> {
@@ -40,7 +51,11 @@ export async function preview(options: PreviewOptions, context: RouteContext): P
   })
   const { thread: branch } = await family.run((thread) => thread.match(read))
   const copy = await copyThread(store, { tenant, thread: branch })
-  const thread = await openThread({ id: branch, tenant, store: copy, policy: base, now })
+  const thread = await openThread({
+    ...{ id: branch, tenant, store: copy, policy: base, now },
+    ...(options.tokens === undefined ? {} : { tokens: options.tokens }),
+    ...(options.summarize === undefined ? {} : { summarize: withoutAnswer }),
+  })
   const { offer } = offerTool(thread, { endpoint, body, isOn: calls.hasExpansion(settings) })
   const { value } = offer?.body ?? body
   const { model, tools } = value
@@ -53,6 +68,11 @@ export async function preview(options: PreviewOptions, context: RouteContext): P
   const known = matched > 0 ? { thread: branch } : {}
   const offered = tools === undefined || tools === null ? {} : { tools }
   return { ...view, trace: view.trace, ...offered, ...known, format, policy, sources, warnings }
+}
+
+/** In the model's place: a call that would wait for it shows what it sends when the model fails, and one that would not goes on alike. */
+async function withoutAnswer(): Promise<never> {
+  throw new Error('A preview asks no model.')
 }
 
 async function copyThread(store: Store, key: ThreadKey): Promise<Store> {
