@@ -51,11 +51,7 @@ export interface Agents {
 export const ownParameters: ReadonlySet<string> = new Set([
   'agent',
   'debug',
-  'historyPolicy',
-  'historyLength',
-  ...policyFields.map(({ part, field }) =>
-    field === undefined ? part : part + field.charAt(0).toUpperCase() + field.slice(1),
-  ),
+  ...policyFields.map(({ parameter }) => parameter),
 ])
 
 /** Resolves the settings of requests. An invalid environment or default is an error at once. */

@@ -33,16 +33,19 @@ const defaults: Readonly<Record<string, string | number | boolean>> = {
 }
 
 export interface PolicyField {
-  /** For example `history.length`. */
+  /** For example `history.length`, `expiry.duplicates.similarity`. */
   readonly path: string
   readonly part: string
-  /** Absent for a part that is itself a value (`schedule`). */
+  /** The path inside the part. Absent for a part that is itself a value (`schedule`). */
   readonly field?: string
-  readonly kind: 'integer' | 'boolean' | 'choice' | 'text'
+  /** A `share` is a number from 0 to 1. */
+  readonly kind: 'integer' | 'share' | 'boolean' | 'choice' | 'text'
   readonly choices?: readonly string[]
   readonly default?: string | number | boolean
   /** The environment variable, for example `ORIEL_HISTORY_LENGTH`. */
   readonly variable: string
+  /** The name in an address, for example `historyLength`. */
+  readonly parameter: string
   /** Reads a text as the field's value; undefined when it is not one. */
   readonly read: (text: string) => string | number | boolean | undefined
   /** Whether a value of any type is one of this field's. */
@@ -51,19 +54,22 @@ export interface PolicyField {
 
 /** All scalar fields, in the order of the schema. */
 export const policyFields: readonly PolicyField[] = Object.entries(policySchema.shape).flatMap(
-  ([part, schema]) => {
-    const inner = schema.unwrap() as z.ZodType
-    if (!(inner instanceof z.ZodObject)) return fieldOf(part, undefined, inner)
-    return Object.entries(inner.shape as Record<string, z.ZodType>).flatMap(([field, value]) =>
-      fieldOf(part, field, value instanceof z.ZodOptional ? (value.unwrap() as z.ZodType) : value),
-    )
-  },
+  ([part, schema]) => fieldsOf(part, schema),
 )
 
-function fieldOf(part: string, field: string | undefined, schema: z.ZodType): PolicyField[] {
+/** A scalar is a field, an object has those of its own. What users name themselves (tools, kinds) has none. */
+function fieldsOf(path: string, schema: z.ZodType): readonly PolicyField[] {
+  const inner = bare(schema)
+  if (!(inner instanceof z.ZodObject)) return fieldOf(path, inner)
+  return Object.entries(inner.shape as Record<string, z.ZodType>).flatMap(([name, value]) =>
+    fieldsOf(`${path}.${name}`, value),
+  )
+}
+
+function fieldOf(path: string, schema: z.ZodType): readonly PolicyField[] {
   const kind = kindOf(schema)
   if (kind === undefined) return []
-  const path = field === undefined ? part : `${part}.${field}`
+  const [part = path, ...names] = path.split('.')
   const fallback = defaults[path]
   const accepts = (value: unknown): boolean => schema.safeParse(value).success
   return [
@@ -71,13 +77,14 @@ function fieldOf(part: string, field: string | undefined, schema: z.ZodType): Po
       path,
       part,
       kind,
-      ...(field === undefined ? {} : { field }),
+      ...(names.length === 0 ? {} : { field: names.join('.') }),
       ...(schema instanceof z.ZodEnum ? { choices: schema.options.map(String) } : {}),
       ...(fallback === undefined ? {} : { default: fallback }),
       variable: `ORIEL_${path
         .replaceAll('.', '_')
         .replaceAll(/([a-z])([A-Z])/g, '$1_$2')
         .toUpperCase()}`,
+      parameter: path.replaceAll(/\.(\w)/g, (_, letter: string) => letter.toUpperCase()),
       accepts,
       read: (text) => {
         const value = readText(kind, text.trim())
@@ -87,8 +94,13 @@ function fieldOf(part: string, field: string | undefined, schema: z.ZodType): Po
   ]
 }
 
+function bare(schema: z.ZodType): z.ZodType {
+  const isWrapped = schema instanceof z.ZodOptional || schema instanceof z.ZodNullable
+  return isWrapped ? bare(schema.unwrap() as z.ZodType) : schema
+}
+
 function kindOf(schema: z.ZodType): PolicyField['kind'] | undefined {
-  if (schema instanceof z.ZodNumber) return 'integer'
+  if (schema instanceof z.ZodNumber) return schema.isInt ? 'integer' : 'share'
   if (schema instanceof z.ZodBoolean) return 'boolean'
   if (schema instanceof z.ZodEnum) return 'choice'
   if (schema instanceof z.ZodString) return 'text'
@@ -98,6 +110,7 @@ function kindOf(schema: z.ZodType): PolicyField['kind'] | undefined {
 /** Strict on purpose: `5abc` and `1e3` are mistakes, not numbers. */
 function readText(kind: PolicyField['kind'], text: string): string | number | boolean | undefined {
   if (kind === 'integer') return /^\d{1,15}$/.test(text) ? Number(text) : undefined
+  if (kind === 'share') return /^[01](?:\.\d{1,15})?$/.test(text) ? Number(text) : undefined
   if (kind !== 'boolean') return text === '' ? undefined : text
   if (text === 'true' || text === '1') return true
   return text === 'false' || text === '0' ? false : undefined

@@ -142,7 +142,9 @@ describe('the types of a policy', () => {
   }
   it.each(policyFields)('[P1] document $path with its default', ({ part, field, ...known }) => {
     const source = readFileSync(new URL(files[part] ?? 'policy.ts', import.meta.url), 'utf8')
-    const written = new RegExp(`@default ([^\\n]*) \\*/\\n  readonly ${field ?? part}\\?:`)
+    // An object's fields are described with it.
+    const [name] = (field ?? part).split('.')
+    const written = new RegExp(`@default ([^\\n]*) \\*/\\n  readonly ${name}\\?:`)
     const [, text = ''] = written.exec(source) ?? []
     expect(text).not.toBe('')
     if (known.default !== undefined)

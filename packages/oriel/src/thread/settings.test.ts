@@ -85,11 +85,43 @@ describe('where a setting comes from (document 002, table b)', () => {
 
   it('[C1] every scalar field has a variable of its own', () => {
     for (const field of policyFields) {
-      const text = field.choices?.[0] ?? (field.kind === 'boolean' ? 'true' : '3')
+      const texts = { integer: '3', share: '0.3', boolean: 'true', text: '3', choice: '' }
+      const text = field.choices?.[0] ?? texts[field.kind]
       const { sources } = resolvePolicy({ env: { [field.variable]: text } })
       expect(sources[field.path]).toBe('environment')
     }
-    expect(policyFields.map((field) => field.variable)).toContain('ORIEL_TOOL_OUTPUT_MAX_LINES')
+    const variables = policyFields.map((field) => field.variable)
+    expect(variables).toContain('ORIEL_TOOL_OUTPUT_MAX_LINES')
+    expect(new Set(variables).size).toBe(variables.length)
+  })
+
+  it('[C1] fields of an object inside a part are fields of their own', () => {
+    const env = {
+      ORIEL_EXPIRY_DUPLICATES_SIMILARITY: '0.8',
+      ORIEL_EXPIRY_RELEVANCE_THRESHOLD: '1',
+      ORIEL_EXPIRY_OVERRIDE_AFTER: '3',
+    }
+    const agent = { expiry: { duplicates: {}, override: { after: 9, length: 5, mode: 'remove' } } }
+    const body = { expiry: { override: { mode: null, unit: 'turns' } } }
+    const request = { body, query: { expiryOverrideCompact: 'summary' } }
+    const { policy, sources } = resolvePolicy({ env, agent, request })
+    expect(policy.expiry).toMatchObject({
+      duplicates: { similarity: 0.8 },
+      relevance: { threshold: 1 },
+      override: { after: 3, unit: 'turns', mode: null, compact: 'summary', length: 5 },
+    })
+    expect(sources).toMatchObject({
+      'expiry.duplicates': 'agent',
+      'expiry.duplicates.similarity': 'environment',
+      'expiry.override.after': 'environment',
+      'expiry.override.mode': 'request',
+      'expiry.override.length': 'agent',
+    })
+  })
+
+  it('[C1] an object that is there without fields stays', () => {
+    const expiry = { duplicates: {}, relevance: {} }
+    expect(resolvePolicy({ defaults: { expiry } }).policy.expiry).toMatchObject(expiry)
   })
 })
 
@@ -106,6 +138,19 @@ describe('wrong values', () => {
       }
     },
   )
+
+  it.each([['1.1'], ['.5'], ['-0.1'], ['1e-1'], ['half']])(
+    '[C2] an environment similarity of %s stops the start',
+    (text) => {
+      const env = { ORIEL_EXPIRY_DUPLICATES_SIMILARITY: text }
+      expect(() => resolvePolicy({ env })).toThrow(/SIMILARITY .* a number from 0 to 1/)
+    },
+  )
+
+  it('[C2] an environment value of 0 is refused where 1 is the least', () => {
+    const env = { ORIEL_EXPIRY_OVERRIDE_LENGTH: '0' }
+    expect(() => resolvePolicy({ env })).toThrow(/OVERRIDE_LENGTH .* a whole number, 1 or more/)
+  })
 
   it('[C2] an invalid query value is ignored with a warning', () => {
     const agent = { chatSettings: { historyPolicy: 'lastN', historyLength: 9 } }

@@ -62,11 +62,6 @@ const aliases: Readonly<Record<string, string>> = {
   'history.policy': 'NEXT_PUBLIC_DEFAULT_HISTORY_POLICY',
   'history.length': 'NEXT_PUBLIC_DEFAULT_HISTORY_LENGTH',
 }
-/** Document 002's names in addresses and templates. Every other field goes by its camel-cased path: `toolResultsMax`. */
-const shortNames: Readonly<Record<string, string>> = {
-  'history.policy': 'historyPolicy',
-  'history.length': 'historyLength',
-}
 
 /**
  * The policy that holds, and the source of each field. An invalid environment value throws 'invalid-setting': the operator's wish
@@ -82,11 +77,11 @@ export function resolvePolicy(options: ResolvePolicyOptions = {}): ResolvedPolic
     { source: 'default', ...fromPolicy(parsePolicy(options.defaults, 'defaults')) },
   ]
   const sources: Record<string, SettingSource> = {}
-  const parts: Record<string, Record<string, unknown> | string> = {}
+  let parts: Readonly<Record<string, unknown>> = {}
   // What cannot be set field by field (per-tool expiry and the like) comes from the first layer that has it.
   for (const { rest, source } of [...layers].reverse()) {
     for (const [part, fields] of Object.entries(rest)) {
-      parts[part] = { ...(isObject(parts[part]) ? parts[part] : {}), ...fields }
+      parts = { ...parts, [part]: { ...(isObject(parts[part]) ? parts[part] : {}), ...fields } }
       for (const name of Object.keys(fields)) sources[`${part}.${name}`] = source
     }
   }
@@ -95,10 +90,11 @@ export function resolvePolicy(options: ResolvePolicyOptions = {}): ResolvedPolic
     layers.some(({ values }) => [...values.keys()].some((field) => field.part === part))
   for (const field of policyFields) {
     const layer = layers.find(({ values }) => values.has(field))
-    const value = layer?.values.get(field) ?? (isOn(field.part) ? field.default : undefined)
+    const got = layer?.values.get(field)
+    const value = got === undefined && isOn(field.part) ? field.default : got
     if (value === undefined) continue
     sources[field.path] = layer?.source ?? 'default'
-    place(parts, field, value)
+    parts = withField(parts, field.path.split('.'), value)
   }
   return { policy: parsePolicy(parts), sources, warnings }
 }
@@ -106,7 +102,9 @@ export function resolvePolicy(options: ResolvePolicyOptions = {}): ResolvedPolic
 /** Fields that name a place on the server's disk: no request may choose one. */
 const operatorOnly: ReadonlySet<string> = new Set(['toolOutput.directory'])
 
-type Values = ReadonlyMap<PolicyField, string | number | boolean>
+/** Null leaves a field of an override as it is, whatever a lower layer says. */
+type Value = string | number | boolean | null
+type Values = ReadonlyMap<PolicyField, Value>
 
 interface Layer {
   readonly source: SettingSource
@@ -119,7 +117,7 @@ interface Layer {
 type Read = Omit<Layer, 'source'> & { readonly problems?: readonly string[] }
 
 function readEnvironment(env: Readonly<Record<string, string | undefined>>): Values {
-  const values = new Map<PolicyField, string | number | boolean>()
+  const values = new Map<PolicyField, Value>()
   for (const field of policyFields) {
     const alias = aliases[field.path]
     const names = alias === undefined ? [field.variable] : [field.variable, alias]
@@ -140,7 +138,7 @@ function readEnvironment(env: Readonly<Record<string, string | undefined>>): Val
 }
 
 function readRequest(options: ResolvePolicyOptions, warnings: string[]): Layer {
-  const values = new Map<PolicyField, string | number | boolean>()
+  const values = new Map<PolicyField, Value>()
   const { query, header, body } = partsOfRequest(options.request)
   const layer: Layer = { source: 'request', values, rest: {} }
   const says = [query, header, body].some((part) => part !== undefined)
@@ -208,14 +206,14 @@ function partsOfRequest(request: ResolvePolicyOptions['request']): RequestSettin
 }
 
 function readQuery(query: unknown): Read {
-  const values = new Map<PolicyField, string | number | boolean>()
+  const values = new Map<PolicyField, Value>()
   const problems: string[] = []
   const given =
     query instanceof URLSearchParams
       ? Object.fromEntries(query)
       : (query as Record<string, unknown>)
   for (const field of policyFields) {
-    const name = queryName(field)
+    const { parameter: name } = field
     const got = given[name]
     if (got === undefined || got === null) continue
     const value = typeof got === 'string' ? field.read(got) : accepted(field, got)
@@ -226,13 +224,6 @@ function readQuery(query: unknown): Read {
       )
   }
   return { values, rest: {}, problems }
-}
-
-/** The name of a field in an address: `historyLength`, `toolResultsMax`, `schedule`. */
-function queryName(field: PolicyField): string {
-  if (field.field === undefined) return field.part
-  const joined = field.part + field.field.charAt(0).toUpperCase() + field.field.slice(1)
-  return shortNames[field.path] ?? joined
 }
 
 function readAgent(agent: ResolvePolicyOptions['agent']): Layer {
@@ -266,22 +257,34 @@ function withStored(layer: Layer, stored: StoredSettings | undefined): Layer {
 }
 
 function fromPolicy(policy: Policy): Read {
-  const values = new Map<PolicyField, string | number | boolean>()
+  const values = new Map<PolicyField, Value>()
   const rest: Record<string, Record<string, unknown>> = {}
   for (const [part, fields] of Object.entries(policy)) {
-    if (!isObject(fields)) {
-      const field = policyFields.find(({ path }) => path === part)
-      if (field !== undefined && fields !== undefined) values.set(field, fields)
+    if (isObject(fields)) {
+      rest[part] = takeFields(part, fields, values)
       continue
     }
-    rest[part] = {}
-    for (const [name, value] of Object.entries(fields)) {
-      const field = policyFields.find(({ path }) => path === `${part}.${name}`)
-      if (field !== undefined) values.set(field, value as string | number | boolean)
-      else setField(rest[part], name, value)
-    }
+    const field = policyFields.find(({ path }) => path === part)
+    if (field !== undefined && fields !== undefined) values.set(field, fields)
   }
   return { values, rest }
+}
+
+/** Takes the scalar fields of an object. Answers what is left: what cannot be set field by field, and that its own objects are there. */
+function takeFields(
+  path: string,
+  given: Readonly<Record<string, unknown>>,
+  values: Map<PolicyField, Value>,
+): Record<string, unknown> {
+  const rest: Record<string, unknown> = {}
+  for (const [name, value] of Object.entries(given)) {
+    const own = `${path}.${name}`
+    const field = policyFields.find((known) => known.path === own)
+    const hasFields = policyFields.some((known) => known.path.startsWith(`${own}.`))
+    if (field !== undefined) values.set(field, value as Value)
+    else setField(rest, name, hasFields && isObject(value) ? takeFields(own, value, values) : value)
+  }
+  return rest
 }
 
 function fromText(value: unknown): unknown {
@@ -295,34 +298,33 @@ function fromText(value: unknown): unknown {
 
 function bounded(
   field: PolicyField,
-  value: string | number | boolean,
+  value: Value,
   ceilings: Readonly<Record<string, number>> = {},
   warnings: string[],
-): string | number | boolean {
+): Value {
   const ceiling = ceilings[field.path]
   if (ceiling === undefined || typeof value !== 'number' || value <= ceiling) return value
   warnings.push(`${field.path} ${value} is above the ceiling: ${ceiling} is used.`)
   return ceiling
 }
 
-function accepted(field: PolicyField, value: unknown): string | number | boolean | undefined {
-  return field.accepts(value) ? (value as string | number | boolean) : undefined
+function accepted(field: PolicyField, value: unknown): Value | undefined {
+  return field.accepts(value) ? (value as Value) : undefined
 }
 
 function allowed(field: PolicyField): string {
   if (field.choices !== undefined) return field.choices.join(', ')
-  if (field.kind === 'integer') return 'a whole number, 0 or more'
+  if (field.kind === 'integer') return `a whole number, ${field.accepts(0) ? 0 : 1} or more`
+  if (field.kind === 'share') return 'a number from 0 to 1'
   return field.kind === 'boolean' ? 'true, false' : 'a text'
 }
 
-function place(
-  parts: Record<string, Record<string, unknown> | string>,
-  field: PolicyField,
-  value: string | number | boolean,
-): void {
-  if (field.field === undefined) parts[field.part] = String(value)
-  else {
-    const part = parts[field.part]
-    parts[field.part] = { ...(isObject(part) ? part : {}), [field.field]: value }
-  }
+function withField(
+  object: Readonly<Record<string, unknown>>,
+  [name = '', ...inner]: readonly string[],
+  value: Value,
+): Readonly<Record<string, unknown>> {
+  const own = object[name]
+  const set = inner.length === 0 ? value : withField(isObject(own) ? own : {}, inner, value)
+  return { ...object, [name]: set }
 }
