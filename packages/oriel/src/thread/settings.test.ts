@@ -175,6 +175,22 @@ describe('wrong values', () => {
     ).toThrow(/historyPolicy/)
   })
 
+  it.each([
+    ['onInvalid', { onInvalid: 'error' }],
+    ['onInvalid', { onInvalid: null }],
+    ['onInvalid.query', { onInvalid: { query: 'throw' } }],
+    ['onInvalid.address', { onInvalid: { address: 'error' } }],
+    ['ceilings', { ceilings: 50 }],
+    ['ceilings.history.length', { ceilings: { 'history.length': '50' } }],
+    ['ceilings.history.lenght', { ceilings: { 'history.lenght': 50 } }],
+    ['ceilings.history.policy', { ceilings: { 'history.policy': 50 } }],
+    ['requestOverrides', { requestOverrides: 'never' }],
+    ['options', 'recommended'],
+  ])('[C2] a wrong %s is refused, not ignored: %j', (path, options) => {
+    const resolve = (): unknown => resolvePolicy(options as Parameters<typeof resolvePolicy>[0])
+    expect(resolve).toThrow(expect.objectContaining({ code: 'invalid-option', path }))
+  })
+
   it('[C3] no request may name a directory of the server', () => {
     const request = { body: { toolOutput: { directory: '/etc', maxLines: 5 } } }
     const { policy, warnings } = resolvePolicy({ request })

@@ -6,6 +6,7 @@ import { describe, type Policy, type PolicyInput, parsePolicy } from '../policy.
 import { type PolicyField, policyFields } from '../policy-fields.ts'
 import type { StoredSettings } from '../stores/agent-settings.ts'
 import { withStoredSettings } from './stored-settings.ts'
+import { assertOptions, wrongOption } from './thread-options.ts'
 
 export type SettingSource = 'environment' | 'request' | 'agent' | 'default'
 
@@ -66,9 +67,10 @@ const aliases: Readonly<Record<string, string>> = {
 /**
  * The policy that holds, and the source of each field. An invalid environment value throws 'invalid-setting': the operator's wish
  * is unknown, so nothing starts. An invalid query value is ignored with a warning; an invalid header or body value throws
- * 'invalid-setting' too (a gateway answers 400).
+ * 'invalid-setting' too (a gateway answers 400). Options that are wrong themselves throw 'invalid-option'.
  */
 export function resolvePolicy(options: ResolvePolicyOptions = {}): ResolvedPolicy {
+  assertResolveOptions(options)
   const warnings: string[] = []
   const layers: readonly Layer[] = [
     { source: 'environment', values: readEnvironment(options.env ?? {}), rest: {} },
@@ -97,6 +99,32 @@ export function resolvePolicy(options: ResolvePolicyOptions = {}): ResolvedPolic
     parts = withField(parts, field.path.split('.'), value)
   }
   return { policy: parsePolicy(parts), sources, warnings }
+}
+
+/** What guards the settings must not be ignored because of a slip. */
+function assertResolveOptions(options: ResolvePolicyOptions): void {
+  assertOptions(options)
+  const { onInvalid = {}, ceilings = {}, requestOverrides = 'allow' } = options
+  if (!isObject(onInvalid)) throw wrongOption('onInvalid', 'an object')
+  for (const [place, answer] of Object.entries(onInvalid)) {
+    const path = `onInvalid.${place}`
+    if (!['query', 'header', 'body'].includes(place)) {
+      throw wrongOption(path, 'query, header or body')
+    }
+    if (answer !== undefined && answer !== 'ignore' && answer !== 'error') {
+      throw wrongOption(path, "'ignore' or 'error'")
+    }
+  }
+  if (!isObject(ceilings)) throw wrongOption('ceilings', 'an object')
+  for (const [path, ceiling] of Object.entries(ceilings)) {
+    const field = policyFields.find((known) => known.path === path)
+    const isNumeric = field?.kind === 'integer' || field?.kind === 'share'
+    if (!isNumeric) throw wrongOption(`ceilings.${path}`, 'a numeric field, by its path')
+    if (typeof ceiling !== 'number') throw wrongOption(`ceilings.${path}`, 'a number')
+  }
+  if (!['allow', 'scoped-key', 'deny'].includes(requestOverrides)) {
+    throw wrongOption('requestOverrides', "'allow', 'scoped-key' or 'deny'")
+  }
 }
 
 /** Fields that name a place on the server's disk: no request may choose one. */
