@@ -115,10 +115,22 @@ export function planCheckpoint(
  * for settings that name no window.
  */
 export function limitOf(settings: CompactionSettings, modelWindow = 0): number {
-  const { contextWindow = modelWindow, reserveTokens, maxTokens = 8000 } = settings
-  // As the document has it: a reserve of 0 means its default.
-  const room = contextWindow - (reserveTokens || 16_384)
+  const { contextWindow = modelWindow, maxTokens = 8000 } = settings
+  const room = contextWindow - reserveOf(settings)
   return room > 0 ? room : maxTokens
+}
+
+/** What the model can read: its window without the reserve, or all of it where that is less; Infinity where nobody knows it. */
+export function readableBy(settings: CompactionSettings, modelWindow = 0): number {
+  const { contextWindow = modelWindow } = settings
+  if (contextWindow === 0) return Infinity
+  const room = contextWindow - reserveOf(settings)
+  return room > 0 ? room : contextWindow
+}
+
+/** As the document has it: a reserve of 0 means its default. */
+function reserveOf({ reserveTokens }: CompactionSettings): number {
+  return reserveTokens || 16_384
 }
 
 /** Tokens of system and pinned messages, which stay. */

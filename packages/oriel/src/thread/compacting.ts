@@ -2,7 +2,9 @@
 
 import type { Edit, EditEntry, MessageEntry } from '../core/entry.ts'
 import { isCall } from '../core/exchange.ts'
+import { isSurelyBelow, requestTokens } from '../core/weight.ts'
 import type { Policy } from '../policy.ts'
+import { readableBy } from '../rules/compaction.ts'
 import { Compactor, type CompactorOptions, type Surroundings } from './compactor.ts'
 import { Journal } from './journal.ts'
 import { askingOf, waitsForJobs } from './prepare-summaries.ts'
@@ -10,6 +12,7 @@ import type { Summaries } from './summaries.ts'
 import { measuredFor, measuredOf, recordedFrame } from './usage.ts'
 import {
   contextWindowOf,
+  decisionOf,
   frameTokensOf,
   proposalsOf,
   type ViewOptions,
@@ -63,9 +66,7 @@ export class Compacting {
       return compactor.start(host.policy, request) ? compactor : undefined
     }
     const current = this.#compactor
-    const { underWay } = current
-    await this.#finishUnderWay(current)
-    const before = savedBy(await underWay)
+    const before = savedBy(await this.#finishUnderWay(current))
     const started = await host.run(start)
     const saved = started === undefined ? 0 : savedBy(await this.#finishUnderWay(started))
     return { tokensSaved: before + saved }
@@ -81,12 +82,15 @@ export class Compacting {
     const around = this.#around(undefined)
     if (this.#isLimitOpen(policy.compaction, around)) return
     const compactor = this.#compactor
-    if (!compactor.startIfDue(policy, 'turn-end', around)) return
+    if (!compactor.startIfDue(policy, { trigger: 'turn-end', around })) return
     if (compactor.hasSummarizer) this.#host.behind(this.#finishUnderWay(compactor))
     else await compactor.finish().catch(() => undefined)
   }
 
-  /** Between steps: a view waits for the checkpoint, or goes on without it, by its schedule. */
+  /**
+   * Between steps: a view waits for the checkpoint, or goes on without it, by its schedule. One that would be too long for the model
+   * without it takes it without a summary.
+   */
   beforeView(request: (journal: Journal) => ViewRequest): Promise<void> {
     return this.#make(this.#compactor, this.#host.journal, request)
   }
@@ -107,8 +111,10 @@ export class Compacting {
     const { journal } = this.#host
     const compactor = this.#compactor
     const now = request(journal)
-    const isBehind = compactor.hasSummarizer && !waitsForJobs(now.policy)
-    const isNext = !isBehind && compactor.isDue(now.policy, this.#around(now, journal))
+    const around = this.#around(now, journal)
+    const isBehind = (): boolean =>
+      compactor.hasSummarizer && !waitsForJobs(now.policy) && this.#fits(now, around)
+    const isNext = compactor.isDue(now.policy, around) && !isBehind()
     if (limit === undefined && !isNext) return journal
     const copy = await Journal.until(journal, journal.state.version)
     const rehearsal = compactor.rehearsal(copy)
@@ -125,12 +131,15 @@ export class Compacting {
     // One may leave another one due: what it was planned beside (a cut of the history) may no longer be proposed after it.
     for (let made = 0; made < maxBeforeView; made++) {
       const now = request(journal)
-      if (now.policy.compaction === undefined) return
-      if (!compactor.startIfDue(now.policy, 'step', this.#around(now, journal))) return
-      if (!waitsForJobs(now.policy) && compactor.hasSummarizer) {
-        return this.#host.behind(this.#finishUnderWay(compactor))
-      }
-      if ((await compactor.finish()) === undefined) return
+      const { policy } = now
+      if (policy.compaction === undefined) return
+      const around = this.#around(now, journal)
+      const waits = waitsForJobs(policy) || !compactor.hasSummarizer
+      const hasTime = lazy(() => waits || compactor.isBound || this.#fits(now, around))
+      if (!compactor.startIfDue(policy, { trigger: 'step', around, hasTime })) return
+      if (!hasTime()) await compactor.finishNow()
+      else if (!waits) return this.#host.behind(this.#finishUnderWay(compactor))
+      else if ((await compactor.finish()) === undefined) return
     }
   }
 
@@ -149,9 +158,18 @@ export class Compacting {
     return compactor
   }
 
-  async #finishUnderWay(compactor: Compactor): Promise<EditEntry | undefined> {
-    await compactor.answered()
-    return this.#host.run(() => compactor.finish())
+  #finishUnderWay(compactor: Compactor): Promise<EditEntry | undefined> {
+    return compactor.finishBehind((task) => this.#host.run(task))
+  }
+
+  /** Whether the model can read what a view would send now; where nobody knows its window, it can. */
+  #fits(view: ViewRequest, around: Surroundings): boolean {
+    const { journal, summaries } = this.#host
+    const { state, policy } = view
+    const limit = readableBy(policy.compaction ?? {}, around.contextWindow)
+    if (limit === Infinity || isSurelyBelow(limit, state, around)) return true
+    const { summaryOf } = askingOf(summaries, journal, view)
+    return requestTokens(state, decisionOf({ ...view, summaryOf }).edits, around) <= limit
   }
 
   /** Before the first request nobody knows the model: where the policy says no limit either, the view decides, which does. */
@@ -179,6 +197,14 @@ export class Compacting {
       memory: request.policy.memory,
       contextWindow: contextWindowOf(request),
     }
+  }
+}
+
+function lazy<T>(make: () => T): () => T {
+  let made: { readonly value: T } | undefined
+  return () => {
+    made ??= { value: make() }
+    return made.value
   }
 }
 

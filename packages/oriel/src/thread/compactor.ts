@@ -36,6 +36,9 @@ export type Surroundings = Pick<
   'frameTokens' | 'measured' | 'planned' | 'window' | 'memory' | 'contextWindow'
 >
 
+/** What a checkpoint says that could not wait for its summary. */
+const noTime = 'there was no room left to go on until a summary came'
+
 /** A checkpoint under way. Never rejects: without a summary it has its digest. */
 interface Pending {
   readonly trigger: Trigger
@@ -46,9 +49,16 @@ interface Pending {
   readonly base: string | undefined
   readonly around: Surroundings
   readonly limit: number
-  readonly answer: Promise<{ readonly edit: Edit; readonly error?: string }>
+  /** The checkpoint without a summary. */
+  readonly digest: Edit
+  readonly answer: Promise<Answer>
   /** Tells everybody who waits what was committed. */
   readonly done: PromiseWithResolvers<EditEntry | undefined>
+}
+
+interface Answer {
+  readonly edit: Edit
+  readonly error?: string
 }
 
 /** Of one branch, one checkpoint at a time; nothing is locked while a model is asked. */
@@ -78,14 +88,29 @@ export class Compactor {
     return rehearsal
   }
 
-  /** Starts a checkpoint where the policy's limit is reached; true when one is under way. */
-  startIfDue(policy: Policy, trigger: Trigger, around: Surroundings): boolean {
+  /** Whether nothing may be committed until the open tool loop ends. */
+  get isBound(): boolean {
+    return isBound(this.#journal.state)
+  }
+
+  /**
+   * Starts a checkpoint where the policy's limit is reached; true when one is under way. Where there is no time for it, no model is
+   * asked.
+   */
+  startIfDue(
+    policy: Policy,
+    {
+      trigger,
+      around,
+      hasTime = () => true,
+    }: Pick<Pending, 'trigger' | 'around'> & { readonly hasTime?: () => boolean },
+  ): boolean {
     if (this.#pending !== undefined) return true
     const plan = this.#plan(policy, around)
     if (plan?.state === 'hopeless') this.#sayHopeless(plan)
     if (plan?.state !== 'due') return false
     const limit = limitOf(policy.compaction ?? {}, around.contextWindow)
-    this.#start(plan.edit, { trigger, around, limit, tokens: plan.tokens })
+    this.#start(plan.edit, { trigger, around, limit, tokens: plan.tokens, hasTime: hasTime() })
     return true
   }
 
@@ -140,22 +165,35 @@ export class Compactor {
     return true
   }
 
-  /** What is under way, once it is committed; undefined where nothing is. */
-  get underWay(): Promise<EditEntry | undefined> | undefined {
-    return this.#pending?.done.promise
-  }
-
-  /** Resolves when the model has answered, or there is nothing under way. */
-  async answered(): Promise<void> {
-    await this.#pending?.answer
+  /** Commits what is under way, by `run`, once the model has answered. Answers what was committed, by whomever. */
+  async finishBehind(
+    run: (task: () => Promise<EditEntry | undefined>) => Promise<EditEntry | undefined>,
+  ): Promise<EditEntry | undefined> {
+    const pending = this.#pending
+    if (pending === undefined) return undefined
+    await Promise.race([pending.answer, pending.done.promise])
+    return run(() => this.#commit(pending, pending.answer))
   }
 
   /** Commits what is under way. Undefined when there is nothing, or when the conversation changed so that it no longer fits. */
   async finish(): Promise<EditEntry | undefined> {
     const pending = this.#pending
+    return pending === undefined ? undefined : this.#commit(pending, pending.answer)
+  }
+
+  /** The same without waiting: where the model has not answered yet, the digest stands alone, and a later answer is dropped. */
+  async finishNow(): Promise<EditEntry | undefined> {
+    const pending = this.#pending
     if (pending === undefined) return undefined
-    const { edit, error } = await pending.answer
-    if (this.#pending !== pending) return undefined
+    // Of two that are there, the first is taken.
+    const now = Promise.race([pending.answer, { edit: pending.digest, error: noTime }])
+    return this.#commit(pending, now)
+  }
+
+  async #commit(pending: Pending, answer: Promise<Answer>): Promise<EditEntry | undefined> {
+    if (this.#pending !== pending) return pending.done.promise
+    const { edit, error } = await answer
+    if (this.#pending !== pending) return pending.done.promise
     this.#pending = undefined
     try {
       const build = (state: State, stamp: Stamp): readonly EditEntry[] => {
@@ -182,9 +220,11 @@ export class Compactor {
       limit,
       tokens,
       instructions,
+      hasTime = true,
     }: Pick<Pending, 'trigger' | 'around' | 'limit'> & {
       readonly tokens: number
       readonly instructions?: string | undefined
+      readonly hasTime?: boolean
     },
   ): void {
     const { state } = this.#journal
@@ -200,20 +240,17 @@ export class Compactor {
       tokens: { before: before.tokens },
     })
     const needsModel = trigger !== 'recovery' && this.#options.summarize !== undefined
-    const answer = needsModel
-      ? this.#summarize(state, edit, instructions)
-      : Promise.resolve({ edit })
+    const answer =
+      needsModel && hasTime
+        ? this.#summarize(state, edit, instructions)
+        : Promise.resolve(needsModel ? { edit, error: noTime } : { edit })
     const { version } = state
     const base = state.checkpoint?.id
     const done = Promise.withResolvers<EditEntry | undefined>()
-    this.#pending = { trigger, before, version, base, around, limit, answer, done }
+    this.#pending = { trigger, before, version, base, around, limit, digest: edit, answer, done }
   }
 
-  async #summarize(
-    state: State,
-    edit: Edit,
-    instructions: string | undefined,
-  ): Promise<{ readonly edit: Edit; readonly error?: string }> {
+  async #summarize(state: State, edit: Edit, instructions: string | undefined): Promise<Answer> {
     const { summarize, jobs, window } = this.#options
     if (summarize === undefined) return { edit }
     try {

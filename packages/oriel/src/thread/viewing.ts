@@ -187,7 +187,7 @@ export function buildView(request: ViewRequest): BuiltView {
 }
 
 /** What the policy changes now, and why now. Pure. */
-function decisionOf(request: ViewRequest): Decision {
+export function decisionOf(request: ViewRequest): Decision {
   const { state, cache, prices } = request
   return plan(state, rulesOf(request), {
     ...contextOf(request),
