@@ -1,4 +1,14 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { once } from 'node:events'
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -162,6 +172,19 @@ describe('oriel serve', () => {
     await expect(serve(settings, terminal().world, Promise.resolve())).rejects.toMatchObject({
       code: 'storage-failed',
     })
+  })
+
+  it('[GW20] does not start on a port that is taken, and leaves no store open', async () => {
+    const other = createServer().listen(0, '127.0.0.1')
+    await once(other, 'listening')
+    const { port } = other.address() as AddressInfo
+    const { world, printed } = terminal()
+    const settings = readServeSettings({ port, data: folder }, {})
+    await expect(serve(settings, world, Promise.resolve())).rejects.toThrow(/is taken/)
+    expect(printed()).toBe('')
+    // While a store is open, its write log lies beside it.
+    expect(readdirSync(folder)).not.toContain('oriel.db-wal')
+    other.close()
   })
 
   it('[GW20] refuses wrong settings before it writes anything', async () => {

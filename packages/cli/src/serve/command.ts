@@ -1,7 +1,15 @@
 // `oriel serve`: the gateway and the studio on one port, until it is told to stop.
 
-import { checkHost, createGateway, demoAgents, findStudio, serveGateway } from '@oriel/gateway'
-import { postgresStore, type Store, sqliteStore } from 'oriel'
+import {
+  checkHost,
+  createGateway,
+  demoAgents,
+  findStudio,
+  type Gateway,
+  type GatewayServer,
+  serveGateway,
+} from '@oriel/gateway'
+import { postgresStore, sqliteStore } from 'oriel'
 import { isServer } from '../doctor/place.ts'
 import { colorsFor, type Terminal } from '../terminal.ts'
 import type { ServeSettings } from './settings.ts'
@@ -27,8 +35,7 @@ export async function serve(
   })
   // All settings are checked before anything is written.
   checkHost(gateway, host)
-  if (!isServer(path)) await open(store)
-  const server = await serveGateway(gateway, { port, host })
+  const server = await start(gateway, { port, host, path })
   const lines = [
     `${colors.bold('oriel')} listens on ${colors.cyan(server.url)}`,
     `  base_url for OpenAI clients     ${server.url}/v1`,
@@ -47,11 +54,20 @@ export async function serve(
   return 0
 }
 
-/** A file that cannot be used is told before the gateway listens; a database may still be on its way up. */
-async function open(store: Store): Promise<void> {
+/**
+ * A file that cannot be used is told before the gateway listens; a database may still be on its way up. Of a gateway that cannot
+ * listen nothing stays open.
+ */
+async function start(
+  gateway: Gateway,
+  { port, host, path }: Pick<ServeSettings, 'port' | 'host' | 'path'>,
+): Promise<GatewayServer> {
+  const { store } = gateway
   try {
-    await store.list('local', { limit: 1 })
+    if (!isServer(path)) await store.list('local', { limit: 1 })
+    return await serveGateway(gateway, { port, host })
   } catch (error) {
+    await gateway.close()
     await store.close()
     throw error
   }
