@@ -1,6 +1,7 @@
 // A message of the log as the state knows it.
 
-import { isLasting } from './audience.ts'
+import { isForModels, isLasting } from './audience.ts'
+import { lengthOf } from './block.ts'
 import { type Counter, countBlock } from './counter.ts'
 import type { MessageEntry } from './entry.ts'
 
@@ -46,6 +47,24 @@ export interface MessageFacts {
   readonly tokens: readonly number[]
   /** Characters of each block. */
   readonly lengths: readonly number[]
+  /** Positions of blocks that are for people only. @default none */
+  readonly forPeople?: readonly number[]
+}
+
+/** Facts about a message that is at hand. */
+export function factsOf({ entry, index, tokens }: Item): MessageFacts {
+  const lengths = entry.blocks.map(lengthOf)
+  if (!isForModels(entry)) return { index, tokens, lengths, forPeople: positionsIn(entry) }
+  if (entry.blocks.every(isForModels)) return { index, tokens, lengths }
+  const forPeople = positionsIn(entry).filter(
+    (position) => !isForModels(entry.blocks[position] ?? entry),
+  )
+  return { index, tokens, lengths, forPeople }
+}
+
+/** One for each block; a message without blocks has one all the same. */
+function positionsIn({ blocks }: MessageEntry): readonly number[] {
+  return blocks.length === 0 ? [0] : [...blocks.keys()]
 }
 
 /** Index of the first item whose seq is at least `seq`. */

@@ -19,8 +19,14 @@ export interface StateData {
   readonly ordinals: readonly [newest: number, answered: number]
   /** Visible messages: seq, index, tokens of each block, ordinal among those that bear retention. */
   readonly visible: readonly (readonly [number, number, readonly number[], (number | null)?])[]
-  /** All others: seq, index, tokens and characters of each block. */
-  readonly hidden: readonly (readonly [number, number, readonly number[], readonly number[]])[]
+  /** All others: seq, index, tokens and characters of each block, positions of those for people only. */
+  readonly hidden: readonly (readonly [
+    number,
+    number,
+    readonly number[],
+    readonly number[],
+    (readonly number[])?,
+  ])[]
   readonly pinned: readonly number[]
   readonly excluded: readonly number[]
   readonly expansions: readonly (readonly [string, ShownAgain])[]

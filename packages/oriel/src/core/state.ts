@@ -1,7 +1,7 @@
 // The incremental fold of a log: everything the rules and the view need, kept up to date entry by entry.
 
 import { bearsRetention, isLasting } from './audience.ts'
-import { type BlockId, lengthOf, withKnownBlocks } from './block.ts'
+import { type BlockId, withKnownBlocks } from './block.ts'
 import { type Counter, overheadOf } from './counter.ts'
 import { EditIndex, firstOf, isInRanges, lastOf, seqsOf, takesEffect } from './edit-index.ts'
 import type { EditEntry, Entry, EntryId, MarkEntry, MessageEntry } from './entry.ts'
@@ -9,7 +9,7 @@ import { assert } from './errors.ts'
 import { ExchangeIndex, type Place } from './exchange.ts'
 import type { ShownAgain } from './expansion.ts'
 import { blockId } from './handle.ts'
-import { type Item, LazyItem, lowerBound, type MessageFacts } from './item.ts'
+import { factsOf, type Item, LazyItem, lowerBound, type MessageFacts } from './item.ts'
 import { Moves } from './moves.ts'
 import type { StateData } from './state-data.ts'
 import { openerOf, opensTurnOf, startsTurn } from './turns.ts'
@@ -167,9 +167,7 @@ export class State {
   /** Facts about a message, whether it is at hand or not. */
   facts(seq: number): MessageFacts | undefined {
     const item = this.item(seq)
-    if (item === undefined) return this.#facts.get(seq)
-    const { index, tokens, entry } = item
-    return { index, tokens, lengths: entry.blocks.map(lengthOf) }
+    return item === undefined ? this.#facts.get(seq) : factsOf(item)
   }
 
   seqOf(externalId: string): number | undefined {
@@ -364,7 +362,10 @@ export class State {
     )
     return seqs.flatMap((seq) => {
       const facts = this.facts(seq)
-      return facts === undefined ? [] : [[seq, facts.index, facts.tokens, facts.lengths] as const]
+      if (facts === undefined) return []
+      const { index, tokens, lengths, forPeople } = facts
+      const own = [seq, index, tokens, lengths] as const
+      return [forPeople === undefined ? own : ([...own, forPeople] as const)]
     })
   }
 
@@ -381,8 +382,9 @@ export class State {
     for (const seq of data.pinned) this.#pinned.add(seq)
     for (const seq of data.excluded) this.#excluded.add(seq)
     for (const [key, shown] of data.expansions) this.#expansions.set(key, shown)
-    for (const [seq, index, tokens, lengths] of data.hidden) {
-      this.#facts.set(seq, { index, tokens, lengths })
+    for (const [seq, index, tokens, lengths, forPeople] of data.hidden) {
+      const facts = { index, tokens, lengths }
+      this.#facts.set(seq, forPeople === undefined ? facts : { ...facts, forPeople })
     }
     const bySeq = new Map(entries.map((entry) => [entry.seq, entry]))
     for (const [seq, index, tokens, ordinal] of data.visible) {

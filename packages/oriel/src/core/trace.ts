@@ -1,6 +1,6 @@
 // The trace: every block that is not full or not there, with the rule and the reason.
 
-import { isForModels, whyUnshown } from './audience.ts'
+import { whyUnshown } from './audience.ts'
 import { seqsOf } from './edit-index.ts'
 import type { Edit, Form } from './entry.ts'
 import type { Repair } from './profile.ts'
@@ -55,21 +55,18 @@ interface Captured {
   readonly edits: readonly Edit[]
   readonly folded: readonly ViewMessage[]
   readonly excluded: readonly number[]
-  readonly unshown: readonly Unshown[]
+  readonly unshown: readonly Repair[]
   readonly repairs: readonly Repair[]
-}
-
-interface Unshown extends Repair {
-  readonly isForPeople: boolean
 }
 
 function list(input: TraceInput, captured: Captured): readonly Change[] {
   const { state, indexOf, canExpand } = input
   const changes: (Change & { seq: number; block: number })[] = []
   const isLost = finalIn(state, captured.edits)
-  const add: Add = (seq, block, { form, rule, reason, tokensAfter, isForPeople = false }) => {
+  const add: Add = (seq, block, { form, rule, reason, tokensAfter }) => {
     const facts = state.facts(seq)
     if (facts === undefined) return
+    const isForPeople = facts.forPeople?.includes(block) === true
     const tokensBefore = facts.tokens[block] ?? 0
     changes.push({
       id: state.blockIdAt({ seq, block }),
@@ -94,8 +91,8 @@ function list(input: TraceInput, captured: Captured): readonly Change[] {
   for (const edit of captured.drops) addEdit(state, edit, addDropped)
   for (const edit of captured.edits) addEdit(state, edit, add)
   for (const seq of captured.excluded) drop(seq, 'exclude', 'excluded on request')
-  for (const { seq, block, form, reason, isForPeople } of captured.unshown) {
-    add(seq, block, { form, rule: 'audience', reason, isForPeople })
+  for (const { seq, block, form, reason } of captured.unshown) {
+    add(seq, block, { form, rule: 'audience', reason })
   }
   for (const { seq, block, form, reason } of captured.repairs) {
     add(seq, block, { form, rule: 'repair', reason })
@@ -125,7 +122,6 @@ type Add = (
     rule: string
     reason: string
     tokensAfter?: number
-    isForPeople?: boolean
   },
 ) => void
 
@@ -162,14 +158,12 @@ function* liveBlockEdits(state: State): Generator<Edit> {
 }
 
 /** Blocks that this request does not show because of who they are for. */
-function* unshownBlocks(state: State): Generator<Unshown> {
+function* unshownBlocks(state: State): Generator<Repair> {
   for (const item of state.visible) {
     const { entry } = item
     for (const [block, content] of entry.blocks.entries()) {
       const reason = whyUnshown(state, item, content)
-      if (reason === undefined) continue
-      const isForPeople = !isForModels(entry) || !isForModels(content)
-      yield { seq: entry.seq, block, form: 'dropped', reason, isForPeople }
+      if (reason !== undefined) yield { seq: entry.seq, block, form: 'dropped', reason }
     }
   }
 }

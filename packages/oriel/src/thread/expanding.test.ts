@@ -215,6 +215,43 @@ describe('expanding in place (document 001)', () => {
     expect(await thread.expand(range, { query: 'secret' })).toMatchObject({ ok: false })
   })
 
+  it('[X4] nor does the trace offer it once it was dropped, also from a snapshot', async () => {
+    const store = memoryStore()
+    const policies = [
+      { history: { policy: 'lastN', length: 1 } },
+      { compaction: { maxTokens: 60, keepRecentTokens: 20 } },
+    ] as const
+    for (const [n, policy] of policies.entries()) {
+      const options = { id: `t${n}`, store, policy, now: () => 1, snapshotEvery: 1 }
+      const thread = await openThread(options)
+      const audience = { now: false, later: false, person: true }
+      const [first, note] = await thread.append([
+        {
+          role: 'user',
+          content: [
+            { type: 'text', text: 'question' },
+            { type: 'text', text: 'secret one', audience },
+          ],
+        },
+        { role: 'user', content: 'secret two', audience },
+        { role: 'user', content: 'go on '.repeat(60) },
+        answer,
+        user('next'),
+        answer,
+      ])
+      const rule = Object.keys(policy)[0]
+      const { trace } = await thread.view()
+      const noted = trace.find(({ id }) => id === note?.id)
+      expect(noted).toMatchObject({ rule, form: 'dropped', canExpand: false })
+      const hidden = trace.find(({ id }) => id === first?.blocks[1]?.id)
+      expect(hidden).toMatchObject({ form: 'dropped', canExpand: false })
+      expect(trace.find(({ index }) => index === 2)).toMatchObject({ rule, canExpand: true })
+      await thread.settled()
+      const again = await openThread(options)
+      expect((await again.view()).trace).toEqual(trace)
+    }
+  })
+
   it('[X4] events name the message; the tokens saved are on the thread', async () => {
     const events: ThreadEvent[] = []
     const lines: string[] = []
