@@ -2,6 +2,7 @@
 
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { getHeapStatistics } from 'node:v8'
 import { describe, expect, it } from 'vitest'
 import { createGateway, optionsOf, readConfig } from '../src/index.ts'
 import { defaultLimits } from '../src/options.ts'
@@ -16,9 +17,14 @@ const env = {
 
 describe('the guide to production', () => {
   it('[GW74] names limits that exist, with their defaults', () => {
-    const rows = [...guide.matchAll(/^\| `(\w+)` \| (\d+) \|/gm)]
-    const named = Object.fromEntries(rows.map(([, name, value]) => [name, Number(value)]))
-    expect(named).toEqual(defaultLimits)
+    const eighth = Math.floor(getHeapStatistics().heap_size_limit / 8)
+    const rows = [
+      ...guide.matchAll(/^\| `(\w+)` \| (\d+)?(?:, at most )?(an eighth of the heap)? \|/gm),
+    ]
+    const named = rows.map(([, name, value = Infinity, bound]) => {
+      return [name, Math.min(Number(value), bound === undefined ? Infinity : eighth)]
+    })
+    expect(Object.fromEntries(named)).toEqual(defaultLimits)
   })
 
   it('[GW74] shows a configuration that starts, with limits that hold', () => {
