@@ -136,13 +136,8 @@ describe(`a failing fsync (ORIEL_SEED=${seed})`, () => {
     'every acknowledged append was synced before it was acknowledged',
     () =>
       withDirectory(async (directory) => {
-        const path = join(directory, 'store.db')
-        const trace = join(directory, 'trace')
-        const calls = 'trace=pwrite64,write,fdatasync,fsync'
-        const wrapper = ['strace', '-f', '-qq', '-y', '-s', '16', '-o', trace, '-e', calls]
-        const end = await runChild({ path, seed, mode: 'steady', wrapper }, createAcknowledged())
-        expect(end).toMatchObject({ status: 0, errors: '' })
-        expect(saidWhileDirty(readFileSync(trace, 'utf8'), 'ack ')).toEqual({ said: 20, dirty: 0 })
+        const trace = await traced(directory, 'steady')
+        expect(saidWhileDirty(trace, 'ack ')).toEqual({ said: 20, dirty: 0 })
       }),
   )
 
@@ -150,21 +145,26 @@ describe(`a failing fsync (ORIEL_SEED=${seed})`, () => {
     'an append that is durable soon does not wait; the next one that does, or the second that follows, makes it so',
     () =>
       withDirectory(async (directory) => {
-        const path = join(directory, 'store.db')
-        const trace = join(directory, 'trace')
-        const calls = 'trace=pwrite64,write,fdatasync,fsync'
-        const wrapper = ['strace', '-f', '-qq', '-y', '-s', '16', '-o', trace, '-e', calls]
-        const end = await runChild({ path, seed, mode: 'soon', wrapper }, createAcknowledged())
-        expect(end).toMatchObject({ status: 0, errors: '' })
-        const text = readFileSync(trace, 'utf8')
-        const waiting = saidWhileDirty(text, 'soon ')
+        const trace = await traced(directory, 'soon')
+        const waiting = saidWhileDirty(trace, 'soon ')
         expect(waiting.said).toBe(6)
         expect(waiting.dirty).toBeGreaterThan(3)
-        expect(saidWhileDirty(text, 'synced')).toEqual({ said: 1, dirty: 0 })
-        expect(saidWhileDirty(text, 'ack ')).toEqual({ said: 1, dirty: 0 })
+        expect(saidWhileDirty(trace, 'synced')).toEqual({ said: 1, dirty: 0 })
+        expect(saidWhileDirty(trace, 'ack ')).toEqual({ said: 1, dirty: 0 })
       }),
   )
 })
+
+/** What a child that ends well asks of the disk and says, call by call. */
+async function traced(directory: string, mode: 'steady' | 'soon'): Promise<string> {
+  const path = join(directory, 'store.db')
+  const trace = join(directory, 'trace')
+  const calls = 'trace=pwrite64,write,fdatasync,fsync'
+  const wrapper = ['strace', '-f', '-qq', '-y', '-s', '16', '-o', trace, '-e', calls]
+  const end = await runChild({ path, seed, mode, wrapper }, createAcknowledged())
+  expect(end).toMatchObject({ status: 0, errors: '' })
+  return readFileSync(trace, 'utf8')
+}
 
 /** Counts lines that were said, and those said while the write-ahead log had writes that no sync had covered. */
 function saidWhileDirty(trace: string, start: string): { said: number; dirty: number } {
