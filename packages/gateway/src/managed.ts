@@ -273,11 +273,10 @@ export class ManagedCall implements RoundedCall {
   #viewOptions(): ViewOptions {
     const { endpoint, settings } = this.#input
     const { value } = this.#body
-    const { model } = value
     return {
       format: endpoint.format,
       frame: endpoint.frame(value),
-      ...(typeof model === 'string' ? { model } : {}),
+      ...(typeof value.model === 'string' ? { model: value.model } : {}),
       ...(settings.isOwn ? { policy: settings.policy } : {}),
     }
   }
@@ -305,9 +304,8 @@ export class ManagedCall implements RoundedCall {
     const { messages, system } = view
     // Of blank messages alone nothing is left that could be sent: the upstream says what is wrong with them.
     if (messages.length === 0) return this.#resentBody.bytes
-    const { hasReasoning } = this.#offer ?? {}
-    const wire = { messages, system, hasMarks: hasCacheHints, hasReasoning }
-    const bytes = rewriteBody(this.#resentBody, endpoint, wire)
+    const wire = { messages, system, hasReasoning: this.#offer?.hasReasoning }
+    const bytes = rewriteBody(this.#resentBody, endpoint, { ...wire, hasMarks: hasCacheHints })
     return hasCacheHints ? this.#withCacheKey(bytes) : bytes
   }
 
@@ -377,8 +375,7 @@ export class ManagedCall implements RoundedCall {
 
   /** Back to the branch of this call, if another call has left it since. */
   async #return(thread: Thread): Promise<void> {
-    const { history } = this.#input
-    if (thread.id !== this.#branch) await thread.sync(history)
+    if (thread.id !== this.#branch) await thread.sync(this.#input.history)
   }
 
   /** Writes to the thread after everything that was asked for before. Rejects where the store could not keep it. */

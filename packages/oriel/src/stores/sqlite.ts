@@ -33,7 +33,8 @@ export interface SqliteStoreLocation extends SqliteStoreOptions {
 
 /**
  * A store in the file at `path`, which is created when it is first used, readable by its owner alone.
- * - An append that resolved survives a power loss: it was synced to the disk. Appends that arrive together share one sync.
+ * - An append that resolved survives a power loss: it was synced to the disk, unless `durable: 'soon'` was asked for. Appends that
+ *   arrive together share one sync.
  * - Several processes may use one file, on a local disk.
  * - The files `-wal`, `-shm` and `-high-water` beside it belong to it. The last one notices when acknowledged entries are lost.
  * - `verify` without a key also checks the file itself; what it finds there has an empty tenant and thread.

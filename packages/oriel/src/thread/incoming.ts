@@ -9,6 +9,7 @@ import type { State } from '../core/state.ts'
 import type { FormatName } from '../formats/format.ts'
 import { decodeNeutral } from '../formats/neutral.ts'
 import { formatNamed } from '../formats/registry.ts'
+import type { WriteOptions } from '../stores/store.ts'
 import type { EntryBody, Journal, Stamp } from './journal.ts'
 import type { Meeting, SeqRevision } from './sync.ts'
 
@@ -141,6 +142,12 @@ export interface HistoryAround {
   readonly isHeld: boolean
   /** Whether the answer goes on with its last message, where that is the assistant's. */
   readonly isContinuing: boolean
+}
+
+/** How a view is made beside what was asked for. */
+export interface ViewAround extends WriteOptions {
+  /** Whether the provider refused the one before as too long. @default false */
+  readonly isRecovery?: boolean
 }
 
 export interface WrittenHistory {

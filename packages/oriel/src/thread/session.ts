@@ -21,6 +21,7 @@ import {
   leadingSetting,
   messagesOf,
   revisionEdits,
+  type ViewAround,
   type WrittenHistory,
   withCount,
 } from './incoming.ts'
@@ -48,7 +49,6 @@ import {
   proposalsOf,
   toView,
   type View,
-  type ViewAround,
   type ViewOptions,
   type ViewRequest,
 } from './viewing.ts'

@@ -59,12 +59,6 @@ export interface RequestOptions extends ViewOptions, WriteOptions {
   readonly isContinuing?: boolean
 }
 
-/** How a view is made beside what was asked for. */
-export interface ViewAround extends WriteOptions {
-  /** Whether the provider refused the one before as too long. @default false */
-  readonly isRecovery?: boolean
-}
-
 export interface View<M = Json> {
   /** Names what was sent; pass it to `usage`. The same bytes for the same consumer have the same id. */
   readonly id: string
