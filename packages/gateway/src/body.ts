@@ -21,7 +21,9 @@ export async function readBytes(
     if (size > limits.bodyBytes) throw tooLarge(limits.bodyBytes)
     room.take(size)
   }
-  if (request instanceof IncomingRequest) return readConnection(request, limits.bodyMs, took)
+  if (request instanceof IncomingRequest) {
+    return readIncoming(request.incoming, { took, mostMs: limits.bodyMs, late })
+  }
   return readStream(request, limits.bodyMs, took)
 }
 
@@ -41,7 +43,7 @@ async function readStream(request: Request, bodyMs: number, took: Took): Promise
   try {
     for (;;) {
       const { done, value } = await reader.read()
-      if (isLate) throw refuse(408, 'timeout', 'The body did not arrive in time.')
+      if (isLate) throw late()
       if (done) break
       size += value.byteLength
       took(size)
@@ -56,21 +58,8 @@ async function readStream(request: Request, bodyMs: number, took: Took): Promise
   return chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks)
 }
 
-async function readConnection(
-  { incoming }: IncomingRequest,
-  bodyMs: number,
-  took: Took,
-): Promise<Uint8Array> {
-  const { promise: late, reject } = Promise.withResolvers<never>()
-  const timer = setTimeout(
-    () => reject(refuse(408, 'timeout', 'The body did not arrive in time.')),
-    bodyMs,
-  )
-  try {
-    return await Promise.race([readIncoming(incoming, took), late])
-  } finally {
-    clearTimeout(timer)
-  }
+function late(): Error {
+  return refuse(408, 'timeout', 'The body did not arrive in time.')
 }
 
 /** The outline of a text, if it is within the limits. Must come before `JSON.parse`: deep nesting keeps that busy for many seconds. */

@@ -7,6 +7,7 @@ import type { ClientBody, KnownBody } from './client-body.ts'
 import type { Endpoint } from './endpoints.ts'
 import { expandCall } from './expansion/expand-call.ts'
 import { HeldResponses } from './expansion/held-responses.ts'
+import type { WritableHeaders } from './header-list.ts'
 import { requestHeaders, responseHeaders } from './headers.ts'
 import type { Caller } from './keys.ts'
 import { KnownBodies } from './known-bodies.ts'
@@ -349,7 +350,7 @@ interface Prepared {
 
 /** Tells the client what was done. */
 function describe(
-  headers: Headers,
+  headers: WritableHeaders,
   managed: ManagedCall,
   settings: RequestSettings,
   { request, url }: CallRequest,
@@ -374,13 +375,17 @@ function ascii(text: string): string {
   return text.replace(/[^\x20-\x7e]/g, '?').slice(0, 4000)
 }
 
-function isPacked(headers: Headers): boolean {
+function isPacked(headers: WritableHeaders): boolean {
   const encoding = headers.get('content-encoding')
   return encoding !== null && encoding !== 'identity'
 }
 
 /** An answer without a body. */
-function bare({ observed }: CallRequest, answer: UpstreamAnswer, headers: Headers): RelayedReply {
+function bare(
+  { observed }: CallRequest,
+  answer: UpstreamAnswer,
+  headers: WritableHeaders,
+): RelayedReply {
   answer.cancel()
   observed?.ended(answer.status, 'complete')
   return { status: answer.status, headers, relayed: undefined }

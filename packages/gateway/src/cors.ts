@@ -1,5 +1,6 @@
 // Pages of other origins that may call: their browsers ask first, and show them only what is meant for them.
 
+import type { ReadableHeaders } from './header-list.ts'
 import { type Reply, wholeReply } from './reply.ts'
 
 /** Seconds for which a browser need not ask again. */
@@ -38,7 +39,7 @@ export class Cors {
     return reply
   }
 
-  #allows(headers: Headers): boolean {
+  #allows(headers: ReadableHeaders): boolean {
     return this.#origins.has(headers.get('origin') ?? '')
   }
 }

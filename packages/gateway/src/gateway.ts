@@ -16,7 +16,7 @@ import { endpoints } from './endpoints.ts'
 import { Families } from './families.ts'
 import { guard } from './guard.ts'
 import { Hub } from './hub.ts'
-import { pathOf } from './incoming-request.ts'
+import { locationOf, pathOf } from './incoming-request.ts'
 import { createAuthenticate } from './keys.ts'
 import { createMcp, type Mcp } from './mcp/mcp-routes.ts'
 import { describeApi } from './openapi.ts'
@@ -68,10 +68,10 @@ export function createGateway(options: GatewayOptions = {}): Gateway {
   const turnstile = new Turnstile(limits, parts.pressure)
   const cors = new Cors(origins)
   const answer = async (request: Request): Promise<Reply> => {
-    const url = new URL(request.url)
+    const url = locationOf(request)
     // Before anything else: turning away must cost next to nothing.
     turnstile.check(url.pathname)
-    guard(request, { hosts, origins, via })
+    guard(request, url, { hosts, origins, via })
     const preflight = cors.preflight(request)
     if (preflight !== undefined) return preflight
     const caller = authenticate(request.headers)

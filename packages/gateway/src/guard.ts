@@ -12,7 +12,7 @@ export interface GuardOptions {
 const loopback: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]'])
 
 /** Throws a refusal for requests that must not be answered. Requests made in the same process have no Host header. */
-export function guard(request: Request, { hosts, origins, via }: GuardOptions): void {
+export function guard(request: Request, url: URL, { hosts, origins, via }: GuardOptions): void {
   const { headers, method } = request
   // Its answer is the request as it arrived: with the key that the operator keeps for the upstream.
   if (method === 'TRACE') throw refuse(405, 'not-allowed', 'TRACE is not answered here.')
@@ -31,7 +31,7 @@ export function guard(request: Request, { hosts, origins, via }: GuardOptions): 
   if (origin === null && headers.get('sec-fetch-site') === 'cross-site') {
     throw refuse(403, 'forbidden-origin', 'Pages of other origins may not call.')
   }
-  if (!isPlainPath(request.url)) throw refuse(404, 'not-found', 'There is nothing here.')
+  if (!isPlainPath(request.url, url)) throw refuse(404, 'not-found', 'There is nothing here.')
   if (headers.get('via')?.includes(via) === true) {
     throw refuse(
       508,
@@ -51,9 +51,9 @@ export function guard(request: Request, { hosts, origins, via }: GuardOptions): 
 }
 
 /** Whether a path is read alike by everybody: by the guard, the router and the upstream. `%2e%2e` is a way up for some, a name for others. */
-function isPlainPath(address: string): boolean {
+function isPlainPath(address: string, { pathname }: URL): boolean {
   const [path = ''] = address.slice(address.indexOf('/', address.indexOf('//') + 2)).split(/[?#]/)
-  return path === new URL(address).pathname && !/\/\/|%2f|%5c|\\|%00|\.\.|;/i.test(path)
+  return path === pathname && !/\/\/|%2f|%5c|\\|%00|\.\.|;/i.test(path)
 }
 
 /** `name` or `name:port`, and nothing else in it. */

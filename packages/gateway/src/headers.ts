@@ -1,5 +1,7 @@
 // Which headers travel on.
 
+import { HeaderList, type ReadableHeaders } from './header-list.ts'
+
 /** Headers about one connection, and those that the next one sets itself. */
 const hops = new Set([
   'connection',
@@ -21,35 +23,34 @@ const browser = new Set(['cookie', 'origin', 'referer'])
 
 /** The client's headers as the upstream gets them. */
 export function requestHeaders(
-  headers: Headers,
+  headers: ReadableHeaders,
   { via, keyHeaders }: { readonly via: string; readonly keyHeaders: readonly string[] },
 ): readonly (readonly [string, string])[] {
   const dropped = droppedBy(headers.get('connection'))
-  const passed = [...headers].filter(
-    ([name]) =>
-      !hops.has(name) &&
-      !browser.has(name) &&
-      !dropped.has(name) &&
-      !name.startsWith('x-oriel-') &&
-      !name.startsWith('sec-fetch-') &&
-      !keyHeaders.includes(name) &&
-      name !== 'accept-encoding' &&
-      name !== 'via',
-  )
+  const passed: [string, string][] = []
+  for (const header of headers) {
+    const [name] = header
+    if (isPassedOn(name) && !dropped.has(name) && !keyHeaders.includes(name)) passed.push(header)
+  }
   const before = headers.get('via')
   // The answer is read on its way: it must come as plain text.
-  return [
-    ...passed,
-    ['accept-encoding', 'identity'],
-    ['via', before === null ? via : `${before}, ${via}`],
-  ]
+  passed.push(['accept-encoding', 'identity'])
+  passed.push(['via', before === null ? via : `${before}, ${via}`])
+  return passed
+}
+
+function isPassedOn(name: string): boolean {
+  if (hops.has(name) || browser.has(name) || name === 'accept-encoding' || name === 'via') {
+    return false
+  }
+  return !name.startsWith('x-oriel-') && !name.startsWith('sec-fetch-')
 }
 
 /** The upstream's headers as the client gets them. */
-export function responseHeaders(headers: readonly (readonly [string, string])[]): Headers {
+export function responseHeaders(headers: readonly (readonly [string, string])[]): HeaderList {
   const connection = headers.find(([name]) => name.toLowerCase() === 'connection')?.[1] ?? null
   const dropped = droppedBy(connection)
-  const passed = new Headers()
+  const passed = new HeaderList()
   for (const [name, value] of headers) {
     const lower = name.toLowerCase()
     if (!hops.has(lower) && !dropped.has(lower)) passed.append(name, value)
@@ -58,5 +59,8 @@ export function responseHeaders(headers: readonly (readonly [string, string])[])
 }
 
 function droppedBy(connection: string | null): ReadonlySet<string> {
-  return new Set((connection ?? '').split(',').map((name) => name.trim().toLowerCase()))
+  if (connection === null) return none
+  return new Set(connection.split(',').map((name) => name.trim().toLowerCase()))
 }
+
+const none: ReadonlySet<string> = new Set()

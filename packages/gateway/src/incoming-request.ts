@@ -2,23 +2,24 @@
 // cost more than everything else that is done to a small request.
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { HeaderList } from './header-list.ts'
 
 export class IncomingRequest {
   readonly incoming: IncomingMessage
   readonly method: string
   readonly url: string
-  readonly headers: Headers
+  /** The address, read once. */
+  readonly location: URL
+  readonly headers: HeaderList
   readonly signal: AbortSignal
 
-  constructor(incoming: IncomingMessage, outgoing: ServerResponse) {
+  constructor(incoming: IncomingMessage, outgoing: ServerResponse, location: URL) {
     const { method = 'GET', url = '/', rawHeaders, headers } = incoming
     this.incoming = incoming
     this.method = method
     this.url = `http://${headers.host}${url}`
-    this.headers = new Headers()
-    for (let index = 0; index < rawHeaders.length; index += 2) {
-      this.headers.append(String(rawHeaders[index]), String(rawHeaders[index + 1]))
-    }
+    this.location = location
+    this.headers = HeaderList.ofRaw(rawHeaders)
     const leaving = new AbortController()
     this.signal = leaving.signal
     outgoing.once('close', () => {
@@ -32,20 +33,35 @@ export class IncomingRequest {
   }
 }
 
-/** The path of a request; empty where its address is none. */
-export function pathOf({ url }: Pick<Request, 'url'>): string {
-  return URL.canParse(url) ? new URL(url).pathname : ''
+/** The address of a request. Throws where it is none. */
+export function locationOf(request: Request): URL {
+  return request instanceof IncomingRequest ? request.location : new URL(request.url)
 }
 
-/** The bytes of a body. `took` is told how many have come, and throws where they are too many. Rejects when the client leaves before their end. */
+/** The path of a request; empty where its address is none. */
+export function pathOf({ url }: Pick<Request, 'url'>): string {
+  return URL.parse(url)?.pathname ?? ''
+}
+
+export interface ReadingOptions {
+  /** Told how many bytes have come; throws where they are too many. */
+  readonly took: (size: number) => void
+  readonly mostMs: number
+  /** What is wrong with a body that takes longer. */
+  readonly late: () => Error
+}
+
+/** The bytes of a body. Rejects when the client leaves before their end. */
 export function readIncoming(
   incoming: IncomingMessage,
-  took: (size: number) => void,
+  { took, mostMs, late }: ReadingOptions,
 ): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     let size = 0
+    const timer = setTimeout(() => fail(late()), mostMs)
     const end = (): void => {
+      clearTimeout(timer)
       incoming.off('data', take)
       incoming.off('error', fail)
       incoming.off('close', leave)

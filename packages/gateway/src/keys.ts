@@ -2,6 +2,7 @@
 
 import { hash, timingSafeEqual } from 'node:crypto'
 import { OrielError } from 'oriel'
+import type { ReadableHeaders } from './header-list.ts'
 import type { KeyOptions } from './options.ts'
 
 export interface Caller {
@@ -19,7 +20,7 @@ interface KnownKey {
 }
 
 /** Tells callers from their headers; undefined for those that may not call. */
-export type Authenticate = (headers: Headers) => Caller | undefined
+export type Authenticate = (headers: ReadableHeaders) => Caller | undefined
 
 export function createAuthenticate(keys: readonly KeyOptions[]): Authenticate {
   const known = keys.map(toKnown)
@@ -63,7 +64,7 @@ interface Credential {
   readonly value: string
 }
 
-function credentialsOf(headers: Headers): readonly Credential[] {
+function credentialsOf(headers: ReadableHeaders): readonly Credential[] {
   const bearer = /^Bearer +(.+)$/i.exec(headers.get('authorization') ?? '')?.[1]
   const all = [
     { header: 'x-oriel-key', value: headers.get('x-oriel-key') ?? '' },

@@ -119,6 +119,11 @@ class Relay implements RelayedBody {
     this.#early = undefined
     if (first === undefined) return undefined
     const chunks = [first]
+    while (this.#answer.isThere?.() === true) {
+      const chunk = await this.#take()
+      if (chunk === undefined) return joined(chunks)
+      chunks.push(chunk)
+    }
     const late = wait(wholeMs, 'late' as const, { ref: false })
     for (;;) {
       const next = this.#chunks.next()
@@ -131,7 +136,7 @@ class Relay implements RelayedBody {
       if (chunk === undefined) break
       chunks.push(chunk)
     }
-    return chunks.length === 1 ? first : Buffer.concat(chunks)
+    return joined(chunks)
   }
 
   #end(ending: Ending): Promise<void> | void {
@@ -151,6 +156,11 @@ class Relay implements RelayedBody {
     this.#answer.cancel()
     this.#interrupt?.(this.#failure)
   }
+}
+
+function joined(chunks: readonly Uint8Array[]): Uint8Array {
+  const [first] = chunks
+  return chunks.length === 1 && first !== undefined ? first : Buffer.concat(chunks)
 }
 
 /** A body read whole, up to a limit. */

@@ -1,11 +1,12 @@
 // An answer on its way: a response of the gateway's own, or an upstream's answer that is passed on chunk by chunk.
 
+import type { WritableHeaders } from './header-list.ts'
 import type { RelayedBody } from './relay.ts'
 
 /** Passed on without the layers of a `Response`, which cost more than everything else that is done to a small answer. */
 export interface RelayedReply {
   readonly status: number
-  readonly headers: Headers
+  readonly headers: WritableHeaders
   readonly relayed: RelayedBody | undefined
   /** Whether the client can use the body only when it is whole. @default false */
   readonly isWhole?: boolean
@@ -18,7 +19,7 @@ export function isRelayed(reply: Reply): reply is RelayedReply {
 }
 
 /** A short answer of the gateway's own. */
-export function wholeReply(status: number, headers: Headers, text: string): RelayedReply {
+export function wholeReply(status: number, headers: WritableHeaders, text: string): RelayedReply {
   let bytes: Uint8Array | undefined = Buffer.from(text)
   const relayed = {
     async next() {
@@ -43,7 +44,17 @@ export function hasNoBody(status: number): boolean {
 export function toResponse(reply: Reply): Response {
   if (!isRelayed(reply)) return reply
   const { status, headers, relayed } = reply
-  return new Response(relayed === undefined ? null : streamOf(relayed), { status, headers })
+  return new Response(relayed === undefined ? null : streamOf(relayed), {
+    status,
+    headers: pairsOf(headers),
+  })
+}
+
+/** Names and values, with each cookie by itself. */
+export function pairsOf(headers: WritableHeaders): [string, string][] {
+  const pairs = [...headers].filter(([name]) => name !== 'set-cookie')
+  for (const cookie of headers.getSetCookie()) pairs.push(['set-cookie', cookie])
+  return pairs
 }
 
 function streamOf(body: RelayedBody): ReadableStream<Uint8Array> {

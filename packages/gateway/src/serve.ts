@@ -106,32 +106,32 @@ function listener(
   )
   return (incoming, outgoing) => {
     const { url = '', headers } = incoming
-    if (!isPlain(url, headers.host)) {
+    const location = plainAddress(url, headers.host)
+    if (location === null) {
       outgoing.writeHead(400, { 'content-type': 'application/json', connection: 'close' })
       outgoing.end('{"error":{"code":"bad-request","message":"The request line is not plain."}}')
       return
     }
     if (!url.startsWith('/v1/')) return listen(incoming, outgoing)
-    const call = answerCall(gateway, incoming, outgoing)
+    const call = answerCall(gateway, new IncomingRequest(incoming, outgoing, location), outgoing)
     running.add(call)
     call.then(() => running.delete(call))
   }
 }
 
 /** Absolute addresses are for proxies; HTTP/1.0 may leave the host out; some hosts are none. */
-function isPlain(url: string, host: string | undefined): boolean {
-  if (!url.startsWith('/') || url.startsWith('//') || host === undefined) return false
-  return URL.canParse(`http://${host}${url}`)
+function plainAddress(url: string, host: string | undefined): URL | null {
+  if (!url.startsWith('/') || url.startsWith('//') || host === undefined) return null
+  return URL.parse(`http://${host}${url}`)
 }
 
 /** A model call, without the layers of a standard request. Never rejects: a request that nobody can answer loses its connection. */
 async function answerCall(
   gateway: Gateway,
-  incoming: IncomingMessage,
+  { asRequest, incoming }: IncomingRequest,
   outgoing: ServerResponse,
 ): Promise<void> {
   try {
-    const { asRequest } = new IncomingRequest(incoming, outgoing)
     await writeReply(await gateway.reply(asRequest), outgoing, gateway.limits)
     // What the client still sends of a request that was refused is of no use to anybody.
     if (!incoming.complete) incoming.resume()

@@ -11,12 +11,13 @@ import {
 } from 'oriel'
 import { refuse } from './answer-errors.ts'
 import type { Families, Family } from './families.ts'
+import type { ReadableHeaders } from './header-list.ts'
 import { isObject } from './rewrite.ts'
 import type { FrameSign, Place, Scope, ThreadIndex } from './thread-index.ts'
 
 export interface SessionRequest {
   readonly tenant: string
-  readonly headers: Headers
+  readonly headers: ReadableHeaders
   readonly body: JsonObject
   readonly history: ReadHistory
   readonly frame: Frame
@@ -226,7 +227,7 @@ interface Session {
 }
 
 /** The client's own name for its session, from the most to the least explicit place. */
-function sessionOf(headers: Headers, body: JsonObject): Session | undefined {
+function sessionOf(headers: ReadableHeaders, body: JsonObject): Session | undefined {
   const header = (name: string): readonly string[] => {
     const value = headers.get(name)
     return value === null || value === '' || value.length > 1000 ? [] : [name, value]

@@ -12,6 +12,7 @@ import {
   type StoredSettings,
 } from 'oriel'
 import { refuse } from './answer-errors.ts'
+import type { ReadableHeaders } from './header-list.ts'
 import type { AgentOptions } from './options.ts'
 
 export interface SettingsOptions {
@@ -73,7 +74,7 @@ export class Settings {
 
   resolve(request: {
     readonly query: URLSearchParams
-    readonly headers: Headers
+    readonly headers: ReadableHeaders
     readonly model?: unknown
     readonly body?: unknown
     readonly mayOverride: boolean
@@ -113,7 +114,7 @@ export class Settings {
     model,
   }: {
     query: URLSearchParams
-    headers: Headers
+    headers: ReadableHeaders
     model?: unknown
   }): NamedAgent | undefined {
     const { agents } = this.#options

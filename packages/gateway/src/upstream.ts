@@ -11,6 +11,7 @@ import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 import { urlToHttpOptions } from 'node:url'
 import { OrielError } from 'oriel'
 import { refuse } from './answer-errors.ts'
+import { IncomingChunks } from './incoming-chunks.ts'
 import type { Limits, UpstreamOptions } from './options.ts'
 
 export interface UpstreamRequest {
@@ -26,6 +27,8 @@ export interface UpstreamAnswer {
   readonly status: number
   readonly headers: readonly (readonly [string, string])[]
   readonly body: AsyncIterable<Uint8Array>
+  /** Whether everything of it has come, where that is known. */
+  readonly isThere?: () => boolean
   /** Ends the answer: nothing more is read, the upstream is told. */
   cancel(): void
 }
@@ -225,18 +228,31 @@ function sendHttp(
   outgoing.on('response', (incoming) => {
     outgoing.off('close', end)
     clearTimeout(beginning)
-    outgoing.setTimeout(limits.idleMs, () => incoming.destroy(timeout('did not go on')))
-    const whole = setTimeout(() => incoming.destroy(timeout('came to no end')), limits.streamMs)
-    incoming.once('close', () => clearTimeout(whole))
+    // A short answer comes with its headers: then there is nothing to wait for.
+    queueMicrotask(() => {
+      if (!incoming.complete) limitTime(outgoing, incoming, limits)
+    })
     resolve({
       status: incoming.statusCode ?? 502,
       headers: pairs(incoming),
-      body: incoming,
+      body: new IncomingChunks(incoming),
+      isThere: () => incoming.complete,
       cancel: () => incoming.destroy(),
     })
   })
   outgoing.end(body)
   return promise
+}
+
+/** Ends an answer that pauses or goes on for too long. */
+function limitTime(
+  outgoing: ClientRequest,
+  incoming: IncomingMessage,
+  { idleMs, streamMs }: Pick<Limits, 'idleMs' | 'streamMs'>,
+): void {
+  outgoing.setTimeout(idleMs, () => incoming.destroy(timeout('did not go on')))
+  const whole = setTimeout(() => incoming.destroy(timeout('came to no end')), streamMs)
+  incoming.once('close', () => clearTimeout(whole))
 }
 
 /** Ends a request when its signal says so. Node's own way watches the whole stream for it, which costs more than the request. */
@@ -258,9 +274,11 @@ function timeout(what: string): Error {
 }
 
 function pairs({ rawHeaders }: IncomingMessage): readonly (readonly [string, string])[] {
-  return Array.from({ length: rawHeaders.length / 2 }, (_, index) => {
-    return [String(rawHeaders[2 * index]), String(rawHeaders[2 * index + 1])] as const
-  })
+  const found: [string, string][] = []
+  for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
+    found.push([rawHeaders[index] as string, rawHeaders[index + 1] as string])
+  }
+  return found
 }
 
 async function sendFetch(

@@ -4,7 +4,7 @@
 import type { ServerResponse } from 'node:http'
 import type { Limits } from './options.ts'
 import type { RelayedBody } from './relay.ts'
-import { isRelayed, type Reply } from './reply.ts'
+import { isRelayed, pairsOf, type Reply } from './reply.ts'
 
 /** Resolves when the answer is written or the connection is gone. Never rejects. A client that does not read is let go. */
 export async function writeReply(
@@ -17,7 +17,8 @@ export async function writeReply(
     body?.cancel()
     return
   }
-  const headers = headersOf(reply.headers)
+  // Names and values in turn, as Node sends them on.
+  const headers = pairsOf(reply.headers).flat()
   if (body === undefined) {
     outgoing.writeHead(reply.status, headers).end()
     return
@@ -34,7 +35,8 @@ export async function writeReply(
       clearImmediate(early)
       if (chunk !== undefined && body.isOver === true && !outgoing.headersSent) {
         outgoing.off('close', leave)
-        outgoing.writeHead(reply.status, { ...headers, 'content-length': chunk.byteLength })
+        const length = String(chunk.byteLength)
+        outgoing.writeHead(reply.status, [...headers, 'content-length', length])
         outgoing.end(chunk)
         return
       }
@@ -90,12 +92,4 @@ function cut(outgoing: ServerResponse): void {
   const timer = setTimeout(() => outgoing.destroy(), 1000)
   outgoing.socket?.write('', () => outgoing.destroy())
   outgoing.once('close', () => clearTimeout(timer))
-}
-
-function headersOf(headers: Headers): Record<string, string | string[]> {
-  const cookies = headers.getSetCookie()
-  return {
-    ...Object.fromEntries(headers),
-    ...(cookies.length === 0 ? {} : { 'set-cookie': cookies }),
-  }
 }

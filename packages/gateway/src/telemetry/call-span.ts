@@ -14,6 +14,7 @@ import {
   type Tracer,
   trace,
 } from '@opentelemetry/api'
+import type { ReadableHeaders } from '../header-list.ts'
 import { version } from '../version.ts'
 import { scope } from './meters.ts'
 
@@ -30,7 +31,7 @@ export class CallSpan {
       attributes,
       startTime,
     }: {
-      readonly headers: Headers
+      readonly headers: ReadableHeaders
       readonly attributes: Attributes
       readonly startTime: number
     },
@@ -80,13 +81,13 @@ export function hostTracer(): Tracer | undefined {
 }
 
 /** The span that is active already, for example of an instrumented server; else the one that the client names. */
-function parentOf(headers: Headers): Context {
+function parentOf(headers: ReadableHeaders): Context {
   const active = context.active()
   if (trace.getSpan(active) !== undefined) return active
   return propagation.extract(active, headers, getter)
 }
 
-const getter: TextMapGetter<Headers> = {
+const getter: TextMapGetter<ReadableHeaders> = {
   get: (headers, key) => headers.get(key) ?? undefined,
   keys: (headers) => [...headers.keys()],
 }
