@@ -1,6 +1,7 @@
 // Reads request bodies within limits of size, time and nesting.
 
 import { refuse } from './answer-errors.ts'
+import { joined } from './bytes.ts'
 import { IncomingRequest, readIncoming } from './incoming-request.ts'
 import { type Outline, outlineOf } from './json-outline.ts'
 import type { Limits } from './options.ts'
@@ -55,7 +56,7 @@ async function readStream(request: Request, bodyMs: number, took: Took): Promise
   } finally {
     clearTimeout(timer)
   }
-  return chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks)
+  return joined(chunks)
 }
 
 function late(): Error {

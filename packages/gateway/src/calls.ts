@@ -14,12 +14,13 @@ import { KnownBodies } from './known-bodies.ts'
 import { ManagedCall, type ManagedDependencies, type ManagedInput } from './managed.ts'
 import type { Limits } from './options.ts'
 import type { Pressure } from './pressure.ts'
+import { foreignQuery, queryOf } from './query.ts'
 import { createReader } from './reading.ts'
 import { type Ending, readWhole, relayBody } from './relay.ts'
 import { hasNoBody, type RelayedReply } from './reply.ts'
 import { isObject } from './rewrite.ts'
 import type { Room } from './rooms.ts'
-import { ownParameters, type RequestSettings, type Settings } from './settings.ts'
+import type { RequestSettings, Settings } from './settings.ts'
 import type { ObservedCall } from './telemetry/observed-call.ts'
 import type { Tenants } from './tenants.ts'
 import type { Upstream, UpstreamAnswer, UpstreamRequest } from './upstream.ts'
@@ -108,7 +109,8 @@ export class Calls {
     const read = this.#read(history, endpoint, body === parsed ? previous : undefined)
     const hasCacheHints = upstream.wantsCacheHints
     const hasExpansion = this.hasExpansion(settings)
-    const around = { endpoint, body, settings, hasCacheHints, hasExpansion }
+    const frame = endpoint.frame(body.value)
+    const around = { endpoint, body, frame, settings, hasCacheHints, hasExpansion }
     const input = read && { ...around, history: read, observed: call.observed }
     const managed = input && (await this.#manage(call, input))
     if (input === undefined || managed === undefined) {
@@ -117,11 +119,17 @@ export class Calls {
     this.#options.pressure.took(performance.now() - came)
     const keeping = { listKey: endpoint.listKey, history: input.history }
     if (body === parsed) setImmediate(() => this.#bodies.keep(scope, found, keeping))
-    const answer = await expandCall(await this.#ask(call, upstream, managed), {
-      ...{ call: managed.managed, endpoint, limits, now: this.#options.now },
-      signal: call.request.signal,
-      send: (text, leaving) => this.#ask({ ...call, leaving }, upstream, { ...managed, text }),
-    })
+    const asked = await this.#ask(call, upstream, managed)
+    const { offer } = managed.managed
+    const answer =
+      offer === undefined
+        ? asked
+        : await expandCall(asked, offer, {
+            ...{ call: managed.managed, endpoint, limits, now: this.#options.now },
+            signal: call.request.signal,
+            send: (text, leaving) =>
+              this.#ask({ ...call, leaving }, upstream, { ...managed, text }),
+          })
     return this.#relay(call, { ...managed, endpoint, settings, answer })
   }
 
@@ -136,7 +144,7 @@ export class Calls {
     const { oriel, model } = body.value
     const own = isObject(oriel) ? oriel.policy : undefined
     return this.#options.settings.resolve({
-      query: url.searchParams,
+      query: queryOf(url),
       headers: request.headers,
       model,
       mayOverride: caller.mayOverride,
@@ -172,7 +180,7 @@ export class Calls {
     { request, caller }: CallRequest,
     parts: Omit<ManagedInput, 'session'>,
   ): Promise<Prepared | undefined> {
-    const { endpoint, body, history } = parts
+    const { endpoint, body, frame, history } = parts
     const { sessions } = this.#options
     try {
       const session = await sessions.find({
@@ -180,7 +188,7 @@ export class Calls {
         headers: request.headers,
         body: body.value,
         history,
-        frame: endpoint.frame(body.value),
+        frame,
       })
       this.#options.tenants.note(caller.tenant, this.#options.now())
       return await this.#prepare({ ...parts, session }).catch((error) => {
@@ -333,13 +341,6 @@ export class Calls {
   }
 }
 
-/** What the query says to the upstream. */
-function foreignQuery({ search, searchParams }: URL): string {
-  if (search === '') return ''
-  const others = [...searchParams].filter(([name]) => !ownParameters.has(name))
-  return others.length === 0 ? '' : `?${new URLSearchParams(others)}`
-}
-
 const noUpstream = { status: 503, code: 'no-upstream', message: 'No upstream is configured.' }
 
 interface Prepared {
@@ -366,7 +367,7 @@ function describe(
   if (settings.warnings.length > 0)
     headers.set('x-oriel-warnings', ascii(settings.warnings.join(' ')))
   const isDebugging =
-    request.headers.get('x-oriel-debug') === 'true' || url.searchParams.get('debug') === 'true'
+    request.headers.get('x-oriel-debug') === 'true' || queryOf(url).get('debug') === 'true'
   if (isDebugging) headers.set('x-oriel-sources', ascii(JSON.stringify(settings.sources)))
 }
 

@@ -4,6 +4,7 @@
 import type { Json, JsonObject, ReadHistory } from 'oriel'
 import { refuse } from './answer-errors.ts'
 import { boundedOutline } from './body.ts'
+import { bufferOf } from './bytes.ts'
 import { elementsOf, moved, type Outline, outlineOf, type Range } from './json-outline.ts'
 import type { Limits } from './options.ts'
 
@@ -153,11 +154,6 @@ function search({ text }: ClientBody, range: Range): Elements {
 /** A mark of three bytes, which no text shows. */
 function hasByteOrderMark({ bytes }: ClientBody): boolean {
   return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf
-}
-
-/** The same bytes, with what a buffer can do. */
-export function bufferOf(bytes: Uint8Array): Buffer {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }
 
 /** Where elements end in a body whose place `start` is at the character `from` of the text. */

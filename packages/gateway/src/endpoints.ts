@@ -117,11 +117,13 @@ function listAt(body: JsonObject, key: string): readonly Json[] | undefined {
 }
 
 function frameOf(body: JsonObject, system: Json | undefined): Frame {
-  const params = Object.fromEntries(Object.entries(body).filter(([key]) => !volatile.has(key)))
+  const names = Object.keys(body).filter((key) => !volatile.has(key))
   return {
     ...(system === undefined || system === null ? {} : { system }),
     ...(body.tools === undefined || body.tools === null ? {} : { tools: body.tools }),
-    ...(Object.keys(params).length === 0 ? {} : { params }),
+    ...(names.length === 0
+      ? {}
+      : { params: Object.fromEntries(names.map((name) => [name, body[name] as Json])) }),
   }
 }
 

@@ -1,7 +1,7 @@
 // What a message on the wire says, apart from how it is written. Clients resend answers with fields added and left out; see
 // docs/decisions/0002-what-clients-resend.md.
 
-import { canonicalJson, type Json, type JsonObject } from 'oriel'
+import { canonicalJson, equalJson, type Json, type JsonObject } from 'oriel'
 import { outlineOf } from './json-outline.ts'
 
 /** Fields that say nothing to the model, or that clients add and drop as they like. */
@@ -41,6 +41,21 @@ export function gistOf(message: Json): Gist {
   const text = canonicalJson(plain(message, isItem ? ['id'] : ['name']))
   const hasId = isItem && typeof message.id === 'string'
   return { text, reasoning: reasoningOf(message), hasId }
+}
+
+/** Whether two messages are the same but for idle fields that say nothing: then their gists are the same, and need not be made. */
+export function isAlike(a: Json, b: Json | undefined): boolean {
+  if (!isRecord(a) || !isRecord(b)) return equalJson(a, b)
+  return (
+    Object.keys(a).every((key) =>
+      Object.hasOwn(b, key) ? equalJson(a[key] as Json, b[key]) : isSilent(key, a[key]),
+    ) && Object.keys(b).every((key) => Object.hasOwn(a, key) || isSilent(key, b[key]))
+  )
+}
+
+function isSilent(key: string, value: Json | undefined): boolean {
+  const isEmptyList = key === 'annotations' && Array.isArray(value) && value.length === 0
+  return isEmptyList || (value === null && idle.has(key))
 }
 
 /** Signatures, or the thoughts themselves where there are none. */

@@ -2,6 +2,7 @@
 // cost more than everything else that is done to a small request.
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { joined } from './bytes.ts'
 import { HeaderList } from './header-list.ts'
 
 export class IncomingRequest {
@@ -85,7 +86,7 @@ export function readIncoming(
     incoming.on('data', take)
     incoming.once('end', () => {
       end()
-      resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks))
+      resolve(joined(chunks))
     })
     incoming.once('error', fail)
     incoming.once('close', leave)

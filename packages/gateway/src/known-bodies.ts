@@ -1,8 +1,8 @@
 // The newest body of each conversation, for as long as there is room: the next one begins like it.
 
 import type { ReadHistory } from 'oriel'
+import { bufferOf } from './bytes.ts'
 import {
-  bufferOf,
   type ClientBody,
   commonPrefix,
   type KnownBody,

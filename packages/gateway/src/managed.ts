@@ -3,6 +3,7 @@
 import { hash } from 'node:crypto'
 import {
   type AppendOptions,
+  type Frame,
   type Json,
   type JsonObject,
   type MessageEntry,
@@ -23,13 +24,14 @@ import type { HiddenRound, RoundedCall } from './expansion/rounds.ts'
 import { addElements } from './expansion/splice.ts'
 import { rewriteBody } from './rewrite.ts'
 import type { FoundSession, Sessions } from './sessions.ts'
-import { policySourceOf, type RequestSettings } from './settings.ts'
+import type { RequestSettings } from './settings.ts'
 import type { ObservedCall } from './telemetry/observed-call.ts'
 import type { Telemetry } from './telemetry/telemetry.ts'
 
 export interface ManagedInput {
   readonly endpoint: Endpoint
   readonly body: ClientBody
+  readonly frame: Frame
   readonly history: ReadHistory
   readonly session: FoundSession
   readonly settings: RequestSettings
@@ -263,7 +265,7 @@ export class ManagedCall implements RoundedCall {
     const started = performance.now()
     const view = await make()
     if (observed === undefined) return view
-    const policySource = policySourceOf(settings)
+    const { strongest: policySource } = settings
     const ms = performance.now() - started
     observed.viewed(view, { thread: this.#branch, policySource, ms, isNextRound })
     this.#dependencies.telemetry.placed(session.family.tenant, observed)
@@ -271,11 +273,12 @@ export class ManagedCall implements RoundedCall {
   }
 
   #viewOptions(): ViewOptions {
-    const { endpoint, settings } = this.#input
+    const { endpoint, settings, body, frame } = this.#input
     const { value } = this.#body
     return {
       format: endpoint.format,
-      frame: endpoint.frame(value),
+      // The tool is a part of the frame.
+      frame: value === body.value ? frame : endpoint.frame(value),
       ...(typeof value.model === 'string' ? { model: value.model } : {}),
       ...(settings.isOwn ? { policy: settings.policy } : {}),
     }

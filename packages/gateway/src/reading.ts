@@ -3,6 +3,7 @@
 import { createParser } from 'eventsource-parser'
 import type { Answer, Collector } from './answers/collector.ts'
 import { parseObject } from './answers/collector.ts'
+import { bufferOf, joined } from './bytes.ts'
 import type { Endpoint } from './endpoints.ts'
 
 export interface AnswerReader {
@@ -20,7 +21,7 @@ const maxWhole = 32 * 1024 * 1024
 export function createReader(endpoint: Endpoint, contentType: string): AnswerReader {
   return /^text\/event-stream/i.test(contentType)
     ? eventReader(endpoint.collector())
-    : wholeReader(endpoint)
+    : new WholeReader(endpoint)
 }
 
 function eventReader(collector: Collector): AnswerReader {
@@ -48,30 +49,34 @@ function eventReader(collector: Collector): AnswerReader {
   }
 }
 
-function wholeReader(endpoint: Endpoint): AnswerReader {
-  let chunks: Uint8Array[] = []
-  let size = 0
-  let answer: Answer | undefined
-  let isComplete = false
-  return {
-    take(chunk) {
-      size += chunk.byteLength
-      if (size <= maxWhole) chunks.push(chunk)
-      else chunks = []
-    },
-    end() {
-      const body = size > maxWhole ? undefined : parseObject(Buffer.concat(chunks).toString())
-      chunks = []
-      if (body === undefined) return
-      isComplete = true
-      answer = endpoint.answer(body)
-    },
-    get isComplete() {
-      return isComplete
-    },
-    get isOver() {
-      return false
-    },
-    answer: () => answer,
+class WholeReader implements AnswerReader {
+  readonly #endpoint: Endpoint
+  #chunks: Uint8Array[] = []
+  #size = 0
+  #answer: Answer | undefined
+  isComplete = false
+  readonly isOver = false
+
+  constructor(endpoint: Endpoint) {
+    this.#endpoint = endpoint
+  }
+
+  take(chunk: Uint8Array): void {
+    this.#size += chunk.byteLength
+    if (this.#size <= maxWhole) this.#chunks.push(chunk)
+    else this.#chunks = []
+  }
+
+  end(): void {
+    if (this.#size > maxWhole) return
+    const body = parseObject(bufferOf(joined(this.#chunks)).toString())
+    this.#chunks = []
+    if (body === undefined) return
+    this.isComplete = true
+    this.#answer = this.#endpoint.answer(body)
+  }
+
+  answer(): Answer | undefined {
+    return this.#answer
   }
 }

@@ -1,6 +1,7 @@
 // Passes an answer on chunk by chunk, and lets the gateway read along. A cut answer stays cut; a reader who leaves ends it.
 
 import { setTimeout as wait } from 'node:timers/promises'
+import { joined } from './bytes.ts'
 import type { Limits } from './options.ts'
 import type { UpstreamAnswer } from './upstream.ts'
 
@@ -158,11 +159,6 @@ class Relay implements RelayedBody {
   }
 }
 
-function joined(chunks: readonly Uint8Array[]): Uint8Array {
-  const [first] = chunks
-  return chunks.length === 1 && first !== undefined ? first : Buffer.concat(chunks)
-}
-
 /** A body read whole, up to a limit. */
 export async function readWhole(
   answer: UpstreamAnswer,
@@ -175,5 +171,5 @@ export async function readWhole(
     if (size > maxBytes) return undefined
     chunks.push(chunk)
   }
-  return Buffer.concat(chunks)
+  return joined(chunks)
 }

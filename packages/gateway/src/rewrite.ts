@@ -1,10 +1,11 @@
 // The client's request body with what the view changed, and nothing else: every other byte stays as the client wrote it.
 
 import { equalJson, type Json, type JsonObject } from 'oriel'
-import { bufferOf, type ClientBody, type Elements, elementsIn } from './client-body.ts'
+import { bufferOf } from './bytes.ts'
+import { type ClientBody, type Elements, elementsIn } from './client-body.ts'
 import { withoutAnyThinking, withoutDroppedThinking } from './dropped-thinking.ts'
 import type { Endpoint } from './endpoints.ts'
-import { type Gist, gistOf } from './gist.ts'
+import { type Gist, gistOf, isAlike } from './gist.ts'
 import type { Range } from './json-outline.ts'
 
 /** The part of a view that goes on the wire. */
@@ -113,7 +114,7 @@ function align(sent: readonly Json[], view: readonly Json[], isMarking: boolean)
   const parts = view.map((message): Part => {
     const plain = isMarking ? message : withoutMarkers(message)
     // Most messages are the next one, or what was shown for a later one the last time.
-    if (isMarked(plain) === false && equalJson(plain, sent[next])) {
+    if (isMarked(plain) === false && isAlike(plain, sent[next])) {
       next += 1
       return { value: plain, isSame: true, from: next - 1 }
     }

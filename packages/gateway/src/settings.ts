@@ -33,6 +33,8 @@ export interface RequestSettings {
   readonly base: Policy
   /** Whether the request itself says anything, so that its policy holds for this call only. */
   readonly isOwn: boolean
+  /** The strongest layer that had a say in the policy. */
+  readonly strongest: SettingSource
 }
 
 export interface NamedAgent {
@@ -59,7 +61,7 @@ export const ownParameters: ReadonlySet<string> = new Set([
 export class Settings {
   readonly #options: SettingsOptions
   /** What holds without a word of the request, by template: resolving it for every call would cost more than the rest. */
-  readonly #bases = new WeakMap<object, ResolvedPolicy>()
+  readonly #bases = new WeakMap<object, RequestSettings>()
 
   constructor(options: SettingsOptions) {
     this.#options = options
@@ -81,29 +83,25 @@ export class Settings {
   }): RequestSettings {
     const { query, headers, body } = request
     const agent = this.#agentOf(request)
-    const base = this.#baseOf(agent?.template)
+    const base = this.#baseOf(agent)
+    const hasQuery = query.size > 0 && [...query.keys()].some((name) => ownParameters.has(name))
+    const header = headers.get('x-oriel-policy')
+    if (!hasQuery && header === null && body === undefined) return base
     const own = {
-      ...([...query.keys()].some((name) => ownParameters.has(name)) ? { query } : {}),
-      ...(headers.has('x-oriel-policy') ? { header: headers.get('x-oriel-policy') } : {}),
+      ...(hasQuery ? { query } : {}),
+      ...(header === null ? {} : { header }),
       ...(body === undefined ? {} : { body }),
     }
-    const found =
-      Object.keys(own).length === 0
-        ? base
-        : this.#resolve(agent?.template, own, request.mayOverride)
-    return {
-      ...found,
-      base: base.policy,
-      isOwn: Object.values(found.sources).includes('request'),
-      ...(agent === undefined ? {} : { agent }),
-    }
+    const found = this.#resolve(agent?.template, own, request.mayOverride)
+    return settingsOf(found, { base: base.policy, agent })
   }
 
-  #baseOf(agent: AgentOptions | undefined): ResolvedPolicy {
-    const key = agent ?? this.#options
+  #baseOf(agent: NamedAgent | undefined): RequestSettings {
+    const key = agent?.template ?? this.#options
     const known = this.#bases.get(key)
-    if (known !== undefined) return known
-    const base = this.#resolve(agent, {})
+    if (known !== undefined && known.agent?.name === agent?.name) return known
+    const found = this.#resolve(agent?.template, {})
+    const base = settingsOf(found, { base: found.policy, agent })
     this.#bases.set(key, base)
     return base
   }
@@ -150,11 +148,19 @@ export class Settings {
   }
 }
 
-/** The strongest layer that had a say in a policy. */
-export function policySourceOf({ sources }: RequestSettings): SettingSource {
-  const all = Object.values(sources)
+function settingsOf(
+  found: ResolvedPolicy,
+  { base, agent }: { readonly base: Policy; readonly agent: NamedAgent | undefined },
+): RequestSettings {
+  const all = Object.values(found.sources)
   const layers = ['environment', 'request', 'agent'] as const
-  return layers.find((layer) => all.includes(layer)) ?? 'default'
+  return {
+    ...found,
+    base,
+    isOwn: all.includes('request'),
+    strongest: layers.find((layer) => all.includes(layer)) ?? 'default',
+    ...(agent === undefined ? {} : { agent }),
+  }
 }
 
 /** Checks agent templates when they are read, so that a wrong one stops the start. */

@@ -85,31 +85,39 @@ function overloaded(): RefusedError {
 function whenRead(reply: Reply, over: () => void): Reply {
   if (isRelayed(reply)) {
     const { relayed } = reply
-    if (relayed !== undefined) return { ...reply, relayed: bodyUntil(relayed, over) }
+    if (relayed !== undefined) return { ...reply, relayed: new CountedBody(relayed, over) }
   }
   // Our own answers are there at once.
   over()
   return reply
 }
 
-function bodyUntil(body: RelayedBody, over: () => void): RelayedBody {
-  return {
-    async next() {
-      try {
-        const chunk = await body.next()
-        if (chunk === undefined || body.isOver === true) over()
-        return chunk
-      } catch (error) {
-        over()
-        throw error
-      }
-    },
-    get isOver() {
-      return body.isOver ?? false
-    },
-    cancel() {
-      over()
-      body.cancel()
-    },
+class CountedBody implements RelayedBody {
+  readonly #body: RelayedBody
+  readonly #over: () => void
+
+  constructor(body: RelayedBody, over: () => void) {
+    this.#body = body
+    this.#over = over
+  }
+
+  get isOver(): boolean {
+    return this.#body.isOver ?? false
+  }
+
+  async next(): Promise<Uint8Array | undefined> {
+    try {
+      const chunk = await this.#body.next()
+      if (chunk === undefined || this.isOver) this.#over()
+      return chunk
+    } catch (error) {
+      this.#over()
+      throw error
+    }
+  }
+
+  cancel(): void {
+    this.#over()
+    this.#body.cancel()
   }
 }

@@ -1,4 +1,4 @@
-// Expansion as a model call uses it: nothing happens where the request does not offer the tool.
+// Expansion as a model call uses it, where its request offers the tool.
 
 import type { Endpoint } from '../endpoints.ts'
 import type { UpstreamAnswer } from '../upstream.ts'
@@ -8,8 +8,6 @@ import type { Offer } from './offer.ts'
 import { type RoundedCall, Rounds, type RoundsOptions } from './rounds.ts'
 
 export interface ExpandingCall extends RoundedCall {
-  /** The tool that the request carries beside the client's. */
-  readonly offer: Offer | undefined
   /** Logs what came before a break. */
   recordInterrupted(answer: undefined, reason: string): void
 }
@@ -24,10 +22,9 @@ export interface ExpandCallOptions extends Pick<RoundsOptions, 'limits' | 'now' 
 /** Answers the model's calls to the gateway's own tool; what the client gets is one answer. */
 export async function expandCall(
   answer: UpstreamAnswer,
+  offer: Offer,
   { call, endpoint, signal, ...rest }: ExpandCallOptions,
 ): Promise<UpstreamAnswer> {
-  const { offer } = call
-  if (offer === undefined) return answer
   const { body, ...about } = offer
   const format = expansionFormats[endpoint.format]
   // What is only listed is not called, but an answer may repeat the list.

@@ -23,7 +23,8 @@ export interface Responded {
 export class Telemetry {
   readonly meters = new Meters()
   readonly log: Log
-  readonly #calls = new WeakMap<Request, ObservedCall>()
+  /** Calls that have no answer yet. */
+  readonly #calls = new Map<Request, ObservedCall>()
   /** Calls by tenant and thread, so that what happens in a thread finds the call that made it happen. */
   readonly #threads = new Map<string, ObservedCall>()
   readonly #boot = randomBytes(4).toString('hex')
@@ -50,6 +51,7 @@ export class Telemetry {
   responded({ request, reply, startedMs, code, kind }: Responded): void {
     const { status } = reply
     const call = this.#calls.get(request)
+    this.#calls.delete(request)
     const route = call?.format ?? routeOf(request)
     // Who left got no status at all.
     const isLeft = code !== undefined && request.signal.aborted
