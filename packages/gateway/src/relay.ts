@@ -45,7 +45,10 @@ class Relay implements RelayedBody {
   readonly #leave = (): void => this.#cut('client-left', 'The client left.')
   /** A chunk that was asked for and has not been given yet. */
   #early: Promise<IteratorResult<Uint8Array>> | undefined
+  /** Runs out when the reader has been away for too long. */
   #slow: NodeJS.Timeout | undefined
+  /** Whether the reader has the last chunk, and did not ask for another one yet. */
+  #isAway = false
   #isEnded = false
   /** Why the answer was cut. */
   #failure: Error | undefined
@@ -66,7 +69,7 @@ class Relay implements RelayedBody {
   }
 
   next(): Promise<Uint8Array | undefined> {
-    clearTimeout(this.#slow)
+    this.#isAway = false
     if (this.#failure !== undefined) return Promise.reject(this.#failure)
     return new Promise((resolve, reject) => {
       this.#interrupt = reject
@@ -85,20 +88,26 @@ class Relay implements RelayedBody {
 
   async #read(): Promise<Uint8Array | undefined> {
     if (this.isOver) return undefined
-    const { limits } = this.#options
     try {
       const chunk = await (this.#options.isWhole === true ? this.#gather() : this.#take())
-      if (!this.#isEnded) {
-        this.#slow = setTimeout(
-          () => this.#cut('client-left', 'The client reads too slowly.'),
-          limits.slowClientMs,
-        )
-      }
+      if (!this.#isEnded) this.#leaveReader()
       return chunk
     } catch (error) {
       this.#cut('upstream-broke', 'The upstream broke off.')
       throw error
     }
+  }
+
+  /** The reader has a chunk. One timer serves for all of them: making one for each would cost more than passing it on. */
+  #leaveReader(): void {
+    this.#isAway = true
+    if (this.#slow !== undefined) {
+      this.#slow.refresh()
+      return
+    }
+    this.#slow = setTimeout(() => {
+      if (this.#isAway) this.#cut('client-left', 'The client reads too slowly.')
+    }, this.#options.limits.slowClientMs)
   }
 
   /** One chunk, as it comes. */

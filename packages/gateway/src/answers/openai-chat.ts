@@ -86,6 +86,11 @@ function join(target: Draft, key: string, value: Json): void {
 }
 
 function set(target: Draft, key: string, value: Json): void {
+  if (key !== '__proto__') {
+    target[key] = value
+    return
+  }
+  // A field like any other, whatever it is called.
   Object.defineProperty(target, key, {
     value,
     writable: true,
