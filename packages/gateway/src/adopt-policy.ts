@@ -3,9 +3,13 @@
 import { canonicalJson, type Json, type Policy, type Thread } from 'oriel'
 
 /** Gives a thread the policy of its agent and operator; answers whether it had another one. */
-export async function adoptPolicy(thread: Thread, policy: Policy): Promise<boolean> {
+export function adoptPolicy(thread: Thread, policy: Policy): Promise<boolean> | false {
   const last = adopted.get(thread)
   if (last?.policy === policy && last.branch === thread.id) return false
+  return adopt(thread, policy)
+}
+
+async function adopt(thread: Thread, policy: Policy): Promise<boolean> {
   const { policy: own } = thread
   const isOther = own !== policy && canonicalJson(own as Json) !== canonicalJson(policy as Json)
   if (isOther) await thread.setPolicy(policy)

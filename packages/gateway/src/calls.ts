@@ -117,8 +117,10 @@ export class Calls {
       return this.#unmanaged(call, await upstream.send(this.#outgoing(call, body.bytes)))
     }
     this.#options.pressure.took(performance.now() - came)
-    const keeping = { listKey: endpoint.listKey, history: input.history }
-    if (body === parsed) setImmediate(() => this.#bodies.keep(scope, found, keeping))
+    if (body === parsed && this.#bodies.keeps(body)) {
+      const keeping = { listKey: endpoint.listKey, history: input.history }
+      setImmediate(() => this.#bodies.keep(scope, found, keeping))
+    }
     const asked = await this.#ask(call, upstream, managed)
     const { offer } = managed.managed
     const answer =

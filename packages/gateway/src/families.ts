@@ -41,6 +41,8 @@ export class Family {
   readonly root: string
   readonly #open: () => Promise<Thread>
   #thread: Promise<Thread> | undefined
+  /** The thread, once it is open: then the first in line need not wait for anything. */
+  #opened: Thread | undefined
   #queue: Promise<unknown> = Promise.resolve()
   #waiting = 0
   /** What it takes in memory, roughly; 0 while nobody knows. */
@@ -81,11 +83,11 @@ export class Family {
   ): Promise<T> {
     if (this.#waiting >= maxWaiting && !isUrgent) throw new FamilyBusyError()
     this.#waiting += 1
-    const result = this.#queue.then(async () => task(await this.#get()))
-    this.#queue = result.then(
-      () => undefined,
-      () => undefined,
-    )
+    const isNext = this.#waiting === 1 && this.#opened !== undefined
+    const result = isNext
+      ? task(this.#opened as Thread)
+      : this.#queue.then(async () => task(await this.#get()))
+    this.#queue = result.then(ignore, ignore)
     try {
       return await result
     } finally {
@@ -96,13 +98,16 @@ export class Family {
   async #get(): Promise<Thread> {
     this.#thread ??= this.#open()
     try {
-      return await this.#thread
+      this.#opened = await this.#thread
+      return this.#opened
     } catch (error) {
       this.#thread = undefined
       throw error
     }
   }
 }
+
+function ignore(): void {}
 
 /** Too many operations wait for one thread. */
 class FamilyBusyError extends RefusedError {

@@ -79,7 +79,7 @@ export function createGateway(options: GatewayOptions = {}): Gateway {
       throw refuse(401, 'unauthorized', 'A valid key is needed.')
     }
     const known = caller ?? { tenant: '', isAdmin: false, mayOverride: false, keyHeaders: [] }
-    await parts.ready()
+    await parts.loading()
     return turnstile.pass(known.tenant, url.pathname, (room) =>
       router.handle(request, { caller: known, url, room }),
     )
@@ -156,7 +156,8 @@ interface Parts {
   readonly pressure: Pressure
   readonly mcp: Mcp
   readonly telemetry: Telemetry
-  ready(): Promise<void>
+  /** Resolves when what the store keeps for the gateway is read; undefined once it is. */
+  loading(): Promise<void> | undefined
 }
 
 function ignore(): void {}
@@ -199,7 +200,6 @@ function assemble(options: GatewayOptions): Parts {
     now,
   })
   const info = (): object => describe(options, upstreams, settings)
-  let loading: Promise<void> | undefined
   const api = new ThreadApi({
     store,
     families: threads,
@@ -235,7 +235,20 @@ function assemble(options: GatewayOptions): Parts {
     pressure,
     mcp,
     telemetry,
-    ready: () => (loading ??= Promise.all([agents.load(), changes.open()]).then(ignore, ignore)),
+    loading: loadOnce(() => Promise.allSettled([agents.load(), changes.open()])),
+  }
+}
+
+/** Loads when first asked; nobody waits any more when that is done. */
+function loadOnce(load: () => Promise<unknown>): () => Promise<void> | undefined {
+  let loading: Promise<void> | undefined
+  let isLoaded = false
+  return () => {
+    if (isLoaded) return undefined
+    loading ??= load().then(() => {
+      isLoaded = true
+    })
+    return loading
   }
 }
 

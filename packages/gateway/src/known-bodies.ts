@@ -57,13 +57,18 @@ export class KnownBodies {
     return { body: parseBody(bytes, limits), previous: undefined }
   }
 
+  /** Whether a body is worth keeping. */
+  keeps({ bytes }: ClientBody): boolean {
+    return bytes.length >= leastBytes && 4 * bytes.length <= this.#maxBytes
+  }
+
   /** Keeps a body, in the place of the one that it goes on from. */
   keep(
     scope: string,
     { body, previous }: FoundBody,
     { listKey, history }: { readonly listKey: ListKey; readonly history: ReadHistory },
   ): void {
-    if (body.bytes.length < leastBytes || 4 * body.bytes.length > this.#maxBytes) return
+    if (!this.keeps(body)) return
     const known = knownBody(body, listKey, history)
     if (known === undefined) return
     const shared = body.alike?.count ?? 0

@@ -111,7 +111,7 @@ export class ManagedCall implements RoundedCall {
         const isChanged = await adoptPolicy(thread, settings.base)
         return isChanged ? thread.view(this.#viewOptions()) : synced.view
       })
-      await rememberName(thread, newName)
+      if (newName !== undefined) await rememberName(thread, newName)
       return asked
     })
     this.#dependencies.changed(session.family.tenant, this.#branch)

@@ -41,7 +41,7 @@ interface Environment {
 export interface Router {
   /** Whether a path may be asked for without a key. */
   isOpen(method: string, path: string): boolean
-  handle(request: Request, bindings: Environment['Bindings']): Promise<Reply>
+  handle(request: Request, bindings: Environment['Bindings']): Promise<Reply> | Reply
 }
 
 export function createRouter(routes: readonly Route[], notFound: () => Response): Router {
@@ -78,13 +78,15 @@ export function createRouter(routes: readonly Route[], notFound: () => Response)
   return {
     isOpen: (method, path) =>
       open.some((one) => (one.method === method || method === 'HEAD') && one.pattern.test(path)),
-    handle: async (request, { caller, url, room }) => {
+    handle: (request, { caller, url, room }) => {
       const call = calls.get(`${request.method} ${url.pathname}`)
       if (call === undefined) return app.fetch(request, { caller, url, room })
-      return call.handle({ request, url, caller, room, param: () => '' })
+      return call.handle({ request, url, caller, room, param: noParam })
     },
   }
 }
+
+const noParam = (): string => ''
 
 function patternOf(path: string): RegExp {
   const source = path

@@ -11,7 +11,7 @@ import { Turns } from './turns.ts'
 
 type TurnstileLimits = Pick<Limits, 'concurrentCalls' | 'totalCalls' | 'totalBytes' | 'lateMs'>
 
-type Handle = (room: Room) => Promise<Reply>
+type Handle = (room: Room) => Promise<Reply> | Reply
 
 export class Turnstile {
   readonly #limits: TurnstileLimits
@@ -37,7 +37,7 @@ export class Turnstile {
 
   async pass(tenant: string, path: string, handle: Handle): Promise<Reply> {
     const room = this.#rooms.open()
-    if (!isCall(path)) return handle(room).finally(() => room.leave())
+    if (!isCall(path)) return within(room, handle)
     this.check(path)
     const own = this.#tenants.get(tenant) ?? 0
     if (own >= this.#limits.concurrentCalls) {
@@ -70,6 +70,15 @@ export class Turnstile {
       over()
       throw error
     }
+  }
+}
+
+/** The room is free again when the answer is there. */
+async function within(room: Room, handle: Handle): Promise<Reply> {
+  try {
+    return await handle(room)
+  } finally {
+    room.leave()
   }
 }
 

@@ -108,8 +108,8 @@ function forcedOffer(format: ExpansionFormat, { name, body, listed }: Considered
 }
 
 /** Lets a thread remember the tool's name. */
-export async function rememberName(thread: Thread, name: string | undefined): Promise<void> {
-  if (name !== undefined) await thread.set(setting, { tool: name })
+export async function rememberName(thread: Thread, name: string): Promise<void> {
+  await thread.set(setting, { tool: name })
 }
 
 function nameIn(value: Json | undefined): string | undefined {
