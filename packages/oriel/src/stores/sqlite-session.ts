@@ -17,6 +17,7 @@ import { HighWater } from './sqlite-high-water.ts'
 import type { AppendInput, SnapshotInput } from './sqlite-log.ts'
 import { SqliteLog } from './sqlite-log.ts'
 import { SqliteReader } from './sqlite-reader.ts'
+import { checkpoint, complaints, emptyLog } from './sqlite-upkeep.ts'
 import type { AppendResult, ThreadKey, WriteOptions } from './store.ts'
 import { ChainWalk } from './stored-chain.ts'
 
@@ -66,9 +67,6 @@ interface Connection {
   /** Whether its commits wait for the disk. */
   isSyncing: boolean
 }
-
-/** Frames of the write-ahead log from which on writers wait, so that it begins anew. */
-const longLogFrames = 8000
 
 /** After an I/O error, the newest entries of every thread in doubt are checked before anything is acknowledged. */
 const recheckedEntries = 1000
@@ -362,27 +360,4 @@ const asides: readonly Operation['type'][] = ['check', 'checkpoint', 'sync', 'do
 function kindOf({ type }: Operation): Kind {
   if (asides.includes(type)) return 'aside'
   return type === 'erase' || type === 'erase-tenant' ? 'erase' : 'write'
-}
-
-/** SQLite's own check of the file. */
-function complaints(database: DatabaseSync): readonly string[] {
-  const rows = database.prepare('pragma integrity_check').all()
-  const lines = rows.map((row) => String(Object.values(row)[0]))
-  return lines.filter((line) => line !== 'ok')
-}
-
-/** Copies what it can without keeping anybody waiting; only a long log makes writers wait until it can begin anew. */
-function checkpoint(database: DatabaseSync): void {
-  const row = database.prepare('pragma wal_checkpoint(passive)').get()
-  if (Number(row?.log ?? 0) > longLogFrames) database.exec('pragma wal_checkpoint(restart)')
-}
-
-/** Copies the write-ahead log into the database, synced, and leaves it empty. */
-function emptyLog(database: DatabaseSync): void {
-  const row = database.prepare('pragma wal_checkpoint(truncate)').get()
-  if (row?.busy === 0) return
-  throw new OrielError(
-    'storage-failed',
-    'Another process is reading the database, so that its write-ahead log cannot be emptied. Retry, or end that process.',
-  )
 }
