@@ -49,7 +49,7 @@ export class SqliteHere {
     now: () => number = () => performance.now(),
   ) {
     this.#now = now
-    this.#session = new SqliteSession({ ...settings, busyTimeoutMs: 0, checkpoints: false }, at)
+    this.#session = new SqliteSession({ ...settings, busyTimeoutMs: 0, isLight: true }, at)
   }
 
   /** Whether these operations may be tried here now. */
