@@ -370,9 +370,11 @@ function perform(log: SqliteLog, operation: Operation): AppendResult | string | 
 
 /** The threads that operations write to. */
 export function appendedTo(operations: readonly Operation[]): readonly ThreadKey[] {
-  return operations.flatMap((operation) =>
-    operation.type === 'append' ? [operation.input.key] : [],
-  )
+  const keys: ThreadKey[] = []
+  for (const operation of operations) {
+    if (operation.type === 'append') keys.push(operation.input.key)
+  }
+  return keys
 }
 
 /** Erasures share one rewrite of the file; what is no transaction stands alone. */
