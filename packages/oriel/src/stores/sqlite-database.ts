@@ -125,15 +125,18 @@ function hasMagic(path: string): boolean {
   return start.toString('latin1') === magic
 }
 
-/** Whether commits wait until the disk has the write-ahead log. Without it, a process that dies still loses nothing. */
-export function setSyncing(database: DatabaseSync, isSyncing: boolean): void {
-  database.exec(`pragma synchronous = ${isSyncing ? 'full' : 'normal'}`)
+/**
+ * From now on commits do not wait until the disk has the write-ahead log, and copy nothing of it into the database. SQLite still
+ * syncs the log's new beginning after a copy, so that its order holds; a process that dies loses nothing.
+ */
+export function setLight(database: DatabaseSync): void {
+  database.exec('pragma synchronous = normal; pragma wal_autocheckpoint = 0')
 }
 
 function setDurable(database: DatabaseSync): void {
   database.exec(`pragma page_size = ${pageSize}`)
   assert(pragma(database, 'journal_mode = wal') === 'wal', 'the database keeps a write-ahead log')
-  setSyncing(database, true)
+  database.exec('pragma synchronous = full')
   database.exec(`pragma journal_size_limit = ${maxIdleLogBytes}`)
   // With anything less than FULL an acknowledged append can vanish when the power fails.
   assert(pragma(database, 'synchronous') === 2, 'every commit is synced to the disk')

@@ -8,6 +8,7 @@ import {
   fsyncSync,
   mkdirSync,
   openSync,
+  realpathSync,
   statfsSync,
   statSync,
 } from 'node:fs'
@@ -59,13 +60,25 @@ export function fileIdentity(path: string): string {
   return found === undefined ? '' : `${found.dev}:${found.ino}`
 }
 
-/** Waits until the disk has the write-ahead log of a database. Opening it beside SQLite is safe: SQLite locks other files. */
-export function syncLog(path: string): void {
-  const descriptor = openSync(`${path}-wal`, 'r+')
-  try {
-    fdatasyncSync(descriptor)
-  } finally {
-    closeSync(descriptor)
+/**
+ * The write-ahead log of a database that a connection has open: until it is closed, SQLite neither removes nor replaces the file.
+ * Opening it beside SQLite is safe: SQLite locks other files. One descriptor for all syncs hears of every failure since the first.
+ */
+export class LogFile {
+  readonly #descriptor: number
+
+  constructor(path: string) {
+    // SQLite follows links to the database, and keeps the log beside the file itself.
+    this.#descriptor = openSync(`${realpathSync(path)}-wal`, 'r+')
+  }
+
+  /** Waits until the disk has all that was committed. */
+  sync(): void {
+    fdatasyncSync(this.#descriptor)
+  }
+
+  close(): void {
+    closeSync(this.#descriptor)
   }
 }
 

@@ -1,9 +1,18 @@
-import { mkdtempSync, rmSync, statSync } from 'node:fs'
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { collect, messages, readAll } from '../testing/store-suite-data.ts'
+import { collect, messages, readAll, rejection } from '../testing/store-suite-data.ts'
 import { SqliteHere } from './sqlite-here.ts'
 import { HighWater } from './sqlite-high-water.ts'
 import { SqliteStore } from './sqlite-store.ts'
@@ -153,7 +162,7 @@ describe('the calling thread', () => {
     expect(3 * (written - 1)).toBeGreaterThan(nowMs / 4)
   })
 
-  it.each(['before-commit', 'after-commit', 'before-acknowledge'])(
+  it.each(['before-commit', 'after-commit', 'sync', 'before-acknowledge'])(
     'writes nothing more after a failure at %s that leaves the outcome open; the worker checks and goes on',
     async (failing) => {
       let isFirst = true
@@ -183,6 +192,31 @@ describe('the calling thread', () => {
     expect(mark.read()?.position).toBe(3)
     expect(begun()).toBe(3)
     mark.close()
+  })
+
+  it('makes nothing durable in a file that was moved away', async () => {
+    const { store, begun } = open()
+    await store.append(key, messages(1, 1), 0)
+    renameSync(path, `${path}.away`)
+    await store.append(key, messages(2, 1), 1, { durable: 'soon' })
+    await rejection(store.append(key, messages(3, 1), 2), 'storage-failed')
+    renameSync(`${path}.away`, path)
+    expect((await store.append(key, messages(3, 1), 2)).version).toBe(3)
+    expect(begun()).toBe(3)
+    expect(await readAll(store, key)).toEqual(messages(1, 3))
+  })
+
+  it('finds the write-ahead log of a database behind a link', async () => {
+    const target = join(directory, 'target')
+    mkdirSync(target)
+    writeFileSync(join(target, 'own.db'), '')
+    symlinkSync(join(target, 'own.db'), path)
+    const { store, begun } = open()
+    await store.append(key, messages(1, 1), 0)
+    await store.append(key, messages(2, 1), 1, { durable: 'soon' })
+    await store.append(key, messages(3, 1), 2)
+    expect(begun()).toBe(3)
+    expect(readdirSync(target).toSorted()).toEqual(['own.db', 'own.db-shm', 'own.db-wal'])
   })
 
   it('writes nothing more when what is durable soon cannot be synced; the worker checks and goes on', async () => {

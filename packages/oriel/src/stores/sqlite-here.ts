@@ -49,7 +49,7 @@ export class SqliteHere {
     now: () => number = () => performance.now(),
   ) {
     this.#now = now
-    this.#session = new SqliteSession({ ...settings, busyTimeoutMs: 0, checkpoints: false }, at)
+    this.#session = new SqliteSession({ ...settings, busyTimeoutMs: 0, isLight: true }, at)
   }
 
   /** Whether these operations may be tried here now. */
@@ -78,7 +78,7 @@ export class SqliteHere {
     if (this.#slow === maxSlow) this.#restsUntilMs = startMs + durationMs + restMs
     if (attempt.outcomes === undefined) return attempt
     if (isSynced) this.#unsynced = []
-    else this.#unsynced.push(...appendedTo(operations))
+    else for (const key of appendedTo(operations)) this.#unsynced.push(key)
     return attempt
   }
 

@@ -4,6 +4,8 @@ import { hash } from 'node:crypto'
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { assert } from '../core/errors.ts'
 import type { Mark } from './sqlite-high-water.ts'
+import type { LivingThread } from './sqlite-left-threads.ts'
+import { LeftThreads } from './sqlite-left-threads.ts'
 import type { AppendResult, ThreadKey } from './store.ts'
 import type { ChainedEntry, WrittenEntry } from './stored.ts'
 import {
@@ -34,13 +36,11 @@ export interface SnapshotInput {
   readonly text: string
 }
 
-interface ThreadRow {
-  readonly id: number
-  readonly version: number
-  readonly head: string
-  /** Absent when the thread was erased. */
-  readonly salt?: string
-}
+/** Without a salt when the thread was erased. */
+type ThreadRow = LivingThread | (Omit<LivingThread, 'salt'> & { readonly salt?: never })
+
+/** The id of a thread that is not there yet: those of SQLite begin with 1. */
+const unborn = 0
 
 /** The id in `uses` that stands for a blob which no entry names yet. */
 const waiting = 0
@@ -49,15 +49,16 @@ const sql = {
   begin: 'begin immediate',
   commit: 'commit',
   thread: 'select id, version, head, salt from threads where tenant = ? and thread = ?',
-  addThread: `insert into threads (tenant, thread, version, head, salt, bytes, created_at, updated_at)
-    values (?, ?, 0, ?, ?, 0, ?, ?)`,
-  // A clock that goes backwards must not make a thread look older than it was.
-  grow: `update threads set version = ?, head = ?, bytes = bytes + ?, updated_at = max(updated_at, ?)
-    where id = ?`,
+  addThread: `insert into threads (version, head, bytes, created_at, updated_at, tenant, thread, salt)
+    values (?, unhex(?), ?, ?, ?, ?, ?, ?) on conflict do nothing`,
+  // A clock that goes backwards must not make a thread look older than it was. The head covers everything in the thread, and its
+  // names: where it is as expected, nobody else has written or erased anything.
+  grow: `update threads set version = ?, head = unhex(?), bytes = bytes + ?, updated_at = max(updated_at, ?)
+    where id = ? and head = unhex(?)`,
   contents: 'select content from entries where thread = ? and seq between ? and ? order by seq',
   header: 'select header from entries where thread = ? and seq = ?',
   addEntry: `insert into entries (thread, seq, form, type, content, header, external, cuts, body)
-    values (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    values (?, ?, ?, ?, unhex(?), unhex(?), ?, ?, ?)`,
   newest: 'select id, header from entries order by id desc limit 1',
   entry: 'select header from entries where id = ?',
   blob: 'select id from blobs where tenant = ? and hash = ?',
@@ -73,7 +74,7 @@ const sql = {
   dropBlob: 'delete from blobs where id = ? and not exists (select 1 from uses where blob = ?)',
   eraseEntries: 'update entries set body = null, cuts = null, external = null where thread = ?',
   eraseSnapshot: 'delete from snapshots where thread = ?',
-  eraseThread: `update threads set salt = null, bytes = 0, version = ?, head = ?,
+  eraseThread: `update threads set salt = null, bytes = 0, version = ?, head = unhex(?),
     updated_at = max(updated_at, ?) where id = ?`,
   threadsOf: 'select thread from threads where tenant = ? and salt is not null',
   releaseTenant: 'delete from uses where blob in (select id from blobs where tenant = ?)',
@@ -86,6 +87,7 @@ const sql = {
 export class SqliteLog {
   readonly #statements = new Map<string, StatementSync>()
   readonly #database: DatabaseSync
+  readonly #left = new LeftThreads()
   /** The entry that was added last in this transaction. */
   #added: Mark | undefined
 
@@ -99,22 +101,51 @@ export class SqliteLog {
     this.#run('begin')
   }
 
-  append({ key, entries, expected, now }: AppendInput): AppendResult {
+  append(input: AppendInput): AppendResult {
+    const { key, entries, expected } = input
+    if (entries.length > 0) {
+      // Mostly the thread is new or as it was left here, and changing its row tells whether it is.
+      const likely = expected === 0 ? newThread() : this.#left.find(key)
+      const result = likely?.version === expected ? this.#extend(likely, input) : undefined
+      if (result !== undefined) return result
+    }
     const found = this.#thread(key)
     const actual = found?.version ?? 0
     if (found !== undefined && found.salt === undefined) throw threadNotFound(key)
     if (actual !== expected || entries.length === 0)
       return this.#repeated(key, found, entries, expected)
-    const thread = found ?? this.#addThread(key, now)
-    assert(thread.salt !== undefined, 'a living thread has a salt')
-    const chain = { key, salt: thread.salt, previous: thread.head }
-    const chained = chainEntries(chain, entries)
-    for (const entry of chained) this.#addEntry(key, thread, entry)
-    const bytes = chained.reduce((sum, entry) => sum + entry.bytes, 0)
+    const result = this.#extend(found ?? newThread(), input)
+    assert(result !== undefined, 'nobody else changes a thread within this transaction')
+    return result
+  }
+
+  /** Adds entries to a thread, unless its row is not what it is taken for: then nothing is written. */
+  #extend(thread: LivingThread, input: AppendInput): AppendResult | undefined {
+    const { key, entries, expected } = input
+    const { salt, head: previous } = thread
+    const chained = chainEntries({ key, salt, previous }, entries)
     const version = expected + chained.length
-    const head = chained.at(-1)?.header ?? thread.head
-    this.#run('grow', version, fromHex(head), bytes, now, thread.id)
+    const head = chained.at(-1)?.header ?? previous
+    const id = this.#changeRow(thread, { ...input, version, head })
+    if (id === undefined) return undefined
+    const row = { id, version, head, salt }
+    for (const entry of chained) this.#addEntry(key, row, entry)
+    this.#left.leave(key, row)
     return { version, head }
+  }
+
+  /** The id of the row, which is added if it is new; undefined where it is not as it is taken for. */
+  #changeRow(thread: LivingThread, to: AppendInput & AppendResult): number | undefined {
+    const { version, head, now } = to
+    const { id, salt } = thread
+    const bytes = to.entries.reduce((sum, entry) => sum + entry.bytes, 0)
+    if (id !== unborn) {
+      const grown = this.#statement('grow').run(version, head, bytes, now, id, thread.head)
+      return Number(grown.changes) === 1 ? id : undefined
+    }
+    const names = [to.key.tenant, to.key.thread, salt]
+    const added = this.#statement('addThread').run(version, head, bytes, now, now, ...names)
+    return Number(added.changes) === 1 ? Number(added.lastInsertRowid) : undefined
   }
 
   saveSnapshot({ key, version, format, text }: SnapshotInput): void {
@@ -190,13 +221,6 @@ export class SqliteLog {
     return row.salt === null ? own : { ...own, salt: String(row.salt) }
   }
 
-  #addThread(key: ThreadKey, now: number): ThreadRow {
-    const salt = createSalt()
-    const { tenant, thread } = key
-    const id = this.#run('addThread', tenant, thread, fromHex(genesis), salt, now, now)
-    return { id, version: 0, head: genesis, salt }
-  }
-
   /** Answers an append whose entries are already there as it was answered the first time; anything else is a conflict. */
   #repeated(
     key: ThreadKey,
@@ -223,7 +247,7 @@ export class SqliteLog {
     return toHex(this.#statement('header').get(thread.id, version)?.header)
   }
 
-  #addEntry(key: ThreadKey, thread: ThreadRow, entry: ChainedEntry): void {
+  #addEntry(key: ThreadKey, thread: LivingThread, entry: ChainedEntry): void {
     const { seq, type, text, content, header, externalId } = entry
     const { body, cuts } = cutText(text)
     const places = cuts.map(({ offset, literal }) => {
@@ -233,7 +257,7 @@ export class SqliteLog {
       return [offset, blob]
     })
     for (const name of namedHashes(entry)) this.#useNamed(key, thread, name)
-    const external = externalId === undefined ? null : externalKey(thread.salt ?? '', externalId)
+    const external = externalId === undefined ? null : externalKey(thread.salt, externalId)
     const cutColumn = places.length === 0 ? null : JSON.stringify(places)
     const position = this.#run(
       'addEntry',
@@ -241,8 +265,8 @@ export class SqliteLog {
       seq,
       storedForm,
       type,
-      fromHex(content),
-      fromHex(header),
+      content,
+      header,
       external,
       cutColumn,
       body,
@@ -270,15 +294,14 @@ export class SqliteLog {
     this.#run('eraseEntries', id)
     this.#run('eraseSnapshot', id)
     const last = erasedEntry(key, { seq: version + 1, previous: head, at: now })
-    const { seq, type, text } = last
-    const header = fromHex(last.header)
-    const content = fromHex(last.content)
+    const { seq, type, text, content, header } = last
     const position = this.#run(
       'addEntry',
       ...[id, seq, storedForm, type, content, header, null, null, text],
     )
-    this.#added = { position, header: last.header }
+    this.#added = { position, header }
     this.#run('eraseThread', seq, header, now, id)
+    this.#left.forget(key)
   }
 
   /** Runs a statement and gives back the id of the row it inserted. */
@@ -293,4 +316,8 @@ export class SqliteLog {
     this.#statements.set(name, statement)
     return statement
   }
+}
+
+function newThread(): LivingThread {
+  return { id: unborn, version: 0, head: genesis, salt: createSalt() }
 }

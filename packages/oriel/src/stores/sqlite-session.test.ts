@@ -221,6 +221,14 @@ describe('a file that is taken away while it is open', () => {
     expect(codes(session.execute([append('a', 1)]))).toEqual(['storage-failed'])
   })
 
+  it('what was committed without waiting for the disk cannot be made durable', () => {
+    const { session } = open()
+    session.execute([append('a', 0)])
+    expect(codes(session.execute([{ type: 'sync' }]))).toEqual(['ok'])
+    renameSync(settings.path, `${settings.path}.away`)
+    expect(codes(session.execute([{ type: 'sync' }]))).toEqual(['storage-failed'])
+  })
+
   it('with its whole folder: no other file takes its place, and it goes on when it is back', () => {
     const { session } = open()
     session.execute([append('a', 0)])

@@ -2,7 +2,7 @@
 
 import type { DatabaseSync } from 'node:sqlite'
 import { assertNever, OrielError } from '../core/errors.ts'
-import { openForWriting, setSyncing } from './sqlite-database.ts'
+import { openForWriting, setLight } from './sqlite-database.ts'
 import {
   damagedThread,
   isBusy,
@@ -12,11 +12,12 @@ import {
   scrubError,
   storageError,
 } from './sqlite-errors.ts'
-import { fileIdentity, syncLog } from './sqlite-file.ts'
+import { fileIdentity, LogFile } from './sqlite-file.ts'
 import { HighWater } from './sqlite-high-water.ts'
 import type { AppendInput, SnapshotInput } from './sqlite-log.ts'
 import { SqliteLog } from './sqlite-log.ts'
 import { SqliteReader } from './sqlite-reader.ts'
+import { checkpoint, complaints, emptyLog } from './sqlite-upkeep.ts'
 import type { AppendResult, ThreadKey, WriteOptions } from './store.ts'
 import { ChainWalk } from './stored-chain.ts'
 
@@ -54,21 +55,20 @@ export interface SessionSettings {
   readonly path: string
   readonly busyTimeoutMs: number
   readonly truncated: 'refuse' | 'accept'
-  /** Whether a commit copies a long write-ahead log into the database. @default true */
-  readonly checkpoints?: boolean
+  /**
+   * Whether commits do only what they are asked for: they copy nothing of the write-ahead log into the database, and sync it by
+   * themselves where that is wanted, since telling SQLite before each one costs more than the rest of it. @default false
+   */
+  readonly isLight?: boolean
 }
 
 interface Connection {
   readonly database: DatabaseSync
   readonly log: SqliteLog
   readonly highWater: HighWater
+  readonly logFile: LogFile
   readonly identity: string
-  /** Whether its commits wait for the disk. */
-  isSyncing: boolean
 }
-
-/** Frames of the write-ahead log from which on writers wait, so that it begins anew. */
-const longLogFrames = 8000
 
 /** After an I/O error, the newest entries of every thread in doubt are checked before anything is acknowledged. */
 const recheckedEntries = 1000
@@ -102,8 +102,7 @@ export class SqliteSession {
   close(): void {
     const connection = this.#connection
     this.#connection = undefined
-    connection?.highWater.close()
-    connection?.database.close()
+    if (connection !== undefined) closeAll(connection)
   }
 
   /** Performs operations in order, neighbours of one kind in one transaction. Never throws: each gets its outcome. */
@@ -166,11 +165,7 @@ export class SqliteSession {
     operations: readonly Operation[],
     isSynced = true,
   ): readonly Outcome[] {
-    const { log, highWater, identity } = connection
-    if (connection.isSyncing !== isSynced) {
-      setSyncing(connection.database, isSynced)
-      connection.isSyncing = isSynced
-    }
+    const { log, highWater } = connection
     this.#at('begin')
     log.begin()
     const outcomes = operations.map((operation) => apply(log, operation))
@@ -178,13 +173,26 @@ export class SqliteSession {
     this.#at('before-commit')
     log.commit()
     this.#at('after-commit')
-    if (fileIdentity(this.#settings.path) !== identity) {
-      throw new Error('The database file was moved or replaced while it was open.')
+    if (isSynced) {
+      if (this.#settings.isLight === true) this.#sync(connection)
+      else this.#checkIdentity(connection)
+      // The mark is never ahead of what is durable.
+      highWater.raise(mark)
     }
-    // The mark is never ahead of what is durable.
-    if (isSynced) highWater.raise(mark)
     this.#at('before-acknowledge')
     return outcomes
+  }
+
+  /** Makes durable what was committed without waiting for the disk. */
+  #sync(connection: Connection): void {
+    this.#at('sync')
+    connection.logFile.sync()
+    this.#checkIdentity(connection)
+  }
+
+  #checkIdentity({ identity }: Connection): void {
+    if (fileIdentity(this.#settings.path) === identity) return
+    throw new Error('The database file was moved or replaced while it was open.')
   }
 
   /** What is no transaction. */
@@ -192,7 +200,7 @@ export class SqliteSession {
     try {
       if (operation.type === 'doubt') this.#doubt(operation.keys)
       if (operation.type === 'checkpoint') checkpoint(this.#connected().database)
-      if (operation.type === 'sync') this.#sync()
+      if (operation.type === 'sync') this.#sync(this.#connected())
       const value = operation.type === 'check' ? complaints(this.#connected().database) : undefined
       return { ok: true, value }
     } catch (error) {
@@ -200,11 +208,6 @@ export class SqliteSession {
       if (operation.type === 'checkpoint' && !isFatal(error)) return { ok: true, value: undefined }
       return { ok: false, error: storageError(error) }
     }
-  }
-
-  #sync(): void {
-    this.#at('sync')
-    syncLog(this.#settings.path)
   }
 
   /** Rewrites the file, so that erased content is neither in free pages nor in the write-ahead log. */
@@ -221,31 +224,23 @@ export class SqliteSession {
   /** The connection, opened and checked if need be. */
   #connected(): Connection {
     if (this.#connection !== undefined) return this.#connection
-    const { path, busyTimeoutMs, checkpoints = true } = this.#settings
+    const { path, busyTimeoutMs, isLight = false } = this.#settings
     // Another file in its place, or none, must not take its name.
     if (this.#identity !== undefined && fileIdentity(path) !== this.#identity) throw movedFile()
-    const database = openForWriting(path, { busyTimeoutMs, at: this.#at })
-    if (!checkpoints) database.exec('pragma wal_autocheckpoint = 0')
-    const highWater = new HighWater(path)
+    const connection = connect(path, openForWriting(path, { busyTimeoutMs, at: this.#at }))
+    const { database } = connection
     try {
-      const connection = {
-        database,
-        highWater,
-        log: new SqliteLog(database),
-        identity: fileIdentity(path),
-        isSyncing: true,
-      }
       this.#checkMark(connection)
       if (this.#doubtful.size > 0) this.#recheck(database)
       this.#scrub(connection)
+      if (isLight) setLight(database)
       this.#doubtful.clear()
       this.#generation++
       this.#identity = connection.identity
       this.#connection = connection
       return connection
     } catch (error) {
-      highWater.close()
-      database.close()
+      closeAll(connection)
       throw error
     }
   }
@@ -312,6 +307,32 @@ export class SqliteSession {
   }
 }
 
+/** Opens what belongs to a database beside it. */
+function connect(path: string, database: DatabaseSync): Connection {
+  const opened: { close(): void }[] = [database]
+  try {
+    const logFile = new LogFile(path)
+    opened.unshift(logFile)
+    const highWater = new HighWater(path)
+    return {
+      database,
+      highWater,
+      logFile,
+      log: new SqliteLog(database),
+      identity: fileIdentity(path),
+    }
+  } catch (error) {
+    for (const one of opened) one.close()
+    throw error
+  }
+}
+
+function closeAll({ highWater, logFile, database }: Connection): void {
+  logFile.close()
+  highWater.close()
+  database.close()
+}
+
 /** Logical refusals are outcomes; everything else ends the transaction. */
 function apply(log: SqliteLog, operation: Operation): Outcome {
   try {
@@ -349,9 +370,11 @@ function perform(log: SqliteLog, operation: Operation): AppendResult | string | 
 
 /** The threads that operations write to. */
 export function appendedTo(operations: readonly Operation[]): readonly ThreadKey[] {
-  return operations.flatMap((operation) =>
-    operation.type === 'append' ? [operation.input.key] : [],
-  )
+  const keys: ThreadKey[] = []
+  for (const operation of operations) {
+    if (operation.type === 'append') keys.push(operation.input.key)
+  }
+  return keys
 }
 
 /** Erasures share one rewrite of the file; what is no transaction stands alone. */
@@ -362,27 +385,4 @@ const asides: readonly Operation['type'][] = ['check', 'checkpoint', 'sync', 'do
 function kindOf({ type }: Operation): Kind {
   if (asides.includes(type)) return 'aside'
   return type === 'erase' || type === 'erase-tenant' ? 'erase' : 'write'
-}
-
-/** SQLite's own check of the file. */
-function complaints(database: DatabaseSync): readonly string[] {
-  const rows = database.prepare('pragma integrity_check').all()
-  const lines = rows.map((row) => String(Object.values(row)[0]))
-  return lines.filter((line) => line !== 'ok')
-}
-
-/** Copies what it can without keeping anybody waiting; only a long log makes writers wait until it can begin anew. */
-function checkpoint(database: DatabaseSync): void {
-  const row = database.prepare('pragma wal_checkpoint(passive)').get()
-  if (Number(row?.log ?? 0) > longLogFrames) database.exec('pragma wal_checkpoint(restart)')
-}
-
-/** Copies the write-ahead log into the database, synced, and leaves it empty. */
-function emptyLog(database: DatabaseSync): void {
-  const row = database.prepare('pragma wal_checkpoint(truncate)').get()
-  if (row?.busy === 0) return
-  throw new OrielError(
-    'storage-failed',
-    'Another process is reading the database, so that its write-ahead log cannot be emptied. Retry, or end that process.',
-  )
 }

@@ -115,6 +115,34 @@ describe('a worker that dies', () => {
   })
 })
 
+describe('closing', () => {
+  it.each(['auto', 'worker'] as const)(
+    'waits for what was begun, also while the file is being opened (%s)',
+    async (writes) => {
+      for (const expected of [0, 3]) {
+        const store = new SqliteStore({ ...settings, writes, now: Date.now })
+        const appends = [1, 2, 3].map((count) =>
+          store.append(key, messages(expected + count, 1), expected + count - 1),
+        )
+        const order: string[] = []
+        void Promise.all(appends).then(() => order.push('appended'))
+        await store.close()
+        expect([...order, 'closed']).toEqual(['appended', 'closed'])
+        expect((await Promise.all(appends)).at(-1)?.version).toBe(expected + 3)
+      }
+    },
+  )
+
+  it('does not wait for ever when the worker dies meanwhile', async () => {
+    process.env.ORIEL_FAULT = 'before-commit:1:exit'
+    const store = new SqliteStore({ ...settings, now: Date.now })
+    const append = rejection(store.append(key, messages(1, 1), 0), 'storage-failed')
+    await store.close()
+    process.env.ORIEL_FAULT = ''
+    await append
+  })
+})
+
 describe('the process', () => {
   const run = (code: string): { status: number | null; output: string } => {
     const source = `

@@ -46,12 +46,14 @@ export class SqliteWriter {
   #worker: Worker | undefined
   #opened: Promise<void> | undefined
   readonly #sent = new Map<number, Pending>()
-  readonly #line: Pending[] = []
-  readonly #tasks = new Set<Promise<unknown>>()
+  #line: Pending[] = []
   #sentBytes = 0
   #nextId = 1
   #generation = 0
+  #isOpen = false
   #isEnding = false
+  /** Called when nothing waits any more. */
+  #onIdle: (() => void) | undefined
   #isGathering = false
   #isSyncPlanned = false
   readonly #here: SqliteHere | undefined
@@ -74,18 +76,23 @@ export class SqliteWriter {
   }
 
   perform(operation: Operation, bytes: number): Promise<unknown> {
-    const task = this.#enqueue(operation, bytes)
-    this.#tasks.add(task)
-    const forget = (): void => {
-      this.#tasks.delete(task)
-    }
-    task.then(forget, forget)
-    return task
+    return new Promise((resolve, reject) => {
+      const opened = this.#isOpen ? undefined : this.open()
+      const request = { id: this.#nextId++, operation, bytes }
+      this.#line.push({ request, resolve, reject })
+      if (opened === undefined) this.#gather()
+      // Where the file cannot be opened, the whole line is rejected.
+      else opened.then(() => this.#gather(), ignore)
+    })
   }
 
   /** Waits for what was begun, then ends the worker. */
   async close(): Promise<void> {
-    await Promise.allSettled(this.#tasks)
+    if (this.#line.length + this.#sent.size > 0) {
+      await new Promise<void>((resolve) => {
+        this.#onIdle = resolve
+      })
+    }
     this.#here?.close()
     const worker = this.#worker
     if (worker === undefined) return
@@ -94,15 +101,6 @@ export class SqliteWriter {
     worker.ref()
     worker.postMessage('close')
     await ended
-  }
-
-  async #enqueue(operation: Operation, bytes: number): Promise<unknown> {
-    await this.open()
-    return new Promise((resolve, reject) => {
-      const request = { id: this.#nextId++, operation, bytes }
-      this.#line.push({ request, resolve, reject })
-      this.#gather()
-    })
   }
 
   #start(): Promise<void> {
@@ -116,6 +114,7 @@ export class SqliteWriter {
       worker.on('message', (reply: Reply) => {
         if (reply.type === 'opened') {
           this.#generation++
+          this.#isOpen = true
           worker.unref()
           resolve()
         } else if (reply.type === 'failed') reason = unpackError(reply.error)
@@ -138,6 +137,8 @@ export class SqliteWriter {
     this.#isGathering = true
     setImmediate(() => {
       this.#isGathering = false
+      // Meanwhile the worker may have died, and another one may be on its way.
+      if (!this.#isOpen) return
       this.#writeHere()
       this.#pump()
     })
@@ -146,10 +147,11 @@ export class SqliteWriter {
   /** Writes the whole line on this thread if that is allowed; otherwise it stays for the worker. */
   #writeHere(): void {
     const here = this.#here
-    if (here === undefined || this.#sent.size > 0 || this.#opened === undefined) return
-    const operations = this.#line.map(({ request }) => request.operation)
-    const bytes = this.#line.reduce((sum, { request }) => sum + request.bytes, 0)
-    if (operations.length === 0 || !here.takes(operations, bytes)) return
+    const line = this.#line
+    if (here === undefined || this.#sent.size > 0 || line.length === 0) return
+    const operations = line.map(({ request }) => request.operation)
+    const bytes = line.reduce((sum, { request }) => sum + request.bytes, 0)
+    if (!here.takes(operations, bytes)) return
     const attempt = here.write(operations, this.#generation)
     if (attempt.outcomes === undefined) {
       if (attempt.isInDoubt) this.#endHere(appendedTo(operations))
@@ -157,11 +159,13 @@ export class SqliteWriter {
     }
     if (here.isCheckpointDue()) this.#post({ type: 'checkpoint' })
     if (here.isUnsynced) this.#syncSoon(here)
-    for (const [index, { resolve, reject }] of this.#line.splice(0).entries()) {
+    this.#line = []
+    for (const [index, { resolve, reject }] of line.entries()) {
       const outcome = attempt.outcomes[index]
       if (outcome?.ok === true) resolve(outcome.value)
       else reject(outcome?.error)
     }
+    this.#onIdle?.()
   }
 
   /** What waits for a sync gets it from the next write that is synced; if none comes, from the worker. */
@@ -226,7 +230,9 @@ export class SqliteWriter {
       else pending.reject(unpackError(result.error))
     }
     this.#pump()
-    if (this.#sent.size === 0 && !this.#isEnding) this.#worker?.unref()
+    if (this.#sent.size > 0) return
+    if (!this.#isEnding) this.#worker?.unref()
+    if (this.#line.length === 0) this.#onIdle?.()
   }
 
   /** The worker is gone: what it had not acknowledged may or may not be in the log. */
@@ -234,12 +240,17 @@ export class SqliteWriter {
     if (this.#worker !== worker) return
     this.#worker = undefined
     this.#opened = undefined
+    this.#isOpen = false
     const pending = [...this.#sent.values(), ...this.#line.splice(0)]
     this.#sent.clear()
     this.#sentBytes = 0
     for (const { reject } of pending) reject(error)
+    this.#onIdle?.()
   }
 }
+
+/** What went wrong is told to everybody in the line. */
+function ignore(): void {}
 
 function workerDied(cause: unknown): OrielError {
   return new OrielError(

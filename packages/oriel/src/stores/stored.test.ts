@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -69,6 +70,17 @@ describe('chain', () => {
         header: '6864bda34dd4237846de261c638573b3efcf03db68c2965710337a0951921a87',
       },
     ])
+  })
+
+  it('hashes a header as the JSON of its fields, whatever the names are', () => {
+    const names = fc.string({ unit: 'binary' })
+    fc.assert(
+      fc.property(names, names, names, fc.nat(), (tenant, thread, type, seq) => {
+        const fields = { key: { tenant, thread }, previous: genesis, seq, type, content: genesis }
+        const text = JSON.stringify([1, genesis, tenant, thread, seq, type, genesis])
+        expect(headerHash(fields)).toBe(hash('sha256', text))
+      }),
+    )
   })
 
   it('covers everything: no part of a header can change unseen', () => {

@@ -1,0 +1,30 @@
+// What keeps the file of a database in order, beside its transactions.
+
+import type { DatabaseSync } from 'node:sqlite'
+import { OrielError } from '../core/errors.ts'
+
+/** Frames of the write-ahead log from which on writers wait, so that it begins anew. */
+const longLogFrames = 8000
+
+/** SQLite's own check of the file. */
+export function complaints(database: DatabaseSync): readonly string[] {
+  const rows = database.prepare('pragma integrity_check').all()
+  const lines = rows.map((row) => String(Object.values(row)[0]))
+  return lines.filter((line) => line !== 'ok')
+}
+
+/** Copies what it can without keeping anybody waiting; only a long log makes writers wait until it can begin anew. */
+export function checkpoint(database: DatabaseSync): void {
+  const row = database.prepare('pragma wal_checkpoint(passive)').get()
+  if (Number(row?.log ?? 0) > longLogFrames) database.exec('pragma wal_checkpoint(restart)')
+}
+
+/** Copies the write-ahead log into the database, synced, and leaves it empty. */
+export function emptyLog(database: DatabaseSync): void {
+  const row = database.prepare('pragma wal_checkpoint(truncate)').get()
+  if (row?.busy === 0) return
+  throw new OrielError(
+    'storage-failed',
+    'Another process is reading the database, so that its write-ahead log cannot be emptied. Retry, or end that process.',
+  )
+}
