@@ -47,6 +47,7 @@ export const openaiChat: Format = {
       reasoning: 'O5',
     },
   },
+  readsAlone: true,
   decode,
   encode,
   validate: neverThrowing('O5', validateChatBody),

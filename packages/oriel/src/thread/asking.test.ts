@@ -320,6 +320,17 @@ describe('readHistory', () => {
     }
   })
 
+  it('[T41] keeps all that was read of messages that a format reads alone, the newest too', () => {
+    const shared = [user('one'), said('a'), user('two')]
+    const previous = readHistory(shared)
+    const { parts } = readHistory([...shared, said('b')], { previous })
+    expect(parts.sent.slice(0, 3).map((one, at) => one === previous.parts.sent[at])).toEqual([
+      true,
+      true,
+      true,
+    ])
+  })
+
   it('[T41] names the place of what is no message, wherever it began to read', () => {
     const shared = [user('one'), said('a'), user('two')]
     const previous = readHistory(shared)

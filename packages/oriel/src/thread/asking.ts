@@ -46,10 +46,12 @@ export async function syncHistory(
   const around = { isHeld, isContinuing }
   const { isForked, written } = await family.place(
     sent,
-    (branch) => {
+    async (branch) => {
       const history = withoutForeignThoughts(parts, branch.brokenOff)
       const meet = (): Meeting => branch.meet(sent)
-      return session.appendHistory(branch.journal, history, { meet, ...around })
+      const written = await session.appendHistory(branch.journal, history, { meet, ...around })
+      branch.took(written.appended, sent.slice(written.meeting.matched))
+      return written
     },
     { isQuick: isHeld },
   )

@@ -1,5 +1,6 @@
 // A thread and its forks: which branch a resent history belongs to.
 
+import type { MessageEntry } from '../core/entry.ts'
 import { OrielError } from '../core/errors.ts'
 import type { BrokenOff } from './broken-off.ts'
 import { forkJournal, forksOf } from './fork.ts'
@@ -39,6 +40,11 @@ export class Branch {
     if (!meeting.isUnsure) return meeting
     await this.journal.complete()
     return this.#keys.meet(history, this.journal.state)
+  }
+
+  /** Notes what the client sent of messages that were just appended. */
+  took(appended: readonly MessageEntry[], sent: readonly Sent[]): void {
+    this.#keys?.took(appended, sent)
   }
 
   /** The seq behind which a fork begins that keeps the first `count` messages. */

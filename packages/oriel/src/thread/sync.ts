@@ -87,6 +87,8 @@ export class KeyIndex {
   /** Whether the newest messages are such as no client resends: what they lead to is not there yet. */
   #isUnended: boolean
   #version: number
+  /** What the client sent of messages that are not taken in yet, by seq. */
+  readonly #taken = new Map<number, Sent>()
 
   constructor(data: KeyData = noKeys, version = 0) {
     this.#keys = [...data.keys]
@@ -109,6 +111,14 @@ export class KeyIndex {
     }
   }
 
+  /** Notes what the client sent of messages that were just appended: their keys need not be made again. */
+  took(entries: readonly MessageEntry[], sent: readonly Sent[]): void {
+    entries.forEach((entry, index) => {
+      const own = sent[index]
+      if (own !== undefined && entry.seq > this.#version) this.#taken.set(entry.seq, own)
+    })
+  }
+
   /** Takes in entries that were appended since. */
   update(state: State): void {
     for (let seq = this.#version + 1; seq <= state.version; seq++) {
@@ -116,6 +126,7 @@ export class KeyIndex {
       if (entry !== undefined) this.#add(entry)
     }
     this.#version = state.version
+    this.#taken.clear()
   }
 
   #add(entry: MessageEntry): void {
@@ -129,7 +140,7 @@ export class KeyIndex {
     if (isOurs) return
     // Leading system messages are part of the frame, in the log as in a resent history.
     if (this.#keys.length === 0 && role === 'system') return
-    const { resentAs = { key: keyOf(entry), details: detailsOf(entry) } } = entry
+    const { resentAs = this.#taken.get(seq) ?? new LazySent(entry) } = entry
     this.#isUnended = resentAs === 'nothing'
     if (resentAs === 'nothing') return
     this.#keys.push(resentAs.key)
@@ -247,15 +258,22 @@ export function sentOf(drafts: readonly Draft[]): readonly Sent[] {
   return drafts.map(({ role, content }) => {
     const blocks: readonly Block[] =
       typeof content === 'string' ? [{ type: 'text', text: content }] : content
-    const message = { role, blocks }
-    let details: string | undefined
-    return {
-      key: keyOf(message),
-      message,
-      get details() {
-        details ??= detailsOf(message)
-        return details
-      },
-    }
+    return new LazySent({ role, blocks })
   })
+}
+
+class LazySent implements Sent {
+  readonly key: string
+  readonly message: Matchable
+  #details: string | undefined
+
+  constructor(message: Matchable) {
+    this.key = keyOf(message)
+    this.message = message
+  }
+
+  get details(): string {
+    this.#details ??= detailsOf(this.message)
+    return this.#details
+  }
 }
