@@ -10,14 +10,15 @@ import { withoutUnboundReasoning } from './core/reasoning.ts'
 import { type Rendered, render } from './core/render.ts'
 import { repair } from './core/repair.ts'
 import type { State } from './core/state.ts'
-import { frameTokens, viewTokens } from './core/tally.ts'
-import type { Frame, ViewMessage } from './core/view.ts'
+import { viewTokens } from './core/tally.ts'
+import type { ViewMessage } from './core/view.ts'
 import { fitToBudget } from './schedule/fit.ts'
 import type { Fitted } from './schedule/fitting.ts'
 
 export interface AssembleOptions {
   readonly profile: Profile
-  readonly frame?: Frame | undefined
+  /** Tokens of what stands around the messages. @default 0 */
+  readonly frameTokens?: (() => number) | undefined
   /** Tokens that the request may use, frame included. */
   readonly budget?: number | undefined
   /** Whether the host turns reasoning off for a request whose open loop has lost some; else the loop goes as a record. @default false */
@@ -35,7 +36,7 @@ export interface Assembled {
   /** The first message that is shown otherwise because of the budget. */
   readonly fittedFrom?: number
   /** Tokens of the request, frame included; counted when first asked for. */
-  readonly tokens: number
+  readonly tokens: () => number
 }
 
 /** What the model would see with these edits applied on top of the log. */
@@ -44,14 +45,14 @@ export function assemble(
   planned: readonly Edit[],
   options: AssembleOptions,
 ): Assembled {
-  const { profile, frame, budget } = options
+  const { profile, frameTokens = () => 0, budget } = options
   const rendered: readonly Rendered[] = render(state, planned)
   const repaired = repair(state, rendered, profile, checkpointText(state, planned))
   const tail = sendable(tailOf(state, planned), profile)
-  const around = (): number => frameTokens(state.counter, frame) + viewTokens(state, tail)
+  const around = (): number => frameTokens() + viewTokens(state, tail)
   const { fitted, bound } = fitAndBind(state, repaired.messages, planned, {
     ...options,
-    frameTokens: budget === undefined ? 0 : around(),
+    aroundTokens: budget === undefined ? 0 : around(),
   })
   let tokens: number | undefined
   return {
@@ -61,7 +62,7 @@ export function assemble(
     turnsReasoningOff: bound.turnsReasoningOff,
     isRecord: bound.isRecord,
     ...fittedFrom(state, fitted, bound),
-    get tokens() {
+    tokens: () => {
       tokens ??= around() + viewTokens(state, bound.messages)
       return tokens
     },
@@ -81,9 +82,9 @@ function fitAndBind(
   state: State,
   messages: readonly ViewMessage[],
   planned: readonly Edit[],
-  options: AssembleOptions & { readonly frameTokens: number },
+  options: AssembleOptions & { readonly aroundTokens: number },
 ): { readonly fitted: Fitted; readonly bound: Bound } {
-  const { budget, frameTokens: frame } = options
+  const { budget, aroundTokens: frame } = options
   for (let room = budget; ; ) {
     const fitted =
       room === undefined
@@ -125,7 +126,7 @@ function bind(
   state: State,
   messages: readonly ViewMessage[],
   changes: readonly Edit[],
-  options: AssembleOptions & { readonly frameTokens: number; readonly isFitted: boolean },
+  options: AssembleOptions & { readonly aroundTokens: number; readonly isFitted: boolean },
 ): Bound {
   const { profile, mayTurnReasoningOff = false, budget = Infinity } = options
   const plain = { messages, repairs: [], turnsReasoningOff: false, isRecord: false }
@@ -141,7 +142,7 @@ function bind(
   if (!isLoopCut || mayTurnReasoningOff) {
     return { ...bound, turnsReasoningOff: isLoopCut, isRecord: false }
   }
-  const room = budget - options.frameTokens
+  const room = budget - options.aroundTokens
   const records = recordLengths.map((resultLength) => () => {
     return foldOpenLoop(state, bound.messages, { cut, rule, resultLength })
   })

@@ -109,7 +109,9 @@ const unknownProvider = providers.anthropic as CacheRules
  * `inputDollars` and `contextWindow` are missing where nobody knows them. Pure: the same query gives the same answer.
  */
 export function lookupPrices(query: PricesQuery = {}): Prices {
-  const key = JSON.stringify([query.provider, query.model, query.life, query.at])
+  const { provider, model, life, at } = query
+  const isPlain = provider === undefined && life === undefined && at === undefined
+  const key = isPlain ? `model ${model ?? ''}` : JSON.stringify([provider, model, life, at])
   const known = remembered.get(key)
   if (known !== undefined) return known
   const prices = findPrices(query)

@@ -11,6 +11,7 @@ import { Compacting, type RequestAround } from './compacting.ts'
 import { shownCount } from './compactor.ts'
 import type { EventFields, EventType } from './events.ts'
 import { type FoundMessage, findMessage } from './find-message.ts'
+import { Framing } from './framing.ts'
 import {
   type AppendAround,
   continueMark,
@@ -217,9 +218,12 @@ export class Session {
     const policy = own ?? this.policy
     const leading = leadingOf(journal)
     const now = this.#options.now()
-    const parts = { options, leading, pluginSystem, now, policy }
+    const framing = new Framing({ frame: options.frame, leading, pluginSystem })
+    const parts = { options, framing, now, policy }
     return {
       ...parts,
+      leading,
+      pluginSystem,
       state: journal.state,
       isTemporary,
       // Checkpoints are jobs of their own; only a view that keeps no edits makes one in passing.
@@ -227,7 +231,7 @@ export class Session {
       given: this.#options.given,
       // What the schedule must know of the provider.
       ...(isTemporary ? {} : cacheFor(journal, parts, this.#options)),
-      fileOf: this.#files.ask().fileOf,
+      fileOf: this.#files.fileOf,
     }
   }
 
@@ -275,18 +279,21 @@ export class Session {
       await this.#files.prepare((fileOf) => proposalsOf({ ...request(), fileOf }))
     }
     const model = isRecovery ? undefined : this.summaries
-    const finished = await prepareSummaries(model, this.journal, request)
-    if (own === undefined && !isRecovery) await this.#compacting.beforeView(request)
+    const finished = model && (await prepareSummaries(model, this.journal, request))
+    const isFirst = own === undefined && !isRecovery
+    const asked = isFirst ? await this.#compacting.beforeView(request) : undefined
+    const { version } = this.journal.state
     let view: { request: ViewRequest; built: BuiltView; asking: Asking } | undefined
-    const build = (_: State, stamp: Stamp): readonly Entry[] => {
-      const base = request()
+    const build = (state: State, stamp: Stamp): readonly Entry[] => {
+      const isStill = asked?.state === state && state.version === version
+      const base = isStill ? asked : request()
       const asking = ask(base)
       const now: ViewRequest = { ...base, isRecovery, summaryOf: asking.summaryOf }
       view = { request: now, built: buildView(now), asking }
       return [
         ...this.#pendingSetting(stamp),
         ...systemSetting(this.journal, pluginSystem, stamp),
-        ...(now.isTemporary ? summaryEntries(this.journal, finished, stamp) : []),
+        ...(now.isTemporary ? summaryEntries(this.journal, finished ?? [], stamp) : []),
         ...entriesOf(now, view.built, stamp, this.journal),
       ]
     }
