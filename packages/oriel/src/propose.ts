@@ -35,6 +35,7 @@ export function propose(state: State, policy: Policy, around: ProposeContext): r
   if (policy.compaction !== undefined) {
     edits.push(...compaction.propose(state, policy.compaction, context))
   }
+  if (edits.length === 0) return edits
   const waits = waitsFrom(state)
   const isReady = ({ since = Infinity }: Edit): boolean => waits === Infinity || since < waits
   const expansionOf = expansionsOf(state)

@@ -82,6 +82,7 @@ export function editsShown(
 
 /** Messages that were dropped and that a pin brings back, with their exchanges and what opens their turns. */
 export function shownByPins(state: State): ReadonlySet<number> {
+  if (!state.hasPins) return new Set()
   const { visible } = state
   const seqs = [...visible.map(({ entry }) => entry.seq), ...state.excluded]
   const pinned = seqs.filter((seq) => state.isPinned(seq))
