@@ -28,6 +28,9 @@ export function buildChatMessages(
   { isLegacy = true, note = () => {} }: BuildOptions = {},
 ): readonly JsonObject[] {
   const { role, isOwn, extra, blocks } = material
+  const [only] = blocks
+  const isText = blocks.length === 1 && only?.type === 'text' && only.extra === undefined
+  if (isText && role !== 'tool') return [{ role, content: only.text, ...extra }]
   if (role === 'assistant') return [buildAssistant(material, { isLegacy, note })]
   const results = blocks.flatMap((block, index) =>
     block.type === 'tool-result' ? [buildResult(material, block, { index, isLegacy, note })] : [],
