@@ -6,15 +6,16 @@ import { withRequest, withUsage } from './lanes.ts'
 import { inputTokens } from './read-usage.ts'
 import type { JournalFacts } from './snapshot.ts'
 
-/** What an entry says about the log beside its state. */
-export function factsOf(entry: Entry, before: JournalFacts): Partial<JournalFacts> {
+/** What an entry says about the log beside its state; undefined where it says nothing. */
+export function factsOf(entry: Entry, before: JournalFacts): Partial<JournalFacts> | undefined {
+  if (entry.type === 'message' || entry.type === 'setting') return undefined
   const { lanes = [] } = before
   if (entry.type === 'request') return { newestRequest: entry, lanes: withRequest(lanes, entry) }
   if (entry.type === 'usage') {
     return { newestUsage: entry, lanes: withUsage(lanes, entry), ...calibrated(entry, before) }
   }
   if (entry.type === 'edit') return { newestChange: entry.seq, newestEpoch: entry.epoch }
-  return entry.type === 'undo' || entry.type === 'mark' ? { newestChange: entry.seq } : {}
+  return entry.type === 'undo' || entry.type === 'mark' ? { newestChange: entry.seq } : undefined
 }
 
 /** A sample teaches something only about the request that it measured. */

@@ -153,11 +153,14 @@ export class Journal {
 
   /** The keys of all messages. After a snapshot without them, the log is read once. */
   async keys(): Promise<KeyIndex> {
-    if (this.#keys === undefined) {
-      await this.complete()
-      this.#keys = new KeyIndex()
-    }
-    this.#keys.update(this.#state)
+    if (this.#keys === undefined) await this.complete()
+    return this.knownKeys ?? new KeyIndex()
+  }
+
+  /** The same, as far as nothing must be read for them. */
+  get knownKeys(): KeyIndex | undefined {
+    if (this.#keys === undefined && !this.#state.isPartial) this.#keys = new KeyIndex()
+    this.#keys?.update(this.#state)
     return this.#keys
   }
 
@@ -253,7 +256,9 @@ export class Journal {
     const by = nextWriter()
     let entries: readonly E[] = []
     try {
-      entries = build(this.#state, this.#stamp()).map((entry) => ({ ...entry, by }))
+      entries = build(this.#state, this.#stamp())
+      // They were made for this append, and nobody else has them yet.
+      for (const entry of entries) (entry as { by?: string }).by = by
     } finally {
       // A header alone begins nothing.
       const isAlone = this.#state.version === 1 && this.#held.length === 1
@@ -272,7 +277,8 @@ export class Journal {
     if (held.length + entries.length === 0) return
     const expected = this.#state.version - held.length
     try {
-      await this.store.append(this.key, [...held, ...entries], expected, { durable })
+      const all = held.length === 0 ? entries : [...held, ...entries]
+      await this.store.append(this.key, all, expected, { durable })
     } catch (error) {
       if (held.length > 0) this.#lose()
       throw error
@@ -330,8 +336,10 @@ export class Journal {
 
   #take(entry: Entry): void {
     this.#state.apply(entry)
-    const lastAt = Math.max(this.#facts.lastAt, entry.at)
-    this.#facts = { ...this.#facts, ...factsOf(entry, this.#facts), lastAt }
+    const known = this.#facts
+    const facts = factsOf(entry, known)
+    const lastAt = Math.max(known.lastAt, entry.at)
+    if (facts !== undefined || lastAt > known.lastAt) this.#facts = { ...known, ...facts, lastAt }
     if (entry.type === 'setting') {
       this.#settings.set(entry.name, entry)
       if (entry.name === 'thread') this.#adopt(headerOf(entry))

@@ -82,7 +82,8 @@ export function breakOf(
   },
 ): CacheBreak | undefined {
   const { before } = lane
-  const [old, own] = [around.frame(before.frameHash), around.frame(lane.frameHash)]
+  const isFramed = before.frameHash === lane.frameHash
+  const [old, own] = isFramed ? [] : [around.frame(before.frameHash), around.frame(lane.frameHash)]
   return findBreak({
     before: before.measured,
     now: measured,

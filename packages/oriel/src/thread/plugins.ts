@@ -32,6 +32,10 @@ export class Plugins {
     this.#onFailure = onFailure
   }
 
+  get isEmpty(): boolean {
+    return this.#plugins.length === 0
+  }
+
   /** For each draft what is logged in its place: itself with additions, or itself and a message that holds them. */
   async enrich(
     drafts: readonly Draft[],
@@ -63,7 +67,7 @@ export class Plugins {
 
   /** Told after a view was committed. */
   settle(journal: Journal): void {
-    this.#askedAt = placeOf(journal)
+    if (!this.isEmpty) this.#askedAt = placeOf(journal)
   }
 
   #options(journal: Journal): AskOptions {

@@ -21,6 +21,7 @@ import {
   knownIds,
   leadingSetting,
   messagesOf,
+  noIds,
   revisionEdits,
   type ViewAround,
   type WrittenHistory,
@@ -82,8 +83,6 @@ export class Session {
   #behind: Promise<unknown> = Promise.resolve()
   readonly #plugins: Plugins
   readonly #reporter: Reporter
-  /** Messages that are held, of which nobody has been told yet. */
-  #untold: readonly MessageEntry[] = []
   readonly #lastView = new LastView()
 
   constructor(journal: Journal, options: SessionOptions, policy: Policy | undefined) {
@@ -136,9 +135,10 @@ export class Session {
     { expected, beside, isPaused = false }: AppendAround = {},
   ): Promise<readonly MessageEntry[]> {
     if (this.journal.isStale) await this.journal.refresh()
-    const known = await knownIds(this.journal, drafts)
-    const asked = freshDrafts(this.journal.state, drafts, known)
-    const enriched = replaced(drafts, await this.#enrich(asked, this.journal))
+    const known = this.journal.state.isPartial ? await knownIds(this.journal, drafts) : noIds
+    const asked = (): readonly Draft[] => freshDrafts(this.journal.state, drafts, known)
+    const added = this.#plugins.isEmpty ? undefined : await this.#enrich(asked(), this.journal)
+    const enriched = added === undefined ? drafts : replaced(drafts, added)
     const build = (state: State, stamp: Stamp): readonly Entry[] => {
       const fresh = freshDrafts(state, enriched, known)
       const messages = prepare(withCount(state, expected), fresh, stamp.at)
@@ -162,11 +162,14 @@ export class Session {
     let meeting: Meeting | undefined
     const { conversation } = history
     // Of a history that comes for the first time, only what the model has not answered is new to the plugins.
-    const asked = Math.max(meet().matched, firstUnanswered(conversation))
-    const enriched = await this.#enrich(conversation.slice(asked), journal)
+    const asked = (): number => Math.max(meet().matched, firstUnanswered(conversation))
+    const enriched = this.#plugins.isEmpty
+      ? undefined
+      : await this.#enrich(conversation.slice(asked()), journal)
     const build = (state: State, stamp: Stamp): readonly Entry[] => {
       meeting = meet()
-      const fresh = replaced(conversation.slice(meeting.matched), enriched)
+      const came = conversation.slice(meeting.matched)
+      const fresh = enriched === undefined ? came : replaced(came, enriched)
       const messages = prepare(state, fresh, stamp.at)
       for (const _message of messages) stamp.skip()
       return [
@@ -183,7 +186,7 @@ export class Session {
     this.journal = journal
     const appended = messagesOf(entries)
     // The view that follows what is held makes the checkpoint that is due.
-    if (isHeld) this.#untold = appended
+    if (isHeld) this.#reporter.hold(appended)
     else {
       this.#reporter.added(this.journal, appended)
       await this.#compacting.afterAppend(appended)
@@ -193,15 +196,8 @@ export class Session {
 
   /** What was held is lost: it was never there. */
   forgetHeld(): void {
-    this.#untold = []
+    this.#reporter.hold([])
     this.journal.forget()
-  }
-
-  /** Tells of messages that were held and are in the store now. */
-  #tellAdded(): void {
-    const added = this.#untold
-    this.#untold = []
-    this.#reporter.added(this.journal, added)
   }
 
   #enrich(
@@ -261,7 +257,7 @@ export class Session {
   ): Promise<View> {
     const before = this.journal.state.visible.length
     const last = this.journal.facts.newestRequest?.seq ?? 0
-    const pluginSystem = await this.#plugins.system(this.journal)
+    const pluginSystem = this.#plugins.isEmpty ? [] : await this.#plugins.system(this.journal)
     const request = (journal = this.journal): ViewRequest =>
       this.request(options, { own, pluginSystem, journal })
     const ask = (now: ViewRequest, journal = this.journal): Asking =>
@@ -299,7 +295,7 @@ export class Session {
     }
     const entries = await this.journal.commit(build, { durable })
     this.#pending = undefined
-    this.#tellAdded()
+    this.#reporter.told(this.journal)
     this.#plugins.settle(this.journal)
     assert(view !== undefined, 'a commit asks for its entries')
     this.#lastView.keep(this.journal, view.built)
