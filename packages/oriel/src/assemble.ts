@@ -90,9 +90,7 @@ function fitAndBind(
       room === undefined
         ? unfitted(messages)
         : fitToBudget(state, messages, { budget: Math.max(1, room), frame, planned })
-    const changes = [...planned, ...fitted.edits, ...foldedAsEdits(fitted)]
-    const isFitted = fitted.edits.length + fitted.folded.length > 0
-    const bound = bind(state, fitted.messages, changes, { ...options, isFitted })
+    const bound = bind(state, fitted, planned, options)
     if (budget === undefined || room === undefined || !bound.isRecord) return { fitted, bound }
     const excess = frame + viewTokens(state, bound.messages) - budget
     if (excess <= 0) return { fitted, bound }
@@ -124,17 +122,21 @@ const recordLengths = [Infinity, 8000, 2000, 500, 100] as const
 /** Leaves out reasoning that is bound to what has changed. In an open loop the provider demands it: then the loop goes as a record. */
 function bind(
   state: State,
-  messages: readonly ViewMessage[],
-  changes: readonly Edit[],
-  options: AssembleOptions & { readonly aroundTokens: number; readonly isFitted: boolean },
+  fitted: Fitted,
+  planned: readonly Edit[],
+  options: AssembleOptions & { readonly aroundTokens: number },
 ): Bound {
   const { profile, mayTurnReasoningOff = false, budget = Infinity } = options
-  const plain = { messages, repairs: [], turnsReasoningOff: false, isRecord: false }
+  const { messages } = fitted
   const { bindsReasoning = false } = profile
-  if (bindsReasoning === false) return plain
+  if (bindsReasoning === false) {
+    return { messages, repairs: [], turnsReasoningOff: false, isRecord: false }
+  }
+  const changes = [...planned, ...fitted.edits, ...foldedAsEdits(fitted)]
+  const isFitted = fitted.edits.length + fitted.folded.length > 0
   const rule = profile.rules.reasoning
   const isBound = typeof bindsReasoning === 'function' ? bindsReasoning : () => true
-  const binding = { rule, isBound, isFitted: options.isFitted }
+  const binding = { rule, isBound, isFitted }
   const { cut: unbound, ...bound } = withoutUnboundReasoning(state, messages, changes, binding)
   const cut = new Set([...unbound, ...changes.flatMap((edit) => thoughtDroppedBy(state, edit))])
   const start = loopStart(state) ?? Infinity

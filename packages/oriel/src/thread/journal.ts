@@ -327,7 +327,7 @@ export class Journal {
     const value: SnapshotValue = {
       state: this.#state.data(),
       facts: { ...this.#facts, settings: [...this.#settings.values()] },
-      ...(this.#keys === undefined ? {} : { keys: this.#keys.data() }),
+      ...(this.#keys === undefined ? {} : { keys: this.#keys.data(this.#state) }),
     }
     this.#saving = this.#saving
       .then(() => saveSnapshot(this.store, this.key, value))

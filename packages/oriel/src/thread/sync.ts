@@ -2,7 +2,7 @@
 
 import type { Block } from '../core/block.ts'
 import type { Draft, MessageEntry } from '../core/entry.ts'
-import { OrielError } from '../core/errors.ts'
+import { assert, OrielError } from '../core/errors.ts'
 import type { State } from '../core/state.ts'
 import { type BrokenOff, signaturesBehind } from './broken-off.ts'
 import { compare, detailsOf, keyOf, type Matchable, type Revision } from './match.ts'
@@ -77,10 +77,11 @@ const noKeys: KeyData = {
 
 /** The keys of a log's messages, kept up to date as it grows. Excluded messages stay: the client still sends them. */
 export class KeyIndex {
-  readonly #keys: string[]
+  /** One for each message; what was appended without one gets it when it is compared. */
+  readonly #keys: (string | undefined)[]
   readonly #seqs: number[]
   readonly #ends: number[]
-  readonly #details: string[]
+  readonly #details: (string | undefined)[]
   #isOpen: boolean
   /** What last agreed with each message, and for how many it stands: the same objects need not be compared again. */
   readonly #met: { readonly sent: Sent; readonly count: number }[] = []
@@ -100,12 +101,13 @@ export class KeyIndex {
     this.#version = version
   }
 
-  data(): KeyData {
+  data(state: State): KeyData {
+    const named = this.#seqs.map((_, at) => this.#nameAt(at, state))
     return {
-      keys: [...this.#keys],
+      keys: named.map(({ key }) => key),
       seqs: [...this.#seqs],
       ends: [...this.#ends],
-      details: [...this.#details],
+      details: named.map(({ details }) => details),
       isOpen: this.#isOpen,
       isUnended: this.#isUnended,
     }
@@ -140,14 +142,26 @@ export class KeyIndex {
     if (isOurs) return
     // Leading system messages are part of the frame, in the log as in a resent history.
     if (this.#keys.length === 0 && role === 'system') return
-    const { resentAs = this.#taken.get(seq) ?? new LazySent(entry) } = entry
+    const { resentAs = this.#taken.get(seq) } = entry
     this.#isUnended = resentAs === 'nothing'
     if (resentAs === 'nothing') return
-    this.#keys.push(resentAs.key)
+    this.#keys.push(resentAs?.key)
     this.#seqs.push(seq)
     this.#ends.push(seq)
-    this.#details.push(resentAs.details)
+    this.#details.push(resentAs?.details)
     this.#isOpen = true
+  }
+
+  /** The key and the details of the log's message at a position, the same as those of a message that says the same. */
+  #nameAt(at: number, state: State, sent?: Sent): Pick<Sent, 'key' | 'details'> {
+    const [known, more] = [this.#keys[at], this.#details[at]]
+    if (known !== undefined && more !== undefined) return { key: known, details: more }
+    const entry = state.item(this.#seqs[at] as number)?.entry
+    assert(entry !== undefined, 'a message without a key is at hand')
+    const { key, details } = sent && saysTheSame(entry, sent.message) ? sent : new LazySent(entry)
+    this.#keys[at] = key
+    this.#details[at] = details
+    return { key, details }
   }
 
   /** How far a history agrees with the log. */
@@ -187,8 +201,9 @@ export class KeyIndex {
       const joined = this.#agreeJoined(sent, parts, { at, state })
       if (joined !== undefined) return joined
     }
-    if (sent.key !== this.#keys[at]) return undefined
-    if (sent.details === this.#details[at]) return { count: 1 }
+    const named = this.#nameAt(at, state, sent)
+    if (sent.key !== named.key) return undefined
+    if (sent.details === named.details) return { count: 1 }
     const entry = state.item(seq)?.entry
     if (entry === undefined) return 'unsure'
     const found = compare(entry, sent.message)
@@ -218,6 +233,14 @@ export class KeyIndex {
   endOf(count: number): number {
     return count === 0 ? 0 : (this.#ends[count - 1] as number)
   }
+}
+
+/** Whether both are the same words and nothing else: then their keys are the same too. */
+function saysTheSame(a: Matchable, b: Matchable): boolean {
+  const [one, other] = [a.blocks[0], b.blocks[0]]
+  const isAlone = a.blocks.length === 1 && b.blocks.length === 1 && a.role === b.role
+  if (!isAlone || one?.type !== 'text' || other?.type !== 'text') return false
+  return one.text === other.text && one.plugin === other.plugin
 }
 
 function opaqueIn({ blocks }: Matchable): number {
