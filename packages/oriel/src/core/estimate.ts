@@ -150,7 +150,7 @@ function readWord(scan: Scan, isAfterSpace: boolean): number {
 }
 
 function readContraction(scan: Scan): void {
-  if (scan.text[scan.index] !== "'") return
+  if (scan.text.charCodeAt(scan.index) !== apostrophe) return
   const next = scan.text.slice(scan.index + 1, scan.index + 3).toLowerCase()
   if (next === 'll' || next === 've' || next === 're') scan.index += 3
   else if (next !== '' && 'sdmt'.includes(next.charAt(0))) scan.index += 2
@@ -224,7 +224,7 @@ function readSpace(scan: Scan): void {
   if (isLatin(next)) {
     readWord(scan, true)
     readContraction(scan)
-  } else if (next === kinds.symbol && text[index - 1] === ' ') readSymbols(scan)
+  } else if (next === kinds.symbol && text.charCodeAt(index - 1) === space) readSymbols(scan)
   else if (!mergesWithSpace(next)) scan.tokens += 1
 }
 
@@ -237,7 +237,7 @@ function mergesWithSpace(kind: number): boolean {
 function readSymbol(scan: Scan): void {
   const next = kindAt(scan.text, scan.index + 1)
   if (!isLatin(next)) readSymbols(scan)
-  else if (scan.text[scan.index] === '\\') readEscape(scan)
+  else if (scan.text.charCodeAt(scan.index) === backslash) readEscape(scan)
   else readLedWord(scan)
 }
 
@@ -278,7 +278,7 @@ function readSymbols(scan: Scan): void {
     } else if (code === backslash && text.charCodeAt(index + 1) === quote) {
       run.escapes++
       index++
-    } else if (isPair(text, index)) {
+    } else if (code > 0x7f && isPair(text, index)) {
       scan.tokens += astralTokens
       index += 2
     } else {
@@ -292,7 +292,7 @@ function readSymbols(scan: Scan): void {
   }
   if (run.length > 0) scan.tokens += symbolTokens(run)
   // In JSON the letter of an escape stands apart from the word behind it.
-  if (text[index - 1] === '\\' && isEscaped(text, index)) {
+  if (text.charCodeAt(index - 1) === backslash && isEscaped(text, index)) {
     scan.tokens += 1
     index++
   }

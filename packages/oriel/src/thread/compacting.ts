@@ -49,7 +49,8 @@ export interface CompactingHost {
 export class Compacting {
   readonly #host: CompactingHost
   readonly #options: CompactorOptions
-  readonly #compactors = new WeakMap<Journal, Compactor>()
+  /** One for each branch that was worked on, which its family keeps as long. */
+  readonly #compactors = new Map<Journal, Compactor>()
 
   constructor(host: CompactingHost, options: CompactorOptions) {
     this.#host = host
@@ -156,7 +157,9 @@ export class Compacting {
   /** Of the branch that is worked on: what is under way on another one does not hold it up. */
   get #compactor(): Compactor {
     const { journal } = this.#host
-    const compactor = this.#compactors.get(journal) ?? new Compactor(journal, this.#options)
+    const known = this.#compactors.get(journal)
+    if (known !== undefined) return known
+    const compactor = new Compactor(journal, this.#options)
     this.#compactors.set(journal, compactor)
     return compactor
   }
