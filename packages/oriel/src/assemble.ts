@@ -55,18 +55,19 @@ export function assemble(
     aroundTokens: budget === undefined ? 0 : around(),
   })
   let tokens: number | undefined
-  return {
-    messages: [...bound.messages, ...tail],
+  const assembled: Assembled = {
+    messages: tail.length === 0 ? bound.messages : [...bound.messages, ...tail],
     repairs: [...repaired.repairs, ...bound.repairs],
     fitted,
     turnsReasoningOff: bound.turnsReasoningOff,
     isRecord: bound.isRecord,
-    ...fittedFrom(state, fitted, bound),
     tokens: () => {
       tokens ??= around() + viewTokens(state, bound.messages)
       return tokens
     },
   }
+  const first = fittedFrom(state, fitted, bound)
+  return first === Infinity ? assembled : { ...assembled, fittedFrom: first }
 }
 
 /** What is shown only now, as far as the provider takes it. */
@@ -103,17 +104,13 @@ interface Bound extends Pick<Assembled, 'messages' | 'repairs' | 'turnsReasoning
   readonly isClipped?: boolean
 }
 
-function fittedFrom(
-  state: State,
-  { edits, folded }: Fitted,
-  { isClipped = false }: Bound,
-): Pick<Assembled, 'fittedFrom'> {
+function fittedFrom(state: State, { edits, folded }: Fitted, { isClipped = false }: Bound): number {
   const seqs = [
     ...edits.map(firstOf),
     ...folded.flatMap(({ entry }) => entry?.seq ?? []),
     ...(isClipped ? [(loopStart(state) ?? 0) + 1] : []),
   ]
-  return seqs.length === 0 ? {} : { fittedFrom: Math.min(...seqs) }
+  return Math.min(...seqs)
 }
 
 /** The lengths to which results in the record of a loop are clipped, one after the other, until it fits. */

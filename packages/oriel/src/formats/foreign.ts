@@ -95,11 +95,13 @@ export function extraOf(
   value: JsonObject,
   known: readonly string[],
 ): { readonly extra?: JsonObject } {
-  const extra: Record<string, Json> = {}
+  let extra: Record<string, Json> | undefined
   for (const key of Object.keys(value)) {
-    if (!known.includes(key)) setField(extra, key, value[key])
+    if (known.includes(key)) continue
+    extra ??= {}
+    setField(extra, key, value[key])
   }
-  return Object.keys(extra).length === 0 ? {} : { extra }
+  return extra === undefined ? {} : { extra }
 }
 
 /** To spread into a draft: `native` when what the format would rebuild is not the original, else nothing. */
@@ -126,8 +128,11 @@ export interface Material {
   readonly wireIds?: ReadonlyMap<number, string>
 }
 
+/** No fields beside those that blocks say. */
+export const noExtra: JsonObject = {}
+
 export function materialOfDraft(draft: Draft): Material {
-  const { role, content, extra = {} } = draft
+  const { role, content, extra = noExtra } = draft
   const blocks: readonly Block[] =
     typeof content === 'string' ? [{ type: 'text', text: content }] : content
   return { role, blocks, isOwn: true, extra }
@@ -136,8 +141,9 @@ export function materialOfDraft(draft: Draft): Material {
 export function materialOfView(message: ViewMessage, format: FormatName): Material {
   const { role, blocks, entry, wireIds } = message
   const isOwn = entry?.source?.format === format
-  const extra = (isOwn ? entry.extra : undefined) ?? {}
-  return { role, blocks, isOwn, extra, ...(wireIds === undefined ? {} : { wireIds }) }
+  const extra = (isOwn ? entry.extra : undefined) ?? noExtra
+  const material = { role, blocks, isOwn, extra }
+  return wireIds === undefined ? material : { ...material, wireIds }
 }
 
 /** The original foreign messages of a view message that is shown unchanged, if they were kept. */

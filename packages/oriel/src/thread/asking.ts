@@ -118,9 +118,11 @@ export async function appendWithUsage(
   drafts: readonly Draft[],
   {
     numbers,
-    ...around
+    expected,
+    isPaused,
   }: Pick<AppendAround, 'expected' | 'isPaused'> & { readonly numbers?: Numbers | undefined },
 ): Promise<readonly MessageEntry[]> {
+  const around = { expected, isPaused }
   if (numbers === undefined) return session.append(drafts, around)
   const record = (): Promise<void> => recordUsage(session, numbers.sample, numbers.view)
   try {

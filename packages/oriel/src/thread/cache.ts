@@ -59,10 +59,8 @@ export async function recordUsage(session: Session, usage: Usage, view: string):
   let broken: JsonObject | undefined
   await journal.commit((_, stamp) => {
     broken = brokenBy(journal, usage, view, prices)
-    const sample = { ...usage }
-    return [
-      stamp.entry({ type: 'usage', view, sample, ...(broken === undefined ? {} : { broken }) }),
-    ]
+    const entry = { type: 'usage', view, sample: { ...usage } } as const
+    return [stamp.entry(broken === undefined ? entry : { ...entry, broken })]
   })
   if (broken === undefined) return
   session.emit('cache-broken', {

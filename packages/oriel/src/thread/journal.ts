@@ -336,10 +336,7 @@ export class Journal {
 
   #take(entry: Entry): void {
     this.#state.apply(entry)
-    const known = this.#facts
-    const facts = factsOf(entry, known)
-    const lastAt = Math.max(known.lastAt, entry.at)
-    if (facts !== undefined || lastAt > known.lastAt) this.#facts = { ...known, ...facts, lastAt }
+    this.#facts = factsOf(entry, this.#facts)
     if (entry.type === 'setting') {
       this.#settings.set(entry.name, entry)
       if (entry.name === 'thread') this.#adopt(headerOf(entry))

@@ -216,8 +216,12 @@ export class Session {
     const now = this.#options.now()
     const framing = new Framing({ frame: options.frame, leading, pluginSystem })
     const parts = { options, framing, now, policy }
+    // What the schedule must know of the provider.
+    const { cache, prices } = isTemporary ? {} : cacheFor(journal, parts, this.#options)
     return {
       ...parts,
+      cache,
+      prices,
       leading,
       pluginSystem,
       state: journal.state,
@@ -225,8 +229,6 @@ export class Session {
       // Checkpoints are jobs of their own; only a view that keeps no edits makes one in passing.
       hasCompactor: !isTemporary,
       given: this.#options.given,
-      // What the schedule must know of the provider.
-      ...(isTemporary ? {} : cacheFor(journal, parts, this.#options)),
       fileOf: this.#files.fileOf,
     }
   }

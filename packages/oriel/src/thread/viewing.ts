@@ -12,8 +12,8 @@ import type { State } from '../core/state.ts'
 import { viewTokens } from '../core/tally.ts'
 import { traceOf } from '../core/trace.ts'
 import type { Change, Frame, TokenCount, ViewMessage } from '../core/view.ts'
-import type { SummaryOf } from '../core/wish.ts'
-import type { FileOf } from '../core/wish-file.ts'
+import { noSummary, type SummaryOf } from '../core/wish.ts'
+import { type FileOf, noFile } from '../core/wish-file.ts'
 import { withCacheMarks } from '../formats/cache-marks.ts'
 import type { FormatName } from '../formats/format.ts'
 import { formatNamed } from '../formats/registry.ts'
@@ -27,7 +27,7 @@ import type { Prices } from '../schedule/prices.ts'
 import { sha256 } from '../sha256.ts'
 import type { WriteOptions } from '../stores/store.ts'
 import { type Framing, frameSetting } from './framing.ts'
-import type { Journal, Stamp } from './journal.ts'
+import type { EntryBody, Journal, Stamp } from './journal.ts'
 
 /** Raised when the same log and options would encode to other bytes. */
 export const encoderVersion = 1
@@ -104,9 +104,9 @@ export interface ViewRequest {
   /** What models have said about single blocks. @default nothing */
   readonly summaryOf?: SummaryOf
   /** What is known of the provider's cache, when it is asked for. @default nothing */
-  readonly cache?: () => CacheState
+  readonly cache?: (() => CacheState) | undefined
   /** @default the usual ones */
-  readonly prices?: Prices
+  readonly prices?: Prices | undefined
   /** Where outputs are kept as files. @default nowhere */
   readonly fileOf?: FileOf
 }
@@ -142,17 +142,16 @@ export function buildView(request: ViewRequest): BuiltView {
   assertSize(target, encoded)
   const { hash: frameHash, frame } = framing
   const isMarked = request.policy.schedule === 'cache-aware'
-  const body = {
-    messages: isMarked ? withCacheMarks(format, encoded.messages, frame) : encoded.messages,
-    ...(encoded.system === undefined ? {} : { system: encoded.system }),
-  }
+  const { system } = encoded
+  const messages = isMarked ? withCacheMarks(format, encoded.messages, frame) : encoded.messages
+  const body = system === undefined ? { messages } : { messages, system }
   // Encoding is deterministic, so plain JSON is canonical enough here, and several times faster to write.
   const bodyHash = sha256(JSON.stringify(body))
   return {
+    ...body,
     planned,
     decision,
     assembled,
-    ...body,
     shown,
     bodyHash,
     frameHash,
@@ -176,11 +175,9 @@ function viewIdOf(parts: readonly string[]): string {
 /** What the policy changes now, and why now. Pure. */
 export function decisionOf(request: ViewRequest): Decision {
   const { state, cache, prices } = request
-  return plan(state, rulesOf(request), {
-    ...contextOf(request),
-    ...(cache === undefined ? {} : { cache }),
-    ...(prices === undefined ? {} : { prices }),
-  })
+  const context = contextOf(request)
+  const priced = prices === undefined ? context : { ...context, prices }
+  return plan(state, rulesOf(request), cache === undefined ? priced : { ...priced, cache })
 }
 
 /** What the policy would change, whatever the schedule says. Pure. */
@@ -209,16 +206,10 @@ function rulesOf({ policy, hasCompactor = false }: ViewRequest): Policy {
 }
 
 function contextOf(request: ViewRequest): ProposeContext {
-  const { now, summaryOf, fileOf, given, framing, state } = request
-  return {
-    ...given,
-    now,
-    sha256,
-    contextWindow: contextWindowOf(request),
-    ...(summaryOf === undefined ? {} : { summaryOf }),
-    ...(fileOf === undefined ? {} : { fileOf }),
-    frameTokens: framing.tokens(state.counter),
-  }
+  const { now, summaryOf = noSummary, fileOf = noFile, given, framing, state } = request
+  const frameTokens = framing.tokens(state.counter)
+  const contextWindow = contextWindowOf(request)
+  return { ...given, now, sha256, contextWindow, summaryOf, fileOf, frameTokens }
 }
 
 /** The entries that a view adds to the log: its edits, as one epoch, and the record of the request. */
@@ -248,20 +239,29 @@ export function entriesOf(
             value: cloneJson(frame, 'frame'),
           }),
         ]
-  const record: Omit<RequestEntry, 'id' | 'seq' | 'at'> = {
-    type: 'request',
-    step: state.step,
-    format: options.format ?? 'openai-chat',
-    ...(options.model === undefined ? {} : { model: options.model }),
+  const record = recordOf(request, built, edits.length > 0 ? epoch : undefined)
+  return [...edits, ...settings, stamp.entry(record)]
+}
+
+/** The record of a request, in the order in which its fields are written. */
+function recordOf(
+  request: ViewRequest,
+  built: BuiltView,
+  epoch: string | undefined,
+): EntryBody<RequestEntry> {
+  const { state, policy, options } = request
+  const { format = 'openai-chat', model } = options
+  const asked = { type: 'request', step: state.step, format } as const
+  const sent = {
+    ...(model === undefined ? asked : { ...asked, model }),
     view: built.viewId,
     frameHash: built.frameHash,
-    policyHash: policyHashOf(request.policy),
+    policyHash: policyHashOf(policy),
     bodyHash: built.bodyHash,
     encoderVersion,
-    ...(edits.length > 0 ? { epoch } : {}),
-    details: detailsOf(request, built),
   }
-  return [...edits, ...settings, stamp.entry(record)]
+  const details = detailsOf(request, built)
+  return epoch === undefined ? { ...sent, details } : { ...sent, epoch, details }
 }
 
 /** What the record of a request says beside what was sent. */
