@@ -89,9 +89,10 @@ export function copyPlain<T>(value: T): T {
   const prototype: unknown = Object.getPrototypeOf(value)
   if (prototype !== null && prototype !== Object.prototype) return value
   const copy = { ...value } as Record<string, unknown>
-  for (const key of Object.keys(copy)) {
+  for (const key in copy) {
     const field = copy[key]
-    if (typeof field === 'object' && field !== null) setField(copy, key, copyPlain(field))
+    if (typeof field !== 'object' || field === null || !Object.hasOwn(copy, key)) continue
+    setField(copy, key, copyPlain(field))
   }
   return copy as T
 }

@@ -170,8 +170,9 @@ export function isWellFormed(value: Json | undefined): boolean {
   if (typeof value === 'string') return value.isWellFormed()
   if (typeof value !== 'object' || value === null) return true
   if (isJsonArray(value)) return value.every(isWellFormed)
-  for (const key of Object.keys(value)) {
-    if (!key.isWellFormed() || !isWellFormed(value[key])) return false
+  for (const key in value) {
+    const isWell = key.isWellFormed() && isWellFormed(value[key])
+    if (!isWell && Object.hasOwn(value, key)) return false
   }
   return true
 }

@@ -111,7 +111,8 @@ const unknownProvider = providers.anthropic as CacheRules
 export function lookupPrices(query: PricesQuery = {}): Prices {
   const { provider, model, life, at } = query
   const isPlain = provider === undefined && life === undefined && at === undefined
-  const key = isPlain ? `model ${model ?? ''}` : JSON.stringify([provider, model, life, at])
+  const remembered = isPlain ? rememberedModels : rememberedQueries
+  const key = isPlain ? model : JSON.stringify([provider, model, life, at])
   const known = remembered.get(key)
   if (known !== undefined) return known
   const prices = findPrices(query)
@@ -121,7 +122,9 @@ export function lookupPrices(query: PricesQuery = {}): Prices {
 }
 
 /** Looking through the catalogue takes longer than a view. */
-const remembered = new Map<string, Prices>()
+const rememberedQueries = new Map<string | undefined, Prices>()
+/** Nearly always only a model is asked for. */
+const rememberedModels = new Map<string | undefined, Prices>()
 const maxRemembered = 1000
 
 function findPrices(query: PricesQuery): Prices {

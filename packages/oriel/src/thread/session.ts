@@ -137,7 +137,9 @@ export class Session {
     if (this.journal.isStale) await this.journal.refresh()
     const known = this.journal.state.isPartial ? await knownIds(this.journal, drafts) : noIds
     const asked = (): readonly Draft[] => freshDrafts(this.journal.state, drafts, known)
-    const added = this.#plugins.isEmpty ? undefined : await this.#enrich(asked(), this.journal)
+    const added = this.#plugins.isEmpty
+      ? undefined
+      : await this.#plugins.enrich(asked(), this.journal, this.policy)
     const enriched = added === undefined ? drafts : replaced(drafts, added)
     const build = (state: State, stamp: Stamp): readonly Entry[] => {
       const fresh = freshDrafts(state, enriched, known)
@@ -165,7 +167,7 @@ export class Session {
     const asked = (): number => Math.max(meet().matched, firstUnanswered(conversation))
     const enriched = this.#plugins.isEmpty
       ? undefined
-      : await this.#enrich(conversation.slice(asked()), journal)
+      : await this.#plugins.enrich(conversation.slice(asked()), journal, this.policy)
     const build = (state: State, stamp: Stamp): readonly Entry[] => {
       meeting = meet()
       const came = conversation.slice(meeting.matched)
@@ -198,13 +200,6 @@ export class Session {
   forgetHeld(): void {
     this.#reporter.hold([])
     this.journal.forget()
-  }
-
-  #enrich(
-    drafts: readonly Draft[],
-    journal: Journal,
-  ): Promise<ReadonlyMap<Draft, readonly Draft[]>> {
-    return this.#plugins.enrich(drafts, journal, this.policy.retention?.unit ?? 'newer')
   }
 
   /** A view as it is asked for, or would be. */
@@ -272,8 +267,9 @@ export class Session {
       const { summaryOf } = ask(now, journal)
       return toView(now, buildView({ ...now, summaryOf }), this.#epoch(0))
     }
-    this.#reporter.asked(this.journal, own ?? this.policy)
-    if ((own ?? this.policy).toolOutput?.directory !== undefined) {
+    const policy = own ?? this.policy
+    this.#reporter.asked(this.journal, policy)
+    if (policy.toolOutput?.directory !== undefined) {
       await this.#files.prepare((fileOf) => proposalsOf({ ...request(), fileOf }))
     }
     const model = isRecovery ? undefined : this.summaries
@@ -347,8 +343,9 @@ export class Session {
 
   /** The policy that was given and is not in the log yet. */
   #pendingSetting(stamp: Stamp): readonly Entry[] {
+    if (this.#pending === undefined) return []
     const logged = this.journal.setting('policy')?.value
-    if (this.#pending === undefined || equalJson(logged ?? {}, this.#pending)) return []
+    if (equalJson(logged ?? {}, this.#pending)) return []
     return [stamp.entry({ type: 'setting', name: 'policy', value: this.#pending as JsonObject })]
   }
 

@@ -88,6 +88,13 @@ export class KeyIndex {
   /** Whether the newest messages are such as no client resends: what they lead to is not there yet. */
   #isUnended: boolean
   #version: number
+  #last:
+    | {
+        readonly history: readonly Sent[]
+        readonly version: number
+        readonly meeting: Meeting
+      }
+    | undefined
   /** What the client sent of messages that are not taken in yet, by seq. */
   readonly #taken = new Map<number, Sent>()
 
@@ -166,6 +173,15 @@ export class KeyIndex {
 
   /** How far a history agrees with the log. */
   meet(history: readonly Sent[], state: State): Meeting {
+    const last = this.#last
+    if (last?.history === history && last.version === this.#version) return last.meeting
+    const meeting = this.#meet(history, state)
+    // It is looked at before a branch is chosen, and again when it is written to.
+    if (!meeting.isUnsure) this.#last = { history, version: this.#version, meeting }
+    return meeting
+  }
+
+  #meet(history: readonly Sent[], state: State): Meeting {
     const revisions: SeqRevision[] = []
     let matched = 0
     let kept = 0
