@@ -182,7 +182,7 @@ const randomDensity = 0.3
 function noteSolid(scan: Scan, from: number): void {
   const { solid } = scan
   if (from !== solid.end || solid.end - solid.from >= maxSolid) {
-    closeSolid(scan)
+    if (solid.end - solid.from >= minSolid) closeSolid(scan)
     solid.from = from
     solid.pieces = 0
     solid.digits = 0

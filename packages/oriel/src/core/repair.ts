@@ -67,7 +67,9 @@ function pair(
   repairs: Repair[],
 ): ViewMessage[] {
   const { exchanges } = state
-  const bySeq = new Map(exchanges.isEmpty ? [] : rendered.map((one) => [one.item.entry.seq, one]))
+  const bySeq = exchanges.isEmpty
+    ? noneBySeq
+    : new Map(rendered.map((one) => [one.item.entry.seq, one]))
   const { waiting, patient } = openExchange(state, rendered, { bySeq, profile })
   const messages: ViewMessage[] = []
   const shown = new Set<number | undefined>()
@@ -98,6 +100,8 @@ function pair(
   })
   return messages
 }
+
+const noneBySeq: ReadonlyMap<number, Rendered> = new Map()
 
 /**
  * The newest exchange, if nothing but its own results follows it and some are still missing: as `waiting` it is not shown yet, as

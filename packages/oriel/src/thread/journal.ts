@@ -73,6 +73,7 @@ export class Journal {
   #header: JsonObject
   #facts: JournalFacts = { settings: [], newestChange: 0, lastAt: 0 }
   readonly #settings = new Map<string, SettingEntry>()
+  #settingNames: string[] = []
   #keys: KeyIndex | undefined
   #snapshotVersion = 0
   /** Entries that the state has and the store does not have yet. */
@@ -95,7 +96,7 @@ export class Journal {
     const { state, facts, keys } = loaded.value
     this.#state = new State(stateOptions, state, loaded.messages)
     this.#facts = facts
-    for (const setting of facts.settings) this.#settings.set(setting.name, setting)
+    for (const setting of facts.settings) this.#keepSetting(setting)
     if (keys !== undefined) this.#keys = new KeyIndex(keys, state.version)
     this.#snapshotVersion = state.version
   }
@@ -143,7 +144,7 @@ export class Journal {
 
   /** Names of all settings that the log holds, in the order they first came. */
   get settingNames(): readonly string[] {
-    return [...this.#settings.keys()]
+    return this.#settingNames
   }
 
   /** The newest record of a request, the newest usage and epoch, and where the view last changed. */
@@ -311,7 +312,8 @@ export class Journal {
     this.#header = fresh.#header
     this.#facts = fresh.#facts
     this.#settings.clear()
-    for (const [name, setting] of fresh.#settings) this.#settings.set(name, setting)
+    this.#settingNames = []
+    for (const setting of fresh.#settings.values()) this.#keepSetting(setting)
     this.#keys = fresh.#keys
     this.#snapshotVersion = fresh.#snapshotVersion
     this.#stale = undefined
@@ -338,9 +340,14 @@ export class Journal {
     this.#state.apply(entry)
     this.#facts = factsOf(entry, this.#facts)
     if (entry.type === 'setting') {
-      this.#settings.set(entry.name, entry)
+      this.#keepSetting(entry)
       if (entry.name === 'thread') this.#adopt(headerOf(entry))
     }
+  }
+
+  #keepSetting(setting: SettingEntry): void {
+    if (!this.#settings.has(setting.name)) this.#settingNames.push(setting.name)
+    this.#settings.set(setting.name, setting)
   }
 
   /** Another writer began the thread first: its salt holds, and its counter. */
