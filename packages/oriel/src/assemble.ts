@@ -126,10 +126,10 @@ function bind(
   const { profile, mayTurnReasoningOff = false, budget = Infinity } = options
   const { messages } = fitted
   const { bindsReasoning = false } = profile
-  if (bindsReasoning === false) {
-    return { messages, repairs: [], turnsReasoningOff: false, isRecord: false }
-  }
+  const plain = { messages, repairs: [], turnsReasoningOff: false, isRecord: false }
+  if (bindsReasoning === false) return plain
   const changes = [...planned, ...fitted.edits, ...foldedAsEdits(fitted)]
+  if (changes.length === 0 && !messages.some(hasReasoning)) return plain
   const isFitted = fitted.edits.length + fitted.folded.length > 0
   const rule = profile.rules.reasoning
   const isBound = typeof bindsReasoning === 'function' ? bindsReasoning : () => true
@@ -156,6 +156,10 @@ function bind(
     isRecord: true,
     isClipped: fits !== records[0],
   }
+}
+
+function hasReasoning({ blocks }: ViewMessage): boolean {
+  return blocks.some(({ type }) => type === 'reasoning')
 }
 
 /** The message that loses signed reasoning by an edit of that very block. */

@@ -24,13 +24,15 @@ export function readList(
   convert?: (value: object, at: { readonly depth: number; readonly index: number }) => unknown,
 ): readonly Place[] {
   if (!isList(messages)) throw wrongShape(path, 'an array', messages)
-  // Array.from turns a hole into undefined, which is refused like any other value that is not JSON.
-  const list = reading(path, () =>
-    Array.from(messages, (message, index) => {
-      const read = convert && ((value: object, depth: number) => convert(value, { depth, index }))
-      return cloneJson(message, `${path}[${index}]`, read)
-    }),
-  )
+  const list = reading(path, () => {
+    const read: Json[] = []
+    // A hole is undefined here, which is refused like any other value that is not JSON.
+    for (let index = 0; index < messages.length; index++) {
+      const own = convert && ((value: object, depth: number) => convert(value, { depth, index }))
+      read.push(cloneJson(messages[index], `${path}[${index}]`, own))
+    }
+    return read
+  })
   return placesOf(list, path)
 }
 
