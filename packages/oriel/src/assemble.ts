@@ -10,14 +10,15 @@ import { withoutUnboundReasoning } from './core/reasoning.ts'
 import { type Rendered, render } from './core/render.ts'
 import { repair } from './core/repair.ts'
 import type { State } from './core/state.ts'
-import { frameTokens, viewTokens } from './core/tally.ts'
-import type { Frame, ViewMessage } from './core/view.ts'
+import { viewTokens } from './core/tally.ts'
+import type { ViewMessage } from './core/view.ts'
 import { fitToBudget } from './schedule/fit.ts'
 import type { Fitted } from './schedule/fitting.ts'
 
 export interface AssembleOptions {
   readonly profile: Profile
-  readonly frame?: Frame | undefined
+  /** Tokens of what stands around the messages. @default 0 */
+  readonly frameTokens?: (() => number) | undefined
   /** Tokens that the request may use, frame included. */
   readonly budget?: number | undefined
   /** Whether the host turns reasoning off for a request whose open loop has lost some; else the loop goes as a record. @default false */
@@ -35,7 +36,7 @@ export interface Assembled {
   /** The first message that is shown otherwise because of the budget. */
   readonly fittedFrom?: number
   /** Tokens of the request, frame included; counted when first asked for. */
-  readonly tokens: number
+  readonly tokens: () => number
 }
 
 /** What the model would see with these edits applied on top of the log. */
@@ -44,28 +45,29 @@ export function assemble(
   planned: readonly Edit[],
   options: AssembleOptions,
 ): Assembled {
-  const { profile, frame, budget } = options
+  const { profile, frameTokens = () => 0, budget } = options
   const rendered: readonly Rendered[] = render(state, planned)
   const repaired = repair(state, rendered, profile, checkpointText(state, planned))
   const tail = sendable(tailOf(state, planned), profile)
-  const around = (): number => frameTokens(state.counter, frame) + viewTokens(state, tail)
+  const around = (): number => frameTokens() + viewTokens(state, tail)
   const { fitted, bound } = fitAndBind(state, repaired.messages, planned, {
     ...options,
-    frameTokens: budget === undefined ? 0 : around(),
+    aroundTokens: budget === undefined ? 0 : around(),
   })
   let tokens: number | undefined
-  return {
-    messages: [...bound.messages, ...tail],
+  const assembled: Assembled = {
+    messages: tail.length === 0 ? bound.messages : [...bound.messages, ...tail],
     repairs: [...repaired.repairs, ...bound.repairs],
     fitted,
     turnsReasoningOff: bound.turnsReasoningOff,
     isRecord: bound.isRecord,
-    ...fittedFrom(state, fitted, bound),
-    get tokens() {
+    tokens: () => {
       tokens ??= around() + viewTokens(state, bound.messages)
       return tokens
     },
   }
+  const first = fittedFrom(state, fitted, bound)
+  return first === Infinity ? assembled : { ...assembled, fittedFrom: first }
 }
 
 /** What is shown only now, as far as the provider takes it. */
@@ -81,17 +83,15 @@ function fitAndBind(
   state: State,
   messages: readonly ViewMessage[],
   planned: readonly Edit[],
-  options: AssembleOptions & { readonly frameTokens: number },
+  options: AssembleOptions & { readonly aroundTokens: number },
 ): { readonly fitted: Fitted; readonly bound: Bound } {
-  const { budget, frameTokens: frame } = options
+  const { budget, aroundTokens: frame } = options
   for (let room = budget; ; ) {
     const fitted =
       room === undefined
         ? unfitted(messages)
         : fitToBudget(state, messages, { budget: Math.max(1, room), frame, planned })
-    const changes = [...planned, ...fitted.edits, ...foldedAsEdits(fitted)]
-    const isFitted = fitted.edits.length + fitted.folded.length > 0
-    const bound = bind(state, fitted.messages, changes, { ...options, isFitted })
+    const bound = bind(state, fitted, planned, options)
     if (budget === undefined || room === undefined || !bound.isRecord) return { fitted, bound }
     const excess = frame + viewTokens(state, bound.messages) - budget
     if (excess <= 0) return { fitted, bound }
@@ -104,17 +104,13 @@ interface Bound extends Pick<Assembled, 'messages' | 'repairs' | 'turnsReasoning
   readonly isClipped?: boolean
 }
 
-function fittedFrom(
-  state: State,
-  { edits, folded }: Fitted,
-  { isClipped = false }: Bound,
-): Pick<Assembled, 'fittedFrom'> {
+function fittedFrom(state: State, { edits, folded }: Fitted, { isClipped = false }: Bound): number {
   const seqs = [
     ...edits.map(firstOf),
     ...folded.flatMap(({ entry }) => entry?.seq ?? []),
     ...(isClipped ? [(loopStart(state) ?? 0) + 1] : []),
   ]
-  return seqs.length === 0 ? {} : { fittedFrom: Math.min(...seqs) }
+  return Math.min(...seqs)
 }
 
 /** The lengths to which results in the record of a loop are clipped, one after the other, until it fits. */
@@ -123,17 +119,21 @@ const recordLengths = [Infinity, 8000, 2000, 500, 100] as const
 /** Leaves out reasoning that is bound to what has changed. In an open loop the provider demands it: then the loop goes as a record. */
 function bind(
   state: State,
-  messages: readonly ViewMessage[],
-  changes: readonly Edit[],
-  options: AssembleOptions & { readonly frameTokens: number; readonly isFitted: boolean },
+  fitted: Fitted,
+  planned: readonly Edit[],
+  options: AssembleOptions & { readonly aroundTokens: number },
 ): Bound {
   const { profile, mayTurnReasoningOff = false, budget = Infinity } = options
-  const plain = { messages, repairs: [], turnsReasoningOff: false, isRecord: false }
+  const { messages } = fitted
   const { bindsReasoning = false } = profile
+  const plain = { messages, repairs: [], turnsReasoningOff: false, isRecord: false }
   if (bindsReasoning === false) return plain
+  const changes = [...planned, ...fitted.edits, ...foldedAsEdits(fitted)]
+  if (changes.length === 0 && !messages.some(hasReasoning)) return plain
+  const isFitted = fitted.edits.length + fitted.folded.length > 0
   const rule = profile.rules.reasoning
   const isBound = typeof bindsReasoning === 'function' ? bindsReasoning : () => true
-  const binding = { rule, isBound, isFitted: options.isFitted }
+  const binding = { rule, isBound, isFitted }
   const { cut: unbound, ...bound } = withoutUnboundReasoning(state, messages, changes, binding)
   const cut = new Set([...unbound, ...changes.flatMap((edit) => thoughtDroppedBy(state, edit))])
   const start = loopStart(state) ?? Infinity
@@ -141,7 +141,7 @@ function bind(
   if (!isLoopCut || mayTurnReasoningOff) {
     return { ...bound, turnsReasoningOff: isLoopCut, isRecord: false }
   }
-  const room = budget - options.frameTokens
+  const room = budget - options.aroundTokens
   const records = recordLengths.map((resultLength) => () => {
     return foldOpenLoop(state, bound.messages, { cut, rule, resultLength })
   })
@@ -156,6 +156,10 @@ function bind(
     isRecord: true,
     isClipped: fits !== records[0],
   }
+}
+
+function hasReasoning({ blocks }: ViewMessage): boolean {
+  return blocks.some(({ type }) => type === 'reasoning')
 }
 
 /** The message that loses signed reasoning by an edit of that very block. */

@@ -27,7 +27,7 @@ export function feed(
   let sent: number | undefined
   const edits = (): readonly Edit[] => {
     const cache = { idleMs: 0, ...(sent === undefined ? {} : { sent }) }
-    return plan(state, policy, { ...context, cache }).edits
+    return plan(state, policy, { ...context, cache: () => cache }).edits
   }
   // What was decided at a step depends on what had been sent before it: a list of messages is replayed from its first answer on.
   for (const draft of drafts) {

@@ -9,8 +9,8 @@ import { lookupPrices, type Prices } from './schedule/prices.ts'
 import { type Window, windowOf } from './schedule/window.ts'
 
 export interface PlanContext extends Omit<ProposeContext, 'window' | 'memory'> {
-  /** What is known of the provider's cache. @default nothing: everything that is proposed is applied */
-  readonly cache?: CacheState
+  /** What is known of the provider's cache, where something is proposed. @default nothing: all of it is applied */
+  readonly cache?: () => CacheState
   /** @default the usual ones: read 0.1, write 1.25, five minutes */
   readonly prices?: Prices
 }
@@ -19,10 +19,10 @@ export interface PlanContext extends Omit<ProposeContext, 'window' | 'memory'> {
 export function plan(state: State, policy: Policy, context: PlanContext): Decision {
   const window = windowFor(state, policy, context)
   const proposed = propose(state, policy, { ...context, window, memory: policy.memory })
-  if (policy.schedule !== 'cache-aware') {
-    return { edits: proposed, cause: proposed.length === 0 ? 'none' : 'policy' }
-  }
-  const { cache = { idleMs: 0 }, prices = lookupPrices() } = context
+  if (proposed.length === 0) return { edits: [], cause: 'none' }
+  if (policy.schedule !== 'cache-aware') return { edits: proposed, cause: 'policy' }
+  const { prices = lookupPrices() } = context
+  const cache = context.cache?.() ?? { idleMs: 0 }
   const checkpoint = proposed.find(isCheckpoint)
   // A checkpoint rewrites everything behind it: what was pending comes along for nothing.
   if (checkpoint !== undefined) {

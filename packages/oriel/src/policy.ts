@@ -127,11 +127,16 @@ export function parsePolicy(input: unknown, path = 'policy'): Policy {
   if (typeof input !== 'object' || input === null || Array.isArray(input)) {
     throw invalid(path, `expected an object or the name of a preset, got ${describe(input)}`)
   }
-  if (checkedPolicies.has(input)) return input
+  if (isChecked(input)) return input
   const { preset, ...parts } = input as { preset?: unknown }
   const checked = check(parts, path)
   if (preset === undefined) return checked
   return asChecked({ ...presetNamed(preset, `${path}.preset`), ...checked })
+}
+
+/** Whether a value is a policy as `parsePolicy` gives it. */
+export function isChecked(value: unknown): value is Policy {
+  return typeof value === 'object' && value !== null && checkedPolicies.has(value)
 }
 
 /** Policies that were checked. They cannot be changed afterwards, so they need not be checked again. */

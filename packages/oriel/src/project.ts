@@ -78,7 +78,9 @@ export function project<M = Json>(
       return frameTokens(counter, frame)
     },
   })
-  const view = assemble(state, planned, { profile: target.profile, frame, budget })
+  const aroundTokens = (): number => frameTokens(counter, frame)
+  const fitting = { profile: target.profile, frameTokens: aroundTokens, budget }
+  const view = assemble(state, planned, fitting)
   const encoded = target.encode(view.messages)
   assertSize(target, encoded)
   const held = to === format ? decoded.flatMap((one) => one.held ?? []) : []
@@ -100,7 +102,7 @@ export function project<M = Json>(
       return trace()
     },
     get tokens() {
-      tokens ??= { before: state.totalTokens + frameTokens(counter, frame), after: view.tokens }
+      tokens ??= { before: state.totalTokens + aroundTokens(), after: view.tokens() }
       return tokens
     },
   }

@@ -25,7 +25,8 @@ export type ProposeContext = Omit<RuleContext, 'planned' | 'summaryOf' | 'fileOf
 /** The edits that a policy proposes for this state: the strongest verdict for each block, where it goes further than what is in force. */
 export function propose(state: State, policy: Policy, around: ProposeContext): readonly Edit[] {
   const edits: Edit[] = []
-  const context: RuleContext = { summaryOf: noSummary, fileOf: noFile, ...around, planned: edits }
+  const { summaryOf = noSummary, fileOf = noFile } = around
+  const context: RuleContext = { ...around, summaryOf, fileOf, planned: edits }
   const { history: window, retention: fading, toolOutput: output, toolResults: results } = policy
   if (output !== undefined) edits.push(...toolOutput.propose(state, output, context))
   if (fading !== undefined) edits.push(...retention.propose(state, fading, context))
@@ -35,6 +36,7 @@ export function propose(state: State, policy: Policy, around: ProposeContext): r
   if (policy.compaction !== undefined) {
     edits.push(...compaction.propose(state, policy.compaction, context))
   }
+  if (edits.length === 0) return edits
   const waits = waitsFrom(state)
   const isReady = ({ since = Infinity }: Edit): boolean => waits === Infinity || since < waits
   const expansionOf = expansionsOf(state)

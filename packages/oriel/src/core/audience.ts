@@ -60,6 +60,7 @@ export function isHidden(state: State, entry: Item['entry']): boolean {
 /** Why this request does not show a block, where that is because of who it is for. */
 export function whyUnshown(state: State, item: Item, block: Block): string | undefined {
   const { entry } = item
+  if (entry.audience === undefined && block.audience === undefined) return undefined
   if (isInPlace(state, item, block) && !isHidden(state, entry)) return undefined
   if (!isCurrent(state, entry.seq)) return 'it was for the request after it came in, or for people'
   if (isAtTail(entry) && isForNow(entry) && isOnlyNow(entry, block)) return undefined

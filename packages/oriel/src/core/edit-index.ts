@@ -63,6 +63,7 @@ export class EditIndex {
 
   /** The newest edit of one block. */
   ofBlock(seq: number, block: number): EditEntry | undefined {
+    if (this.#byBlock.size === 0) return undefined
     return this.#byBlock.get(`${seq}:${block}`)?.at(-1)
   }
 

@@ -63,6 +63,15 @@ export function wordTokens(word: Word): number {
   return tokens
 }
 
+/** The same for a word in small ASCII letters after a space. */
+export function plainWordTokens(length: number, rare: number): number {
+  if (length < 3) return 1
+  let tokens = 1 + rare * rarePairTokens
+  if (length > 7) tokens += (length - 7) * spacedLower.perLateLetter
+  if (length > 16) tokens += (length - 16) * perEndlessLetter
+  return tokens
+}
+
 function shapeOf({ length, uppers, isAfterSpace }: Word): Shape {
   if (uppers === 0) return isAfterSpace ? spacedLower : bareLower
   if (uppers === 1) return isAfterSpace ? spacedCapital : bareCapital

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base'
 import { describe, expect, test } from 'vitest'
 import { estimate } from './estimate.ts'
-import { rarePairs } from './estimate-prices.ts'
+import { plainWordTokens, rarePairs, wordTokens } from './estimate-prices.ts'
 import { mergingIdeographs, mergingSyllables } from './estimate-scripts.ts'
 
 const options = { disallowedSpecial: new Set<string>() }
@@ -141,6 +141,16 @@ describe('the tables taken from the vocabulary', () => {
     }
     return counts
   }
+
+  test('a plain word has the price of any other word', () => {
+    const around = { uppers: 0, accents: 0, isAfterSpace: true }
+    for (let length = 1; length < 40; length++) {
+      for (let rare = 0; rare < length; rare++) {
+        const word = { length, rarePairs: rare, ...around }
+        expect(plainWordTokens(length, rare)).toBe(wordTokens(word))
+      }
+    }
+  })
 
   test('a syllable merges when it stands in five longer tokens', () => {
     const merging = [...occurrences(/^ ?[가-힣]{2,}$/)].filter(([, count]) => count >= 5)

@@ -111,6 +111,11 @@ export class ExchangeIndex {
     }
   }
 
+  /** Whether no call is known: then nothing can answer one. */
+  get isEmpty(): boolean {
+    return this.#exchanges.size === 0
+  }
+
   /** The exchange opened by the assistant message at `seq`, if it has calls. */
   exchangeAt(seq: number): Exchange | undefined {
     return this.#exchanges.get(seq)

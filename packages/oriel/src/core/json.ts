@@ -40,7 +40,45 @@ export type Convert = (value: object, depth: number) => unknown
 
 /** A deep copy that shares nothing with the input, checked as in `checkJson`, in one pass over the input. */
 export function cloneJson(value: unknown, path: string, convert?: Convert): Json {
-  return begin(value, path, { depth: maxDepth, copy: true, convert }) as Json
+  const copy = quickCopy(value, maxDepth)
+  return copy === undefined
+    ? (begin(value, path, { depth: maxDepth, copy: true, convert }) as Json)
+    : copy
+}
+
+/** The copy of a value that is surely JSON within the limits; undefined for all that asks for a closer look, or for an error. */
+function quickCopy(value: unknown, depth: number): Json | undefined {
+  if (typeof value === 'string') return value.length > maxStringLength ? undefined : value
+  if (typeof value === 'boolean' || value === null) return value
+  if (typeof value === 'number') return Number.isFinite(value) ? value : undefined
+  // A cycle has no end, so its depth is too large.
+  if (typeof value !== 'object' || depth === 0) return undefined
+  try {
+    return Array.isArray(value) ? quickList(value, depth - 1) : quickObject(value, depth - 1)
+  } catch {
+    return undefined
+  }
+}
+
+function quickList(value: readonly unknown[], depth: number): Json | undefined {
+  const list: Json[] = []
+  for (let index = 0; index < value.length; index++) {
+    const copy = quickCopy(value[index], depth)
+    if (copy === undefined) return undefined
+    list.push(copy)
+  }
+  return list
+}
+
+function quickObject(value: object, depth: number): Json | undefined {
+  if (Object.getPrototypeOf(value) !== Object.prototype) return undefined
+  const fields: Record<string, Json> = {}
+  for (const key of Object.keys(value)) {
+    const copy = quickCopy((value as Record<string, unknown>)[key], depth)
+    if (copy === undefined || key === '__proto__') return undefined
+    fields[key] = copy
+  }
+  return fields
 }
 
 /** A copy of plain data, made without looking at it closely: lists and objects are new, everything else is the same. */
@@ -51,9 +89,10 @@ export function copyPlain<T>(value: T): T {
   const prototype: unknown = Object.getPrototypeOf(value)
   if (prototype !== null && prototype !== Object.prototype) return value
   const copy = { ...value } as Record<string, unknown>
-  for (const key of Object.keys(copy)) {
+  for (const key in copy) {
     const field = copy[key]
-    if (typeof field === 'object' && field !== null) setField(copy, key, copyPlain(field))
+    if (typeof field !== 'object' || field === null || !Object.hasOwn(copy, key)) continue
+    setField(copy, key, copyPlain(field))
   }
   return copy as T
 }

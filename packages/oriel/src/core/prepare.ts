@@ -2,7 +2,7 @@
 
 import type { Block, Origin } from './block.ts'
 import type { Draft, MessageEntry } from './entry.ts'
-import { type Call, type Exchange, ExchangeIndex } from './exchange.ts'
+import { type Call, type Exchange, ExchangeIndex, isCall } from './exchange.ts'
 import { blockId, entryId } from './handle.ts'
 import type { State } from './state.ts'
 import { startsTurn } from './turns.ts'
@@ -13,7 +13,8 @@ export function prepare(
   drafts: readonly Draft[],
   at: number,
 ): readonly MessageEntry[] {
-  const batch = new ExchangeIndex()
+  // Only calls of the batch itself can be answered in it.
+  let batch: ExchangeIndex | undefined
   const answered = new Set<Call>()
   let { version: seq, turn, step } = state
   return drafts.map((draft) => {
@@ -21,8 +22,9 @@ export function prepare(
     const blocks = blocksOf(draft, state.salt, seq)
     const origin = draft.origin ?? originOf(draft, blocks)
     if (startsTurn({ role: draft.role, origin })) turn += 1
-    const exchange = answeredExchange(blocks, [batch, state.exchanges], answered)
-    const entry: MessageEntry = {
+    const indexes = batch === undefined ? [state.exchanges] : [batch, state.exchanges]
+    const exchange = answeredExchange(blocks, indexes, answered)
+    const entry: Mutable<MessageEntry> = {
       type: 'message',
       id: entryId(state.salt, seq),
       seq,
@@ -32,13 +34,17 @@ export function prepare(
       role: draft.role,
       origin,
       blocks,
-      ...optional(draft),
     }
+    setOptional(entry, draft)
     if (draft.role === 'assistant') step += 1
-    batch.add(entry)
+    if (batch === undefined && blocks.some(isCall)) batch = new ExchangeIndex()
+    batch?.add(entry)
     return entry
   })
 }
+
+/** An entry that is being made. */
+type Mutable<T> = { -readonly [Key in keyof T]: T[Key] }
 
 function blocksOf(draft: Draft, salt: string, seq: number): readonly Block[] {
   const content: readonly Block[] =
@@ -73,17 +79,16 @@ function answeredExchange(
   return found
 }
 
-function optional(draft: Draft): Partial<MessageEntry> {
-  return {
-    ...(draft.id === undefined ? {} : { externalId: draft.id }),
-    ...(draft.kind === undefined ? {} : { kind: draft.kind }),
-    ...(draft.tool === undefined ? {} : { tool: draft.tool }),
-    ...(draft.expiry === undefined ? {} : { expiry: draft.expiry }),
-    ...(draft.audience === undefined ? {} : { audience: draft.audience }),
-    ...(draft.meta === undefined ? {} : { meta: draft.meta }),
-    ...(draft.source === undefined ? {} : { source: draft.source }),
-    ...(draft.extra === undefined ? {} : { extra: draft.extra }),
-    ...(draft.native === undefined ? {} : { native: draft.native }),
-    ...(draft.resentAs === undefined ? {} : { resentAs: draft.resentAs }),
-  }
+/** Absent fields are not written down. */
+function setOptional(entry: Mutable<MessageEntry>, draft: Draft): void {
+  if (draft.id !== undefined) entry.externalId = draft.id
+  if (draft.kind !== undefined) entry.kind = draft.kind
+  if (draft.tool !== undefined) entry.tool = draft.tool
+  if (draft.expiry !== undefined) entry.expiry = draft.expiry
+  if (draft.audience !== undefined) entry.audience = draft.audience
+  if (draft.meta !== undefined) entry.meta = draft.meta
+  if (draft.source !== undefined) entry.source = draft.source
+  if (draft.extra !== undefined) entry.extra = draft.extra
+  if (draft.native !== undefined) entry.native = draft.native
+  if (draft.resentAs !== undefined) entry.resentAs = draft.resentAs
 }

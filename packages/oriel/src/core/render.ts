@@ -55,17 +55,16 @@ export function editsShown(
   state: State,
   planned: readonly Edit[],
 ): (entry: MessageEntry, position: number) => Edit | undefined {
-  const byBlock = new Map<string, Edit>()
+  const byBlock = planned.length === 0 ? undefined : new Map<string, Edit>()
   for (const edit of planned) {
-    if ('seq' in edit.target) byBlock.set(`${edit.target.seq}:${edit.target.block}`, edit)
+    if ('seq' in edit.target) byBlock?.set(`${edit.target.seq}:${edit.target.block}`, edit)
   }
   const expansionOf = expansionsOf(state)
   return ({ seq, blocks }, position) => {
     if (state.isPinned(seq)) return undefined
     const again = expansionOf(seq, position)
     if (again === undefined) {
-      const own = byBlock.size === 0 ? undefined : byBlock.get(`${seq}:${position}`)
-      return own ?? state.blockEdit(seq, position)
+      return byBlock?.get(`${seq}:${position}`) ?? state.blockEdit(seq, position)
     }
     const edit = asEdit(again, { seq, block: position })
     const block = edit === undefined ? undefined : blocks[position]
@@ -80,8 +79,11 @@ export function editsShown(
   }
 }
 
+const noSeqs: ReadonlySet<number> = new Set()
+
 /** Messages that were dropped and that a pin brings back, with their exchanges and what opens their turns. */
 export function shownByPins(state: State): ReadonlySet<number> {
+  if (!state.hasPins) return noSeqs
   const { visible } = state
   const seqs = [...visible.map(({ entry }) => entry.seq), ...state.excluded]
   const pinned = seqs.filter((seq) => state.isPinned(seq))

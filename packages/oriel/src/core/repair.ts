@@ -66,13 +66,16 @@ function pair(
   profile: Profile,
   repairs: Repair[],
 ): ViewMessage[] {
-  const bySeq = new Map(rendered.map((one) => [one.item.entry.seq, one]))
+  const { exchanges } = state
+  const bySeq = exchanges.isEmpty
+    ? noneBySeq
+    : new Map(rendered.map((one) => [one.item.entry.seq, one]))
   const { waiting, patient } = openExchange(state, rendered, { bySeq, profile })
   const messages: ViewMessage[] = []
   const shown = new Set<number | undefined>()
   rendered.forEach((one, position) => {
     const { entry } = one.item
-    const exchange = state.exchanges.exchangeAt(entry.seq)
+    const exchange = exchanges.exchangeAt(entry.seq)
     if (exchange !== undefined && exchange.seq === waiting) {
       for (const { position: block } of one.blocks) {
         const reason = `${profile.rules.unanswered}: waits for the results of its calls`
@@ -82,8 +85,9 @@ function pair(
     }
     const own = one.blocks.filter(({ block }) => !isResult(block) || entry.role === 'assistant')
     if (entry.role !== 'tool' && (own.length > 0 || one.blocks.length === 0)) {
-      const isLaterPart = state.exchanges.parts.isLater(entry.seq)
-      messages.push({ ...toMessage(one, own), ...(isLaterPart ? { isLaterPart } : {}) })
+      const message = toMessage(one, own)
+      const isLaterPart = exchanges.parts.isLater(entry.seq)
+      messages.push(isLaterPart ? { ...message, isLaterPart } : message)
     }
     if (exchange !== undefined) {
       const isPatient = exchange.seq === patient
@@ -96,6 +100,8 @@ function pair(
   })
   return messages
 }
+
+const noneBySeq: ReadonlyMap<number, Rendered> = new Map()
 
 /**
  * The newest exchange, if nothing but its own results follows it and some are still missing: as `waiting` it is not shown yet, as

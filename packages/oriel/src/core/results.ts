@@ -22,6 +22,7 @@ export interface Result {
 /** Results of visible exchanges, oldest first. Orphans are not shown, so no rule sees them. */
 export function resultsOf(state: State): readonly Result[] {
   const results: Result[] = []
+  if (state.exchanges.isEmpty) return results
   const { visible } = state
   let seenAt: number | undefined
   for (let index = visible.length - 1; index >= 0; index--) {

@@ -23,11 +23,12 @@ function countShown(counter: Counter, block: Block): number {
 
 /** The tokens of a whole view, without its frame. */
 export function viewTokens(state: State, messages: readonly ViewMessage[]): number {
-  return messages.reduce(
-    (sum, message) =>
-      sum + overheadOf(message.role) + blockTokens(state, message).reduce((a, b) => a + b, 0),
-    0,
-  )
+  let sum = 0
+  for (const message of messages) {
+    sum += overheadOf(message.role)
+    for (const tokens of blockTokens(state, message)) sum += tokens
+  }
+  return sum
 }
 
 /** The tokens of what stands around the messages: system text and tools. */

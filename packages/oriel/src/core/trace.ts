@@ -29,9 +29,9 @@ export function traceOf(input: TraceInput): () => readonly Change[] {
   const { state, planned, repairs, fitted } = input
   const { dropEdits } = state
   const dropCount = dropEdits.length
-  const blockEdits = [...liveBlockEdits(state)]
+  const blockEdits = liveBlockEdits(state)
   const excluded = [...state.excluded]
-  const unshown = [...unshownBlocks(state)]
+  const unshown = unshownBlocks(state)
   const back = shownByPins(state)
   let changes: readonly Change[] | undefined
   return () => {
@@ -147,25 +147,29 @@ function newest(edits: readonly Edit[]): readonly Edit[] {
   )
 }
 
-function* liveBlockEdits(state: State): Generator<Edit> {
+function liveBlockEdits(state: State): readonly Edit[] {
+  const edits: Edit[] = []
   const editOf = editsShown(state, [])
   for (const { entry } of state.visible) {
-    for (const block of entry.blocks.keys()) {
+    for (let block = 0; block < entry.blocks.length; block++) {
       const edit = editOf(entry, block)
-      if (edit !== undefined) yield edit
+      if (edit !== undefined) edits.push(edit)
     }
   }
+  return edits
 }
 
 /** Blocks that this request does not show because of who they are for. */
-function* unshownBlocks(state: State): Generator<Repair> {
+function unshownBlocks(state: State): readonly Repair[] {
+  const unshown: Repair[] = []
   for (const item of state.visible) {
-    const { entry } = item
-    for (const [block, content] of entry.blocks.entries()) {
+    const { seq, blocks } = item.entry
+    blocks.forEach((content, block) => {
       const reason = whyUnshown(state, item, content)
-      if (reason !== undefined) yield { seq: entry.seq, block, form: 'dropped', reason }
-    }
+      if (reason !== undefined) unshown.push({ seq, block, form: 'dropped', reason })
+    })
   }
+  return unshown
 }
 
 /** Each block of a message, if there is one at `seq`; a message without blocks still has one line. */

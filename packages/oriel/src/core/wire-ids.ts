@@ -11,7 +11,8 @@ export function withWireIds(
   messages: readonly ViewMessage[],
   profile: Profile,
   repairs: Repair[],
-): ViewMessage[] {
+): readonly ViewMessage[] {
+  if (state.exchanges.isEmpty) return messages
   const used = new Set<string>()
   const wire = new Map<Call, string>()
   return messages.map((message, at) => {

@@ -36,6 +36,7 @@ export const anthropic: Format = {
       reasoning: 'A14',
     },
   },
+  readsAlone: true,
   decode: decodeMessages,
   encode: encodeView,
   validate: validateBody,

@@ -24,13 +24,15 @@ export function readList(
   convert?: (value: object, at: { readonly depth: number; readonly index: number }) => unknown,
 ): readonly Place[] {
   if (!isList(messages)) throw wrongShape(path, 'an array', messages)
-  // Array.from turns a hole into undefined, which is refused like any other value that is not JSON.
-  const list = reading(path, () =>
-    Array.from(messages, (message, index) => {
-      const read = convert && ((value: object, depth: number) => convert(value, { depth, index }))
-      return cloneJson(message, `${path}[${index}]`, read)
-    }),
-  )
+  const list = reading(path, () => {
+    const read: Json[] = []
+    // A hole is undefined here, which is refused like any other value that is not JSON.
+    for (let index = 0; index < messages.length; index++) {
+      const own = convert && ((value: object, depth: number) => convert(value, { depth, index }))
+      read.push(cloneJson(messages[index], `${path}[${index}]`, own))
+    }
+    return read
+  })
   return placesOf(list, path)
 }
 
@@ -95,11 +97,13 @@ export function extraOf(
   value: JsonObject,
   known: readonly string[],
 ): { readonly extra?: JsonObject } {
-  const extra: Record<string, Json> = {}
+  let extra: Record<string, Json> | undefined
   for (const key of Object.keys(value)) {
-    if (!known.includes(key)) setField(extra, key, value[key])
+    if (known.includes(key)) continue
+    extra ??= {}
+    setField(extra, key, value[key])
   }
-  return Object.keys(extra).length === 0 ? {} : { extra }
+  return extra === undefined ? {} : { extra }
 }
 
 /** To spread into a draft: `native` when what the format would rebuild is not the original, else nothing. */
@@ -126,8 +130,11 @@ export interface Material {
   readonly wireIds?: ReadonlyMap<number, string>
 }
 
+/** No fields beside those that blocks say. */
+export const noExtra: JsonObject = {}
+
 export function materialOfDraft(draft: Draft): Material {
-  const { role, content, extra = {} } = draft
+  const { role, content, extra = noExtra } = draft
   const blocks: readonly Block[] =
     typeof content === 'string' ? [{ type: 'text', text: content }] : content
   return { role, blocks, isOwn: true, extra }
@@ -136,8 +143,9 @@ export function materialOfDraft(draft: Draft): Material {
 export function materialOfView(message: ViewMessage, format: FormatName): Material {
   const { role, blocks, entry, wireIds } = message
   const isOwn = entry?.source?.format === format
-  const extra = (isOwn ? entry.extra : undefined) ?? {}
-  return { role, blocks, isOwn, extra, ...(wireIds === undefined ? {} : { wireIds }) }
+  const extra = (isOwn ? entry.extra : undefined) ?? noExtra
+  const material = { role, blocks, isOwn, extra }
+  return wireIds === undefined ? material : { ...material, wireIds }
 }
 
 /** The original foreign messages of a view message that is shown unchanged, if they were kept. */
@@ -164,8 +172,9 @@ export function isWellFormed(value: Json | undefined): boolean {
   if (typeof value === 'string') return value.isWellFormed()
   if (typeof value !== 'object' || value === null) return true
   if (isJsonArray(value)) return value.every(isWellFormed)
-  for (const key of Object.keys(value)) {
-    if (!key.isWellFormed() || !isWellFormed(value[key])) return false
+  for (const key in value) {
+    const isWell = key.isWellFormed() && isWellFormed(value[key])
+    if (!isWell && Object.hasOwn(value, key)) return false
   }
   return true
 }

@@ -78,6 +78,8 @@ export interface Violation {
 export interface Format {
   readonly name: FormatName
   readonly profile: Profile
+  /** Whether each message is decoded for itself, so that it stays as it was read whatever comes behind it. @default false */
+  readonly readsAlone?: boolean
   decode(messages: readonly unknown[], path: string): readonly Decoded[]
   encode(view: readonly ViewMessage[]): Encoded
   validate(body: unknown): readonly Violation[]

@@ -24,9 +24,10 @@ export function createLosses(): Losses {
   const losses = new Map<string, Loss>()
   return {
     found: () => {
+      if (losses.size === 0) return {}
       const list = [...losses.values()]
       list.sort((a, b) => a.message - b.message || a.block - b.block)
-      return list.length === 0 ? {} : { losses: list }
+      return { losses: list }
     },
     noteFor: (message, index) => (block, form, reason) => {
       const position = block === undefined ? 0 : message.blocks.indexOf(block)

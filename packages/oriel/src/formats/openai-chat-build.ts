@@ -3,7 +3,7 @@
 import type { Block, Role, ToolCallBlock, ToolResultBlock } from '../core/block.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { isObject } from '../core/json.ts'
-import { extraOf, type Material } from './foreign.ts'
+import { extraOf, type Material, noExtra } from './foreign.ts'
 import { type Note, noteInside, replaced } from './losses.ts'
 import { chatFormat } from './openai-chat-decode.ts'
 import { partViolations } from './openai-chat-rules.ts'
@@ -28,6 +28,12 @@ export function buildChatMessages(
   { isLegacy = true, note = () => {} }: BuildOptions = {},
 ): readonly JsonObject[] {
   const { role, isOwn, extra, blocks } = material
+  const [only] = blocks
+  const isText = blocks.length === 1 && only?.type === 'text' && only.extra === undefined
+  if (isText && role !== 'tool') {
+    const message = { role, content: only.text }
+    return [extra === noExtra ? message : { ...message, ...extra }]
+  }
   if (role === 'assistant') return [buildAssistant(material, { isLegacy, note })]
   const results = blocks.flatMap((block, index) =>
     block.type === 'tool-result' ? [buildResult(material, block, { index, isLegacy, note })] : [],

@@ -34,13 +34,10 @@ export function decodeChatMessage(place: Place): Draft {
   switch (role) {
     case 'system':
     case 'user':
-      return {
-        role,
-        origin: role,
-        content: decodeContent(place),
-        source,
-        ...extraOf(value, ['role', 'content']),
-      }
+      return withExtra(
+        { role, origin: role, content: decodeContent(place), source },
+        extraOf(value, ['role', 'content']),
+      )
     case 'developer':
       // A system message by another name: `extra` keeps the name.
       return {
@@ -50,8 +47,10 @@ export function decodeChatMessage(place: Place): Draft {
         source,
         ...extraOf(value, ['content']),
       }
-    case 'assistant':
-      return { role, origin: role, source, ...decodeAssistant(place) }
+    case 'assistant': {
+      const said = decodeAssistant(place)
+      return withExtra({ role, origin: role, source, content: said.content }, said)
+    }
     case 'tool':
       return { role, origin: role, source, ...decodeTool(place) }
     case 'function':
@@ -63,6 +62,10 @@ export function decodeChatMessage(place: Place): Draft {
         role,
       )
   }
+}
+
+function withExtra(draft: Draft, { extra }: Pick<Draft, 'extra'>): Draft {
+  return extra === undefined ? draft : { ...draft, extra }
 }
 
 function decodeAssistant(place: Place): Pick<Draft, 'content' | 'extra'> {
@@ -88,7 +91,8 @@ function decodeAssistant(place: Place): Pick<Draft, 'content' | 'extra'> {
     known.push('function_call')
     blocks.push(decodeFunctionCall(readObject(place, 'function_call')))
   }
-  return { content: blocks, ...extraOf(place.value, known) }
+  const { extra } = extraOf(place.value, known)
+  return extra === undefined ? { content: blocks } : { content: blocks, extra }
 }
 
 function transcriptOf(place: Place): string | undefined {

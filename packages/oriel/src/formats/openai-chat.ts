@@ -1,6 +1,6 @@
 // The format of OpenAI's Chat Completions, and of the many servers that speak it.
 
-import type { Json } from '../core/json.ts'
+import { isObject, type Json, type JsonObject } from '../core/json.ts'
 import type { ViewMessage } from '../core/view.ts'
 import {
   materialOfDraft,
@@ -47,6 +47,7 @@ export const openaiChat: Format = {
       reasoning: 'O5',
     },
   },
+  readsAlone: true,
   decode,
   encode,
   validate: neverThrowing('O5', validateChatBody),
@@ -55,10 +56,25 @@ export const openaiChat: Format = {
 function decode(messages: readonly unknown[], path: string): readonly Decoded[] {
   return readList(messages, path).map((place, index) => {
     const draft = decodeChatMessage(place)
+    if (isPlain(place.value)) return { draft, from: index, to: index + 1 }
     const rebuilt = buildChatMessages(materialOfDraft(draft))
     const native = nativeIfNeeded({ format: chatFormat, original: [place.value], rebuilt })
     return { draft: { ...draft, ...native }, from: index, to: index + 1 }
   })
+}
+
+/** Whether a message is words and fields that `extra` keeps: built again, it is surely the same. */
+function isPlain({
+  role,
+  content,
+  tool_calls,
+  reasoning_content,
+  function_call,
+}: JsonObject): boolean {
+  if (typeof content !== 'string') return false
+  if (role === 'user' || role === 'system') return true
+  const isOther = tool_calls !== undefined || typeof reasoning_content === 'string'
+  return role === 'assistant' && !isOther && !isObject(function_call)
 }
 
 function encode(view: readonly ViewMessage[]): Encoded {

@@ -109,7 +109,10 @@ const unknownProvider = providers.anthropic as CacheRules
  * `inputDollars` and `contextWindow` are missing where nobody knows them. Pure: the same query gives the same answer.
  */
 export function lookupPrices(query: PricesQuery = {}): Prices {
-  const key = JSON.stringify([query.provider, query.model, query.life, query.at])
+  const { provider, model, life, at } = query
+  const isPlain = provider === undefined && life === undefined && at === undefined
+  const remembered = isPlain ? rememberedModels : rememberedQueries
+  const key = isPlain ? model : JSON.stringify([provider, model, life, at])
   const known = remembered.get(key)
   if (known !== undefined) return known
   const prices = findPrices(query)
@@ -119,7 +122,9 @@ export function lookupPrices(query: PricesQuery = {}): Prices {
 }
 
 /** Looking through the catalogue takes longer than a view. */
-const remembered = new Map<string, Prices>()
+const rememberedQueries = new Map<string | undefined, Prices>()
+/** Nearly always only a model is asked for. */
+const rememberedModels = new Map<string | undefined, Prices>()
 const maxRemembered = 1000
 
 function findPrices(query: PricesQuery): Prices {

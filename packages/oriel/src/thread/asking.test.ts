@@ -295,6 +295,36 @@ describe('request', () => {
   })
 })
 
+describe('the keys of a log', () => {
+  it('[T41] are the same whether a client brought them, an answer was appended or the log was read', async () => {
+    const keysOf = async (snapshotEvery: number, history: readonly object[]) => {
+      const store = memoryStore()
+      const thread = await openThread({ id: 't', store, snapshotEvery })
+      for (let end = 1; end <= history.length; end += 2) {
+        await thread.request(history.slice(0, end))
+        const answer = history[end]
+        if (answer !== undefined) await thread.append(answer, { format: 'openai-chat' })
+      }
+      await thread.settled()
+      const opened = await openThread({ id: 't', store, snapshotEvery })
+      const next = [...history, user('next')]
+      return [await thread.match(next), await opened.match(next)]
+    }
+    const calls = [{ id: 'c', type: 'function', function: { name: 'f', arguments: '{"a":1}' } }]
+    const history = [
+      user('one'),
+      { role: 'assistant', content: null, tool_calls: calls },
+      { role: 'tool', tool_call_id: 'c', content: 'a result' },
+      { ...said('a'), refusal: null },
+      user('two'),
+      said('b'),
+    ]
+    const met = { thread: 't', matched: 6, behind: 0 }
+    expect(await keysOf(1, history)).toEqual([met, met])
+    expect(await keysOf(0, history)).toEqual([met, met])
+  })
+})
+
 describe('readHistory', () => {
   it('[T41] reads from where a history differs what it would read from its start', () => {
     for (const format of formatNames) {
@@ -318,6 +348,17 @@ describe('readHistory', () => {
         { numRuns: 60 },
       )
     }
+  })
+
+  it('[T41] keeps all that was read of messages that a format reads alone, the newest too', () => {
+    const shared = [user('one'), said('a'), user('two')]
+    const previous = readHistory(shared)
+    const { parts } = readHistory([...shared, said('b')], { previous })
+    expect(parts.sent.slice(0, 3).map((one, at) => one === previous.parts.sent[at])).toEqual([
+      true,
+      true,
+      true,
+    ])
   })
 
   it('[T41] names the place of what is no message, wherever it began to read', () => {

@@ -46,10 +46,12 @@ export async function syncHistory(
   const around = { isHeld, isContinuing }
   const { isForked, written } = await family.place(
     sent,
-    (branch) => {
+    async (branch) => {
       const history = withoutForeignThoughts(parts, branch.brokenOff)
       const meet = (): Meeting => branch.meet(sent)
-      return session.appendHistory(branch.journal, history, { meet, ...around })
+      const written = await session.appendHistory(branch.journal, history, { meet, ...around })
+      branch.took(written.appended, sent.slice(written.meeting.matched))
+      return written
     },
     { isQuick: isHeld },
   )
@@ -116,9 +118,11 @@ export async function appendWithUsage(
   drafts: readonly Draft[],
   {
     numbers,
-    ...around
+    expected,
+    isPaused,
   }: Pick<AppendAround, 'expected' | 'isPaused'> & { readonly numbers?: Numbers | undefined },
 ): Promise<readonly MessageEntry[]> {
+  const around = { expected, isPaused }
   if (numbers === undefined) return session.append(drafts, around)
   const record = (): Promise<void> => recordUsage(session, numbers.sample, numbers.view)
   try {

@@ -3,47 +3,54 @@
 import { seqsOf } from '../core/edit-index.ts'
 import type { EditEntry } from '../core/entry.ts'
 import type { JsonObject } from '../core/json.ts'
-import type { Policy } from '../policy.ts'
+import type { CacheState } from '../schedule/cache-aware.ts'
 import { lookupPrices, type Prices, type PricesQuery } from '../schedule/prices.ts'
+import { frameSetting } from './framing.ts'
 import type { Journal } from './journal.ts'
 import { breakOf, cacheOf } from './lanes.ts'
 import type { Usage } from './read-usage.ts'
 import type { Session } from './session.ts'
-import { type FrameParts, frameHashOf, frameSetting, type ViewRequest } from './viewing.ts'
+import type { ViewRequest } from './viewing.ts'
 
 /** A provider's name, what to look up, or numbers that stand over what is known. */
 export type PricesOption = string | (PricesQuery & Partial<Prices>)
 
 /** What is known of a model: what was given stands over what can be looked up. */
 export function pricesOf(option: PricesOption | undefined, model: string | undefined): Prices {
-  const own = typeof option === 'string' ? { provider: option } : (option ?? {})
-  const query = { ...(model === undefined || model === '' ? {} : { model }), ...own }
-  return { ...lookupPrices(query), ...own }
+  const query = model === undefined || model === '' ? {} : { model }
+  if (option === undefined) return lookupPrices(query)
+  const own = typeof option === 'string' ? { provider: option } : option
+  return { ...lookupPrices({ ...query, ...own }), ...own }
 }
 
 /** What a cache-aware schedule must know for a view; under another one, only the host's own numbers, for the limit of checkpoints. */
 export function cacheFor(
   journal: Journal,
-  around: FrameParts & { readonly now: number; readonly policy: Policy },
+  around: Pick<ViewRequest, 'options' | 'framing' | 'now' | 'policy'>,
   { prices }: { readonly prices?: PricesOption | undefined },
 ): Partial<Pick<ViewRequest, 'cache' | 'prices'>> {
-  const { options, now, policy } = around
+  const { options, policy } = around
   if (policy.schedule !== 'cache-aware') {
     const isAsked = prices !== undefined && policy.compaction !== undefined
     return isAsked ? { prices: pricesOf(prices, options.model) } : {}
   }
+  return {
+    cache: () => cacheStateOf(journal, around),
+    prices: pricesOf(prices, options.model),
+  }
+}
+
+function cacheStateOf(
+  { state, facts }: Journal,
+  { options, framing, now }: Pick<ViewRequest, 'options' | 'framing' | 'now'>,
+): CacheState {
   const { format = 'openai-chat', model = '' } = options
-  const { state } = journal
-  const { lanes = [] } = journal.facts
-  const frameHash = frameHashOf(around)
-  const cache = cacheOf(lanes, { format, model, frameHash }, { state, now })
+  const { lanes = [] } = facts
+  const cache = cacheOf(lanes, { format, model, frameHash: framing.hash }, { state, now })
   const newest = state.visible.at(-1)?.entry.seq ?? 0
   // Nothing was said since the newest request: it is asked for again, and must come out the same.
   const isRetry = cache.sent !== undefined && newest < cache.sent
-  return {
-    cache: isRetry ? { ...cache, idleMs: 0 } : cache,
-    prices: pricesOf(prices, options.model),
-  }
+  return isRetry ? { ...cache, idleMs: 0 } : cache
 }
 
 /** Writes the provider's numbers down, and tells when its cache did not hold what it should have. */
@@ -52,10 +59,8 @@ export async function recordUsage(session: Session, usage: Usage, view: string):
   let broken: JsonObject | undefined
   await journal.commit((_, stamp) => {
     broken = brokenBy(journal, usage, view, prices)
-    const sample = { ...usage }
-    return [
-      stamp.entry({ type: 'usage', view, sample, ...(broken === undefined ? {} : { broken }) }),
-    ]
+    const entry = { type: 'usage', view, sample: { ...usage } } as const
+    return [stamp.entry(broken === undefined ? entry : { ...entry, broken })]
   })
   if (broken === undefined) return
   session.emit('cache-broken', {

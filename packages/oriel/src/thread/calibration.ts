@@ -54,6 +54,8 @@ export function learn(
     samples: samples + 1,
     errors: [...errors, rounded(Math.min(error, 10))].slice(-rememberedErrors),
   }
+  const names = Object.keys(known)
+  if (names.every((name) => name === model)) return { [model]: next }
   const others = Object.entries(known).filter(([name]) => name !== model)
   return Object.fromEntries([...others, [model, next] as const].slice(-rememberedModels))
 }

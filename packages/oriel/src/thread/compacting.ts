@@ -2,9 +2,10 @@
 
 import type { Edit, EditEntry, MessageEntry } from '../core/entry.ts'
 import { isCall } from '../core/exchange.ts'
-import { isSurelyBelow, requestTokens } from '../core/weight.ts'
+import { isSurelyBelow, type Measured, requestTokens } from '../core/weight.ts'
 import type { Policy } from '../policy.ts'
 import { readableBy } from '../rules/compaction.ts'
+import type { Window } from '../schedule/window.ts'
 import { Compactor, type CompactorOptions, type Surroundings } from './compactor.ts'
 import { Journal } from './journal.ts'
 import { askingOf, waitsForJobs } from './prepare-summaries.ts'
@@ -13,7 +14,6 @@ import { measuredFor, measuredOf, recordedFrame } from './usage.ts'
 import {
   contextWindowOf,
   decisionOf,
-  frameTokensOf,
   proposalsOf,
   type ViewOptions,
   type ViewRequest,
@@ -49,7 +49,8 @@ export interface CompactingHost {
 export class Compacting {
   readonly #host: CompactingHost
   readonly #options: CompactorOptions
-  readonly #compactors = new WeakMap<Journal, Compactor>()
+  /** One for each branch that was worked on, which its family keeps as long. */
+  readonly #compactors = new Map<Journal, Compactor>()
 
   constructor(host: CompactingHost, options: CompactorOptions) {
     this.#host = host
@@ -89,9 +90,9 @@ export class Compacting {
 
   /**
    * Between steps: a view waits for the checkpoint, or goes on without it, by its schedule. One that would be too long for the model
-   * without it takes it without a summary.
+   * without it takes it without a summary. Answers the request where none was made: it is still what is asked for.
    */
-  beforeView(request: (journal: Journal) => ViewRequest): Promise<void> {
+  beforeView(request: (journal: Journal) => ViewRequest): Promise<ViewRequest | undefined> {
     return this.#make(this.#compactor, this.#host.journal, request)
   }
 
@@ -127,20 +128,23 @@ export class Compacting {
     compactor: Compactor,
     journal: Journal,
     request: (journal: Journal) => ViewRequest,
-  ): Promise<void> {
+  ): Promise<ViewRequest | undefined> {
     // One may leave another one due: what it was planned beside (a cut of the history) may no longer be proposed after it.
     for (let made = 0; made < maxBeforeView; made++) {
       const now = request(journal)
       const { policy } = now
-      if (policy.compaction === undefined) return
+      if (policy.compaction === undefined) return now
       const around = this.#around(now, journal)
       const waits = waitsForJobs(policy) || !compactor.hasSummarizer
       const hasTime = lazy(() => waits || compactor.isBound || this.#fits(now, around))
-      if (!compactor.startIfDue(policy, { trigger: 'step', around, hasTime })) return
+      if (!compactor.startIfDue(policy, { trigger: 'step', around, hasTime })) return now
       if (!hasTime()) await compactor.finishNow()
-      else if (!waits) return this.#host.behind(this.#finishUnderWay(compactor))
-      else if ((await compactor.finish()) === undefined) return
+      else if (!waits) {
+        this.#host.behind(this.#finishUnderWay(compactor))
+        return undefined
+      } else if ((await compactor.finish()) === undefined) return undefined
     }
+    return undefined
   }
 
   async #makeRoom(compactor: Compactor, journal: Journal, limit: number): Promise<void> {
@@ -153,7 +157,9 @@ export class Compacting {
   /** Of the branch that is worked on: what is under way on another one does not hold it up. */
   get #compactor(): Compactor {
     const { journal } = this.#host
-    const compactor = this.#compactors.get(journal) ?? new Compactor(journal, this.#options)
+    const known = this.#compactors.get(journal)
+    if (known !== undefined) return known
+    const compactor = new Compactor(journal, this.#options)
     this.#compactors.set(journal, compactor)
     return compactor
   }
@@ -183,20 +189,48 @@ export class Compacting {
     const { summaries } = this.#host
     const model = journal.facts.newestRequest?.model
     const request = view ?? this.#host.request(model === undefined ? {} : { model }, { journal })
-    let planned: readonly Edit[] | undefined
-    return {
-      frameTokens: view === undefined ? recordedFrame(journal) : frameTokensOf(view),
-      measured: view === undefined ? measuredOf(journal) : measuredFor(journal, view),
-      // Far from its limit, a conversation needs no plan.
-      get planned() {
-        const { summaryOf } = askingOf(summaries, journal, request)
-        planned ??= proposalsOf({ ...request, summaryOf })
-        return planned
-      },
-      window: windowOfView(request),
-      memory: request.policy.memory,
-      contextWindow: contextWindowOf(request),
+    const plan = (): readonly Edit[] => {
+      const { summaryOf } = askingOf(summaries, journal, request)
+      return proposalsOf({ ...request, summaryOf })
     }
+    return view === undefined
+      ? new Around(request, plan, recordedFrame(journal), measuredOf(journal))
+      : new Around(
+          request,
+          plan,
+          view.framing.tokens(journal.state.counter),
+          measuredFor(journal, view),
+        )
+  }
+}
+
+/** What a checkpoint must know. Far from its limit, a conversation needs no plan. */
+class Around implements Surroundings {
+  readonly frameTokens: number
+  readonly measured: Measured
+  readonly window: Window | undefined
+  readonly memory: Policy['memory']
+  readonly contextWindow: number | undefined
+  readonly #plan: () => readonly Edit[]
+  #planned: readonly Edit[] | undefined
+
+  constructor(
+    request: ViewRequest,
+    plan: () => readonly Edit[],
+    frameTokens: number,
+    measured: Measured,
+  ) {
+    this.frameTokens = frameTokens
+    this.measured = measured
+    this.window = windowOfView(request)
+    this.memory = request.policy.memory
+    this.contextWindow = contextWindowOf(request)
+    this.#plan = plan
+  }
+
+  get planned(): readonly Edit[] {
+    this.#planned ??= this.#plan()
+    return this.#planned
   }
 }
 

@@ -1,5 +1,6 @@
 // A thread and its forks: which branch a resent history belongs to.
 
+import type { MessageEntry } from '../core/entry.ts'
 import { OrielError } from '../core/errors.ts'
 import type { BrokenOff } from './broken-off.ts'
 import { forkJournal, forksOf } from './fork.ts'
@@ -31,14 +32,26 @@ export class Branch {
     return meeting
   }
 
-  /** With `isQuick`, as this process knows the branch: writing to it tells whether others have written since. */
-  async look(history: readonly Sent[], isQuick = false): Promise<Meeting> {
-    if (!isQuick || this.journal.isStale) await this.journal.refresh()
+  /** As this process knows the branch: writing to it tells whether others have written since. Undefined where it must be read first. */
+  glance(history: readonly Sent[]): Meeting | undefined {
+    if (this.journal.isStale) return undefined
+    this.#keys = this.journal.knownKeys
+    const meeting = this.#keys?.meet(history, this.journal.state)
+    return meeting?.isUnsure === true ? undefined : meeting
+  }
+
+  async look(history: readonly Sent[]): Promise<Meeting> {
+    await this.journal.refresh()
     this.#keys = await this.journal.keys()
     const meeting = this.#keys.meet(history, this.journal.state)
     if (!meeting.isUnsure) return meeting
     await this.journal.complete()
     return this.#keys.meet(history, this.journal.state)
+  }
+
+  /** Notes what the client sent of messages that were just appended. */
+  took(appended: readonly MessageEntry[], sent: readonly Sent[]): void {
+    this.#keys?.took(appended, sent)
   }
 
   /** The seq behind which a fork begins that keeps the first `count` messages. */
@@ -110,19 +123,19 @@ export class Family {
     return { thread: branch.journal.key.thread, matched, behind }
   }
 
+  /** With `isQuick`, as this process knows the current branch. */
   async #best(history: readonly Sent[], isQuick = false): Promise<Candidate> {
-    let best = await this.#look(this.#current, history, isQuick)
+    const branch = this.#current
+    const known = isQuick ? branch.glance(history) : undefined
     // A history that contradicts what is known here may go on elsewhere, where others have taken it.
-    if (isQuick && best.meeting.behind > 0) return this.#best(history)
-    for (const branch of await this.#others(isQuick)) {
-      const other = await this.#look(branch, history)
-      if (isBetter(other.meeting, best.meeting)) best = other
+    const isKnown = known !== undefined && known.behind === 0
+    let best = { branch, meeting: isKnown ? known : await branch.look(history) }
+    if (isKnown && relativesOf(branch.journal).length === 0) return best
+    for (const other of await this.#others(isKnown)) {
+      const meeting = await other.look(history)
+      if (isBetter(meeting, best.meeting)) best = { branch: other, meeting }
     }
     return best
-  }
-
-  async #look(branch: Branch, history: readonly Sent[], isQuick = false): Promise<Candidate> {
-    return { branch, meeting: await branch.look(history, isQuick) }
   }
 
   async #fork(branch: Branch, { kept, brokenOff }: Meeting): Promise<Branch> {
@@ -146,7 +159,7 @@ export class Family {
       const { journal } = waiting.shift() as Branch
       // Another object may have forked it since.
       if (!isQuick) await journal.refresh()
-      for (const id of [...parentsOf(journal), ...[...forksOf(journal)].reverse()]) {
+      for (const id of relativesOf(journal)) {
         if (found.has(id) || id === this.#current.journal.key.thread) continue
         const branch = this.#branches.get(id) ?? (await this.#open(id))
         if (branch === undefined) continue
@@ -169,6 +182,11 @@ function tooBusy(thread: string): OrielError {
     'version-conflict',
     `Thread ${thread} is written to so often that the history found no place. Try again.`,
   )
+}
+
+/** The thread that a branch was forked from, and its own forks, newest first. */
+function relativesOf(journal: Journal): readonly string[] {
+  return [...parentsOf(journal), ...[...forksOf(journal)].reverse()]
 }
 
 function parentsOf(journal: Journal): readonly string[] {

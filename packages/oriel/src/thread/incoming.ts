@@ -86,6 +86,7 @@ export function freshDrafts(
   drafts: readonly Draft[],
   known: ReadonlySet<string>,
 ): readonly Draft[] {
+  if (drafts.every(({ id }) => id === undefined)) return drafts
   const seen = new Set<string>(known)
   return drafts.filter(({ id }) => {
     if (id === undefined) return true
@@ -95,13 +96,15 @@ export function freshDrafts(
   })
 }
 
+/** A whole state knows all ids. */
+export const noIds: ReadonlySet<string> = new Set()
+
 /** Ids that only the store knows: of messages from before the snapshot that the state began from. */
 export async function knownIds(
   journal: Journal,
   drafts: readonly Draft[],
 ): Promise<ReadonlySet<string>> {
   const known = new Set<string>()
-  if (!journal.state.isPartial) return known
   for (const { id } of drafts) {
     if (id !== undefined && (await journal.seqOf(id)) !== undefined) known.add(id)
   }

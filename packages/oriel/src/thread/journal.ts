@@ -73,6 +73,7 @@ export class Journal {
   #header: JsonObject
   #facts: JournalFacts = { settings: [], newestChange: 0, lastAt: 0 }
   readonly #settings = new Map<string, SettingEntry>()
+  #settingNames: string[] = []
   #keys: KeyIndex | undefined
   #snapshotVersion = 0
   /** Entries that the state has and the store does not have yet. */
@@ -95,7 +96,7 @@ export class Journal {
     const { state, facts, keys } = loaded.value
     this.#state = new State(stateOptions, state, loaded.messages)
     this.#facts = facts
-    for (const setting of facts.settings) this.#settings.set(setting.name, setting)
+    for (const setting of facts.settings) this.#keepSetting(setting)
     if (keys !== undefined) this.#keys = new KeyIndex(keys, state.version)
     this.#snapshotVersion = state.version
   }
@@ -143,7 +144,7 @@ export class Journal {
 
   /** Names of all settings that the log holds, in the order they first came. */
   get settingNames(): readonly string[] {
-    return [...this.#settings.keys()]
+    return this.#settingNames
   }
 
   /** The newest record of a request, the newest usage and epoch, and where the view last changed. */
@@ -153,11 +154,14 @@ export class Journal {
 
   /** The keys of all messages. After a snapshot without them, the log is read once. */
   async keys(): Promise<KeyIndex> {
-    if (this.#keys === undefined) {
-      await this.complete()
-      this.#keys = new KeyIndex()
-    }
-    this.#keys.update(this.#state)
+    if (this.#keys === undefined) await this.complete()
+    return this.knownKeys ?? new KeyIndex()
+  }
+
+  /** The same, as far as nothing must be read for them. */
+  get knownKeys(): KeyIndex | undefined {
+    if (this.#keys === undefined && !this.#state.isPartial) this.#keys = new KeyIndex()
+    this.#keys?.update(this.#state)
     return this.#keys
   }
 
@@ -253,7 +257,9 @@ export class Journal {
     const by = nextWriter()
     let entries: readonly E[] = []
     try {
-      entries = build(this.#state, this.#stamp()).map((entry) => ({ ...entry, by }))
+      entries = build(this.#state, this.#stamp())
+      // They were made for this append, and nobody else has them yet.
+      for (const entry of entries) (entry as { by?: string }).by = by
     } finally {
       // A header alone begins nothing.
       const isAlone = this.#state.version === 1 && this.#held.length === 1
@@ -272,7 +278,8 @@ export class Journal {
     if (held.length + entries.length === 0) return
     const expected = this.#state.version - held.length
     try {
-      await this.store.append(this.key, [...held, ...entries], expected, { durable })
+      const all = held.length === 0 ? entries : [...held, ...entries]
+      await this.store.append(this.key, all, expected, { durable })
     } catch (error) {
       if (held.length > 0) this.#lose()
       throw error
@@ -305,7 +312,8 @@ export class Journal {
     this.#header = fresh.#header
     this.#facts = fresh.#facts
     this.#settings.clear()
-    for (const [name, setting] of fresh.#settings) this.#settings.set(name, setting)
+    this.#settingNames = []
+    for (const setting of fresh.#settings.values()) this.#keepSetting(setting)
     this.#keys = fresh.#keys
     this.#snapshotVersion = fresh.#snapshotVersion
     this.#stale = undefined
@@ -321,7 +329,7 @@ export class Journal {
     const value: SnapshotValue = {
       state: this.#state.data(),
       facts: { ...this.#facts, settings: [...this.#settings.values()] },
-      ...(this.#keys === undefined ? {} : { keys: this.#keys.data() }),
+      ...(this.#keys === undefined ? {} : { keys: this.#keys.data(this.#state) }),
     }
     this.#saving = this.#saving
       .then(() => saveSnapshot(this.store, this.key, value))
@@ -330,12 +338,16 @@ export class Journal {
 
   #take(entry: Entry): void {
     this.#state.apply(entry)
-    const lastAt = Math.max(this.#facts.lastAt, entry.at)
-    this.#facts = { ...this.#facts, ...factsOf(entry, this.#facts), lastAt }
+    this.#facts = factsOf(entry, this.#facts)
     if (entry.type === 'setting') {
-      this.#settings.set(entry.name, entry)
+      this.#keepSetting(entry)
       if (entry.name === 'thread') this.#adopt(headerOf(entry))
     }
+  }
+
+  #keepSetting(setting: SettingEntry): void {
+    if (!this.#settings.has(setting.name)) this.#settingNames.push(setting.name)
+    this.#settings.set(setting.name, setting)
   }
 
   /** Another writer began the thread first: its salt holds, and its counter. */

@@ -35,20 +35,20 @@ export type LaneKey = Pick<Lane, 'format' | 'model' | 'frameHash'>
 /** The lanes after one more request, the newest last. */
 export function withRequest(lanes: readonly Lane[], request: RequestEntry): readonly Lane[] {
   const { format, model = '', frameHash, view, seq, at } = request
-  const key = { format, model, frameHash }
-  const own = lanes.find((other) => isSame(other, key))
+  const own = lanes.find((other) => isSame(other, { format, model, frameHash }))
   const before =
     own === undefined
       ? measuredOf(lanes.findLast((other) => other.measured !== undefined))
       : (measuredOf(own) ?? own.before)
-  const lane: Lane = { ...key, view, seq, at, ...(before === undefined ? {} : { before }) }
+  const first = { format, model, frameHash, view, seq, at }
+  const lane: Lane = before === undefined ? first : { ...first, before }
   return [...lanes.filter((other) => other !== own), lane].slice(-remembered)
 }
 
 function measuredOf(lane: Lane | undefined): MeasuredLane | undefined {
   if (lane?.measured === undefined) return undefined
-  const { before: _, ...rest } = lane
-  return { ...rest, measured: lane.measured }
+  const { format, model, frameHash, view, seq, at, measured } = lane
+  return { format, model, frameHash, view, seq, at, measured }
 }
 
 /** The lanes after the provider measured a request. */
@@ -82,7 +82,8 @@ export function breakOf(
   },
 ): CacheBreak | undefined {
   const { before } = lane
-  const [old, own] = [around.frame(before.frameHash), around.frame(lane.frameHash)]
+  const isFramed = before.frameHash === lane.frameHash
+  const [old, own] = isFramed ? [] : [around.frame(before.frameHash), around.frame(lane.frameHash)]
   return findBreak({
     before: before.measured,
     now: measured,

@@ -15,15 +15,20 @@ export interface Matchable {
  * side shows. Reasoning, nulls, cache markers, reminders and unknown fields do not count: clients drop and add them freely, and of an
  * answer the blocks that they do not know.
  */
-export function keyOf({ role, blocks: all }: Matchable): string {
-  // Clients never get what plugins added, so they never send it again.
-  const blocks = all.filter(({ plugin }) => plugin === undefined)
-  const results = blocks.flatMap((block) => (block.type === 'tool-result' ? [block.callId] : []))
-  const isAnswer = role === 'assistant'
-  const shown = blocks.flatMap((block) =>
-    isAnswer && block.type === 'opaque' ? [] : partOf(block),
-  )
-  const parts = [role, visibleText(blocks), ...shown, ...results.sort()]
+export function keyOf({ role, blocks }: Matchable): string {
+  const shown: string[] = []
+  const results: string[] = []
+  // Clients split and join texts, and trim their ends.
+  let text = ''
+  for (const block of blocks) {
+    // Clients never get what plugins added, so they never send it again.
+    if (block.plugin !== undefined) continue
+    if (block.type === 'text') text += isReminder(block.text) ? '' : block.text
+    else if (block.type === 'tool-result') results.push(block.callId)
+    else if (block.type === 'tool-call') shown.push(block.callId, block.name)
+    else if (block.type !== 'opaque' || role !== 'assistant') shown.push(...sightOf(block))
+  }
+  const parts = [role, text.trim(), ...shown, ...results.sort()]
   return hash('sha256', JSON.stringify(parts), 'base64url').slice(0, 22)
 }
 
@@ -44,23 +49,10 @@ function canonicalArguments(text: string): string {
   return value === undefined ? text : canonicalJson(value as JsonObject)
 }
 
-/** Clients split and join texts, and trim their ends. */
-function visibleText(blocks: readonly Block[]): string {
-  return blocks
-    .map((block) => (block.type === 'text' && !isReminder(block.text) ? block.text : ''))
-    .join('')
-    .trim()
-}
-
 /** Coding agents put notes to the model beside the user's words, and move or drop them later. */
 function isReminder(text: string): boolean {
   const trimmed = text.trim()
   return trimmed.startsWith('<system-reminder>') && trimmed.endsWith('</system-reminder>')
-}
-
-function partOf(block: Block): readonly string[] {
-  if (block.type === 'tool-call') return [block.callId, block.name]
-  return sightOf(block)
 }
 
 /** What a block shows that is no text: where it is, what it holds, or what else names it. */

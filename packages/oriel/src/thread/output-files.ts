@@ -19,22 +19,16 @@ export class OutputFiles {
     this.#onFailed = onFailed
   }
 
-  /** Answers from what was written; what was not is collected in `wanted`, and answered as if it had been. */
-  ask(): { readonly fileOf: FileOf; readonly wanted: readonly FileWish[] } {
-    const wanted: FileWish[] = []
-    const fileOf = (wish: FileWish): FileAnswer => {
-      const known = this.#answers.get(pathOf(wish))
-      if (known !== undefined) return known
-      wanted.push(wish)
-      return assumeSaved(wish)
-    }
-    return { fileOf, wanted }
-  }
+  /** Answers from what was written; what was not is answered as if it had been. */
+  readonly fileOf: FileOf = (wish) => this.#answers.get(pathOf(wish)) ?? assumeSaved(wish)
 
   /** Writes what a pass of the rules asks for. */
   async prepare(pass: (fileOf: FileOf) => unknown): Promise<void> {
-    const { fileOf, wanted } = this.ask()
-    pass(fileOf)
+    const wanted: FileWish[] = []
+    pass((wish) => {
+      if (!this.#answers.has(pathOf(wish))) wanted.push(wish)
+      return this.fileOf(wish)
+    })
     await this.#write(wanted)
   }
 

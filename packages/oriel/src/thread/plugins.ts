@@ -3,7 +3,8 @@
 import type { Block } from '../core/block.ts'
 import type { Draft, Entry } from '../core/entry.ts'
 import { equalJson, type Json } from '../core/json.ts'
-import { loggedBlocks, type RetentionUnit } from './enrich.ts'
+import type { Policy } from '../policy.ts'
+import { loggedBlocks } from './enrich.ts'
 import type { Journal, Stamp } from './journal.ts'
 import {
   type AskOptions,
@@ -32,18 +33,22 @@ export class Plugins {
     this.#onFailure = onFailure
   }
 
+  get isEmpty(): boolean {
+    return this.#plugins.length === 0
+  }
+
   /** For each draft what is logged in its place: itself with additions, or itself and a message that holds them. */
   async enrich(
     drafts: readonly Draft[],
     journal: Journal,
-    unit: RetentionUnit,
+    { retention }: Policy,
   ): Promise<ReadonlyMap<Draft, readonly Draft[]>> {
     const enriched = new Map<Draft, readonly Draft[]>()
     if (!this.#plugins.some(({ message }) => message !== undefined)) return enriched
     for (const draft of drafts) {
       if (!isAsked(draft)) continue
       const added = await askForMessage(draft, this.#plugins, this.#options(journal))
-      const blocks = loggedBlocks(added, unit)
+      const blocks = loggedBlocks(added, retention?.unit ?? 'newer')
       if (blocks.length > 0) enriched.set(draft, withBlocks(draft, blocks))
     }
     return enriched
@@ -63,7 +68,7 @@ export class Plugins {
 
   /** Told after a view was committed. */
   settle(journal: Journal): void {
-    this.#askedAt = placeOf(journal)
+    if (!this.isEmpty) this.#askedAt = placeOf(journal)
   }
 
   #options(journal: Journal): AskOptions {

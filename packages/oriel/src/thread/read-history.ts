@@ -86,21 +86,19 @@ export function keysOf(
   })
 }
 
-/** What comes next can still belong to the newest message that was read, so that one is read again. */
+/** What comes next can still belong to the newest message that was read: that one is read again, unless the format reads each alone. */
 function decode(
   messages: readonly unknown[],
   format: FormatName,
   base: ReadHistory | undefined,
 ): readonly Decoded[] {
-  const { decode: decodeAll } = formatNamed(format)
+  const { decode: decodeAll, readsAlone = false } = formatNamed(format)
+  const known = base?.parts.decoded ?? []
   const same = base === undefined ? 0 : commonLength(messages, base.messages)
-  const last = base?.parts.decoded.findLast(({ to }) => to <= same)
-  const from = last?.from ?? 0
-  if (base === undefined || from === 0) return decodeAll(messages, 'history')
-  const kept = base.parts.decoded.slice(
-    0,
-    base.parts.decoded.findIndex((one) => one.from >= from),
-  )
+  const last = known.findLastIndex(({ to }) => to <= same)
+  const from = (readsAlone ? known[last]?.to : known[last]?.from) ?? 0
+  if (from === 0) return decodeAll(messages, 'history')
+  const kept = known.slice(0, readsAlone ? last + 1 : known.findIndex((one) => one.from >= from))
   try {
     const added = decodeAll(messages.slice(from), 'history')
     return [...kept, ...added.map((one) => ({ ...one, from: one.from + from, to: one.to + from }))]

@@ -22,6 +22,8 @@ export interface ReporterOptions {
 
 export class Reporter {
   readonly #options: ReporterOptions
+  /** Messages that are held, of which nobody has been told yet. */
+  #untold: readonly MessageEntry[] = []
 
   constructor(options: ReporterOptions) {
     this.#options = options
@@ -29,7 +31,10 @@ export class Reporter {
 
   emit({ state, key }: Journal, type: EventType, fields: EventFields): void {
     const { turn, step } = state
-    const event: ThreadEvent = { type, thread: key.thread, turn, step, ...fields }
+    this.#tell({ type, thread: key.thread, turn, step, ...fields })
+  }
+
+  #tell(event: ThreadEvent): void {
     notify(this.#options.on, event, (line) => this.#write(line))
   }
 
@@ -56,19 +61,27 @@ export class Reporter {
     }
   }
 
+  /** Messages that are told of once they are in the store. */
+  hold(entries: readonly MessageEntry[]): void {
+    this.#untold = entries
+  }
+
+  /** What was held is in the store now. */
+  told(journal: Journal): void {
+    const entries = this.#untold
+    this.#untold = []
+    this.added(journal, entries)
+  }
+
   /** Messages that were appended. */
   added(journal: Journal, entries: readonly MessageEntry[]): void {
+    if (this.#options.on === undefined) return
+    const { thread } = journal.key
     for (const { id, seq, role, origin, turn, step } of entries) {
       const index = journal.state.item(seq)?.index ?? 0
       const message = `A ${role} message was added.`
-      this.emit(journal, 'message-added', {
-        id,
-        index,
-        turn,
-        step,
-        message,
-        reason: `from ${origin}`,
-      })
+      const reason = `from ${origin}`
+      this.#tell({ type: 'message-added', thread, turn, step, id, index, message, reason })
     }
   }
 

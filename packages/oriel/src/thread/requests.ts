@@ -6,12 +6,13 @@ import { equalJson, isObject, type Json, type JsonObject } from '../core/json.ts
 import type { Change } from '../core/view.ts'
 import type { FormatName } from '../formats/format.ts'
 import { type Policy, parsePolicy } from '../policy.ts'
+import { Framing, frameSetting } from './framing.ts'
 import { Journal } from './journal.ts'
 import { leadingOf } from './leading.ts'
 import { assumeSaved } from './output-files.ts'
 import { systemOf } from './plugins.ts'
 import { askLog } from './prepare-summaries.ts'
-import { type BuiltView, buildView, encoderVersion, frameSetting } from './viewing.ts'
+import { type BuiltView, buildView, encoderVersion } from './viewing.ts'
 
 export interface RequestChange {
   /** Position of the first message that differs from the request before. */
@@ -79,6 +80,11 @@ async function rebuild(
   const policy: Policy = parsePolicy(temporary ?? past.setting('policy')?.value)
   const frame = past.setting(frameSetting(request.frameHash))?.value
   const format = request.format as FormatName
+  const framing = {
+    frame: isObject(frame) ? frame : undefined,
+    leading: leadingOf(past),
+    pluginSystem: systemOf(past),
+  }
   const built = buildView({
     state: past.state,
     policy: temporary === undefined ? withoutRules(policy) : policy,
@@ -90,8 +96,9 @@ async function rebuild(
       ...(typeof details.budget === 'number' ? { budget: details.budget } : {}),
       ...(details.mayTurnReasoningOff === true ? { mayTurnReasoningOff: true } : {}),
     },
-    leading: leadingOf(past),
-    pluginSystem: systemOf(past),
+    leading: framing.leading,
+    pluginSystem: framing.pluginSystem,
+    framing: new Framing(framing),
     now: request.at,
     summaryOf: askLog(past),
     fileOf: assumeSaved,

@@ -11,6 +11,7 @@ import { Compacting, type RequestAround } from './compacting.ts'
 import { shownCount } from './compactor.ts'
 import type { EventFields, EventType } from './events.ts'
 import { type FoundMessage, findMessage } from './find-message.ts'
+import { Framing } from './framing.ts'
 import {
   type AppendAround,
   continueMark,
@@ -20,6 +21,7 @@ import {
   knownIds,
   leadingSetting,
   messagesOf,
+  noIds,
   revisionEdits,
   type ViewAround,
   type WrittenHistory,
@@ -81,8 +83,6 @@ export class Session {
   #behind: Promise<unknown> = Promise.resolve()
   readonly #plugins: Plugins
   readonly #reporter: Reporter
-  /** Messages that are held, of which nobody has been told yet. */
-  #untold: readonly MessageEntry[] = []
   readonly #lastView = new LastView()
 
   constructor(journal: Journal, options: SessionOptions, policy: Policy | undefined) {
@@ -135,9 +135,12 @@ export class Session {
     { expected, beside, isPaused = false }: AppendAround = {},
   ): Promise<readonly MessageEntry[]> {
     if (this.journal.isStale) await this.journal.refresh()
-    const known = await knownIds(this.journal, drafts)
-    const asked = freshDrafts(this.journal.state, drafts, known)
-    const enriched = replaced(drafts, await this.#enrich(asked, this.journal))
+    const known = this.journal.state.isPartial ? await knownIds(this.journal, drafts) : noIds
+    const asked = (): readonly Draft[] => freshDrafts(this.journal.state, drafts, known)
+    const added = this.#plugins.isEmpty
+      ? undefined
+      : await this.#plugins.enrich(asked(), this.journal, this.policy)
+    const enriched = added === undefined ? drafts : replaced(drafts, added)
     const build = (state: State, stamp: Stamp): readonly Entry[] => {
       const fresh = freshDrafts(state, enriched, known)
       const messages = prepare(withCount(state, expected), fresh, stamp.at)
@@ -161,11 +164,14 @@ export class Session {
     let meeting: Meeting | undefined
     const { conversation } = history
     // Of a history that comes for the first time, only what the model has not answered is new to the plugins.
-    const asked = Math.max(meet().matched, firstUnanswered(conversation))
-    const enriched = await this.#enrich(conversation.slice(asked), journal)
+    const asked = (): number => Math.max(meet().matched, firstUnanswered(conversation))
+    const enriched = this.#plugins.isEmpty
+      ? undefined
+      : await this.#plugins.enrich(conversation.slice(asked()), journal, this.policy)
     const build = (state: State, stamp: Stamp): readonly Entry[] => {
       meeting = meet()
-      const fresh = replaced(conversation.slice(meeting.matched), enriched)
+      const came = conversation.slice(meeting.matched)
+      const fresh = enriched === undefined ? came : replaced(came, enriched)
       const messages = prepare(state, fresh, stamp.at)
       for (const _message of messages) stamp.skip()
       return [
@@ -182,7 +188,7 @@ export class Session {
     this.journal = journal
     const appended = messagesOf(entries)
     // The view that follows what is held makes the checkpoint that is due.
-    if (isHeld) this.#untold = appended
+    if (isHeld) this.#reporter.hold(appended)
     else {
       this.#reporter.added(this.journal, appended)
       await this.#compacting.afterAppend(appended)
@@ -192,22 +198,8 @@ export class Session {
 
   /** What was held is lost: it was never there. */
   forgetHeld(): void {
-    this.#untold = []
+    this.#reporter.hold([])
     this.journal.forget()
-  }
-
-  /** Tells of messages that were held and are in the store now. */
-  #tellAdded(): void {
-    const added = this.#untold
-    this.#untold = []
-    this.#reporter.added(this.journal, added)
-  }
-
-  #enrich(
-    drafts: readonly Draft[],
-    journal: Journal,
-  ): Promise<ReadonlyMap<Draft, readonly Draft[]>> {
-    return this.#plugins.enrich(drafts, journal, this.policy.retention?.unit ?? 'newer')
   }
 
   /** A view as it is asked for, or would be. */
@@ -217,17 +209,22 @@ export class Session {
     const policy = own ?? this.policy
     const leading = leadingOf(journal)
     const now = this.#options.now()
-    const parts = { options, leading, pluginSystem, now, policy }
+    const framing = new Framing({ frame: options.frame, leading, pluginSystem })
+    const parts = { options, framing, now, policy }
+    // What the schedule must know of the provider.
+    const { cache, prices } = isTemporary ? {} : cacheFor(journal, parts, this.#options)
     return {
       ...parts,
+      cache,
+      prices,
+      leading,
+      pluginSystem,
       state: journal.state,
       isTemporary,
       // Checkpoints are jobs of their own; only a view that keeps no edits makes one in passing.
       hasCompactor: !isTemporary,
       given: this.#options.given,
-      // What the schedule must know of the provider.
-      ...(isTemporary ? {} : cacheFor(journal, parts, this.#options)),
-      fileOf: this.#files.ask().fileOf,
+      fileOf: this.#files.fileOf,
     }
   }
 
@@ -257,7 +254,7 @@ export class Session {
   ): Promise<View> {
     const before = this.journal.state.visible.length
     const last = this.journal.facts.newestRequest?.seq ?? 0
-    const pluginSystem = await this.#plugins.system(this.journal)
+    const pluginSystem = this.#plugins.isEmpty ? [] : await this.#plugins.system(this.journal)
     const request = (journal = this.journal): ViewRequest =>
       this.request(options, { own, pluginSystem, journal })
     const ask = (now: ViewRequest, journal = this.journal): Asking =>
@@ -270,29 +267,33 @@ export class Session {
       const { summaryOf } = ask(now, journal)
       return toView(now, buildView({ ...now, summaryOf }), this.#epoch(0))
     }
-    this.#reporter.asked(this.journal, own ?? this.policy)
-    if ((own ?? this.policy).toolOutput?.directory !== undefined) {
+    const policy = own ?? this.policy
+    this.#reporter.asked(this.journal, policy)
+    if (policy.toolOutput?.directory !== undefined) {
       await this.#files.prepare((fileOf) => proposalsOf({ ...request(), fileOf }))
     }
     const model = isRecovery ? undefined : this.summaries
-    const finished = await prepareSummaries(model, this.journal, request)
-    if (own === undefined && !isRecovery) await this.#compacting.beforeView(request)
+    const finished = model && (await prepareSummaries(model, this.journal, request))
+    const isFirst = own === undefined && !isRecovery
+    const asked = isFirst ? await this.#compacting.beforeView(request) : undefined
+    const { version } = this.journal.state
     let view: { request: ViewRequest; built: BuiltView; asking: Asking } | undefined
-    const build = (_: State, stamp: Stamp): readonly Entry[] => {
-      const base = request()
+    const build = (state: State, stamp: Stamp): readonly Entry[] => {
+      const isStill = asked?.state === state && state.version === version
+      const base = isStill ? asked : request()
       const asking = ask(base)
       const now: ViewRequest = { ...base, isRecovery, summaryOf: asking.summaryOf }
       view = { request: now, built: buildView(now), asking }
       return [
         ...this.#pendingSetting(stamp),
         ...systemSetting(this.journal, pluginSystem, stamp),
-        ...(now.isTemporary ? summaryEntries(this.journal, finished, stamp) : []),
+        ...(now.isTemporary ? summaryEntries(this.journal, finished ?? [], stamp) : []),
         ...entriesOf(now, view.built, stamp, this.journal),
       ]
     }
     const entries = await this.journal.commit(build, { durable })
     this.#pending = undefined
-    this.#tellAdded()
+    this.#reporter.told(this.journal)
     this.#plugins.settle(this.journal)
     assert(view !== undefined, 'a commit asks for its entries')
     this.#lastView.keep(this.journal, view.built)
@@ -342,8 +343,9 @@ export class Session {
 
   /** The policy that was given and is not in the log yet. */
   #pendingSetting(stamp: Stamp): readonly Entry[] {
+    if (this.#pending === undefined) return []
     const logged = this.journal.setting('policy')?.value
-    if (this.#pending === undefined || equalJson(logged ?? {}, this.#pending)) return []
+    if (equalJson(logged ?? {}, this.#pending)) return []
     return [stamp.entry({ type: 'setting', name: 'policy', value: this.#pending as JsonObject })]
   }
 

@@ -2,7 +2,7 @@
 
 import type { Block } from '../core/block.ts'
 import type { Draft, MessageEntry } from '../core/entry.ts'
-import { OrielError } from '../core/errors.ts'
+import { assert, OrielError } from '../core/errors.ts'
 import type { State } from '../core/state.ts'
 import { type BrokenOff, signaturesBehind } from './broken-off.ts'
 import { compare, detailsOf, keyOf, type Matchable, type Revision } from './match.ts'
@@ -77,16 +77,26 @@ const noKeys: KeyData = {
 
 /** The keys of a log's messages, kept up to date as it grows. Excluded messages stay: the client still sends them. */
 export class KeyIndex {
-  readonly #keys: string[]
+  /** One for each message; what was appended without one gets it when it is compared. */
+  readonly #keys: (string | undefined)[]
   readonly #seqs: number[]
   readonly #ends: number[]
-  readonly #details: string[]
+  readonly #details: (string | undefined)[]
   #isOpen: boolean
   /** What last agreed with each message, and for how many it stands: the same objects need not be compared again. */
   readonly #met: { readonly sent: Sent; readonly count: number }[] = []
   /** Whether the newest messages are such as no client resends: what they lead to is not there yet. */
   #isUnended: boolean
   #version: number
+  #last:
+    | {
+        readonly history: readonly Sent[]
+        readonly version: number
+        readonly meeting: Meeting
+      }
+    | undefined
+  /** What the client sent of messages that are not taken in yet, by seq. */
+  readonly #taken = new Map<number, Sent>()
 
   constructor(data: KeyData = noKeys, version = 0) {
     this.#keys = [...data.keys]
@@ -98,15 +108,24 @@ export class KeyIndex {
     this.#version = version
   }
 
-  data(): KeyData {
+  data(state: State): KeyData {
+    const named = this.#seqs.map((_, at) => this.#nameAt(at, state))
     return {
-      keys: [...this.#keys],
+      keys: named.map(({ key }) => key),
       seqs: [...this.#seqs],
       ends: [...this.#ends],
-      details: [...this.#details],
+      details: named.map(({ details }) => details),
       isOpen: this.#isOpen,
       isUnended: this.#isUnended,
     }
+  }
+
+  /** Notes what the client sent of messages that were just appended: their keys need not be made again. */
+  took(entries: readonly MessageEntry[], sent: readonly Sent[]): void {
+    entries.forEach((entry, index) => {
+      const own = sent[index]
+      if (own !== undefined && entry.seq > this.#version) this.#taken.set(entry.seq, own)
+    })
   }
 
   /** Takes in entries that were appended since. */
@@ -116,6 +135,7 @@ export class KeyIndex {
       if (entry !== undefined) this.#add(entry)
     }
     this.#version = state.version
+    this.#taken.clear()
   }
 
   #add(entry: MessageEntry): void {
@@ -129,18 +149,39 @@ export class KeyIndex {
     if (isOurs) return
     // Leading system messages are part of the frame, in the log as in a resent history.
     if (this.#keys.length === 0 && role === 'system') return
-    const { resentAs = { key: keyOf(entry), details: detailsOf(entry) } } = entry
+    const { resentAs = this.#taken.get(seq) } = entry
     this.#isUnended = resentAs === 'nothing'
     if (resentAs === 'nothing') return
-    this.#keys.push(resentAs.key)
+    this.#keys.push(resentAs?.key)
     this.#seqs.push(seq)
     this.#ends.push(seq)
-    this.#details.push(resentAs.details)
+    this.#details.push(resentAs?.details)
     this.#isOpen = true
+  }
+
+  /** The key and the details of the log's message at a position, the same as those of a message that says the same. */
+  #nameAt(at: number, state: State, sent?: Sent): Pick<Sent, 'key' | 'details'> {
+    const [known, more] = [this.#keys[at], this.#details[at]]
+    if (known !== undefined && more !== undefined) return { key: known, details: more }
+    const entry = state.item(this.#seqs[at] as number)?.entry
+    assert(entry !== undefined, 'a message without a key is at hand')
+    const { key, details } = sent && saysTheSame(entry, sent.message) ? sent : new LazySent(entry)
+    this.#keys[at] = key
+    this.#details[at] = details
+    return { key, details }
   }
 
   /** How far a history agrees with the log. */
   meet(history: readonly Sent[], state: State): Meeting {
+    const last = this.#last
+    if (last?.history === history && last.version === this.#version) return last.meeting
+    const meeting = this.#meet(history, state)
+    // It is looked at before a branch is chosen, and again when it is written to.
+    if (!meeting.isUnsure) this.#last = { history, version: this.#version, meeting }
+    return meeting
+  }
+
+  #meet(history: readonly Sent[], state: State): Meeting {
     const revisions: SeqRevision[] = []
     let matched = 0
     let kept = 0
@@ -176,8 +217,9 @@ export class KeyIndex {
       const joined = this.#agreeJoined(sent, parts, { at, state })
       if (joined !== undefined) return joined
     }
-    if (sent.key !== this.#keys[at]) return undefined
-    if (sent.details === this.#details[at]) return { count: 1 }
+    const named = this.#nameAt(at, state, sent)
+    if (sent.key !== named.key) return undefined
+    if (sent.details === named.details) return { count: 1 }
     const entry = state.item(seq)?.entry
     if (entry === undefined) return 'unsure'
     const found = compare(entry, sent.message)
@@ -207,6 +249,14 @@ export class KeyIndex {
   endOf(count: number): number {
     return count === 0 ? 0 : (this.#ends[count - 1] as number)
   }
+}
+
+/** Whether both are the same words and nothing else: then their keys are the same too. */
+function saysTheSame(a: Matchable, b: Matchable): boolean {
+  const [one, other] = [a.blocks[0], b.blocks[0]]
+  const isAlone = a.blocks.length === 1 && b.blocks.length === 1 && a.role === b.role
+  if (!isAlone || one?.type !== 'text' || other?.type !== 'text') return false
+  return one.text === other.text && one.plugin === other.plugin
 }
 
 function opaqueIn({ blocks }: Matchable): number {
@@ -247,15 +297,22 @@ export function sentOf(drafts: readonly Draft[]): readonly Sent[] {
   return drafts.map(({ role, content }) => {
     const blocks: readonly Block[] =
       typeof content === 'string' ? [{ type: 'text', text: content }] : content
-    const message = { role, blocks }
-    let details: string | undefined
-    return {
-      key: keyOf(message),
-      message,
-      get details() {
-        details ??= detailsOf(message)
-        return details
-      },
-    }
+    return new LazySent({ role, blocks })
   })
+}
+
+class LazySent implements Sent {
+  readonly key: string
+  readonly message: Matchable
+  #details: string | undefined
+
+  constructor(message: Matchable) {
+    this.key = keyOf(message)
+    this.message = message
+  }
+
+  get details(): string {
+    this.#details ??= detailsOf(this.message)
+    return this.#details
+  }
 }

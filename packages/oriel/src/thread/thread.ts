@@ -87,7 +87,7 @@ export class Thread {
    */
   async append(
     messages: readonly unknown[] | object,
-    { format, usage, resentAs, ...around }: AppendOptions = {},
+    { format, usage, resentAs, expected, isPaused }: AppendOptions = {},
   ): Promise<readonly MessageEntry[]> {
     const list = Array.isArray(messages) ? messages : [messages]
     const own = decodeDrafts(list, { format, path: 'messages' })
@@ -97,7 +97,7 @@ export class Thread {
         : hiddenDrafts(own, decodeDrafts(resentAs, { format, path: 'resentAs' }))
     const numbers = usage && { sample: readUsage(usage.sample), view: usage.view }
     return this.#session.run(async () =>
-      copyPlain(await appendWithUsage(this.#session, drafts, { ...around, numbers })),
+      copyPlain(await appendWithUsage(this.#session, drafts, { expected, isPaused, numbers })),
     )
   }
 

@@ -4,9 +4,10 @@ import { isObject } from '../core/json.ts'
 import { frameTokens } from '../core/tally.ts'
 import { type Measured, requestTokens } from '../core/weight.ts'
 import { type Accuracy, accuracyOf, calibrationOf } from './calibration.ts'
+import { frameSetting } from './framing.ts'
 import type { Journal } from './journal.ts'
 import { inputTokens } from './read-usage.ts'
-import { frameHashOf, frameSetting, type ViewRequest } from './viewing.ts'
+import type { ViewRequest } from './viewing.ts'
 
 /**
  * Tokens of the next request. A usage sample counts only for the view it measured, and only while nothing but messages came after;
@@ -19,8 +20,8 @@ export function estimateOf(journal: Journal): number {
 
 /** What the provider measured of the newest request, as far as it still holds. */
 export function measuredOf(journal: Journal): Measured {
-  const { newestRequest: request, newestUsage: usage, newestChange } = journal.facts
-  const { factor } = accuracy(journal)
+  const { newestRequest: request, newestUsage: usage, newestChange, calibrations } = journal.facts
+  const factor = calibrationOf(calibrations, request?.model)?.factor ?? 1
   const tokens = inputTokens(usage?.sample)
   const isValid =
     request !== undefined &&
@@ -35,7 +36,7 @@ export function measuredFor(journal: Journal, request: ViewRequest): Measured {
   const measured = measuredOf(journal)
   const { newestRequest: newest } = journal.facts
   const isSame =
-    newest?.model === request.options.model && newest?.frameHash === frameHashOf(request)
+    newest?.model === request.options.model && newest?.frameHash === request.framing.hash
   return isSame ? measured : { factor: measured.factor }
 }
 

@@ -9,11 +9,11 @@ import { canonicalJson, cloneJson, copyPlain, type Json, type JsonObject } from 
 import type { Repair } from '../core/profile.ts'
 import { lossesAsRepairs } from '../core/repair.ts'
 import type { State } from '../core/state.ts'
-import { frameTokens, viewTokens } from '../core/tally.ts'
+import { viewTokens } from '../core/tally.ts'
 import { traceOf } from '../core/trace.ts'
 import type { Change, Frame, TokenCount, ViewMessage } from '../core/view.ts'
-import type { SummaryOf } from '../core/wish.ts'
-import type { FileOf } from '../core/wish-file.ts'
+import { noSummary, type SummaryOf } from '../core/wish.ts'
+import { type FileOf, noFile } from '../core/wish-file.ts'
 import { withCacheMarks } from '../formats/cache-marks.ts'
 import type { FormatName } from '../formats/format.ts'
 import { formatNamed } from '../formats/registry.ts'
@@ -26,7 +26,8 @@ import type { CacheState, Decision, DecisionCause } from '../schedule/cache-awar
 import type { Prices } from '../schedule/prices.ts'
 import { sha256 } from '../sha256.ts'
 import type { WriteOptions } from '../stores/store.ts'
-import type { Journal, Stamp } from './journal.ts'
+import { type Framing, frameSetting } from './framing.ts'
+import type { EntryBody, Journal, Stamp } from './journal.ts'
 
 /** Raised when the same log and options would encode to other bytes. */
 export const encoderVersion = 1
@@ -93,6 +94,8 @@ export interface ViewRequest {
   readonly given?: Pick<RuleContext, 'prompts' | 'relevance'>
   /** What plugins say in the system prompt. */
   readonly pluginSystem: readonly Block[]
+  /** What stands around the messages, with both. */
+  readonly framing: Framing
   readonly now: number
   /** Whether checkpoints are made elsewhere, so that the rule is not asked here. @default false */
   readonly hasCompactor?: boolean
@@ -100,10 +103,10 @@ export interface ViewRequest {
   readonly isRecovery?: boolean
   /** What models have said about single blocks. @default nothing */
   readonly summaryOf?: SummaryOf
-  /** What is known of the provider's cache. @default nothing */
-  readonly cache?: CacheState
+  /** What is known of the provider's cache, when it is asked for. @default nothing */
+  readonly cache?: (() => CacheState) | undefined
   /** @default the usual ones */
-  readonly prices?: Prices
+  readonly prices?: Prices | undefined
   /** Where outputs are kept as files. @default nowhere */
   readonly fileOf?: FileOf
 }
@@ -111,7 +114,7 @@ export interface ViewRequest {
 export interface BuiltView {
   readonly planned: readonly Edit[]
   /** Why these edits are applied now, and what was weighed. */
-  readonly decision: Omit<Decision, 'edits'>
+  readonly decision: Decision
   readonly assembled: Assembled
   readonly messages: readonly Json[]
   /** The messages before they were encoded. */
@@ -125,69 +128,56 @@ export interface BuiltView {
 
 /** Computes a view without committing anything. Pure. */
 export function buildView(request: ViewRequest): BuiltView {
-  const { state, options, leading } = request
+  const { state, options, framing } = request
   const { format = 'openai-chat', budget, mayTurnReasoningOff } = options
   const target = formatNamed(format)
-  const system = leading.map(
-    (entry): ViewMessage => ({
-      role: entry.role,
-      origin: entry.origin,
-      blocks: entry.blocks,
-      entry,
-    }),
-  )
-  const around = aroundOf(request)
-  const { edits: planned, ...decision } = decisionOf(request)
+  const decision = decisionOf(request)
+  const planned = decision.edits
   const { profile } = target
-  const fitting = { profile, frame: around, budget, mayTurnReasoningOff }
+  const aroundTokens = (): number => framing.tokens(state.counter)
+  const fitting = { profile, frameTokens: aroundTokens, budget, mayTurnReasoningOff }
   const assembled = assemble(state, planned, fitting)
-  const spoken =
-    system.length > 0
-      ? withoutLeading(state, assembled.messages)
-      : { messages: assembled.messages, repairs: [] }
-  const shown = withPluginSystem([...system, ...spoken.messages], request.pluginSystem)
+  const { messages: shown, repairs } = withSystem(request, assembled.messages)
   const encoded = target.encode(shown)
   assertSize(target, encoded)
-  const frameHash = frameHashOf(request)
+  const { hash: frameHash, frame } = framing
   const isMarked = request.policy.schedule === 'cache-aware'
-  const body = {
-    messages: isMarked ? withCacheMarks(format, encoded.messages, around) : encoded.messages,
-    ...(encoded.system === undefined ? {} : { system: encoded.system }),
-  }
+  const { system } = encoded
+  const messages = isMarked ? withCacheMarks(format, encoded.messages, frame) : encoded.messages
+  const body = system === undefined ? { messages } : { messages, system }
   // Encoding is deterministic, so plain JSON is canonical enough here, and several times faster to write.
   const bodyHash = sha256(JSON.stringify(body))
   return {
+    ...body,
     planned,
     decision,
     assembled,
-    ...body,
     shown,
     bodyHash,
     frameHash,
     trace: traceOf({
       state,
       planned,
-      repairs: [
-        ...assembled.repairs,
-        ...spoken.repairs,
-        ...lossesAsRepairs(shown, encoded.losses ?? []),
-      ],
+      repairs: [...assembled.repairs, ...repairs, ...lossesAsRepairs(shown, encoded.losses ?? [])],
       fitted: assembled.fitted,
       indexOf: (index) => index,
       canExpand: true,
     }),
-    viewId: `v${hashOf([format, options.model ?? '', frameHash, bodyHash]).slice(0, 20)}`,
+    viewId: viewIdOf([format, options.model ?? '', frameHash, bodyHash]),
   }
+}
+
+/** Names what was sent, and to whom. */
+function viewIdOf(parts: readonly string[]): string {
+  return `v${sha256(JSON.stringify(parts)).slice(0, 20)}`
 }
 
 /** What the policy changes now, and why now. Pure. */
 export function decisionOf(request: ViewRequest): Decision {
   const { state, cache, prices } = request
-  return plan(state, rulesOf(request), {
-    ...contextOf(request),
-    ...(cache === undefined ? {} : { cache }),
-    ...(prices === undefined ? {} : { prices }),
-  })
+  const context = contextOf(request)
+  const priced = prices === undefined ? context : { ...context, prices }
+  return plan(state, rulesOf(request), cache === undefined ? priced : { ...priced, cache })
 }
 
 /** What the policy would change, whatever the schedule says. Pure. */
@@ -200,8 +190,9 @@ export function proposalsOf(request: ViewRequest): readonly Edit[] {
 
 /** How much conversation a cache-aware view carries; undefined under another schedule. */
 export function windowOfView(request: ViewRequest): ReturnType<typeof windowFor> {
-  const { state, policy, prices } = request
-  const around = { frameTokens: frameTokensOf(request), contextWindow: contextWindowOf(request) }
+  const { state, policy, prices, framing } = request
+  const frameTokens = framing.tokens(state.counter)
+  const around = { frameTokens, contextWindow: contextWindowOf(request) }
   return windowFor(state, policy, prices === undefined ? around : { ...around, prices })
 }
 
@@ -215,38 +206,10 @@ function rulesOf({ policy, hasCompactor = false }: ViewRequest): Policy {
 }
 
 function contextOf(request: ViewRequest): ProposeContext {
-  const { now, summaryOf, fileOf, given } = request
-  return {
-    ...given,
-    now,
-    sha256,
-    contextWindow: contextWindowOf(request),
-    ...(summaryOf === undefined ? {} : { summaryOf }),
-    ...(fileOf === undefined ? {} : { fileOf }),
-    get frameTokens() {
-      return frameTokensOf(request)
-    },
-  }
-}
-
-/** Names the frame that a view is asked for with. */
-export function frameHashOf(around: FrameParts): string {
-  const frame = (aroundOf(around) ?? {}) as JsonObject
-  const text = JSON.stringify(frame)
-  const known = frameHashes.get(text) ?? hashOf(frame)
-  frameHashes.delete(text)
-  frameHashes.set(text, known)
-  if (frameHashes.size > maxFrames) frameHashes.delete(frameHashes.keys().next().value as string)
-  return known
-}
-
-/** Frames hardly ever change from request to request. */
-const frameHashes = new Map<string, string>()
-const maxFrames = 64
-
-/** Tokens of the frame that a view is asked for with. */
-export function frameTokensOf(request: ViewRequest): number {
-  return frameTokens(request.state.counter, aroundOf(request))
+  const { now, summaryOf = noSummary, fileOf = noFile, given, framing, state } = request
+  const frameTokens = framing.tokens(state.counter)
+  const contextWindow = contextWindowOf(request)
+  return { ...given, now, sha256, contextWindow, summaryOf, fileOf, frameTokens }
 }
 
 /** The entries that a view adds to the log: its edits, as one epoch, and the record of the request. */
@@ -276,64 +239,71 @@ export function entriesOf(
             value: cloneJson(frame, 'frame'),
           }),
         ]
-  const record: Omit<RequestEntry, 'id' | 'seq' | 'at'> = {
-    type: 'request',
-    step: state.step,
-    format: options.format ?? 'openai-chat',
-    ...(options.model === undefined ? {} : { model: options.model }),
-    view: built.viewId,
-    frameHash: built.frameHash,
-    policyHash: policyHashOf(request.policy),
-    bodyHash: built.bodyHash,
-    encoderVersion,
-    ...(edits.length > 0 ? { epoch } : {}),
-    details: {
-      tokens: built.assembled.tokens,
-      ...(options.budget === undefined ? {} : { budget: options.budget }),
-      ...(options.mayTurnReasoningOff === true ? { mayTurnReasoningOff: true } : {}),
-      ...(request.isRecovery === true ? { isRecovery: true } : {}),
-      ...unkeptFrom(request, built),
-      ...(built.assembled.isRecord ? { isRecord: true } : {}),
-      ...(built.decision.inputs === undefined
-        ? {}
-        : { schedule: { cause: built.decision.cause, ...built.decision.inputs } }),
-      ...(isTemporary ? { policy: request.policy as JsonObject } : {}),
-    },
-  }
+  const record = recordOf(request, built, edits.length > 0 ? epoch : undefined)
   return [...edits, ...settings, stamp.entry(record)]
 }
 
+/** The record of a request, in the order in which its fields are written. */
+function recordOf(
+  request: ViewRequest,
+  built: BuiltView,
+  epoch: string | undefined,
+): EntryBody<RequestEntry> {
+  const { state, policy, options } = request
+  const { format = 'openai-chat', model } = options
+  const asked = { type: 'request', step: state.step, format } as const
+  const sent = {
+    ...(model === undefined ? asked : { ...asked, model }),
+    view: built.viewId,
+    frameHash: built.frameHash,
+    policyHash: policyHashOf(policy),
+    bodyHash: built.bodyHash,
+    encoderVersion,
+  }
+  const details = detailsOf(request, built)
+  return epoch === undefined ? { ...sent, details } : { ...sent, epoch, details }
+}
+
+/** What the record of a request says beside what was sent. */
+function detailsOf(request: ViewRequest, built: BuiltView): JsonObject {
+  const { options, isTemporary, policy } = request
+  const { assembled, decision } = built
+  const details: Record<string, Json> = { tokens: assembled.tokens() }
+  if (options.budget !== undefined) details.budget = options.budget
+  if (options.mayTurnReasoningOff === true) details.mayTurnReasoningOff = true
+  if (request.isRecovery === true) details.isRecovery = true
+  const first = unkeptFrom(request, built)
+  if (first !== Infinity) details.unkeptFrom = first
+  if (assembled.isRecord) details.isRecord = true
+  const { cause, inputs } = decision
+  if (inputs !== undefined) details.schedule = { cause, ...inputs }
+  if (isTemporary) details.policy = policy as JsonObject
+  return details
+}
+
 /** From where a view shows what is not kept: reductions for its budget, and edits of a policy for one call. */
-function unkeptFrom(
-  { isTemporary }: ViewRequest,
-  { planned, assembled }: BuiltView,
-): { readonly unkeptFrom?: number } {
+function unkeptFrom({ isTemporary }: ViewRequest, { planned, assembled }: BuiltView): number {
   const { fittedFrom = Infinity } = assembled
-  const first = Math.min(fittedFrom, ...(isTemporary ? planned.map(firstOf) : []))
-  return first === Infinity ? {} : { unkeptFrom: first }
+  return Math.min(fittedFrom, ...(isTemporary ? planned.map(firstOf) : []))
 }
 
 /** Policies are never changed once they are read. */
 const policyHashes = new WeakMap<Policy, string>()
 
 function policyHashOf(policy: Policy): string {
-  const known = policyHashes.get(policy) ?? hashOf(policy as Json)
-  policyHashes.set(policy, known)
-  return known
-}
-
-/** The name under which a frame is recorded, once, when it first comes. */
-export function frameSetting(hash: string): string {
-  return `frame/${hash.slice(0, 32)}`
+  const known = policyHashes.get(policy)
+  if (known !== undefined) return known
+  const hash = sha256(canonicalJson(policy as Json))
+  policyHashes.set(policy, hash)
+  return hash
 }
 
 /** The view as callers get it: theirs to change, so that nothing of the log is in it. */
 export function toView(request: ViewRequest, built: BuiltView, epoch: Epoch): View {
-  const { state } = request
+  const { state, framing } = request
   const tail = tailOf(state, built.planned)
   const around =
-    frameTokens(state.counter, aroundOf(request)) +
-    (tail === undefined ? 0 : viewTokens(state, [tail]))
+    framing.tokens(state.counter) + (tail === undefined ? 0 : viewTokens(state, [tail]))
   return {
     id: built.viewId,
     messages: built.messages.map(copyPlain),
@@ -341,10 +311,29 @@ export function toView(request: ViewRequest, built: BuiltView, epoch: Epoch): Vi
     get trace() {
       return built.trace()
     },
-    tokens: { before: state.totalTokens + around, after: built.assembled.tokens },
+    tokens: { before: state.totalTokens + around, after: built.assembled.tokens() },
     ...(built.assembled.turnsReasoningOff ? { reasoning: 'off' as const } : {}),
     epoch,
   }
+}
+
+/** The messages behind the system text that the view puts in front of them. */
+function withSystem(
+  { state, leading, pluginSystem }: ViewRequest,
+  messages: readonly ViewMessage[],
+): { readonly messages: readonly ViewMessage[]; readonly repairs: readonly Repair[] } {
+  if (leading.length === 0 && pluginSystem.length === 0) return { messages, repairs: [] }
+  const system = leading.map(
+    (entry): ViewMessage => ({
+      role: entry.role,
+      origin: entry.origin,
+      blocks: entry.blocks,
+      entry,
+    }),
+  )
+  const spoken = leading.length > 0 ? withoutLeading(state, messages) : { messages, repairs: [] }
+  const all = withPluginSystem([...system, ...spoken.messages], pluginSystem)
+  return { messages: all, repairs: spoken.repairs }
 }
 
 /** System messages that lead the log give way to those that came with the history. */
@@ -364,21 +353,6 @@ function withoutLeading(
   return { messages: messages.filter((message) => !isLeading(message)), repairs }
 }
 
-/** What a frame is made of. */
-export type FrameParts = Pick<ViewRequest, 'options' | 'leading' | 'pluginSystem'>
-
-/** The frame with everything that the view itself puts into the system prompt. */
-function aroundOf({ options, leading, pluginSystem }: FrameParts): Frame | undefined {
-  const { frame } = options
-  const own = [
-    ...leading.map(({ blocks }) => blocks),
-    ...(pluginSystem.length > 0 ? [pluginSystem] : []),
-  ]
-  if (own.length === 0) return frame
-  const system = own as unknown as readonly Json[]
-  return { ...frame, system: frame?.system === undefined ? system : [frame.system, ...system] }
-}
-
 /** What plugins say stands behind all other system text in front: what changes least comes first. */
 function withPluginSystem(
   messages: readonly ViewMessage[],
@@ -388,9 +362,4 @@ function withPluginSystem(
   const first = messages.findIndex(({ role }) => role !== 'system')
   const at = first === -1 ? messages.length : first
   return messages.toSpliced(at, 0, { role: 'system', origin: 'plugin', blocks })
-}
-
-/** SHA-256 of a value's canonical JSON. */
-function hashOf(value: Json): string {
-  return sha256(canonicalJson(value))
 }
