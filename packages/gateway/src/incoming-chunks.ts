@@ -4,27 +4,13 @@ import type { IncomingMessage } from 'node:http'
 
 export class IncomingChunks implements AsyncIterableIterator<Uint8Array> {
   readonly #incoming: IncomingMessage
-  #isEnded = false
+  #isListening = false
   #failure: Error | undefined
   /** Tells who waits that something happened. */
   #wake: (() => void) | undefined
 
   constructor(incoming: IncomingMessage) {
     this.#incoming = incoming
-    const wake = (): void => this.#wake?.()
-    incoming.on('readable', wake)
-    incoming.once('end', () => {
-      this.#isEnded = true
-      wake()
-    })
-    incoming.once('error', (error) => {
-      this.#failure ??= error
-      wake()
-    })
-    incoming.once('close', () => {
-      if (!this.#isEnded) this.#failure ??= new Error('The upstream broke off.')
-      wake()
-    })
   }
 
   async next(): Promise<IteratorResult<Uint8Array>> {
@@ -32,11 +18,9 @@ export class IncomingChunks implements AsyncIterableIterator<Uint8Array> {
     for (;;) {
       const chunk: Uint8Array | null = incoming.destroyed ? null : incoming.read()
       if (chunk !== null) return { done: false, value: chunk }
-      if (this.#failure !== undefined) throw this.#failure
-      if (this.#isEnded || incoming.complete) return { done: true, value: undefined }
-      await new Promise<void>((resolve) => {
-        this.#wake = resolve
-      })
+      if (incoming.destroyed && !incoming.readableEnded) throw this.#reason()
+      if (incoming.complete) return { done: true, value: undefined }
+      await this.#change()
     }
   }
 
@@ -47,5 +31,29 @@ export class IncomingChunks implements AsyncIterableIterator<Uint8Array> {
 
   [Symbol.asyncIterator](): this {
     return this
+  }
+
+  /** Resolves when there may be more, or when nothing more can come. A short answer is there at once, and nobody listens to it. */
+  #change(): Promise<void> {
+    if (!this.#isListening) this.#listen()
+    return new Promise((resolve) => {
+      this.#wake = resolve
+    })
+  }
+
+  #listen(): void {
+    this.#isListening = true
+    const wake = (): void => this.#wake?.()
+    this.#incoming.on('readable', wake)
+    this.#incoming.once('end', wake)
+    this.#incoming.once('close', wake)
+    this.#incoming.once('error', (error) => {
+      this.#failure = error
+      wake()
+    })
+  }
+
+  #reason(): Error {
+    return this.#failure ?? this.#incoming.errored ?? new Error('The upstream broke off.')
   }
 }

@@ -55,6 +55,23 @@ export interface ReadingOptions {
 /** The bytes of a body. Rejects when the client leaves before their end. */
 export function readIncoming(
   incoming: IncomingMessage,
+  options: ReadingOptions,
+): Promise<Uint8Array> {
+  return incoming.complete ? readAtOnce(incoming, options) : readOn(incoming, options)
+}
+
+/** A small body comes with its headers. */
+async function readAtOnce(
+  incoming: IncomingMessage,
+  { took }: ReadingOptions,
+): Promise<Uint8Array> {
+  const bytes: Buffer = incoming.read() ?? Buffer.alloc(0)
+  took(bytes.length)
+  return bytes
+}
+
+function readOn(
+  incoming: IncomingMessage,
   { took, mostMs, late }: ReadingOptions,
 ): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {

@@ -41,7 +41,8 @@ class Relay implements RelayedBody {
   readonly #answer: UpstreamAnswer
   readonly #options: RelayOptions
   readonly #chunks: AsyncIterator<Uint8Array>
-  readonly #whole: NodeJS.Timeout
+  /** Runs out when the answer takes too long; absent where all of it has come. */
+  readonly #whole: NodeJS.Timeout | undefined
   readonly #leave = (): void => this.#cut('client-left', 'The client left.')
   /** A chunk that was asked for and has not been given yet. */
   #early: Promise<IteratorResult<Uint8Array>> | undefined
@@ -60,10 +61,8 @@ class Relay implements RelayedBody {
     this.#options = options
     this.#chunks = answer.body[Symbol.asyncIterator]()
     const { limits, signal } = options
-    this.#whole = setTimeout(
-      () => this.#cut('upstream-broke', 'The answer took too long.'),
-      limits.streamMs,
-    )
+    const tooLong = (): void => this.#cut('upstream-broke', 'The answer took too long.')
+    if (answer.isThere?.() !== true) this.#whole = setTimeout(tooLong, limits.streamMs)
     if (signal.aborted) queueMicrotask(this.#leave)
     signal.addEventListener('abort', this.#leave, { once: true })
   }

@@ -104,9 +104,10 @@ function listener(
     },
     { overrideGlobalObjects: false },
   )
+  const addressOf = addressReader()
   return (incoming, outgoing) => {
     const { url = '', headers } = incoming
-    const location = plainAddress(url, headers.host)
+    const location = addressOf(url, headers.host)
     if (location === null) {
       outgoing.writeHead(400, { 'content-type': 'application/json', connection: 'close' })
       outgoing.end('{"error":{"code":"bad-request","message":"The request line is not plain."}}')
@@ -119,10 +120,16 @@ function listener(
   }
 }
 
-/** Absolute addresses are for proxies; HTTP/1.0 may leave the host out; some hosts are none. */
-function plainAddress(url: string, host: string | undefined): URL | null {
-  if (!url.startsWith('/') || url.startsWith('//') || host === undefined) return null
-  return URL.parse(`http://${host}${url}`)
+/** Reads addresses. Most calls go to the same one as the call before, so that the newest is kept; nobody changes it. */
+function addressReader(): (url: string, host: string | undefined) => URL | null {
+  let newest: { readonly address: string; readonly location: URL | null } | undefined
+  return (url, host) => {
+    // Absolute addresses are for proxies; HTTP/1.0 may leave the host out; some hosts are none.
+    if (!url.startsWith('/') || url.startsWith('//') || host === undefined) return null
+    const address = `http://${host}${url}`
+    if (newest?.address !== address) newest = { address, location: URL.parse(address) }
+    return newest.location
+  }
 }
 
 /** A model call, without the layers of a standard request. Never rejects: a request that nobody can answer loses its connection. */
