@@ -121,17 +121,16 @@ async function startAll(mock: Mock, folder: string): Promise<readonly Contender[
 }
 
 function runCase(
-  { workload, rate, warmRequests, hasBursts = false, hasPortkey }: (typeof pairedCases)[string],
+  found: (typeof pairedCases)[string],
   mock: Mock,
   contenders: readonly Contender[],
   folder: string,
 ) {
+  const { warmRequests, hasPortkey, ...rest } = found
   return runPaired({
+    ...rest,
     mock,
     contenders: contenders.filter((one) => hasPortkey || one.name !== 'portkey'),
-    workload,
-    rate,
-    hasBursts,
     rounds,
     sliceSeconds,
     warmRequests: values.quick ? Math.max(quickWarmRequests, warmRequests / 10) : warmRequests,

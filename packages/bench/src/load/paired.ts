@@ -19,6 +19,8 @@ export interface PairedOptions {
   readonly sliceSeconds: number
   /** Requests of each contender before anything counts: code that has not run yet is slow. */
   readonly warmRequests: number
+  /** Their rate. @default twice the rate that is measured, so that it does not take long */
+  readonly warmRate?: number | undefined
   /** Where the disk's syncs are measured. */
   readonly folder: string
   onRound(text: string): void
@@ -110,10 +112,8 @@ function createPart(contender: Contender, mock: Mock, workload: Workload): Part 
   return { own: side(contender), direct: side(mock), slices: [], directSlices: [], loop: [] }
 }
 
-/** Twice the rate that is measured, so that it does not take long. */
 async function warmUp(parts: readonly Part[], options: PairedOptions): Promise<void> {
-  const { warmRequests, workload, onRound } = options
-  const rate = options.rate * 2
+  const { warmRequests, workload, onRound, warmRate: rate = options.rate * 2 } = options
   const seconds = warmRequests / rate
   for (const { own, direct } of parts) {
     onRound(`${workload.name}: warming up ${own.contender.name}`)
