@@ -27,7 +27,7 @@ const { values, positionals } = parseArgs({
     rounds: { type: 'string' },
     seconds: { type: 'string' },
     minutes: { type: 'string', default: '60' },
-    rate: { type: 'string', default: '200' },
+    rate: { type: 'string' },
     only: { type: 'string' },
     hold: { type: 'string' },
   },
@@ -126,9 +126,10 @@ function runCase(
   contenders: readonly Contender[],
   folder: string,
 ) {
-  const { warmRequests, hasPortkey, ...rest } = found
+  const { warmRequests, hasPortkey, rate, ...rest } = found
   return runPaired({
     ...rest,
+    rate: Number(values.rate ?? rate),
     mock,
     contenders: contenders.filter((one) => hasPortkey || one.name !== 'portkey'),
     rounds,
@@ -163,7 +164,7 @@ function runLong(contenders: readonly Contender[], folder: string) {
     contender,
     data: join(folder, 'sqlite/data'),
     minutes: Number(values.minutes),
-    rate: Number(values.rate),
+    rate: Number(values.rate ?? 200),
     workloads: [workload, { ...workload, isStream: true }],
     onMinute: (text) => process.stderr.write(`${text}\n`),
   })
