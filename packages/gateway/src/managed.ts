@@ -1,6 +1,5 @@
 // One managed model call: the history is taken into its thread, the view goes upstream, the answer comes back into the thread.
 
-import { hash } from 'node:crypto'
 import {
   type AppendOptions,
   type Frame,
@@ -15,6 +14,7 @@ import {
 } from 'oriel'
 import { adoptPolicy } from './adopt-policy.ts'
 import type { Answer } from './answers/collector.ts'
+import { withCacheKey } from './cache-key.ts'
 import type { ClientBody } from './client-body.ts'
 import type { Endpoint } from './endpoints.ts'
 import type { HeldResponses } from './expansion/held-responses.ts'
@@ -303,23 +303,15 @@ export class ManagedCall implements RoundedCall {
 
   #bodyOf(view: View): Uint8Array {
     this.#view = view
-    const { endpoint, hasCacheHints } = this.#input
+    const { endpoint, hasCacheHints, body, session } = this.#input
     const { messages, system } = view
     // Of blank messages alone nothing is left that could be sent: the upstream says what is wrong with them.
     if (messages.length === 0) return this.#resentBody.bytes
     const wire = { messages, system, hasReasoning: this.#offer?.hasReasoning }
     const bytes = rewriteBody(this.#resentBody, endpoint, { ...wire, hasMarks: hasCacheHints })
-    return hasCacheHints ? this.#withCacheKey(bytes) : bytes
-  }
-
-  /** The bytes with a key by which calls of this thread reach the same cache, unless the client has its own. */
-  #withCacheKey(bytes: Uint8Array): Uint8Array {
-    const { endpoint, body, session } = this.#input
-    if (endpoint.format === 'anthropic' || body.value.prompt_cache_key !== undefined) return bytes
-    const own = `${session.family.tenant}\0${this.#branch}`
-    const field = `"prompt_cache_key":"oriel-${hash('sha256', own).slice(0, 32)}",`
-    const inside = bytes.indexOf(0x7b) + 1
-    return Buffer.concat([bytes.subarray(0, inside), Buffer.from(field), bytes.subarray(inside)])
+    const hasKey = endpoint.format === 'anthropic' || body.value.prompt_cache_key !== undefined
+    if (!hasCacheHints || hasKey) return bytes
+    return withCacheKey(bytes, `${session.family.tenant}\0${this.#branch}`)
   }
 
   /** An answer goes right behind what it answers; where something else came in between, into a fork. */

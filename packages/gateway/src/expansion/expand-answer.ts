@@ -70,6 +70,8 @@ function expandStream(first: UpstreamAnswer, options: ExpandOptions): UpstreamAn
     body: spliced(first, options, (next) => {
       current = next
     }),
+    // Behind a first round that has come whole there may be others.
+    isThere: () => false,
     cancel() {
       rounds.leave()
       current.cancel()

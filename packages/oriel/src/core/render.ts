@@ -79,14 +79,12 @@ export function editsShown(
   }
 }
 
-const noSeqs: ReadonlySet<number> = new Set()
-
 /** Messages that were dropped and that a pin brings back, with their exchanges and what opens their turns. */
 export function shownByPins(state: State): ReadonlySet<number> {
-  if (!state.hasPins) return noSeqs
   const { visible } = state
   const seqs = [...visible.map(({ entry }) => entry.seq), ...state.excluded]
   const pinned = seqs.filter((seq) => state.isPinned(seq))
+  if (pinned.length === 0) return new Set()
   const turns = new Set(pinned.map((seq) => state.item(seq)?.entry.turn))
   const openers = visible.filter(({ entry }) => startsTurn(entry) && turns.has(entry.turn))
   return new Set([

@@ -212,10 +212,6 @@ export class State {
     return this.#excluded
   }
 
-  get hasPins(): boolean {
-    return this.#pinned.size > 0
-  }
-
   get hasExpansions(): boolean {
     return this.#expansions.size > 0
   }
