@@ -125,6 +125,39 @@ describe('known bodies', () => {
     expect(names.map((name) => shared(32, name))).toEqual(names.map(() => 32))
   })
 
+  it('[GW62] reads every body as if it stood alone, however requests go on, branch and overlap', () => {
+    const step = fc.record({
+      conversation: fc.nat(2),
+      /** Messages that are dropped from the end, and those that are added. */
+      dropped: fc.nat(3),
+      added: fc.array(message, { maxLength: 3 }),
+      /** Whether it is kept only after the next one was read. */
+      isLate: fc.boolean(),
+    })
+    fc.assert(
+      fc.property(fc.array(step, { minLength: 1, maxLength: 25 }), (steps) => {
+        const bodies = new KnownBodies(1e8)
+        const said = [0, 1, 2].map((n): object[] => list(24, `conversation ${n}`))
+        let late: (() => void) | undefined
+        for (const { conversation, dropped, added, isLate } of steps) {
+          const before = said[conversation] ?? []
+          const messages = [...before.slice(0, before.length - dropped), ...added]
+          said[conversation] = messages
+          const found = bodies.parse('t', bytesOf(messages), limits)
+          expect(found.body.value).toEqual({ messages })
+          expect(seen(found.body)).toEqual(seen(parseBody(bytesOf(messages), limits)))
+          const values = found.body.value.messages as JsonObject[]
+          const history = readHistory(values, { previous: found.previous?.history })
+          const keep = () => bodies.keep('t', found, { listKey: 'messages', history })
+          late?.()
+          late = isLate ? keep : undefined
+          if (!isLate) keep()
+        }
+      }),
+      { numRuns: 300 },
+    )
+  })
+
   it('[GW62] forgets the oldest beyond its room', () => {
     const bodies = new KnownBodies(6e7)
     const big = (n: number) => list(4000, String(n))

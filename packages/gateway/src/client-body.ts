@@ -40,6 +40,8 @@ export type ListKey = 'messages' | 'input'
 /** A body that was read, with what is needed to read one that begins like it. */
 export interface KnownBody {
   readonly bytes: Buffer
+  /** The memory that begins with the bytes, where the next body may stand in their place. */
+  readonly room?: Buffer
   readonly listKey: ListKey
   readonly list: readonly Json[]
   /** Where each element of the list ends, in characters and in bytes. */

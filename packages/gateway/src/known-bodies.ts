@@ -29,6 +29,9 @@ const maxAlike = 8
 /** A body that has at least this share of another's messages goes on from it; else both only begin alike, as with the same instructions. */
 const goesOnShare = 0.8
 
+/** Memory of a body that has gone on once, for each byte of it: the next ones are longer. */
+const roomShare = 1.25
+
 /** A body, and the one that it begins like. */
 export interface FoundBody {
   readonly body: ClientBody
@@ -69,12 +72,15 @@ export class KnownBodies {
     { listKey, history }: { readonly listKey: ListKey; readonly history: ReadHistory },
   ): void {
     if (!this.keeps(body)) return
-    const known = knownBody(body, listKey, history)
-    if (known === undefined) return
+    const read = knownBody(body, listKey, history)
+    if (read === undefined) return
     const shared = body.alike?.count ?? 0
     const goesOn = previous !== undefined && shared >= goesOnShare * previous.list.length
-    const replaced = goesOn ? previous : undefined
-    for (const sign of signsOf(scope, known.bytes)) this.#add(sign, known, replaced)
+    // Another one may have gone on from it meanwhile.
+    const isThere = goesOn && this.#held.has(previous)
+    if (isThere) this.#remove(scope, previous)
+    const known = isThere ? inPlaceOf(previous, read, shared) : read
+    for (const sign of signsOf(scope, known.bytes)) this.#add(sign, known)
     while (this.#bytes > this.#maxBytes) this.#drop(this.#signs.keys().next().value as string)
   }
 
@@ -88,8 +94,18 @@ export class KnownBodies {
     return best?.known
   }
 
-  #add(sign: string, known: KnownBody, replaced: KnownBody | undefined): void {
-    const others = (this.#signs.get(sign) ?? []).filter((one) => one !== replaced)
+  /** Forgets one body; from now on nobody reads its bytes. */
+  #remove(scope: string, known: KnownBody): void {
+    for (const sign of signsOf(scope, known.bytes)) {
+      const others = (this.#signs.get(sign) ?? []).filter((one) => one !== known)
+      if (others.length > 0) this.#signs.set(sign, others)
+      else this.#signs.delete(sign)
+    }
+    if (this.#held.delete(known)) this.#bytes -= sizeOf(known)
+  }
+
+  #add(sign: string, known: KnownBody): void {
+    const others = this.#signs.get(sign) ?? []
     this.#drop(sign)
     for (const one of [...others.slice(1 - maxAlike), known]) this.#hold(sign, one)
   }
@@ -112,6 +128,19 @@ export class KnownBodies {
     }
     this.#signs.delete(sign)
   }
+}
+
+/**
+ * A body whose bytes stand in the memory of the one that it goes on from, of which it shares so many messages: V8 frees what has lived
+ * for a while only with the whole heap, so a copy of each long body would have it collected all the time.
+ */
+function inPlaceOf(previous: KnownBody, known: KnownBody, shared: number): KnownBody {
+  const { bytes } = known
+  const hasRoom = previous.room !== undefined && previous.room.length >= bytes.length
+  const room = hasRoom ? previous.room : Buffer.allocUnsafeSlow(Math.ceil(bytes.length * roomShare))
+  const from = hasRoom ? (known.ends[shared - 1]?.byte ?? 0) : 0
+  bytes.copy(room, from, from)
+  return { ...known, bytes: room.subarray(0, bytes.length), room }
 }
 
 /** The bytes themselves, and what was made of them. */
