@@ -8,6 +8,7 @@ export type { Timeline, TimelineStep } from './api/timeline.ts'
 export type { ViewBlock } from './api/view-blocks.ts'
 export { demoAgents, findStudio, type GatewayConfig, optionsOf, readConfig } from './config.ts'
 export { createGateway, type Gateway } from './gateway.ts'
+export { letHeapGrow } from './heap.ts'
 export type {
   AgentOptions,
   GatewayOptions,

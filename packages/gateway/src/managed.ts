@@ -14,7 +14,7 @@ import {
 } from 'oriel'
 import { adoptPolicy } from './adopt-policy.ts'
 import type { Answer } from './answers/collector.ts'
-import { withCacheKey } from './cache-key.ts'
+import { cacheKeyMember } from './cache-key.ts'
 import type { ClientBody } from './client-body.ts'
 import type { Endpoint } from './endpoints.ts'
 import type { HeldResponses } from './expansion/held-responses.ts'
@@ -307,11 +307,15 @@ export class ManagedCall implements RoundedCall {
     const { messages, system } = view
     // Of blank messages alone nothing is left that could be sent: the upstream says what is wrong with them.
     if (messages.length === 0) return this.#resentBody.bytes
-    const wire = { messages, system, hasReasoning: this.#offer?.hasReasoning }
-    const bytes = rewriteBody(this.#resentBody, endpoint, { ...wire, hasMarks: hasCacheHints })
     const hasKey = endpoint.format === 'anthropic' || body.value.prompt_cache_key !== undefined
-    if (!hasCacheHints || hasKey) return bytes
-    return withCacheKey(bytes, `${session.family.tenant}\0${this.#branch}`)
+    const isKeyed = hasCacheHints && !hasKey
+    return rewriteBody(this.#resentBody, endpoint, {
+      messages,
+      system,
+      hasReasoning: this.#offer?.hasReasoning,
+      hasMarks: hasCacheHints,
+      member: isKeyed ? cacheKeyMember(`${session.family.tenant}\0${this.#branch}`) : undefined,
+    })
   }
 
   /** An answer goes right behind what it answers; where something else came in between, into a fork. */

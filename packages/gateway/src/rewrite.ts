@@ -1,7 +1,7 @@
 // The client's request body with what the view changed, and nothing else: every other byte stays as the client wrote it.
 
 import { equalJson, type Json, type JsonObject } from 'oriel'
-import { bufferOf } from './bytes.ts'
+import { bufferOf, joined } from './bytes.ts'
 import { type ClientBody, type Elements, elementsIn } from './client-body.ts'
 import { withoutAnyThinking, withoutDroppedThinking } from './dropped-thinking.ts'
 import type { Endpoint } from './endpoints.ts'
@@ -16,6 +16,8 @@ export interface WireView {
   readonly hasMarks?: boolean
   /** Whether the model's thinking is sent back. @default true */
   readonly hasReasoning?: boolean | undefined
+  /** A field that the client's body does not have, as JSON with the comma behind it. @default none */
+  readonly member?: string | undefined
 }
 
 /**
@@ -23,10 +25,24 @@ export interface WireView {
  * all of them do, it is the client's body itself.
  */
 export function rewriteBody(body: ClientBody, endpoint: Endpoint, view: WireView): Uint8Array {
+  const pieces = rewritten(body, endpoint, view)
+  // A long body is put together once.
+  return joined(view.member === undefined ? pieces : withMember(pieces, view.member))
+}
+
+/** A body's pieces, the first of which opens it, with one more field in front of the others. */
+function withMember([first, ...rest]: Pieces, member: string): Pieces {
+  const inside = first.indexOf(0x7b) + 1
+  return [first.subarray(0, inside), Buffer.from(member), first.subarray(inside), ...rest]
+}
+
+type Pieces = readonly [Uint8Array, ...Uint8Array[]]
+
+function rewritten(body: ClientBody, endpoint: Endpoint, view: WireView): Pieces {
   const { listKey } = endpoint
   const range = body.outline.fields.get(listKey)
   const list = body.value[listKey]
-  if (range === undefined) return body.bytes
+  if (range === undefined) return [body.bytes]
   const bytes = bufferOf(body.bytes)
   const sent: readonly Json[] = Array.isArray(list) ? list : (endpoint.history(body.value) ?? [])
   const isAnthropic = endpoint.format === 'anthropic'
@@ -38,15 +54,18 @@ export function rewriteBody(body: ClientBody, endpoint: Endpoint, view: WireView
       : withoutDroppedThinking(aligned, sent)
   const parts = isAnthropic ? withNotes(thought, sent) : aligned
   const system = isAnthropic && !sent.some(isSystem) ? view.system : undefined
-  if (system === undefined && isUntouched(parts, sent)) return body.bytes
+  if (system === undefined && isUntouched(parts, sent)) return [body.bytes]
   const elements = elementsIn(body, listKey)
-  const written =
+  const written: Pieces =
     elements === undefined
-      ? Buffer.from(
-          replace(body.text, range, `[${parts.map((one) => textOf(one, sent)).join(',')}]`),
-        )
+      ? [
+          Buffer.from(
+            replace(body.text, range, `[${parts.map((one) => textOf(one, sent)).join(',')}]`),
+          ),
+        ]
       : writeList(bytes, elements, parts, sent)
-  return system === undefined ? written : Buffer.from(withSystem(`${written}`, body, range, system))
+  if (system === undefined) return written
+  return [Buffer.from(withSystem(`${bufferOf(joined(written))}`, body, range, system))]
 }
 
 /** The body with other parts in its list. Neighbours that stay are one piece of the client's bytes, with what stands between them. */
@@ -55,9 +74,9 @@ function writeList(
   { start, ends }: Elements,
   parts: readonly Part[],
   sent: readonly Json[],
-): Buffer {
+): Pieces {
   const endOf = (index: number): number => ends[index]?.byte ?? start.byte
-  const pieces: Uint8Array[] = [bytes.subarray(0, start.byte)]
+  const pieces: [Uint8Array, ...Uint8Array[]] = [bytes.subarray(0, start.byte)]
   for (let at = 0; at < parts.length; at++) {
     if (at > 0) pieces.push(comma)
     const { from, isSame } = parts[at] as Part
@@ -73,7 +92,7 @@ function writeList(
     pieces.push(bytes.subarray(beginOf(bytes, endOf(from - 1)), endOf(last)))
   }
   pieces.push(bytes.subarray(endOf(ends.length - 1)))
-  return Buffer.concat(pieces)
+  return pieces
 }
 
 const comma = Buffer.from(',')
