@@ -12,7 +12,12 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 
 let folder: string
 let upstream: Server
-let gateway: { readonly url: string; readonly child: ChildProcess }
+let gateway: {
+  readonly url: string
+  readonly child: ChildProcess
+  /** What it printed before it listened. */
+  readonly lines: readonly string[]
+}
 
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'oriel-process-'))
@@ -31,6 +36,18 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
+/** Says which flags of V8 the process sets. */
+const flagTeller = `data:text/javascript,${encodeURIComponent(`
+  import v8 from 'node:v8'
+  import { syncBuiltinESMExports } from 'node:module'
+  const set = v8.setFlagsFromString
+  v8.setFlagsFromString = (flags) => {
+    console.log('V8 flags', flags)
+    set(flags)
+  }
+  syncBuiltinESMExports()
+`)}`
+
 /** A process of `oriel serve`; resolves when it listens. */
 async function serve(): Promise<typeof gateway> {
   const { port } = upstream.address() as AddressInfo
@@ -39,12 +56,23 @@ async function serve(): Promise<typeof gateway> {
   const words = ['serve', '--port', '0', '--data', join(folder, 'data'), '--log', 'json']
   const child = spawn(
     process.execPath,
-    ['--import', sources, file, ...words, '--upstream', `http://127.0.0.1:${port}`],
+    [
+      '--import',
+      flagTeller,
+      '--import',
+      sources,
+      file,
+      ...words,
+      '--upstream',
+      `http://127.0.0.1:${port}`,
+    ],
     { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, NO_COLOR: '1' } },
   )
+  const lines: string[] = []
   for await (const line of createInterface({ input: child.stdout })) {
     const url = /listens on (\S+)/.exec(line)?.[1]
-    if (url !== undefined) return { url, child }
+    if (url !== undefined) return { url, child, lines }
+    lines.push(line)
   }
   throw new Error('The gateway ended before it listened.')
 }
@@ -62,6 +90,10 @@ function answer(response: ServerResponse): void {
 }
 
 describe('oriel serve as a process', () => {
+  it('[GW81] lets its heap grow', () => {
+    expect(gateway.lines).toContain('V8 flags --heap-growing-percent=100')
+  })
+
   it('[GT9] goes on when nobody reads its log any more', async () => {
     upstream.on('request', (_, response) => answer(response))
     gateway.child.stderr?.destroy()

@@ -9,7 +9,7 @@ const flag = '--heap-growing-percent'
 
 /**
  * While requests are rare, V8 collects the whole heap each time that it has grown by 8 MB, and buffers count: with long bodies that is
- * every second, and half of what the process does. Under load it lets it grow up to fourfold. This lies between, and is the same at
+ * up to every second, and up to half of what the process does. Under load it lets it grow up to fourfold. This lies between, and is the same at
  * all times. Whoever starts the process may set the flag to something else.
  */
 export function letHeapGrow(given: readonly string[] = process.execArgv): void {

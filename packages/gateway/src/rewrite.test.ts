@@ -35,6 +35,14 @@ describe('rewriteBody', () => {
     expect(rewrite(chat, text, { messages })).toBe(text)
   })
 
+  it('[GW82] puts one more field in front of the others, whether messages change or not', () => {
+    const [open, rest] = [' {', ' "messages": [{"role":"user","content":"Hi"}], "n": 1.0}']
+    const say = (content: string) => ({ member: '"k":1,', messages: [{ role: 'user', content }] })
+    expect(rewrite(chat, open + rest, say('Hi'))).toBe(`${open}"k":1,${rest}`)
+    const changed = rewrite(chat, open + rest, say('Ho'))
+    expect(changed).toBe(`${open}"k":1,${rest.replace('Hi', 'Ho')}`)
+  })
+
   it('[GW7] keeps the bytes of every message that stays, and of everything around the messages', () => {
     const text =
       '{"messages":[{"role":"user","content":"Hi","n":1.0},{"role":"tool","tool_call_id":"c","content":"long"}],"x":{"y": 1.50}}'

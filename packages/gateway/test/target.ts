@@ -15,17 +15,20 @@ export interface TargetOptions extends UpstreamOptions {
   readonly gateway?: GatewayOptions
   /** How often the gateway asks again by itself. @default never */
   readonly retries?: number
+  /** Whether the gateway asks for the provider's cache. @default false */
+  readonly cacheHints?: boolean
 }
 
 /** A gateway before a strict upstream. */
 export async function openGateway({
   gateway: options,
   retries = 0,
+  cacheHints = false,
   ...rest
 }: TargetOptions): Promise<Target> {
   const upstream = await startUpstream(rest)
   const gateway = createGateway({
-    upstreams: [{ name: 'test', baseUrl: upstream.url, retries }],
+    upstreams: [{ name: 'test', baseUrl: upstream.url, retries, cacheHints }],
     ...options,
     // A busy machine that runs many tests is late all the time.
     limits: { lateMs: 0, ...options?.limits },
