@@ -1,8 +1,12 @@
+import { randomInt } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 import { plainReporter } from './scripts/plain-reporter.ts'
 
 const source = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
+
+/** A new seed for the property tests of each run; the reporter prints it, so that a failure can be repeated. */
+const seed = process.env.ORIEL_SEED ?? String(randomInt(2 ** 31))
 
 export default defineConfig({
   resolve: {
@@ -19,7 +23,8 @@ export default defineConfig({
     ],
   },
   test: {
-    reporters: ['default', plainReporter],
+    env: { ORIEL_SEED: seed },
+    reporters: ['default', plainReporter(seed)],
     setupFiles: ['./scripts/property-seed.ts'],
     exclude: ['packages/bench/**', '**/node_modules/**', '**/dist/**'],
     include: [

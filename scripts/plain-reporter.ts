@@ -1,16 +1,20 @@
-// Ends a test run with one plain line, `N passed, M failed`, for people and programs that read only the last one.
+// Prints the seed of the property tests, and ends a test run with one plain line, `N passed, M failed`, for people and programs
+// that read only the last one.
 
 import type { Reporter, TestModule } from 'vitest/node'
 
-export const plainReporter: Reporter = {
-  onTestRunEnd(modules, unhandledErrors, reason) {
-    const counts = modules.map(countTests)
-    const passed = counts.reduce((sum, count) => sum + count.passed, 0)
-    const failed = counts.reduce((sum, count) => sum + count.failed, 0)
-    // A run can fail although no test did: an error that nobody caught, no test at all.
-    const isGood = reason === 'passed' && unhandledErrors.length === 0
-    process.stdout.write(`${passed} passed, ${failed === 0 && !isGood ? 1 : failed} failed\n`)
-  },
+export function plainReporter(seed: string): Reporter {
+  return {
+    onTestRunEnd(modules, unhandledErrors, reason) {
+      const counts = modules.map(countTests)
+      const passed = counts.reduce((sum, count) => sum + count.passed, 0)
+      const failed = counts.reduce((sum, count) => sum + count.failed, 0)
+      // A run can fail although no test did: an error that nobody caught, no test at all.
+      const isGood = reason === 'passed' && unhandledErrors.length === 0
+      process.stdout.write(`Property tests: ORIEL_SEED=${seed} repeats this run.\n`)
+      process.stdout.write(`${passed} passed, ${failed === 0 && !isGood ? 1 : failed} failed\n`)
+    },
+  }
 }
 
 /** A file that fails outside its tests (it does not load, a hook throws) counts as one failed test. */
