@@ -8,6 +8,9 @@ const source = (path: string): string => fileURLToPath(new URL(path, import.meta
 /** A new seed for the property tests of each run; the reporter prints it, so that a failure can be repeated. */
 const seed = process.env.ORIEL_SEED ?? String(randomInt(2 ** 31))
 
+/** Where `npm run check` wants the results as JSON. */
+const report = process.env.ORIEL_TEST_REPORT
+
 export default defineConfig({
   resolve: {
     alias: [
@@ -24,7 +27,13 @@ export default defineConfig({
   },
   test: {
     env: { ORIEL_SEED: seed },
-    reporters: ['default', plainReporter(seed)],
+    reporters: [
+      'default',
+      plainReporter(seed),
+      ...(report === undefined
+        ? []
+        : [['json', { outputFile: report }] satisfies ['json', object]]),
+    ],
     setupFiles: ['./scripts/property-seed.ts'],
     exclude: ['packages/bench/**', '**/node_modules/**', '**/dist/**'],
     include: [

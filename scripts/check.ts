@@ -1,5 +1,6 @@
-// Everything that must hold before a commit: `npm run check`. One line per step; what a failing step printed follows its
-// line. The last line is `N passed, M failed`: the numbers of tests, and one failed for each other step that failed.
+// Everything that must hold before a commit: `npm run check`; types, lint and unit tests only: `npm run check:quick`. One line per
+// step; what a failing step printed follows its line. The last line is `N passed, M failed`: the numbers of tests, and one failed
+// for each other step that failed.
 
 import { spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -14,6 +15,8 @@ interface Outcome {
   readonly output: string
   /** A few words for the step's line. */
   readonly note?: string
+  /** Printed below the step's line, also when it succeeds. */
+  readonly remarks?: readonly string[]
 }
 
 interface Step {
@@ -57,15 +60,19 @@ export function countTests(report: TestReport | undefined, hasFailed: boolean): 
   }
 }
 
-async function check(scratch: string): Promise<void> {
+async function check(scratch: string, isQuick: boolean): Promise<void> {
   let counts = countTests(undefined, true)
   const failedSteps: string[] = []
   const tests = async (): Promise<Outcome> => {
-    const outcome = await runTests(join(scratch, 'tests.json'))
+    const outcome = await runTests(
+      join(scratch, 'tests.json'),
+      isQuick ? ['--project', 'unit'] : [],
+    )
     counts = outcome.counts
     return outcome
   }
-  for (const name of ['types', 'lint', 'tests', 'spec', 'build', 'unused']) {
+  const names = ['types', 'lint', 'tests', ...(isQuick ? [] : ['spec', 'build', 'unused'])]
+  for (const name of names) {
     const step =
       name === 'tests' ? { name, run: tests } : command(name, 'npm', 'run', '--silent', name)
     if (name === 'build') removeBuilds()
@@ -73,7 +80,8 @@ async function check(scratch: string): Promise<void> {
     if (!isGood && name !== 'tests') failedSteps.push(name)
   }
   // Without a build there is nothing to pack.
-  for (const step of failedSteps.includes('build') ? [] : packageSteps(scratch)) {
+  const isPacked = !isQuick && !failedSteps.includes('build')
+  for (const step of isPacked ? packageSteps(scratch) : []) {
     if (!(await report(step))) failedSteps.push(step.name)
   }
   const failed = counts.failed + failedSteps.length
@@ -85,20 +93,25 @@ async function check(scratch: string): Promise<void> {
 async function report(step: Step): Promise<boolean> {
   process.stdout.write(step.name.padEnd(24))
   const start = performance.now()
-  const { isGood, output, note = '' } = await step.run()
+  const { isGood, output, note = '', remarks = [] } = await step.run()
   const seconds = ((performance.now() - start) / 1000).toFixed(1).padStart(6)
   process.stdout.write(`${seconds} s  ${isGood ? 'ok' : 'FAILED'}  ${note}`.trimEnd())
   process.stdout.write(isGood ? '\n' : `\n${output.trimEnd()}\n`)
+  for (const remark of remarks) process.stdout.write(`  ${remark}\n`)
   return isGood
 }
 
-async function runTests(file: string): Promise<Outcome & { readonly counts: TestCounts }> {
-  const options = ['--reporter=default', '--reporter=json', `--outputFile.json=${file}`]
-  const { isGood, output } = await execute(['vitest', 'run', ...options])
+async function runTests(
+  file: string,
+  options: readonly string[],
+): Promise<Outcome & { readonly counts: TestCounts }> {
+  const environment = { ORIEL_TEST_REPORT: file }
+  const { isGood, output } = await execute(['vitest', 'run', ...options], environment)
   const json = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as TestReport) : undefined
   const counts = countTests(json, !isGood)
   const note = `${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped`
-  return { isGood: counts.failed === 0, output, note, counts }
+  const remarks = output.split('\n').filter((line) => /^(Left out|Property tests): /.test(line))
+  return { isGood: counts.failed === 0, output, note, remarks, counts }
 }
 
 /** Packages are packed from what this run builds, not from what an earlier one left behind. */
@@ -140,12 +153,15 @@ function command(name: string, ...words: readonly string[]): Step {
 }
 
 /** Runs a program of this workspace. Its two streams are kept in one, as a terminal would show them. */
-function execute([program = '', ...options]: readonly string[]): Promise<Outcome> {
+function execute(
+  [program = '', ...options]: readonly string[],
+  environment: Readonly<Record<string, string>> = {},
+): Promise<Outcome> {
   const path = [join(root, 'node_modules', '.bin'), process.env.PATH].join(delimiter)
   return new Promise((resolve) => {
     const child = spawn(program, options, {
       cwd: root,
-      env: { ...process.env, PATH: path },
+      env: { ...process.env, ...environment, PATH: path },
       stdio: ['ignore', 'pipe', 'pipe'],
       // Programs of npm are command files there, which only a shell can start.
       shell: process.platform === 'win32',
@@ -164,7 +180,7 @@ function execute([program = '', ...options]: readonly string[]): Promise<Outcome
 if (import.meta.main) {
   const scratch = mkdtempSync(join(tmpdir(), 'oriel-check-'))
   try {
-    await check(scratch)
+    await check(scratch, process.argv.includes('--quick'))
   } finally {
     rmSync(scratch, { recursive: true, force: true })
   }

@@ -1,5 +1,5 @@
-// Prints the seed of the property tests, and ends a test run with one plain line, `N passed, M failed`, for people and programs
-// that read only the last one.
+// Says what was left out and why, prints the seed of the property tests, and ends a test run with one plain line,
+// `N passed, M failed`, for people and programs that read only the last one.
 
 import type { Reporter, TestModule } from 'vitest/node'
 
@@ -11,6 +11,7 @@ export function plainReporter(seed: string): Reporter {
       const failed = counts.reduce((sum, count) => sum + count.failed, 0)
       // A run can fail although no test did: an error that nobody caught, no test at all.
       const isGood = reason === 'passed' && unhandledErrors.length === 0
+      for (const line of modules.flatMap(leftOut)) process.stdout.write(`${line}\n`)
       process.stdout.write(`Property tests: ORIEL_SEED=${seed} repeats this run.\n`)
       process.stdout.write(`${passed} passed, ${failed === 0 && !isGood ? 1 : failed} failed\n`)
     },
@@ -22,4 +23,16 @@ function countTests(module: TestModule): { passed: number; failed: number } {
   const passed = [...module.children.allTests('passed')].length
   const failed = [...module.children.allTests('failed')].length
   return { passed, failed: failed === 0 && !module.ok() ? 1 : failed }
+}
+
+/** One line for each test that was skipped, with its reason. */
+function leftOut(module: TestModule): readonly string[] {
+  return [...module.children.allTests('skipped')].flatMap((test) => {
+    const result = test.result()
+    const reason = (result.state === 'skipped' ? result.note : undefined) ?? 'no reason given'
+    // A filter on the command line (-t) leaves tests out too; that needs no report.
+    return test.options.mode === 'run' && reason === 'no reason given'
+      ? []
+      : [`Left out: ${module.relativeModuleId} > ${test.fullName}: ${reason}`]
+  })
 }

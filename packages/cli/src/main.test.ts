@@ -1,17 +1,17 @@
 // The command as its users run it, with captured output.
 
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describeRecorded } from '../../../scripts/recorded.ts'
 import { main } from './index.ts'
 import type { Terminal } from './terminal.ts'
 
 const samples = join(import.meta.dirname, '../samples')
 const codingAgent = join(samples, 'coding-agent.json')
 const supportChat = join(samples, 'support-chat.jsonl')
-const recorded = join(import.meta.dirname, '../../../../shared/data')
 
 let folder: string
 
@@ -312,10 +312,12 @@ describe('--json', () => {
   })
 })
 
-describe.skipIf(!existsSync(recorded))('recorded conversations', () => {
+describeRecorded('recorded conversations', ({ files }) => {
   it('are read whole, and none is left broken', async () => {
-    const names = ['dev.SWE-agent.jsonl', 'dev.pi-mono.jsonl', 'dev.tau2-bench.jsonl']
-    const paths = names.map((name) => join(recorded, name))
+    // The largest file is most of the time and shows nothing more.
+    const some = files.filter(({ name }) => !name.includes('mini-swe') && !name.includes('tau-'))
+    const conversations = some.flatMap((file) => file.conversations())
+    const paths = some.map(({ path }) => path)
     const { code, stdout } = await oriel(['inspect', ...paths, '--json', '--tokens', 'estimate'])
     expect(code).toBe(0)
     const report = JSON.parse(stdout) as {
@@ -324,7 +326,10 @@ describe.skipIf(!existsSync(recorded))('recorded conversations', () => {
       readonly structure: { readonly leftAfterRepair: number }
     }
     expect(report.notes).toEqual([])
-    expect(report.totals).toMatchObject({ conversations: 87, messages: 3500 })
+    expect(report.totals).toMatchObject({
+      conversations: conversations.length,
+      messages: conversations.reduce((sum, { messages }) => sum + messages.length, 0),
+    })
     expect(report.structure.leftAfterRepair).toBe(0)
   })
 })

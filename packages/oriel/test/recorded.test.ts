@@ -1,8 +1,7 @@
-// Recorded conversations of real agents. They are not part of the project: where they are absent, nothing is run.
+// Recorded conversations of agents under history windows and budgets, in every format.
 
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
+import { describeRecorded, type RecordedMessage as Message } from '../../../scripts/recorded.ts'
 import { callTokens, messageTokens } from '../src/core/counter.ts'
 import { OrielError } from '../src/core/errors.ts'
 import { resolveCounter, type TokensOption } from '../src/counters.ts'
@@ -11,21 +10,6 @@ import { validate } from '../src/formats/registry.ts'
 import type { HistoryPolicy } from '../src/policy.ts'
 import { type Projection, project } from '../src/project.ts'
 import { exactText, frozen } from '../src/testing/compare.ts'
-
-interface Message {
-  readonly role: string
-  readonly content?: string | null
-  readonly tool_calls?: readonly {
-    readonly id: string
-    readonly function: { readonly name: string; readonly arguments: string }
-  }[]
-  readonly tool_call_id?: string
-}
-
-interface Recorded {
-  readonly id: string
-  readonly messages: readonly Message[]
-}
 
 const histories: readonly HistoryPolicy[] = [
   { policy: 'lastN', length: 1 },
@@ -40,13 +24,8 @@ const budgets = [4000, 8000, 16_000, 32_000]
 /** Longer conversations see each budget in one format, another for each budget, to save time. */
 const longLength = 100
 
-const folder = fileURLToPath(new URL('../../../../shared/data/', import.meta.url))
-const files = existsSync(folder)
-  ? readdirSync(folder).filter((file) => file.endsWith('.jsonl'))
-  : []
-
-describe.skipIf(files.length === 0)('recorded conversations', () => {
-  const recorded = files.flatMap(read)
+describeRecorded('recorded conversations', ({ files }) => {
+  const recorded = files.flatMap((file) => file.conversations()).map((one) => frozen(one))
 
   it('[I14] come back as they were where they are valid', () => {
     const valid = recorded.filter(
@@ -99,13 +78,6 @@ describe.skipIf(files.length === 0)('recorded conversations', () => {
     }
   })
 })
-
-function read(file: string): readonly Recorded[] {
-  return readFileSync(`${folder}${file}`, 'utf8')
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => frozen(JSON.parse(line) as Recorded))
-}
 
 function attempt(
   messages: readonly Message[],

@@ -1,14 +1,13 @@
 // `oriel import` of histories in the providers' formats.
 
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { type FormatName, openThread } from 'oriel'
 import { describe, expect, it } from 'vitest'
+import { describeRecorded } from '../../../../scripts/recorded.ts'
 import { examine, filesIn, oriel, secret, temporaryFolder, withStore } from '../../test/keeping.ts'
 
 const folder = temporaryFolder()
 const path = (): string => folder.file('oriel.db')
-const recorded = join(import.meta.dirname, '../../../../../shared/data')
 
 function fileOf(...values: readonly unknown[]): string {
   const file = folder.file('history.jsonl')
@@ -172,9 +171,11 @@ describe('a history', () => {
   })
 })
 
-describe.skipIf(!existsSync(recorded))('recorded conversations', () => {
-  it('become sound threads that survive an export', async () => {
-    const file = join(recorded, 'dev.pi-mono.jsonl')
+describeRecorded('recorded conversations', ({ files }) => {
+  // One file of each set is enough: every conversation of it is imported and exported twice.
+  it.each(
+    files.filter(({ name }) => /pi-mono|-agent\.jsonl$/.test(name) && !name.includes('mini-swe')),
+  )('become sound threads that survive an export: $name', async ({ path: file }) => {
     const { code, stdout } = await run(file)
     expect(code).toBe(0)
     const again = await run(file)

@@ -1,8 +1,8 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import fc from 'fast-check'
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base'
 import { describe, expect, test } from 'vitest'
+import { describeRecorded, type RecordedConversation } from '../../../../scripts/recorded.ts'
 import { estimate } from './estimate.ts'
 import { plainWordTokens, rarePairs, wordTokens } from './estimate-prices.ts'
 import { mergingIdeographs, mergingSyllables } from './estimate-scripts.ts'
@@ -276,16 +276,12 @@ function scramble(byte: number, index: number): number {
   return (state ^ (state >>> 13)) & 255
 }
 
-const dataFolder = new URL('../../../../../shared/data/', import.meta.url)
-const hasData = existsSync(dataFolder)
-const files = hasData ? readdirSync(dataFolder).filter((file) => file.endsWith('.jsonl')) : []
-
-describe.skipIf(!hasData)('recorded conversations', () => {
-  test.each(files)('%s: 3 of 100 in total, 12 of 100 for most single texts', (file) => {
-    const texts = readFileSync(new URL(file, dataFolder), 'utf8')
-      .split('\n')
-      .filter((line, index, lines) => line !== '' && (index % 8 === 1 || lines.length < 8))
-      .flatMap((line) => textsOf(JSON.parse(line)))
+describeRecorded('recorded conversations', ({ files }) => {
+  test.each(files)('$name: 3 of 100 in total, 12 of 100 for most single texts', (file) => {
+    const texts = file
+      .conversations()
+      .filter((_, index, all) => index % 8 === 1 || all.length < 8)
+      .flatMap(textsOf)
     const counted = texts.map((text) => [exact(text), estimate.count(text), text.length] as const)
     const total = counted.reduce((sum, [tokens]) => sum + tokens, 0)
     const estimated = counted.reduce((sum, [, tokens]) => sum + tokens, 0)
@@ -298,12 +294,7 @@ describe.skipIf(!hasData)('recorded conversations', () => {
   })
 })
 
-function textsOf(conversation: {
-  readonly messages: readonly {
-    readonly content?: unknown
-    readonly tool_calls?: readonly { readonly function: { readonly arguments: string } }[]
-  }[]
-}): string[] {
+function textsOf(conversation: RecordedConversation): string[] {
   return conversation.messages.flatMap(({ content, tool_calls: calls = [] }) => [
     ...(typeof content === 'string' && content !== '' ? [content] : []),
     ...calls.map((call) => call.function.arguments),

@@ -1,6 +1,6 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { describeRecorded } from '../../../../scripts/recorded.ts'
 import type { Draft } from '../core/entry.ts'
 import type { Json } from '../core/json.ts'
 import { prepare } from '../core/prepare.ts'
@@ -117,22 +117,15 @@ test('any list of messages that breaks no rule comes back exactly, repaired or n
   expect(accepted).toBeGreaterThan(100)
 })
 
-const recorded = new URL('../../../../../shared/data/', import.meta.url)
-
-test.skipIf(!existsSync(recorded))('recorded conversations come back exactly, and valid', () => {
-  let count = 0
-  for (const file of readdirSync(recorded).filter((name) => name.endsWith('.jsonl'))) {
-    const lines = readFileSync(new URL(file, recorded), 'utf8').split('\n')
-    for (const line of lines.filter((text) => text !== '')) {
-      const { messages } = JSON.parse(line) as { messages: Json[] }
-      const drafts = draftsOf(messages)
+describeRecorded('recorded conversations', ({ files }) => {
+  test.each(files)('$name come back exactly, and valid', (file) => {
+    for (const { messages } of file.conversations()) {
+      const drafts = draftsOf(messages as unknown as Json[])
       expect(drafts.filter(({ native }) => native !== undefined)).toEqual([])
       expect(encode(viewOf(drafts))).toEqual(messages)
       expect(openaiChat.validate(encode(repaired(drafts, openaiChat)))).toEqual([])
       const items = openaiResponses.encode(repaired(drafts, openaiResponses)).messages
       expect(openaiResponses.validate(items)).toEqual([])
-      count += 1
     }
-  }
-  expect(count).toBeGreaterThan(0)
+  })
 })

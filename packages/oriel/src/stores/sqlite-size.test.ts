@@ -1,9 +1,10 @@
 // What a store needs on the disk for each byte of content.
 
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
+import { describeRecorded, type RecordedMessage } from '../../../../scripts/recorded.ts'
 import type { Block } from '../core/block.ts'
 import type { Entry, EntryId } from '../core/entry.ts'
 import { messageAt } from '../testing/store-suite-data.ts'
@@ -53,28 +54,17 @@ it('generated conversations need at most twice their size', async () => {
   expect(await diskRatio(threads)).toBeLessThan(2)
 })
 
-const data = new URL('../../../../../shared/data/', import.meta.url)
-
-it.skipIf(!existsSync(data))('recorded conversations need at most twice their size', async () => {
-  const files = readdirSync(data).filter((name) => name.endsWith('.jsonl'))
-  const threads = files
-    .flatMap((name) => readFileSync(new URL(name, data), 'utf8').trim().split('\n'))
-    .map((line) => {
-      const { messages } = JSON.parse(line) as { messages: Recorded[] }
-      return messages.map((message, index) => entryOf(message, index + 1))
-    })
-  expect(await diskRatio(threads)).toBeLessThan(2)
+describeRecorded('recorded conversations', ({ files }) => {
+  it('need at most twice their size', async () => {
+    const threads = files
+      .flatMap((file) => file.conversations())
+      .map(({ messages }) => messages.map((message, index) => entryOf(message, index + 1)))
+    expect(await diskRatio(threads)).toBeLessThan(2)
+  })
 })
 
-interface Recorded {
-  readonly role: 'system' | 'user' | 'assistant' | 'tool'
-  readonly content?: unknown
-  readonly tool_call_id?: string
-  readonly tool_calls?: readonly { id: string; function: { name: string; arguments: string } }[]
-}
-
 /** Roughly the entry that the format would make of it: the size is what matters here. */
-function entryOf(message: Recorded, seq: number): Entry {
+function entryOf(message: RecordedMessage, seq: number): Entry {
   const { role, content, tool_call_id: callId = '', tool_calls: calls = [] } = message
   const text = typeof content === 'string' ? content : JSON.stringify(content ?? '')
   const first: Block =
