@@ -1,9 +1,8 @@
 // A real browser: one that is named, one that is installed, or, on Debian as root, one that gets installed now.
 
-import { spawnSync } from 'node:child_process'
-import { accessSync, constants, existsSync } from 'node:fs'
-import { delimiter, join } from 'node:path'
+import { existsSync } from 'node:fs'
 import { type Browser, chromium } from 'playwright-core'
+import { systemProgram } from '../../../scripts/system-program.ts'
 
 const names = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable', 'chrome']
 
@@ -26,39 +25,9 @@ function findChromium(): string {
     if (existsSync(named)) return named
     throw new Error(`CHROMIUM_PATH names ${named}, which does not exist.`)
   }
-  const found = onPath() ?? (canInstall() ? install() : undefined)
+  const found = systemProgram('chromium', { names })
   if (found !== undefined) return found
   throw new Error(
     'No Chromium was found. Install one (Debian: apt-get install chromium), or name it in CHROMIUM_PATH.',
   )
-}
-
-function onPath(): string | undefined {
-  const folders = (process.env.PATH ?? '').split(delimiter)
-  return folders.flatMap((folder) => names.map((name) => join(folder, name))).find(isExecutable)
-}
-
-function isExecutable(file: string): boolean {
-  try {
-    accessSync(file, constants.X_OK)
-    return true
-  } catch {
-    return false
-  }
-}
-
-function canInstall(): boolean {
-  return existsSync('/etc/debian_version') && process.getuid?.() === 0
-}
-
-function install(): string | undefined {
-  const run = (...words: readonly string[]): void => {
-    spawnSync('apt-get', words, {
-      stdio: 'ignore',
-      env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
-    })
-  }
-  run('update', '-qq')
-  run('install', '-y', '--no-install-recommends', 'chromium')
-  return onPath()
 }

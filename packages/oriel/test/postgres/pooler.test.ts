@@ -1,5 +1,5 @@
-// The whole store suite behind PgBouncer in transaction mode, where every transaction may run on another connection. Skipped where
-// it is not installed (`apt-get install pgbouncer`).
+// The whole store suite behind PgBouncer in transaction mode, where every transaction may run on another connection. Where there is
+// no PgBouncer and none can be installed, a skipped test says so.
 
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -9,15 +9,19 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type PostgresServer, startPostgres } from '../../../../scripts/postgres.ts'
+import { systemProgram } from '../../../../scripts/system-program.ts'
 import { postgresStore } from '../../src/stores/postgres.ts'
 import { describeStore } from '../../src/testing/store-suite.ts'
 import { key, messages } from '../../src/testing/store-suite-data.ts'
 
-const program = ['/usr/sbin/pgbouncer', '/usr/bin/pgbouncer', '/usr/local/bin/pgbouncer'].find(
-  (file) => existsSync(file),
-)
+const program = systemProgram('pgbouncer')
 
-describe.skipIf(program === undefined)('behind a pooler in transaction mode', () => {
+describe('behind a pooler in transaction mode', () => {
+  if (program === undefined) {
+    it('needs PgBouncer', (test) => test.skip('pgbouncer is not installed'))
+    return
+  }
+
   let server: PostgresServer
   let pooler: ChildProcess
   let folder: string
@@ -42,7 +46,7 @@ logfile = ${folder}/log
     writeFileSync(join(folder, 'pgbouncer.ini'), settings)
     const isRoot = process.getuid?.() === 0
     const user = isRoot ? { uid: Number(execFileSync('id', ['-u', 'nobody'])) } : {}
-    pooler = spawn(program ?? '', ['-q', join(folder, 'pgbouncer.ini')], {
+    pooler = spawn(program, ['-q', join(folder, 'pgbouncer.ini')], {
       ...user,
       stdio: 'ignore',
     })
@@ -58,22 +62,33 @@ logfile = ${folder}/log
     rmSync(folder, { recursive: true, force: true })
   })
 
-  const open = (): ReturnType<typeof postgresStore> => {
-    count += 1
-    return postgresStore(url, { schema: `p_${count}`, listenUrl: server.url, timeoutMs: 30_000 })
+  const open = (known?: string): ReturnType<typeof postgresStore> => {
+    if (known === undefined) count += 1
+    const schema = known ?? `p_${count}`
+    return postgresStore(url, { schema, listenUrl: server.url, timeoutMs: 30_000 })
   }
 
   describeStore(
     'postgres through PgBouncer',
     async () => {
-      const store = open()
-      return { store, cleanup: () => store.close() }
+      const opened = [open()]
+      const schema = `p_${count}`
+      return {
+        store: opened[0] as ReturnType<typeof open>,
+        reopen: async () => {
+          await opened.at(-1)?.close()
+          const store = open(schema)
+          opened.push(store)
+          return store
+        },
+        cleanup: async () => opened.at(-1)?.close(),
+      }
     },
     { runs: 5 },
   )
 
   it('[PG2] many clients share a few connections', async () => {
-    const stores = Array.from({ length: 4 }, open)
+    const stores = Array.from({ length: 4 }, () => open())
     await Promise.all(
       stores.flatMap((store) =>
         Array.from({ length: 20 }, (_, thread) =>
