@@ -1,5 +1,6 @@
 // Clients may leave the thinking of earlier turns out of what they resend, from the beginning on, never from the middle. What the view shows
-// beside the client's own messages must follow, or thinking would stand between messages that have lost theirs.
+// beside the client's own messages must follow, or thinking would stand between messages that have lost theirs. In the tool loop that
+// is under way it is the other way round: the provider refuses a loop that does not begin with its thinking.
 
 import type { Json, JsonObject } from 'oriel'
 
@@ -10,8 +11,12 @@ interface Placed {
   readonly isSame: boolean
 }
 
-/** The parts without thinking that the client has dropped: before the newest question, where its own message has none. */
-export function withoutDroppedThinking<P extends Placed>(
+/**
+ * The parts without thinking that the client has dropped: before the newest question, where its own message has none. Behind it a tool
+ * loop is under way. The client may take that loop for finished, because it never saw the gateway's own last rounds: its messages get
+ * back the thinking that the view has for them.
+ */
+export function alignThinking<P extends Placed>(
   parts: readonly P[],
   sent: readonly Json[],
 ): readonly P[] {
@@ -22,7 +27,11 @@ export function withoutDroppedThinking<P extends Placed>(
   return parts.map((part, at) => {
     const first = part.from ?? before + 1
     before = part.from ?? before
-    if (at > asked || !isOurs(part)) return part
+    if (at > asked) {
+      const isDropped = part.from !== undefined && !hasThinking(sent[part.from] as Json)
+      return isDropped && hasThinking(part.value) ? { ...part, isSame: false } : part
+    }
+    if (!isOurs(part)) return part
     // What the client resends for it stands at most before its next message.
     const next = part.from ?? parts.find((one, later) => later > at && one.from !== undefined)?.from
     const own = sent.slice(first, (next ?? sent.length) + 1).filter(isAssistant)

@@ -91,6 +91,30 @@ describe('rewriteBody', () => {
     expect(JSON.parse(written).messages).toEqual(shown)
   })
 
+  it('[GX3] gives a tool loop back the thinking that the client dropped, where the gateway continued the loop', () => {
+    const thinking = { type: 'thinking', thinking: 'Hm.', signature: 's' }
+    const call = (id: string) => ({ type: 'tool_use', id, name: 'n', input: {} })
+    const result = (id: string) => ({ type: 'tool_result', tool_use_id: id, content: 'r' })
+    const question = { role: 'user', content: 'And?' }
+    // The client saw an answer where the gateway had asked twice more, so it dropped the thinking of a finished turn.
+    const sent = [
+      { role: 'user', content: 'Go.' },
+      { role: 'assistant', content: [call('a')] },
+      { role: 'user', content: [result('a')] },
+      { role: 'assistant', content: [{ type: 'text', text: 'Wait.' }] },
+      question,
+    ]
+    const messages = [
+      sent[0] as Json,
+      { role: 'assistant', content: [thinking, call('a')] },
+      sent[2] as Json,
+      { role: 'assistant', content: [thinking, { type: 'text', text: 'Wait.' }, call('own')] },
+      { role: 'user', content: [result('own'), { type: 'text', text: 'And?' }] },
+    ]
+    const text = rewrite(anthropic, JSON.stringify({ messages: sent }), { messages })
+    expect(JSON.parse(text)).toEqual({ messages })
+  })
+
   it('[GW7] takes no item with its id where the view has left its reasoning out', () => {
     const said = {
       type: 'message',

@@ -3,7 +3,7 @@
 import { equalJson, type Json, type JsonObject } from 'oriel'
 import { bufferOf, joined } from './bytes.ts'
 import { type ClientBody, type Elements, elementsIn } from './client-body.ts'
-import { withoutAnyThinking, withoutDroppedThinking } from './dropped-thinking.ts'
+import { alignThinking, withoutAnyThinking } from './dropped-thinking.ts'
 import type { Endpoint } from './endpoints.ts'
 import { type Gist, gistOf, isAlike } from './gist.ts'
 import type { Range } from './json-outline.ts'
@@ -49,9 +49,7 @@ function rewritten(body: ClientBody, endpoint: Endpoint, view: WireView): Pieces
   const isMarking = view.hasMarks === true && !bytes.includes('"cache_control"')
   const aligned = align(sent, view.messages, isMarking)
   const thought =
-    view.hasReasoning === false
-      ? withoutAnyThinking(aligned)
-      : withoutDroppedThinking(aligned, sent)
+    view.hasReasoning === false ? withoutAnyThinking(aligned) : alignThinking(aligned, sent)
   const parts = isAnthropic ? withNotes(thought, sent) : aligned
   const system = isAnthropic && !sent.some(isSystem) ? view.system : undefined
   if (system === undefined && isUntouched(parts, sent)) return [body.bytes]
