@@ -15,7 +15,7 @@ import {
   conversationOf,
   policyArbitrary,
 } from '../src/testing/arbitraries.ts'
-import { anthropicMessage, chatMessage } from '../src/testing/builders.ts'
+import { aiSdkMessage, anthropicMessage, chatMessage } from '../src/testing/builders.ts'
 import { exactText, frozen } from '../src/testing/compare.ts'
 import { brokenConversation } from '../src/testing/mutations.ts'
 import {
@@ -184,6 +184,15 @@ it('[I8] needs no note where the conversation did not begin with a user', () => 
   )
 })
 
+it('[I8] [S1] weighs a note against what was said, not against notices of repairs', () => {
+  const { calls, user } = anthropicMessage
+  const twice = calls({ id: 'a' }, { id: 'a' })
+  const messages = [twice, { role: 'assistant', content: '' }, user('the')]
+  const options = { format: 'anthropic', to: 'openai-chat', budget: 35 } as const
+  const { tokens } = project<unknown>(messages, undefined, options)
+  expect(tokens.after).toBeLessThanOrEqual(tokens.before)
+})
+
 it('[I8] keeps the first user message where the note in its place would cost more', () => {
   const { user, calls, results } = anthropicMessage
   const messages = [
@@ -197,6 +206,23 @@ it('[I8] keeps the first user message where the note in its place would cost mor
     budget: 90,
   })
   expect(shown[0]).toEqual(user('hi'))
+})
+
+it('[I5] tells of a reduced result whose message also answers a call that is folded', () => {
+  const { user, calls, results, assistant } = aiSdkMessage
+  const long = 'x y z '.repeat(200)
+  const messages = [
+    user('go'),
+    calls({ id: 'a', input: { text: long } }),
+    calls({ id: 'b' }),
+    results({ id: 'a', text: '1' }, { id: 'b', text: long }),
+    assistant('done'),
+    user('thanks'),
+  ]
+  const { trace } = project<unknown>(messages, undefined, { format: 'ai-sdk', budget: 150 })
+  const forms = trace.filter(({ index }) => index === 3).map(({ rule, form }) => [rule, form])
+  expect(forms).toContainEqual(['budget', 'dropped'])
+  expect(forms).toContainEqual(['budget', 'omitted'])
 })
 
 it('[I2] says so when nothing is left to send', () => {
@@ -278,7 +304,7 @@ function unaccounted(
 ): readonly string[] {
   const shown = shownTags(result)
   const blocks = blocksOf(input, projected)
-  return blocks.flatMap(({ id, index, type, tags }) => {
+  return blocks.flatMap(({ id, index, type, tags, ownTags }) => {
     const lines = result.trace.filter((change) => change.id === id)
     const faults: string[] = []
     const gone = lines.filter(
@@ -288,7 +314,11 @@ function unaccounted(
     const isShown = tags.some((tag) => shown.includes(tag))
     if (lines.some((line) => line.index !== index)) faults.push('has a line with a wrong index')
     if (gone.length > 1) faults.push('is gone more than once')
-    if (isShown && gone.length > 0) faults.push('is gone and shown')
+    const isOmitted = gone.every(({ form }) => form === 'omitted')
+    const goneTags = isOmitted ? ownTags : tags
+    if (gone.length > 0 && goneTags.some((tag) => shown.includes(tag))) {
+      faults.push('is gone and shown')
+    }
     // A short form may be too short for the tag.
     const isExplained = lines.some(({ form }) => form !== 'full')
     if (tags.length > 0 && !isShown && !isExplained) faults.push('is gone without a line')
@@ -408,7 +438,8 @@ function callIdsIn(message: unknown): readonly string[] {
   if (Array.isArray(message)) return message.flatMap(callIdsIn)
   if (!isObject(message)) return []
   return Object.entries(message).flatMap(([key, value]) =>
-    typeof value === 'string' && /^(id|call_id|tool_call_id|tool_use_id|toolCallId)$/.test(key)
+    typeof value === 'string' &&
+    /^(id|call_id|tool_call_id|tool_use_id|toolCallId|approval_request_id)$/.test(key)
       ? [value]
       : callIdsIn(value),
   )

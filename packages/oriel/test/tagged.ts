@@ -60,6 +60,8 @@ export interface TaggedBlock {
   readonly index: number
   readonly type: string
   readonly tags: readonly string[]
+  /** Those of a result's own text, or all: pictures may stay where the text of a result is omitted. */
+  readonly ownTags: readonly string[]
   /** Characters of its text, for texts and results. */
   readonly length: number
   /** Whether a picture, a file or something unknown is in it. */
@@ -89,6 +91,7 @@ export function blocksOf(messages: Conversation, projected: Projected): readonly
       index: from,
       type: block.type,
       tags: tagsIn(JSON.stringify(block)),
+      ownTags: tagsIn(block.type === 'tool-result' ? textOf(block.content) : JSON.stringify(block)),
       length: lengthOf(block),
       hasMedia: /"type":"(image|file|opaque)"/.test(JSON.stringify(block)),
     }))

@@ -105,6 +105,15 @@ describe('approvals', () => {
     expect(trace).toEqual([])
   })
 
+  it('[AI1] only the calls that a request names wait', () => {
+    const [question, answer] = asked as [ModelMessage, { content: object[] }]
+    const [call, request] = answer.content
+    const other = { ...call, toolCallId: 'b' }
+    const messages = [question, { role: 'assistant', content: [call, other, request] }]
+    expect(rulesOf(messages)).toContain('AI1')
+    expect(project<unknown>(messages, undefined, format).messages).toEqual([question])
+  })
+
   it('[AI1] [AI3] a request names its call by the id that it is sent with', () => {
     const before = [calls({ id: 'a' }), results({ id: 'a', text: 'x' })]
     const { messages } = project([user('q'), ...before, ...asked], undefined, format)

@@ -1,7 +1,6 @@
 // The format of the AI SDK: `ModelMessage`, and the prompt that its language models get.
 
 import type { Block } from '../core/block.ts'
-import type { MessageEntry } from '../core/entry.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { equalJson, isObject } from '../core/json.ts'
 import type { ViewMessage } from '../core/view.ts'
@@ -40,7 +39,7 @@ export const aiSdk: Format = {
     endsWithUser: false,
     refusesBlankText: false,
     bindsReasoning: ({ signature }) => signature !== undefined,
-    mayWait: ({ blocks }: MessageEntry) => blocks.some((block) => isPart(block, approvalRequest)),
+    mayWait: ({ blocks }, missing) => missing.every(({ callId }) => isAsked(blocks, callId)),
     hasToolParts: true,
     maxIdLength: 256,
     idPattern: /^\P{Cs}{1,256}$/u,
@@ -116,6 +115,15 @@ function namesIn(view: readonly ViewMessage[]): ReadonlyMap<string, string> {
     })
   }
   return names
+}
+
+/** Whether a message asks for an approval of its calls with this id, of each where several have it. */
+function isAsked(blocks: readonly Block[], callId: string): boolean {
+  const calls = blocks.filter((block) => block.type === 'tool-call' && block.callId === callId)
+  const requests = blocks.filter(
+    (block) => isPart(block, approvalRequest) && (block.value as JsonObject).toolCallId === callId,
+  )
+  return requests.length >= calls.length
 }
 
 /** Ids of the approvals that a message asks for. */

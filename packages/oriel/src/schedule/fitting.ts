@@ -41,6 +41,7 @@ export class Fitting {
   readonly #folded = new Set<number>()
   #digest = new Digest()
   #digestTokens = 0
+  /** Of what was in the log: a digest does not stand for notices that repairs added. */
   #foldedTokens = 0
   #digestStyle: 'long' | 'brief' | 'none' = 'long'
 
@@ -119,21 +120,25 @@ export class Fitting {
 
   /** Folds a unit into the digest; false, and nothing is changed, when a digest that must then be there costs more than it saves. */
   fold(slot: Slot): boolean {
-    const size = slot.messages.reduce((sum, message) => sum + this.#sizeOf(message), 0)
-    for (const message of slot.messages) this.#folded.add(message)
     const digest = Digest.from(this.#digest.data())
+    let size = 0
+    let logged = 0
     for (const message of slot.messages) {
+      this.#folded.add(message)
+      size += this.#sizeOf(message)
       const { entry } = this.messages[message] as ViewMessage
-      if (entry !== undefined) digest.add(entry)
+      if (entry === undefined) continue
+      logged += this.#sizeOf(message)
+      digest.add(entry)
     }
     const needed = this.#needsDigest() ? this.#noteTokens(digest.text(true)) : 0
-    if (needed > Math.min(this.#foldedTokens, this.#digestTokens) + size) {
+    if (needed > Math.min(this.#foldedTokens + logged, this.#digestTokens + size)) {
       for (const message of slot.messages) this.#folded.delete(message)
       return false
     }
     this.#digest = digest
     this.total -= size
-    this.#foldedTokens += size
+    this.#foldedTokens += logged
     this.#weighDigest()
     return true
   }
@@ -190,11 +195,16 @@ export class Fitting {
     }
   }
 
+  /** By block: results of one message may answer calls of several, of which only one is folded. */
   #unfoldedEdits(): readonly Edit[] {
-    const folded = new Set([...this.#folded].map((index) => this.messages[index]?.entry?.seq))
-    return [...this.#edits.values()].filter(
-      ({ target }) => !('seq' in target && folded.has(target.seq)),
-    )
+    const folded = new Set<string>()
+    for (const index of this.#folded) {
+      const { entry, blocks, positions } = this.messages[index] as ViewMessage
+      blocks.forEach((_, block) => {
+        folded.add(`${entry?.seq}:${positions?.[block] ?? block}`)
+      })
+    }
+    return [...this.#edits].flatMap(([place, edit]) => (folded.has(place) ? [] : [edit]))
   }
 
   /** Whether the view began with a user's message and would not without the digest. */
