@@ -395,7 +395,11 @@ function expectDigestPays({ messages, trace }: Projection<unknown>, counter: Cou
 
 /** Whether a repair added a text: in place of a missing result, or of all that could not be shown. */
 function hasNotice({ messages, trace }: Projection<unknown>): boolean {
-  if (trace.some(({ reason }) => reason.includes('a notice stands in for it'))) return true
+  const isAdded = ({ reason }: Change): boolean =>
+    reason.includes('a notice stands in for it') ||
+    // The call is left out as well, which its line says; the notice is still counted.
+    reason.endsWith('a step that is no longer whole')
+  if (trace.some(isAdded)) return true
   const isFolded = trace.some(({ rule }) => rule === 'budget')
   return !isFolded && stringsIn(messages).some(isDigest)
 }
