@@ -2,6 +2,7 @@
 
 import type { ReasoningBlock } from './block.ts'
 import type { Form, MessageEntry } from './entry.ts'
+import type { Call } from './exchange.ts'
 import type { ViewMessage } from './view.ts'
 
 /** What the provider demands of a list of messages, so that one repair pass serves every format. */
@@ -14,8 +15,8 @@ export interface Profile {
   readonly refusesBlankText: boolean
   /** Reasoning (or that for which it answers true) is bound to everything before it: behind a later change it must not be sent. @default false */
   readonly bindsReasoning?: boolean | ((block: ReasoningBlock) => boolean)
-  /** Whether the calls of this message may stay unanswered at the end: they wait for a person. @default none may */
-  readonly mayWait?: (entry: MessageEntry) => boolean
+  /** Whether these calls of this message may stay unanswered at the end: they wait for a person. @default none may */
+  readonly mayWait?: (entry: MessageEntry, missing: readonly Call[]) => boolean
   /** Tool messages may hold other parts beside results, which stay with their exchange. @default false */
   readonly hasToolParts?: boolean
   /** Largest request in bytes (A17). @default no limit */

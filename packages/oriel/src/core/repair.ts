@@ -116,8 +116,9 @@ function openExchange(
     const { entry } = (rendered[index] as Rendered).item
     const exchange = state.exchanges.exchangeAt(entry.seq)
     if (exchange !== undefined) {
-      if (!exchange.calls.some((call) => !hasResult(call, bySeq))) return {}
-      return profile.mayWait?.(entry) === true
+      const missing = exchange.calls.filter((call) => !hasResult(call, bySeq))
+      if (missing.length === 0) return {}
+      return profile.mayWait?.(entry, missing) === true
         ? { patient: exchange.seq }
         : { waiting: exchange.seq }
     }

@@ -1,7 +1,6 @@
 // The format of the AI SDK: `ModelMessage`, and the prompt that its language models get.
 
 import type { Block } from '../core/block.ts'
-import type { MessageEntry } from '../core/entry.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { equalJson, isObject } from '../core/json.ts'
 import type { ViewMessage } from '../core/view.ts'
@@ -40,7 +39,7 @@ export const aiSdk: Format = {
     endsWithUser: false,
     refusesBlankText: false,
     bindsReasoning: ({ signature }) => signature !== undefined,
-    mayWait: ({ blocks }: MessageEntry) => blocks.some((block) => isPart(block, approvalRequest)),
+    mayWait: ({ blocks }, missing) => missing.every(({ callId }) => isAsked(blocks, callId)),
     hasToolParts: true,
     maxIdLength: 256,
     idPattern: /^\P{Cs}{1,256}$/u,
@@ -83,10 +82,14 @@ function decode(messages: readonly unknown[], path: string): readonly Decoded[] 
 function encode(view: readonly ViewMessage[]): Encoded {
   const losses = createLosses()
   const names = namesIn(view)
-  const asked = approvalsIn(view)
+  // A model's prompt has no requests for approval, only answers.
+  const hasRequests = view.some((message) => requestsIn(message).length > 0)
+  const asked = new Set<unknown>()
   const messages = view.flatMap((message, index) => {
     const note = losses.noteFor(message, index)
-    return encodeMessage(message, { names, note, isStray: (block) => isStray(block, asked) })
+    for (const id of requestsIn(message)) asked.add(id)
+    const isStray = (block: Block): boolean => hasRequests && answersNone(block, asked)
+    return encodeMessage(message, { names, note, isStray })
   })
   tellIllFormed(view, losses, 'AI5')
   return { messages: messages.map(wellFormed), ...losses.found() }
@@ -114,20 +117,26 @@ function namesIn(view: readonly ViewMessage[]): ReadonlyMap<string, string> {
   return names
 }
 
-/** Ids of the approvals that were asked for; undefined where none was, as in a model's prompt. */
-function approvalsIn(view: readonly ViewMessage[]): ReadonlySet<unknown> | undefined {
-  const asked = new Set<unknown>()
-  for (const { blocks } of view) {
-    for (const block of blocks) {
-      if (isPart(block, approvalRequest)) asked.add((block.value as JsonObject).approvalId)
-    }
-  }
-  return asked.size === 0 ? undefined : asked
+/** Whether a message asks for an approval of its calls with this id, of each where several have it. */
+function isAsked(blocks: readonly Block[], callId: string): boolean {
+  const calls = blocks.filter((block) => block.type === 'tool-call' && block.callId === callId)
+  const requests = blocks.filter(
+    (block) => isPart(block, approvalRequest) && (block.value as JsonObject).toolCallId === callId,
+  )
+  return requests.length >= calls.length
 }
 
-/** Whether a block answers an approval that was not asked for. */
-function isStray(block: Block, asked: ReadonlySet<unknown> | undefined): boolean {
-  if (asked === undefined || !isPart(block, approvalResponse)) return false
+/** Ids of the approvals that a message asks for. */
+function requestsIn({ role, blocks }: ViewMessage): readonly unknown[] {
+  if (role !== 'assistant') return []
+  return blocks.flatMap((block) =>
+    isPart(block, approvalRequest) ? [(block.value as JsonObject).approvalId] : [],
+  )
+}
+
+/** Whether a block answers an approval that was not asked for by then. */
+function answersNone(block: Block, asked: ReadonlySet<unknown>): boolean {
+  if (!isPart(block, approvalResponse)) return false
   const { approvalId, providerExecuted } = block.value as JsonObject
   return providerExecuted !== true && !asked.has(approvalId)
 }

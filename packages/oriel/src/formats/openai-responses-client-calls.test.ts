@@ -44,6 +44,15 @@ const shown = (
   options: ProjectOptions = {},
 ) => project(input, policy, { ...format, ...options })
 
+test('[I5] a screenshot whose call is left out is told of as gone', () => {
+  const [call, answer] = pairs.computer as readonly [JsonObject, JsonObject]
+  // The same item twice: neither can be sent, since neither may lose its id.
+  const { messages, trace } = shown([user, call, call, answer, user])
+  expect(rules(messages)).toEqual([])
+  expect(JSON.stringify(messages)).not.toContain('computer')
+  expect(trace).toContainEqual(expect.objectContaining({ index: 3, form: 'dropped' }))
+})
+
 describe.each(Object.entries(pairs))('a call of %s', (name, [call, answer]) => {
   const reasoning = { type: 'reasoning', id: 'rs_1', summary: [] }
   const whole = [user, reasoning, call, answer, user]

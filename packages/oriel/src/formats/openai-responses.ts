@@ -17,7 +17,7 @@ import {
 import type { Decoded, Encoded, Format } from './format.ts'
 import { createLosses, type Losses, type Note, tellIllFormed } from './losses.ts'
 import { buildItems, isItem } from './openai-responses-build.ts'
-import { clientCallOf } from './openai-responses-client-calls.ts'
+import { answeredText, clientCallOf, pairIdOf } from './openai-responses-client-calls.ts'
 import { decodeGroup, groupItems } from './openai-responses-decode.ts'
 import { kindOf, responsesFormat } from './openai-responses-items.ts'
 import { itemViolations, maxCallIdLength, validateResponsesBody } from './openai-responses-rules.ts'
@@ -110,6 +110,7 @@ function noteUnsettled(
     readonly losses: Losses
   },
 ): void {
+  const answered = new Set([...sent.kept].filter(isOutput).map(pairIdOf))
   view.forEach((message, index) => {
     const note = sent.losses.noteFor(message, index)
     const items = sent.runs[index] ?? []
@@ -119,14 +120,27 @@ function noteUnsettled(
       if (sent.kept.has(item)) return
       note(blocks[position], 'dropped', 'R2: leads to nothing in view, or is there twice')
     })
-    const changed = items.find((item) => !isBound(item) && !sent.kept.has(item))
-    if (changed === undefined) return
-    const isOutput = isObject(changed) && kindOf(changed) === 'output'
-    const reason = isOutput
-      ? 'R6: sent in the shape that its call demands'
-      : 'R5: its item id would be refused, taken off'
-    note(undefined, 'full', reason)
+    const results = message.blocks.filter(({ type }) => type === 'tool-result')
+    const isNotice = message.answers !== undefined
+    items.filter(isOutput).forEach((item, position) => {
+      if (sent.kept.has(item)) return
+      const isAnswered = answered.has(pairIdOf(item))
+      const isSaid = !isNotice && answeredText(item) !== ''
+      if (isAnswered || isSaid) note(results[position], 'full', shaped)
+      else note(results[position], 'dropped', 'R6: its call is left out')
+    })
+    const isChanged = (item: Json): boolean =>
+      !isBound(item) && !isOutput(item) && !sent.kept.has(item)
+    if (items.some(isChanged)) {
+      note(undefined, 'full', 'R5: its item id would be refused, taken off')
+    }
   })
+}
+
+const shaped = 'R6: sent in the shape that its call demands'
+
+function isOutput(item: Json): item is JsonObject {
+  return isObject(item) && kindOf(item) === 'output'
 }
 
 /** The blocks of a message that became bound items: all that can, or compactions alone where the step was no longer whole. */

@@ -188,8 +188,14 @@ function spotsOf(holder: Editable, matches: (spot: Spot) => boolean): readonly S
   })
 }
 
-const callTypes = ['function', 'custom', 'tool_use', 'tool_call']
-const idKeys = ['tool_call_id', 'tool_use_id', 'call_id', 'toolCallId']
+const callTypes = [
+  ...['function', 'custom', 'tool_use', 'tool_call'],
+  ...['server_tool_use', 'mcp_tool_use', 'mcp_approval_request'],
+]
+const idKeys = [
+  ...['tool_call_id', 'tool_use_id', 'call_id', 'toolCallId'],
+  ...['approvalId', 'approval_request_id'],
+]
 
 function isIdSpot({ holder, key }: Spot): boolean {
   if (key === 'id') return callTypes.includes(String(holder.type))

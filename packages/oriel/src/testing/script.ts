@@ -101,7 +101,20 @@ function step(): fc.Arbitrary<Step> {
 
 function call(): fc.Arbitrary<ScriptCall> {
   return fc.record({
-    name: fc.constantFrom('search', 'read_file', 'get-weather', 'bash', 'a'.repeat(64)),
+    name: fc.oneof(
+      plainest,
+      {
+        weight: 4,
+        arbitrary: fc.constantFrom('search', 'read_file', 'get-weather', 'bash', 'a'.repeat(64)),
+      },
+      // Some providers have calls of their own for these.
+      {
+        weight: 1,
+        arbitrary: fc.constantFrom(
+          ...['computer', 'shell', 'local_shell', 'apply_patch', 'mcp_approval'],
+        ),
+      },
+    ),
     input: anyFields(),
     shape: shape(),
     result: fc.record({

@@ -44,6 +44,18 @@ export const strangeMessages: Readonly<Record<FormatName, Strange>> = {
         content: null,
         tool_calls: [{ id: 'call_object', function: { name: 'bad name!', arguments: { a: 1 } } }],
       },
+      {
+        role: 'assistant',
+        content: null,
+        tool_calls: [
+          { id: 'call_1', type: 'custom', custom: { name: 'patch', input: '*** Begin' } },
+        ],
+      },
+      {
+        role: 'tool',
+        tool_call_id: 'call_1',
+        content: [{ type: 'image_url', image_url: { url: 'https://example.com/c.png' } }],
+      },
     ],
     contents: ['', ' ', null, [], undefined],
     blocks: [
@@ -88,6 +100,30 @@ export const strangeMessages: Readonly<Record<FormatName, Strange>> = {
         role: 'assistant',
         content: [{ type: 'web_search_tool_result', tool_use_id: 'srvtoolu_x', content: [] }],
       },
+      {
+        role: 'assistant',
+        content: [{ type: 'server_tool_use', id: 'srvtoolu_y', name: 'web_search', input: {} }],
+      },
+      {
+        role: 'assistant',
+        content: [
+          { type: 'mcp_tool_use', id: 'mcptoolu_1', name: 'x', server_name: 'y', input: {} },
+          { type: 'mcp_tool_result', tool_use_id: 'mcptoolu_1', is_error: false, content: [] },
+        ],
+      },
+      {
+        role: 'user',
+        content: [
+          {
+            type: 'tool_result',
+            tool_use_id: 'toolu_2',
+            content: [
+              { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA' } },
+              { type: 'search_result', source: 'x', title: 'y', content: [] },
+            ],
+          },
+        ],
+      },
     ],
     contents: ['', ' ', []],
     blocks: [
@@ -115,12 +151,20 @@ export const strangeMessages: Readonly<Record<FormatName, Strange>> = {
       { type: 'future_item', id: 'x_1', payload: {} },
       { role: 'user', content: [] },
       { type: 'function_call', id: 'fc_alone', call_id: 'call_alone', name: 'a', arguments: '{}' },
+      { type: 'custom_tool_call', call_id: 'call_1', name: 'patch', input: '*** Begin' },
+      { type: 'custom_tool_call_output', call_id: 'call_orphan', output: 'of no call' },
+      { type: 'mcp_approval_request', id: 'mcpr_alone', server_label: 'x', name: 'pay' },
+      { type: 'mcp_approval_response', approval_request_id: 'mcpr_orphan', approve: false },
+      { type: 'computer_call', id: 'cu_alone', call_id: 'call_screen', action: { type: 'wait' } },
+      { type: 'shell_call_output', call_id: 'call_1', output: [{ stdout: 'x', stderr: '' }] },
     ],
     contents: ['', ' ', []],
     blocks: [
       { type: 'input_text', text: '' },
       { type: 'future_part', payload: [1] },
       { type: 'input_image', file_id: 'file-1' },
+      { type: 'input_image', image_url: 7 },
+      { type: 'input_file' },
     ],
   },
   'ai-sdk': {
@@ -149,6 +193,18 @@ export const strangeMessages: Readonly<Record<FormatName, Strange>> = {
         content: [
           { type: 'tool-call', toolCallId: 'call_asked', toolName: 'search', input: {} },
           { type: 'tool-approval-request', approvalId: 'ask_1', toolCallId: 'call_asked' },
+        ],
+      },
+      {
+        role: 'tool',
+        content: [
+          { type: 'tool-approval-response', approvalId: 'ask_1', approved: false, reason: 'no' },
+        ],
+      },
+      {
+        role: 'assistant',
+        content: [
+          { type: 'tool-approval-request', approvalId: 'ask_2', toolCallId: 'call_elsewhere' },
         ],
       },
     ],

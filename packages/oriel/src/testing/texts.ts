@@ -34,6 +34,11 @@ const markers = [
 ]
 
 const scripts = [
+  'Отчёт готов: заказ W7342 не найден.',
+  'مرحبا بالعالم، الطلب جاهز',
+  'नमस्ते दुनिया',
+  '주문을 찾을 수 없습니다',
+  'e\u0301e\u0301 a\u0308 \u{1F1E8}\u{1F1ED}',
   '日本語のテキストです。',
   '天气如何？今天很好',
   'שלום עולם',
@@ -95,10 +100,16 @@ function sentence(): fc.Arbitrary<string> {
     .map((list) => list.join(' '))
 }
 
+/** Many lines, or one long line; where bytes and characters differ, limits on either cut elsewhere. */
 function longText(): fc.Arbitrary<string> {
+  const line = fc.oneof(
+    { withCrossShrink: true },
+    { weight: 3, arbitrary: sentence() },
+    { weight: 1, arbitrary: fc.constantFrom(...scripts) },
+  )
   return fc
-    .tuple(sentence(), fc.integer({ min: 2, max: longest }))
-    .map(([text, times]) =>
-      Array.from({ length: times }, (_, line) => `${line + 1} ${text}`).join('\n'),
+    .tuple(line, fc.integer({ min: 2, max: longest }), fc.constantFrom('\n', '\n', '\n', ' '))
+    .map(([text, times, between]) =>
+      Array.from({ length: times }, (_, at) => `${at + 1} ${text}`).join(between),
     )
 }

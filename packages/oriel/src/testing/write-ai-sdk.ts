@@ -6,7 +6,7 @@ import { createIds, data, pick } from './writing.ts'
 
 export function writeAiSdk(script: Script): readonly JsonObject[] {
   const nextId = createIds(script.ids, ['call_', 'toolu_', 'aitxt-', 'call:é '])
-  return [
+  const messages = [
     ...script.opening.map(systemMessage),
     ...script.turns.flatMap((turn) => [
       ...(turn.notice === undefined ? [] : [systemMessage(turn.notice)]),
@@ -15,6 +15,15 @@ export function writeAiSdk(script: Script): readonly JsonObject[] {
       ...(turn.reply === undefined ? [] : [replyMessage(turn.reply, nextId)]),
     ]),
   ]
+  // With this style of ids, a conversation that ends with an approved call still waits for the person.
+  const end = messages.length - 2
+  const isWaiting =
+    script.ids === 1 && isApproval(messages[end]) && messages.at(-1)?.role === 'tool'
+  return isWaiting ? messages.slice(0, end) : messages
+}
+
+function isApproval(message: JsonObject | undefined): boolean {
+  return JSON.stringify(message?.content ?? null).startsWith('[{"type":"tool-approval-response"')
 }
 
 const cached = { providerOptions: { anthropic: { cacheControl: { type: 'ephemeral' } } } }
@@ -77,10 +86,10 @@ function exchange(step: Step, nextId: () => string): readonly JsonObject[] {
     approvalId: `approve ${id}`,
     toolCallId: id,
   }))
-  const said = calls.map(({ id }) => ({
+  const said = calls.map(({ call, id }) => ({
     type: 'tool-approval-response',
     approvalId: `approve ${id}`,
-    approved: true,
+    ...(call.result.isError ? { approved: false, reason: 'no' } : { approved: true }),
   }))
   return [
     {

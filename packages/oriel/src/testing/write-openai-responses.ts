@@ -90,7 +90,56 @@ function messageItem({ text, shape, fields }: Step | Reply, id: string): JsonObj
   return { ...item, ...named('x_assistant', fields) }
 }
 
-function callItem({ name, input, shape }: ScriptCall, id: string): JsonObject {
+/** Calls, besides functions, that the client answers, by the tool's name, with what answers them. */
+function clientPair({ name, input, result }: ScriptCall, id: string): readonly JsonObject[] {
+  const { text, isError } = result
+  const failed = { stdout: '', stderr: text, outcome: { type: 'timeout' } }
+  const ended = { stdout: text, stderr: '', outcome: { type: 'exit', exit_code: 0 } }
+  const screen = { type: 'computer_screenshot', image_url: `data:image/png;base64,${data}` }
+  switch (name) {
+    case 'computer':
+      return [
+        { type: 'computer_call', id: `cu_${id}`, call_id: id, action: { type: 'wait', ...input } },
+        { type: 'computer_call_output', call_id: id, output: screen },
+      ]
+    case 'shell':
+      return [
+        { type: 'shell_call', id: `sh_${id}`, call_id: id, action: { commands: ['ls'] } },
+        { type: 'shell_call_output', call_id: id, output: [isError ? failed : ended] },
+      ]
+    case 'local_shell':
+      return [
+        { type: 'local_shell_call', id: `lsh_${id}`, call_id: id, action: { command: ['ls'] } },
+        { type: 'local_shell_call_output', call_id: id, output: text },
+      ]
+    case 'apply_patch':
+      return [
+        { type: 'apply_patch_call', call_id: id, operation: { type: 'delete_file', ...input } },
+        {
+          ...{ type: 'apply_patch_call_output', call_id: id, output: text },
+          status: isError ? 'failed' : 'completed',
+        },
+      ]
+    case 'mcp_approval': {
+      const request = { type: 'mcp_approval_request', id: `mcpr_${id}`, server_label: 'x', name }
+      const reason = text === '' ? {} : { reason: text }
+      return [
+        { ...request, arguments: JSON.stringify(input) },
+        {
+          ...{ type: 'mcp_approval_response', approval_request_id: `mcpr_${id}` },
+          ...{ approve: !isError, ...reason },
+        },
+      ]
+    }
+    default:
+      return []
+  }
+}
+
+function callItem(call: ScriptCall, id: string): JsonObject {
+  const [own] = clientPair(call, id)
+  if (own !== undefined) return own
+  const { name, input, shape } = call
   const json = JSON.stringify(input)
   const plain = { type: 'function_call', call_id: id, name, arguments: json }
   return pick<JsonObject>(shape, [
@@ -102,7 +151,10 @@ function callItem({ name, input, shape }: ScriptCall, id: string): JsonObject {
   ])
 }
 
-function resultItem({ shape: called, result }: ScriptCall, id: string): JsonObject {
+function resultItem(call: ScriptCall, id: string): JsonObject {
+  const [, own] = clientPair(call, id)
+  if (own !== undefined) return own
+  const { shape: called, result } = call
   const { text, shape, attachment } = result
   const type = called === 2 ? 'custom_tool_call_output' : 'function_call_output'
   const attached = attachment === 'none' ? [] : [attachedPart(attachment)]
