@@ -3,10 +3,12 @@
 
 import { setImmediate } from 'node:timers/promises'
 import {
+  callerView,
   type Entry,
   eraseThread,
   type Json,
   OrielError,
+  type Policy,
   type Store,
   type Thread,
   type ThreadInfo,
@@ -20,6 +22,7 @@ import type { Families } from '../families.ts'
 import type { Caller } from '../keys.ts'
 import type { Limits } from '../options.ts'
 import { json, type RouteContext } from '../routes.ts'
+import type { Settings } from '../settings.ts'
 import type { Tenants } from '../tenants.ts'
 import { differenceOf } from './difference.ts'
 import { readCount, readFormat, readJson, readNumber } from './parameters.ts'
@@ -29,6 +32,7 @@ import { blocksOf } from './view-blocks.ts'
 
 export interface ThreadApiOptions {
   readonly store: Store
+  readonly settings: Settings
   /** Threads opened for the API alone: no call moves them to another branch. */
   readonly families: Families
   readonly tenants: Tenants
@@ -125,7 +129,11 @@ export class ThreadApi {
     const { key, info } = await this.#find(context)
     const summary = await this.#summaries.of(key, info)
     const policy = await this.open(key, async (thread) => thread.policy)
-    return json({ ...summary, policy, ...(context.caller.isAdmin ? { tenant: key.tenant } : {}) })
+    return json({
+      ...summary,
+      policy: callerView(policy),
+      ...(context.caller.isAdmin ? { tenant: key.tenant } : {}),
+    })
   }
 
   async log(context: RouteContext): Promise<Response> {
@@ -146,6 +154,11 @@ export class ThreadApi {
     const budget = searchParams.get('budget')
     const options = budget === null ? {} : { budget: readNumber(budget, 'budget') }
     return json(await this.open(key, (thread) => this.viewOf(thread, format, options)))
+  }
+
+  /** The policy that a caller may give a thread. */
+  policyFor(input: unknown, caller: Caller): Policy {
+    return this.#options.settings.forThread(input, caller)
   }
 
   /** A view of the head that commits nothing. */
@@ -232,11 +245,11 @@ export class ThreadApi {
   async act<Body extends z.ZodType>(
     context: RouteContext,
     schema: Body,
-    run: (thread: Thread, body: z.infer<Body>) => Promise<unknown>,
+    run: (thread: Thread, body: z.infer<Body>, caller: Caller) => Promise<unknown>,
   ): Promise<Response> {
     const { key } = await this.#find(context)
     const body = await readJson(context, schema, this.#options.limits)
-    const result = await this.open(key, (thread) => run(thread, body))
+    const result = await this.open(key, (thread) => run(thread, body, context.caller))
     this.#options.changed(key.tenant, key.thread)
     const info = await this.#options.store.info(key)
     return json({ version: info?.version, ...(typeof result === 'object' ? result : {}) })

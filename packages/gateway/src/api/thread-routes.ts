@@ -1,7 +1,8 @@
 // The routes of the thread API.
 
-import { type Thread, wireFormats } from 'oriel'
+import { parseCallerPolicy, type Thread, wireFormats } from 'oriel'
 import { z } from 'zod'
+import type { Caller } from '../keys.ts'
 import type { Route } from '../routes.ts'
 import type { ThreadApi } from './thread-api.ts'
 import { whatIf } from './what-if.ts'
@@ -105,7 +106,7 @@ function writeRoutes(api: ThreadApi): readonly Route[] {
       readonly summary: string
       readonly body: Body
       readonly answer?: string
-      run(thread: Thread, body: z.infer<Body>): Promise<unknown>
+      run(thread: Thread, body: z.infer<Body>, caller: Caller): Promise<unknown>
     },
   ): Route => ({
     method: 'POST',
@@ -122,14 +123,12 @@ function writeRoutes(api: ThreadApi): readonly Route[] {
         'What the model would see under another policy, with the edits so far (now) or with the policy from the first message on (start). Nothing is kept.',
       body: whatIfBody,
       answer: 'ThreadView & { replay?: { steps, input, repeated } }',
-      run: async (thread, { policy, format = 'openai-chat', budget, from = 'now' }) =>
-        from === 'start'
+      run: async (thread, { policy: asked, format = 'openai-chat', budget, from = 'now' }) => {
+        const policy = parseCallerPolicy(asked)
+        return from === 'start'
           ? whatIf(await thread.log(), { policy, format, budget })
-          : api.viewOf(thread, format, {
-              // Checked by `view` itself.
-              policy: policy as never,
-              ...(budget === undefined ? {} : { budget }),
-            }),
+          : api.viewOf(thread, format, { policy, ...(budget === undefined ? {} : { budget }) })
+      },
     }),
     post('expand', {
       summary: 'An original, whole or in part.',
@@ -156,7 +155,7 @@ function writeRoutes(api: ThreadApi): readonly Route[] {
       summary:
         'Changes the policy for future views. A call through the gateway sets it back to that of its agent.',
       body: policyBody,
-      run: (thread, { policy }) => thread.setPolicy(policy as never),
+      run: (thread, { policy }, caller) => thread.setPolicy(api.policyFor(policy, caller)),
     }),
     post('compact', {
       summary: 'Makes a checkpoint now.',
