@@ -24,6 +24,8 @@ export default defineConfig({
   },
   test: {
     env: { ORIEL_SEED: seed },
+    // Worker threads inherit it, so that they run the sources as the tests do.
+    execArgv: ['--import', source('./scripts/sources.ts')],
     reporters: ['default', plainReporter(seed)],
     setupFiles: ['./scripts/property-seed.ts'],
     exclude: ['packages/bench/**', '**/node_modules/**', '**/dist/**'],

@@ -1,11 +1,10 @@
 // The routes of the thread API.
 
-import { parseCallerPolicy, type Thread, wireFormats } from 'oriel'
+import { type Thread, wireFormats } from 'oriel'
 import { z } from 'zod'
 import type { Caller } from '../keys.ts'
 import type { Route } from '../routes.ts'
 import type { ThreadApi } from './thread-api.ts'
-import { whatIf } from './what-if.ts'
 
 const range = z.tuple([z.number().int().min(0), z.number().int().min(0)])
 const expandBody = z.strictObject({
@@ -20,6 +19,8 @@ const idBody = z.strictObject({ id: z.string().min(1).max(200) })
 const pinBody = idBody.extend({ pinned: z.boolean().optional() })
 const excludeBody = idBody.extend({ excluded: z.boolean().optional() })
 const policyBody = z.strictObject({ policy: z.unknown() })
+export type WhatIfBody = typeof whatIfBody
+
 const whatIfBody = z.strictObject({
   policy: z.unknown(),
   format: z.enum(wireFormats).optional(),
@@ -118,18 +119,16 @@ function writeRoutes(api: ThreadApi): readonly Route[] {
     handle: (context) => api.act(context, route.body, route.run),
   })
   return [
-    post('what-if', {
+    {
+      method: 'POST',
+      path: '/api/threads/:id/what-if',
+      access: 'key',
       summary:
         'What the model would see under another policy, with the edits so far (now) or with the policy from the first message on (start). Nothing is kept.',
       body: whatIfBody,
       answer: 'ThreadView & { replay?: { steps, input, repeated } }',
-      run: async (thread, { policy: asked, format = 'openai-chat', budget, from = 'now' }) => {
-        const policy = parseCallerPolicy(asked)
-        return from === 'start'
-          ? whatIf(await thread.log(), { policy, format, budget })
-          : api.viewOf(thread, format, { policy, ...(budget === undefined ? {} : { budget }) })
-      },
-    }),
+      handle: (context) => api.whatIf(context, whatIfBody),
+    },
     post('expand', {
       summary: 'An original, whole or in part.',
       body: expandBody,
