@@ -108,7 +108,7 @@ export interface Limits {
   readonly replayMs: number
   /**
    * Memory of one replay, beside the heap of the process; one that needs more gets 413. Two run at the same time.
-   * @default a quarter of the heap that the process may have, at least 67108864 and at most 536870912
+   * @default 268435456, at most a quarter of the heap that the process may have
    */
   readonly replayBytes: number
 }
@@ -136,7 +136,7 @@ export const defaultLimits: Limits = {
   expandMs: 120_000,
   expandPulseMs: 10_000,
   replayMs: 30_000,
-  replayBytes: Math.max(64 * 1024 * 1024, Math.min(512 * 1024 * 1024, 2 * heapShare)),
+  replayBytes: Math.min(256 * 1024 * 1024, 2 * heapShare),
 }
 
 export interface SummarizerOptions {
