@@ -27,6 +27,8 @@ export default defineConfig({
   },
   test: {
     env: { ORIEL_SEED: seed },
+    // Worker threads inherit it, so that they run the sources as the tests do.
+    execArgv: ['--import', source('./scripts/sources.ts')],
     reporters: [
       'default',
       plainReporter(seed),

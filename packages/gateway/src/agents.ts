@@ -12,13 +12,17 @@ export const chatSettingsSchema = z.strictObject({
   historyLength: z.number().int().min(0).optional(),
 })
 
-/** Whose the settings are: the gateway's own, and so of all that call it. */
-const tenant = 'index:'
+/** Where settings are kept that hold for all tenants. */
+const shared = 'index:'
+/** Tenants' agents whose settings are remembered; those that were used least recently are read again. */
+const maxOwn = 10_000
 
 export class AgentBook implements Agents {
   readonly #templates: ReadonlyMap<string, AgentOptions>
-  /** Templates with what was stored for them. */
+  /** Templates with what was stored for all tenants. */
   readonly #changed = new Map<string, AgentOptions>()
+  /** Templates with what a tenant has stored on top, in the order of their use; undefined where it has nothing. */
+  readonly #own = new Map<string, AgentOptions | undefined>()
   readonly #stored = new WeakMap<AgentOptions, StoredSettings>()
   readonly #store: Store
 
@@ -32,33 +36,93 @@ export class AgentBook implements Agents {
     return [...this.#templates.keys()]
   }
 
-  get(name: string): AgentOptions | undefined {
-    return this.#changed.get(name) ?? this.#templates.get(name)
+  get(name: string, tenant?: string): AgentOptions | undefined {
+    const own = tenant === undefined ? undefined : this.#own.get(ownKey(name, tenant))
+    return own ?? this.#changed.get(name) ?? this.#templates.get(name)
   }
 
   storedFor(template: AgentOptions): StoredSettings | undefined {
     return this.#stored.get(template)
   }
 
-  /** Reads what was stored before, by this process or another. */
+  /** Reads what was stored for all tenants before, by this process or another. */
   async load(): Promise<void> {
     await Promise.all(this.names.map((name) => this.#read(name)))
   }
 
-  async store(agent: string, settings: z.infer<typeof chatSettingsSchema>): Promise<void> {
+  ready(name: string, tenant: string): Promise<void> | undefined {
+    const key = ownKey(name, tenant)
+    if (!this.#own.has(key)) return this.readOwn(name, tenant)
+    const known = this.#own.get(key)
+    this.#own.delete(key)
+    this.#own.set(key, known)
+    return undefined
+  }
+
+  /** Reads what a tenant has stored for an agent, again where it is known. */
+  async readOwn(name: string, tenant: string): Promise<void> {
+    const template = this.#templates.get(name)
+    if (template === undefined) return
+    const own = await this.#store.settings.read({ tenant, agent: name })
+    const base = this.#changed.get(name)
+    const before = (base && this.#stored.get(base)) ?? nothing
+    const changed = isEmpty(own) ? undefined : this.#with(template, merged(before, own))
+    const key = ownKey(name, tenant)
+    this.#own.delete(key)
+    this.#own.set(key, changed)
+    if (this.#own.size > maxOwn) this.#own.delete(this.#own.keys().next().value ?? '')
+  }
+
+  /** Stores settings for a tenant; without one, for all of them. */
+  async store(
+    agent: string,
+    settings: z.infer<typeof chatSettingsSchema>,
+    tenant?: string,
+  ): Promise<void> {
     // Absent fields are missing in what was parsed, not undefined.
-    await this.#store.settings.saveChat({ tenant, agent }, settings as ChatSettings)
-    await this.#read(agent)
+    const chat = settings as ChatSettings
+    await this.#store.settings.saveChat({ tenant: tenant ?? shared, agent }, chat)
+    if (tenant === undefined) await this.#read(agent)
+    else await this.readOwn(agent, tenant)
   }
 
   async #read(agent: string): Promise<void> {
     const template = this.#templates.get(agent)
     if (template === undefined) return
-    const stored = await this.#store.settings.read({ tenant, agent })
+    const stored = await this.#store.settings.read({ tenant: shared, agent })
+    this.#changed.set(agent, this.#with(template, stored))
+    // What tenants have stored stands on top of it.
+    for (const key of [...this.#own.keys()]) {
+      if (key.startsWith(ownKey(agent, ''))) this.#own.delete(key)
+    }
+  }
+
+  #with(template: AgentOptions, stored: StoredSettings): AgentOptions {
     const chatSettings = { ...template.chatSettings, ...stored.chat }
     const changed = stored.chat === undefined ? { ...template } : { ...template, chatSettings }
-    this.#changed.set(agent, changed)
     this.#stored.set(changed, stored)
+    return changed
+  }
+}
+
+/** No agent's name has this character. */
+function ownKey(name: string, tenant: string): string {
+  return `${name}\0${tenant}`
+}
+
+const nothing: StoredSettings = { tools: {}, toolDefaults: {} }
+
+function isEmpty({ tools, toolDefaults, chat }: StoredSettings): boolean {
+  const hasRows = Object.keys(tools).length > 0 || Object.keys(toolDefaults).length > 0
+  return !hasRows && chat === undefined
+}
+
+function merged(all: StoredSettings, own: StoredSettings): StoredSettings {
+  const chat = { ...all.chat, ...own.chat }
+  return {
+    tools: { ...all.tools, ...own.tools },
+    toolDefaults: { ...all.toolDefaults, ...own.toolDefaults },
+    ...(Object.keys(chat).length === 0 ? {} : { chat }),
   }
 }
 

@@ -85,7 +85,8 @@ export class Calls {
     const { limits, isManaging } = this.#options
     const bytes = await readBytes(call, limits)
     const came = performance.now()
-    const isOff = call.request.headers.get('x-oriel-management') === 'off'
+    const wantsOff = call.request.headers.get('x-oriel-management') === 'off'
+    const isOff = wantsOff && this.#options.settings.mayTurnOff(call.caller)
     if (!isManaging || isOff) {
       call.observed?.passed(bytes, this.#upstreamFor(undefined, undefined).name)
       return this.pass(call, bytes)
@@ -93,7 +94,7 @@ export class Calls {
     const scope = `${call.caller.tenant}\0${endpoint.path}`
     const found = this.#bodies.parse(scope, bytes, limits)
     const parsed = found.body
-    const settings = this.settingsOf(call, parsed)
+    const settings = await this.settingsOf(call, parsed)
     const body = forUpstream(parsed, settings)
     const upstream = this.#upstreamFor(body.value.model, settings.agent?.template.upstream)
     call.observed?.asked(body.value, upstream.name)
@@ -142,16 +143,23 @@ export class Calls {
     return typeof own === 'boolean' ? own : this.#options.hasExpansion
   }
 
-  settingsOf({ url, request, caller }: CallRequest, body: ClientBody): RequestSettings {
+  async settingsOf(
+    { url, request, caller }: CallRequest,
+    body: ClientBody,
+  ): Promise<RequestSettings> {
+    const { settings } = this.#options
     const { oriel, model } = body.value
     const own = isObject(oriel) ? oriel.policy : undefined
-    return this.#options.settings.resolve({
+    const asked = {
       query: queryOf(url),
       headers: request.headers,
       model,
-      mayOverride: caller.mayOverride,
+      caller,
       ...(own === undefined ? {} : { body: own }),
-    })
+    }
+    const reading = settings.ready(asked)
+    if (reading !== undefined) await reading
+    return settings.resolve(asked)
   }
 
   /** The history; undefined where it is none that Oriel can read: then the upstream says what is wrong with it. */

@@ -48,6 +48,8 @@ const limits = z.strictObject({
   expandRounds: positive.optional(),
   expandMs: positive.optional(),
   expandPulseMs: positive.optional(),
+  replayMs: positive.optional(),
+  replayBytes: positive.optional(),
 })
 
 const schema = z.strictObject({

@@ -1,7 +1,7 @@
 // The gateway as one function from request to response.
 
 import { randomBytes } from 'node:crypto'
-import { memoryStore, OrielError, type Store } from 'oriel'
+import { callerView, memoryStore, OrielError, type Store } from 'oriel'
 import { AgentBook } from './agents.ts'
 import { refusalOf, refusalReply, refuse } from './answer-errors.ts'
 import { agentRoutes } from './api/agent-routes.ts'
@@ -202,6 +202,7 @@ function assemble(options: GatewayOptions): Parts {
   const info = (): object => describe(options, upstreams, settings)
   const api = new ThreadApi({
     store,
+    settings,
     families: threads,
     tenants,
     limits,
@@ -358,7 +359,7 @@ function describe(
     hasKeys: (options.keys ?? []).length > 0,
     isManaging: options.management ?? true,
     upstreams: upstreams.map(({ name }) => ({ name })),
-    defaultPolicy: settings.base,
+    defaultPolicy: callerView(settings.base),
     requestOverrides: options.requestOverrides ?? 'allow',
   }
 }

@@ -12,7 +12,6 @@ import {
   type View,
   type ViewOptions,
 } from 'oriel'
-import { adoptPolicy } from './adopt-policy.ts'
 import type { Answer } from './answers/collector.ts'
 import { cacheKeyMember } from './cache-key.ts'
 import type { ClientBody } from './client-body.ts'
@@ -98,18 +97,15 @@ export class ManagedCall implements RoundedCall {
 
   /** Takes the history in and gives the body to send. */
   async prepare(): Promise<Uint8Array> {
-    const { session, history, settings, endpoint, body, hasExpansion } = this.#input
+    const { session, history, endpoint, body, hasExpansion } = this.#input
     const view = await session.family.run(async (thread) => {
-      await adoptPolicy(thread, settings.base)
       const { offer, newName } = offerTool(thread, { endpoint, body, isOn: hasExpansion })
       this.#offer = offer
       const asked = await this.#timed(async () => {
         const synced = await thread.request(history, { ...this.#viewOptions(), ...asking })
         this.#branch = synced.thread
         this.#messages = synced.messages
-        // The history may have led to another branch, which has a policy of its own.
-        const isChanged = await adoptPolicy(thread, settings.base)
-        return isChanged ? thread.view(this.#viewOptions()) : synced.view
+        return synced.view
       })
       if (newName !== undefined) await rememberName(thread, newName)
       return asked
@@ -279,6 +275,7 @@ export class ManagedCall implements RoundedCall {
       format: endpoint.format,
       // The tool is a part of the frame.
       frame: value === body.value ? frame : endpoint.frame(value),
+      threadPolicy: settings.base,
       ...(typeof value.model === 'string' ? { model: value.model } : {}),
       ...(settings.isOwn ? { policy: settings.policy } : {}),
     }

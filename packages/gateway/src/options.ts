@@ -104,6 +104,13 @@ export interface Limits {
   readonly expandMs: number
   /** Silence in a stream, while such a round is under way, after which the client hears that the connection is alive. @default 10000 */
   readonly expandPulseMs: number
+  /** Time of one replay (a what-if from the start), waiting for its turn included; a longer one gets 413. @default 30000 */
+  readonly replayMs: number
+  /**
+   * Memory of one replay, beside the heap of the process; one that needs more gets 413. Two run at the same time.
+   * @default 268435456, at most a quarter of the heap that the process may have
+   */
+  readonly replayBytes: number
 }
 
 /** What large things may take together: an eighth of the heap, for each kind of them. */
@@ -128,6 +135,8 @@ export const defaultLimits: Limits = {
   expandRounds: 4,
   expandMs: 120_000,
   expandPulseMs: 10_000,
+  replayMs: 30_000,
+  replayBytes: Math.min(256 * 1024 * 1024, 2 * heapShare),
 }
 
 export interface SummarizerOptions {

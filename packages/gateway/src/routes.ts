@@ -97,8 +97,12 @@ function patternOf(path: string): RegExp {
 }
 
 export function json(value: unknown, status = 200): Response {
-  return new Response(JSON.stringify(value), {
-    status,
-    headers: { 'content-type': 'application/json', 'cache-control': 'no-store' },
-  })
+  return new Response(JSON.stringify(value), { status, headers: jsonHeaders })
 }
+
+/** An answer whose JSON text is written already. */
+export function jsonBytes(bytes: Uint8Array<ArrayBuffer>): Response {
+  return new Response(bytes, { headers: jsonHeaders })
+}
+
+const jsonHeaders = { 'content-type': 'application/json', 'cache-control': 'no-store' }

@@ -4,6 +4,7 @@ import {
   OrielError,
   type Policy,
   type PolicyInput,
+  parseCallerPolicy,
   policyFields,
   type ResolvedPolicy,
   type ResolvePolicyOptions,
@@ -13,6 +14,7 @@ import {
 } from 'oriel'
 import { refuse } from './answer-errors.ts'
 import type { ReadableHeaders } from './header-list.ts'
+import type { Caller } from './keys.ts'
 import type { AgentOptions } from './options.ts'
 
 export interface SettingsOptions {
@@ -44,11 +46,25 @@ export interface NamedAgent {
 
 /** Agent templates by name, with the settings that were stored for them on top. */
 export interface Agents {
-  get(name: string): AgentOptions | undefined
+  /** As a tenant has it; without one, as it is for all. */
+  get(name: string, tenant?: string): AgentOptions | undefined
   /** What the store keeps for the agent of a template that `get` gave. */
   storedFor(template: AgentOptions): StoredSettings | undefined
+  /** Reads what a tenant has stored for an agent, so that `get` knows it; undefined where it is known. */
+  ready(name: string, tenant: string): Promise<void> | undefined
   readonly names: readonly string[]
 }
+
+/** What tells the settings of a request. */
+export interface SettingsRequest {
+  readonly query: URLSearchParams
+  readonly headers: ReadableHeaders
+  readonly model?: unknown
+  readonly body?: unknown
+  readonly caller: Pick<Caller, 'tenant' | 'mayOverride'>
+}
+
+type Overriding = Pick<Caller, 'mayOverride'>
 
 /** Names in an address that are for the gateway, and not passed on. */
 export const ownParameters: ReadonlySet<string> = new Set([
@@ -62,10 +78,13 @@ export class Settings {
   readonly #options: SettingsOptions
   /** What holds without a word of the request, by template: resolving it for every call would cost more than the rest. */
   readonly #bases = new WeakMap<object, RequestSettings>()
+  /** Whether the environment sets any field, which no request may change then. */
+  readonly #isLocked: boolean
 
   constructor(options: SettingsOptions) {
     this.#options = options
-    this.#resolve(undefined, {})
+    const { sources } = this.#resolve(undefined, {})
+    this.#isLocked = Object.values(sources).includes('environment')
     for (const name of options.agents.names) this.#resolve(options.agents.get(name), {})
   }
 
@@ -74,26 +93,61 @@ export class Settings {
     return this.#baseOf(undefined).policy
   }
 
-  resolve(request: {
-    readonly query: URLSearchParams
-    readonly headers: ReadableHeaders
-    readonly model?: unknown
-    readonly body?: unknown
-    readonly mayOverride: boolean
-  }): RequestSettings {
-    const { query, headers, body } = request
+  /** Whether requests of a caller may override settings at all. */
+  allows({ mayOverride }: Overriding): boolean {
+    const { requestOverrides = 'allow' } = this.#options
+    return requestOverrides === 'allow' || (requestOverrides === 'scoped-key' && mayOverride)
+  }
+
+  /** Whether a caller may switch management off for a call. That overrides every field, so none may be locked. */
+  mayTurnOff(caller: Overriding): boolean {
+    return this.allows(caller) && !this.#isLocked
+  }
+
+  /** The policy that a caller may give a thread: within the ceilings, and with what the environment locks. */
+  forThread(input: unknown, caller: Overriding): Policy {
+    if (!this.allows(caller)) {
+      throw refuse(403, 'forbidden', 'This gateway does not let this caller change policies.')
+    }
+    const policy = parseCallerPolicy(input)
+    const { env, ceilings } = this.#options
+    if (!this.#isLocked && ceilings === undefined) return policy
+    const bounds = ceilings === undefined ? {} : { ceilings }
+    return resolvePolicy({ env, request: { body: policy }, ...bounds }).policy
+  }
+
+  /** Refuses a value that is above what requests may ask for. */
+  assertWithin(path: string, value: number | undefined): void {
+    const ceiling = this.#options.ceilings?.[path]
+    if (ceiling === undefined || value === undefined || value <= ceiling) return
+    throw refuse(400, 'invalid-setting', `${path} is above the ceiling of ${ceiling}.`)
+  }
+
+  /** Reads what the store has for the agent that a request names; undefined where nothing must be read. */
+  ready(request: SettingsRequest): Promise<void> | undefined {
+    const { agents } = this.#options
+    const name = namedBy(request).name
+    if (name === undefined || agents.get(name) === undefined) return undefined
+    return agents.ready(name, request.caller.tenant)
+  }
+
+  resolve(request: SettingsRequest): RequestSettings {
+    const { query, headers, body, caller } = request
     const agent = this.#agentOf(request)
     const base = this.#baseOf(agent)
+    const isRefusedOff = headers.get('x-oriel-management') === 'off' && !this.mayTurnOff(caller)
+    const noted = (found: RequestSettings): RequestSettings =>
+      isRefusedOff ? { ...found, warnings: [...found.warnings, refusedOff] } : found
     const hasQuery = query.size > 0 && [...query.keys()].some((name) => ownParameters.has(name))
     const header = headers.get('x-oriel-policy')
-    if (!hasQuery && header === null && body === undefined) return base
+    if (!hasQuery && header === null && body === undefined) return noted(base)
     const own = {
       ...(hasQuery ? { query } : {}),
       ...(header === null ? {} : { header }),
       ...(body === undefined ? {} : { body }),
     }
-    const found = this.#resolve(agent?.template, own, request.mayOverride)
-    return settingsOf(found, { base: base.policy, agent })
+    const found = this.#resolve(agent?.template, own, caller.mayOverride)
+    return noted(settingsOf(found, { base: base.policy, agent }))
   }
 
   #baseOf(agent: NamedAgent | undefined): RequestSettings {
@@ -106,21 +160,12 @@ export class Settings {
     return base
   }
 
-  #agentOf({
-    query,
-    headers,
-    model,
-  }: {
-    query: URLSearchParams
-    headers: ReadableHeaders
-    model?: unknown
-  }): NamedAgent | undefined {
+  #agentOf(request: SettingsRequest): NamedAgent | undefined {
     const { agents } = this.#options
-    const asked = query.get('agent') ?? headers.get('x-oriel-agent')
-    const name = asked ?? (typeof model === 'string' ? model : undefined)
-    const template = name === undefined ? undefined : agents.get(name)
+    const { name, isAsked } = namedBy(request)
+    const template = name === undefined ? undefined : agents.get(name, request.caller.tenant)
     if (name !== undefined && template !== undefined) return { name, template }
-    if (asked === null) return undefined
+    if (!isAsked) return undefined
     throw refuse(
       400,
       'unknown-agent',
@@ -146,6 +191,17 @@ export class Settings {
       ...(onInvalid === undefined ? {} : { onInvalid }),
     })
   }
+}
+
+const refusedOff = 'The request may not switch management off: ignored.'
+
+/** The agent that a request names: in its address or header, or as its model. */
+function namedBy({ query, headers, model }: SettingsRequest): {
+  readonly name: string | undefined
+  readonly isAsked: boolean
+} {
+  const asked = query.get('agent') ?? headers.get('x-oriel-agent')
+  return { name: asked ?? (typeof model === 'string' ? model : undefined), isAsked: asked !== null }
 }
 
 function settingsOf(

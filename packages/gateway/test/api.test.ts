@@ -393,7 +393,9 @@ describe('settings', () => {
     await call('/api/agents/demo/settings', { method: 'PUT', body: { historyLength: 2 } })
     const { store } = gateway
     const again = createGateway({ store, agents: demoAgents() })
-    const response = await again.fetch(new Request('http://localhost/api/settings?agent=demo'))
+    const ask = () =>
+      again.fetch(new Request('http://localhost/api/settings?agent=demo', { headers: mine }))
+    const response = await ask()
     expect(await response.json()).toMatchObject({
       chat: { historyPolicy: 'lastN', historyLength: 2 },
       sources: { 'history.length': 'agent' },
@@ -401,7 +403,7 @@ describe('settings', () => {
     // The same settings that the library keeps: a tool's too.
     const tool = { after: 2, mode: 'remove' } as const
     await store.settings.saveTool({ tenant: 'index:', agent: 'demo' }, 'read_log', tool)
-    const later = await again.fetch(new Request('http://localhost/api/settings?agent=demo'))
+    const later = await ask()
     const { policy } = (await later.json()) as { policy: Answer }
     expect(policy).toMatchObject({ expiry: { tools: { read_log: tool } }, history: { length: 2 } })
   })

@@ -18,11 +18,14 @@ const env = {
 describe('the guide to production', () => {
   it('[GW74] names limits that exist, with their defaults', () => {
     const eighth = Math.floor(getHeapStatistics().heap_size_limit / 8)
+    const shares: Record<string, number> = { 'an eighth': eighth, 'a quarter': 2 * eighth }
     const rows = [
-      ...guide.matchAll(/^\| `(\w+)` \| (\d+)?(?:, at most )?(an eighth of the heap)? \|/gm),
+      ...guide.matchAll(
+        /^\| `(\w+)` \| (\d+)?(?:, at most )?(?:(an eighth|a quarter) of the heap)? \|/gm,
+      ),
     ]
-    const named = rows.map(([, name, value = Infinity, bound]) => {
-      return [name, Math.min(Number(value), bound === undefined ? Infinity : eighth)]
+    const named = rows.map(([, name, value = Infinity, share = '']) => {
+      return [name, Math.min(Number(value), shares[share] ?? Infinity)]
     })
     expect(Object.fromEntries(named)).toEqual(defaultLimits)
   })

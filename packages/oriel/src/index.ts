@@ -1,5 +1,6 @@
 // The public surface. Everything here is documented, tested and hard to take back.
 
+export { callerPolicyLimits, callerView, parseCallerPolicy } from './caller-policy.ts'
 export type {
   Audience,
   Block,

@@ -1,9 +1,10 @@
 // Routes about the gateway itself: is it up, what is it set to, what would it send.
 
-import { presets } from 'oriel'
+import { callerView, presets } from 'oriel'
 import { type AgentBook, chatSettingsSchema } from '../agents.ts'
 import { refuse } from '../answer-errors.ts'
 import type { Hub } from '../hub.ts'
+import type { Caller } from '../keys.ts'
 import { json, type Route, type RouteContext } from '../routes.ts'
 import type { RequestSettings, Settings } from '../settings.ts'
 import { readJson } from './parameters.ts'
@@ -36,14 +37,16 @@ export function ownRoutes(options: OwnApiOptions): readonly Route[] {
       summary: 'What this gateway is set to, without secrets.',
       answer:
         '{ version, isDemo, hasKeys, upstreams, defaultPolicy, presets, agents, requestOverrides, tenant? }',
-      handle: ({ caller }) =>
-        json({
+      handle: async ({ caller }) => {
+        await Promise.all(agents.names.map((name) => agents.ready(name, caller.tenant)))
+        return json({
           ...info(),
           // For callers that may see every tenant: which of them is their own.
           ...(caller.isAdmin ? { tenant: caller.tenant } : {}),
           presets: Object.keys(presets),
-          agents: agents.names.map((name) => describeAgent(agents, name)),
-        }),
+          agents: agents.names.map((name) => describeAgent(agents, name, caller.tenant)),
+        })
+      },
     },
     {
       method: 'GET',
@@ -62,7 +65,8 @@ export function ownRoutes(options: OwnApiOptions): readonly Route[] {
       method: 'PUT',
       path: '/api/agents/:name/settings',
       access: 'key',
-      summary: 'Stores chat settings of an agent; they win over its template.',
+      summary:
+        "Stores chat settings of an agent, for the caller's tenant or, by a key that sees every tenant, for all; they win over its template.",
       body: chatSettingsSchema,
       answer: '{ policy, sources, warnings, agent?, chat }',
       handle: async (context) => json(await storeSettings(options, context)),
@@ -102,8 +106,8 @@ export function ownRoutes(options: OwnApiOptions): readonly Route[] {
   ]
 }
 
-function describeAgent(agents: AgentBook, name: string): object {
-  const { title, description, model, chatSettings } = agents.get(name) ?? {}
+function describeAgent(agents: AgentBook, name: string, tenant: string): object {
+  const { title, description, model, chatSettings } = agents.get(name, tenant) ?? {}
   return {
     name,
     ...(title === undefined ? {} : { title }),
@@ -115,40 +119,37 @@ function describeAgent(agents: AgentBook, name: string): object {
 
 async function settingsAnswer(
   { settings, agents }: OwnApiOptions,
-  context: RouteContext,
+  { url, request, caller }: RouteContext,
 ): Promise<object> {
   await agents.load()
-  const { url, request, caller } = context
-  const found = settings.resolve({
-    query: url.searchParams,
-    headers: request.headers,
-    mayOverride: caller.mayOverride,
-  })
-  return describeSettings(found, agents)
+  const asked = { query: url.searchParams, headers: request.headers, caller }
+  await settings.ready(asked)
+  return describeSettings(settings.resolve(asked), agents, caller)
 }
 
+/** Stores settings of the caller's tenant. Only who may see every tenant stores them for all. */
 async function storeSettings(options: OwnApiOptions, context: RouteContext): Promise<object> {
   const { agents, settings, limits } = options
+  const { caller } = context
   const name = context.param('name')
   if (agents.get(name) === undefined) throw refuse(404, 'not-found', 'There is no such agent.')
-  if (!context.caller.mayOverride)
+  if (!caller.mayOverride || !settings.allows(caller))
     throw refuse(403, 'forbidden', 'This key may not change settings.')
   const body = await readJson(context, chatSettingsSchema, limits)
-  await agents.store(name, body)
-  const query = new URLSearchParams({ agent: name })
-  return describeSettings(
-    settings.resolve({ query, headers: new Headers(), mayOverride: true }),
-    agents,
-  )
+  settings.assertWithin('history.length', body.historyLength)
+  await agents.store(name, body, caller.isAdmin ? undefined : caller.tenant)
+  const asked = { query: new URLSearchParams({ agent: name }), headers: new Headers(), caller }
+  await settings.ready(asked)
+  return describeSettings(settings.resolve(asked), agents, caller)
 }
 
-function describeSettings(found: RequestSettings, agents: AgentBook): object {
+function describeSettings(found: RequestSettings, agents: AgentBook, caller: Caller): object {
   const { policy, sources, warnings, agent } = found
   return {
-    policy,
+    policy: callerView(policy),
     sources,
     warnings,
-    ...(agent === undefined ? {} : { agent: describeAgent(agents, agent.name) }),
+    ...(agent === undefined ? {} : { agent: describeAgent(agents, agent.name, caller.tenant) }),
     chat: { historyPolicy: policy.history?.policy ?? 'all', historyLength: policy.history?.length },
   }
 }

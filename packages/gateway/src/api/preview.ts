@@ -1,6 +1,7 @@
 // What a call would send, without sending it: the thread is copied into memory, and the call is made to the copy.
 
 import {
+  callerView,
   memoryStore,
   openThread,
   readHistory,
@@ -41,7 +42,7 @@ export async function preview(options: PreviewOptions, context: RouteContext): P
     const message = 'The body carries no whole history: such a call passes through as it is.'
     throw refuse(400, 'invalid-input', message)
   }
-  const settings = calls.settingsOf(context, body)
+  const settings = await calls.settingsOf(context, body)
   const { policy, sources, warnings, base, isOwn } = settings
   const { tenant } = caller
   const read = readHistory(history, { format })
@@ -67,7 +68,10 @@ export async function preview(options: PreviewOptions, context: RouteContext): P
   })
   const known = matched > 0 ? { thread: branch } : {}
   const offered = tools === undefined || tools === null ? {} : { tools }
-  return { ...view, trace: view.trace, ...offered, ...known, format, policy, sources, warnings }
+  return {
+    ...{ ...view, trace: view.trace, ...offered, ...known, format },
+    ...{ policy: callerView(policy), sources, warnings },
+  }
 }
 
 /** In the model's place: a call that would wait for it shows what it sends when the model fails, and one that would not goes on alike. */

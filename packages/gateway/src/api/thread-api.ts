@@ -3,10 +3,13 @@
 
 import { setImmediate } from 'node:timers/promises'
 import {
+  callerView,
   type Entry,
   eraseThread,
   type Json,
   OrielError,
+  type Policy,
+  parseCallerPolicy,
   type Store,
   type Thread,
   type ThreadInfo,
@@ -19,16 +22,20 @@ import { damageOf } from '../damage.ts'
 import type { Families } from '../families.ts'
 import type { Caller } from '../keys.ts'
 import type { Limits } from '../options.ts'
-import { json, type RouteContext } from '../routes.ts'
+import { json, jsonBytes, type RouteContext } from '../routes.ts'
+import type { Settings } from '../settings.ts'
 import type { Tenants } from '../tenants.ts'
 import { differenceOf } from './difference.ts'
 import { readCount, readFormat, readJson, readNumber } from './parameters.ts'
+import { Replays } from './replays.ts'
 import { logTokens, Summaries, type ThreadSummary } from './summary.ts'
+import type { WhatIfBody } from './thread-routes.ts'
 import { timelineOf } from './timeline.ts'
 import { blocksOf } from './view-blocks.ts'
 
 export interface ThreadApiOptions {
   readonly store: Store
+  readonly settings: Settings
   /** Threads opened for the API alone: no call moves them to another branch. */
   readonly families: Families
   readonly tenants: Tenants
@@ -63,10 +70,12 @@ const maxLogPage = 1000
 export class ThreadApi {
   readonly #options: ThreadApiOptions
   readonly #summaries: Summaries
+  readonly #replays: Replays
 
   constructor(options: ThreadApiOptions) {
     this.#options = options
     this.#summaries = new Summaries(options.store)
+    this.#replays = new Replays(options.limits)
   }
 
   async list({ caller, url }: RouteContext): Promise<Response> {
@@ -125,7 +134,11 @@ export class ThreadApi {
     const { key, info } = await this.#find(context)
     const summary = await this.#summaries.of(key, info)
     const policy = await this.open(key, async (thread) => thread.policy)
-    return json({ ...summary, policy, ...(context.caller.isAdmin ? { tenant: key.tenant } : {}) })
+    return json({
+      ...summary,
+      policy: callerView(policy),
+      ...(context.caller.isAdmin ? { tenant: key.tenant } : {}),
+    })
   }
 
   async log(context: RouteContext): Promise<Response> {
@@ -146,6 +159,33 @@ export class ThreadApi {
     const budget = searchParams.get('budget')
     const options = budget === null ? {} : { budget: readNumber(budget, 'budget') }
     return json(await this.open(key, (thread) => this.viewOf(thread, format, options)))
+  }
+
+  /** What the model would see under another policy. Nothing is written: neither to the log nor to the disk. */
+  async whatIf(context: RouteContext, schema: WhatIfBody): Promise<Response> {
+    const { key, info } = await this.#find(context)
+    const { store, limits } = this.#options
+    const body = await readJson(context, schema, limits)
+    const { format = 'openai-chat', budget, from = 'now' } = body
+    const policy = parseCallerPolicy(body.policy)
+    const limit = budget === undefined ? {} : { budget }
+    // What is read of the thread takes room like a body.
+    context.room.take(info.bytes)
+    const { version } = info
+    if (from === 'now') {
+      const view = (thread: Thread) => this.viewOf(thread, format, { policy, ...limit })
+      return json({ version, ...(await this.open(key, view)) })
+    }
+    const { signal } = context.request
+    const job = { policy, format, budget, version }
+    const entries = store.read(key, { to: version })
+    const bytes = await this.#replays.run(job, entries, { tenant: context.caller.tenant, signal })
+    return jsonBytes(bytes)
+  }
+
+  /** The policy that a caller may give a thread. */
+  policyFor(input: unknown, caller: Caller): Policy {
+    return this.#options.settings.forThread(input, caller)
   }
 
   /** A view of the head that commits nothing. */
@@ -232,11 +272,11 @@ export class ThreadApi {
   async act<Body extends z.ZodType>(
     context: RouteContext,
     schema: Body,
-    run: (thread: Thread, body: z.infer<Body>) => Promise<unknown>,
+    run: (thread: Thread, body: z.infer<Body>, caller: Caller) => Promise<unknown>,
   ): Promise<Response> {
     const { key } = await this.#find(context)
     const body = await readJson(context, schema, this.#options.limits)
-    const result = await this.open(key, (thread) => run(thread, body))
+    const result = await this.open(key, (thread) => run(thread, body, context.caller))
     this.#options.changed(key.tenant, key.thread)
     const info = await this.#options.store.info(key)
     return json({ version: info?.version, ...(typeof result === 'object' ? result : {}) })

@@ -2,9 +2,9 @@
 
 import { type Thread, wireFormats } from 'oriel'
 import { z } from 'zod'
+import type { Caller } from '../keys.ts'
 import type { Route } from '../routes.ts'
 import type { ThreadApi } from './thread-api.ts'
-import { whatIf } from './what-if.ts'
 
 const range = z.tuple([z.number().int().min(0), z.number().int().min(0)])
 const expandBody = z.strictObject({
@@ -19,6 +19,8 @@ const idBody = z.strictObject({ id: z.string().min(1).max(200) })
 const pinBody = idBody.extend({ pinned: z.boolean().optional() })
 const excludeBody = idBody.extend({ excluded: z.boolean().optional() })
 const policyBody = z.strictObject({ policy: z.unknown() })
+export type WhatIfBody = typeof whatIfBody
+
 const whatIfBody = z.strictObject({
   policy: z.unknown(),
   format: z.enum(wireFormats).optional(),
@@ -105,7 +107,7 @@ function writeRoutes(api: ThreadApi): readonly Route[] {
       readonly summary: string
       readonly body: Body
       readonly answer?: string
-      run(thread: Thread, body: z.infer<Body>): Promise<unknown>
+      run(thread: Thread, body: z.infer<Body>, caller: Caller): Promise<unknown>
     },
   ): Route => ({
     method: 'POST',
@@ -117,20 +119,16 @@ function writeRoutes(api: ThreadApi): readonly Route[] {
     handle: (context) => api.act(context, route.body, route.run),
   })
   return [
-    post('what-if', {
+    {
+      method: 'POST',
+      path: '/api/threads/:id/what-if',
+      access: 'key',
       summary:
         'What the model would see under another policy, with the edits so far (now) or with the policy from the first message on (start). Nothing is kept.',
       body: whatIfBody,
       answer: 'ThreadView & { replay?: { steps, input, repeated } }',
-      run: async (thread, { policy, format = 'openai-chat', budget, from = 'now' }) =>
-        from === 'start'
-          ? whatIf(await thread.log(), { policy, format, budget })
-          : api.viewOf(thread, format, {
-              // Checked by `view` itself.
-              policy: policy as never,
-              ...(budget === undefined ? {} : { budget }),
-            }),
-    }),
+      handle: (context) => api.whatIf(context, whatIfBody),
+    },
     post('expand', {
       summary: 'An original, whole or in part.',
       body: expandBody,
@@ -156,7 +154,7 @@ function writeRoutes(api: ThreadApi): readonly Route[] {
       summary:
         'Changes the policy for future views. A call through the gateway sets it back to that of its agent.',
       body: policyBody,
-      run: (thread, { policy }) => thread.setPolicy(policy as never),
+      run: (thread, { policy }, caller) => thread.setPolicy(api.policyFor(policy, caller)),
     }),
     post('compact', {
       summary: 'Makes a checkpoint now.',

@@ -6,15 +6,13 @@ import {
   type MessageEntry,
   memoryStore,
   openThread,
-  type PolicyInput,
-  type Thread,
+  type Policy,
   type WireFormat,
 } from 'oriel'
 import { blocksOf, type ViewBlock } from './view-blocks.ts'
 
 export interface WhatIfOptions {
-  /** Checked when the thread is opened. */
-  readonly policy: unknown
+  readonly policy: Policy
   readonly format: WireFormat
   readonly budget?: number | undefined
 }
@@ -29,6 +27,8 @@ export interface Replay {
 
 /** Longer threads are looked at as they are at the end only. */
 const maxReplayed = 2000
+/** Messages of those that are appended at once. */
+const batchSize = 500
 
 export async function whatIf(entries: readonly Entry[], options: WhatIfOptions): Promise<object> {
   const { policy, format, budget } = options
@@ -37,22 +37,26 @@ export async function whatIf(entries: readonly Entry[], options: WhatIfOptions):
   const thread = await openThread({
     id: 'what-if',
     store: memoryStore(),
-    policy: policy as PolicyInput,
+    policy,
     now: () => clock,
+    snapshotEvery: 0,
   })
   const limit = budget === undefined ? {} : { budget }
   const replayed = new Replayed()
-  for (const message of messages) {
-    clock = message.at
-    if (message.role === 'assistant' && messages.length <= maxReplayed) {
+  const isByStep = messages.length <= maxReplayed
+  const size = isByStep ? 1 : batchSize
+  for (let from = 0; from < messages.length; from += size) {
+    const batch = messages.slice(from, from + size)
+    clock = batch.at(-1)?.at ?? clock
+    if (isByStep && batch[0]?.role === 'assistant') {
       const { messages: sent, tokens } = await thread.view({ ...limit, format })
       replayed.add(sent as Json[], tokens.after)
     }
-    await thread.append([draftOf(message)])
+    await thread.append(batch.map(draftOf))
   }
   const view = await thread.view({ ...limit, format, dryRun: true })
   const blocks = placed(blocksOf(await thread.log(), view.trace, view.messages), messages)
-  const replay = messages.length <= maxReplayed ? { replay: replayed.sums } : {}
+  const replay = isByStep ? { replay: replayed.sums } : {}
   return { ...view, trace: view.trace, format, ...limit, blocks, ...replay }
 }
 
@@ -61,7 +65,7 @@ function isSaid({ kind }: MessageEntry): boolean {
   return kind !== 'interrupted'
 }
 
-function draftOf(message: MessageEntry): Parameters<Thread['append']>[0] {
+function draftOf(message: MessageEntry): object {
   const { role, blocks, origin, kind, tool, expiry, audience, meta, source, extra, native } =
     message
   const content = blocks.map(({ id: _id, ...block }) => block)

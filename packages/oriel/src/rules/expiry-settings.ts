@@ -1,6 +1,7 @@
 // Which setting of `expiry` holds for a result or a message.
 
 import type { Expiry } from '../core/entry.ts'
+import { lookupOf } from './name-lookup.ts'
 
 type Loose<T> = { readonly [K in keyof T]?: T[K] | null | undefined }
 
@@ -33,16 +34,18 @@ export interface Named {
   readonly kind?: string | undefined
 }
 
+const none: Readonly<Record<string, never>> = {}
+
 /** Characters that a compacted result keeps when nothing is said. */
 export const defaultLength = 500
 
 /** The setting that holds: override > the message's own > its tool's > its kind's. Undefined where nothing can expire. */
 export function settingFor(named: Named, settings: ExpirySettings): Expiry | undefined {
-  const { tools = {}, kinds = {}, override } = settings
+  const { tools = none, kinds = none, override } = settings
   const own =
     named.own ??
-    (named.tool === undefined ? undefined : byName(tools, named.tool)) ??
-    (named.kind === undefined ? undefined : byName(kinds, named.kind))
+    (named.tool === undefined ? undefined : lookupOf(tools).find(named.tool)) ??
+    (named.kind === undefined ? undefined : lookupOf(kinds).find(named.kind))
   if (override === undefined) return own
   if (override.mode === 'none') return undefined
   if (own === undefined) {
@@ -56,9 +59,9 @@ export function settingFor(named: Named, settings: ExpirySettings): Expiry | und
 export function promptFor(
   tool: string | undefined,
   setting: Expiry,
-  { toolDefaults = {} }: ExpirySettings,
+  { toolDefaults = none }: ExpirySettings,
 ): string {
-  const fallback = tool === undefined ? undefined : byName(toolDefaults, tool)?.prompt
+  const fallback = tool === undefined ? undefined : lookupOf(toolDefaults).find(tool)?.prompt
   return setting.prompt ?? fallback ?? 'compactMessagePrompt'
 }
 
@@ -84,36 +87,4 @@ function present(override: Loose<Expiry>): Partial<Expiry> {
     ([, value]) => value !== null && value !== undefined,
   )
   return Object.fromEntries(entries) as Partial<Expiry>
-}
-
-/** The exact name, else the longest pattern that matches. Names compare trimmed and without case. */
-function byName<T>(settings: Readonly<Record<string, T>>, name: string): T | undefined {
-  const wanted = name.trim().toLowerCase()
-  let best: { readonly length: number; readonly setting: T } | undefined
-  for (const [key, setting] of Object.entries(settings)) {
-    const pattern = key.trim().toLowerCase()
-    if (pattern === wanted) return setting
-    if (!matches(pattern, wanted)) continue
-    if (best === undefined || pattern.length > best.length)
-      best = { length: pattern.length, setting }
-  }
-  return best?.setting
-}
-
-/** `*` stands for any text; everything else for itself. Linear: each part is looked for once, in order. */
-function matches(pattern: string, name: string): boolean {
-  if (!pattern.includes('*')) return false
-  const parts = pattern.split('*')
-  const [first = '', ...middle] = parts
-  const last = middle.pop() ?? ''
-  if (!name.startsWith(first) || !name.endsWith(last)) return false
-  let from = first.length
-  const end = name.length - last.length
-  if (from > end) return false
-  for (const part of middle) {
-    const found = name.indexOf(part, from)
-    if (found === -1 || found + part.length > end) return false
-    from = found + part.length
-  }
-  return true
 }

@@ -35,7 +35,7 @@ const enough = 12
 export function expireIrrelevant(
   state: State,
   results: readonly Result[],
-  { threshold = 0.3, judge = lexicalRelevance }: RelevanceSettings,
+  { threshold = 0.3, judge = lexical() }: RelevanceSettings,
 ): readonly Irrelevant[] {
   const said = saidBy(state)
   const { steps } = clockOf(state)
@@ -93,9 +93,25 @@ const stopWords: ReadonlySet<string> = new Set(
 )
 
 /** The share of recent words that a result has, ids and paths counting threefold; a dozen of them is enough. */
-export const lexicalRelevance: Relevance = ({ text }, recent) => {
-  const asked = termsOf(recent)
-  const found = termsOf(text)
+export const lexicalRelevance: Relevance = ({ text }, recent) =>
+  scoreOf(termsOf(text), termsOf(recent))
+
+/** The same for many results: the terms of each text are found once, however often it is compared. */
+function lexical(): Relevance {
+  const known = new Map<string, ReadonlyMap<string, number>>()
+  const terms = (text: string): ReadonlyMap<string, number> => {
+    const own = known.get(text) ?? termsOf(text)
+    known.set(text, own)
+    if (known.size > rememberedTerms) known.delete(known.keys().next().value ?? '')
+    return own
+  }
+  return ({ text }, recent) => scoreOf(terms(text), terms(recent))
+}
+
+/** Texts whose terms are kept at the same time. */
+const rememberedTerms = 64
+
+function scoreOf(found: ReadonlyMap<string, number>, asked: ReadonlyMap<string, number>): number {
   let shared = 0
   for (const [term, weight] of asked) if (found.has(term)) shared += weight
   const most = Math.min(enough, weightOf(asked), weightOf(found))

@@ -29,6 +29,7 @@ export function readViewOptions(options: ViewOptions): Policy | undefined {
   }
   const own = policy === undefined ? undefined : parsePolicy(policy)
   if (own !== undefined) assertTogether(own)
+  if (options.threadPolicy !== undefined) assertTogether(parsePolicy(options.threadPolicy))
   if (model !== undefined && typeof model !== 'string') throw wrongOption('model', 'a string')
   if (frame !== undefined && !isObject(frame)) throw wrongOption('frame', 'an object')
   if (frame !== undefined) checkJson(frame, 'frame')
@@ -78,6 +79,7 @@ export async function requestView(
   { incoming, options, own }: Asked,
 ): Promise<SyncResult & { readonly view: View }> {
   const isContinuing = endsOpen(incoming, options)
+  session.adopt(options)
   const ask = async (isHeld: boolean): Promise<SyncResult & { readonly view: View }> => {
     const synced = await syncHistory(session, family, incoming, { isHeld, isContinuing })
     // Nothing is new: no write will tell what others have written since.

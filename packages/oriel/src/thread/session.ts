@@ -5,7 +5,7 @@ import { assert, OrielError } from '../core/errors.ts'
 import { equalJson, type Json, type JsonObject } from '../core/json.ts'
 import { prepare } from '../core/prepare.ts'
 import type { State } from '../core/state.ts'
-import type { Policy } from '../policy.ts'
+import { type Policy, parsePolicy } from '../policy.ts'
 import { cacheFor, type PricesOption } from './cache.ts'
 import { Compacting, type RequestAround } from './compacting.ts'
 import { shownCount } from './compactor.ts'
@@ -122,6 +122,13 @@ export class Session {
     return this.#pending
   }
 
+  /** Takes the policy that a view gives the thread: it is written with the view. */
+  adopt({ threadPolicy, dryRun }: ViewOptions): void {
+    if (threadPolicy === undefined || dryRun === true) return
+    const policy = parsePolicy(threadPolicy)
+    if (policy !== this.policy) this.#pending = policy
+  }
+
   /** A view sees every append that was asked for before it. */
   run<T>(task: () => Promise<T>): Promise<T> {
     const result = this.#queue.then(task)
@@ -206,7 +213,9 @@ export class Session {
   request(options: ViewOptions = {}, around: RequestAround = {}): ViewRequest {
     const { own, journal = this.journal, pluginSystem = systemOf(journal) } = around
     const isTemporary = own !== undefined
-    const policy = own ?? this.policy
+    const { threadPolicy } = options
+    const given = threadPolicy === undefined ? this.policy : parsePolicy(threadPolicy)
+    const policy = own ?? given
     const leading = leadingOf(journal)
     const now = this.#options.now()
     const framing = new Framing({ frame: options.frame, leading, pluginSystem })
@@ -267,6 +276,7 @@ export class Session {
       const { summaryOf } = ask(now, journal)
       return toView(now, buildView({ ...now, summaryOf }), this.#epoch(0))
     }
+    this.adopt(options)
     const policy = own ?? this.policy
     this.#reporter.asked(this.journal, policy)
     if (policy.toolOutput?.directory !== undefined) {
@@ -291,8 +301,12 @@ export class Session {
         ...entriesOf(now, view.built, stamp, this.journal),
       ]
     }
+    const hadPolicy = this.journal.setting('policy') !== undefined
     const entries = await this.journal.commit(build, { durable })
     this.#pending = undefined
+    if (hadPolicy && entries.some(isPolicy)) {
+      this.emit('policy-changed', { message: 'The policy changed.' })
+    }
     this.#reporter.told(this.journal)
     this.#plugins.settle(this.journal)
     assert(view !== undefined, 'a commit asks for its entries')
@@ -392,4 +406,8 @@ export class Session {
     const cause = applied === 0 ? 'none' : reason
     return { id: this.journal.facts.newestEpoch ?? '', applied, cause }
   }
+}
+
+function isPolicy(entry: Entry): boolean {
+  return entry.type === 'setting' && entry.name === 'policy'
 }

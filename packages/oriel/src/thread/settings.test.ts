@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { operatorPaths } from '../caller-policy.ts'
 import { OrielError } from '../core/errors.ts'
 import { policyFields } from '../policy-fields.ts'
 import { resolvePolicy } from './settings.ts'
@@ -11,6 +12,10 @@ const history = (options: Parameters<typeof resolvePolicy>[0]) => {
     from: [sources['history.policy'], sources['history.length']],
   }
 }
+
+const row = { after: 1, mode: 'remove' } as const
+const manyTools = (count: number) =>
+  Object.fromEntries(Array.from({ length: count }, (_, n) => [`tool-${n}-*`, row]))
 
 describe('where a setting comes from (document 002, table b)', () => {
   it('[C1] the environment wins over the request, field by field', () => {
@@ -191,18 +196,47 @@ describe('wrong values', () => {
     expect(resolve).toThrow(expect.objectContaining({ code: 'invalid-option', path }))
   })
 
-  it('[C3] no request may name a directory of the server', () => {
-    const request = { body: { toolOutput: { directory: '/etc', maxLines: 5 } } }
-    const { policy, warnings } = resolvePolicy({ request })
-    expect(policy.toolOutput).toMatchObject({ maxLines: 5 })
-    expect(policy.toolOutput).not.toHaveProperty('directory')
-    expect(warnings).toEqual(['toolOutput.directory is set by the operator only: ignored.'])
+  it('[C5] no request may name a directory of the server', () => {
+    const body = { toolOutput: { directory: '/etc', maxLines: 5 } }
+    const problem = { code: 'invalid-setting', message: expect.stringContaining('operator') }
+    for (const request of [{ body }, { header: JSON.stringify(body) }]) {
+      expect(() => resolvePolicy({ request })).toThrow(expect.objectContaining(problem))
+    }
     const query = new URLSearchParams('toolOutputDirectory=/etc')
-    expect(resolvePolicy({ request: query }).policy.toolOutput).toBeUndefined()
+    const { policy, warnings } = resolvePolicy({ request: query })
+    expect(policy.toolOutput).toBeUndefined()
+    expect(warnings).toEqual(['toolOutput.directory is set by the operator only: ignored.'])
     const env = { ORIEL_TOOL_OUTPUT_DIRECTORY: '/var/oriel' }
-    expect(resolvePolicy({ env, request }).policy.toolOutput).toMatchObject({
+    const own = { body: { toolOutput: { maxLines: 5 } } }
+    expect(resolvePolicy({ env, request: own }).policy.toolOutput).toMatchObject({
       directory: '/var/oriel',
+      maxLines: 5,
     })
+  })
+
+  it('[C5] every text of a policy is either a name or the operator’s to set', () => {
+    const texts = policyFields.filter(({ kind }) => kind === 'text').map(({ path }) => path)
+    // A new text in a policy belongs to one of the two: what names a place on the disk is in operatorPaths.
+    expect(texts.filter((path) => !operatorPaths.has(path))).toEqual(['expiry.override.prompt'])
+  })
+
+  it.each([
+    ['characters', { expiry: { kinds: { note: { after: 1, mode: 'x'.repeat(70_000) } } } }],
+    ['names', { expiry: { tools: manyTools(101) } }],
+    ['length of a name', { expiry: { tools: { ['t'.repeat(201)]: row } } }],
+    ['length of a prompt', { expiry: { tools: { t: { ...row, prompt: 'p'.repeat(201) } } } }],
+  ])('[C6] the policy of a request is bounded: %s', (_what, body) => {
+    const refusal = expect.objectContaining({ code: 'invalid-setting' })
+    expect(() => resolvePolicy({ request: { body } })).toThrow(refusal)
+  })
+
+  it('[C6] the bound is for requests only', () => {
+    const expiry = { tools: manyTools(101) }
+    expect(resolvePolicy({ agent: { policy: { expiry } } }).policy.expiry?.tools).toEqual(
+      expiry.tools,
+    )
+    const body = { expiry: { tools: manyTools(100) } }
+    expect(resolvePolicy({ request: { body } }).policy.expiry?.tools).toEqual(body.expiry.tools)
   })
 
   it('[C3] a ceiling bounds what a request may ask for, never the operator', () => {

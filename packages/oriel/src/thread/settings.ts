@@ -1,5 +1,6 @@
 // Settings from many places, resolved per field, each with its source: environment > request > agent > default.
 
+import { operatorPaths, parseCallerPolicy } from '../caller-policy.ts'
 import { OrielError } from '../core/errors.ts'
 import { isObject, setField } from '../core/json.ts'
 import { describe, type Policy, type PolicyInput, parsePolicy } from '../policy.ts'
@@ -127,9 +128,6 @@ function assertResolveOptions(options: ResolvePolicyOptions): void {
   }
 }
 
-/** Fields that name a place on the server's disk: no request may choose one. */
-const operatorOnly: ReadonlySet<string> = new Set(['toolOutput.directory'])
-
 /** Null leaves a field of an override as it is, whatever a lower layer says. */
 type Value = string | number | boolean | null
 type Values = ReadonlyMap<PolicyField, Value>
@@ -191,12 +189,8 @@ function readRequest(options: ResolvePolicyOptions, warnings: string[]): Layer {
     if (value === undefined) continue
     try {
       const read: Read =
-        place === 'query' ? readQuery(value) : fromPolicy(parsePolicy(fromText(value), place))
+        place === 'query' ? readQuery(value) : fromPolicy(parseCallerPolicy(fromText(value), place))
       for (const [field, got] of read.values) {
-        if (operatorOnly.has(field.path)) {
-          warnings.push(`${field.path} is set by the operator only: ignored.`)
-          continue
-        }
         values.set(field, bounded(field, got, options.ceilings, warnings))
       }
       for (const [part, fields] of Object.entries(read.rest))
@@ -234,6 +228,14 @@ function partsOfRequest(request: ResolvePolicyOptions['request']): RequestSettin
 }
 
 function readQuery(query: unknown): Read {
+  const read = readParameters(query)
+  const values = new Map([...read.values].filter(([{ path }]) => !operatorPaths.has(path)))
+  const refused = [...read.values.keys()].filter(({ path }) => operatorPaths.has(path))
+  const problems = refused.map(({ path }) => `${path} is set by the operator only: ignored.`)
+  return { ...read, values, problems: [...(read.problems ?? []), ...problems] }
+}
+
+function readParameters(query: unknown): Read {
   const values = new Map<PolicyField, Value>()
   const problems: string[] = []
   const given =
@@ -263,7 +265,7 @@ function readAgent(agent: ResolvePolicyOptions['agent']): Layer {
   const isPolicy = policyFields.some(({ part }) => part in others)
   const read = fromPolicy(parsePolicy(policy ?? (isPolicy ? others : {}), 'agent.policy'))
   const values = new Map(read.values)
-  const { values: settings, problems = [] } = readQuery(flat)
+  const { values: settings, problems = [] } = readParameters(flat)
   if (problems.length > 0) {
     throw new OrielError('invalid-setting', `The agent template: ${problems[0]}`, { path: 'agent' })
   }
@@ -276,7 +278,7 @@ function withStored(layer: Layer, stored: StoredSettings | undefined): Layer {
   // The layer's own fields came out of a policy that was checked.
   const own = { expiry: layer.rest.expiry } as Policy
   const { expiry } = withStoredSettings(own, stored)
-  const { values: chat } = readQuery({ ...stored.chat })
+  const { values: chat } = readParameters({ ...stored.chat })
   return {
     ...layer,
     values: new Map([...layer.values, ...chat]),

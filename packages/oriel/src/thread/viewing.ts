@@ -43,6 +43,11 @@ export interface ViewOptions {
   /** A policy for this call only: its edits are not kept. @default the thread's policy */
   readonly policy?: PolicyInput
   /**
+   * The thread's policy from this call on, as `setPolicy` before it: in the same write, whatever other writers set meanwhile.
+   * @default the thread's own
+   */
+  readonly threadPolicy?: PolicyInput
+  /**
    * Whether you turn reasoning off for a request where the view says so (`reasoning: 'off'`). Else a tool loop whose signed reasoning
    * can no longer be sent goes on as a record in the user role. @default false
    */
