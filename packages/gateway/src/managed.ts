@@ -12,8 +12,8 @@ import {
   type View,
   type ViewOptions,
 } from 'oriel'
+import type { Answer } from 'oriel/providers'
 import { adoptPolicy } from './adopt-policy.ts'
-import type { Answer } from './answers/collector.ts'
 import { cacheKeyMember } from './cache-key.ts'
 import type { ClientBody } from './client-body.ts'
 import type { Endpoint } from './endpoints.ts'
