@@ -14,12 +14,14 @@ const report = process.env.ORIEL_TEST_REPORT
 export default defineConfig({
   resolve: {
     alias: [
-      { find: /^oriel\/simulate$/, replacement: source('./packages/oriel/src/simulate/index.ts') },
+      {
+        find: /^oriel\/(providers|simulate|testing)$/,
+        replacement: source('./packages/oriel/src/$1/index.ts'),
+      },
       {
         find: /^oriel\/(ai-sdk|anthropic|langchain|openai)$/,
         replacement: source('./packages/oriel/src/integrations/$1.ts'),
       },
-      { find: /^oriel\/testing$/, replacement: source('./packages/oriel/src/testing/index.ts') },
       { find: /^oriel$/, replacement: source('./packages/oriel/src/index.ts') },
       { find: /^@oriel\/gateway$/, replacement: source('./packages/gateway/src/index.ts') },
       { find: /^@oriel\/cli$/, replacement: source('./packages/cli/src/index.ts') },

@@ -86,6 +86,34 @@ const layers: Readonly<Record<string, Layer>> = {
       ...outside,
     ],
   },
+  providers: {
+    file: `${source}/providers/planted.ts`,
+    allowed: ['./stream.ts', './anthropic/stream.ts', '../core/json.ts'],
+    forbidden: [
+      '../rules/history.ts',
+      '../formats/format.ts',
+      '../stores/store.ts',
+      '../thread/thread.ts',
+      'node:crypto',
+      'zod',
+      ...detours,
+      ...outside,
+    ],
+  },
+  'one provider': {
+    file: `${source}/providers/anthropic/planted.ts`,
+    allowed: ['./stream.ts', '../stream.ts', '../../core/json.ts'],
+    forbidden: [
+      '../openai-chat/stream.ts',
+      '../../formats/format.ts',
+      '../../thread/thread.ts',
+      '../../core/../thread/thread.ts',
+      './../../thread/thread.ts',
+      'node:crypto',
+      'zod',
+      ...outside,
+    ],
+  },
   stores: {
     file: `${source}/stores/planted.ts`,
     allowed: ['./store.ts', '../core/entry.ts', 'node:sqlite', 'kysely'],
@@ -107,6 +135,7 @@ const layers: Readonly<Record<string, Layer>> = {
       './rules/history.ts',
       './schedule/fit.ts',
       './formats/format.ts',
+      './providers/stream.ts',
       './stores/store.ts',
       'zod',
     ],
@@ -135,6 +164,7 @@ const layers: Readonly<Record<string, Layer>> = {
       '../rules/history.ts',
       '../schedule/fit.ts',
       '../formats/format.ts',
+      '../providers/stream.ts',
       '../stores/store.ts',
     ],
     forbidden: [
@@ -153,7 +183,14 @@ const layers: Readonly<Record<string, Layer>> = {
   },
   integrations: {
     file: `${source}/integrations/planted.ts`,
-    allowed: ['./ai-sdk.ts', '../project.ts', '../thread/thread.ts', '../core/entry.ts'],
+    allowed: [
+      './ai-sdk.ts',
+      '../project.ts',
+      '../providers/stream.ts',
+      '../providers/anthropic/stream.ts',
+      '../thread/thread.ts',
+      '../core/entry.ts',
+    ],
     forbidden: ['../index.ts', '../simulate/replay.ts', '../testing/index.ts', ...outside],
   },
   testing: {
@@ -185,9 +222,10 @@ const layers: Readonly<Record<string, Layer>> = {
   },
   studio: {
     file: 'packages/studio/src/planted.ts',
-    allowed: ['./contract.ts', 'react', 'uplot'],
+    allowed: ['./contract.ts', 'react', 'uplot', 'oriel/providers'],
     forbidden: [
       'oriel',
+      'oriel/simulate',
       '@oriel/gateway',
       '../../gateway/src/index.ts',
       '../../oriel/src/index.ts',

@@ -1,10 +1,7 @@
-// The three model endpoints: where each keeps its history, its frame, its answer and its numbers.
+// The three model endpoints: where each keeps its history and its frame. How they answer is the provider's (oriel/providers).
 
 import type { Frame, Json, JsonObject, WireFormat } from 'oriel'
-import { anthropicCollector } from './answers/anthropic.ts'
-import { type Answer, type Collector, noteFacts, type ResponseFacts } from './answers/collector.ts'
-import { chatCollector } from './answers/openai-chat.ts'
-import { finishOf, responsesCollector } from './answers/openai-responses.ts'
+import { type Provider, providers } from 'oriel/providers'
 import { isObject } from './rewrite.ts'
 
 export interface Endpoint {
@@ -15,9 +12,8 @@ export interface Endpoint {
   /** The conversation that the body carries; undefined where it does not carry all of it, so that nothing may be changed. */
   history(body: JsonObject): readonly Json[] | undefined
   frame(body: JsonObject): Frame
-  /** What a whole answer says; undefined where it holds none that a client would send back. */
-  answer(body: JsonObject): Answer | undefined
-  collector(): Collector
+  /** Reads the answers. */
+  readonly provider: Provider
 }
 
 /** Fields that name a call or a caller, not what the model is asked: they would make every frame a new one. */
@@ -46,14 +42,7 @@ const chat: Endpoint = {
   listKey: 'messages',
   history: (body) => listAt(body, 'messages'),
   frame: (body) => frameOf(body, undefined),
-  answer: ({ choices, usage, id, model }) => {
-    const [choice, ...others] = Array.isArray(choices) ? choices : []
-    const message = isObject(choice) ? choice.message : undefined
-    const response = factsOf({ id, model, finish: isObject(choice) ? choice.finish_reason : null })
-    if (!isObject(message) || others.length > 0) return usageOnly(usage, response)
-    return { messages: [message], ...usageOf(usage), response }
-  },
-  collector: chatCollector,
+  provider: providers['openai-chat'],
 }
 
 const responses: Endpoint = {
@@ -70,16 +59,7 @@ const responses: Endpoint = {
     return list?.some((item) => isObject(item) && item.type === 'item_reference') ? undefined : list
   },
   frame: (body) => frameOf(body, body.instructions),
-  answer: (body) => {
-    const { output, usage, status } = body
-    const isWhole = Array.isArray(output) && output.length > 0 && status !== 'failed'
-    const response = factsOf({ ...body, finish: finishOf(body) })
-    if (!isWhole || status === 'queued' || status === 'in_progress') {
-      return usageOnly(usage, response)
-    }
-    return { messages: output, ...usageOf(usage), response }
-  },
-  collector: responsesCollector,
+  provider: providers['openai-responses'],
 }
 
 const messages: Endpoint = {
@@ -93,14 +73,7 @@ const messages: Endpoint = {
     return endsWithCalls(list) ? undefined : list
   },
   frame: (body) => frameOf(body, body.system),
-  answer: ({ content, role, usage, id, model, stop_reason: finish }) => {
-    const response = factsOf({ id, model, finish })
-    if (!Array.isArray(content) || content.length === 0 || role !== 'assistant') {
-      return usageOnly(usage, response)
-    }
-    return { messages: [{ role, content }], ...usageOf(usage), response }
-  },
-  collector: anthropicCollector,
+  provider: providers.anthropic,
 }
 
 export const endpoints: readonly Endpoint[] = [chat, responses, messages]
@@ -125,18 +98,4 @@ function frameOf(body: JsonObject, system: Json | undefined): Frame {
       ? {}
       : { params: Object.fromEntries(names.map((name) => [name, body[name] as Json])) }),
   }
-}
-
-function usageOf(usage: Json | undefined): { usage?: JsonObject } {
-  return isObject(usage) ? { usage } : {}
-}
-
-function usageOnly(usage: Json | undefined, response: ResponseFacts): Answer | undefined {
-  return isObject(usage) ? { messages: [], usage, response } : undefined
-}
-
-function factsOf(said: Parameters<typeof noteFacts>[1]): ResponseFacts {
-  const facts = {}
-  noteFacts(facts, said)
-  return facts
 }

@@ -12,7 +12,7 @@ import {
   type View,
   type ViewOptions,
 } from 'oriel'
-import type { Answer } from './answers/collector.ts'
+import type { Answer } from 'oriel/providers'
 import { cacheKeyMember } from './cache-key.ts'
 import type { ClientBody } from './client-body.ts'
 import type { Endpoint } from './endpoints.ts'

@@ -1,8 +1,7 @@
 // Reads an answer while it passes by: as a stream of events, or as one JSON body.
 
 import { createParser } from 'eventsource-parser'
-import type { Answer, Collector } from './answers/collector.ts'
-import { parseObject } from './answers/collector.ts'
+import { type Answer, type AnswerStream, parseEvent, parseObject } from 'oriel/providers'
 import { bufferOf, joined } from './bytes.ts'
 import type { Endpoint } from './endpoints.ts'
 
@@ -20,15 +19,15 @@ const maxWhole = 32 * 1024 * 1024
 
 export function createReader(endpoint: Endpoint, contentType: string): AnswerReader {
   return /^text\/event-stream/i.test(contentType)
-    ? eventReader(endpoint.collector())
+    ? eventReader(endpoint.provider.stream())
     : new WholeReader(endpoint)
 }
 
-function eventReader(collector: Collector): AnswerReader {
+function eventReader(stream: AnswerStream): AnswerReader {
   const decoder = new TextDecoder()
   let isTooLong = false
   const parser = createParser({
-    onEvent: (event) => collector.take(event),
+    onEvent: ({ data }) => stream.take(parseEvent(data)),
     maxBufferSize: maxWhole,
     onError: ({ type }) => {
       isTooLong ||= type === 'max-buffer-size-exceeded'
@@ -40,12 +39,12 @@ function eventReader(collector: Collector): AnswerReader {
     },
     end: () => {},
     get isComplete() {
-      return collector.isComplete
+      return stream.isComplete
     },
     get isOver() {
-      return collector.isOver
+      return stream.isOver
     },
-    answer: () => collector.answer(),
+    answer: () => stream.answer(),
   }
 }
 
@@ -73,7 +72,7 @@ class WholeReader implements AnswerReader {
     this.#chunks = []
     if (body === undefined) return
     this.isComplete = true
-    this.#answer = this.#endpoint.answer(body)
+    this.#answer = this.#endpoint.provider.answer(body)
   }
 
   answer(): Answer | undefined {

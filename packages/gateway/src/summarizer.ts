@@ -1,7 +1,7 @@
 // Summaries by a model of the operator's choice: one call without tools, and the models to ask when it fails.
 
 import type { Summarize, SummaryJob } from 'oriel'
-import { parseObject } from './answers/collector.ts'
+import { parseObject } from 'oriel/providers'
 import type { SummarizerOptions } from './options.ts'
 import { readWhole } from './relay.ts'
 import { isObject } from './rewrite.ts'

@@ -1,7 +1,7 @@
 // Streams of Anthropic's Messages, several rounds as one: one message, blocks numbered through, numbers added up.
 
-import type { Json, JsonObject } from 'oriel'
-import { parseObject } from '../answers/collector.ts'
+import type { JsonObject } from 'oriel'
+import { BlockPlaces, endOfStream } from 'oriel/providers'
 import { isObject } from '../rewrite.ts'
 import {
   type SpliceOptions,
@@ -25,7 +25,9 @@ class AnthropicSplicer implements Splicer {
   #isFirst = true
   /** Blocks that the client has seen begin. */
   #blocks = 0
-  #places = new Map<Json | undefined, number | 'own'>()
+  #index = new BlockPlaces()
+  /** Where the client sees a block of the round. */
+  #places = new Map<number, number | 'own'>()
   #owns = 0
   #others = 0
   #usage: JsonObject | undefined
@@ -48,19 +50,19 @@ class AnthropicSplicer implements Splicer {
     return this.#isCut
   }
 
-  take({ raw, data }: StreamEvent): readonly string[] {
-    const event = parseObject(data)
-    switch (event?.type) {
+  take({ raw, value }: StreamEvent): readonly string[] {
+    const event = value === endOfStream || value === undefined ? {} : value
+    switch (event.type) {
       case 'message_start': {
         const message = isObject(event.message) ? event.message : {}
         this.#roundUsage = isObject(message.usage) ? message.usage : {}
         return this.#isFirst ? [raw] : []
       }
       case 'content_block_start':
-        return this.#begin(raw, event)
+        return this.#begin(raw, event, this.#index.of(event))
       case 'content_block_delta':
       case 'content_block_stop':
-        return this.#goOn(raw, event)
+        return this.#goOn(raw, event, this.#index.of(event))
       case 'message_delta':
         return [...this.#heard(), ...this.#hold(this.#end(raw, event))]
       case 'message_stop':
@@ -84,6 +86,7 @@ class AnthropicSplicer implements Splicer {
     this.#quiet = undefined
     this.#isFirst = false
     this.#roundUsage = {}
+    this.#index = new BlockPlaces()
     this.#places = new Map()
     this.#owns = 0
     this.#others = 0
@@ -96,25 +99,25 @@ class AnthropicSplicer implements Splicer {
     return writeEvent(isOwn ? body : { type: 'error', error: { type, message } }, 'error')
   }
 
-  #begin(raw: string, event: JsonObject): readonly string[] {
+  #begin(raw: string, event: JsonObject, index: number): readonly string[] {
     const block = isObject(event.content_block) ? event.content_block : {}
     const isCall = block.type === 'tool_use'
     if (isCall && block.name === this.#name) {
       this.#owns += 1
-      this.#places.set(event.index, 'own')
+      this.#places.set(index, 'own')
       return []
     }
     if (isCall) this.#others += 1
     if (this.#isQuiet && block.type === 'text') this.#quiet ??= { blocks: this.#blocks, texts: [] }
-    this.#places.set(event.index, this.#blocks)
+    this.#places.set(index, this.#blocks)
     this.#blocks += 1
-    return this.#goOn(raw, event)
+    return this.#goOn(raw, event, index)
   }
 
-  #goOn(raw: string, event: JsonObject): readonly string[] {
-    const place = this.#places.get(event.index)
+  #goOn(raw: string, event: JsonObject, index: number): readonly string[] {
+    const place = this.#places.get(index)
     if (place === 'own') return []
-    const isSame = place === undefined || place === event.index
+    const isSame = place === undefined || event.index === undefined || place === event.index
     const text = isSame ? raw : writeEvent({ ...event, index: place }, String(event.type))
     if (this.#quiet === undefined) return [text]
     this.#quiet.texts.push(text)

@@ -1,5 +1,6 @@
 // Cuts a stream into its events without changing a character.
 
+import { parseEvent } from 'oriel/providers'
 import type { StreamEvent } from './splicer.ts'
 
 /** An event ends with an empty line; lines end with LF, CR LF or CR. */
@@ -45,5 +46,5 @@ export class EventCutter {
 function eventOf(raw: string): StreamEvent {
   const lines = raw.split(/\r\n|\n|\r/).filter((line) => line.startsWith('data:'))
   const data = lines.map((line) => line.slice(line.charAt(5) === ' ' ? 6 : 5)).join('\n')
-  return { raw, data }
+  return { raw, data, value: parseEvent(data) }
 }

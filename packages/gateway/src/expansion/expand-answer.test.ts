@@ -2,13 +2,14 @@
 
 import fc from 'fast-check'
 import { type Json, type JsonObject, type WireFormat, wireFormats } from 'oriel'
+import { type Answer, providers } from 'oriel/providers'
 import { describe, expect, it } from 'vitest'
-import type { Answer } from '../answers/collector.ts'
 import { createIds, type Reply } from '../demo/reply.ts'
 import { streamTexts, wireAnswer } from '../demo/wire.ts'
 import { endpoints } from '../endpoints.ts'
 import { defaultLimits } from '../options.ts'
 import type { UpstreamAnswer } from '../upstream.ts'
+import { EventCutter } from './events.ts'
 import { expandAnswer } from './expand-answer.ts'
 import { expansionFormats } from './formats.ts'
 import { Rounds } from './rounds.ts'
@@ -261,37 +262,101 @@ describe('one stream', () => {
     expect(whole.map(({ status }) => status)).toEqual(['in_progress', 'in_progress', 'completed'])
   })
 
-  it('[GX8] of a server that sends names late and numbers nothing is told apart all the same', async () => {
+  const own = (piece: JsonObject): JsonObject => ({ ...piece, id: 'own', type: 'function' })
+  const read = { id: 'b', type: 'function', function: { name: 'read', arguments: '{}' } }
+  const patch = { id: 'p', type: 'custom', custom: { name: 'patch', input: '*** Begin' } }
+
+  it.each<[string, readonly JsonObject[], readonly JsonObject[]]>([
+    [
+      'sends names late',
+      [
+        { index: 0, id: 'own' },
+        { index: 1, id: 'b' },
+        { index: 1, function: { name: 'read', arguments: '{' } },
+        { index: 0, function: { name, arguments: '{}' } },
+        { index: 1, function: { arguments: '}' } },
+      ],
+      [read],
+    ],
+    ['numbers nothing', [own({ function: { name, arguments: '{}' } }), read, patch], [read, patch]],
+    [
+      'numbers nothing and names a call once',
+      [
+        own({ function: { name, arguments: '{' } }),
+        { function: { arguments: '}' } },
+        { ...read, function: { name: 'read', arguments: '{' } },
+        { function: { arguments: '}' } },
+      ],
+      [read],
+    ],
+    [
+      'numbers nothing and sends ids late',
+      [
+        { type: 'function', function: { name: 'read', arguments: '{' } },
+        { id: 'b', function: { arguments: '}' } },
+        { type: 'function', function: { name, arguments: '{' } },
+        { id: 'own', function: { arguments: '}' } },
+      ],
+      [read],
+    ],
+    [
+      'gives every call the same number',
+      [
+        { index: 0, ...read },
+        own({ index: 0, function: { name, arguments: '{}' } }),
+        { index: 0, ...patch },
+      ],
+      [read, patch],
+    ],
+    [
+      'leaves gaps between numbers and sends custom input in pieces',
+      [
+        { index: 1, ...patch, custom: { name: 'patch', input: '***' } },
+        own({ index: 3, function: { name, arguments: '{}' } }),
+        { index: 1, custom: { input: ' Begin' } },
+        { index: 5, ...read },
+      ],
+      [patch, read],
+    ],
+  ])('[GX8] of a server that %s is told apart all the same', (_, pieces, others) => {
     const chunk = (delta: JsonObject, reason: Json = null): string =>
       `data: ${JSON.stringify({ id: 'c', choices: [{ index: 0, delta, finish_reason: reason }] })}\n\n`
     const stream = [
       chunk({ role: 'assistant' }),
-      chunk({
-        tool_calls: [
-          { index: 0, id: 'a' },
-          { index: 1, id: 'b' },
-        ],
-      }),
-      chunk({ tool_calls: [{ index: 1, function: { name: 'read', arguments: '{' } }] }),
-      chunk({ tool_calls: [{ index: 0, function: { name, arguments: '{}' } }] }),
-      chunk({ tool_calls: [{ index: 1, function: { arguments: '}' } }] }),
+      ...pieces.map((piece) => chunk({ tool_calls: [piece] })),
       chunk({}, 'tool_calls'),
       'data: [DONE]\n\n',
     ].join('')
     const splicer = expansionFormats['openai-chat'].splicer({ name, isOpen: true, isQuiet: false })
-    const texts = stream
-      .split(/(?<=\n\n)/)
-      .flatMap((raw) => splicer.take({ raw, data: raw.slice(6).trim() }))
+    const texts = new EventCutter()
+      .take(Buffer.from(stream))
+      .flatMap((event) => splicer.take(event))
     expect(splicer.verdict).toBe('mixed')
-    const calls = eventsOf([...texts, ...splicer.finish()].join('')).flatMap(({ choices }) => {
-      const [choice] = choices as readonly { delta: JsonObject }[]
-      return (choice?.delta.tool_calls ?? []) as readonly Json[]
-    })
-    expect(calls).toEqual([
-      { index: 0, id: 'b' },
-      { index: 0, function: { name: 'read', arguments: '{' } },
-      { index: 0, function: { arguments: '}' } },
+    const answer = providers['openai-chat'].stream()
+    const seen = [...texts, ...splicer.finish()].join('')
+    for (const { value } of new EventCutter().take(Buffer.from(seen))) answer.take(value)
+    expect(answer.answer()?.messages).toEqual([
+      { role: 'assistant', content: null, tool_calls: others },
     ])
+    expect(seen).not.toContain(name)
+  })
+
+  it('[GX8] of a server that names items by their id alone is told apart all the same', () => {
+    const options = { name, isOpen: true, isQuiet: false }
+    const splicer = expansionFormats['openai-responses'].splicer(options)
+    const call = { type: 'function_call', id: 'fc_1', call_id: 'own', name, arguments: '' }
+    const said = { type: 'message', id: 'msg_1', role: 'assistant', content: [] }
+    const events: readonly JsonObject[] = [
+      { type: 'response.output_item.added', item: call },
+      { type: 'response.output_item.added', item: said },
+      { type: 'response.function_call_arguments.delta', item_id: 'fc_1', delta: '{"id":"e1"}' },
+      { type: 'response.output_text.delta', item_id: 'msg_1', delta: 'Hello' },
+      { type: 'keepalive' },
+    ]
+    const texts = events.flatMap((value) =>
+      splicer.take({ raw: `data: ${JSON.stringify(value)}\n\n`, data: '', value }),
+    )
+    expect(eventsOf(texts.join(''))).toEqual([events[1], events[3], events[4]])
   })
 })
 

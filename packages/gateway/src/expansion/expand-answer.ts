@@ -1,8 +1,8 @@
 // An upstream's answer in which the model's calls to the gateway's own tool are already answered.
 
 import { type JsonObject, OrielError } from 'oriel'
+import { parseObject } from 'oriel/providers'
 import { RefusedError, refusalOf, refuse } from '../answer-errors.ts'
-import { parseObject } from '../answers/collector.ts'
 import type { Endpoint } from '../endpoints.ts'
 import type { UpstreamAnswer } from '../upstream.ts'
 import { EventCutter } from './events.ts'
@@ -45,7 +45,7 @@ async function expandWhole(
       throw refuse(502, 'upstream-failed', 'The upstream gave no answer that can be read.')
     }
     bodies.push(body)
-    const found = endpoint.answer(body) ?? { messages: [] }
+    const found = endpoint.provider.answer(body) ?? { messages: [] }
     const { own, hasOthers } = format.sort(found.messages, name)
     if (own.length === 0 && bodies.length === 1) {
       const body = format.clean === undefined ? unread : once(format.clean(text, rounds.options))
@@ -88,7 +88,7 @@ async function* spliced(
   const splicer = format.splicer(rounds.options)
   let answer = first
   for (;;) {
-    const collector = endpoint.collector()
+    const stream = endpoint.provider.stream()
     const cutter = new EventCutter()
     const chunks = answer.body[Symbol.asyncIterator]()
     for (;;) {
@@ -98,23 +98,23 @@ async function* spliced(
       const events = done === true ? cutter.rest() : cutter.take(value)
       let text = ''
       for (const event of events) {
-        collector.take(event)
+        stream.take(event.value)
         text += splicer.take(event).join('')
       }
-      const isPlainEnd = collector.isComplete && splicer.verdict === 'plain'
+      const isPlainEnd = stream.isComplete && splicer.verdict === 'plain'
       if (isPlainEnd && rounds.count > 0) {
-        await rounds.end(collector.answer() ?? { messages: [] })
+        await rounds.end(stream.answer() ?? { messages: [] })
       }
       if (text !== '') yield Buffer.from(text)
       if (done === true) break
-      if (collector.isOver && splicer.verdict !== 'plain') {
+      if (stream.isOver && splicer.verdict !== 'plain') {
         // Nothing more comes that belongs to the round; the connection ends when it likes.
         drain(chunks)
         break
       }
     }
-    if (splicer.verdict === 'plain' || !collector.isComplete) return
-    const found = collector.answer() ?? { messages: [] }
+    if (splicer.verdict === 'plain' || !stream.isComplete) return
+    const found = stream.answer() ?? { messages: [] }
     const { own, hasOthers } = format.sort(found.messages, name)
     const why = closing({ hasOthers, isCut: splicer.isCut, mayGoOn: rounds.mayGoOn })
     if (why !== undefined) {

@@ -2,7 +2,7 @@
 // it, a client that goes on from there would be refused. What it needs then is remembered here, in memory.
 
 import type { Json } from 'oriel'
-import type { Answer } from '../answers/collector.ts'
+import type { Answer } from 'oriel/providers'
 import type { ClientBody } from '../client-body.ts'
 import { isObject } from '../rewrite.ts'
 

@@ -1,7 +1,7 @@
 // Streams of Chat Completions, several rounds as one: one id, one role, one text, one end.
 
 import type { Json, JsonObject } from 'oriel'
-import { parseObject } from '../answers/collector.ts'
+import { endOfStream, type ToolCall, ToolCalls } from 'oriel/providers'
 import { isObject } from '../rewrite.ts'
 import {
   type SpliceOptions,
@@ -40,9 +40,10 @@ class ChatSplicer implements Splicer {
   #said = ''
   #usage: JsonObject | undefined
   #roundUsage: JsonObject | undefined
-  #places = new Map<number, Place>()
+  #calls = new ToolCalls()
+  #places = new Map<ToolCall, Place>()
   /** Pieces of calls whose name has not come yet. */
-  #nameless = new Map<number, JsonObject[]>()
+  #nameless = new Map<ToolCall, JsonObject[]>()
   #owns = 0
   #others = 0
   #ended = false
@@ -62,8 +63,8 @@ class ChatSplicer implements Splicer {
     return this.#isCut
   }
 
-  take({ raw, data }: StreamEvent): readonly string[] {
-    const chunk = data === '' || data === '[DONE]' ? undefined : parseObject(data)
+  take({ raw, data, value }: StreamEvent): readonly string[] {
+    const chunk = value === endOfStream ? undefined : value
     const isHolding = this.#ended && this.#owns > 0
     if (chunk === undefined) return data === '' ? [raw] : this.#pass(raw, isHolding)
     if (this.#isFirst && this.#head.id === undefined) {
@@ -88,6 +89,7 @@ class ChatSplicer implements Splicer {
     if (this.#roundUsage !== undefined) this.#usage = sumUsage(this.#usage, this.#roundUsage)
     this.#isFirst = false
     this.#roundUsage = undefined
+    this.#calls = new ToolCalls()
     this.#places = new Map()
     this.#nameless = new Map()
     this.#owns = 0
@@ -175,42 +177,35 @@ class ChatSplicer implements Splicer {
   }
 
   /** The pieces of a call that the client gets now. */
-  #callOf(call: JsonObject): readonly JsonObject[] {
-    const index = typeof call.index === 'number' ? call.index : this.#indexOf(call)
-    const place = this.#places.get(index)
+  #callOf(piece: JsonObject): readonly JsonObject[] {
+    const call = this.#calls.take(piece)
+    const place = this.#places.get(call)
     if (place === 'own') return []
-    if (place !== undefined) return [place === call.index ? call : { ...call, index: place }]
-    const name = nameOf(call)
-    const waiting = [...(this.#nameless.get(index) ?? []), call]
-    if (name === '') {
-      this.#nameless.set(index, waiting)
+    if (place !== undefined) return [numbered(piece, place)]
+    const waiting = [...(this.#nameless.get(call) ?? []), piece]
+    if (call.name === '') {
+      this.#nameless.set(call, waiting)
       return []
     }
-    this.#nameless.delete(index)
-    if (name === this.#name) {
-      this.#places.set(index, 'own')
+    this.#nameless.delete(call)
+    if (call.name === this.#name) {
+      this.#places.set(call, 'own')
       this.#owns += 1
       return []
     }
-    return this.#show(index, waiting)
+    return this.#show(call, waiting)
   }
 
-  #show(index: number, pieces: readonly JsonObject[]): readonly JsonObject[] {
+  #show(call: ToolCall, pieces: readonly JsonObject[]): readonly JsonObject[] {
     const place = this.#others
     this.#others += 1
-    this.#places.set(index, place)
-    return pieces.map((piece) => (piece.index === place ? piece : { ...piece, index: place }))
-  }
-
-  /** Some servers number nothing: then a name begins a call. */
-  #indexOf(call: JsonObject): number {
-    const known = this.#places.size + this.#nameless.size
-    return nameOf(call) === '' ? Math.max(0, known - 1) : known
+    this.#places.set(call, place)
+    return pieces.map((piece) => numbered(piece, place))
   }
 
   /** Calls that never got a name are the client's business. */
   #latecomers(): readonly (readonly JsonObject[])[] {
-    const late = [...this.#nameless].map(([index, pieces]) => this.#show(index, pieces))
+    const late = [...this.#nameless].map(([call, pieces]) => this.#show(call, pieces))
     this.#nameless.clear()
     return late
   }
@@ -227,9 +222,9 @@ function withDelta(chunk: JsonObject, delta: JsonObject): JsonObject {
   return { ...rest, choices: [{ ...choice, delta, finish_reason: null }] }
 }
 
-function nameOf(call: JsonObject): string {
-  const called = isObject(call.function) ? call.function : isObject(call.custom) ? call.custom : {}
-  return typeof called.name === 'string' ? called.name : ''
+/** A piece with the index that the client knows its call by. Servers that number nothing do not begin to. */
+function numbered(piece: JsonObject, place: number): JsonObject {
+  return piece.index === undefined || piece.index === place ? piece : { ...piece, index: place }
 }
 
 function isSaying(delta: JsonObject): boolean {

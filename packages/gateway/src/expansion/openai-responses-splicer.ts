@@ -1,7 +1,7 @@
 // Streams of Responses, several rounds as one: one response, items and events numbered through, the last event with all of them.
 
 import type { Json, JsonObject } from 'oriel'
-import { parseObject } from '../answers/collector.ts'
+import { endOfStream, OutputPlaces } from 'oriel/providers'
 import { isObject } from '../rewrite.ts'
 import { isCall, isOwnCall, outputOf, withoutTool } from './openai-responses-items.ts'
 import {
@@ -42,7 +42,9 @@ class ResponsesSplicer implements Splicer {
   #output: readonly JsonObject[] = []
   #items = 0
   #roundItems: JsonObject[] = []
-  #places = new Map<Json | undefined, number | 'own'>()
+  #index = new OutputPlaces()
+  /** Where the client sees an item of the round. */
+  #places = new Map<number, number | 'own'>()
   #owns = 0
   #others = 0
   #usage: JsonObject | undefined
@@ -63,9 +65,8 @@ class ResponsesSplicer implements Splicer {
     return this.#isCut
   }
 
-  take({ raw, data }: StreamEvent): readonly string[] {
-    const event = parseObject(data)
-    if (event === undefined) return [raw]
+  take({ raw, value: event }: StreamEvent): readonly string[] {
+    if (event === undefined || event === endOfStream) return [raw]
     const shown = this.#rewrite(event)
     if (shown === undefined) return []
     // A failure is final, whatever was called before it.
@@ -89,6 +90,7 @@ class ResponsesSplicer implements Splicer {
     this.#isFirst = false
     this.#roundItems = []
     this.#roundUsage = undefined
+    this.#index = new OutputPlaces()
     this.#places = new Map()
     this.#owns = 0
     this.#others = 0
@@ -113,16 +115,18 @@ class ResponsesSplicer implements Splicer {
     const response = isObject(event.response) ? event.response : undefined
     if (response !== undefined && beginnings.has(event.type)) return this.#begin(event, response)
     if (response !== undefined && endings.has(event.type)) return this.#end(event, response)
-    const isDone = event.type === 'response.output_item.done'
+    const { type, item, output_index: given, item_id: id } = event
+    if ((item ?? given ?? id) === undefined) return event
+    const index = this.#index.of(event)
+    const isDone = type === 'response.output_item.done'
     // Some servers do not announce items.
-    const isNew = isDone && !this.#places.has(event.output_index)
-    if (isNew || event.type === 'response.output_item.added') this.#place(event)
-    const place = this.#places.get(event.output_index)
+    const isNew = isDone && !this.#places.has(index)
+    if (isNew || type === 'response.output_item.added') this.#place(item, index)
+    const place = this.#places.get(index)
     if (place === 'own') return undefined
-    if (isDone && isObject(event.item)) this.#roundItems.push(event.item)
-    return place === undefined || place === event.output_index
-      ? event
-      : { ...event, output_index: place }
+    if (isDone && isObject(item)) this.#roundItems.push(item)
+    const isSame = place === undefined || given === undefined || place === given
+    return isSame ? event : { ...event, output_index: place }
   }
 
   #begin(event: JsonObject, response: JsonObject): JsonObject | undefined {
@@ -138,7 +142,7 @@ class ResponsesSplicer implements Splicer {
     return clean === response ? event : { ...event, response: clean }
   }
 
-  #place({ item, output_index: index }: JsonObject): void {
+  #place(item: Json | undefined, index: number): void {
     const own = isObject(item) ? item : {}
     if (isOwnCall(own, this.#name)) {
       this.#owns += 1

@@ -1,7 +1,7 @@
 // Expansion inside a request of Responses.
 
 import type { Json, JsonObject } from 'oriel'
-import { parseObject } from '../answers/collector.ts'
+import { parseObject } from 'oriel/providers'
 import { elementsOf, outlineOf } from '../json-outline.ts'
 import { isObject } from '../rewrite.ts'
 import type { ExpansionFormat } from './format.ts'

@@ -8,7 +8,7 @@ import {
   resolveCounter,
   type Thread,
 } from 'oriel'
-import type { Answer } from '../answers/collector.ts'
+import type { Answer } from 'oriel/providers'
 import type { Limits } from '../options.ts'
 import type { UpstreamAnswer } from '../upstream.ts'
 import type { CallResult, ExpansionFormat, OwnCall } from './format.ts'

@@ -1,11 +1,14 @@
 // How the streams of several rounds become one.
 
 import type { JsonObject } from 'oriel'
+import type { parseEvent } from 'oriel/providers'
 
 /** One server-sent event, with the text that it came as. */
 export interface StreamEvent {
   readonly raw: string
   readonly data: string
+  /** What the data says; undefined where it is no event of a provider. */
+  readonly value: ReturnType<typeof parseEvent>
 }
 
 export interface SpliceOptions {

@@ -2,7 +2,7 @@
 
 import type { Attributes } from '@opentelemetry/api'
 import { type JsonObject, readUsage, type ThreadEvent, type Usage, type View } from 'oriel'
-import type { Answer, ResponseFacts } from '../answers/collector.ts'
+import type { Answer, ResponseFacts } from 'oriel/providers'
 import { boundedOutline } from '../body.ts'
 import { defaultLimits } from '../options.ts'
 import { isObject } from '../rewrite.ts'

@@ -6,10 +6,13 @@ import type { Breach } from './laws.ts'
 interface Message {
   readonly role?: unknown
   readonly content?: unknown
+  readonly refusal?: unknown
   readonly tool_call_id?: unknown
   readonly tool_calls?: readonly {
     readonly id?: unknown
+    readonly type?: unknown
     readonly function?: { readonly arguments?: unknown }
+    readonly custom?: { readonly input?: unknown }
   }[]
 }
 
@@ -38,7 +41,8 @@ export function chatBreaches(body: Readonly<Record<string, unknown>>): readonly 
     }
     settle()
     if (message.tool_calls === undefined) {
-      if (message.content === null || message.content === undefined) {
+      const isRefusal = typeof message.refusal === 'string'
+      if ((message.content ?? null) === null && !isRefusal) {
         const text = `Invalid value for 'content': expected a string, got null.`
         breaches.push({ rule: 'O4', message: text, param: `messages.[${index}].content` })
       }
@@ -50,9 +54,14 @@ export function chatBreaches(body: Readonly<Record<string, unknown>>): readonly 
         const text = `Invalid '${at}.id': string too long. Expected a string with maximum length 40, but got a string with length ${String(call.id).length} instead.`
         breaches.push({ rule: 'O3', message: text, param: `${at}.id` })
       }
-      if (typeof call.function?.arguments !== 'string') {
-        const text = `Invalid type for '${at}.function.arguments': expected a string.`
-        breaches.push({ rule: 'O5', message: text, param: `${at}.function.arguments` })
+      const isCustom = call.type === 'custom'
+      if (typeof (isCustom ? call.custom?.input : call.function?.arguments) !== 'string') {
+        const param = `${at}.${isCustom ? 'custom.input' : 'function.arguments'}`
+        breaches.push({
+          rule: 'O5',
+          message: `Invalid type for '${param}': expected a string.`,
+          param,
+        })
       }
       if (seen.has(call.id)) {
         const text = `Duplicate value for 'tool_call_id' of '${String(call.id)}'`

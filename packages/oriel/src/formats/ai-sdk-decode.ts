@@ -2,10 +2,10 @@
 // drafts. What blocks cannot say stays in `extra`; `ai-sdk-build.ts` is the way back.
 
 import type { Block, ReasoningBlock, ToolCallBlock, ToolResultBlock } from '../core/block.ts'
+import { bytesToBase64 } from '../core/bytes.ts'
 import type { Draft } from '../core/entry.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { isObject } from '../core/json.ts'
-import { bytesToBase64 } from './bytes.ts'
 import { extraOf, fieldOf, type Place, parseDataUrl, readString, wrongShape } from './foreign.ts'
 import type { FormatName } from './format.ts'
 

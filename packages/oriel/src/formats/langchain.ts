@@ -1,9 +1,9 @@
 // The format of LangChain: `BaseMessage` objects, and every way in which they are written down.
 
+import { bytesToBase64 } from '../core/bytes.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { equalJson, isObject } from '../core/json.ts'
 import type { ViewMessage } from '../core/view.ts'
-import { bytesToBase64 } from './bytes.ts'
 import {
   extraOf,
   materialOfDraft,

@@ -39,6 +39,40 @@ describe('readAnswer', () => {
     }
   })
 
+  it.each<[string, readonly object[], Answer]>([
+    [
+      'a custom call in pieces',
+      [
+        {
+          tool_calls: [{ index: 0, id: 'a', type: 'custom', custom: { name: 'patch', input: '' } }],
+        },
+        { tool_calls: [{ index: 0, custom: { input: '*** Begin' } }] },
+        { tool_calls: [{ index: 0, custom: { input: ' Patch' } }] },
+      ],
+      {
+        text: '',
+        calls: [{ id: 'a', name: 'patch', arguments: '*** Begin Patch', isCustom: true }],
+      },
+    ],
+    [
+      'calls without an index',
+      ['a', 'b'].map((id) => ({
+        tool_calls: [{ id, function: { name: 'look', arguments: '{}' } }],
+      })),
+      { text: '', calls: ['a', 'b'].map((id) => ({ id, name: 'look', arguments: '{}' })) },
+    ],
+    [
+      'a refusal',
+      [{ content: null, refusal: 'I can' }, { refusal: 'not.' }],
+      { text: 'I cannot.', calls: [] },
+    ],
+    ['text after a piece without a delta', [{ content: 'Hi' }], { text: 'Hi', calls: [] }],
+  ])('shows %s', async (_, deltas, expected) => {
+    const nothing = 'data: {"choices":[{"index":0,"delta":null}]}\n\n'
+    const stream = streamOf(nothing, ...deltas.map(chunk), 'data: [DONE]\n\n')
+    expect(await readAnswer(stream, () => {})).toEqual(expected)
+  })
+
   it('throws what the upstream said went wrong', async () => {
     const stream = streamOf(chunk({ content: 'Half' }), 'data: {"error":{"message":"gone"}}\n\n')
     await expect(readAnswer(stream, () => {})).rejects.toThrow('gone')

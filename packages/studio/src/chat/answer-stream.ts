@@ -1,26 +1,14 @@
-// One streamed answer of a chat completion, put together as it arrives.
+// One streamed answer of a chat completion, as the chat shows it while it arrives.
 
 import { EventSourceParserStream } from 'eventsource-parser/stream'
+import { endOfStream, parseEvent, providers } from 'oriel/providers'
 import { ApiError } from '../api.ts'
-import type { Call } from './messages.ts'
+import type { Json, JsonObject } from '../contract.ts'
+import { type Call, textIn } from './messages.ts'
 
 export interface Answer {
   readonly text: string
   readonly calls: readonly Call[]
-}
-
-interface Delta {
-  readonly content?: string | null
-  readonly tool_calls?: readonly {
-    readonly index: number
-    readonly id?: string
-    readonly function?: { readonly name?: string; readonly arguments?: string }
-  }[]
-}
-
-interface Chunk {
-  readonly choices?: readonly { readonly delta?: Delta }[]
-  readonly error?: { readonly message?: unknown }
 }
 
 /** Reads the answer to its end and reports each state on the way. Throws ApiError where the stream carries an error. */
@@ -29,33 +17,39 @@ export async function readAnswer(
   onProgress: (answer: Answer) => void,
 ): Promise<Answer> {
   let answer: Answer = { text: '', calls: [] }
+  const stream = providers['openai-chat'].stream()
   const events = (body as ReadableStream<BufferSource>)
     .pipeThrough(new TextDecoderStream())
     .pipeThrough(new EventSourceParserStream())
   for await (const { data } of events) {
-    if (data === '[DONE]') break
-    const chunk = JSON.parse(data) as Chunk
-    if (chunk.error !== undefined) {
-      throw new ApiError(502, 'upstream', String(chunk.error.message ?? 'The answer broke off.'))
+    stream.take(parseEvent(data))
+    if (stream.error !== undefined) {
+      throw new ApiError(502, 'upstream', String(stream.error.message ?? 'The answer broke off.'))
     }
-    const delta = chunk.choices?.[0]?.delta
-    if (delta === undefined) continue
-    answer = extend(answer, delta)
+    if (data === endOfStream) break
+    const message = stream.answer()?.messages[0]
+    if (message === undefined) continue
+    answer = shown(message as JsonObject)
     onProgress(answer)
   }
   return answer
 }
 
-/** An answer with one more piece. */
-function extend({ text, calls }: Answer, delta: Delta): Answer {
-  const grown = [...calls]
-  for (const piece of delta.tool_calls ?? []) {
-    const before = grown[piece.index] ?? { id: '', name: '', arguments: '' }
-    grown[piece.index] = {
-      id: before.id || (piece.id ?? ''),
-      name: before.name + (piece.function?.name ?? ''),
-      arguments: before.arguments + (piece.function?.arguments ?? ''),
-    }
+function shown(message: JsonObject): Answer {
+  const calls = Array.isArray(message.tool_calls) ? (message.tool_calls as JsonObject[]) : []
+  return { text: textIn(message), calls: calls.map(callOf) }
+}
+
+function callOf({ id, function: called, custom }: JsonObject): Call {
+  const payload = (custom ?? called ?? {}) as JsonObject
+  return {
+    id: textOr(id),
+    name: textOr(payload.name),
+    arguments: textOr(payload.arguments ?? payload.input),
+    ...(custom === undefined ? {} : { isCustom: true }),
   }
-  return { text: text + (delta.content ?? ''), calls: grown }
+}
+
+function textOr(value: Json | undefined): string {
+  return typeof value === 'string' ? value : ''
 }

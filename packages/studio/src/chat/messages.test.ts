@@ -33,6 +33,16 @@ describe('messages', () => {
     expect(toWire(messagesOf(logOf(wire)))).toEqual(wire)
   })
 
+  it('keep calls of custom tools as they are', () => {
+    const call = { id: 'c1', type: 'custom', custom: { name: 'patch', input: '*** Begin' } }
+    const patched = [
+      { role: 'user', content: 'Patch it.' },
+      { role: 'assistant', content: null, tool_calls: [call] },
+      { role: 'tool', tool_call_id: 'c1', content: 'Done.' },
+    ]
+    expect(toWire(messagesOf(logOf(patched)))).toEqual(patched)
+  })
+
   it('leave out the frame, and answer calls that were stopped before their tools ran', () => {
     const log = logOf([{ role: 'system', content: 'Be kind.' }, ...wire.slice(0, 3)])
     const stopped = {
@@ -46,12 +56,14 @@ describe('messages', () => {
     expect(sent).toEqual(expect.arrayContaining([first, second, third, stopped]))
   })
 
-  it('show an answer that broke off, and do not send it', () => {
+  it.each([
+    ['as a text', { role: 'assistant', content: 'Half an' }],
+    ['as blocks', { role: 'assistant', content: [{ type: 'text', text: 'Half an' }] }],
+    ['as an item', { type: 'message', content: [{ type: 'output_text', text: 'Half an' }] }],
+    ['as a refusal', { role: 'assistant', content: null, refusal: 'Half an' }],
+  ])('show an answer that broke off %s, and do not send it', (_, half) => {
     const [question] = wire as [object]
-    const kept = {
-      reason: 'the client left',
-      messages: [{ role: 'assistant', content: 'Half an' }],
-    }
+    const kept = { reason: 'the client left', messages: [half] }
     const note = { ...(logOf([{ role: 'system', content: JSON.stringify(kept) }])[0] as object) }
     const log = [...logOf([question]), { ...note, kind: 'interrupted', seq: 2 }] as Entry[]
     const messages = messagesOf(log)

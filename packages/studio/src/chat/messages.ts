@@ -6,6 +6,8 @@ export interface Call {
   readonly id: string
   readonly name: string
   readonly arguments: string
+  /** Whether the arguments are free text and no JSON. @default false */
+  readonly isCustom?: boolean
 }
 
 export interface ChatMessage {
@@ -24,6 +26,7 @@ export interface ChatMessage {
 }
 
 type MessageEntry = Extract<Entry, { type: 'message' }>
+type ToolCallBlock = Extract<Block, { type: 'tool-call' }>
 
 /** The messages of a log that a client would hold. The frame (system text) is not history and is sent anew each time. */
 export function messagesOf(entries: readonly Entry[]): readonly ChatMessage[] {
@@ -54,11 +57,7 @@ function fromEntry(
             key: `m${seq}`,
             role: role === 'assistant' ? 'assistant' : 'user',
             text: others.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n'),
-            calls: others.flatMap((block) =>
-              block.type === 'tool-call'
-                ? [{ id: block.callId, name: block.name, arguments: block.arguments }]
-                : [],
-            ),
+            calls: others.flatMap((block) => (block.type === 'tool-call' ? [callOf(block)] : [])),
             seq,
           },
         ]
@@ -77,6 +76,11 @@ function fromEntry(
   return [...answers, ...said]
 }
 
+function callOf({ callId: id, name, arguments: given, extra }: ToolCallBlock): Call {
+  const isCustom = extra?.type === 'custom' || extra?.type === 'custom_tool_call'
+  return { id, name, arguments: given, ...(isCustom ? { isCustom } : {}) }
+}
+
 /** An answer that broke off is kept for people: as JSON, with what had come and why no more did. */
 function interrupted({ blocks, seq }: MessageEntry): ChatMessage {
   const message = {
@@ -87,14 +91,19 @@ function interrupted({ blocks, seq }: MessageEntry): ChatMessage {
     seq,
   } as const
   try {
-    const kept = JSON.parse(plainText(blocks)) as {
-      readonly messages?: readonly { readonly content?: unknown }[]
-    }
-    const said = kept.messages?.map(({ content }) => (typeof content === 'string' ? content : ''))
-    return { ...message, text: said?.join('\n') ?? '' }
+    const kept = JSON.parse(plainText(blocks)) as { readonly messages?: readonly JsonObject[] }
+    return { ...message, text: kept.messages?.map(textIn).join('\n') ?? '' }
   } catch {
     return { ...message, text: plainText(blocks) }
   }
+}
+
+/** The text of a message or item in any of the providers' formats, or what the model said in its place. */
+export function textIn({ content, refusal }: JsonObject): string {
+  if (typeof content === 'string') return content
+  if (!Array.isArray(content)) return typeof refusal === 'string' ? refusal : ''
+  const texts = (content as readonly JsonObject[]).map((part) => part?.text ?? part?.refusal)
+  return texts.filter((text) => typeof text === 'string').join('\n')
 }
 
 function plainText(content: string | readonly Block[]): string {
@@ -123,14 +132,16 @@ export function toWire(messages: readonly ChatMessage[]): readonly JsonObject[] 
 }
 
 function spoken({ text, calls }: ChatMessage): JsonObject {
-  const wired = calls.map(({ id, name, arguments: given }) => ({
-    id,
-    type: 'function',
-    function: { name, arguments: given },
-  }))
+  const wired = calls.map(wiredCall)
   return {
     role: 'assistant',
     content: text === '' && wired.length > 0 ? null : text,
     ...(wired.length === 0 ? {} : { tool_calls: wired }),
   }
+}
+
+function wiredCall({ id, name, arguments: given, isCustom = false }: Call): JsonObject {
+  return isCustom
+    ? { id, type: 'custom', custom: { name, input: given } }
+    : { id, type: 'function', function: { name, arguments: given } }
 }
