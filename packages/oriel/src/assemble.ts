@@ -2,6 +2,7 @@
 
 import { tailOf } from './core/audience.ts'
 import type { Block } from './core/block.ts'
+import { shownCheckpointText } from './core/checkpoint-text.ts'
 import { firstOf } from './core/edit-index.ts'
 import type { Edit } from './core/entry.ts'
 import { foldOpenLoop, loopStart } from './core/open-loop.ts'
@@ -172,7 +173,10 @@ function thoughtDroppedBy(state: State, { form, target }: Edit): readonly number
 /** The text of the newest checkpoint: one that is being made, else the one in force. */
 function checkpointText(state: State, planned: readonly Edit[]): string | undefined {
   const isCheckpoint = (edit: Edit): boolean => !('seq' in edit.target) && edit.text !== undefined
-  return (planned.findLast(isCheckpoint) ?? state.checkpoint)?.text
+  const { checkpoint } = state
+  const made = planned.findLast(isCheckpoint)
+  if (made !== undefined) return made.text
+  return checkpoint === undefined ? undefined : shownCheckpointText(state, checkpoint)
 }
 
 function unfitted(messages: readonly ViewMessage[]): Fitted {

@@ -292,7 +292,9 @@ describe('lifetimes in any order', () => {
         for (const action of list)
           if (action.type === 'step' || action.type === 'say') await run.do(action)
         const before = (await run.thread.view()).messages
-        await run.thread.setPolicy(policy)
+        // What was not preserved does not come back.
+        const expiry = { ...policy.expiry, preserveOriginals: true }
+        await run.thread.setPolicy({ ...policy, expiry })
         const { epoch } = await run.thread.view()
         if (epoch.applied === 0) return
         await run.thread.undo(epoch.id)

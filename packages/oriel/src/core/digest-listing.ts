@@ -1,6 +1,7 @@
 // Files and commands of calls that were folded away: listed mechanically, so that no summary can forget them.
 
 import { head } from './clip.ts'
+import { type IsWithdrawn, rowsOf, seqIn } from './digest.ts'
 import type { MessageEntry } from './entry.ts'
 import { isCall } from './exchange.ts'
 import { isObject, type JsonObject } from './json.ts'
@@ -36,31 +37,33 @@ export class Listing {
   readonly #read: Recent
   readonly #commands: Recent
 
-  constructor(data: JsonObject = {}) {
-    this.#changed = new Recent(maxFiles, data.changed)
-    this.#read = new Recent(maxFiles, data.read)
-    this.#commands = new Recent(maxCommands, data.commands)
+  /** Goes on from what `data` of an earlier one holds, without what comes from messages that models may no longer read. */
+  constructor(data: JsonObject = {}, isWithdrawn: IsWithdrawn = () => false) {
+    this.#changed = new Recent(maxFiles, data.changed, isWithdrawn)
+    this.#read = new Recent(maxFiles, data.read, isWithdrawn)
+    this.#commands = new Recent(maxCommands, data.commands, isWithdrawn)
   }
 
   data(): JsonObject {
     return {
-      changed: this.#changed.values(),
-      read: this.#read.values(),
-      commands: this.#commands.values(),
+      changed: this.#changed.data(),
+      read: this.#read.data(),
+      commands: this.#commands.data(),
     }
   }
 
-  add(entry: MessageEntry): void {
-    for (const block of entry.blocks) {
+  /** Takes in a message as a model may read it. */
+  add({ blocks, seq }: MessageEntry): void {
+    for (const block of blocks) {
       if (!isCall(block) || block.arguments.length > inspectedLength) continue
       const input = parse(block.arguments)
       if (input === undefined) continue
       const files = changing.test(block.name) ? this.#changed : this.#read
-      for (const path of pathsIn(input)) files.add(path)
+      for (const path of pathsIn(input)) files.add(path, seq)
       for (const key of commandKeys) {
         const command = input[key]
-        if (typeof command === 'string') this.#commands.add(command)
-        else if (Array.isArray(command)) this.#commands.add(command.map(String).join(' '))
+        if (typeof command === 'string') this.#commands.add(command, seq)
+        else if (Array.isArray(command)) this.#commands.add(command.map(String).join(' '), seq)
       }
     }
   }
@@ -78,27 +81,34 @@ export class Listing {
   }
 }
 
-/** The newest values, each once. */
+/** The newest values, each once, with the newest message that named it. */
 class Recent {
   readonly #limit: number
-  readonly #values: Set<string>
+  readonly #values = new Map<string, number>()
 
-  constructor(limit: number, values: unknown) {
+  constructor(limit: number, values: unknown, isWithdrawn: IsWithdrawn) {
     this.#limit = limit
-    this.#values = new Set(Array.isArray(values) ? values.map(String) : [])
+    for (const [value, from] of rowsOf(values)) {
+      const seq = seqIn(from)
+      if (!isWithdrawn(seq)) this.#values.set(String(value), seq)
+    }
   }
 
-  add(text: string): void {
+  add(text: string, seq: number): void {
     const value = head(text.toWellFormed().replaceAll(/\s+/g, ' ').trim(), maxLength)
     if (value === '') return
     this.#values.delete(value)
-    this.#values.add(value)
+    this.#values.set(value, seq)
     if (this.#values.size <= this.#limit) return
-    const [oldest] = this.#values
+    const [oldest] = this.#values.keys()
     this.#values.delete(oldest as string)
   }
 
-  values(): string[] {
+  values(): readonly string[] {
+    return [...this.#values.keys()]
+  }
+
+  data(): [string, number][] {
     return [...this.#values]
   }
 }

@@ -16,22 +16,28 @@ const countedTools = 64
 /** Collects folded messages one by one; `text` is short whatever their number. */
 export class Digest {
   readonly #counts = new Map<string, number>()
-  readonly #tools = new Map<string, number>()
-  #quotes: string[] = []
+  readonly #tools = new Map<string, { readonly count: number; readonly seq: number }>()
+  #quotes: { readonly text: string; readonly seq: number }[] = []
   #first = ''
   #last = ''
   #total = 0
 
-  /** Goes on from what `data` of an earlier digest holds. */
-  static from(data: JsonObject | undefined): Digest {
+  /** Goes on from what `data` of an earlier digest holds, without what comes from messages that models may no longer read. */
+  static from(data: JsonObject | undefined, isWithdrawn: IsWithdrawn = () => false): Digest {
     const digest = new Digest()
     if (data === undefined) return digest
     digest.#total = Number(data.total ?? 0)
     digest.#first = String(data.first ?? '')
     digest.#last = String(data.last ?? '')
-    for (const [role, count] of pairsOf(data.counts)) digest.#counts.set(role, count)
-    for (const [tool, count] of pairsOf(data.tools)) digest.#tools.set(tool, count)
-    if (Array.isArray(data.quotes)) digest.#quotes = data.quotes.map(String)
+    for (const [role, count] of rowsOf(data.counts)) digest.#counts.set(String(role), Number(count))
+    for (const [tool, count, from] of rowsOf(data.tools)) {
+      const seq = seqIn(from)
+      if (!isWithdrawn(seq)) digest.#tools.set(String(tool), { count: Number(count), seq })
+    }
+    for (const [text, from] of rowsOf(data.quotes)) {
+      const seq = seqIn(from)
+      if (!isWithdrawn(seq)) digest.#quotes.push({ text: String(text), seq })
+    }
     return digest
   }
 
@@ -41,8 +47,8 @@ export class Digest {
       first: this.#first,
       last: this.#last,
       counts: [...this.#counts],
-      tools: [...this.#tools],
-      quotes: this.#quotes,
+      tools: [...this.#tools].map(([name, { count, seq }]) => [name, count, seq]),
+      quotes: this.#quotes.map(({ text, seq }) => [text, seq]),
     }
   }
 
@@ -50,22 +56,24 @@ export class Digest {
     return this.#total
   }
 
-  /** What no model sees is not told to one here. */
+  /** Takes in a message as a model may read it. */
   add(entry: MessageEntry): void {
-    if (entry.audience?.later === false) return
-    const blocks = entry.blocks.filter(({ audience }) => audience?.later !== false)
+    const { blocks, seq } = entry
     this.#total += 1
     this.#counts.set(entry.role, (this.#counts.get(entry.role) ?? 0) + 1)
     for (const block of blocks) {
       if (!isCall(block)) continue
-      const count = this.#tools.get(block.name)
-      if (count !== undefined || this.#tools.size < countedTools) {
-        this.#tools.set(head(block.name, 40), (count ?? 0) + 1)
+      const name = head(block.name, 40)
+      const known = this.#tools.get(name)
+      if (known !== undefined || this.#tools.size < countedTools) {
+        this.#tools.set(name, { count: (known?.count ?? 0) + 1, seq })
       }
     }
     if (entry.role === 'user') {
       const quote = head(textOf(blocks).replaceAll(/\s+/g, ' ').trim(), quotedLength)
-      if (quote !== '') this.#quotes = [...this.#quotes, quote].slice(-quotedMessages)
+      if (quote !== '') {
+        this.#quotes = [...this.#quotes, { text: quote, seq }].slice(-quotedMessages)
+      }
     }
     if (this.#first === '') this.#first = entry.id
     this.#last = entry.id
@@ -73,6 +81,7 @@ export class Digest {
 
   /** The note; `brief` leaves out everything but the count. */
   text(brief: boolean): string {
+    if (this.#total === 0) return '[Earlier messages left out; none of them is for the model]'
     const [first, last] = [this.#first, this.#last]
     const range = first === last ? `expand ${first}` : `expand ${first} to ${last}`
     const what = `${this.#total} earlier message${this.#total === 1 ? '' : 's'} left out`
@@ -82,17 +91,30 @@ export class Digest {
       .join(', ')
     const parts = [`${what} (${roles})`]
     if (this.#tools.size > 0) {
-      const tools = [...this.#tools.entries()].sort((a, b) => b[1] - a[1]).slice(0, namedTools)
-      parts.push(`tools used: ${tools.map(([name, times]) => `${name} x${times}`).join(', ')}`)
+      const tools = [...this.#tools.entries()]
+        .sort(([, a], [, b]) => b.count - a.count)
+        .slice(0, namedTools)
+      parts.push(`tools used: ${tools.map(([name, { count }]) => `${name} x${count}`).join(', ')}`)
     }
-    for (const quote of this.#quotes) parts.push(`a user message began: ${JSON.stringify(quote)}`)
+    for (const { text } of this.#quotes) {
+      parts.push(`a user message began: ${JSON.stringify(text)}`)
+    }
     return `[${[...parts, range].join('; ')}]`
   }
 }
 
-function pairsOf(value: unknown): readonly (readonly [string, number])[] {
+/** Whether models may no longer read the message at `seq`; asked with 0 where it is not known which message it was. */
+export type IsWithdrawn = (seq: number) => boolean
+
+/** Rows of kept data. A bare text is a row without its source: that is how it was kept before sources were. */
+export function rowsOf(value: unknown): readonly (readonly unknown[])[] {
   if (!Array.isArray(value)) return []
-  return value.flatMap((pair) =>
-    Array.isArray(pair) ? [[String(pair[0]), Number(pair[1])] as const] : [],
+  return value.flatMap((row): (readonly unknown[])[] =>
+    Array.isArray(row) ? [row] : typeof row === 'string' ? [[row]] : [],
   )
+}
+
+/** The message that a row comes from; 0 where that was not kept. */
+export function seqIn(value: unknown): number {
+  return typeof value === 'number' ? value : 0
 }

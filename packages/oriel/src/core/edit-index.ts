@@ -16,6 +16,8 @@ export class EditIndex {
   /** Edits that drop messages, oldest first. Replaced, never shortened in place: a trace may still hold it. */
   #drops: EditEntry[] = []
   #checkpoint: EditEntry | undefined
+  /** Edits in force that did not preserve the original, oldest first. */
+  #final: EditEntry[] = []
   /** Edits whose text holds a model's summary, by what it was made from. */
   readonly #summaries = new Map<string, EditEntry>()
   /** Forms that a person took back: `seq:block:form`, block `*` for whole messages. */
@@ -50,6 +52,11 @@ export class EditIndex {
     return this.#checkpoint
   }
 
+  /** Edits in force that did not preserve the original, oldest first. */
+  get final(): readonly EditEntry[] {
+    return this.#final
+  }
+
   /** The summary that a model made of the same thing before. */
   summaryOf(key: string): string | undefined {
     const edit = this.#summaries.get(key)
@@ -71,12 +78,24 @@ export class EditIndex {
     return this.#vetoes.has(`${seq}:${block}:${form}`)
   }
 
+  /** Whether the original of a block must not be shown again. */
+  isFinal(seq: number, block: number): boolean {
+    if (this.#final.length === 0) return false
+    return this.isFinallyDropped(seq) || this.allOfBlock(seq, block).some(isNotPreserved)
+  }
+
+  /** Whether a message left whole and its original must not be shown again. */
+  isFinallyDropped(seq: number): boolean {
+    return this.#final.some((edit) => isInRanges(edit, seq))
+  }
+
   isDropped(seq: number): boolean {
     return this.#drops.some((edit) => isInRanges(edit, seq))
   }
 
   add(edit: EditEntry): void {
     this.#edits.set(edit.id, edit)
+    if (isNotPreserved(edit)) this.#final.push(edit)
     if (edit.summary !== undefined) this.#summaries.set(edit.summary.of, edit)
     if ('ranges' in edit.target) {
       this.#drops.push(edit)
@@ -105,6 +124,7 @@ export class EditIndex {
     const edit = this.#edits.get(id)
     if (edit === undefined) return undefined
     this.#edits.delete(id)
+    this.#final = this.#final.filter((other) => other !== edit)
     if (edit.summary !== undefined) this.#summaries.delete(edit.summary.of)
     if ('ranges' in edit.target) {
       this.#drops = this.#drops.filter((other) => other.id !== id)
@@ -121,6 +141,10 @@ export class EditIndex {
     else this.#byBlock.set(`${seq}:${block}`, rest)
     return edit
   }
+}
+
+function isNotPreserved({ isFinal }: EditEntry): boolean {
+  return isFinal === true
 }
 
 /** Whether an edit that drops messages covers this one. */

@@ -1,6 +1,6 @@
 // A message of the log as the state knows it.
 
-import { isForModels, isLasting } from './audience.ts'
+import { isLasting, lastingBlock } from './audience.ts'
 import { lengthOf } from './block.ts'
 import { type Counter, countBlock } from './counter.ts'
 import type { MessageEntry } from './entry.ts'
@@ -33,9 +33,10 @@ export class LazyItem implements Item {
 
   get tokens(): readonly number[] {
     // What later requests do not show is counted where it is shown, at the tail.
-    this.#tokens ??= this.entry.blocks.map((block) =>
-      isLasting(this.entry) && isLasting(block) ? countBlock(this.#counter, block) : 0,
-    )
+    this.#tokens ??= this.entry.blocks.map((block) => {
+      const shown = lastingBlock(this.entry, block)
+      return shown === undefined ? 0 : countBlock(this.#counter, shown)
+    })
     return this.#tokens
   }
 }
@@ -47,17 +48,17 @@ export interface MessageFacts {
   readonly tokens: readonly number[]
   /** Characters of each block. */
   readonly lengths: readonly number[]
-  /** Positions of blocks that are for people only. @default none */
+  /** Positions of blocks that no later request may show: they are not expanded for a model. @default none */
   readonly forPeople?: readonly number[]
 }
 
 /** Facts about a message that is at hand. */
 export function factsOf({ entry, index, tokens }: Item): MessageFacts {
   const lengths = entry.blocks.map(lengthOf)
-  if (!isForModels(entry)) return { index, tokens, lengths, forPeople: positionsIn(entry) }
-  if (entry.blocks.every(isForModels)) return { index, tokens, lengths }
+  if (!isLasting(entry)) return { index, tokens, lengths, forPeople: positionsIn(entry) }
+  if (entry.blocks.every(isLasting)) return { index, tokens, lengths }
   const forPeople = positionsIn(entry).filter(
-    (position) => !isForModels(entry.blocks[position] ?? entry),
+    (position) => !isLasting(entry.blocks[position] ?? entry),
   )
   return { index, tokens, lengths, forPeople }
 }

@@ -2,8 +2,9 @@
 
 import { type Block, textOf } from './block.ts'
 import type { Counter } from './counter.ts'
+import { type IsWithdrawn, rowsOf, seqIn } from './digest.ts'
 import type { MessageEntry } from './entry.ts'
-import type { Json, JsonObject } from './json.ts'
+import { isObject, type Json, type JsonObject } from './json.ts'
 import { isNumber, piecesOf, valuesOf } from './values.ts'
 
 /** Candidates that are kept for the next memory, as a multiple of what this one shows. */
@@ -37,6 +38,8 @@ interface Sighting {
   uses: number
   lastUse: number
   lastSeen: number
+  /** The newest message that has it. */
+  seq: number
 }
 
 export interface MemoryRequest {
@@ -64,25 +67,28 @@ export class Memory {
   readonly #sightings = new Map<string, Sighting>()
   readonly #counter: Counter
 
-  /** Goes on from the data of an earlier memory; anything else in it is ignored. */
-  constructor(counter: Counter, data?: Json) {
+  /**
+   * Goes on from the data of an earlier memory, without what comes from messages that models may no longer read; anything else in it is
+   * ignored.
+   */
+  constructor(counter: Counter, data?: Json, isWithdrawn: IsWithdrawn = () => false) {
     this.#counter = counter
-    if (typeof data !== 'object' || data === null || Array.isArray(data)) return
-    const { lines, values } = data as JsonObject
-    for (const line of rows(lines)) {
-      const [text, from, seq, weight] = line
-      if (typeof text === 'string' && typeof from === 'string') {
-        this.#keep(text, { from, seq: Number(seq), weight: Number(weight) })
+    if (!isObject(data)) return
+    for (const [text, from, at, weight] of rowsOf(data.lines)) {
+      const seq = seqIn(at)
+      if (typeof text === 'string' && typeof from === 'string' && !isWithdrawn(seq)) {
+        this.#keep(text, { from, seq, weight: Number(weight) })
       }
     }
-    for (const [value, uses, lastUse, lastSeen] of rows(values)) {
-      if (typeof value !== 'string') continue
-      const sighting = { uses: Number(uses), lastUse: Number(lastUse), lastSeen: Number(lastSeen) }
-      this.#sightings.set(value, sighting)
+    for (const [value, uses, lastUse, lastSeen, at] of rowsOf(data.values)) {
+      const seq = seqIn(at)
+      if (typeof value !== 'string' || isWithdrawn(seq)) continue
+      const counts = { uses: Number(uses), lastUse: Number(lastUse), lastSeen: Number(lastSeen) }
+      this.#sightings.set(value, { ...counts, seq })
     }
   }
 
-  /** Takes in a message that leaves the view. */
+  /** Takes in a message that leaves the view, as a model may read it. */
   add(entry: MessageEntry): void {
     const isOwn = entry.role === 'assistant'
     const seen = new Set<string>()
@@ -96,7 +102,7 @@ export class Memory {
         }
       }
     }
-    for (const value of seen) this.#see(value, entry.step, isOwn)
+    for (const value of seen) this.#see(value, entry, isOwn)
   }
 
   /** The memory's text within its budget, and what the next one needs. Deterministic. */
@@ -107,7 +113,11 @@ export class Memory {
     const bare = this.#bareValues(score, shown, values)
     return {
       text: textOfMemory(chosen, bare),
-      data: this.#data(this.#pool(chosen, shown, { step, tokens: lines * poolShare }), bare),
+      data: this.#data(
+        chosen,
+        this.#pool(chosen, shown, { step, tokens: lines * poolShare }),
+        bare,
+      ),
     }
   }
 
@@ -126,8 +136,9 @@ export class Memory {
     this.#lines.set(text, { text, values: values ?? valuesOf(text), tokens, from, seq, weight })
   }
 
-  #see(value: string, step: number, isUse: boolean): void {
-    const known = this.#sightings.get(value) ?? { uses: 0, lastUse: -1, lastSeen: -1 }
+  #see(value: string, { step, seq }: MessageEntry, isUse: boolean): void {
+    const known = this.#sightings.get(value) ?? { uses: 0, lastUse: -1, lastSeen: -1, seq }
+    known.seq = seq
     if (isUse) {
       known.uses += 1
       known.lastUse = Math.max(known.lastUse, step)
@@ -213,17 +224,34 @@ export class Memory {
     return pool
   }
 
-  #data(pool: readonly Line[], bare: readonly string[]): JsonObject {
+  #data(chosen: readonly Line[], pool: readonly Line[], bare: readonly string[]): JsonObject {
     const kept = new Set([...pool.flatMap((line) => line.values), ...bare])
     const values: Json[] = []
-    for (const [value, { uses, lastUse, lastSeen }] of this.#sightings) {
-      if (kept.has(value)) values.push([value, uses, lastUse, lastSeen])
+    for (const [value, { uses, lastUse, lastSeen, seq }] of this.#sightings) {
+      if (kept.has(value)) values.push([value, uses, lastUse, lastSeen, seq])
     }
     return {
+      // The lines that the text shows come first.
+      shown: chosen.length,
+      bare: [...bare],
       lines: pool.map(({ text, from, seq, weight }) => [text, from, seq, weight]),
       values,
     }
   }
+}
+
+/** The text of an earlier memory without what comes from messages that models may no longer read. */
+export function memoryTextWithout(data: Json | undefined, isWithdrawn: IsWithdrawn): string {
+  if (!isObject(data)) return ''
+  const { lines, shown, bare, values } = data
+  const chosen = rowsOf(lines)
+    .slice(0, seqIn(shown))
+    .filter(([, , at]) => !isWithdrawn(seqIn(at)))
+    .map(([text, from]) => ({ text: String(text), from: String(from) }))
+  const sources = new Map(rowsOf(values).map(([value, , , , at]) => [value, seqIn(at)]))
+  const named = Array.isArray(bare) ? bare.map(String) : []
+  const open = named.filter((value) => !isWithdrawn(sources.get(value) ?? 0))
+  return textOfMemory(chosen, open)
 }
 
 /** Messages never change, so their values are looked for once. */
@@ -276,7 +304,10 @@ function rank(
     .sort((a, b) => b.gain - a.gain || b.line.seq - a.line.seq)
 }
 
-function textOfMemory(lines: readonly Line[], values: readonly string[]): string {
+function textOfMemory(
+  lines: readonly Pick<Line, 'text' | 'from'>[],
+  values: readonly string[],
+): string {
   const parts: string[] = []
   let from = ''
   for (const line of lines) {
@@ -295,8 +326,4 @@ function textsOf(blocks: readonly Block[]): readonly string[] {
     if (block.type === 'tool-call') return [block.arguments.replaceAll('\\n', '\n')]
     return block.type === 'tool-result' ? [textOf(block.content)] : []
   })
-}
-
-function rows(value: Json | undefined): readonly (readonly Json[])[] {
-  return Array.isArray(value) ? value.filter((row): row is Json[] => Array.isArray(row)) : []
 }

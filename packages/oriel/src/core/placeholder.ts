@@ -34,7 +34,8 @@ export function placeholder(omitted: Omitted): string {
     `${omitted.isError === true ? 'failed ' : ''}${what}`,
     sizeOf(omitted.content, text),
   ]
-  const shape = shapeOf(text)
+  // What was not kept is not quoted either.
+  const shape = omitted.canExpand === false ? '' : shapeOf(text)
   if (shape !== '') parts.push(shape)
   if (omitted.note !== undefined) parts.push(omitted.note)
   const how = omitted.canExpand === false ? 'it was not kept' : `expand ${omitted.id}`

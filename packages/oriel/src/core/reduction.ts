@@ -2,6 +2,7 @@
 
 import { type TextBlock, type ToolResultBlock, textOf } from './block.ts'
 import { countBlock } from './counter.ts'
+import { isInRanges } from './edit-index.ts'
 import type { Edit } from './entry.ts'
 import type { Item } from './item.ts'
 import { reduce } from './render.ts'
@@ -50,13 +51,14 @@ export function finalIn(
   state: State,
   planned: readonly Edit[] = [],
 ): (seq: number, block: number) => boolean {
-  const final = new Set<string>()
-  for (const { isFinal, target } of planned) {
-    if (isFinal === true && 'seq' in target) final.add(`${target.seq}:${target.block}`)
-  }
+  const final = planned.filter(({ isFinal }) => isFinal === true)
+  if (final.length === 0) return (seq, block) => state.isFinal(seq, block)
+  const blocks = new Set<string>()
+  for (const { target } of final) if ('seq' in target) blocks.add(`${target.seq}:${target.block}`)
   return (seq, block) =>
-    final.has(`${seq}:${block}`) ||
-    state.blockEdits(seq, block).some(({ isFinal }) => isFinal === true)
+    blocks.has(`${seq}:${block}`) ||
+    final.some((edit) => isInRanges(edit, seq)) ||
+    state.isFinal(seq, block)
 }
 
 /** Characters of the text; pictures are longer than any notice about them. */

@@ -1,6 +1,6 @@
 // Blocks in the form that the live edits give them.
 
-import { isHidden, isInPlace } from './audience.ts'
+import { blockInPlace, isHidden } from './audience.ts'
 import type { Block, ToolResultBlock } from './block.ts'
 import { countBlock } from './counter.ts'
 import { isInRanges } from './edit-index.ts'
@@ -36,9 +36,10 @@ export function render(state: State, planned: readonly Edit[]): readonly Rendere
     if (isHidden(state, entry)) continue
     const blocks: RenderedBlock[] = []
     entry.blocks.forEach((block, position) => {
-      if (!isInPlace(state, item, block)) return
+      const seen = blockInPlace(state, item, block)
+      if (seen === undefined) return
       const edit = editOf(entry, position)
-      const shown = edit === undefined ? block : reduce(block, edit)
+      const shown = edit === undefined ? seen : reduce(seen, edit)
       if (shown !== undefined) blocks.push({ block: shown, position, form: edit?.form ?? 'full' })
     })
     // A message whose every block is gone leaves the view; one that came without blocks stays as it is.
@@ -48,7 +49,7 @@ export function render(state: State, planned: readonly Edit[]): readonly Rendere
 }
 
 /**
- * The edit that gives a block its form: none in a pinned message; of what was asked for again, the part that is shown; else the one that
+ * The edit that gives a block its form: none in a pinned message, unless the original was not kept; of what was asked for again, the part that is shown; else the one that
  * is planned, else the one in force.
  */
 export function editsShown(
@@ -61,7 +62,10 @@ export function editsShown(
   }
   const expansionOf = expansionsOf(state)
   return ({ seq, blocks }, position) => {
-    if (state.isPinned(seq)) return undefined
+    if (state.isPinned(seq)) {
+      const live = state.blockEdit(seq, position)
+      return live !== undefined && state.isFinal(seq, position) ? live : undefined
+    }
     const again = expansionOf(seq, position)
     if (again === undefined) {
       return byBlock?.get(`${seq}:${position}`) ?? state.blockEdit(seq, position)

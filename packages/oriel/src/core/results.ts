@@ -1,13 +1,18 @@
 // Tool results that a view shows, in order, with what rules need to know of each.
 
+import { lastingBlock } from './audience.ts'
 import type { ToolResultBlock } from './block.ts'
+import type { Edit, MessageEntry } from './entry.ts'
+import { assert } from './errors.ts'
 import type { Item } from './item.ts'
+import { reduce } from './render.ts'
 import type { State } from './state.ts'
 
 export interface Result {
   readonly item: Item
   /** Position of the block in the message. */
   readonly block: number
+  /** The result as a model may read it: rules make every form from this. */
   readonly content: ToolResultBlock
   /** The tool that was called. */
   readonly tool: string
@@ -19,11 +24,15 @@ export interface Result {
   readonly isProtected: boolean
 }
 
-/** Results of visible exchanges, oldest first. Orphans are not shown, so no rule sees them. */
-export function resultsOf(state: State): readonly Result[] {
+/**
+ * Results of visible exchanges, oldest first. Orphans are not shown, so no rule sees them. `planned` has what other rules propose in the
+ * same pass: what they do not preserve is read in the form that they give it.
+ */
+export function resultsOf(state: State, planned: readonly Edit[] = []): readonly Result[] {
   const results: Result[] = []
   if (state.exchanges.isEmpty) return results
   const { visible } = state
+  const lost = lostIn(planned)
   let seenAt: number | undefined
   for (let index = visible.length - 1; index >= 0; index--) {
     const item = visible[index] as Item
@@ -38,7 +47,11 @@ export function resultsOf(state: State): readonly Result[] {
       results.push({
         item,
         block,
-        content,
+        content: readableResult(state, entry, {
+          content,
+          block,
+          lost: lost?.get(`${entry.seq}:${block}`),
+        }),
         tool: call.name,
         exchange: exchange.seq,
         seenAt,
@@ -48,4 +61,37 @@ export function resultsOf(state: State): readonly Result[] {
     if (entry.role === 'assistant') seenAt = entry.seq
   }
   return results.reverse()
+}
+
+/** A result as a model may read it: without what is hidden in it; where the original was not preserved, what took its place. */
+export function readableResult(
+  state: State,
+  entry: MessageEntry,
+  {
+    content,
+    block,
+    lost,
+  }: {
+    readonly content: ToolResultBlock
+    readonly block: number
+    /** An edit that is not in the log yet and does not preserve it. */
+    readonly lost?: Edit | undefined
+  },
+): ToolResultBlock {
+  const lasting = lastingBlock(entry, content) ?? content
+  const live = state.isFinal(entry.seq, block) ? state.blockEdit(entry.seq, block) : undefined
+  const edit = lost ?? live
+  const shown = edit === undefined ? lasting : (reduce(lasting, edit) ?? lasting)
+  assert(shown.type === 'tool-result', 'a result in any form is a result')
+  return shown
+}
+
+function lostIn(planned: readonly Edit[]): ReadonlyMap<string, Edit> | undefined {
+  const lost = planned.filter(({ isFinal }) => isFinal === true)
+  if (lost.length === 0) return undefined
+  return new Map(
+    lost.flatMap((edit) =>
+      'seq' in edit.target ? [[`${edit.target.seq}:${edit.target.block}`, edit] as const] : [],
+    ),
+  )
 }

@@ -19,7 +19,7 @@ export interface StateData {
   readonly ordinals: readonly [newest: number, answered: number]
   /** Visible messages: seq, index, tokens of each block, ordinal among those that bear retention. */
   readonly visible: readonly (readonly [number, number, readonly number[], (number | null)?])[]
-  /** All others: seq, index, tokens and characters of each block, positions of those for people only. */
+  /** All others: seq, index, tokens and characters of each block, positions of those that no later request may show. */
   readonly hidden: readonly (readonly [
     number,
     number,

@@ -208,6 +208,16 @@ export class State {
     return this.#edits.values()
   }
 
+  /** Live edits that did not preserve the original, oldest first. */
+  get finalEdits(): readonly EditEntry[] {
+    return this.#edits.final
+  }
+
+  /** Whether the original of a block must not be shown again: one of its live edits did not preserve it. */
+  isFinal(seq: number, block: number): boolean {
+    return this.#edits.isFinal(seq, block)
+  }
+
   get excluded(): ReadonlySet<number> {
     return this.#excluded
   }
@@ -320,6 +330,7 @@ export class State {
       this.#expansions.set(`${target}:${block ?? 0}`, shown)
       return
     }
+    const wasExcluded = this.#excluded.has(target)
     if (mark === 'continue') this.exchanges.parts.goOn(target)
     else if (mark === 'pin') this.#pinned.add(target)
     else if (mark === 'unpin') this.#pinned.delete(target)
@@ -330,7 +341,11 @@ export class State {
     const hidden = new Set(members.filter((seq) => this.#isHidden(seq)))
     this.#hide((seq) => hidden.has(seq), Math.max(...members))
     this.#show(members.flatMap((seq) => (hidden.has(seq) ? [] : (this.#messages.get(seq) ?? []))))
-    if (this.#visible.length !== before) this.moves.toggle(target, this.#version)
+    // A checkpoint that was made from a message shows another text when the message is excluded.
+    const isQuoted =
+      wasExcluded !== this.#excluded.has(target) &&
+      this.#edits.drops.some((edit) => edit.text !== undefined && isInRanges(edit, target))
+    if (this.#visible.length !== before || isQuoted) this.moves.toggle(target, this.#version)
   }
 
   /** Removes messages from `visible`; only the part up to `last` is looked at. */
@@ -341,9 +356,9 @@ export class State {
     this.#visible = [...kept, ...this.#visible.slice(end)]
   }
 
-  /** A pin brings back what was dropped, with the whole exchange around it and the user message that opens its turn. */
+  /** A pin brings back what was dropped, unless it was not kept, with the whole exchange around it and the user message that opens its turn. */
   #isHidden(seq: number): boolean {
-    if (this.#excluded.has(seq)) return true
+    if (this.#excluded.has(seq) || this.#edits.isFinallyDropped(seq)) return true
     if (!this.#edits.isDropped(seq) || opensTurnOf(this.#messages, seq, this.#pinned)) return false
     return !this.exchanges.membersOf(seq).some((member) => this.#pinned.has(member))
   }

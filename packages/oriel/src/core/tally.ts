@@ -44,9 +44,14 @@ function countAny(counter: Counter, value: unknown): number {
 }
 
 /** What stands around the messages, and what checkpoints say, is the same in most requests: it is counted once. */
-const counted = new WeakMap<Counter, Map<string, number>>()
+let counted = new WeakMap<Counter, Map<string, number>>()
 const maxCounted = 256
 const longText = 4000
+
+/** Forgets the texts: one of them may be of a thread that was erased. */
+export function forgetCountedTexts(): void {
+  counted = new WeakMap()
+}
 
 function countAgain(counter: Counter, text: string): number {
   const known = counted.get(counter) ?? new Map<string, number>()

@@ -165,8 +165,8 @@ function unshownBlocks(state: State): readonly Repair[] {
   for (const item of state.visible) {
     const { seq, blocks } = item.entry
     blocks.forEach((content, block) => {
-      const reason = whyUnshown(state, item, content)
-      if (reason !== undefined) unshown.push({ seq, block, form: 'dropped', reason })
+      const why = whyUnshown(state, item, content)
+      if (why !== undefined) unshown.push({ seq, block, ...why })
     })
   }
   return unshown

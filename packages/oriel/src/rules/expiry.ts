@@ -7,6 +7,7 @@ import type { Edit, Expiry } from '../core/entry.ts'
 import { beginningOf } from '../core/first-characters.ts'
 import type { Item } from '../core/item.ts'
 import { placeholder } from '../core/placeholder.ts'
+import { readableIn } from '../core/readable.ts'
 import { type Reduction, reduceResult } from '../core/reduction.ts'
 import { type Result, resultsOf } from '../core/results.ts'
 import type { State } from '../core/state.ts'
@@ -96,12 +97,13 @@ function settingsByExchange(
 
 /** Messages of the user's side that are no results and that the host gave a tool, a kind or a setting of their own. */
 function messagesIn(state: State): readonly Subject[] {
+  const readable = readableIn(state)
   return state.visible.flatMap((item) => {
-    const { seq, role, tool, kind, expiry: own, blocks } = item.entry
+    const { seq, role, tool, kind, expiry: own } = item.entry
     const isNamed = tool !== undefined || kind !== undefined || own !== undefined
     if (role !== 'user' || !isNamed) return []
     if (seq === state.newestUser || state.isPinned(seq) || isCurrent(state, seq)) return []
-    return blocks.flatMap((content, block) =>
+    return readable(item.entry).flatMap(({ block: content, position: block }) =>
       isOwnText(content)
         ? [{ item, block, content, seenAt: 0, ...(tool === undefined ? {} : { tool }) }]
         : [],

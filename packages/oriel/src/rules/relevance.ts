@@ -2,6 +2,7 @@
 
 import { textOf } from '../core/block.ts'
 import { clockOf } from '../core/clock.ts'
+import { readableIn } from '../core/readable.ts'
 import type { Result } from '../core/results.ts'
 import type { State } from '../core/state.ts'
 import { startsTurn } from '../core/turns.ts'
@@ -65,9 +66,10 @@ function saidBy(state: State): (step: number) => string {
   const bySteps = new Map<number, string[]>()
   const requests = new Map<number, string>()
   let request = ''
+  const readable = readableIn(state)
   for (const { entry } of state.visible) {
     if (entry.role !== 'assistant' && entry.role !== 'user') continue
-    const words = entry.blocks.flatMap((block) => {
+    const words = readable(entry).flatMap(({ block }) => {
       if (block.type === 'text') return [block.text]
       return block.type === 'tool-call' ? [block.arguments] : []
     })

@@ -8,6 +8,7 @@ import type { Edit } from '../core/entry.ts'
 import type { Item } from '../core/item.ts'
 import { placeholder } from '../core/placeholder.ts'
 import { reduce } from '../core/render.ts'
+import { readableResult } from '../core/results.ts'
 import type { State } from '../core/state.ts'
 import type { Rule } from './rule.ts'
 
@@ -63,10 +64,13 @@ function fade(state: State, item: Item, fading: Fading): readonly Edit[] {
     tokensBefore,
     since,
   } as const
-  if (isDropped) return [{ ...common, tokensAfter: 0 }]
+  if (block.type !== 'tool-result') return [{ ...common, tokensAfter: 0 }]
   // A call needs its result: what fades there leaves a placeholder.
-  const text = placeholder({ ...block, id: state.blockIdAt({ seq: entry.seq, block: position }) })
-  const shown = reduce(block, { form, text })
+  const result = readableResult(state, entry, { content: block, block: position })
+  const canExpand = !state.isFinal(entry.seq, position)
+  const id = state.blockIdAt({ seq: entry.seq, block: position })
+  const text = placeholder({ ...result, id, canExpand })
+  const shown = reduce(result, { form, text })
   const tokensAfter = shown === undefined ? 0 : countBlock(state.counter, shown)
   return tokensAfter < tokensBefore ? [{ ...common, text, tokensAfter }] : []
 }

@@ -78,7 +78,9 @@ function tooLarge(
 ): readonly Edit[] {
   const { entry } = result.item
   const id = state.blockIdAt({ seq: entry.seq, block: result.block })
-  const { hash } = state.derive(`sha256:${id}`, () => ({ hash: sha256(text.toWellFormed()) }))
+  const { hash } = state.derive(`sha256:${id}:${text.length}`, () => ({
+    hash: sha256(text.toWellFormed()),
+  }))
   const saved =
     directory === undefined || state.isVetoed(entry.seq, result.block, 'omitted')
       ? noFile({ directory: '', sha256: hash, text })
@@ -99,7 +101,7 @@ function bounded(state: State, result: Result, text: string, limits: Limits): re
   const { entry } = result.item
   if (isWithin(text, limits)) return []
   const id = state.blockIdAt({ seq: entry.seq, block: result.block })
-  const key = `bounded:${id}:${Object.values(limits).join(':')}`
+  const key = `bounded:${id}:${text.length}:${Object.values(limits).join(':')}`
   const change = {
     rule: 'toolOutput',
     form: 'clipped',

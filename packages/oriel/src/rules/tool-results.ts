@@ -5,6 +5,7 @@ import { head, headAndTail } from '../core/clip.ts'
 import { countBlock } from '../core/counter.ts'
 import type { Edit } from '../core/entry.ts'
 import { placeholder } from '../core/placeholder.ts'
+import { readableIn } from '../core/readable.ts'
 import { finalIn, reduceResult } from '../core/reduction.ts'
 import { reduce, strongest } from '../core/render.ts'
 import { type Result, resultsOf } from '../core/results.ts'
@@ -41,7 +42,7 @@ export const toolResults: Rule<ToolResultsSettings> = {
   name: 'toolResults',
   propose(state, settings, { summaryOf, planned }) {
     const { cutoff = 10, summary = 'llm', maxImages } = settings
-    const results = resultsOf(state)
+    const results = resultsOf(state, planned)
     const isPlain = settings.placeholder === 'plain'
     const isLost = finalIn(state, planned)
     const canExpand = ({ item, block }: Result): boolean => !isLost(item.entry.seq, block)
@@ -215,11 +216,14 @@ function withoutImages(state: State, maxImages: number, isPlain: boolean): reado
   const unseen = new Set(
     resultsOf(state).flatMap(({ item, isProtected }) => (isProtected ? [item] : [])),
   )
-  const holders = state.visible.filter(({ entry }) => entry.blocks.some(hasImage))
+  const readable = readableIn(state)
+  const holders = state.visible.filter(({ entry }) =>
+    readable(entry).some(({ block }) => hasImage(block)),
+  )
   return holders.slice(0, Math.max(0, holders.length - maxImages)).flatMap((item, index) => {
     const { entry, tokens } = item
     if (entry.seq === state.newestUser || state.isPinned(entry.seq) || unseen.has(item)) return []
-    return entry.blocks.flatMap((block, position): Edit[] => {
+    return readable(entry).flatMap(({ block, position }): Edit[] => {
       if (!hasImage(block) || state.isVetoed(entry.seq, position, 'clipped')) return []
       const text = textWithoutImages(block, isPlain)
       const shown = reduce(block, { form: 'clipped', text })

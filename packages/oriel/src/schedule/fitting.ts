@@ -4,6 +4,7 @@ import { type Block, textOf } from '../core/block.ts'
 import { countBlock, overheadOf } from '../core/counter.ts'
 import { Digest } from '../core/digest.ts'
 import type { Edit, Form } from '../core/entry.ts'
+import { type Readable, readableIn, readableMessage } from '../core/readable.ts'
 import { finalIn } from '../core/reduction.ts'
 import { reduce } from '../core/render.ts'
 import type { State } from '../core/state.ts'
@@ -35,6 +36,7 @@ export class Fitting {
   total: number
   readonly state: State
   readonly #isLost: (seq: number, block: number) => boolean
+  readonly #readable: Readable
   readonly #shown: (Block | undefined)[][]
   readonly #tokens: number[][]
   readonly #edits = new Map<string, Edit>()
@@ -51,6 +53,7 @@ export class Fitting {
     { frame, planned = [] }: { readonly frame: number; readonly planned?: readonly Edit[] },
   ) {
     this.#isLost = finalIn(state, planned)
+    this.#readable = readableIn(state, planned)
     this.state = state
     this.messages = messages
     this.#shown = messages.map((message) => [...message.blocks])
@@ -70,11 +73,13 @@ export class Fitting {
     return this.#shown[message]?.[block] ?? (this.messages[message]?.blocks[block] as Block)
   }
 
-  /** The content in the log of a result, from which every form derives. */
+  /** What a model may read of a result in the log: every form derives from it. */
   original(message: number, block: number): string | readonly Block[] {
     const { entry, positions } = this.messages[message] as ViewMessage
-    const logged = entry?.blocks[positions?.[block] ?? block]
-    return logged?.type === 'tool-result' ? logged.content : ''
+    const position = positions?.[block] ?? block
+    if (entry === undefined) return ''
+    const readable = this.#readable(entry).find((one) => one.position === position)?.block
+    return readable?.type === 'tool-result' ? readable.content : ''
   }
 
   /** Whether the original of a block may be shown again. */
@@ -129,7 +134,8 @@ export class Fitting {
       const { entry } = this.messages[message] as ViewMessage
       if (entry === undefined) continue
       logged += this.#sizeOf(message)
-      digest.add(entry)
+      const said = readableMessage(this.#readable, entry)
+      if (said !== undefined) digest.add(said)
     }
     const needed = this.#needsDigest() ? this.#noteTokens(digest.text(true)) : 0
     if (needed > Math.min(this.#foldedTokens + logged, this.#digestTokens + size)) {
@@ -234,7 +240,9 @@ export class Fitting {
 
   /** The longest note that the ladder allows and that costs no more than what it stands for. */
   #digestText(): string | undefined {
-    if (this.#digest.size === 0 || this.#digestStyle === 'none') return undefined
+    if (this.#folded.size === 0 || this.#digestStyle === 'none') return undefined
+    // Nothing of it is for the model: only a request that would begin with something else needs a note.
+    if (this.#digest.size === 0 && !this.#needsDigest()) return undefined
     const notes = [this.#digest.text(true)]
     if (this.#digestStyle === 'long') notes.unshift(this.#digest.text(false))
     const fits = notes.find((note) => this.#noteTokens(note) <= this.#foldedTokens)

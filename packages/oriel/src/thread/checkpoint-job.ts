@@ -1,11 +1,13 @@
 // A checkpoint's summary by a model: what it is asked, in as many parts as its window needs, and when its answer is taken.
 
 import { type Block, textOf } from '../core/block.ts'
+import { shownCheckpointText, withdrawnFrom } from '../core/checkpoint-text.ts'
 import { head, headAndTail } from '../core/clip.ts'
 import { type Counter, overheadOf } from '../core/counter.ts'
 import { seqsOf } from '../core/edit-index.ts'
 import type { Edit, MessageEntry } from '../core/entry.ts'
 import { OrielError } from '../core/errors.ts'
+import { type ReadableBlock, readableIn } from '../core/readable.ts'
 import type { State } from '../core/state.ts'
 import { isContextLengthError } from '../overflow.ts'
 import { sha256 } from '../sha256.ts'
@@ -54,6 +56,8 @@ export interface CheckpointJob {
   readonly state: State
   /** The checkpoint with its digest, as the rule made it. */
   readonly edit: Edit
+  /** Edits that are not in the log yet. */
+  readonly planned: readonly Edit[]
   readonly instructions?: string | undefined
   readonly summarize: Summarize
   readonly jobs: Jobs
@@ -64,14 +68,13 @@ export interface CheckpointJob {
 /** The checkpoint with the model's summary before what was listed mechanically. Rejects with 'job-failed' when there is none. */
 export async function summarizeCheckpoint(job: CheckpointJob): Promise<Edit> {
   const { edit, state } = job
-  const entries = [...seqsOf(edit)].flatMap((seq) => state.item(seq)?.entry ?? [])
-  const own = state.checkpoint
-  const previous = own?.summary === undefined ? own?.text : own.text?.slice(...own.summary.at)
+  const { seqs, previous } = toSummarize(state, edit)
+  const entries = seqs.flatMap((seq) => state.item(seq)?.entry ?? [])
   let room = Math.max(4000, (job.window - reservedTokens) * charsPerToken)
   let longest = room
   for (let halvings = 0; ; halvings++) {
     try {
-      const parts = partsOf(state, entries, room)
+      const parts = partsOf(job, entries, room)
       longest = Math.max(...parts.map((part) => part.reduce((sum, line) => sum + line.length, 0)))
       let summary = previous
       for (const part of parts) summary = await askPart(job, part, summary)
@@ -82,6 +85,29 @@ export async function summarizeCheckpoint(job: CheckpointJob): Promise<Edit> {
       room = Math.min(room, longest) / 2
     }
   }
+}
+
+/**
+ * The messages that a summary is made from, and the summary that it goes on from. One that was made from messages which models may no
+ * longer read is not gone on from: what it stood for is read again.
+ */
+function toSummarize(
+  state: State,
+  edit: Edit,
+): { readonly seqs: readonly number[]; readonly previous: string | undefined } {
+  const own = state.checkpoint
+  const seqs = [...seqsOf(edit)]
+  if (own === undefined) return { seqs, previous: undefined }
+  const isWhole = withdrawnFrom(state, own).size === 0
+  if (!isWhole && own.summary !== undefined && !state.isPartial) {
+    const older = state.dropEdits.filter(({ text }) => text !== undefined)
+    const all = new Set([...older.flatMap((one) => [...seqsOf(one)]), ...seqs])
+    return { seqs: [...all].sort((a, b) => a - b), previous: undefined }
+  }
+  const { summary, text } = own
+  const previous =
+    isWhole && summary !== undefined ? text?.slice(...summary.at) : shownCheckpointText(state, own)
+  return { seqs, previous }
 }
 
 async function askPart(
@@ -132,14 +158,16 @@ function withSummary(edit: Edit, summary: string, counter: Counter): Edit {
 
 /** The conversation in parts that the summarizer can read, clipped as little as that allows; of too much, the newest. */
 function partsOf(
-  state: State,
+  { state, planned }: CheckpointJob,
   entries: readonly MessageEntry[],
   room: number,
 ): readonly (readonly string[])[] {
   let parts: readonly (readonly string[])[] = []
+  // The summarizer is a model too.
+  const readable = readableIn(state, planned)
   for (const share of clippings) {
     parts = pack(
-      entries.flatMap((entry) => linesOf(state, entry, share)),
+      entries.flatMap((entry) => linesOf(state, { entry, blocks: readable(entry) }, share)),
       room,
     )
     if (parts.length <= maxParts) return parts
@@ -164,11 +192,13 @@ function pack(lines: readonly string[], room: number): readonly (readonly string
 }
 
 /** One message as the document writes it: no pictures, no reasoning, results and texts bounded. */
-function linesOf(state: State, entry: MessageEntry, share: number): readonly string[] {
+function linesOf(
+  state: State,
+  { entry, blocks }: { readonly entry: MessageEntry; readonly blocks: readonly ReadableBlock[] },
+  share: number,
+): readonly string[] {
   const calls: string[] = []
-  if (entry.audience?.later === false) return []
-  const lines = entry.blocks.flatMap((block, position): string[] => {
-    if (block.audience?.later === false) return []
+  const lines = blocks.flatMap(({ block, position }): string[] => {
     if (block.type === 'tool-call') {
       calls.push(`${block.name}(${headAndTail(block.arguments, resultLength * share)})`)
       return []

@@ -1,6 +1,7 @@
 // Checkpoints as jobs: planned from the state, summarized beside it, committed only if the conversation still allows it.
 
-import { seqsOf } from '../core/edit-index.ts'
+import { withdrawnFrom } from '../core/checkpoint-text.ts'
+import { firstOf, isInRanges, seqsOf } from '../core/edit-index.ts'
 import type { Edit, EditEntry } from '../core/entry.ts'
 import { OrielError } from '../core/errors.ts'
 import { shownAgainIn } from '../core/expansion.ts'
@@ -10,7 +11,7 @@ import { requestTokens } from '../core/weight.ts'
 import type { Policy } from '../policy.ts'
 import { type CompactionPlan, checkpoint, limitOf, planCheckpoint } from '../rules/compaction.ts'
 import type { RuleContext } from '../rules/rule.ts'
-import { summarizeCheckpoint } from './checkpoint-job.ts'
+import { type CheckpointJob, summarizeCheckpoint } from './checkpoint-job.ts'
 import type { EventFields, EventType } from './events.ts'
 import type { Jobs } from './jobs.ts'
 import type { Journal, Stamp } from './journal.ts'
@@ -199,10 +200,13 @@ export class Compactor {
       const build = (state: State, stamp: Stamp): readonly EditEntry[] => {
         if (isBound(state) || !isApplicable(state, edit, pending)) return []
         const epoch = `k${(state.version + 1).toString(36)}`
-        return [stamp.entry({ ...edit, type: 'edit', epoch }) as EditEntry]
+        const lost = lostWith(state, edit, pending.around.planned)
+        return [...lost, edit].map(
+          (one) => stamp.entry({ ...one, type: 'edit', epoch }) as EditEntry,
+        )
       }
       const { isRehearsal: isHeld = false } = this.#options
-      const [entry] = await this.#journal.commit(build, { isHeld })
+      const entry = (await this.#journal.commit(build, { isHeld })).at(-1)
       const changed = entry === undefined ? 'the conversation changed meanwhile' : undefined
       this.#end(pending, entry, error ?? changed)
       return entry
@@ -242,7 +246,7 @@ export class Compactor {
     const needsModel = trigger !== 'recovery' && this.#options.summarize !== undefined
     const answer =
       needsModel && hasTime
-        ? this.#summarize(state, edit, instructions)
+        ? this.#summarize(state, edit, { instructions, planned: around.planned })
         : Promise.resolve(needsModel ? { edit, error: noTime } : { edit })
     const { version } = state
     const base = state.checkpoint?.id
@@ -250,11 +254,15 @@ export class Compactor {
     this.#pending = { trigger, before, version, base, around, limit, digest: edit, answer, done }
   }
 
-  async #summarize(state: State, edit: Edit, instructions: string | undefined): Promise<Answer> {
+  async #summarize(
+    state: State,
+    edit: Edit,
+    asked: Pick<CheckpointJob, 'instructions' | 'planned'>,
+  ): Promise<Answer> {
     const { summarize, jobs, window } = this.#options
     if (summarize === undefined) return { edit }
     try {
-      const job = { state, edit, instructions, summarize, jobs, window }
+      const job = { state, edit, ...asked, summarize, jobs, window }
       return { edit: await summarizeCheckpoint(job) }
     } catch (error) {
       const reason = OrielError.is(error) ? error.message : 'unknown'
@@ -317,6 +325,14 @@ export class Compactor {
   }
 }
 
+/** Edits that were planned beside a checkpoint and did not preserve what it covers: once that left the view, no rule looks at it again. */
+function lostWith(state: State, checkpoint: Edit, planned: readonly Edit[]): readonly Edit[] {
+  return planned.filter(({ isFinal, target }) => {
+    if (isFinal !== true || !('seq' in target) || !isInRanges(checkpoint, target.seq)) return false
+    return !state.isFinal(target.seq, target.block)
+  })
+}
+
 /** Messages that a view shows: the visible ones, and the checkpoint's own. */
 export function shownCount({ visible, checkpoint }: State): number {
   return visible.length + (checkpoint === undefined ? 0 : 1)
@@ -334,9 +350,15 @@ function isBound(state: State): boolean {
 function isApplicable(
   state: State,
   edit: Edit,
-  { base, version, trigger }: Pick<Pending, 'base' | 'version' | 'trigger'>,
+  { base, version, trigger, around }: Pick<Pending, 'base' | 'version' | 'trigger' | 'around'>,
 ): boolean {
   if (state.checkpoint?.id !== base) return false
+  // What a summary was made from must still be for models.
+  if (withdrawnFrom(state, { ...edit, seq: version + 1 }).size > 0) return false
+  const known = new Set(around.planned.filter(({ isFinal }) => isFinal).map(firstOf))
+  const isLost = ({ seq, ...final }: EditEntry): boolean =>
+    seq > version && !known.has(firstOf(final)) && isInRanges(edit, firstOf(final))
+  if (state.finalEdits.some(isLost)) return false
   const visible = new Set(state.visible.map(({ entry }) => entry.seq))
   const isShownAgain = trigger === 'recovery' ? () => false : shownAgainIn(state)
   for (const seq of seqsOf(edit)) {

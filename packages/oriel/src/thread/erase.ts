@@ -1,9 +1,13 @@
 // Erasing on a person's request, and by age: the one exception to a log that never changes.
 
+import { dirname } from 'node:path'
+import type { EditEntry, Entry } from '../core/entry.ts'
 import { OrielError } from '../core/errors.ts'
 import { isObject } from '../core/json.ts'
+import { forgetCountedTexts } from '../core/tally.ts'
 import { settingsTenant } from '../stores/agent-settings.ts'
 import type { Store, ThreadKey } from '../stores/store.ts'
+import { filePrefix, type OutputFile, removeOutputFile } from './output-files.ts'
 
 /** Threads that are listed at once. */
 const pageSize = 500
@@ -28,7 +32,8 @@ export interface Erased {
 }
 
 /**
- * Erases a thread and every fork of it: messages, edits, summaries, snapshots, ids, salts, and large content that no other thread uses.
+ * Erases a thread and every fork of it: messages, edits, summaries, snapshots, ids, salts, files with its outputs on this machine, and
+ * large content that no other thread uses.
  * - What is left is a chain of hashes without salt, which ends with an entry `erased`; the id is not used again.
  * - A foreign or absent id erases nothing and looks the same.
  * - May be repeated: what was erased stays erased, and what is left is erased.
@@ -42,8 +47,15 @@ export async function eraseThread(options: EraseThreadOptions): Promise<Erased> 
     for (const thread of await copiesOf(store, tenant, salt)) found.add(thread)
   // Forks first: if this is interrupted, the notes that lead to them are still there.
   const order = [...found].reverse()
-  for (const thread of order) await store.erase({ tenant, thread })
+  for (const thread of order) await eraseOne(store, { tenant, thread })
+  forgetCountedTexts()
   return { threads: order }
+}
+
+/** Files first: what leads to them is in the log. */
+async function eraseOne(store: Store, key: ThreadKey): Promise<void> {
+  for (const file of await filesOf(store, key)) await removeOutputFile(file)
+  await store.erase(key)
 }
 
 export interface EraseTenantOptions {
@@ -51,8 +63,12 @@ export interface EraseTenantOptions {
   readonly tenant: string
 }
 
-/** Erases all threads of a tenant, all its large content and the settings of its agents. */
+/** Erases all threads of a tenant, files with their outputs on this machine, all its large content and the settings of its agents. */
 export async function eraseTenant({ store, tenant }: EraseTenantOptions): Promise<void> {
+  for await (const { thread } of threadsOf(store, tenant)) {
+    for (const file of await filesOf(store, { tenant, thread })) await removeOutputFile(file)
+  }
+  forgetCountedTexts()
   await store.eraseTenant(tenant)
   await store.eraseTenant(settingsTenant(tenant))
 }
@@ -88,7 +104,7 @@ export async function eraseOlderThan(
     for await (const { thread, updatedAt } of threadsOf(store, own)) {
       if (updatedAt >= before) continue
       const key = { tenant: own, thread }
-      if (!dryRun) await store.erase(key)
+      if (!dryRun) await eraseOne(store, key)
       threads.push(key)
     }
   }
@@ -116,21 +132,64 @@ async function relatives(store: Store, start: ThreadKey, family: boolean): Promi
   }
 }
 
-/** What a log says about where it came from and what was made of it. */
-async function notesOf(
-  store: Store,
-  key: ThreadKey,
-): Promise<{ readonly forks: readonly string[]; readonly parents: readonly string[] }> {
-  const forks: string[] = []
-  const parents: string[] = []
-  for await (const entry of store.read(key)) {
-    if (entry.type !== 'setting') continue
-    if (entry.name.startsWith('fork/')) forks.push(entry.name.slice('fork/'.length))
-    if (entry.name !== 'forked-from' || !isObject(entry.value)) continue
-    const { thread } = entry.value
-    if (typeof thread === 'string') parents.push(thread)
+interface Notes {
+  readonly forks: readonly string[]
+  readonly parents: readonly string[]
+  /** Files that were written for this thread; those of a parent are the parent's. */
+  readonly files: readonly OutputFile[]
+}
+
+/** What a log says about where it came from, what was made of it, and what lies beside it. */
+async function notesOf(store: Store, key: ThreadKey): Promise<Notes> {
+  const notes = new NotesReader()
+  for await (const entry of store.read(key)) notes.take(entry)
+  return notes
+}
+
+/** Files of a thread that is about to be erased. Behind damage in its log nothing is found: it is erased all the same. */
+async function filesOf(store: Store, key: ThreadKey): Promise<readonly OutputFile[]> {
+  const notes = new NotesReader()
+  try {
+    for await (const entry of store.read(key)) notes.take(entry)
+  } catch (error) {
+    const isDamage = OrielError.is(error, 'corrupt-entry') || OrielError.is(error, 'log-truncated')
+    if (!isDamage) throw error
   }
-  return { forks, parents }
+  return notes.files
+}
+
+class NotesReader implements Notes {
+  readonly forks: string[] = []
+  readonly parents: string[] = []
+  files: readonly OutputFile[] = []
+
+  take(entry: Entry): void {
+    if (entry.type === 'edit') this.#add(fileNamedIn(entry))
+    if (entry.type !== 'setting') return
+    const { name, value } = entry
+    if (name.startsWith('fork/')) this.forks.push(name.slice('fork/'.length))
+    if (name.startsWith(filePrefix) && typeof value === 'string') {
+      this.#add({ directory: value, sha256: name.slice(filePrefix.length) })
+    }
+    if (name !== 'forked-from') return
+    // What stands before was copied from the parent.
+    this.files = []
+    if (isObject(value) && typeof value.thread === 'string') this.parents.push(value.thread)
+  }
+
+  #add(file: OutputFile | undefined): void {
+    if (file !== undefined && /^[0-9a-f]{64}$/.test(file.sha256)) this.files = [...this.files, file]
+  }
+}
+
+/** The file that a notice of `toolOutput` names: before files were noted as settings, this was the only trace of them. */
+function fileNamedIn({ rule, text = '', epoch }: EditEntry): OutputFile | undefined {
+  // What a fork inherited is in an epoch of its own: it names the parent's files.
+  if (rule !== 'toolOutput' || epoch.startsWith('f')) return undefined
+  const pattern = /^\[tool output too large: \d+ chars\]\nSaved to: (.+)\nSHA256: ([0-9a-f]{64})\n/
+  const [, path, sha256] = pattern.exec(text) ?? []
+  if (path === undefined || sha256 === undefined) return undefined
+  return { directory: dirname(path), sha256 }
 }
 
 /** Threads that begin with the same header: a fork copies it before anything else. */

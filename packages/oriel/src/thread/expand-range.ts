@@ -1,9 +1,10 @@
 // Many messages at once: everything between two ids, as digests and checkpoints name it, or everything that a checkpoint covers.
 
 import type { MessageEntry } from '../core/entry.ts'
+import { readableIn, readableMessage } from '../core/readable.ts'
 import { type ExpandOptions, type Expansion, expandText, originalText, refuse } from './expand.ts'
 import type { Journal } from './journal.ts'
-import { forModels, isFinal } from './reading.ts'
+import { isFinal } from './reading.ts'
 
 /** What expanding a range needs of a thread. */
 interface Expanding {
@@ -18,8 +19,8 @@ const maxCharacters = 1_000_000
 
 /**
  * The originals of all messages from one id to another (`e1ab to e9cd`), or of all that a checkpoint covers (its id), each headed by its
- * id and role; with a query, only the lines that contain it. Undefined where the id names neither. What is for people only or must not be
- * shown again is left out.
+ * id and role; with a query, only the lines that contain it. Undefined where the id names neither. What is for people only, was excluded or
+ * must not be shown again is left out.
  */
 export async function expandRange(
   thread: Expanding,
@@ -50,13 +51,14 @@ async function expandRanges(
   if (inPlace === true) {
     return refuse('what a summary covers is not shown in its place; ask for it without inPlace')
   }
+  const readable = readableIn(journal.state)
   const parts: string[] = []
   let characters = 0
   for (const [from, to] of ranges) {
     if (to < from || characters >= maxCharacters) continue
     for await (const entry of journal.store.read(journal.key, { from, to })) {
       if (entry.type !== 'message' || isFinal(journal, entry)) continue
-      const said = forModels(entry)
+      const said = readableMessage(readable, entry)
       const part = said === undefined ? undefined : partOf(said, query)
       if (part === undefined) continue
       parts.push(`[${entry.id} ${entry.role}]\n${part}`)

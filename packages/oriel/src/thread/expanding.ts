@@ -4,13 +4,13 @@ import { textOf } from '../core/block.ts'
 import type { MessageEntry } from '../core/entry.ts'
 import { expansionsOf } from '../core/expansion.ts'
 import { isObject } from '../core/json.ts'
+import { readableIn } from '../core/readable.ts'
 import { waitsFrom } from '../core/reasoning.ts'
 import { finalIn } from '../core/reduction.ts'
 import type { State } from '../core/state.ts'
 import { type ExpandOptions, type Expansion, expandText, originalText, refuse } from './expand.ts'
 import { expandRange } from './expand-range.ts'
 import type { Journal } from './journal.ts'
-import { forModels } from './reading.ts'
 import type { Session } from './session.ts'
 import type { BuiltView } from './viewing.ts'
 
@@ -77,13 +77,12 @@ async function expandIn(
       'it is not expandable: the original was not preserved. Do not request this expansion again',
     )
   }
-  const said = forModels(block === undefined ? entry : only(entry, block))
-  if (said === undefined) {
-    return refuse(
-      'it is not expandable: it is for people only. Do not request this expansion again',
-    )
+  const readable = readableIn(state)(entry).filter(({ position }) => blocks.includes(position))
+  if (readable.length === 0 && entry.blocks.length > 0) {
+    const why = state.excluded.has(entry.seq) ? 'was excluded' : 'is for people only'
+    return refuse(`it is not expandable: it ${why}. Do not request this expansion again`)
   }
-  const original = originalText(said)
+  const original = originalText({ ...entry, blocks: readable.map((one) => one.block) })
   const expansion = expandText(original, options)
   if (!expansion.ok || options.inPlace !== true) return { ...expansion, found }
   const isPart = expansion.text !== original
@@ -93,11 +92,6 @@ async function expandIn(
     { ...options, ...(isPart && { text: expansion.text }) },
   )
   return problem === undefined ? { ...expansion, found } : refuse(problem)
-}
-
-/** A message with one of its blocks alone. */
-function only(entry: MessageEntry, block: number): MessageEntry {
-  return { ...entry, blocks: entry.blocks.slice(block, block + 1) }
 }
 
 interface Restore extends ExpandOptions {

@@ -16,6 +16,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { project } from '../project.ts'
 import { sha256 } from '../sha256.ts'
 import { memoryStore } from '../stores/memory.ts'
+import { eraseOlderThan, eraseTenant, eraseThread } from './erase.ts'
 import type { ThreadEvent } from './events.ts'
 import { openThread } from './thread.ts'
 
@@ -146,5 +147,64 @@ describe('outputs as files', () => {
     })
     expect(sent[2]?.content).toMatch(/^\[tool output too large: \d+ chars\]\nSHA256: /)
     expect(readdirSync(root)).toEqual([])
+  })
+
+  it('[B7] go with the thread that they were written for, and with a tenant', async () => {
+    const directory = join(root, 'outputs')
+    const store = memoryStore()
+    const own = { toolOutput: { largeOutputThreshold: 1000, directory } }
+    const other = join(root, 'others')
+    const once = { toolOutput: { largeOutputThreshold: 1000, directory: other } }
+    const talk = async (id: string, name: string) => {
+      const thread = await openThread({ id, store, policy: own })
+      await thread.append(messages(`${name} ${large}`), { format: 'openai-chat' })
+      // A request that is not kept, with another directory.
+      await thread.view({ policy: once })
+      await thread.view()
+      return thread
+    }
+    const thread = await talk('t', 'first')
+    await talk('u', 'second')
+    writeFileSync(join(directory, `${'0'.repeat(64)}.txt`), 'not ours')
+    const last = (await thread.log()).at(-1)?.seq ?? 0
+    const fork = await thread.fork(last)
+    await eraseThread({ store, id: fork.id })
+    expect(readdirSync(directory)).toHaveLength(3)
+    await eraseThread({ store, id: 't' })
+    expect(readdirSync(other)).toEqual([`${sha256(`second ${large}`)}.txt`])
+    const left = [`${'0'.repeat(64)}.txt`, `${sha256(`second ${large}`)}.txt`]
+    expect(readdirSync(directory).sort()).toEqual(left.sort())
+    await eraseTenant({ store, tenant: 'default' })
+    expect(readdirSync(directory)).toEqual([`${'0'.repeat(64)}.txt`])
+  })
+
+  it('[B7] go with a thread that grew old, and with one that was written before files were noted', async () => {
+    const directory = join(root, 'outputs')
+    const { thread } = await run(directory)
+    const store = memoryStore()
+    const header = { tenant: 'default', thread: 'copy' }
+    // As an earlier version wrote it: the notice alone names the file.
+    const entries = (await thread.log()).filter(
+      (entry) => !(entry.type === 'setting' && entry.name.startsWith('output-file/')),
+    )
+    const numbered = entries.map((entry, index) => ({ ...entry, seq: index + 1 }))
+    await store.append(header, numbered, 0)
+    expect(readdirSync(directory)).toHaveLength(1)
+    await eraseOlderThan({ store, maxAgeMs: 0, now: () => Date.now() + 1000 })
+    expect(readdirSync(directory)).toEqual([])
+  })
+
+  it('[B7] leave nothing behind when the thread is erased while they are written', async () => {
+    for (let round = 0; round < 20; round++) {
+      const directory = join(root, `outputs-${round}`)
+      const store = memoryStore()
+      const policy = { toolOutput: { largeOutputThreshold: 1000, directory } }
+      const thread = await openThread({ id: 't', store, policy })
+      await thread.append(messages(), { format: 'openai-chat' })
+      const viewing = thread.view()
+      for (let turn = 0; turn < round; turn++) await new Promise(setImmediate)
+      await Promise.allSettled([eraseThread({ store, id: 't' }), viewing])
+      expect(existsSync(directory) ? readdirSync(directory) : []).toEqual([])
+    }
   })
 })

@@ -2,11 +2,13 @@
 
 import { createHash } from 'node:crypto'
 import { constants, type Stats } from 'node:fs'
-import { type FileHandle, lstat, mkdir, open } from 'node:fs/promises'
+import { type FileHandle, lstat, mkdir, open, unlink } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { OrielError } from '../core/errors.ts'
 import type { FileAnswer, FileOf, FileWish } from '../core/wish-file.ts'
 
+/** Settings that name the files of a thread: the prefix, the hash of the output; the value is the directory. */
+export const filePrefix = 'output-file/'
 /** How many answers are remembered: a file that is there is found again. */
 const remembered = 1000
 
@@ -22,14 +24,29 @@ export class OutputFiles {
   /** Answers from what was written; what was not is answered as if it had been. */
   readonly fileOf: FileOf = (wish) => this.#answers.get(pathOf(wish)) ?? assumeSaved(wish)
 
-  /** Writes what a pass of the rules asks for. */
-  async prepare(pass: (fileOf: FileOf) => unknown): Promise<void> {
-    const wanted: FileWish[] = []
+  /**
+   * Writes what a pass of the rules asks for. `note` puts the names into the log before: erasing must find every file, also of a request
+   * that was never made. Answers what it wrote.
+   */
+  async prepare(
+    pass: (fileOf: FileOf) => unknown,
+    note: (files: readonly OutputFile[]) => Promise<void>,
+  ): Promise<readonly OutputFile[]> {
+    const wanted = new Map<string, FileWish>()
     pass((wish) => {
-      if (!this.#answers.has(pathOf(wish))) wanted.push(wish)
+      const path = pathOf(wish)
+      if (!this.#answers.has(path)) wanted.set(path, wish)
       return this.fileOf(wish)
     })
-    await this.#write(wanted)
+    if (wanted.size === 0) return []
+    const wishes = [...wanted.values()]
+    const files = wishes.map(({ directory, sha256 }) => ({
+      directory: resolve(directory),
+      sha256,
+    }))
+    await note(files)
+    await this.#write(wishes)
+    return files
   }
 
   /** Never rejects: a file that cannot be written is said to be so, and the log has the output. */
@@ -57,13 +74,37 @@ export class OutputFiles {
   }
 }
 
+/** A file that was written for a thread. */
+export interface OutputFile {
+  /** Absolute. */
+  readonly directory: string
+  readonly sha256: string
+}
+
+/**
+ * Removes the file of an output, if it is there. What has its name and other content is not ours, and stays. Rejects with
+ * 'storage-failed' where it cannot be removed.
+ */
+export async function removeOutputFile(file: OutputFile): Promise<void> {
+  const path = pathOf(file)
+  try {
+    await assertSame(path, { sha256: file.sha256 })
+    await unlink(path)
+  } catch (error) {
+    const isAbsent = ['ENOENT', 'ENOTDIR', 'ELOOP'].some((code) => hasCode(error, code))
+    if (isAbsent || OrielError.is(error)) return
+    const message = `A file with an output could not be removed: ${reasonOf(error)}. Nothing was erased.`
+    throw new OrielError('storage-failed', message, { cause: error })
+  }
+}
+
 /** The answer for a past request: what was named then was written then. */
 export function assumeSaved(wish: FileWish): FileAnswer {
   return { state: 'saved', path: pathOf(wish) }
 }
 
 /** The absolute path; nothing that a tool or a model said is in it. */
-function pathOf({ directory, sha256 }: FileWish): string {
+function pathOf({ directory, sha256 }: OutputFile): string {
   return join(resolve(directory), `${sha256}.txt`)
 }
 
@@ -118,13 +159,14 @@ async function makeDirectory(directory: string): Promise<void> {
 /** The same output was kept before, or something else has the name: then nothing is overwritten. */
 async function assertSame(
   path: string,
-  { sha256, size }: { readonly sha256: string; readonly size: number },
+  { sha256, size }: { readonly sha256: string; readonly size?: number },
 ): Promise<void> {
   const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants
   const file = await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
   try {
     const stats: Stats = await file.stat()
-    if (!stats.isFile() || stats.size !== size) throw unsafe('another file has its name')
+    const isOther = !stats.isFile() || (size !== undefined && stats.size !== size)
+    if (isOther) throw unsafe('another file has its name')
     const hash = createHash('sha256')
       .update(await file.readFile())
       .digest('hex')

@@ -1,7 +1,7 @@
-// The log as a model may read it: messages in their original words, without what is for people only or must not be shown again.
+// The log as a model may read it: messages in their original words, without what is for people only, was excluded or must not be shown again.
 
-import { isForModels } from '../core/audience.ts'
 import type { MessageEntry } from '../core/entry.ts'
+import { readableIn, readableMessage } from '../core/readable.ts'
 import { finalIn } from '../core/reduction.ts'
 import type { ReadOptions } from '../stores/store.ts'
 import { originalText } from './expand.ts'
@@ -27,7 +27,7 @@ export async function* readMessages(
   const range = to === undefined ? { from } : { from, to }
   for await (const entry of journal.store.read(journal.key, range)) {
     if (entry.type !== 'message') continue
-    const said = forModels(entry)
+    const said = readableMessage(readableIn(journal.state), entry)
     if (said === undefined) continue
     const text = isFinal(journal, entry) ? undefined : originalText(said)
     yield { ...toRead(said), ...(text === undefined ? {} : { text }) }
@@ -38,13 +38,6 @@ export async function* readMessages(
 export function isFinal({ state }: Journal, { seq, blocks }: MessageEntry): boolean {
   const isLost = finalIn(state)
   return blocks.some((_, block) => isLost(seq, block))
-}
-
-/** A message without its blocks for people only; undefined where nothing of it is for models. */
-export function forModels(entry: MessageEntry): MessageEntry | undefined {
-  const blocks = entry.blocks.filter(isForModels)
-  if (!isForModels(entry) || (blocks.length === 0 && entry.blocks.length > 0)) return undefined
-  return blocks.length === entry.blocks.length ? entry : { ...entry, blocks }
 }
 
 function toRead({ id, seq, turn, step, role, kind, tool }: MessageEntry): ReadMessage {

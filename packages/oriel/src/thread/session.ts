@@ -5,6 +5,7 @@ import { assert, OrielError } from '../core/errors.ts'
 import { equalJson, type Json, type JsonObject } from '../core/json.ts'
 import { prepare } from '../core/prepare.ts'
 import type { State } from '../core/state.ts'
+import type { FileOf } from '../core/wish-file.ts'
 import { type Policy, parsePolicy } from '../policy.ts'
 import { cacheFor, type PricesOption } from './cache.ts'
 import { Compacting, type RequestAround } from './compacting.ts'
@@ -32,7 +33,7 @@ import type { Journal, Stamp } from './journal.ts'
 import { LastView } from './last-view.ts'
 import { leadingOf } from './leading.ts'
 import { loggedPolicy } from './logged-policy.ts'
-import { OutputFiles } from './output-files.ts'
+import { filePrefix, type OutputFile, OutputFiles, removeOutputFile } from './output-files.ts'
 import type { Plugin } from './plugin.ts'
 import { firstUnanswered, Plugins, replaced, systemOf, systemSetting } from './plugins.ts'
 import { askingOf, prepareSummaries, summaryEntries, waitsForJobs } from './prepare-summaries.ts'
@@ -279,9 +280,7 @@ export class Session {
     this.adopt(options)
     const policy = own ?? this.policy
     this.#reporter.asked(this.journal, policy)
-    if (policy.toolOutput?.directory !== undefined) {
-      await this.#files.prepare((fileOf) => proposalsOf({ ...request(), fileOf }))
-    }
+    const files = await this.#writeFiles(policy, (fileOf) => proposalsOf({ ...request(), fileOf }))
     const model = isRecovery ? undefined : this.summaries
     const finished = model && (await prepareSummaries(model, this.journal, request))
     const isFirst = own === undefined && !isRecovery
@@ -302,7 +301,7 @@ export class Session {
       ]
     }
     const hadPolicy = this.journal.setting('policy') !== undefined
-    const entries = await this.journal.commit(build, { durable })
+    const entries = await this.#commitView(build, { durable, files })
     this.#pending = undefined
     if (hadPolicy && entries.some(isPolicy)) {
       this.emit('policy-changed', { message: 'The policy changed.' })
@@ -361,6 +360,41 @@ export class Session {
     const logged = this.journal.setting('policy')?.value
     if (equalJson(logged ?? {}, this.#pending)) return []
     return [stamp.entry({ type: 'setting', name: 'policy', value: this.#pending as JsonObject })]
+  }
+
+  async #writeFiles(
+    { toolOutput }: Policy,
+    pass: (fileOf: FileOf) => unknown,
+  ): Promise<readonly OutputFile[]> {
+    if (toolOutput?.directory === undefined) return []
+    return this.#files.prepare(pass, (files) => this.#noteFiles(files))
+  }
+
+  /** Of a thread that was erased while its files were written, none may be left. */
+  async #commitView(
+    build: (state: State, stamp: Stamp) => readonly Entry[],
+    { durable, files }: Pick<ViewAround, 'durable'> & { readonly files: readonly OutputFile[] },
+  ): Promise<readonly Entry[]> {
+    try {
+      return await this.journal.commit(build, { durable: durable ?? 'now' })
+    } catch (error) {
+      if (OrielError.is(error, 'not-found')) for (const file of files) await removeOutputFile(file)
+      throw error
+    }
+  }
+
+  /** Erasing the thread removes its files. */
+  async #noteFiles(files: readonly OutputFile[]): Promise<void> {
+    const { journal } = this
+    const isNoted = ({ directory, sha256 }: OutputFile): boolean =>
+      equalJson(journal.setting(`${filePrefix}${sha256}`)?.value ?? null, directory)
+    await journal.commit((_, stamp) =>
+      files
+        .filter((file) => !isNoted(file))
+        .map(({ directory, sha256 }) =>
+          stamp.entry({ type: 'setting', name: `${filePrefix}${sha256}`, value: directory }),
+        ),
+    )
   }
 
   async setPolicy(policy: Policy): Promise<void> {

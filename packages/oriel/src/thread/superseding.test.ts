@@ -39,19 +39,21 @@ describe('an edit that another one supersedes', () => {
   })
 
   it.each([
-    ['a placeholder', { max: 1, cutoff: 0 }, 'it was not kept]'],
-    ['a summary', { cutoff: 1 }, '[the original was not kept]'],
+    ['gives way to a placeholder', { max: 1, cutoff: 0 }, 'toolResults', 'it was not kept]'],
+    ['is not summarized from the original', { cutoff: 1 }, 'expiry', 'The original was not kept.]'],
   ])(
-    '[D6] that did not preserve the original holds under %s, in the same view or later',
-    async (_, toolResults, said) => {
+    '[D6] that did not preserve the original %s, in the same view or later',
+    async (_, toolResults, rule, said) => {
       const expiry = { ...compact, preserveOriginals: false }
       const at = async (thread: Thread): Promise<string> => {
         const { messages, trace } = await thread.view<{ content: string }>()
         const id = trace[0]?.id ?? ''
-        expect(trace).toMatchObject([{ id, rule: 'toolResults', canExpand: false }])
+        expect(trace).toMatchObject([{ id, rule, canExpand: false }])
         expect(await thread.expand(id)).toMatchObject({ ok: false })
         expect(await thread.expand(`${id} to ${id}`)).toMatchObject({ ok: false })
-        return messages[2]?.content ?? ''
+        const shown = messages[2]?.content ?? ''
+        expect(shown).not.toContain('line 89')
+        return shown
       }
       const later = await begin({ expiry, toolResults })
       await later.view()

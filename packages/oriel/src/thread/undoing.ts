@@ -4,9 +4,16 @@ import type { EditEntry } from '../core/entry.ts'
 import { OrielError } from '../core/errors.ts'
 import type { State } from '../core/state.ts'
 
-/** The live edits of an id or an epoch. Throws 'cannot-undo' where a newer checkpoint goes on from one of them. */
+/**
+ * The live edits of an id or an epoch, without those that did not preserve the original. Throws 'cannot-undo' where there are only such,
+ * and where a newer checkpoint goes on from one of them.
+ */
 export function undoable(state: State, id: string): readonly EditEntry[] {
-  const edits = [...state.liveEdits()].filter((edit) => edit.id === id || edit.epoch === id)
+  const named = [...state.liveEdits()].filter((edit) => edit.id === id || edit.epoch === id)
+  const edits = named.filter(({ isFinal }) => isFinal !== true)
+  if (named.length > 0 && edits.length === 0) {
+    throw new OrielError('cannot-undo', 'The original was not kept: it cannot be shown again.')
+  }
   const isCheckpoint = ({ target, text }: EditEntry): boolean =>
     'ranges' in target && text !== undefined
   const oldest = edits.find(isCheckpoint)
