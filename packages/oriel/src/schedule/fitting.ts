@@ -35,6 +35,7 @@ export class Fitting {
   total: number
   readonly state: State
   readonly #isLost: (seq: number, block: number) => boolean
+  readonly #checkpoint: Edit | undefined
   readonly #shown: (Block | undefined)[][]
   readonly #tokens: number[][]
   readonly #edits = new Map<string, Edit>()
@@ -48,11 +49,20 @@ export class Fitting {
   constructor(
     state: State,
     messages: readonly ViewMessage[],
-    { frame, planned = [] }: { readonly frame: number; readonly planned?: readonly Edit[] },
+    {
+      frame,
+      planned = [],
+      checkpoint,
+    }: {
+      readonly frame: number
+      readonly planned?: readonly Edit[]
+      readonly checkpoint?: Edit | undefined
+    },
   ) {
     this.#isLost = finalIn(state, planned)
     this.state = state
     this.messages = messages
+    this.#checkpoint = checkpoint
     this.#shown = messages.map((message) => [...message.blocks])
     this.#tokens = messages.map((message) => blockTokens(state, message))
     this.total = this.#tokens.reduce(
@@ -120,16 +130,17 @@ export class Fitting {
 
   /** Folds a unit into the digest; false, and nothing is changed, when a digest that must then be there costs more than it saves. */
   fold(slot: Slot): boolean {
-    const digest = Digest.from(this.#digest.data())
+    let digest = Digest.from(this.#digest.data())
     let size = 0
     let logged = 0
     for (const message of slot.messages) {
       this.#folded.add(message)
       size += this.#sizeOf(message)
       const { entry } = this.messages[message] as ViewMessage
-      if (entry === undefined) continue
+      if (this.isCheckpoint(message)) digest = this.#withCheckpoint()
+      else if (entry === undefined) continue
+      else digest.add(entry)
       logged += this.#sizeOf(message)
-      digest.add(entry)
     }
     const needed = this.#needsDigest() ? this.#noteTokens(digest.text(true)) : 0
     if (needed > Math.min(this.#foldedTokens + logged, this.#digestTokens + size)) {
@@ -141,6 +152,23 @@ export class Fitting {
     this.#foldedTokens += logged
     this.#weighDigest()
     return true
+  }
+
+  /** Whether a message is the summary of the checkpoint. */
+  isCheckpoint(message: number): boolean {
+    const { entry, blocks } = this.messages[message] as ViewMessage
+    const [block] = blocks
+    return entry === undefined && block?.type === 'text' && block.text === this.#checkpoint?.text
+  }
+
+  /** A digest of what the checkpoint covers and of everything folded so far. */
+  #withCheckpoint(): Digest {
+    const digest = Digest.from(this.#checkpoint?.digest)
+    for (const index of [...this.#folded].sort((a, b) => a - b)) {
+      const entry = this.messages[index]?.entry
+      if (entry !== undefined) digest.add(entry)
+    }
+    return digest
   }
 
   #sizeOf(message: number): number {
@@ -156,6 +184,11 @@ export class Fitting {
       this.#weighDigest()
       yield
     }
+  }
+
+  lengthenDigest(): void {
+    this.#digestStyle = 'long'
+    this.#weighDigest()
   }
 
   result(): Fitted {
