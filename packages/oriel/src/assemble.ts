@@ -48,11 +48,13 @@ export function assemble(
 ): Assembled {
   const { profile, frameTokens = () => 0, budget } = options
   const rendered: readonly Rendered[] = render(state, planned)
-  const repaired = repair(state, rendered, profile, checkpointText(state, planned))
+  const checkpoint = checkpointOf(state, planned)
+  const repaired = repair(state, rendered, profile, checkpoint?.text)
   const tail = sendable(tailOf(state, planned), profile)
   const around = (): number => frameTokens() + viewTokens(state, tail)
   const { fitted, bound } = fitAndBind(state, repaired.messages, planned, {
     ...options,
+    checkpoint,
     aroundTokens: budget === undefined ? 0 : around(),
   })
   let tokens: number | undefined
@@ -67,7 +69,7 @@ export function assemble(
       return tokens
     },
   }
-  const first = fittedFrom(state, fitted, bound)
+  const first = fittedFrom(state, { fitted, bound, checkpoint })
   return first === Infinity ? assembled : { ...assembled, fittedFrom: first }
 }
 
@@ -84,14 +86,14 @@ function fitAndBind(
   state: State,
   messages: readonly ViewMessage[],
   planned: readonly Edit[],
-  options: AssembleOptions & { readonly aroundTokens: number },
+  options: BindOptions,
 ): { readonly fitted: Fitted; readonly bound: Bound } {
-  const { budget, aroundTokens: frame } = options
+  const { budget, aroundTokens: frame, checkpoint } = options
   for (let room = budget; ; ) {
     const fitted =
       room === undefined
         ? unfitted(messages)
-        : fitToBudget(state, messages, { budget: Math.max(1, room), frame, planned })
+        : fitToBudget(state, messages, { budget: Math.max(1, room), frame, planned, checkpoint })
     const bound = bind(state, fitted, planned, options)
     if (budget === undefined || room === undefined || !bound.isRecord) return { fitted, bound }
     const excess = frame + viewTokens(state, bound.messages) - budget
@@ -100,36 +102,52 @@ function fitAndBind(
   }
 }
 
+interface BindOptions extends AssembleOptions {
+  readonly aroundTokens: number
+  /** The one that is being made, else the one in force. */
+  readonly checkpoint: Edit | undefined
+}
+
 interface Bound extends Pick<Assembled, 'messages' | 'repairs' | 'turnsReasoningOff' | 'isRecord'> {
   /** Whether results in it had to be clipped. */
   readonly isClipped?: boolean
 }
 
-function fittedFrom(state: State, { edits, folded }: Fitted, { isClipped = false }: Bound): number {
+function fittedFrom(
+  state: State,
+  {
+    fitted: { edits, folded },
+    bound: { isClipped = false },
+    checkpoint,
+  }: { readonly fitted: Fitted; readonly bound: Bound; readonly checkpoint: Edit | undefined },
+): number {
   const seqs = [
     ...edits.map(firstOf),
-    ...folded.flatMap(({ entry }) => entry?.seq ?? []),
+    ...folded.flatMap((message) => seqsIn(message, checkpoint)),
     ...(isClipped ? [(loopStart(state) ?? 0) + 1] : []),
   ]
   return Math.min(...seqs)
+}
+
+/** Where a folded message stands in the log: the summary of a checkpoint where the first that it covers does. */
+function seqsIn({ entry, blocks }: ViewMessage, checkpoint: Edit | undefined): readonly number[] {
+  if (entry !== undefined) return [entry.seq]
+  const [block] = blocks
+  const isCheckpoint = block?.type === 'text' && block.text === checkpoint?.text
+  return isCheckpoint && checkpoint !== undefined ? [firstOf(checkpoint)] : []
 }
 
 /** The lengths to which results in the record of a loop are clipped, one after the other, until it fits. */
 const recordLengths = [Infinity, 8000, 2000, 500, 100] as const
 
 /** Leaves out reasoning that is bound to what has changed. In an open loop the provider demands it: then the loop goes as a record. */
-function bind(
-  state: State,
-  fitted: Fitted,
-  planned: readonly Edit[],
-  options: AssembleOptions & { readonly aroundTokens: number },
-): Bound {
+function bind(state: State, fitted: Fitted, planned: readonly Edit[], options: BindOptions): Bound {
   const { profile, mayTurnReasoningOff = false, budget = Infinity } = options
   const { messages } = fitted
   const { bindsReasoning = false } = profile
   const plain = { messages, repairs: [], turnsReasoningOff: false, isRecord: false }
   if (bindsReasoning === false) return plain
-  const changes = [...planned, ...fitted.edits, ...foldedAsEdits(fitted)]
+  const changes = [...planned, ...fitted.edits, ...foldedAsEdits(fitted, options.checkpoint)]
   if (changes.length === 0 && !messages.some(hasReasoning)) return plain
   const isFitted = fitted.edits.length + fitted.folded.length > 0
   const rule = profile.rules.reasoning
@@ -170,24 +188,25 @@ function thoughtDroppedBy(state: State, { form, target }: Edit): readonly number
   return block?.type === 'reasoning' && block.signature !== undefined ? [target.seq] : []
 }
 
-/** The text of the newest checkpoint: one that is being made, else the one in force. */
-function checkpointText(state: State, planned: readonly Edit[]): string | undefined {
+/** The newest checkpoint: one that is being made, else the one in force. */
+function checkpointOf(state: State, planned: readonly Edit[]): Edit | undefined {
   const isCheckpoint = (edit: Edit): boolean => !('seq' in edit.target) && edit.text !== undefined
-  const { checkpoint } = state
   const made = planned.findLast(isCheckpoint)
-  if (made !== undefined) return made.text
-  return checkpoint === undefined ? undefined : shownCheckpointText(state, checkpoint)
+  const { checkpoint } = state
+  if (made !== undefined || checkpoint === undefined) return made
+  const text = shownCheckpointText(state, checkpoint)
+  return text === checkpoint.text || text === undefined ? checkpoint : { ...checkpoint, text }
 }
 
 function unfitted(messages: readonly ViewMessage[]): Fitted {
   return { messages, tokens: 0, edits: [], folded: [] }
 }
 
-function foldedAsEdits(fitted: Fitted): readonly Edit[] {
+function foldedAsEdits(fitted: Fitted, checkpoint: Edit | undefined): readonly Edit[] {
   if (fitted.folded.length === 0) return []
-  const ranges = fitted.folded.flatMap(({ entry }) =>
-    entry === undefined ? [] : [[entry.seq, entry.seq] as const],
-  )
+  const ranges = fitted.folded
+    .flatMap((message) => seqsIn(message, checkpoint))
+    .map((seq) => [seq, seq] as const)
   return [
     {
       rule: 'budget',

@@ -20,6 +20,7 @@ import { exactText, frozen } from '../src/testing/compare.ts'
 import { brokenConversation } from '../src/testing/mutations.ts'
 import {
   blocksOf,
+  isCheckpoint,
   isDigest,
   type Projected,
   shownTags,
@@ -97,6 +98,15 @@ describe.each(formatNames)('project of %s', (format) => {
       const reduced = new Set(notFull(small))
       const lost = large === undefined ? [] : notFull(large).filter((id) => !reduced.has(id))
       expect(lost).toEqual([])
+    })
+  })
+
+  it('[I6] fits under a policy whatever fits without one', () => {
+    holds(any, ({ messages, policy, options }) => {
+      if (attempt(messages, undefined, options) === undefined) return
+      const { budget } = options
+      const result = failure(messages, policy, options)
+      if (result?.details?.budget !== undefined) expect([budget, result.message]).toEqual([])
     })
   })
 
@@ -225,6 +235,21 @@ it('[I5] tells of a reduced result whose message also answers a call that is fol
   expect(forms).toContainEqual(['budget', 'omitted'])
 })
 
+it('[I6] gives up the summary of a checkpoint where the budget has no room for it', () => {
+  const { user, assistant } = chatMessage
+  const turns = Array.from({ length: 12 }, (_, turn) => [
+    user(`Question ${turn}: what about the thing number ${turn}?`),
+    assistant(`Answer ${turn}: it is fine. `.repeat(3)),
+  ])
+  const messages = [...turns.flat(), user('And now?')]
+  const policy = { compaction: { maxTokens: 300 } }
+  const texts = (budget: number): readonly string[] =>
+    stringsIn(project<unknown>(messages, policy, { budget }).messages)
+  expect(texts(150).some(isCheckpoint)).toBe(true)
+  expect(texts(60)).toContainEqual(expect.stringMatching(/^\[24 earlier messages left out/))
+  expect(texts(20)).toEqual(['user', 'And now?'])
+})
+
 it('[I2] says so when nothing is left to send', () => {
   const { user, assistant } = anthropicMessage
   const messages = [user('hi'), assistant('hello'), user(' ')]
@@ -288,6 +313,17 @@ function attempt(
     return project<unknown>(messages, policy, options)
   } catch (error) {
     if (OrielError.is(error, 'cannot-project')) return undefined
+    throw error
+  }
+}
+
+/** The error where there is no valid view. */
+function failure(...request: Parameters<typeof attempt>): OrielError | undefined {
+  try {
+    project<unknown>(...request)
+    return undefined
+  } catch (error) {
+    if (OrielError.is(error, 'cannot-project')) return error
     throw error
   }
 }
@@ -388,8 +424,11 @@ function expectDigestPays({ messages, trace }: Projection<unknown>, counter: Cou
   const folded = trace.filter(({ reason }) => reason === 'folded into the digest')
   const digest = stringsIn(messages).find(isDigest)
   if (digest === undefined || folded.length === 0) return
-  const count = new Set(folded.map(({ index }) => index)).size
-  const gained = folded.reduce((sum, line) => sum + line.tokensBefore, count * messageTokens)
+  // Where the summary of a checkpoint is folded as well, the note stands for what that one stood for.
+  const stoodFor = trace.filter(({ rule }) => rule === 'compaction')
+  const lines = stringsIn(messages).some(isCheckpoint) ? folded : [...folded, ...stoodFor]
+  const count = new Set(lines.map(({ index }) => index)).size
+  const gained = lines.reduce((sum, line) => sum + line.tokensBefore, count * messageTokens)
   expect(messageTokens + counter.count(digest)).toBeLessThanOrEqual(gained)
 }
 

@@ -21,11 +21,13 @@ export interface FitOptions {
   readonly frame: number
   /** Edits of the view that are not in the log yet. @default none */
   readonly planned?: readonly Edit[]
+  /** The checkpoint in the view. @default none */
+  readonly checkpoint?: Edit | undefined
 }
 
 /**
- * Fits a valid view into a budget: omits old results, clips old texts, folds the oldest exchanges into a digest, and clips the
- * newest results last. System and pinned messages and the newest user message stay verbatim. Throws OrielError
+ * Fits a valid view into a budget: omits old results, clips old texts, folds the oldest exchanges, then the checkpoint, into a
+ * digest, and clips the newest results last. System and pinned messages and the newest user message stay verbatim. Throws OrielError
  * 'cannot-project' when what must stay is larger than the budget.
  */
 export function fitToBudget(
@@ -53,6 +55,7 @@ function* ladder(state: State, work: Fitting): Generator<void> {
   yield* dropReasoning(work, older)
   yield* clipTexts(work, older, clippedLength)
   yield* fold(work, older)
+  yield* foldCheckpoint(work, slots)
   if (newest !== undefined) yield* shrinkNewest(work, newest)
   yield* work.shortenDigest()
 }
@@ -103,6 +106,15 @@ function* fold(work: Fitting, slots: readonly Slot[]): Generator<void> {
     else refused.push(slot)
   }
   for (const slot of refused) if (work.fold(slot)) yield
+}
+
+/** The summary of what left the view before: it gives way to a digest, and only after the digest beside it was made short. */
+function* foldCheckpoint(work: Fitting, slots: readonly Slot[]): Generator<void> {
+  const slot = slots.find(({ messages: [message] }) => work.isCheckpoint(message as number))
+  if (slot === undefined) return
+  yield* work.shortenDigest()
+  work.lengthenDigest()
+  if (work.fold(slot)) yield
 }
 
 /** The newest exchange: results clipped step by step, then omitted; at last the model's own words around its calls. */

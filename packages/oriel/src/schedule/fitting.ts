@@ -1,9 +1,10 @@
 // A view while it is being fitted: what is shown, what it costs, what was done to it.
 
 import { type Block, textOf } from '../core/block.ts'
+import { isAmong, withdrawnFrom } from '../core/checkpoint-text.ts'
 import { countBlock, overheadOf } from '../core/counter.ts'
 import { Digest } from '../core/digest.ts'
-import type { Edit, Form } from '../core/entry.ts'
+import type { Edit, EditEntry, Form, MessageEntry } from '../core/entry.ts'
 import { type Readable, readableIn, readableMessage } from '../core/readable.ts'
 import { finalIn } from '../core/reduction.ts'
 import { reduce } from '../core/render.ts'
@@ -30,6 +31,8 @@ export interface Slot {
   readonly isProtected: boolean
 }
 
+const none: ReadonlySet<number> = new Set()
+
 /** Every reduction keeps `total` right, so that the ladder can stop at once. */
 export class Fitting {
   readonly messages: readonly ViewMessage[]
@@ -37,6 +40,7 @@ export class Fitting {
   readonly state: State
   readonly #isLost: (seq: number, block: number) => boolean
   readonly #readable: Readable
+  readonly #checkpoint: Edit | EditEntry | undefined
   readonly #shown: (Block | undefined)[][]
   readonly #tokens: number[][]
   readonly #edits = new Map<string, Edit>()
@@ -50,12 +54,21 @@ export class Fitting {
   constructor(
     state: State,
     messages: readonly ViewMessage[],
-    { frame, planned = [] }: { readonly frame: number; readonly planned?: readonly Edit[] },
+    {
+      frame,
+      planned = [],
+      checkpoint,
+    }: {
+      readonly frame: number
+      readonly planned?: readonly Edit[]
+      readonly checkpoint?: Edit | undefined
+    },
   ) {
     this.#isLost = finalIn(state, planned)
     this.#readable = readableIn(state, planned)
     this.state = state
     this.messages = messages
+    this.#checkpoint = checkpoint
     this.#shown = messages.map((message) => [...message.blocks])
     this.#tokens = messages.map((message) => blockTokens(state, message))
     this.total = this.#tokens.reduce(
@@ -125,17 +138,17 @@ export class Fitting {
 
   /** Folds a unit into the digest; false, and nothing is changed, when a digest that must then be there costs more than it saves. */
   fold(slot: Slot): boolean {
-    const digest = Digest.from(this.#digest.data())
+    let digest = Digest.from(this.#digest.data())
     let size = 0
     let logged = 0
     for (const message of slot.messages) {
       this.#folded.add(message)
       size += this.#sizeOf(message)
       const { entry } = this.messages[message] as ViewMessage
-      if (entry === undefined) continue
+      if (this.isCheckpoint(message)) digest = this.#withCheckpoint()
+      else if (entry === undefined) continue
+      else this.#addReadable(digest, entry)
       logged += this.#sizeOf(message)
-      const said = readableMessage(this.#readable, entry)
-      if (said !== undefined) digest.add(said)
     }
     const needed = this.#needsDigest() ? this.#noteTokens(digest.text(true)) : 0
     if (needed > Math.min(this.#foldedTokens + logged, this.#digestTokens + size)) {
@@ -147,6 +160,30 @@ export class Fitting {
     this.#foldedTokens += logged
     this.#weighDigest()
     return true
+  }
+
+  /** Whether a message is the summary of the checkpoint. */
+  isCheckpoint(message: number): boolean {
+    const { entry, blocks } = this.messages[message] as ViewMessage
+    const [block] = blocks
+    return entry === undefined && block?.type === 'text' && block.text === this.#checkpoint?.text
+  }
+
+  /** A digest of what the checkpoint covers and of everything folded so far. */
+  #withCheckpoint(): Digest {
+    const made = this.#checkpoint
+    const withdrawn = made !== undefined && 'seq' in made ? withdrawnFrom(this.state, made) : none
+    const digest = Digest.from(made?.digest, isAmong(withdrawn))
+    for (const index of [...this.#folded].sort((a, b) => a - b)) {
+      const entry = this.messages[index]?.entry
+      if (entry !== undefined) this.#addReadable(digest, entry)
+    }
+    return digest
+  }
+
+  #addReadable(digest: Digest, entry: MessageEntry): void {
+    const said = readableMessage(this.#readable, entry)
+    if (said !== undefined) digest.add(said)
   }
 
   #sizeOf(message: number): number {
@@ -162,6 +199,11 @@ export class Fitting {
       this.#weighDigest()
       yield
     }
+  }
+
+  lengthenDigest(): void {
+    this.#digestStyle = 'long'
+    this.#weighDigest()
   }
 
   result(): Fitted {
