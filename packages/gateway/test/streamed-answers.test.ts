@@ -1,6 +1,7 @@
 // Streamed answers as the official SDKs read them and send them back: the gateway must have understood the same.
 
 import Anthropic from '@anthropic-ai/sdk'
+import type { GatewayOptions } from '@oriel/gateway'
 import OpenAI from 'openai'
 import { type Block, decode, type Entry, type Json, type JsonObject, type WireFormat } from 'oriel'
 import { afterEach, describe, expect, it } from 'vitest'
@@ -26,9 +27,11 @@ function events(list: readonly JsonObject[], format: WireFormat): Action {
 async function open(
   format: WireFormat,
   answers: readonly (readonly JsonObject[])[],
+  gateway: GatewayOptions = {},
 ): Promise<Target> {
   target = await openGateway({
     answer: ({ index }) => events(answers[index] ?? [], format),
+    gateway,
   })
   return target
 }
@@ -138,7 +141,12 @@ function helper(url: string): (history: readonly unknown[]) => Promise<readonly 
   }
 }
 
-/** Event by event, as agents do whose servers number nothing: every call is whole. */
+interface Call {
+  readonly id: string
+  readonly function: { arguments: string }
+}
+
+/** Event by event, as agents do whose servers number nothing: an id begins a call. */
 function byHand(url: string): (history: readonly unknown[]) => Promise<readonly Item[]> {
   return async (history) => {
     const stream = await openai(url).chat.completions.create({
@@ -148,10 +156,14 @@ function byHand(url: string): (history: readonly unknown[]) => Promise<readonly 
       stream: true,
     })
     let content = ''
-    const list: unknown[] = []
+    const list: Call[] = []
     for await (const { choices } of stream) {
       content += choices[0]?.delta.content ?? ''
-      list.push(...(choices[0]?.delta.tool_calls ?? []))
+      for (const piece of choices[0]?.delta.tool_calls ?? []) {
+        const last = list.at(-1)?.function
+        if (piece.id !== undefined) list.push(piece as Call)
+        else if (last !== undefined) last.arguments += piece.function?.arguments ?? ''
+      }
     }
     return [
       {
@@ -203,19 +215,40 @@ describe('openai-chat', () => {
     await expectOneThread(url, 'openai-chat', await fourTurns(helper(url), chatTalk))
   })
 
-  it('[GW84] four turns with calls without an index are one thread', async () => {
-    const call = (id: string): JsonObject => ({
-      id,
-      type: 'function',
-      function: { name: 'look', arguments: `{"at":"${id}"}` },
-    })
-    const both = (turn: number): readonly JsonObject[] =>
-      calls(call(`a_${turn}`), call(`b_${turn}`))
+  const named = (id: string, given: string): JsonObject => ({
+    id,
+    type: 'function',
+    function: { name: 'look', arguments: given },
+  })
+
+  it.each<[string, (turn: number) => readonly JsonObject[]]>([
+    ['whole calls', (turn) => calls(named(`a_${turn}`, '{"x":1}'), named(`b_${turn}`, '{"x":2}'))],
+    [
+      'calls in pieces',
+      (turn) =>
+        calls(
+          named(`a_${turn}`, ''),
+          { function: { arguments: '{"x"' } },
+          { function: { arguments: ':1}' } },
+          named(`b_${turn}`, '{"x"'),
+          { function: { arguments: ':2}' } },
+        ),
+    ],
+  ])('[GW84] four turns with %s without an index are one thread', async (_, call) => {
     const { url } = await open(
       'openai-chat',
-      turns(both, () => text('Done.')),
+      turns(call, () => text('Done.')),
     )
     await expectOneThread(url, 'openai-chat', await fourTurns(byHand(url), chatTalk))
+  })
+
+  it('[GW84] four turns with a streamed custom tool are one thread with expansion too', async () => {
+    const { url } = await open(
+      'openai-chat',
+      turns(custom, () => text('Done.')),
+      { expand: true },
+    )
+    await expectOneThread(url, 'openai-chat', await fourTurns(helper(url), chatTalk))
   })
 
   it('[GW84] four turns with a refusal are one thread', async () => {

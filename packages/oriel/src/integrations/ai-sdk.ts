@@ -5,12 +5,14 @@ import { OrielError } from '../core/errors.ts'
 import { isObject, type Json, type JsonObject } from '../core/json.ts'
 import type { Frame } from '../core/view.ts'
 import { isContextLengthError as isOverflow } from '../overflow.ts'
+import { aiSdk } from '../providers/ai-sdk/stream.ts'
+import type { Answer } from '../providers/stream.ts'
 import { expandTool as createExpandTool, type Expandable } from '../thread/expand-tool.ts'
 import type { Thread } from '../thread/thread.ts'
-import { answerOf, type Content, StreamedAnswer } from './ai-sdk-answer.ts'
 import { toPrompt, withCacheMarker } from './ai-sdk-prompt.ts'
 import { usageOf } from './ai-sdk-usage.ts'
 import {
+  type Answered,
   type Call,
   type Conversation,
   type ManagedOptions,
@@ -96,6 +98,9 @@ export interface OrielMiddleware {
   wrapStream<R>(options: WrapOptions & { doStream(): PromiseLike<R> }): Promise<R>
 }
 
+/** A part of a stream. */
+type Content = Readonly<Record<string, unknown>> & { readonly type: string }
+
 interface GenerateResult {
   readonly content: readonly Content[]
   readonly usage: unknown
@@ -142,7 +147,7 @@ function managedCalls(options: WithOrielOptions): ManagedCalls {
       const ask = async (one: Call): Promise<GenerateResult> =>
         (await wrapped.model.doGenerate(paramsOf(one, wrapped) as never)) as GenerateResult
       const { call, result } = await attempt(await begin(wrapped), ask)
-      await call.record({ messages: answerOf(result.content), usage: usageOf(result.usage) })
+      await call.record(answeredOf(aiSdk.answer(result as unknown as JsonObject)))
       return result
     },
     async stream(wrapped) {
@@ -241,15 +246,18 @@ async function withoutEarlyError(
   })
 }
 
+function answeredOf(answer: Answer | undefined): Answered {
+  return { messages: answer?.messages ?? [], usage: usageOf(answer?.usage) }
+}
+
 function recording(call: Call): TransformStream<Content, Content> {
-  const answer = new StreamedAnswer()
+  const answer = aiSdk.stream()
   return new TransformStream({
     async transform(part, controller) {
-      answer.add(part)
+      const wasOver = answer.isOver
+      answer.take(part)
       // Before the end is told: the next step must find this one in the thread.
-      if (part.type === 'finish') {
-        await call.record({ messages: answer.messages(), usage: usageOf(part.usage) })
-      }
+      if (answer.isOver && !wasOver) await call.record(answeredOf(answer.answer()))
       controller.enqueue(part)
     },
   })

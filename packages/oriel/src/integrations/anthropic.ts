@@ -2,13 +2,12 @@
 
 import { isObject, type JsonObject } from '../core/json.ts'
 import type { Frame } from '../core/view.ts'
-import { MessageListener } from './anthropic-stream.ts'
+import { anthropic } from '../providers/anthropic/stream.ts'
 import {
   type ClientLike,
   type Endpoint,
   type ManagedClientOptions,
   managedClient,
-  usageOf,
 } from './managed-fetch.ts'
 
 export type { ManagedClientOptions }
@@ -46,15 +45,7 @@ const messages: Endpoint = {
     messages: call.messages,
     ...(call.system === undefined || body.system !== undefined ? {} : { system: call.system }),
   }),
-  answer: ({ role, content, usage, stop_reason: reason }) =>
-    role === 'assistant' && Array.isArray(content)
-      ? {
-          messages: content.length === 0 ? [] : [{ role, content }],
-          usage: usageOf(usage),
-          isPaused: reason === 'pause_turn',
-        }
-      : undefined,
-  listen: () => new MessageListener(),
+  provider: anthropic,
 }
 
 function hasCalls({ content }: Readonly<Record<string, unknown>>): boolean {

@@ -3,7 +3,14 @@
 
 import { createParser } from 'eventsource-parser'
 import { OrielError } from '../core/errors.ts'
-import { isObject, type Json, type JsonObject } from '../core/json.ts'
+import { isObject, type JsonObject } from '../core/json.ts'
+import {
+  type Answer,
+  type AnswerStream,
+  type Provider,
+  parseEvent,
+  parseObject,
+} from '../providers/stream.ts'
 import { readUsage } from '../thread/read-usage.ts'
 import type { Thread } from '../thread/thread.ts'
 import {
@@ -26,19 +33,8 @@ export interface Endpoint {
   read(body: JsonObject): CallOptions & { readonly messages: readonly unknown[] }
   /** The request with the view in it. */
   write(body: JsonObject, call: Call): JsonObject
-  /** What an answer says; undefined where it is not complete. */
-  answer(response: JsonObject): Answered | undefined
-  /** Reads an answer as it streams in. */
-  listen(): Listener
-}
-
-/** Hears every event of a stream. */
-export interface Listener {
-  hear(event: JsonObject): void
-  /** Whether nothing more will come. Streams that end with a word of their own need not know. */
-  readonly isOver?: boolean
-  /** What was answered; undefined where the stream broke off. */
-  answered(): Answered | undefined
+  /** Reads the answers. */
+  readonly provider: Provider
 }
 
 /** The conversation of all calls is kept in a thread, or each call is projected by itself. */
@@ -80,9 +76,14 @@ export function managedClient<C extends ClientLike<C>>(
   return client.withOptions({ fetch: managing } as never)
 }
 
-/** The token counts of an answer; undefined where the server told none that can be read. */
-export function usageOf(usage: Json | undefined): CallUsage | undefined {
-  if (!isObject(usage)) return undefined
+/** What is recorded of an answer. */
+function answeredOf({ messages, usage, response }: Answer): Answered {
+  return { messages, usage: usageOf(usage), isPaused: response?.finish === 'pause_turn' }
+}
+
+/** The token counts of an answer; undefined where there are none that can be read. */
+function usageOf(usage: JsonObject | undefined): CallUsage | undefined {
+  if (usage === undefined) return undefined
   try {
     return readUsage(usage)
   } catch (error) {
@@ -108,20 +109,14 @@ function managedFetch(
     const { call, response } = await attempt(first, send)
     if (!response.ok || response.body === null) return response
     return isStream(response)
-      ? overheard(response, endpoint.listen(), call)
+      ? overheard(response, endpoint.provider.stream(), call)
       : recorded(response, endpoint, call)
   }
 }
 
 /** JSON texts only: uploads and the like pass as they are. */
 function readBody(body: unknown): JsonObject | undefined {
-  if (typeof body !== 'string') return undefined
-  try {
-    const value: unknown = JSON.parse(body)
-    return isObject(value) ? (value as JsonObject) : undefined
-  } catch {
-    return undefined
-  }
+  return typeof body === 'string' ? parseObject(body) : undefined
 }
 
 function withBody(init: RequestInit | undefined, body: JsonObject): RequestInit {
@@ -149,37 +144,32 @@ function isStream(response: Response): boolean {
 
 async function recorded(response: Response, endpoint: Endpoint, call: Call): Promise<Response> {
   const text = await response.text()
-  const body = readBody(text)
-  const answered = body && endpoint.answer(body)
-  if (answered !== undefined) await call.record(answered)
+  const body = parseObject(text)
+  const answer = body && endpoint.provider.answer(body)
+  if (answer !== undefined) await call.record(answeredOf(answer))
   return rebuilt(response, text)
 }
 
 /** The longest event that is listened to: a larger one is passed on and not recorded. */
 const maxEventLength = 32 * 1024 * 1024
 
-function overheard(response: Response, listener: Listener, call: Call): Response {
+function overheard(response: Response, answer: AnswerStream, call: Call): Response {
   const decoder = new TextDecoder()
-  let isOver = false
   const parser = createParser({
     maxBufferSize: maxEventLength,
-    onEvent: ({ data }) => {
-      const event = readBody(data)
-      if (event !== undefined) listener.hear(event)
-      isOver ||= data === '[DONE]' || listener.isOver === true
-    },
+    onEvent: ({ data }) => answer.take(parseEvent(data)),
   })
   let isRecorded = false
   const record = async (): Promise<void> => {
-    const answered = isRecorded ? undefined : listener.answered()
+    const answered = isRecorded || !answer.isComplete ? undefined : answer.answer()
     isRecorded = true
-    if (answered !== undefined) await call.record(answered)
+    if (answered !== undefined) await call.record(answeredOf(answered))
   }
   const listening = new TransformStream<Uint8Array, Uint8Array>({
     async transform(chunk, controller) {
       parser.feed(decoder.decode(chunk, { stream: true }))
       // Before the end is told: SDKs stop reading there, and the next step must find this one in the thread.
-      if (isOver) await record()
+      if (answer.isOver) await record()
       controller.enqueue(chunk)
     },
     flush: record,

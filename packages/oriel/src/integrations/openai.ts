@@ -2,16 +2,14 @@
 
 import { isObject, type Json, type JsonObject } from '../core/json.ts'
 import type { Frame } from '../core/view.ts'
-import type { Answered } from './conversation.ts'
+import { openaiChat } from '../providers/openai-chat/stream.ts'
+import { openaiResponses } from '../providers/openai-responses/stream.ts'
 import {
   type ClientLike,
   type Endpoint,
-  type Listener,
   type ManagedClientOptions,
   managedClient,
-  usageOf,
 } from './managed-fetch.ts'
-import { ChatListener } from './openai-stream.ts'
 
 export type { ManagedClientOptions }
 
@@ -38,12 +36,7 @@ const chat: Endpoint = {
     ...modelOf(body),
   }),
   write: (body, call) => ({ ...body, messages: call.messages }),
-  answer: ({ choices, usage }) => {
-    const choice = Array.isArray(choices) ? (choices[0] as Json) : undefined
-    if (!isObject(choice) || !isObject(choice.message)) return undefined
-    return { messages: [choice.message], usage: usageOf(usage) }
-  },
-  listen: () => new ChatListener(),
+  provider: openaiChat,
 }
 
 const responses: Endpoint = {
@@ -69,15 +62,7 @@ const responses: Endpoint = {
       ? {}
       : { instructions: call.system }),
   }),
-  answer: answeredResponse,
-  listen: () => new ResponseListener(),
-}
-
-/** One that failed, or that goes on in the background, says nothing that can be sent back. */
-function answeredResponse({ output, status, usage }: JsonObject): Answered | undefined {
-  if (!Array.isArray(output)) return undefined
-  const isWhole = !['failed', 'cancelled', 'queued', 'in_progress'].includes(String(status))
-  return { messages: isWhole ? output : [], usage: usageOf(usage) }
+  provider: openaiResponses,
 }
 
 function isBare(item: unknown): boolean {
@@ -86,24 +71,6 @@ function isBare(item: unknown): boolean {
 
 function isReference(item: unknown): boolean {
   return isObject(item) && item.type === 'item_reference'
-}
-
-/** The last event of a stream holds the whole response. */
-class ResponseListener implements Listener {
-  #response: JsonObject | undefined
-
-  get isOver(): boolean {
-    return this.#response !== undefined
-  }
-
-  hear({ type, response }: JsonObject): void {
-    const isLast = type === 'response.completed' || type === 'response.incomplete'
-    if (isLast && isObject(response)) this.#response = response as JsonObject
-  }
-
-  answered(): Answered | undefined {
-    return this.#response && answeredResponse(this.#response)
-  }
 }
 
 function frameOf(body: JsonObject, settings: readonly string[]): Frame {

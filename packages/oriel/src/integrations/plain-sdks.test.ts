@@ -3,8 +3,9 @@ import type { AddressInfo } from 'node:net'
 import Anthropic from '@anthropic-ai/sdk'
 import OpenAI from 'openai'
 import { afterEach, describe, expect, it } from 'vitest'
+import type { Block } from '../core/block.ts'
 import type { Json, JsonObject } from '../core/json.ts'
-import { validate } from '../formats/registry.ts'
+import { decode, validate } from '../formats/registry.ts'
 import { memoryStore } from '../stores/memory.ts'
 import { openThread, type Thread } from '../thread/thread.ts'
 import { managed as managedAnthropic } from './anthropic.ts'
@@ -339,6 +340,149 @@ describe('managed(OpenAI)', () => {
     })
     for await (const _ of stream) stream.controller.abort()
     expect(await said(thread)).toEqual(['user'])
+  })
+
+  /** Asks four questions, each with one call of a tool; the thread then has what the client has, and did not fork. */
+  async function expectOneThread(
+    format: 'openai-chat' | 'openai-responses',
+    events: (turn: number) => readonly (readonly JsonObject[])[],
+    ask: (client: OpenAI, history: readonly unknown[]) => Promise<readonly JsonObject[]>,
+    result: (call: JsonObject) => JsonObject,
+  ): Promise<void> {
+    const thread = await openThread({ store: memoryStore() })
+    const { id } = thread
+    const turns = [1, 2, 3, 4]
+    const replies = turns.flatMap((turn) => events(turn).map((list) => ({ events: list })))
+    const client = await open(replies, thread, [])
+    const history: unknown[] = []
+    for (const turn of turns) {
+      history.push({ role: 'user', content: `Question ${turn}` })
+      const answer = await ask(client, [...history])
+      const calls =
+        format === 'openai-chat' ? answer.flatMap((one) => one.tool_calls ?? []) : answer
+      history.push(...answer, ...(calls as readonly JsonObject[]).map(result))
+      history.push(...(await ask(client, [...history])))
+    }
+    const log = (await thread.log()).filter((entry) => entry.type === 'message')
+    const sent = decode(format, JSON.parse(JSON.stringify(history)) as Json[])
+    const shown = (blocks: readonly Block[]): unknown =>
+      blocks.map(({ id: _id, extra: _extra, ...block }) => block)
+    expect(log.map(({ role, blocks }) => [role, shown(blocks)])).toEqual(
+      sent.map(({ draft: { role, content } }) => [
+        role,
+        shown(typeof content === 'string' ? [{ type: 'text', text: content }] : content),
+      ]),
+    )
+    expect(thread.id).toBe(id)
+  }
+
+  const helper = async (client: OpenAI, history: readonly unknown[]) => {
+    const messages = history as OpenAI.ChatCompletionMessageParam[]
+    const { choices } = await client.chat.completions
+      .stream({ model: 'm', messages })
+      .finalChatCompletion()
+    return [choices[0]?.message as unknown as JsonObject]
+  }
+  const toolMessage = ({ id }: JsonObject): JsonObject => ({
+    role: 'tool',
+    tool_call_id: id as Json,
+    content: `Result of ${String(id)}`,
+  })
+  const patching = (turn: number): readonly JsonObject[] => [
+    chunk({
+      role: 'assistant',
+      tool_calls: [
+        { index: 0, id: `c${turn}`, type: 'custom', custom: { name: 'patch', input: '' } },
+      ],
+    }),
+    chunk({ tool_calls: [{ index: 0, custom: { input: '*** Begin' } }] }),
+    chunk({ tool_calls: [{ index: 0, custom: { input: ' Patch' } }] }),
+    chunk({}, 'tool_calls'),
+  ]
+
+  it('[SD8] four turns with a streamed custom tool and refusals are one thread', async () => {
+    const refusing = [
+      chunk({ role: 'assistant', content: null, refusal: 'I can' }),
+      chunk({ refusal: 'not.' }),
+      chunk({}, 'stop'),
+    ]
+    const events = (turn: number) => [patching(turn), refusing]
+    await expectOneThread('openai-chat', events, helper, toolMessage)
+  })
+
+  it('[SD8] four turns with calls without an index are one thread', async () => {
+    const looking = (turn: number): readonly JsonObject[] => [
+      chunk({ role: 'assistant', content: '' }),
+      ...['a', 'b'].map((name) =>
+        chunk({
+          tool_calls: [
+            { id: `${name}${turn}`, type: 'function', function: { name, arguments: '{"x":1}' } },
+          ],
+        }),
+      ),
+      chunk({}, 'tool_calls'),
+    ]
+    const events = (turn: number) => [
+      looking(turn),
+      [chunk({ role: 'assistant', content: 'Done.' }), chunk({}, 'stop')],
+    ]
+    const byHand = async (client: OpenAI, history: readonly unknown[]) => {
+      const stream = await client.chat.completions.create({
+        model: 'm',
+        messages: history as OpenAI.ChatCompletionMessageParam[],
+        stream: true,
+      })
+      let content = ''
+      const calls: unknown[] = []
+      for await (const { choices } of stream) {
+        content += choices[0]?.delta.content ?? ''
+        calls.push(...(choices[0]?.delta.tool_calls ?? []))
+      }
+      const called = calls.length === 0 ? {} : { tool_calls: calls as JsonObject[] }
+      return [{ role: 'assistant', content, ...called } as JsonObject]
+    }
+    await expectOneThread('openai-chat', events, byHand, toolMessage)
+  })
+
+  it('[SD8] four turns with a streamed custom tool of Responses are one thread', async () => {
+    const events = (turn: number) => {
+      const call = {
+        ...{ type: 'custom_tool_call', id: `ctc_${turn}`, call_id: `c${turn}`, name: 'patch' },
+        ...{ input: '*** Begin Patch', status: 'completed' },
+      }
+      const said = {
+        ...{ type: 'message', id: `msg_${turn}`, role: 'assistant', status: 'completed' },
+        content: [{ type: 'output_text', text: 'Done.', annotations: [] }],
+      }
+      return [call, said].map((item, at): readonly JsonObject[] => [
+        { type: 'response.created', response: { id: 'r', object: 'response', output: [] } },
+        {
+          ...{ type: 'response.output_item.added', output_index: 0 },
+          item: at === 0 ? { ...call, input: '' } : item,
+        },
+        ...(at === 0
+          ? ['*** Begin', ' Patch'].map((delta) => ({
+              ...{ type: 'response.custom_tool_call_input.delta', output_index: 0 },
+              ...{ item_id: call.id, delta },
+            }))
+          : []),
+        { type: 'response.output_item.done', output_index: 0, item },
+        {
+          type: 'response.completed',
+          response: { id: 'r', object: 'response', status: 'completed', output: [item] },
+        },
+      ])
+    }
+    const ask = async (client: OpenAI, history: readonly unknown[]) => {
+      const input = history as OpenAI.Responses.ResponseInput
+      const { output } = await client.responses.stream({ model: 'm', input }).finalResponse()
+      return output as unknown as readonly JsonObject[]
+    }
+    await expectOneThread('openai-responses', events, ask, ({ call_id: id }) => ({
+      type: 'custom_tool_call_output',
+      call_id: id as Json,
+      output: `Result of ${String(id)}`,
+    }))
   })
 
   it('[SD4] an overflow is answered with a smaller view, once; other errors pass as they are', async () => {

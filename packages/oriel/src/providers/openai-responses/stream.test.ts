@@ -18,7 +18,11 @@ function assembled(events: readonly unknown[]) {
 }
 
 /** The events of an item: it is added empty, its pieces come, it is done. */
-function eventsOf(item: JsonObject, at: number, cut: (text: string) => readonly string[]) {
+function eventsOf(
+  item: JsonObject,
+  at: number,
+  cut: (text: string) => readonly string[],
+): readonly JsonObject[] {
   const place = { output_index: at, item_id: item.id as Json }
   const grow = (name: string, text: string, more: JsonObject = {}): readonly JsonObject[] =>
     cut(text).map((delta) => ({ type: `response.${name}.delta`, ...place, ...more, delta }))
@@ -126,8 +130,19 @@ describe('a streamed response', () => {
   })
 
   it('[SA3] without positions and ids a piece belongs to the last item', () => {
-    const bare = streamed.flat().map(({ output_index: _index, item_id: _id, ...event }) => event)
-    expect(assembled(bare).answer()?.messages).toEqual(output)
+    const bare = ({ id: _id, ...item }: JsonObject): JsonObject => item
+    const events = output.flatMap((item, at) => [
+      ...(streamed[at] ?? []).map(
+        ({ output_index: _index, item_id: _id, item: added, ...event }) =>
+          added === undefined ? event : { ...event, item: bare(added as JsonObject) },
+      ),
+      { type: 'response.output_item.done', item: bare(item) },
+    ])
+    const isDone = ({ type }: JsonObject): boolean => type === 'response.output_item.done'
+    const items = output.map(bare)
+    expect(assembled(events).answer()?.messages).toEqual(items)
+    expect(assembled(events.filter((event) => !isDone(event))).answer()?.messages).toEqual(items)
+    expect(assembled(events.filter(isDone)).answer()?.messages).toEqual(items)
   })
 
   it('[SA3] what is done replaces its pieces', () => {

@@ -106,20 +106,24 @@ class ResponsesStream implements AnswerStream {
 }
 
 /**
- * The positions of items in an output. An event names its item by position, or else by id; one that does neither belongs to the last
- * item, unless it is an item itself: then it is a new one.
+ * The positions of items in an output. An event names its item by position, or else by id. One that does neither belongs to the last
+ * item; only an item that is added, or done without having been added, is a new one.
  */
 export class OutputPlaces {
   readonly #byId = new Map<string, number>()
   #last = -1
   #next = 0
+  /** Whether the last item was added and is not done yet. */
+  #isOpen = false
 
-  of({ output_index: index, item_id: itemId, item }: JsonObject): number {
+  of({ type, output_index: index, item_id: itemId, item }: JsonObject): number {
     const id = isObject(item) ? item.id : itemId
     const known = isText(id) ? this.#byId.get(id) : undefined
-    const isNew = isObject(item) || this.#last === -1
+    const isDone = type === 'response.output_item.done'
+    const isNew = this.#last === -1 || (isObject(item) && !(isDone && this.#isOpen))
     const place = isIndex(index) ? index : (known ?? (isNew ? this.#next : this.#last))
     if (isText(id)) this.#byId.set(id, place)
+    if (isObject(item)) this.#isOpen = !isDone
     this.#last = place
     this.#next = Math.max(this.#next, place + 1)
     return place
