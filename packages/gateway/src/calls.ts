@@ -68,6 +68,7 @@ export class Calls {
   forget(tenant: string, thread: string): void {
     this.#options.sessions.forget(tenant, thread)
     this.#held.forget(tenant, thread)
+    this.#bodies.forget(`${tenant}\0`)
   }
 
   /** Anything else under `/v1`: passed on as it is. */

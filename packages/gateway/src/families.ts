@@ -45,6 +45,8 @@ export class Family {
   #opened: Thread | undefined
   #queue: Promise<unknown> = Promise.resolve()
   #waiting = 0
+  /** Branches that were worked on: what they say is in memory. */
+  readonly #branches = new Set<string>()
   /** What it takes in memory, roughly; 0 while nobody knows. */
   bytes = 0
 
@@ -59,6 +61,11 @@ export class Family {
 
   get isIdle(): boolean {
     return this.#waiting === 0
+  }
+
+  /** Whether a thread is in memory with it. */
+  holds(thread: string): boolean {
+    return this.root === thread || this.#branches.has(thread)
   }
 
   /** Resolves when everything that was asked for by now is done. */
@@ -92,6 +99,7 @@ export class Family {
       return await result
     } finally {
       this.#waiting -= 1
+      if (this.#opened !== undefined) this.#branches.add(this.#opened.id)
     }
   }
 
@@ -151,9 +159,11 @@ export class Families {
     return this.#families.size
   }
 
-  /** Forgets an open thread, after it was erased. */
-  forget(tenant: string, root: string): void {
-    this.#drop(keyOf({ tenant, root }))
+  /** Forgets an open thread, after it was erased, and the family that it is a branch of. */
+  forget(tenant: string, thread: string): void {
+    for (const [key, family] of this.#families) {
+      if (family.tenant === tenant && family.holds(thread)) this.#drop(key)
+    }
   }
 
   /** Resolves when what a tenant's calls, or everybody's, have to write is written, or after a while. */

@@ -36,6 +36,8 @@ const roomShare = 1.25
 export interface FoundBody {
   readonly body: ClientBody
   readonly previous: KnownBody | undefined
+  /** How often something was forgotten when it was read. */
+  readonly forgotten: number
 }
 
 export class KnownBodies {
@@ -45,6 +47,7 @@ export class KnownBodies {
   readonly #held = new Map<KnownBody, number>()
   readonly #maxBytes: number
   #bytes = 0
+  #forgotten = 0
 
   /** `maxBytes` is what all of them may take in memory, roughly: text, values and what was read of them. */
   constructor(maxBytes: number) {
@@ -56,8 +59,9 @@ export class KnownBodies {
     const own = bufferOf(bytes)
     const previous = own.length < leastBytes ? undefined : this.#find(scope, own)
     const body = previous && parseAlike(own, previous, limits)
-    if (body !== undefined) return { body, previous }
-    return { body: parseBody(bytes, limits), previous: undefined }
+    const forgotten = this.#forgotten
+    if (body !== undefined) return { body, previous, forgotten }
+    return { body: parseBody(bytes, limits), previous: undefined, forgotten }
   }
 
   /** Whether a body is worth keeping. */
@@ -68,10 +72,11 @@ export class KnownBodies {
   /** Keeps a body, in the place of the one that it goes on from. */
   keep(
     scope: string,
-    { body, previous }: FoundBody,
+    { body, previous, forgotten }: FoundBody,
     { listKey, history }: { readonly listKey: ListKey; readonly history: ReadHistory },
   ): void {
-    if (!this.keeps(body)) return
+    // It may be of a thread that was erased meanwhile.
+    if (!this.keeps(body) || forgotten !== this.#forgotten) return
     const read = knownBody(body, listKey, history)
     if (read === undefined) return
     const shared = body.alike?.count ?? 0
@@ -82,6 +87,12 @@ export class KnownBodies {
     const known = isThere ? inPlaceOf(previous, read, shared) : read
     for (const sign of signsOf(scope, known.bytes)) this.#add(sign, known)
     while (this.#bytes > this.#maxBytes) this.#drop(this.#signs.keys().next().value as string)
+  }
+
+  /** Forgets all bodies of the scopes that begin like this: a thread was erased, and no body says which thread it is of. */
+  forget(scopePrefix: string): void {
+    this.#forgotten += 1
+    for (const sign of [...this.#signs.keys()]) if (sign.startsWith(scopePrefix)) this.#drop(sign)
   }
 
   #find(scope: string, bytes: Buffer): KnownBody | undefined {

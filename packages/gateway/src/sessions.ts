@@ -127,9 +127,13 @@ export class Sessions {
     this.#families.weigh(family, bytes)
   }
 
-  /** Forgets an open thread, after it was erased. */
+  /** Forgets a thread, after it was erased: open, found by what was said in it, or asked for again. */
   forget(tenant: string, thread: string): void {
     this.#families.forget(tenant, thread)
+    this.#index.forget(tenant, thread)
+    for (const [repetition, { root }] of this.#recent) {
+      if (root === thread) this.#recent.delete(repetition)
+    }
   }
 
   /** A new thread for a request whose own was erased: what is gone does not come back under its name. */

@@ -71,6 +71,19 @@ export class ThreadIndex {
     await log.add(value, at).catch(() => known.delete(conversation))
   }
 
+  /** Forgets where the answers of a conversation were given: it was erased. */
+  forget(tenant: string, root: string): void {
+    for (const [id, places] of this.#places) {
+      const others = places.filter((place) => place.root !== root)
+      if (others.length === 0) this.#places.delete(id)
+      else if (others.length < places.length) this.#places.set(id, others)
+    }
+    const known = this.#logs.get(tenant)?.known ?? new Set<string>()
+    for (const conversation of known) {
+      if (conversation.endsWith(`\0${root}`)) known.delete(conversation)
+    }
+  }
+
   #findIn(scope: Scope, answers: readonly HistoryKey[]): readonly Place[] {
     for (const { key } of answers.toReversed()) {
       const places = this.#places.get(idOf(scope, key))

@@ -1,5 +1,8 @@
 // The thread API as pages and scripts use it, on a conversation that went through the gateway.
 
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { memoryStore } from 'oriel'
 import { afterEach, describe, expect, it } from 'vitest'
@@ -250,6 +253,16 @@ describe('acting', () => {
     expect((await call(`/api/threads/${thread}`, { method: 'DELETE' })).status).toBe(204)
     expect((await call(`/api/threads/${thread}`)).status).toBe(404)
     expect((await call('/api/threads?search=xylophone')).json.threads).toEqual([])
+  })
+
+  it('[GW95] removes the files with outputs of a thread that it erases', async () => {
+    const directory = join(mkdtempSync(join(tmpdir(), 'oriel-erased-')), 'outputs')
+    open({ policy: { toolOutput: { largeOutputThreshold: 500, directory } } })
+    const { thread } = await talk(['Why do shipments fail?'])
+    expect(readdirSync(directory).length).toBeGreaterThan(0)
+    await call(`/api/threads/${thread}`, { method: 'DELETE' })
+    expect(readdirSync(directory)).toEqual([])
+    rmSync(dirname(directory), { recursive: true })
   })
 
   it('[GW11] lets a session go on in a new thread after its own was erased', async () => {

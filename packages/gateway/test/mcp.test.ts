@@ -197,6 +197,21 @@ describe('what is read', () => {
     expect(text).not.toContain('for people')
   })
 
+  it('[GM2] leaves out excluded messages', async () => {
+    const thread = await openThread({ id: 'excluded-1', tenant: 'mine', store })
+    const [, added] = await thread.append([
+      { role: 'user', content: 'Look.' },
+      { role: 'user', content: 'My pass phrase is marmalade.' },
+    ])
+    await thread.exclude(added?.id ?? '')
+    const client = await connect(mine)
+    const named = { thread: 'excluded-1' }
+    expect(await useJson(client, 'search_thread', { query: 'marmalade' })).toEqual({ matches: [] })
+    expect((await use(client, 'read_thread', named)).text).not.toContain('marmalade')
+    const { text } = await use(client, 'expand_message', { ...named, id: added?.id ?? '' })
+    expect(text).toContain('it was excluded')
+  })
+
   it('[GM2] leaves out originals that were not preserved', async () => {
     const policy = {
       expiry: {

@@ -1,11 +1,14 @@
 // All rules of a policy, asked in one order. Each gives its verdict alone; the strongest form of a block wins.
 
-import type { Edit } from './core/entry.ts'
+import { countBlock } from './core/counter.ts'
+import type { Edit, EditEntry, MessageEntry } from './core/entry.ts'
 import { OrielError } from './core/errors.ts'
 import { expansionsOf } from './core/expansion.ts'
+import { placeholder } from './core/placeholder.ts'
 import { tookEffect, waitsFrom } from './core/reasoning.ts'
 import { finalIn } from './core/reduction.ts'
-import { strongest } from './core/render.ts'
+import { reduce, strongest } from './core/render.ts'
+import { readableResult } from './core/results.ts'
 import type { State } from './core/state.ts'
 import { noSummary } from './core/wish.ts'
 import { noFile } from './core/wish-file.ts'
@@ -46,8 +49,50 @@ export function propose(state: State, policy: Policy, around: ProposeContext): r
   const ready = edits.filter((edit) => isReady(edit) && isFree(edit))
   const isLost = finalIn(state, ready)
   return strongestPerBlock(ready)
-    .filter((edit) => isNews(state, edit))
-    .map((edit) => settled(state, closed(edit, isLost)))
+    .map((edit) => closed(edit, isLost))
+    .flatMap((edit) => (isNews(state, edit) ? [edit] : sealed(state, edit)))
+    .map((edit) => settled(state, edit))
+}
+
+/**
+ * The edit that keeps the form in force and does not preserve the original: for one that would not, and that is weaker than what is in
+ * force. Else whether an original can be read would depend on which rule came first.
+ */
+function sealed(state: State, edit: Edit): readonly Edit[] {
+  const { target } = edit
+  if (edit.isFinal !== true || !('seq' in target)) return []
+  const live = state.blockEdit(target.seq, target.block)
+  if (live === undefined || state.isFinal(target.seq, target.block)) return []
+  const { form, keepsMedia, summary, tokensBefore } = live
+  const text = live.text === undefined ? undefined : textWithoutHandle(state, live)
+  const block = state.item(target.seq)?.entry.blocks[target.block]
+  if (block === undefined) return []
+  const shown = reduce(block, { form, ...(text === undefined ? {} : { text }) })
+  return [
+    {
+      ...edit,
+      form,
+      ...(text === undefined ? {} : { text }),
+      ...(keepsMedia === undefined ? {} : { keepsMedia }),
+      ...(summary === undefined || text !== live.text ? {} : { summary }),
+      tokensBefore,
+      tokensAfter: shown === undefined ? 0 : countBlock(state.counter, shown),
+    },
+  ]
+}
+
+/** The text of a form whose original can no longer be read: it quotes nothing but a summary, and offers nothing. */
+function textWithoutHandle(state: State, { form, text = '', target }: EditEntry): string {
+  if (!('seq' in target)) return text
+  const { seq, block } = target
+  const id = state.blockIdAt({ seq, block })
+  if (form !== 'omitted') return text.replaceAll(`[expand ${id}]`, '[the original was not kept]')
+  const entry = state.item(seq)?.entry
+  const content = entry?.blocks[block]
+  if (!text.includes(`expand ${id}`) || content?.type !== 'tool-result') return text
+  const result = readableResult(state, entry as MessageEntry, { content, block })
+  const tool = state.exchanges.answeredBy({ seq, block })?.call.name
+  return placeholder({ ...result, ...(tool === undefined ? {} : { tool }), id, canExpand: false })
 }
 
 /** What one rule did not preserve stays closed, whichever form wins. */

@@ -79,6 +79,11 @@ export class Summaries {
     return damage === undefined ? summary : { ...summary, damage }
   }
 
+  /** Forgets a thread: it was erased. */
+  forget({ tenant, thread }: ThreadKey): void {
+    this.#kept.delete(`${tenant}\0${thread}`)
+  }
+
   /** Takes in what is new; answers why it could not be read to its end. */
   async #gather(key: ThreadKey, gathered: Gathered): Promise<ErrorCode | undefined> {
     try {

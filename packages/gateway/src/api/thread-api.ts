@@ -289,6 +289,7 @@ export class ThreadApi {
     const { threads } = await eraseThread({ store, tenant: key.tenant, id: key.thread })
     for (const thread of threads) {
       families.forget(key.tenant, thread)
+      this.#summaries.forget({ tenant: key.tenant, thread })
       erased(key.tenant, thread)
       changed(key.tenant, thread)
     }

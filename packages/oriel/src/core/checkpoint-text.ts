@@ -24,11 +24,14 @@ export function checkpointText(parts: {
   return [opening, listing, facts, digest].filter((part) => part !== '').join('\n\n')
 }
 
+/** What decides which messages were withdrawn. */
+type Withdrawing = Pick<State, 'dropEdits' | 'excluded' | 'finalEdits'>
+
 /**
  * The text that a checkpoint shows. While models may read all that it was made from, that is the text in the log. Else what comes from
  * the withdrawn messages is left out, and so is a model's summary: nobody knows what in it comes from where.
  */
-export function shownCheckpointText(state: State, edit: EditEntry): string | undefined {
+export function shownCheckpointText(state: Withdrawing, edit: EditEntry): string | undefined {
   const withdrawn = withdrawnFrom(state, edit)
   if (withdrawn.size === 0) return edit.text
   const isWithdrawn = isAmong(withdrawn)
@@ -45,7 +48,7 @@ export function shownCheckpointText(state: State, edit: EditEntry): string | und
  * preserved by an edit that came later.
  */
 export function withdrawnFrom(
-  state: State,
+  state: Withdrawing,
   { digest, seq }: Pick<EditEntry, 'digest' | 'seq'>,
 ): ReadonlySet<number> {
   const withdrawn = new Set<number>()

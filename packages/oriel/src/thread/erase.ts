@@ -52,9 +52,14 @@ export async function eraseThread(options: EraseThreadOptions): Promise<Erased> 
   return { threads: order }
 }
 
-/** Files first: what leads to them is in the log. */
+/** Files first: what leads to them is in the log. A view may note more of them meanwhile. */
 async function eraseOne(store: Store, key: ThreadKey): Promise<void> {
-  for (const file of await filesOf(store, key)) await removeOutputFile(file)
+  for (let version = -1; ; ) {
+    const info = await store.info(key)
+    if (info === undefined || info.version === version) break
+    for (const file of await filesOf(store, key)) await removeOutputFile(file)
+    version = info.version
+  }
   await store.erase(key)
 }
 

@@ -207,4 +207,29 @@ describe('outputs as files', () => {
       expect(existsSync(directory) ? readdirSync(directory) : []).toEqual([])
     }
   })
+
+  it('[B7] are found when a view writes them after the log was read for files', async () => {
+    const directory = join(root, 'outputs')
+    const store = memoryStore()
+    const policy = { toolOutput: { largeOutputThreshold: 1000, directory } }
+    const thread = await openThread({ id: 't', store, policy })
+    await thread.append(messages(), { format: 'openai-chat' })
+    let reads = 0
+    const slow = new Proxy(store, {
+      get(target, name) {
+        const value: unknown = Reflect.get(target, name)
+        if (typeof value !== 'function') return value
+        if (name !== 'read') return value.bind(target)
+        return async function* (...given: Parameters<typeof store.read>) {
+          yield* target.read(...given)
+          reads += 1
+          // The first reading looks for forks, the second for files.
+          if (reads === 2) await thread.view()
+        }
+      },
+    })
+    await eraseThread({ store: slow, id: 't' })
+    expect(reads).toBeGreaterThan(2)
+    expect(readdirSync(directory)).toEqual([])
+  })
 })

@@ -373,13 +373,16 @@ export class Session {
   /** Of a thread that was erased while its files were written, none may be left. */
   async #commitView(
     build: (state: State, stamp: Stamp) => readonly Entry[],
-    { durable, files }: Pick<ViewAround, 'durable'> & { readonly files: readonly OutputFile[] },
+    { durable = 'now', files }: Pick<ViewAround, 'durable'> & { files: readonly OutputFile[] },
   ): Promise<readonly Entry[]> {
+    if (files.length === 0) return this.journal.commit(build, { durable })
+    const { store, key } = this.journal
     try {
-      return await this.journal.commit(build, { durable: durable ?? 'now' })
-    } catch (error) {
-      if (OrielError.is(error, 'not-found')) for (const file of files) await removeOutputFile(file)
-      throw error
+      return await this.journal.commit(build, { durable })
+    } finally {
+      if ((await store.info(key)) === undefined) {
+        for (const file of files) await removeOutputFile(file)
+      }
     }
   }
 

@@ -72,4 +72,28 @@ describe('an edit that another one supersedes', () => {
     expect(trace).toMatchObject([{ rule: 'budget', form: 'omitted', canExpand: false }])
     expect(messages[2]?.content).toContain('it was not kept]')
   })
+
+  it.each([
+    ['a placeholder', { max: 1, cutoff: 0 }, 'it was not kept]'],
+    ['a summary', { cutoff: 1 }, '[the original was not kept]'],
+  ])(
+    '[D6] that does not preserve the original acts under %s that came first',
+    async (_, toolResults, said) => {
+      const tools = { '*': { after: 3, mode: 'compact', length: 100 } } as const
+      const policy = { expiry: { tools, preserveOriginals: false }, toolResults }
+      const thread = await begin(policy)
+      await thread.append(round('b'))
+      const [first] = (await thread.view()).trace
+      const id = first?.id ?? ''
+      expect(first).toMatchObject({ rule: 'toolResults', canExpand: true })
+      expect(await thread.expand(id)).toEqual({ ok: true, text: original })
+      await thread.append([{ role: 'assistant', content: 'read' }])
+      const { messages, trace } = await thread.view<{ content: string }>()
+      expect(trace[0]).toMatchObject({ id, form: first?.form, canExpand: false })
+      expect(messages[2]?.content).toContain(said)
+      expect(messages[2]?.content).not.toContain(`expand ${id}`)
+      expect(await thread.expand(id)).toMatchObject({ ok: false })
+      expect((await thread.view()).epoch.applied).toBe(0)
+    },
+  )
 })

@@ -1,6 +1,7 @@
 // The naive model: a log as a plain array, folded from scratch, with straightforward code for turns, windows and what is shown.
 
 import type { Block } from '../../src/core/block.ts'
+import { shownCheckpointText } from '../../src/core/checkpoint-text.ts'
 import type { EditEntry, Entry, MessageEntry } from '../../src/core/entry.ts'
 import { isObject, type Json, type JsonObject } from '../../src/core/json.ts'
 import type { HistoryPolicy, Policy } from '../../src/policy.ts'
@@ -205,9 +206,13 @@ export function shownGists(
 }
 
 /** The newest summary of what gave way, right after the first user's words. */
-function withCheckpoint({ live }: Folded, gists: readonly Gist[]): readonly Gist[] {
-  const text = live.findLast((edit) => 'ranges' in edit.target && edit.text !== undefined)?.text
-  if (text === undefined) return gists
+function withCheckpoint({ live, excluded }: Folded, gists: readonly Gist[]): readonly Gist[] {
+  const dropEdits = live.filter((edit) => 'ranges' in edit.target)
+  const checkpoint = dropEdits.findLast((edit) => edit.text !== undefined)
+  if (checkpoint === undefined) return gists
+  const finalEdits = live.filter(({ isFinal }) => isFinal === true)
+  // Without what was excluded since.
+  const text = shownCheckpointText({ dropEdits, excluded, finalEdits }, checkpoint) ?? ''
   const user = gists.findIndex(({ role }) => role === 'user')
   const lead = gists.findIndex(({ role }) => role !== 'system')
   const at = user === -1 ? Math.max(0, lead) : user + 1
