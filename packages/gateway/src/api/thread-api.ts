@@ -296,7 +296,9 @@ export class ThreadApi {
   }
 
   #find({ caller, param, url }: RouteContext): Promise<{ key: ThreadKey; info: ThreadInfo }> {
-    return this.locate(caller, param('id'), url.searchParams.get('tenant'))
+    // Some ids cannot stand in a path: `..` leads up, a slash begins another part.
+    const id = url.searchParams.get('thread') ?? param('id')
+    return this.locate(caller, id, url.searchParams.get('tenant'))
   }
 
   /** A thread of the caller. Refuses with the same words where it is another's and where there is none. */
