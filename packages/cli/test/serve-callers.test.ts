@@ -137,4 +137,32 @@ describe('oriel serve with a small heap', { timeout }, () => {
     for (const status of await Promise.all(asked)) expect([200, 413, 429, 503]).toContain(status)
     expect(child.exitCode).toBeNull()
   })
+
+  it('[GW83] outlives many previews of a thread that is large for its heap', async () => {
+    const messages = conversation(1200, 10_000)
+    const session = { 'x-session-id': 'large' }
+    const send = (path: string, list: readonly Message[]) =>
+      fetch(`${url}${path}`, {
+        method: 'POST',
+        headers: session,
+        body: JSON.stringify({ model: 'm', messages: list }),
+      })
+    const first = await send('/v1/chat/completions', messages)
+    expect(first.status).toBe(200)
+    await first.arrayBuffer()
+    // Each is small, and would copy all of the thread.
+    const asked = Array.from({ length: 120 }, (_, n) =>
+      send('/v1/preview', [...messages.slice(0, 3), { role: 'user', content: `And ${n}?` }]).then(
+        async (response) => {
+          await response.arrayBuffer()
+          return response.status
+        },
+      ),
+    )
+    expect(await pulsesDuring(Promise.all(asked))).toBeGreaterThan(0)
+    const statuses = await Promise.all(asked)
+    for (const status of statuses) expect([200, 429, 503]).toContain(status)
+    expect(statuses).toContain(200)
+    expect(child.exitCode).toBeNull()
+  })
 })

@@ -218,7 +218,7 @@ function assemble(options: GatewayOptions): Parts {
   })
   const own = [
     ...agentRoutes({ agents, limits }),
-    ...ownRoutes({ ...shared, calls, sessions, settings, agents, hub, limits, info, summarize }),
+    ...ownRoutes({ store, calls, sessions, settings, agents, hub, limits, info }),
     ...threadRoutes(api),
     ...mcp.routes,
     metrics,

@@ -4,9 +4,15 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { memoryStore } from 'oriel'
+import { memoryStore, openThread } from 'oriel'
 import { afterEach, describe, expect, it } from 'vitest'
-import { createGateway, demoAgents, type Gateway, type GatewayOptions } from '../src/index.ts'
+import {
+  createGateway,
+  demoAgents,
+  type Gateway,
+  type GatewayOptions,
+  serveGateway,
+} from '../src/index.ts'
 
 type Answer = Record<string, unknown>
 type Message = Record<string, unknown>
@@ -197,6 +203,35 @@ describe('reading', () => {
       .map((line) => JSON.parse(line) as Answer)
     expect(lines.map(({ seq }) => seq)).toEqual(lines.map((_, index) => index + 1))
   })
+})
+
+describe('a thread whose id cannot stand in a path', () => {
+  it.each(['.', '..', 'a/b', 'a;b', 'a\\b', '%2e%2e', 'a..b', '-'])(
+    '[GW10] is reached by the query: %s',
+    async (id) => {
+      const store = memoryStore()
+      const thread = await openThread({ id, tenant: 'local', store })
+      await thread.append([{ role: 'user', content: 'Hello there.' }])
+      open({ store })
+      const server = await serveGateway(gateway, { port: 0 })
+      try {
+        const of = (part: string) =>
+          `${server.url}/api/threads/-${part}?${new URLSearchParams({ thread: id })}`
+        const summary = await fetch(of(''))
+        expect(await summary.json()).toMatchObject({ id, messages: 1 })
+        const log = (await (await fetch(of('/log'))).json()) as { entries: Answer[] }
+        const message = log.entries.find(({ type }) => type === 'message')
+        const body = JSON.stringify({ id: message?.id })
+        expect((await fetch(of('/pin'), { method: 'POST', body })).status).toBe(200)
+        const view = (await (await fetch(of('/view'))).json()) as { blocks: Answer[] }
+        expect(view.blocks).toMatchObject([{ isPinned: true, text: 'Hello there.' }])
+        expect((await fetch(of(''), { method: 'DELETE' })).status).toBe(204)
+        expect((await fetch(of(''))).status).toBe(404)
+      } finally {
+        await server.close()
+      }
+    },
+  )
 })
 
 describe('a search through many threads', () => {

@@ -151,6 +151,7 @@ describe('a path in a policy of a caller', () => {
     const body = { model: 'm', messages }
     const shown = await call('/v1/preview', { body })
     expect(JSON.stringify(shown.json.messages)).toContain('tool output too large')
+    expect(existsSync(directory)).toBe(false)
     const thread = await talk()
     expect(existsSync(directory)).toBe(true)
     const policy = { toolOutput: { largeOutputThreshold: 500 } }

@@ -14,7 +14,6 @@ export interface OwnApiOptions extends PreviewOptions {
   readonly settings: Settings
   readonly agents: AgentBook
   readonly hub: Hub
-  readonly now: () => number
   /** What everyone with a key may know of the configuration. */
   readonly info: () => object
 }

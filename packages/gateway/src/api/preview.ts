@@ -1,14 +1,6 @@
-// What a call would send, without sending it: the thread is copied into memory, and the call is made to the copy.
+// What a call would send, without sending it. Nothing is written.
 
-import {
-  callerView,
-  memoryStore,
-  openThread,
-  readHistory,
-  type Store,
-  type ThreadKey,
-  type ThreadOptions,
-} from 'oriel'
+import { callerView, readHistory, type Store } from 'oriel'
 import { refuse } from '../answer-errors.ts'
 import { readBytes } from '../body.ts'
 import type { Calls } from '../calls.ts'
@@ -24,15 +16,10 @@ export interface PreviewOptions {
   readonly calls: Calls
   readonly sessions: Sessions
   readonly limits: Limits
-  readonly now: () => number
-  /** How the gateway's threads count tokens. */
-  readonly tokens?: ThreadOptions['tokens'] | undefined
-  /** The model that summarizes for them. A preview does not ask it. */
-  readonly summarize?: ThreadOptions['summarize'] | undefined
 }
 
 export async function preview(options: PreviewOptions, context: RouteContext): Promise<object> {
-  const { calls, sessions, limits, store, now } = options
+  const { calls, sessions, limits, store } = options
   const { url, request, caller } = context
   const body = parseBody(await readBytes(context, limits), limits)
   const endpoint = endpointOf(body, url.searchParams.get('format'))
@@ -51,42 +38,28 @@ export async function preview(options: PreviewOptions, context: RouteContext): P
     frame: endpoint.frame(body.value),
   })
   const { thread: branch } = await family.run((thread) => thread.match(read))
-  const copy = await copyThread(store, { tenant, thread: branch })
-  const thread = await openThread({
-    ...{ id: branch, tenant, store: copy, policy: base, now },
-    ...(options.tokens === undefined ? {} : { tokens: options.tokens }),
-    ...(options.summarize === undefined ? {} : { summarize: withoutAnswer }),
+  // What is shown of the thread takes room like a body.
+  const info = await store.info({ tenant, thread: branch })
+  context.room.take(body.bytes.length + (info?.bytes ?? 0))
+  const shown = await family.run(async (thread) => {
+    const { offer } = offerTool(thread, { endpoint, body, isOn: calls.hasExpansion(settings) })
+    const { value } = offer?.body ?? body
+    const { model, tools } = value
+    const { matched, view } = await thread.preview(read, {
+      ...{ format, isContinuing: true, threadPolicy: base },
+      frame: endpoint.frame(value),
+      ...(isOwn ? { policy } : {}),
+      ...(typeof model === 'string' ? { model } : {}),
+    })
+    return { matched, view, tools }
   })
-  const { offer } = offerTool(thread, { endpoint, body, isOn: calls.hasExpansion(settings) })
-  const { value } = offer?.body ?? body
-  const { model, tools } = value
-  const { matched, view } = await thread.request(read, {
-    ...{ format, isContinuing: true },
-    frame: endpoint.frame(value),
-    ...(isOwn ? { policy } : {}),
-    ...(typeof model === 'string' ? { model } : {}),
-  })
+  const { matched, view, tools } = shown
   const known = matched > 0 ? { thread: branch } : {}
   const offered = tools === undefined || tools === null ? {} : { tools }
   return {
     ...{ ...view, trace: view.trace, ...offered, ...known, format },
     ...{ policy: callerView(policy), sources, warnings },
   }
-}
-
-/** In the model's place: a call that would wait for it shows what it sends when the model fails, and one that would not goes on alike. */
-async function withoutAnswer(): Promise<never> {
-  throw new Error('A preview asks no model.')
-}
-
-async function copyThread(store: Store, key: ThreadKey): Promise<Store> {
-  const copy = memoryStore()
-  let version = 0
-  for await (const entry of store.read(key)) {
-    await copy.append(key, [entry], version)
-    version += 1
-  }
-  return copy
 }
 
 function endpointOf({ value }: ClientBody, asked: string | null): Endpoint {

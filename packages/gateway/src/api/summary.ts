@@ -16,6 +16,7 @@ import {
 import { damageOf } from '../damage.ts'
 import { isObject } from '../rewrite.ts'
 import { dollarsOf } from './cost.ts'
+import { paced } from './paced.ts'
 
 export interface ThreadSummary {
   readonly id: string
@@ -87,8 +88,9 @@ export class Summaries {
   /** Takes in what is new; answers why it could not be read to its end. */
   async #gather(key: ThreadKey, gathered: Gathered): Promise<ErrorCode | undefined> {
     try {
-      for await (const entry of this.#store.read(key, { from: gathered.version + 1 })) {
-        take(gathered, entry)
+      const entries = this.#store.read(key, { from: gathered.version + 1 })
+      for await (const entry of paced(entries, undefined)) {
+        if (entry.seq === gathered.version + 1) take(gathered, entry)
       }
       return undefined
     } catch (error) {

@@ -26,6 +26,7 @@ import { json, jsonBytes, type RouteContext } from '../routes.ts'
 import type { Settings } from '../settings.ts'
 import type { Tenants } from '../tenants.ts'
 import { differenceOf } from './difference.ts'
+import { paced } from './paced.ts'
 import { readCount, readFormat, readJson, readNumber } from './parameters.ts'
 import { Replays } from './replays.ts'
 import { logTokens, Summaries, type ThreadSummary } from './summary.ts'
@@ -53,6 +54,8 @@ export interface ThreadsQuery {
   readonly search: string
   /** Where the last page ended. */
   readonly after: string | null
+  /** Ends the search when the caller leaves. */
+  readonly signal?: AbortSignal
 }
 
 export interface FoundThreads {
@@ -78,13 +81,14 @@ export class ThreadApi {
     this.#replays = new Replays(options.limits)
   }
 
-  async list({ caller, url }: RouteContext): Promise<Response> {
+  async list({ caller, url, request }: RouteContext): Promise<Response> {
     const limit = readCount(url, 'limit', 50, maxPage)
     const search = (url.searchParams.get('search') ?? '').slice(0, 200)
     const { threads, cursor } = await this.threads(caller, {
       limit,
       search,
       after: url.searchParams.get('cursor'),
+      signal: request.signal,
     })
     const shown = threads.map(({ key, summary }) =>
       caller.isAdmin ? { ...summary, tenant: key.tenant } : summary,
@@ -95,7 +99,7 @@ export class ThreadApi {
   /** The caller's threads, the most recently used first: those with a text in them, or all. */
   async threads(
     caller: Caller,
-    { limit, search: asked, after }: ThreadsQuery,
+    { limit, search: asked, after, signal }: ThreadsQuery,
   ): Promise<FoundThreads> {
     await this.#options.quiet(caller.isAdmin ? undefined : caller.tenant)
     const search = asked.toLowerCase()
@@ -123,8 +127,9 @@ export class ThreadApi {
       last = key
       // Reading short logs never waits: without a pause nobody else would have a turn until all are read.
       await setImmediate()
+      signal?.throwIfAborted()
       const summary = await this.#summaries.of(key, info)
-      if (search !== '' && !(await this.#contains(key, summary, search))) continue
+      if (search !== '' && !(await this.#contains(key, summary, { search, signal }))) continue
       threads.push({ key, summary })
     }
     return { threads, ...(isMore && last !== undefined ? { cursor: cursorOf(last) } : {}) }
@@ -145,17 +150,23 @@ export class ThreadApi {
     const { key, info } = await this.#find(context)
     const from = readCount(context.url, 'from', 1, Number.MAX_SAFE_INTEGER)
     const limit = readCount(context.url, 'limit', 200, maxLogPage)
-    const entries = await this.#read(key, { from, to: from + limit - 1 })
+    const entries = await this.#read(key, {
+      from,
+      to: from + limit - 1,
+      signal: context.request.signal,
+    })
     const next = from + entries.length
     return json({ entries, version: info.version, ...(next <= info.version ? { next } : {}) })
   }
 
   async view(context: RouteContext): Promise<Response> {
-    const { key } = await this.#find(context)
+    const { key, info } = await this.#find(context)
+    // What is read of the thread takes room like a body.
+    context.room.take(info.bytes)
     const { searchParams } = context.url
     const format = readFormat(searchParams.get('format'))
     const step = searchParams.get('step')
-    if (step !== null) return this.#viewAt(key, readNumber(step, 'step'))
+    if (step !== null) return this.#viewAt(key, readNumber(step, 'step'), context.request.signal)
     const budget = searchParams.get('budget')
     const options = budget === null ? {} : { budget: readNumber(budget, 'budget') }
     return json(await this.open(key, (thread) => this.viewOf(thread, format, options)))
@@ -178,7 +189,7 @@ export class ThreadApi {
     }
     const { signal } = context.request
     const job = { policy, format, budget, version }
-    const entries = store.read(key, { to: version })
+    const entries = paced(store.read(key, { to: version }), signal)
     const bytes = await this.#replays.run(job, entries, { tenant: context.caller.tenant, signal })
     return jsonBytes(bytes)
   }
@@ -201,10 +212,10 @@ export class ThreadApi {
     }
   }
 
-  async #viewAt(key: ThreadKey, step: number): Promise<Response> {
+  async #viewAt(key: ThreadKey, step: number, signal: AbortSignal): Promise<Response> {
     const found = await this.open(key, (thread) => thread.requestAt(step))
     const { request, body, trace, exact } = found
-    const entries = await this.#read(key, { to: request.seq - 1 })
+    const entries = await this.#read(key, { to: request.seq - 1, signal })
     const { messages, input, system } = body
     return json({
       id: request.view,
@@ -221,7 +232,8 @@ export class ThreadApi {
   async requests(context: RouteContext): Promise<Response> {
     const { key } = await this.#find(context)
     const requests = []
-    for await (const entry of this.#options.store.read(key)) {
+    const entries = this.#options.store.read(key)
+    for await (const entry of paced(entries, context.request.signal)) {
       if (entry.type !== 'request') continue
       const { details = {}, type: _type, ...request } = entry
       requests.push({ ...request, ...details })
@@ -237,12 +249,13 @@ export class ThreadApi {
 
   async timeline(context: RouteContext): Promise<Response> {
     const { key } = await this.#find(context)
-    return json(await timelineOf(this.#options.store.read(key)))
+    const entries = this.#options.store.read(key)
+    return json(await timelineOf(paced(entries, context.request.signal)))
   }
 
   async edits(context: RouteContext): Promise<Response> {
     const { key } = await this.#find(context)
-    const entries = await this.#read(key, {})
+    const entries = await this.#read(key, { signal: context.request.signal })
     const undone = new Set(entries.flatMap((entry) => (entry.type === 'undo' ? [entry.edit] : [])))
     const edits = entries
       .filter((entry) => entry.type === 'edit')
@@ -252,7 +265,8 @@ export class ThreadApi {
 
   async export(context: RouteContext): Promise<Response> {
     const { key } = await this.#find(context)
-    const entries = this.#options.store.read(key)[Symbol.asyncIterator]()
+    const read = paced(this.#options.store.read(key), context.request.signal)
+    const entries = read[Symbol.asyncIterator]()
     const encoder = new TextEncoder()
     const body = new ReadableStream<Uint8Array>({
       async pull(controller) {
@@ -261,7 +275,7 @@ export class ThreadApi {
         else controller.enqueue(encoder.encode(`${JSON.stringify(value)}\n`))
       },
       async cancel() {
-        await entries.return?.()
+        await entries.return(undefined)
       },
     })
     return new Response(body, {
@@ -297,7 +311,9 @@ export class ThreadApi {
   }
 
   #find({ caller, param, url }: RouteContext): Promise<{ key: ThreadKey; info: ThreadInfo }> {
-    return this.locate(caller, param('id'), url.searchParams.get('tenant'))
+    // Some ids cannot stand in a path: `..` leads up, a slash begins another part.
+    const id = url.searchParams.get('thread') ?? param('id')
+    return this.locate(caller, id, url.searchParams.get('tenant'))
   }
 
   /** A thread of the caller. Refuses with the same words where it is another's and where there is none. */
@@ -339,13 +355,17 @@ export class ThreadApi {
     return found
   }
 
-  async #contains(key: ThreadKey, summary: ThreadSummary, search: string): Promise<boolean> {
+  async #contains(
+    key: ThreadKey,
+    summary: ThreadSummary,
+    { search, signal }: { readonly search: string; readonly signal: AbortSignal | undefined },
+  ): Promise<boolean> {
     if (summary.id.toLowerCase().includes(search) || summary.title.toLowerCase().includes(search))
       return true
     // As the text stands in JSON, quotes and line ends included.
     const written = JSON.stringify(search).slice(1, -1)
     try {
-      for await (const entry of this.#options.store.read(key)) {
+      for await (const entry of paced(this.#options.store.read(key), signal)) {
         if (entry.type !== 'message') continue
         if (JSON.stringify(entry.blocks).toLowerCase().includes(written)) return true
       }
@@ -355,9 +375,14 @@ export class ThreadApi {
     return false
   }
 
-  async #read(key: ThreadKey, range: { from?: number; to?: number }): Promise<readonly Entry[]> {
+  async #read(
+    key: ThreadKey,
+    { signal, ...range }: { from?: number; to?: number; signal: AbortSignal },
+  ): Promise<readonly Entry[]> {
     const entries: Entry[] = []
-    for await (const entry of this.#options.store.read(key, range)) entries.push(entry)
+    for await (const entry of paced(this.#options.store.read(key, range), signal)) {
+      entries.push(entry)
+    }
     return entries
   }
 

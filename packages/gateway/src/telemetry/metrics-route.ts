@@ -65,18 +65,26 @@ export function metricsRoute({ meters, store, openThreads }: MetricsOptions): Ro
     method: 'GET',
     path: '/metrics',
     access: 'key',
-    summary: 'Metrics in the text format of Prometheus.',
+    summary:
+      'Metrics in the text format of Prometheus; names of models only for a key that sees every tenant.',
     answer: metricsContentType,
-    handle() {
+    handle({ caller }) {
       readProcess(own)
       loop.read(own)
       own.threads.set(openThreads())
-      return new Response(printMetrics([...meters.all, ...Object.values(own)]), {
+      const text = printMetrics(
+        [...meters.all, ...Object.values(own)],
+        caller.isAdmin ? undefined : ofTenants,
+      )
+      return new Response(text, {
         headers: { 'content-type': metricsContentType, 'cache-control': 'no-store' },
       })
     },
   }
 }
+
+/** Labels whose values come from what tenants ask for: only a key that sees every tenant sees them. */
+const ofTenants: ReadonlySet<string> = new Set(['model'])
 
 type Own = Readonly<Record<keyof typeof processMetrics, Metric>>
 

@@ -28,6 +28,8 @@ const maxValueLength = 100
 /** Series that are there from the start, at zero, so that the first increase is seen as one. */
 const maxPrepared = 64
 const other = 'other'
+/** Stands for all values of a label that is hidden. */
+const every = 'all'
 
 interface Series {
   readonly values: readonly string[]
@@ -75,10 +77,27 @@ export class Metric {
     return labels.map((label, index) => this.#bound(label, index, values[index]))
   }
 
-  lines(): readonly string[] {
+  /** Series that differ only in labels that are hidden are added up. */
+  lines(hidden: ReadonlySet<string> = new Set()): readonly string[] {
     const { name, type, help } = this.definition
     const head = [`# HELP ${name} ${help.replace(/[\\\n]/g, ' ')}`, `# TYPE ${name} ${type}`]
-    return [...head, ...[...this.#series.values()].flatMap((series) => this.#linesOf(series))]
+    return [...head, ...this.#shown(hidden).flatMap((series) => this.#linesOf(series))]
+  }
+
+  #shown(hidden: ReadonlySet<string>): readonly Series[] {
+    const { labels } = this.definition
+    const all = [...this.#series.values()]
+    if (!labels.some((label) => hidden.has(label.name))) return all
+    const sums = new Map<string, Series>()
+    for (const { values: own, sum, counts } of all) {
+      const values = own.map((value, index) =>
+        hidden.has(labels[index]?.name ?? '') ? every : value,
+      )
+      const known = sums.get(values.join('\0'))
+      const added = counts.map((count, index) => count + (known?.counts[index] ?? 0))
+      sums.set(values.join('\0'), { values, sum: sum + (known?.sum ?? 0), counts: added })
+    }
+    return [...sums.values()]
   }
 
   #bound(label: Label, index: number, value = other): string {
@@ -113,7 +132,7 @@ export class Metric {
     const { name, type, labels } = this.definition
     const own = labels.map((label, index) => `${label.name}="${escapeValue(values[index] ?? '')}"`)
     const line = (suffix: string, pairs: readonly string[], value: number): string =>
-      `${name}${suffix}${pairs.length === 0 ? '' : `{${pairs.join(',')}}`} ${value}`
+      `${name}${suffix}${pairs.length === 0 ? '' : `{${pairs.join(',')}}`} ${numberText(value)}`
     if (type !== 'histogram') return [line('', own, sum)]
     let total = 0
     const buckets = Array.from(counts, (count, index) => {
@@ -137,13 +156,18 @@ function prepared({ labels, type }: MetricDefinition): readonly (readonly string
   return all.length > maxPrepared ? [] : all
 }
 
+/** A sum may overflow; Prometheus writes infinity in its own way. */
+function numberText(value: number): string {
+  return String(value).replace(/^(-?)Infinity$/, (_, sign: string) => `${sign || '+'}Inf`)
+}
+
 function escapeValue(value: string): string {
   return value.replace(/[\\"\n]/g, (found) => (found === '\n' ? '\\n' : `\\${found}`))
 }
 
-/** The text that Prometheus reads. */
-export function printMetrics(metrics: Iterable<Metric>): string {
-  return `${[...metrics].flatMap((metric) => metric.lines()).join('\n')}\n`
+/** The text that Prometheus reads, without the values of labels that are hidden. */
+export function printMetrics(metrics: Iterable<Metric>, hidden?: ReadonlySet<string>): string {
+  return `${[...metrics].flatMap((metric) => metric.lines(hidden)).join('\n')}\n`
 }
 
 export const metricsContentType = 'text/plain; version=0.0.4; charset=utf-8'

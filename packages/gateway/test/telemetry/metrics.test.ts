@@ -185,6 +185,26 @@ describe('/metrics', () => {
     expect(metricOf(all, 'oriel_requests_total', { route: 'metrics', status: '4xx' })).toBe(1)
   })
 
+  it('[GT8] tells names of models only to a key that sees every tenant, and the same sums to all', async () => {
+    const ops = `${key}-of-operators`
+    await open({
+      keys: [
+        { name: 'one', key },
+        { name: 'ops', key: ops, isAdmin: true },
+      ],
+    })
+    for (const model of ['gpt-5', 'secret-project', 'secret-project']) {
+      const body = JSON.stringify({ model, messages: [{ role: 'user', content: 'Hi.' }] })
+      await call(paths['openai-chat'], post(body, { authorization: `Bearer ${ops}` }))
+    }
+    const name = 'gen_ai_client_operation_duration_seconds_count'
+    const whole = await scrape({ authorization: `Bearer ${ops}` })
+    expect(metricOf(whole, name, { model: 'secret-project' })).toBe(2)
+    const shown = await scrape({ authorization: `Bearer ${key}` })
+    expect(metricOf(shown, name, { model: 'all' })).toBe(3)
+    expect(JSON.stringify(shown)).not.toMatch(/secret-project|gpt-5/)
+  })
+
   it('[GT8] names of models that no upstream answered for take no place of others', async () => {
     await open()
     const ask = (model: string): Promise<Response> =>

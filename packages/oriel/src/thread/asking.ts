@@ -9,7 +9,7 @@ import { type Policy, parsePolicy } from '../policy.ts'
 import { assertTogether } from '../propose.ts'
 import { withoutForeignThoughts } from './broken-off.ts'
 import { recordUsage } from './cache.ts'
-import type { Family } from './family.ts'
+import type { Family, HistoryMatch } from './family.ts'
 import type { AppendAround, HistoryAround } from './incoming.ts'
 import { HeldLost } from './journal.ts'
 import type { ReadHistory } from './read-history.ts'
@@ -98,6 +98,21 @@ export async function requestView(
     if (!(error instanceof HeldLost)) throw error
     return ask(false)
   }
+}
+
+/** What `requestView` would show, without writing anything: neither the history nor the view. */
+export async function previewView(
+  session: Session,
+  family: Family,
+  { incoming, options, own }: Asked,
+): Promise<HistoryMatch & { readonly view: View }> {
+  const { parts } = incoming
+  const rehearsal = await family.rehearse(parts.sent)
+  const history = withoutForeignThoughts(parts, rehearsal.brokenOff)
+  const isContinuing = endsOpen(incoming, options)
+  const view = await session.preview(rehearsal, history, { options, own, isContinuing })
+  const { thread, meeting } = rehearsal
+  return { thread, matched: meeting.matched, behind: meeting.behind, view }
 }
 
 /** Whether the answer goes on with the last message of the history. */

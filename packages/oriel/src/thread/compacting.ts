@@ -103,25 +103,27 @@ export class Compacting {
 
   /**
    * The branch as a view would find it, for one that keeps nothing: a copy with the checkpoint that is due, as it is without a model.
-   * With `limit`, the one after a refusal.
+   * With `limit`, the one after a refusal; with `copy`, that of a branch with more messages.
    */
   async rehearse(
     request: (journal: Journal) => ViewRequest,
     limit: number | undefined,
+    { copy, branch = copy }: { readonly copy?: Journal; readonly branch?: Journal } = {},
   ): Promise<Journal> {
-    const { journal } = this.#host
-    const compactor = this.#compactor
+    const journal = copy ?? this.#host.journal
+    const own = this.#compactorOf(branch ?? journal, { isKept: branch !== copy })
+    const compactor = copy === undefined ? own : own.rehearsal(copy)
     const now = request(journal)
     const around = this.#around(now, journal)
     const isBehind = (): boolean =>
-      compactor.hasSummarizer && !waitsForJobs(now.policy) && this.#fits(now, around)
+      own.hasSummarizer && !waitsForJobs(now.policy) && this.#fits(now, around)
     const isNext = compactor.isDue(now.policy, around) && !isBehind()
     if (limit === undefined && !isNext) return journal
-    const copy = await Journal.until(journal, journal.state.version)
-    const rehearsal = compactor.rehearsal(copy)
-    if (limit === undefined) await this.#make(rehearsal, copy, request)
-    else await this.#makeRoom(rehearsal, copy, limit)
-    return copy
+    const target = copy ?? Journal.copyOf(journal)
+    const rehearsal = copy === undefined ? own.rehearsal(target) : compactor
+    if (limit === undefined) await this.#make(rehearsal, target, request)
+    else await this.#makeRoom(rehearsal, target, limit)
+    return target
   }
 
   async #make(
@@ -156,11 +158,14 @@ export class Compacting {
 
   /** Of the branch that is worked on: what is under way on another one does not hold it up. */
   get #compactor(): Compactor {
-    const { journal } = this.#host
+    return this.#compactorOf(this.#host.journal)
+  }
+
+  #compactorOf(journal: Journal, { isKept = true } = {}): Compactor {
     const known = this.#compactors.get(journal)
     if (known !== undefined) return known
     const compactor = new Compactor(journal, this.#options)
-    this.#compactors.set(journal, compactor)
+    if (isKept) this.#compactors.set(journal, compactor)
     return compactor
   }
 

@@ -3,7 +3,7 @@
 import type { MessageEntry } from '../core/entry.ts'
 import { OrielError } from '../core/errors.ts'
 import type { BrokenOff } from './broken-off.ts'
-import { forkJournal, forksOf } from './fork.ts'
+import { forkJournal, forksOf, rehearseFork } from './fork.ts'
 import { Journal, type JournalOptions } from './journal.ts'
 import type { KeyIndex, Meeting, Sent } from './sync.ts'
 
@@ -82,6 +82,17 @@ export interface HistoryMatch {
   readonly behind: number
 }
 
+/** Where a history would be written. */
+export interface Rehearsal {
+  /** The branch that shares most with it. */
+  readonly thread: string
+  readonly meeting: Meeting
+  readonly brokenOff: BrokenOff | undefined
+  readonly copy: Journal
+  /** The branch itself; undefined where the history would begin a fork. */
+  readonly branch: Journal | undefined
+}
+
 export class Family {
   readonly #options: Omit<JournalOptions, 'key' | 'store'>
   readonly #branches = new Map<string, Branch>()
@@ -121,6 +132,19 @@ export class Family {
     const { branch, meeting } = await this.#best(history)
     const { matched, behind } = meeting
     return { thread: branch.journal.key.thread, matched, behind }
+  }
+
+  /** The branch to which `place` would write a history, as a copy in memory. Nothing is written, and the current branch stays. */
+  async rehearse(history: readonly Sent[]): Promise<Rehearsal> {
+    const { branch, meeting } = await this.#best(history)
+    const { journal } = branch
+    const { thread } = journal.key
+    if (meeting.behind === 0) {
+      const { brokenOff } = branch
+      return { thread, meeting, brokenOff, copy: Journal.copyOf(journal), branch: journal }
+    }
+    const copy = await rehearseFork(journal, branch.endOf(meeting.kept))
+    return { thread, meeting, brokenOff: meeting.brokenOff, copy, branch: undefined }
   }
 
   /** With `isQuick`, as this process knows the current branch. */

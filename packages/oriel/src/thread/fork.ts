@@ -51,7 +51,31 @@ async function makeFork(
 ): Promise<Journal> {
   const later = await copyEntries(parent, key.thread, at)
   const child = await Journal.open({ ...options, store: parent.store, key }, parent.header)
-  await child.commit((state, stamp) => [
+  await child.commit(firstEntries(parent, child, { atSeq, later }))
+  await parent.commit((_, stamp) => [
+    stamp.entry({ type: 'setting', name: `fork/${key.thread}`, value: { seq: atSeq } }),
+  ])
+  return child
+}
+
+/** A fork as a view would find it, in memory: nothing of it is kept. */
+export async function rehearseFork(parent: Journal, atSeq: number): Promise<Journal> {
+  const at = Math.max(1, atSeq)
+  const child = await Journal.until(parent, at)
+  const later = new Later()
+  for await (const entry of parent.store.read(parent.key, { from: at + 1 })) later.take(entry)
+  const build = firstEntries(parent, child, { atSeq, later: later.entries })
+  await child.commit(build, { isHeld: true })
+  return child
+}
+
+/** What a fork says before anything else, behind the entries that it copies. */
+function firstEntries(
+  parent: Journal,
+  child: Journal,
+  { atSeq, later }: { readonly atSeq: number; readonly later: readonly Entry[] },
+): (state: State, stamp: Stamp) => readonly Entry[] {
+  return (state, stamp) => [
     stamp.entry({
       type: 'setting',
       name: 'forked-from',
@@ -59,11 +83,7 @@ async function makeFork(
     }),
     ...inheritedNames(parent).flatMap((name) => inheritedSetting(parent, child, name, stamp)),
     ...inherited(parent.state, later, state, stamp),
-  ])
-  await parent.commit((_, stamp) => [
-    stamp.entry({ type: 'setting', name: `fork/${key.thread}`, value: { seq: atSeq } }),
-  ])
-  return child
+  ]
 }
 
 /** Threads that were forked from this one, oldest first. */
@@ -79,23 +99,32 @@ async function copyEntries(parent: Journal, thread: string, at: number): Promise
   const child = { tenant: key.tenant, thread }
   let page: Entry[] = []
   let written = 0
-  const later: Entry[] = []
+  const later = new Later()
   const flush = async (): Promise<void> => {
     if (page.length === 0) return
     await store.append(child, page, written)
     written += page.length
     page = []
   }
-  let answers = 0
   for await (const entry of store.read(key)) {
     if (entry.seq <= at) page.push(entry)
-    else if (entry.type === 'message') answers += entry.role === 'assistant' ? 1 : 0
-    else if (entry.type === 'undo' || entry.type === 'edit') later.push(entry)
-    else if (entry.type === 'mark') later.push(earlier(entry, answers))
+    else later.take(entry)
     if (page.length >= pageSize) await flush()
   }
   await flush()
-  return later
+  return later.entries
+}
+
+/** Of the entries that a fork does not copy, those that may still matter to it. */
+class Later {
+  readonly entries: Entry[] = []
+  #answers = 0
+
+  take(entry: Entry): void {
+    if (entry.type === 'message') this.#answers += entry.role === 'assistant' ? 1 : 0
+    else if (entry.type === 'undo' || entry.type === 'edit') this.entries.push(entry)
+    else if (entry.type === 'mark') this.entries.push(earlier(entry, this.#answers))
+  }
 }
 
 /** A mark as if it had been made that many steps before: an original that is shown again is shown as often in the fork. */

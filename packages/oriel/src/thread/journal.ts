@@ -128,6 +128,14 @@ export class Journal {
     return past
   }
 
+  /** The same log in memory, for a rehearsal: it shares the messages, and what is held there is never written. */
+  static copyOf(journal: Journal): Journal {
+    const state = journal.#state.data()
+    const messages = journal.#state.visible.map(({ entry }) => entry)
+    const facts = { ...journal.#facts, settings: [...journal.#settings.values()] }
+    return new Journal(journal.#options, journal.#header, { value: { state, facts }, messages })
+  }
+
   /** The log folded so far. */
   get state(): State {
     return this.#state

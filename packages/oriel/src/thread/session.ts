@@ -6,11 +6,13 @@ import { equalJson, type Json, type JsonObject } from '../core/json.ts'
 import { prepare } from '../core/prepare.ts'
 import type { State } from '../core/state.ts'
 import type { FileOf } from '../core/wish-file.ts'
+import type { SummaryOf } from '../core/wish.ts'
 import { type Policy, parsePolicy } from '../policy.ts'
 import { cacheFor, type PricesOption } from './cache.ts'
 import { Compacting, type RequestAround } from './compacting.ts'
 import { shownCount } from './compactor.ts'
 import type { EventFields, EventType } from './events.ts'
+import type { Rehearsal } from './family.ts'
 import { type FoundMessage, findMessage } from './find-message.ts'
 import { Framing } from './framing.ts'
 import {
@@ -64,6 +66,23 @@ export interface SessionOptions extends ReporterOptions {
   readonly summarizeWindow?: number | undefined
   readonly plugins: readonly Plugin[]
   readonly given: NonNullable<ViewRequest['given']>
+}
+
+/** How a history is previewed. */
+interface PreviewAround {
+  readonly options: ViewOptions
+  /** A policy for this view only. */
+  readonly own: Policy | undefined
+  readonly isContinuing: boolean
+}
+
+interface DryAround {
+  /** A copy of the branch with more messages. @default the branch that is worked on, as it is */
+  readonly copy?: Journal
+  /** The branch that was copied, where there is one. */
+  readonly branch?: Journal | undefined
+  /** Tokens that may be left after a refusal. */
+  readonly limit?: number | undefined
 }
 
 /** Small enough for the small models that summarize. */
@@ -170,25 +189,11 @@ export class Session {
     { meet, isHeld, isContinuing }: HistoryAround,
   ): Promise<WrittenHistory> {
     let meeting: Meeting | undefined
-    const { conversation } = history
-    // Of a history that comes for the first time, only what the model has not answered is new to the plugins.
-    const asked = (): number => Math.max(meet().matched, firstUnanswered(conversation))
-    const enriched = this.#plugins.isEmpty
-      ? undefined
-      : await this.#plugins.enrich(conversation.slice(asked()), journal, this.policy)
-    const build = (state: State, stamp: Stamp): readonly Entry[] => {
+    const met = (): Meeting => {
       meeting = meet()
-      const came = conversation.slice(meeting.matched)
-      const fresh = enriched === undefined ? came : replaced(came, enriched)
-      const messages = prepare(state, fresh, stamp.at)
-      for (const _message of messages) stamp.skip()
-      return [
-        ...messages,
-        ...revisionEdits(state, meeting.revisions).map((edit) => stamp.entry(edit)),
-        ...leadingSetting(journal, history.leading, stamp),
-        ...(isContinuing ? continueMark(state, messages, stamp) : []),
-      ]
+      return meeting
     }
+    const build = await this.#historyEntries(journal, history, { meet: met, isContinuing })
     const entries = await journal.commit(build, { isHeld })
     assert(meeting !== undefined, 'a commit asks for its entries')
     // The policy in force goes along to another branch.
@@ -202,6 +207,68 @@ export class Session {
       await this.#compacting.afterAppend(appended)
     }
     return { meeting, appended: appended.filter(({ origin }) => origin !== 'plugin') }
+  }
+
+  /** The entries of a resent history, for a branch. */
+  async #historyEntries(
+    journal: Journal,
+    { conversation, leading }: History,
+    { meet, isContinuing }: Omit<HistoryAround, 'isHeld'>,
+  ): Promise<(state: State, stamp: Stamp) => readonly Entry[]> {
+    // Of a history that comes for the first time, only what the model has not answered is new to the plugins.
+    const asked = (): number => Math.max(meet().matched, firstUnanswered(conversation))
+    const enriched = this.#plugins.isEmpty
+      ? undefined
+      : await this.#plugins.enrich(conversation.slice(asked()), journal, this.policy)
+    return (state, stamp) => {
+      const { matched, revisions } = meet()
+      const came = conversation.slice(matched)
+      const fresh = enriched === undefined ? came : replaced(came, enriched)
+      const messages = prepare(state, fresh, stamp.at)
+      for (const _message of messages) stamp.skip()
+      return [
+        ...messages,
+        ...revisionEdits(state, revisions).map((edit) => stamp.entry(edit)),
+        ...leadingSetting(journal, leading, stamp),
+        ...(isContinuing ? continueMark(state, messages, stamp) : []),
+      ]
+    }
+  }
+
+  /** The view of a history on a copy of its branch, where nothing is written. */
+  async preview(
+    { copy, branch, meeting }: Rehearsal,
+    history: History,
+    { options, own, isContinuing }: PreviewAround,
+  ): Promise<View> {
+    const meet = (): Meeting => meeting
+    const build = await this.#historyEntries(copy, history, { meet, isContinuing })
+    await copy.commit(build, { isHeld: true })
+    return this.#dryView(options, own, { copy, branch })
+  }
+
+  /** A view that commits nothing and asks no model. */
+  async #dryView(
+    options: ViewOptions,
+    own: Policy | undefined,
+    { copy, branch, limit }: DryAround,
+  ): Promise<View> {
+    const base = copy ?? this.journal
+    const pluginSystem = this.#plugins.isEmpty ? [] : await this.#plugins.system(base)
+    const request = (journal = base): ViewRequest =>
+      this.request(options, { own, pluginSystem, journal })
+    const around = { ...(copy && { copy }), ...(branch && { branch }) }
+    const journal =
+      own === undefined ? await this.#compacting.rehearse(request, limit, around) : base
+    const now = request(journal)
+    const { summaryOf } = askingOf(this.summaries, journal, now)
+    // A request would wait for the model here; without it, it has what it has when the model fails.
+    const waits = copy !== undefined && waitsForJobs(now.policy)
+    const known: SummaryOf = (wish) => {
+      const answer = summaryOf(wish)
+      return waits && answer.state === 'waiting' ? { state: 'none' } : answer
+    }
+    return toView(now, buildView({ ...now, summaryOf: known }), this.#epoch(0))
   }
 
   /** What was held is lost: it was never there. */
@@ -262,6 +329,9 @@ export class Session {
     own: Policy | undefined,
     { isRecovery = false, durable = 'now' }: ViewAround = {},
   ): Promise<View> {
+    if (options.dryRun === true) {
+      return this.#dryView(options, own, { limit: isRecovery ? options.budget : undefined })
+    }
     const before = this.journal.state.visible.length
     const last = this.journal.facts.newestRequest?.seq ?? 0
     const pluginSystem = this.#plugins.isEmpty ? [] : await this.#plugins.system(this.journal)
@@ -269,14 +339,6 @@ export class Session {
       this.request(options, { own, pluginSystem, journal })
     const ask = (now: ViewRequest, journal = this.journal): Asking =>
       askingOf(this.summaries, journal, now)
-    if (options.dryRun === true) {
-      const limit = isRecovery ? options.budget : undefined
-      const journal =
-        own === undefined ? await this.#compacting.rehearse(request, limit) : undefined
-      const now = request(journal)
-      const { summaryOf } = ask(now, journal)
-      return toView(now, buildView({ ...now, summaryOf }), this.#epoch(0))
-    }
     this.adopt(options)
     const policy = own ?? this.policy
     this.#reporter.asked(this.journal, policy)

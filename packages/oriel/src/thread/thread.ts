@@ -8,7 +8,13 @@ import type { FormatName } from '../formats/format.ts'
 import { type Policy, type PolicyInput, parsePolicy } from '../policy.ts'
 import { assertTogether } from '../propose.ts'
 import type { ReadOptions } from '../stores/store.ts'
-import { appendWithUsage, readViewOptions, requestView, syncHistory } from './asking.ts'
+import {
+  appendWithUsage,
+  previewView,
+  readViewOptions,
+  requestView,
+  syncHistory,
+} from './asking.ts'
 import { recordUsage } from './cache.ts'
 import type { Accuracy } from './calibration.ts'
 import { type CompactOptions, readInstructions } from './compact-options.ts'
@@ -121,6 +127,24 @@ export class Thread {
       const asked = await requestView(this.#session, this.#family, { incoming, options, own })
       // The messages are of the format's own type, which only the caller can name.
       return asked as unknown as SyncResult & { readonly view: View<M> }
+    })
+  }
+
+  /**
+   * What `request` would show for a history, and where it would go. Nothing is written, to the log or to files, and no model is asked: a
+   * view that would wait for one is shown as if it had failed. Takes no copy of the messages, except where the history would begin a fork.
+   */
+  async preview<M = Json>(
+    history: readonly unknown[] | ReadHistory,
+    options: Omit<RequestOptions, 'dryRun' | 'durable'> = {},
+  ): Promise<HistoryMatch & { readonly view: View<M> }> {
+    const own = readViewOptions(options)
+    const incoming = asRead(history, options.format)
+    return this.#session.run(async () => {
+      const dry = { ...options, dryRun: true }
+      const shown = await previewView(this.#session, this.#family, { incoming, options: dry, own })
+      // The messages are of the format's own type, which only the caller can name.
+      return shown as unknown as HistoryMatch & { readonly view: View<M> }
     })
   }
 
