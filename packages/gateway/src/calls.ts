@@ -1,7 +1,7 @@
 // The model endpoints: from a client's request to the upstream's answer.
 
 import { isContextLengthError, type Json, OrielError, type ReadHistory, readHistory } from 'oriel'
-import { RefusedError, refuse } from './answer-errors.ts'
+import { RefusedError, refusalOf, refuse } from './answer-errors.ts'
 import { readBytes } from './body.ts'
 import type { ClientBody, KnownBody } from './client-body.ts'
 import type { Endpoint } from './endpoints.ts'
@@ -243,10 +243,12 @@ export class Calls {
     try {
       return await upstream.send(this.#outgoing(call, text))
     } catch (error) {
-      managed.recordInterrupted(
-        undefined,
-        call.request.signal.aborted ? 'client-left' : 'upstream-broke',
-      )
+      // Nothing was asked: there is nothing to note for people, and under load nothing to spare for it.
+      if (refusalOf(error).code === 'upstream-busy') managed.failed()
+      else {
+        const isLeft = call.request.signal.aborted
+        managed.recordInterrupted(undefined, isLeft ? 'client-left' : 'upstream-broke')
+      }
       throw error
     }
   }
@@ -326,6 +328,7 @@ export class Calls {
       path: url.pathname + foreignQuery(url),
       headers: observed?.sent(headers) ?? headers,
       body,
+      tenant: caller.tenant,
       signal: leaving === undefined ? request.signal : AbortSignal.any([request.signal, leaving]),
     }
   }

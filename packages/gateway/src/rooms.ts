@@ -17,6 +17,11 @@ export class Rooms {
     this.#maxBytes = maxBytes
   }
 
+  /** What all calls under way take. */
+  get bytes(): number {
+    return this.#bytes
+  }
+
   open(): Room {
     let own = 0
     return {

@@ -28,6 +28,11 @@ export class Turnstile {
     this.#rooms = new Rooms(limits.totalBytes)
   }
 
+  /** Memory that is reserved for calls under way, in bytes. */
+  get reservedBytes(): number {
+    return this.#rooms.bytes
+  }
+
   /** Refuses a call while there is too much to do, whoever asks. */
   check(path: string): void {
     if (!isCall(path)) return

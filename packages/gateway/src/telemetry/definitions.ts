@@ -21,6 +21,9 @@ export type RouteName = (typeof routeNames)[number]
 /** How a model call ended, where it did not end well. */
 const endings = ['client-left', 'upstream-broke', 'cut-short', 'unlogged'] as const
 
+/** Codes of calls that were turned away because there was too much to do. */
+export const shedCodes = ['busy', 'overloaded', 'upstream-busy'] as const
+
 const route: Label = { name: 'route', attribute: 'oriel.route', values: routeNames }
 const status: Label = {
   name: 'status',
@@ -75,7 +78,7 @@ export const definitions = {
   shed: counter('oriel.calls.shed', 'oriel_calls_shed_total', {
     help: 'Calls turned away because too many were under way.',
     unit: '{call}',
-    labels: [{ name: 'code', attribute: 'oriel.code', values: ['busy', 'overloaded', 'other'] }],
+    labels: [{ name: 'code', attribute: 'oriel.code', values: [...shedCodes, 'other'] }],
   }),
   active: {
     otel: 'oriel.calls.active',
