@@ -44,6 +44,7 @@ const limits = z.strictObject({
   upstreamCalls: positive.optional(),
   upstreamQueue: z.number().int().min(0).optional(),
   upstreamQueueMs: positive.optional(),
+  answerBytes: positive.optional(),
   totalBytes: positive.optional(),
   lateMs: z.number().int().min(0).optional(),
   knownBytes: z.number().int().min(0).optional(),

@@ -85,7 +85,12 @@ export interface Limits {
   /** Time that a request may wait for its upstream; then it gets 503. @default 10000 */
   readonly upstreamQueueMs: number
   /**
-   * Bytes of the bodies of all calls under way; more get 503. Each takes several times as much memory. One that is alone is always taken.
+   * Bytes of an answer that are read for the log, decompressed. The client gets all of a longer one; the log has what fits, marked as
+   * cut. @default 67108864, at most an eighth of the heap that the process may have
+   */
+  readonly answerBytes: number
+  /**
+   * Bytes of the bodies of all calls under way, and of their answers as far as they are kept; more get 503. Each takes several times as much memory. One that is alone is always taken.
    * @default an eighth of the heap that the process may have
    */
   readonly totalBytes: number
@@ -131,6 +136,7 @@ export const defaultLimits: Limits = {
   // As many as one tenant may have under way.
   upstreamQueue: 256,
   upstreamQueueMs: 10_000,
+  answerBytes: Math.min(64 * 1024 * 1024, heapShare),
   totalBytes: heapShare,
   lateMs: 2000,
   knownBytes: Math.min(256 * 1024 * 1024, heapShare),

@@ -1,6 +1,7 @@
 // Every metric of the gateway, once: its name for Prometheus and for OpenTelemetry, what it counts, and what it may be split by.
 
 import { breakCauses, errorCodes, wireFormats } from 'oriel'
+import { readingProblems } from '../reading.ts'
 import { maxModels } from './model-names.ts'
 import type { Label, MetricDefinition } from './registry.ts'
 
@@ -163,6 +164,11 @@ export const definitions = {
     help: 'Answers that could not be logged; where the store failed, the client saw them cut and may ask again.',
     unit: '{answer}',
     labels: [],
+  }),
+  truncated: counter('oriel.answers.truncated', 'oriel_answers_truncated_total', {
+    help: 'Answers that clients got and the log has only in part or not at all, by why.',
+    unit: '{answer}',
+    labels: [{ name: 'code', attribute: 'oriel.code', values: [...readingProblems, 'other'] }],
   }),
   failures: counter('oriel.failures', 'oriel_failures_total', {
     help: 'Failures of the gateway and of its store, by code.',

@@ -114,6 +114,9 @@ export class Telemetry {
 
   warn(event: LogEvent, fields: LogFields, text: string): void {
     if (event === 'answer-unlogged') this.meters.record('unlogged', 1)
+    if (event === 'answer-truncated') {
+      this.meters.record('truncated', 1, [fields.code ?? 'other'])
+    }
     this.log.write('warn', event, fields, text)
   }
 
