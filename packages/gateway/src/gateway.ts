@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto'
 import { memoryStore, OrielError, type Store } from 'oriel'
 import { AgentBook } from './agents.ts'
-import { refusalOf, refusalReply, refuse } from './answer-errors.ts'
+import { exhaustionOf, refusalOf, refusalReply, refuse } from './answer-errors.ts'
 import { agentRoutes } from './api/agent-routes.ts'
 import { ownRoutes } from './api/own-routes.ts'
 import { ThreadApi } from './api/thread-api.ts'
@@ -126,16 +126,15 @@ function failed(
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   const isNetwork = /^E[A-Z]+$|^UND_ERR|^HPE_|^CERT_|^DEPTH_ZERO|^ERR_TLS/.test(code)
   const isLeft = request.signal.aborted
-  const refusal =
-    isNetwork || isLeft
-      ? {
-          status: 502,
-          code: 'upstream-failed',
-          message: 'The upstream could not be reached, or broke off before it answered.',
-        }
-      : refusalOf(error)
+  const refusal = exhaustionOf(error) ?? (isNetwork || isLeft ? upstreamFailed : refusalOf(error))
   const kind = OrielError.is(error) ? error.code : code || nameOf(error)
   return { response: refusalReply(pathname, refusal), code: refusal.code, kind }
+}
+
+const upstreamFailed = {
+  status: 502,
+  code: 'upstream-failed',
+  message: 'The upstream could not be reached, or broke off before it answered.',
 }
 
 /** The kind of an error, if it is a plain name. */

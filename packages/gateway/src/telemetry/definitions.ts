@@ -183,6 +183,7 @@ export const definitions = {
           'upstream-failed',
           'upstream-timeout',
           'upstream-redirect',
+          'out-of-resources',
           'other',
         ],
       },
