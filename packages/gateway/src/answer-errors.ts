@@ -89,6 +89,26 @@ const statuses: Readonly<Record<string, number>> = {
   closed: 503,
 }
 
+/** Errors of the operating system for want of files, memory, processes or ports: they pass when other calls end. */
+const exhausted = new Set(['EMFILE', 'ENFILE', 'ENOMEM', 'ENOBUFS', 'EAGAIN', 'EADDRNOTAVAIL'])
+
+const outOfResources = {
+  status: 503,
+  code: 'out-of-resources',
+  message: 'The gateway is out of files, memory or ports. Try again.',
+}
+
+/** The refusal for an error that says the process or the machine has no more of something; the error may be a cause of the one given. */
+export function exhaustionOf(error: unknown): Refusal | undefined {
+  // Bounded: a cause may lead back to itself.
+  let cause = error
+  for (let depth = 0; depth < 4 && cause instanceof Error; depth++) {
+    if ('code' in cause && exhausted.has(String(cause.code))) return outOfResources
+    cause = cause.cause
+  }
+  return undefined
+}
+
 /** What a failure means to the caller. Messages of Oriel hold ids and paths, never content; others are not shown. */
 export function refusalOf(error: unknown): Refusal {
   if (error instanceof RefusedError) return error.refusal

@@ -1,9 +1,10 @@
 // The model endpoints: from a client's request to the upstream's answer.
 
 import { isContextLengthError, type Json, OrielError, type ReadHistory, readHistory } from 'oriel'
-import { RefusedError, refuse } from './answer-errors.ts'
+import { RefusedError, refusalOf, refuse } from './answer-errors.ts'
 import { readBytes } from './body.ts'
 import type { ClientBody, KnownBody } from './client-body.ts'
+import { codingOf, decodedAnswer, decodedBytes, headerOf } from './decoding.ts'
 import type { Endpoint } from './endpoints.ts'
 import { expandCall } from './expansion/expand-call.ts'
 import { HeldResponses } from './expansion/held-responses.ts'
@@ -15,7 +16,7 @@ import { ManagedCall, type ManagedDependencies, type ManagedInput } from './mana
 import type { Limits } from './options.ts'
 import type { Pressure } from './pressure.ts'
 import { foreignQuery, queryOf } from './query.ts'
-import { createReader } from './reading.ts'
+import { type AnswerReader, createReader } from './reading.ts'
 import { type Ending, readWhole, relayBody } from './relay.ts'
 import { hasNoBody, type RelayedReply } from './reply.ts'
 import { isObject } from './rewrite.ts'
@@ -128,11 +129,11 @@ export class Calls {
     const answer =
       offer === undefined
         ? asked
-        : await expandCall(asked, offer, {
+        : await expandCall(decodedAnswer(asked), offer, {
             ...{ call: managed.managed, endpoint, limits, now: this.#options.now },
             signal: call.request.signal,
-            send: (text, leaving) =>
-              this.#ask({ ...call, leaving }, upstream, { ...managed, text }),
+            send: async (text, leaving) =>
+              decodedAnswer(await this.#ask({ ...call, leaving }, upstream, { ...managed, text })),
           })
     return this.#relay(call, { ...managed, endpoint, settings, answer })
   }
@@ -230,7 +231,9 @@ export class Calls {
     if (bytes === undefined)
       throw refuse(502, 'upstream-failed', 'The upstream refused with an answer that is too large.')
     const refused = { ...answer, body: once(bytes) }
-    const error = { status: answer.status, body: Buffer.from(bytes).toString() }
+    const coding = codingOf(headerOf(answer, 'content-encoding'))
+    const plain = decodedBytes(bytes, { coding, maxBytes: maxErrorBytes })
+    const error = { status: answer.status, body: Buffer.from(plain).toString() }
     if (!isContextLengthError(error)) return refused
     for (const shrink of [() => managed.recover(error), () => managed.withdraw()]) {
       const smaller = await shrink()
@@ -252,10 +255,12 @@ export class Calls {
     try {
       return await upstream.send(this.#outgoing(call, text))
     } catch (error) {
-      managed.recordInterrupted(
-        undefined,
-        call.request.signal.aborted ? 'client-left' : 'upstream-broke',
-      )
+      // Nothing was asked: there is nothing to note for people, and under load nothing to spare for it.
+      if (refusalOf(error).code === 'upstream-busy') managed.failed()
+      else {
+        const isLeft = call.request.signal.aborted
+        managed.recordInterrupted(undefined, isLeft ? 'client-left' : 'upstream-broke')
+      }
       throw error
     }
   }
@@ -267,40 +272,75 @@ export class Calls {
     const { managed, endpoint, settings, answer } = parts
     const headers = responseHeaders(answer.headers)
     describe(headers, managed, settings, call)
-    const isGood = answer.status >= 200 && answer.status < 300 && !isPacked(headers)
+    const isGood = answer.status >= 200 && answer.status < 300
     if (answer.status >= 400) managed.failed()
     if (hasNoBody(answer.status)) return bare(call, answer, headers)
-    const reader = createReader(endpoint, headers.get('content-type') ?? '')
+    const { limits } = this.#options
+    const reader = createReader(endpoint, {
+      headers,
+      maxBytes: limits.answerBytes,
+      reserve: (bytes) => call.room.grow(bytes),
+    })
     const isWhole = /^application\/json\b/i.test(headers.get('content-type') ?? '')
     const body = relayBody(answer, {
-      limits: this.#options.limits,
+      limits,
       signal: call.request.signal,
       isWhole,
       // The client does not see the end of an answer before the log has it.
       onChunk(chunk) {
         call.observed?.chunk()
         if (!isGood) return
-        reader.take(chunk)
-        return reader.isOver ? managed.record(reader.answer()) : undefined
+        const record = (): Promise<void> | undefined =>
+          reader.isOver ? managed.record(reader.answer()) : undefined
+        const taken = reader.take(chunk)
+        return taken === undefined ? record() : taken.then(record)
       },
-      onEnd(ending: Ending) {
+      onEnd: (ending: Ending) => {
         if (!isGood) return call.observed?.ended(answer.status, ending)
-        if (ending === 'complete') reader.end()
-        // A client that sees its answer cut takes nothing of it, even if only the last mark is missing.
-        const isWhole = ending === 'upstream-broke' ? reader.isOver : reader.isComplete
-        if (!isWhole) {
-          const reason = ending === 'complete' ? 'cut-short' : ending
-          managed.recordInterrupted(reader.answer(), reason)
-          call.observed?.ended(answer.status, reason)
-          return
+        const record = (): Promise<void> | undefined =>
+          this.#ended(call, { managed, reader, ending, status: answer.status })
+        if (ending === 'complete') {
+          const read = reader.end()
+          return read === undefined ? record() : read.then(record)
         }
-        const kept = managed.record(reader.answer())
-        call.observed?.whole(answer.status, kept)
-        if (ending === 'complete') return kept
-        kept.catch(() => undefined)
+        reader.close()
+        record()?.catch(() => undefined)
       },
     })
     return { status: answer.status, headers, relayed: body, isWhole }
+  }
+
+  /** Logs an answer that is over. Resolves when an answer that came whole is kept. */
+  #ended(
+    call: CallRequest,
+    parts: {
+      readonly managed: ManagedCall
+      readonly reader: AnswerReader
+      readonly ending: Ending
+      readonly status: number
+    },
+  ): Promise<void> | undefined {
+    const { managed, reader, ending, status } = parts
+    const { problem } = reader
+    if (problem !== undefined) {
+      const text = `[gateway] An answer was passed on, but not logged whole: ${problem}.`
+      const fields = { code: problem, thread: managed.thread }
+      this.#options.telemetry.warn('answer-truncated', fields, text)
+      managed.recordInterrupted(reader.answer(), ending === 'complete' ? problem : ending)
+      call.observed?.ended(status, ending)
+      return undefined
+    }
+    // A client that sees its answer cut takes nothing of it, even if only the last mark is missing.
+    const isWhole = ending === 'upstream-broke' ? reader.isOver : reader.isComplete
+    if (!isWhole) {
+      const reason = ending === 'complete' ? 'cut-short' : ending
+      managed.recordInterrupted(reader.answer(), reason)
+      call.observed?.ended(status, reason)
+      return undefined
+    }
+    const kept = managed.record(reader.answer())
+    call.observed?.whole(status, kept)
+    return kept
   }
 
   #unmanaged(call: CallRequest, answer: UpstreamAnswer): RelayedReply {
@@ -335,6 +375,7 @@ export class Calls {
       path: url.pathname + foreignQuery(url),
       headers: observed?.sent(headers) ?? headers,
       body,
+      tenant: caller.tenant,
       signal: leaving === undefined ? request.signal : AbortSignal.any([request.signal, leaving]),
     }
   }
@@ -385,11 +426,6 @@ function describe(
 /** Headers carry ASCII only. */
 function ascii(text: string): string {
   return text.replace(/[^\x20-\x7e]/g, '?').slice(0, 4000)
-}
-
-function isPacked(headers: WritableHeaders): boolean {
-  const encoding = headers.get('content-encoding')
-  return encoding !== null && encoding !== 'identity'
 }
 
 /** An answer without a body. */

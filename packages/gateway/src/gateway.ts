@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto'
 import { callerView, memoryStore, OrielError, type Store } from 'oriel'
 import { AgentBook } from './agents.ts'
-import { refusalOf, refusalReply, refuse } from './answer-errors.ts'
+import { exhaustionOf, refusalOf, refusalReply, refuse } from './answer-errors.ts'
 import { agentRoutes } from './api/agent-routes.ts'
 import { ownRoutes } from './api/own-routes.ts'
 import { ThreadApi } from './api/thread-api.ts'
@@ -65,7 +65,7 @@ export function createGateway(options: GatewayOptions = {}): Gateway {
   const notFound = (): Response =>
     json({ error: { code: 'not-found', message: 'There is nothing here.' } }, 404)
   const router = createRouter(routes, notFound)
-  const turnstile = new Turnstile(limits, parts.pressure)
+  const { turnstile } = parts
   const cors = new Cors(origins)
   const answer = async (request: Request): Promise<Reply> => {
     const url = locationOf(request)
@@ -126,16 +126,15 @@ function failed(
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   const isNetwork = /^E[A-Z]+$|^UND_ERR|^HPE_|^CERT_|^DEPTH_ZERO|^ERR_TLS/.test(code)
   const isLeft = request.signal.aborted
-  const refusal =
-    isNetwork || isLeft
-      ? {
-          status: 502,
-          code: 'upstream-failed',
-          message: 'The upstream could not be reached, or broke off before it answered.',
-        }
-      : refusalOf(error)
+  const refusal = exhaustionOf(error) ?? (isNetwork || isLeft ? upstreamFailed : refusalOf(error))
   const kind = OrielError.is(error) ? error.code : code || nameOf(error)
   return { response: refusalReply(pathname, refusal), code: refusal.code, kind }
+}
+
+const upstreamFailed = {
+  status: 502,
+  code: 'upstream-failed',
+  message: 'The upstream could not be reached, or broke off before it answered.',
 }
 
 /** The kind of an error, if it is a plain name. */
@@ -154,6 +153,7 @@ interface Parts {
   readonly changes: Changes
   readonly hub: Hub
   readonly pressure: Pressure
+  readonly turnstile: Turnstile
   readonly mcp: Mcp
   readonly telemetry: Telemetry
   /** Resolves when what the store keeps for the gateway is read; undefined once it is. */
@@ -185,6 +185,7 @@ function assemble(options: GatewayOptions): Parts {
   const tenants = new Tenants(store)
   const sessions = new Sessions(families, new ThreadIndex(store), now)
   const pressure = new Pressure({ mostMs: limits.lateMs })
+  const turnstile = new Turnstile(limits, pressure)
   const calls = new Calls({
     pressure,
     sessions,
@@ -211,11 +212,7 @@ function assemble(options: GatewayOptions): Parts {
     erased: (tenant, thread) => calls.forget(tenant, thread),
   })
   const mcp = createMcp({ api, limits, failed: (code) => telemetry.failed('mcp', code) })
-  const metrics = metricsRoute({
-    meters: telemetry.meters,
-    store: store.name,
-    openThreads: () => families.size + threads.size,
-  })
+  const metrics = metricsOf({ telemetry, store, families, threads, turnstile, upstreams })
   const own = [
     ...agentRoutes({ agents, limits }),
     ...ownRoutes({ store, calls, sessions, settings, agents, hub, limits, info }),
@@ -234,10 +231,26 @@ function assemble(options: GatewayOptions): Parts {
     changes,
     hub,
     pressure,
+    turnstile,
     mcp,
     telemetry,
     loading: loadOnce(() => Promise.allSettled([agents.load(), changes.open()])),
   }
+}
+
+function metricsOf(
+  parts: Pick<Parts, 'telemetry' | 'store' | 'families' | 'threads' | 'turnstile'> & {
+    readonly upstreams: readonly Upstream[]
+  },
+): Route {
+  const { telemetry, store, families, threads, turnstile, upstreams } = parts
+  return metricsRoute({
+    meters: telemetry.meters,
+    store: store.name,
+    openThreads: () => families.size + threads.size,
+    reservedBytes: () => turnstile.reservedBytes,
+    upstreamLoads: () => upstreams.map(({ load }) => load),
+  })
 }
 
 /** Loads when first asked; nobody waits any more when that is done. */

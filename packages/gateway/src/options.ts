@@ -66,7 +66,7 @@ export interface Limits {
   readonly messages: number
   /** Time for a request body to arrive. @default 60000 */
   readonly bodyMs: number
-  /** Time until the upstream's first byte. @default 600000 */
+  /** Time until the upstream's first byte, waiting for a slot at the upstream included. @default 600000 */
   readonly firstByteMs: number
   /** Time between two chunks of the upstream's answer. @default 300000 */
   readonly idleMs: number
@@ -78,8 +78,19 @@ export interface Limits {
   readonly concurrentCalls: number
   /** Calls of everybody at the same time; more get 503. @default 2048 */
   readonly totalCalls: number
+  /** Requests to one upstream at the same time, each with a connection of its own; more wait. @default 1024 */
+  readonly upstreamCalls: number
+  /** Requests that may wait for one upstream; more get 503. Tenants are served in turn. @default 256 */
+  readonly upstreamQueue: number
+  /** Time that a request may wait for its upstream; then it gets 503. @default 10000 */
+  readonly upstreamQueueMs: number
   /**
-   * Bytes of the bodies of all calls under way; more get 503. Each takes several times as much memory. One that is alone is always taken.
+   * Bytes of an answer that are read for the log, decompressed. The client gets all of a longer one; the log has what fits, marked as
+   * cut. @default 67108864, at most an eighth of the heap that the process may have
+   */
+  readonly answerBytes: number
+  /**
+   * Bytes of the bodies of all calls under way, and of their answers as far as they are kept; more get 503. Each takes several times as much memory. One that is alone is always taken.
    * @default an eighth of the heap that the process may have
    */
   readonly totalBytes: number
@@ -128,6 +139,11 @@ export const defaultLimits: Limits = {
   streamMs: 3_600_000,
   concurrentCalls: 256,
   totalCalls: 2048,
+  upstreamCalls: 1024,
+  // As many as one tenant may have under way.
+  upstreamQueue: 256,
+  upstreamQueueMs: 10_000,
+  answerBytes: Math.min(64 * 1024 * 1024, heapShare),
   totalBytes: heapShare,
   lateMs: 2000,
   knownBytes: Math.min(256 * 1024 * 1024, heapShare),

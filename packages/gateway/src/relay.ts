@@ -8,8 +8,9 @@ import type { UpstreamAnswer } from './upstream.ts'
 /** How an answer ended. */
 export type Ending = 'complete' | 'client-left' | 'upstream-broke'
 
-/** A body that comes as one piece is waited for this long, so that it also leaves as one. */
+/** A body that comes as one piece is waited for this long, so that it also leaves as one; a long one leaves in several. */
 const wholeMs = 50
+const maxPieceBytes = 1024 * 1024
 
 export interface RelayOptions {
   /** Whether the client can use the body only when it is whole. @default false */
@@ -30,6 +31,8 @@ export interface RelayedBody {
   readonly isOver?: boolean
   /** The reader leaves. */
   cancel(): void
+  /** The client has everything: nothing of the body is in memory any more. */
+  written?(): void
 }
 
 /** The body for the client. The upstream is read only as fast as the client reads. */
@@ -128,13 +131,15 @@ class Relay implements RelayedBody {
     this.#early = undefined
     if (first === undefined) return undefined
     const chunks = [first]
-    while (this.#answer.isThere?.() === true) {
+    let size = first.byteLength
+    while (this.#answer.isThere?.() === true && size < maxPieceBytes) {
       const chunk = await this.#take()
       if (chunk === undefined) return joined(chunks)
       chunks.push(chunk)
+      size += chunk.byteLength
     }
     const late = wait(wholeMs, 'late' as const, { ref: false })
-    for (;;) {
+    while (size < maxPieceBytes) {
       const next = this.#chunks.next()
       const isLate = (await Promise.race([next, late])) === 'late'
       if (isLate) {
@@ -144,6 +149,7 @@ class Relay implements RelayedBody {
       const chunk = await this.#take(next)
       if (chunk === undefined) break
       chunks.push(chunk)
+      size += chunk.byteLength
     }
     return joined(chunks)
   }

@@ -62,8 +62,10 @@ function streamOf(body: RelayedBody): ReadableStream<Uint8Array> {
     {
       async pull(controller) {
         const chunk = await body.next()
-        if (chunk === undefined) controller.close()
-        else controller.enqueue(chunk)
+        if (chunk !== undefined) controller.enqueue(chunk)
+        if (chunk !== undefined && body.isOver !== true) return
+        controller.close()
+        body.written?.()
       },
       cancel: () => body.cancel(),
     },

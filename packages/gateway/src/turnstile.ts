@@ -1,5 +1,5 @@
-// How many calls may be under way: of one tenant, of all, and by the size of their bodies. A call is under way until its answer has been
-// read. They begin in turn.
+// How many calls may be under way: of one tenant, of all, and by the size of their bodies and answers. A call is under way until its answer
+// has been written to its client. They begin in turn.
 
 import { RefusedError, refuse } from './answer-errors.ts'
 import type { Limits } from './options.ts'
@@ -26,6 +26,11 @@ export class Turnstile {
     this.#pressure = pressure
     this.#turns = new Turns({ mostMs: limits.lateMs })
     this.#rooms = new Rooms(limits.totalBytes)
+  }
+
+  /** Memory that is reserved for calls under way, in bytes. */
+  get reservedBytes(): number {
+    return this.#rooms.bytes
   }
 
   /** Refuses a call while there is too much to do, whoever asks. */
@@ -116,9 +121,7 @@ class CountedBody implements RelayedBody {
 
   async next(): Promise<Uint8Array | undefined> {
     try {
-      const chunk = await this.#body.next()
-      if (chunk === undefined || this.isOver) this.#over()
-      return chunk
+      return await this.#body.next()
     } catch (error) {
       this.#over()
       throw error
@@ -128,5 +131,10 @@ class CountedBody implements RelayedBody {
   cancel(): void {
     this.#over()
     this.#body.cancel()
+  }
+
+  written(): void {
+    this.#over()
+    this.#body.written?.()
   }
 }

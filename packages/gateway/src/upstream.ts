@@ -8,11 +8,13 @@ import {
   type RequestOptions,
 } from 'node:http'
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
+import type { Socket } from 'node:net'
 import { urlToHttpOptions } from 'node:url'
 import { OrielError } from 'oriel'
 import { refuse } from './answer-errors.ts'
 import { IncomingChunks } from './incoming-chunks.ts'
 import type { Limits, UpstreamOptions } from './options.ts'
+import { UpstreamSlots } from './upstream-slots.ts'
 
 export interface UpstreamRequest {
   readonly method: string
@@ -21,6 +23,8 @@ export interface UpstreamRequest {
   readonly headers: readonly (readonly [string, string])[]
   readonly body: string | Uint8Array | undefined
   readonly signal: AbortSignal
+  /** Whose request it is: tenants wait for the upstream in turn. @default '' */
+  readonly tenant?: string
 }
 
 export interface UpstreamAnswer {
@@ -37,12 +41,18 @@ export interface Upstream {
   readonly name: string
   /** Whether managed calls ask for the provider's cache. */
   readonly wantsCacheHints: boolean
+  /** Requests at the upstream now, and those that wait for a slot. */
+  readonly load: { readonly active: number; readonly waiting: number }
   serves(model: string): 'named' | 'any' | 'no'
   send(request: UpstreamRequest): Promise<UpstreamAnswer>
 }
 
-/** Times that a connection which was refused or lost before any answer is tried again. */
+/** Times that a connection is made again which failed before anything of the request was sent. */
 const maxConnects = 2
+/** Failures that may pass. */
+const transient = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'ECONNRESET', 'EPIPE'])
+/** Methods that may be repeated whatever became of the first attempt. */
+const idempotent = new Set(['GET', 'HEAD', 'OPTIONS'])
 const retryStatuses = new Set([408, 409, 429, 500, 502, 503, 504, 529])
 /** Longer waits are the client's business. */
 const maxRetryAfterMs = 10_000
@@ -51,12 +61,14 @@ export function createUpstream(options: UpstreamOptions, limits: Limits): Upstre
   const { name, key, keyHeader, models, retries = 0 } = options
   const base = readBase(options)
   const target = targetOf(base)
-  const once = (request: UpstreamRequest): Promise<UpstreamAnswer> =>
+  const slots = new UpstreamSlots(name, limits)
+  const once = (request: UpstreamRequest, attempt: Attempt): Promise<UpstreamAnswer> =>
     options.fetch === undefined
-      ? sendHttp(target, request, limits)
+      ? sendInSlot(slots, { target, request, attempt, limits })
       : sendFetch(options.fetch, new URL(request.path, base), request)
   return {
     name,
+    load: slots,
     wantsCacheHints: options.cacheHints ?? false,
     serves: (model) => {
       if (models === undefined) return 'any'
@@ -67,9 +79,11 @@ export function createUpstream(options: UpstreamOptions, limits: Limits): Upstre
     },
     async send(request) {
       const headers = key === undefined ? request.headers : withKey(request.headers, key, keyHeader)
-      const answer = await withRetries(() => once({ ...request, headers }), {
+      const { method, signal } = request
+      const answer = await withRetries((attempt) => once({ ...request, headers }, attempt), {
         retries,
-        signal: request.signal,
+        signal,
+        isIdempotent: idempotent.has(method),
       })
       if (answer.status >= 300 && answer.status < 400 && answer.status !== 304) {
         answer.cancel()
@@ -84,9 +98,9 @@ export function createUpstream(options: UpstreamOptions, limits: Limits): Upstre
   }
 }
 
+/** The slots of the upstream bound the number of connections: Node's own queue has no bound and no order between tenants. */
 const agentOptions = {
   keepAlive: true,
-  maxSockets: 1024,
   maxFreeSockets: 128,
   scheduling: 'lifo',
 } as const
@@ -143,33 +157,46 @@ function withKey(
   return [...others, [header, header === 'authorization' ? `Bearer ${key}` : key]]
 }
 
+/** What is known of one attempt when it fails. */
+interface Attempt {
+  /** Whether the upstream may have read something of the request. */
+  isSent: boolean
+  /** Whether it went over a connection that an earlier request had used. */
+  isReused: boolean
+}
+
 async function withRetries(
-  once: () => Promise<UpstreamAnswer>,
-  { retries, signal }: { readonly retries: number; readonly signal: AbortSignal },
+  once: (attempt: Attempt) => Promise<UpstreamAnswer>,
+  options: {
+    readonly retries: number
+    readonly signal: AbortSignal
+    readonly isIdempotent: boolean
+  },
 ): Promise<UpstreamAnswer> {
+  const { retries, signal, isIdempotent } = options
   let connects = 0
-  for (let attempt = 0; ; attempt++) {
+  for (let tries = 0; ; tries++) {
+    const attempt: Attempt = { isSent: false, isReused: false }
     try {
-      const answer = await once()
-      const waitMs = retryStatuses.has(answer.status) ? retryAfterMs(answer, attempt) : undefined
-      if (attempt - connects >= retries || waitMs === undefined) return answer
+      const answer = await once(attempt)
+      const waitMs = retryStatuses.has(answer.status) ? retryAfterMs(answer, tries) : undefined
+      if (tries - connects >= retries || waitMs === undefined) return answer
       answer.cancel()
       await pause(waitMs, signal)
     } catch (error) {
-      if (!isUnsent(error) || connects >= maxConnects || signal.aborted) throw error
+      // An upstream that closes an idle connection loses the request that is on its way: repeated only where that does no harm.
+      const isRepeatable = !attempt.isSent || (isIdempotent && attempt.isReused)
+      if (!isRepeatable || !isTransient(error) || connects >= maxConnects || signal.aborted) {
+        throw error
+      }
       connects += 1
       await pause(backoffMs(connects), signal)
     }
   }
 }
 
-/** Whether the upstream cannot have begun to work: then asking again is safe. */
-function isUnsent(error: unknown): boolean {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined
-  if (code === 'ECONNREFUSED' || code === 'ENOTFOUND' || code === 'EAI_AGAIN') return true
-  // A connection that the upstream closed while nobody used it; a large body meets that in the middle of being written.
-  const isLost = code === 'ECONNRESET' || code === 'EPIPE'
-  return isLost && error instanceof Error && 'reusedSocket' in error
+function isTransient(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && transient.has(String(error.code))
 }
 
 function backoffMs(attempt: number): number {
@@ -199,11 +226,34 @@ function pause(ms: number, signal: AbortSignal): Promise<void> {
   })
 }
 
+interface Sending {
+  readonly target: Target
+  readonly request: UpstreamRequest
+  /** Told how far the request got. */
+  readonly attempt: Attempt
+  readonly limits: Limits
+}
+
+async function sendInSlot(slots: UpstreamSlots, sending: Sending): Promise<UpstreamAnswer> {
+  const { tenant = '', signal } = sending.request
+  const startedMs = performance.now()
+  const taken = slots.acquire({ tenant, signal })
+  const release = typeof taken === 'function' ? taken : await taken
+  const firstByteMs = Math.max(1, sending.limits.firstByteMs - (performance.now() - startedMs))
+  try {
+    return await sendHttp({ ...sending, limits: { ...sending.limits, firstByteMs } }, release)
+  } catch (error) {
+    release()
+    throw error
+  }
+}
+
 function sendHttp(
-  { send, host, prefix, options }: Target,
-  { method, path, headers, body, signal }: UpstreamRequest,
-  limits: Limits,
+  { target, request, attempt, limits }: Sending,
+  closed: () => void,
 ): Promise<UpstreamAnswer> {
+  const { send, host, prefix, options } = target
+  const { method, path, headers, body, signal } = request
   const { promise, resolve, reject } = Promise.withResolvers<UpstreamAnswer>()
   const length = body === undefined ? [] : ['content-length', String(Buffer.byteLength(body))]
   const outgoing = send({
@@ -219,13 +269,17 @@ function sendHttp(
     limits.firstByteMs,
   )
   outgoing.once('close', () => clearTimeout(beginning))
-  outgoing.on('error', (error) => {
-    reject(outgoing.reusedSocket ? Object.assign(error, { reusedSocket: true }) : error)
-  })
+  outgoing.once('close', closed)
+  outgoing.on('error', reject)
   // A connection may also end without an answer and without an error, as after `101 Switching Protocols`.
   const end = (): void => reject(brokeOff())
   outgoing.once('close', end)
   outgoing.on('response', (incoming) => {
+    if (!outgoing.writableEnded) {
+      // An answer to nothing, such as a 408 before an idle connection is closed.
+      outgoing.destroy(Object.assign(new Error('Answered too early'), { code: 'ECONNRESET' }))
+      return
+    }
     outgoing.off('close', end)
     clearTimeout(beginning)
     // A short answer comes with its headers: then there is nothing to wait for.
@@ -240,8 +294,38 @@ function sendHttp(
       cancel: () => incoming.destroy(),
     })
   })
-  outgoing.end(body)
+  outgoing.once('socket', (socket) => writeTo(socket, { outgoing, body, attempt }))
   return promise
+}
+
+/** Writes the request to its connection, and notes when something of it may have been sent. */
+function writeTo(
+  socket: Socket,
+  {
+    outgoing,
+    body,
+    attempt,
+  }: { outgoing: ClientRequest; body: UpstreamRequest['body'] } & Pick<Sending, 'attempt'>,
+): void {
+  const sent = (): void => {
+    attempt.isSent = true
+  }
+  if (!outgoing.reusedSocket) {
+    const isSafe = 'encrypted' in socket
+    if (socket.connecting || isSafe) socket.once(isSafe ? 'secureConnect' : 'connect', sent)
+    else sent()
+    outgoing.end(body)
+    return
+  }
+  attempt.isReused = true
+  // The event loop reads from all connections first: one that the upstream has closed meanwhile fails before anything is written to it.
+  setImmediate(() =>
+    setImmediate(() => {
+      if (outgoing.destroyed) return
+      sent()
+      outgoing.end(body)
+    }),
+  )
 }
 
 /** Ends an answer that pauses or goes on for too long. */

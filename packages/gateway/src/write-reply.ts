@@ -6,7 +6,10 @@ import type { Limits } from './options.ts'
 import type { RelayedBody } from './relay.ts'
 import { isRelayed, pairsOf, type Reply } from './reply.ts'
 
-/** Resolves when the answer is written or the connection is gone. Never rejects. A client that does not read is let go. */
+/** What is handed to a connection at once: the time for a client to read counts for each of these. */
+const maxWriteBytes = 256 * 1024
+
+/** Resolves when the connection has taken the answer or is gone. Never rejects. A client that does not read is let go. */
 export async function writeReply(
   reply: Reply,
   outgoing: ServerResponse,
@@ -34,24 +37,50 @@ export async function writeReply(
       const chunk = await body.next()
       clearImmediate(early)
       if (chunk !== undefined && body.isOver === true && !outgoing.headersSent) {
-        outgoing.off('close', leave)
         const length = String(chunk.byteLength)
         outgoing.writeHead(reply.status, [...headers, 'content-length', length])
-        outgoing.end(chunk)
-        return
+        await finish(outgoing, chunk, slowClientMs)
+        break
       }
       head()
       if (outgoing.destroyed) return
-      if (chunk === undefined) break
-      if (!outgoing.write(chunk)) await drained(outgoing, slowClientMs)
+      if (chunk === undefined) {
+        await finish(outgoing, undefined, slowClientMs)
+        break
+      }
+      await write(outgoing, chunk, slowClientMs)
     }
     outgoing.off('close', leave)
-    outgoing.end()
+    if (outgoing.writableFinished) body.written?.()
+    else body.cancel()
   } catch {
     clearImmediate(early)
     if (!outgoing.destroyed) flush(outgoing, head)
     cut(outgoing)
   }
+}
+
+/** Writes a chunk as fast as the client reads. */
+async function write(outgoing: ServerResponse, chunk: Uint8Array, mostMs: number): Promise<void> {
+  for (let start = 0; start < chunk.byteLength; start += maxWriteBytes) {
+    const part = chunk.subarray(start, start + maxWriteBytes)
+    if (!outgoing.write(part)) await happened(outgoing, 'drain', mostMs)
+    if (outgoing.destroyed) return
+  }
+}
+
+/** Writes the last chunk and the end, and waits until the connection has taken both. */
+async function finish(
+  outgoing: ServerResponse,
+  last: Uint8Array | undefined,
+  mostMs: number,
+): Promise<void> {
+  const isShort = last === undefined || last.byteLength <= maxWriteBytes
+  if (!isShort) await write(outgoing, last, mostMs)
+  if (outgoing.destroyed) return
+  if (isShort && last !== undefined) outgoing.end(last)
+  else outgoing.end()
+  if (!outgoing.writableFinished) await happened(outgoing, 'finish', mostMs)
 }
 
 function flush(outgoing: ServerResponse, head: () => unknown): void {
@@ -72,17 +101,21 @@ function bodyOf(reply: Reply): RelayedBody | undefined {
   }
 }
 
-/** Resolves when more can be written, or when nothing can any more: after a while nobody waits for the client. */
-function drained(outgoing: ServerResponse, mostMs: number): Promise<void> {
+/** Resolves at the event, or when nothing can be written any more: after a while nobody waits for the client. */
+function happened(
+  outgoing: ServerResponse,
+  event: 'drain' | 'finish',
+  mostMs: number,
+): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(() => outgoing.destroy(), mostMs)
     const done = (): void => {
       clearTimeout(timer)
-      outgoing.off('drain', done)
+      outgoing.off(event, done)
       outgoing.off('close', done)
       resolve()
     }
-    outgoing.once('drain', done)
+    outgoing.once(event, done)
     outgoing.once('close', done)
   })
 }

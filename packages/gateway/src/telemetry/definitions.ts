@@ -1,6 +1,7 @@
 // Every metric of the gateway, once: its name for Prometheus and for OpenTelemetry, what it counts, and what it may be split by.
 
 import { breakCauses, errorCodes, wireFormats } from 'oriel'
+import { readingProblems } from '../reading.ts'
 import { maxModels } from './model-names.ts'
 import type { Label, MetricDefinition } from './registry.ts'
 
@@ -20,6 +21,9 @@ export type RouteName = (typeof routeNames)[number]
 
 /** How a model call ended, where it did not end well. */
 const endings = ['client-left', 'upstream-broke', 'cut-short', 'unlogged'] as const
+
+/** Codes of calls that were turned away because there was too much to do. */
+export const shedCodes = ['busy', 'overloaded', 'upstream-busy'] as const
 
 const route: Label = { name: 'route', attribute: 'oriel.route', values: routeNames }
 const status: Label = {
@@ -75,7 +79,7 @@ export const definitions = {
   shed: counter('oriel.calls.shed', 'oriel_calls_shed_total', {
     help: 'Calls turned away because too many were under way.',
     unit: '{call}',
-    labels: [{ name: 'code', attribute: 'oriel.code', values: ['busy', 'overloaded', 'other'] }],
+    labels: [{ name: 'code', attribute: 'oriel.code', values: [...shedCodes, 'other'] }],
   }),
   active: {
     otel: 'oriel.calls.active',
@@ -161,6 +165,11 @@ export const definitions = {
     unit: '{answer}',
     labels: [],
   }),
+  truncated: counter('oriel.answers.truncated', 'oriel_answers_truncated_total', {
+    help: 'Answers that clients got and the log has only in part or not at all, by why.',
+    unit: '{answer}',
+    labels: [{ name: 'code', attribute: 'oriel.code', values: [...readingProblems, 'other'] }],
+  }),
   failures: counter('oriel.failures', 'oriel_failures_total', {
     help: 'Failures of the gateway and of its store, by code.',
     unit: '{failure}',
@@ -174,6 +183,7 @@ export const definitions = {
           'upstream-failed',
           'upstream-timeout',
           'upstream-redirect',
+          'out-of-resources',
           'other',
         ],
       },

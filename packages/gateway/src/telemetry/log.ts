@@ -10,6 +10,8 @@ export const logEvents = {
   unmanaged: 'A history that could not be read was passed on as it came.',
   'answer-unlogged':
     'An answer could not be logged; where the store failed, the client saw it cut.',
+  'answer-truncated':
+    'A client got an answer that the log has only in part or not at all; the code says why.',
   thread: 'A thread says something about its own work.',
 } as const
 

@@ -10,6 +10,10 @@ export interface MetricsOptions {
   /** What kind of store the gateway has. */
   readonly store: string
   readonly openThreads: () => number
+  /** Memory that is reserved for calls under way. */
+  readonly reservedBytes: () => number
+  /** The load of each upstream. */
+  readonly upstreamLoads: () => readonly { readonly active: number; readonly waiting: number }[]
 }
 
 const gauge = (name: string, help: string): MetricDefinition => ({
@@ -49,13 +53,23 @@ export const processMetrics = {
     'Share of the time since the last reading that the event loop was busy.',
   ),
   threads: gauge('oriel_threads_open', 'Threads that are kept open.'),
+  reserved: gauge(
+    'oriel_memory_reserved_bytes',
+    'Bytes that are reserved for the bodies and answers of calls under way.',
+  ),
+  upstreamActive: gauge('oriel_upstream_requests_active', 'Requests that upstreams work on.'),
+  upstreamWaiting: gauge(
+    'oriel_upstream_requests_waiting',
+    'Requests that wait because an upstream has as many as it may get.',
+  ),
   store: {
     ...gauge('oriel_store_info', 'The kind of store; always 1.'),
     labels: [{ name: 'store', attribute: '', values: 1 }],
   },
 } as const satisfies Record<string, MetricDefinition>
 
-export function metricsRoute({ meters, store, openThreads }: MetricsOptions): Route {
+export function metricsRoute(options: MetricsOptions): Route {
+  const { meters, store } = options
   const own = Object.fromEntries(
     Object.entries(processMetrics).map(([name, one]) => [name, new Metric(one)]),
   ) as Record<keyof typeof processMetrics, Metric>
@@ -71,7 +85,7 @@ export function metricsRoute({ meters, store, openThreads }: MetricsOptions): Ro
     handle({ caller }) {
       readProcess(own)
       loop.read(own)
-      own.threads.set(openThreads())
+      readGateway(own, options)
       const text = printMetrics(
         [...meters.all, ...Object.values(own)],
         caller.isAdmin ? undefined : ofTenants,
@@ -85,6 +99,14 @@ export function metricsRoute({ meters, store, openThreads }: MetricsOptions): Ro
 
 /** Labels whose values come from what tenants ask for: only a key that sees every tenant sees them. */
 const ofTenants: ReadonlySet<string> = new Set(['model'])
+
+function readGateway(own: Own, options: MetricsOptions): void {
+  const loads = options.upstreamLoads()
+  own.threads.set(options.openThreads())
+  own.reserved.set(options.reservedBytes())
+  own.upstreamActive.set(loads.reduce((sum, { active }) => sum + active, 0))
+  own.upstreamWaiting.set(loads.reduce((sum, { waiting }) => sum + waiting, 0))
+}
 
 type Own = Readonly<Record<keyof typeof processMetrics, Metric>>
 

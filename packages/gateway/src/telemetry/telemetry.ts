@@ -5,7 +5,7 @@ import type { ThreadEvent } from 'oriel'
 import { endpoints } from '../endpoints.ts'
 import { pathOf } from '../incoming-request.ts'
 import type { Reply } from '../reply.ts'
-import type { RouteName } from './definitions.ts'
+import { type RouteName, shedCodes } from './definitions.ts'
 import type { Log, LogEvent, LogFields } from './log.ts'
 import { Meters } from './meters.ts'
 import { ObservedCall } from './observed-call.ts'
@@ -56,8 +56,9 @@ export class Telemetry {
     // Who left got no status at all.
     const isLeft = code !== undefined && request.signal.aborted
     this.meters.record('requests', 1, [route, isLeft ? 'other' : classOf(status)])
-    if (code === 'overloaded' || code === 'busy') this.meters.record('shed', 1, [code])
-    if (code !== undefined && status >= 500 && code !== 'overloaded' && !isLeft) {
+    const isShed = shedCodes.some((one) => one === code)
+    if (code !== undefined && isShed) this.meters.record('shed', 1, [code])
+    if (code !== undefined && status >= 500 && !isShed && !isLeft) {
       this.meters.record('failures', 1, [code])
       const fields = { method: methodOf(request), route, status, code: kind ?? code }
       const text = `[gateway] ${fields.method} ${route}: ${status} ${code} (${fields.code})`
@@ -113,6 +114,9 @@ export class Telemetry {
 
   warn(event: LogEvent, fields: LogFields, text: string): void {
     if (event === 'answer-unlogged') this.meters.record('unlogged', 1)
+    if (event === 'answer-truncated') {
+      this.meters.record('truncated', 1, [fields.code ?? 'other'])
+    }
     this.log.write('warn', event, fields, text)
   }
 

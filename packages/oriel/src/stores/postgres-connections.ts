@@ -44,13 +44,15 @@ export class PostgresConnections {
 
   /** Runs one statement, which must be safe to repeat. `bytes` of content give it more time. */
   query(statement: Statement, values: unknown[] = [], bytes = 0): Promise<PostgresResult> {
-    const timeoutMs = this.#settings.timeoutMs + bytes / slowestBytesPerMs
-    return this.#attempt((client) => this.#run(client, statement, values, timeoutMs))
+    const giveUpAtMs = performance.now() + this.#settings.timeoutMs + bytes / slowestBytesPerMs
+    const work = (client: PostgresClient): Promise<PostgresResult> =>
+      this.#run(client, statement, values, remaining(giveUpAtMs))
+    return this.#attempt(work, giveUpAtMs)
   }
 
   /** Runs statements in one transaction, which must be safe to repeat. All settings are local to it: poolers may be between. */
   transaction<T>(work: (run: Run) => Promise<T>): Promise<T> {
-    return this.#attempt(async (client) => {
+    const transact = async (client: PostgresClient): Promise<T> => {
       const run: Run = (statement, values) =>
         this.#run(client, statement, values, transactionTimeoutMs)
       await run(begin, [])
@@ -63,12 +65,14 @@ export class PostgresConnections {
         if (!isLost(error)) await run(rollback, [])
         throw error
       }
-    })
+    }
+    // The time for a connection; statements have their own.
+    return this.#attempt(transact, performance.now() + this.#settings.timeoutMs)
   }
 
   /** A connection for as long as the caller wants it; it gives it back with `release`. */
   async take(): Promise<PostgresClient> {
-    return this.#connect()
+    return this.#connect(performance.now() + this.#settings.timeoutMs)
   }
 
   /** Waits for what was begun; nothing new is accepted. */
@@ -81,9 +85,10 @@ export class PostgresConnections {
     await pool?.end()
   }
 
-  async #attempt<T>(work: (client: PostgresClient) => Promise<T>): Promise<T> {
+  /** One deadline for waiting for a connection, for the statement and for all attempts. */
+  async #attempt<T>(work: (client: PostgresClient) => Promise<T>, giveUpAtMs: number): Promise<T> {
     if (this.#isClosed) throw storeClosed()
-    const trying = this.#tryAgain(work)
+    const trying = this.#tryAgain(work, giveUpAtMs)
     this.#busy.add(trying)
     try {
       return await trying
@@ -92,11 +97,10 @@ export class PostgresConnections {
     }
   }
 
-  async #tryAgain<T>(work: (client: PostgresClient) => Promise<T>): Promise<T> {
-    const giveUpAtMs = performance.now() + this.#settings.timeoutMs
+  async #tryAgain<T>(work: (client: PostgresClient) => Promise<T>, giveUpAtMs: number): Promise<T> {
     for (let attempt = 1; ; attempt++) {
       try {
-        return await this.#once(work)
+        return await this.#once(work, giveUpAtMs)
       } catch (error) {
         const isWorthIt = isCollision(error) || isLost(error)
         if (!isWorthIt || attempt === maxAttempts || performance.now() > giveUpAtMs) {
@@ -106,8 +110,8 @@ export class PostgresConnections {
     }
   }
 
-  async #once<T>(work: (client: PostgresClient) => Promise<T>): Promise<T> {
-    const client = await this.#connect()
+  async #once<T>(work: (client: PostgresClient) => Promise<T>, giveUpAtMs: number): Promise<T> {
+    const client = await this.#connect(giveUpAtMs)
     let failed: Error | undefined
     try {
       return await work(client)
@@ -131,13 +135,13 @@ export class PostgresConnections {
     return client.query(isKept ? { ...query, name: `oriel-${name}` } : query)
   }
 
-  async #connect(): Promise<PostgresClient> {
+  async #connect(giveUpAtMs: number): Promise<PostgresClient> {
     this.#pool ??= this.#open()
     const pool = await this.#pool.catch((error: unknown) => {
       this.#pool = undefined
       throw error
     })
-    const client = await withTimeout(pool, this.#settings.timeoutMs)
+    const client = await withTimeout(pool, remaining(giveUpAtMs))
     this.#hear(client)
     return client
   }
@@ -179,13 +183,18 @@ async function withTimeout(pool: PostgresPool, timeoutMs: number): Promise<Postg
         () => undefined,
       )
       reject(noConnection(timeoutMs))
-    }, timeoutMs + 50)
+    }, timeoutMs)
   })
   try {
     return await Promise.race([connecting, tooLate])
   } finally {
     clearTimeout(timer)
   }
+}
+
+/** Never nothing: an answer that is there is still taken. */
+function remaining(giveUpAtMs: number): number {
+  return Math.max(1, Math.ceil(giveUpAtMs - performance.now()))
 }
 
 function noConnection(timeoutMs: number): OrielError {

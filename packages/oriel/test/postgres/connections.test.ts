@@ -146,6 +146,31 @@ describe('a lost connection', () => {
     expect(seen).toEqual([])
   })
 
+  it('[PG3] that was long in coming and does not answer: one timeout for both', async () => {
+    const pool = new pg.Pool({ connectionString: wire.url, max: 1 })
+    pool.on('error', () => {})
+    const timeoutMs = 3000
+    const store = postgresStore(pool, {
+      schema: `slow_${randomBytes(4).toString('hex')}`,
+      timeoutMs,
+    })
+    await store.append(key, messages(1, 1), 0)
+    const stuck = await pool.connect()
+    const start = performance.now()
+    const failing = rejection(store.info(key), 'storage-failed')
+    await new Promise((resolve) => setTimeout(resolve, timeoutMs * 0.8))
+    wire.mode = 'silent'
+    stuck.release()
+    await failing
+    // It is the promise itself: within `timeoutMs`, and half as much again for a busy machine.
+    expect(performance.now() - start).toBeLessThan(timeoutMs * 1.5)
+    wire.mode = 'pass'
+    wire.cut()
+    expect((await store.info(key))?.version).toBe(1)
+    await store.close()
+    await pool.end()
+  })
+
   it('[PG3] for want of a free one: a typed error in time', async () => {
     const pool = new pg.Pool({ connectionString: server.url, max: 1 })
     const store = postgresStore(pool, { schema: 'busy', timeoutMs: 200 })
