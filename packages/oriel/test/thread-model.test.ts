@@ -24,6 +24,7 @@ import {
   requestCheck,
   scratchCheck,
 } from './thread-model/checks.ts'
+import { exampleChecks, examples } from './thread-model/examples.ts'
 import { rangesOf, withProjectedIds } from './thread-model/feeding.ts'
 import { foldLog } from './thread-model/naive.ts'
 import {
@@ -76,6 +77,11 @@ const stores = [
 ]
 
 describe.each(stores)('a thread on $name', ({ store, runs }) => {
+  it.each(examples)('$name', async ({ scenario, operations }) => {
+    const checks = exampleChecks.map((make) => make())
+    await run({ store, tenant: nextTenant(), scenario, operations, checks })
+  })
+
   it('[I1] never changes the prefix of its log', () =>
     holds(store, { types: usual }, [prefixCheck], runs))
 

@@ -178,13 +178,12 @@ export class Session {
         ...messages,
         ...revisionEdits(state, meeting.revisions).map((edit) => stamp.entry(edit)),
         ...leadingSetting(journal, history.leading, stamp),
+        ...this.#carriedPolicy(journal, stamp),
         ...(isContinuing ? continueMark(state, messages, stamp) : []),
       ]
     }
     const entries = await journal.commit(build, { isHeld })
     assert(meeting !== undefined, 'a commit asks for its entries')
-    // The policy in force goes along to another branch.
-    if (journal !== this.journal) this.#pending ??= this.policy
     this.journal = journal
     const appended = messagesOf(entries)
     // The view that follows what is held makes the checkpoint that is due.
@@ -347,6 +346,13 @@ export class Session {
     const logged = this.journal.setting('policy')?.value
     if (equalJson(logged ?? {}, this.#pending)) return []
     return [stamp.entry({ type: 'setting', name: 'policy', value: this.#pending as JsonObject })]
+  }
+
+  /** The policy in force, where another branch has another one: logged with what moves there, so that every object sees it. */
+  #carriedPolicy(journal: Journal, stamp: Stamp): readonly Entry[] {
+    const { policy } = this
+    if (journal === this.journal || equalJson(loggedPolicy(journal), policy)) return []
+    return [stamp.entry({ type: 'setting', name: 'policy', value: policy as JsonObject })]
   }
 
   async setPolicy(policy: Policy): Promise<void> {

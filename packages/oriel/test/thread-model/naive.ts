@@ -66,8 +66,11 @@ function visibleOf({
   return messages.filter((message) => {
     if (excluded.has(message.seq)) return false
     if (!live.some((edit) => covers(edit, message.seq))) return true
-    // A pin brings back what was dropped, with the whole exchange around it.
-    return membersOf(messages, message).some(({ seq }) => pinned.has(seq))
+    // A pin brings back what was dropped, with the whole exchange around it and the user's words that open its turn.
+    const isPinned = ({ seq }: MessageEntry): boolean => pinned.has(seq)
+    const isOpener = isTurnStart(message)
+    const hasPinned = isOpener && messages.some((one) => isPinned(one) && one.turn === message.turn)
+    return hasPinned || membersOf(messages, message).some(isPinned)
   })
 }
 
