@@ -1,7 +1,11 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { isObject } from '../core/json.ts'
 import { formatNames } from '../formats/format.ts'
-import { parsePolicy } from '../policy.ts'
+import { parsePolicy, policySchema } from '../policy.ts'
+import { presets } from '../presets.ts'
+import { assertTogether } from '../propose.ts'
 import { budgetArbitrary, conversationOf, policyArbitrary } from './arbitraries.ts'
 
 /** Enough conversations that everything the grammar can make is among them. */
@@ -70,12 +74,77 @@ it.each([
   expect(pieces.filter((piece) => !text.includes(piece))).toEqual([])
 })
 
-it('policies are accepted, and every history setting is among them', () => {
-  const policies = fc.sample(policyArbitrary(), sample)
-  for (const policy of policies) expect(parsePolicy(policy)).toEqual(policy ?? {})
-  const keys = new Set(policies.flatMap((policy) => Object.keys(policy?.history ?? {})))
-  expect(keys.size).toBe(5)
+describe('policies', () => {
+  const policies = fc.sample(policyArbitrary(), 1000)
+
+  it('shrink to none', () => {
+    const { counterexample } = fc.check(fc.property(policyArbitrary(), () => false))
+    expect(counterexample).toEqual([undefined])
+  })
+
+  it('are accepted, also by what checks that their parts fit together', () => {
+    for (const policy of policies) expect(() => assertTogether(parsePolicy(policy))).not.toThrow()
+  })
+
+  it('hold every value that the schema names, and the extremes of every number', () => {
+    const inputs = policies.filter((policy) => typeof policy === 'object')
+    const seen = new Set(inputs.flatMap(({ preset: _, ...parts }) => valuesIn(parts)))
+    const wanted = valuesOf(policySchema).filter((value) => !value.startsWith(paths))
+    expect(wanted.length).toBeGreaterThan(80)
+    expect(wanted.filter((value) => !seen.has(value))).toEqual([])
+  })
+
+  it('name every preset, alone and below other parts', () => {
+    const names = Object.keys(presets)
+    expect(names.filter((name) => !policies.some((policy) => policy === name))).toEqual([])
+    const refined = policies.flatMap((policy) =>
+      typeof policy === 'object' && Object.keys(policy).length > 1 ? [policy.preset] : [],
+    )
+    expect(names.filter((name) => !refined.some((preset) => preset === name))).toEqual([])
+  })
+
+  it('never name a path', () => {
+    expect(JSON.stringify(policies)).not.toContain('directory')
+  })
 })
+
+/** No generator may make a test write to a place of its own choice. */
+const paths = 'toolOutput.directory'
+
+/** What samples must hold for a schema: `path: value` for each choice, and for numbers the smallest, a usual one, a huge one. */
+function valuesOf(schema: z.ZodType, path = ''): readonly string[] {
+  if (schema instanceof z.ZodOptional) return valuesOf(schema.unwrap() as z.ZodType, path)
+  if (schema instanceof z.ZodNullable) {
+    return [`${path}: null`, ...valuesOf(schema.unwrap() as z.ZodType, path)]
+  }
+  if (schema instanceof z.ZodObject) {
+    const shape = Object.entries(schema.shape as Record<string, z.ZodType>)
+    return shape.flatMap(([name, value]) => valuesOf(value, path === '' ? name : `${path}.${name}`))
+  }
+  if (schema instanceof z.ZodRecord) return valuesOf(schema.valueType as z.ZodType, `${path}.*`)
+  if (schema instanceof z.ZodEnum) return schema.options.map((choice) => `${path}: ${choice}`)
+  if (schema instanceof z.ZodBoolean) return [`${path}: true`, `${path}: false`]
+  if (schema instanceof z.ZodString) return [`${path}: text`]
+  if (!(schema instanceof z.ZodNumber)) throw new Error(`Nothing is known of the kind of ${path}.`)
+  const { minValue, isInt } = schema
+  const between = isInt ? [`${path}: usual`, `${path}: huge`] : [`${path}: 1`, `${path}: share`]
+  return [`${path}: ${minValue}`, ...between]
+}
+
+/** The same of a policy. */
+function valuesIn(value: unknown, path = ''): readonly string[] {
+  if (isObject(value)) {
+    return Object.entries(value).flatMap(([name, inner]) => {
+      const step = /^expiry\.(tools|kinds|toolDefaults)$/.test(path) ? '*' : name
+      return valuesIn(inner, path === '' ? step : `${path}.${step}`)
+    })
+  }
+  const kinds = [`${path}: ${value}`]
+  if (typeof value === 'string') kinds.push(`${path}: text`)
+  if (typeof value !== 'number') return kinds
+  if (!Number.isInteger(value)) kinds.push(`${path}: share`)
+  return [...kinds, value >= 1_000_000 ? `${path}: huge` : `${path}: usual`]
+}
 
 it('budgets are whole tokens, from very few to very many', () => {
   const budgets = fc.sample(budgetArbitrary(), sample)

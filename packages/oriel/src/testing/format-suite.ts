@@ -8,11 +8,10 @@ import type { Counter } from '../core/counter.ts'
 import { OrielError } from '../core/errors.ts'
 import { fixedSalt } from '../core/handle.ts'
 import { isObject, type JsonObject, setField } from '../core/json.ts'
-import { prepare } from '../core/prepare.ts'
 import { State } from '../core/state.ts'
+import { feed } from '../feed.ts'
 import type { Decoded, Encoded, Format } from '../formats/format.ts'
-import type { Policy } from '../policy.ts'
-import { propose } from '../propose.ts'
+import { type PolicyInput, parsePolicy } from '../policy.ts'
 import { sha256 } from '../sha256.ts'
 import { budgetArbitrary, type Conversation, policyArbitrary } from './arbitraries.ts'
 import { exactText, frozen } from './compare.ts'
@@ -71,7 +70,7 @@ interface Source {
 
 interface Reduced {
   readonly messages: Conversation
-  readonly policy: Policy | undefined
+  readonly policy: PolicyInput | undefined
   readonly budget: number
 }
 
@@ -176,11 +175,10 @@ const counter: Counter = { name: 'characters', count: (text) => text.length }
 
 /** What a provider would get: as `project` does it, for a format that need not be registered. */
 function send(format: Format, request: Pick<Reduced, 'messages'> & Partial<Reduced>): Encoded {
-  const { messages, policy = {}, budget } = request
+  const { messages, policy, budget } = request
   const state = new State({ counter, salt: fixedSalt })
   const drafts = format.decode(messages, 'messages').map(({ draft }) => draft)
-  for (const entry of prepare(state, drafts, 0)) state.apply(entry)
-  const planned = propose(state, policy, { now: 0, frameTokens: 0, sha256 })
+  const planned = feed(state, drafts, parsePolicy(policy), { now: 0, frameTokens: 0, sha256 })
   return format.encode(assemble(state, planned, { profile: format.profile, budget }).messages)
 }
 

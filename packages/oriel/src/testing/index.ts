@@ -5,12 +5,20 @@ export {
   aiSdkConversation,
   anthropicConversation,
   budgetArbitrary,
+  compactionArbitrary,
   conversationOf,
+  expiryArbitrary,
+  expirySettingArbitrary,
   historyArbitrary,
   langchainConversation,
+  memoryArbitrary,
   openaiChatConversation,
   openaiResponsesConversation,
   policyArbitrary,
+  policyPartsArbitrary,
+  retentionArbitrary,
+  toolOutputArbitrary,
+  toolResultsArbitrary,
 } from './arbitraries.ts'
 export type { BuiltCall } from './builders.ts'
 export {
