@@ -6,7 +6,9 @@ import { join } from 'node:path'
 import * as fc from 'fast-check'
 import { afterAll, describe, expect, it } from 'vitest'
 import { startPostgres } from '../../../scripts/postgres.ts'
-import { formatNames } from '../src/formats/format.ts'
+import type { JsonObject } from '../src/core/json.ts'
+import { type FormatName, formatNames } from '../src/formats/format.ts'
+import type { HistoryPolicy } from '../src/policy.ts'
 import { project } from '../src/project.ts'
 import { memoryStore } from '../src/stores/memory.ts'
 import { postgresStore } from '../src/stores/postgres.ts'
@@ -247,20 +249,67 @@ describe('a thread that is fed message by message', () => {
     const unseen = fc.array(fc.nat({ max: 20 }))
     const fed = fc.tuple(conversationOf(format), historyArbitrary(), unseen)
     return fc.assert(
-      fc.asyncProperty(fed, async ([messages, history, skipped]) => {
-        const thread = await openThread({ store: memoryStore(), policy: { history }, now: () => 0 })
-        for (const [from, to] of rangesOf(format, messages)) {
-          await thread.append(messages.slice(from, to), { format })
-          if (!skipped.includes(from)) await thread.view({ format })
-        }
-        const view = await thread.view({ format })
-        const projected = project(messages, { history }, { format })
-        expect(await withProjectedIds(thread, view.messages)).toEqual(projected.messages)
-        expect(view.system).toEqual(projected.system)
-      }),
+      fc.asyncProperty(fed, ([messages, history, skipped]) =>
+        showsTheWhole(format, { messages, history, skipped }),
+      ),
       { numRuns: 40 * factor },
     )
   })
+})
+
+describe('a window in a tool loop with signed reasoning', () => {
+  const thought = { type: 'thinking', thinking: 'hm', signature: 'sig' }
+  const use = { type: 'tool_use', id: 'c1', name: 'search', input: {} }
+  const answered = { type: 'tool_result', tool_use_id: 'c1', content: 'found' }
+  const loop = [
+    { role: 'user', content: 'one' },
+    { role: 'assistant', content: 'two' },
+    { role: 'user', content: 'three' },
+    { role: 'assistant', content: [thought, use] },
+    { role: 'user', content: [answered, { type: 'text', text: 'go on' }] },
+  ]
+  const unseen = [
+    { name: 'after each message', skipped: [] },
+    { name: 'only at the end', skipped: [0, 1, 2, 3] },
+  ]
+
+  it.each(unseen)('[T6] drops what left before the loop, viewed $name', ({ skipped }) =>
+    showsTheWhole('anthropic', { messages: loop, history: { policy: 'none' }, skipped }),
+  )
+
+  it.each(unseen)(
+    '[T6] drops system messages from before the loop, viewed $name',
+    ({ skipped }) => {
+      const messages = [
+        { role: 'system', content: 'be brief' },
+        { role: 'user', content: 'one' },
+        {
+          role: 'assistant',
+          content: [
+            { type: 'reasoning', text: 'hm', providerOptions: { anthropic: { signature: 'sig' } } },
+            { type: 'tool-call', toolCallId: 'c1', toolName: 'search', input: {} },
+          ],
+        },
+        {
+          role: 'tool',
+          content: [
+            {
+              type: 'tool-result',
+              toolCallId: 'c1',
+              toolName: 'search',
+              output: { type: 'text', value: 'found' },
+            },
+          ],
+        },
+        { role: 'user', content: 'go on' },
+      ]
+      return showsTheWhole('ai-sdk', {
+        messages,
+        history: { preserveSystemMessages: false },
+        skipped,
+      })
+    },
+  )
 })
 
 describe('work per step', () => {
@@ -272,6 +321,30 @@ describe('work per step', () => {
     expect(long.read).toBeLessThanOrEqual(short.read)
   })
 })
+
+/** Feeds a thread message by message, viewing it except where it is skipped, and compares it with a projection of the whole. */
+async function showsTheWhole(
+  format: FormatName,
+  {
+    messages,
+    history,
+    skipped,
+  }: {
+    readonly messages: readonly JsonObject[]
+    readonly history: HistoryPolicy
+    readonly skipped: readonly number[]
+  },
+): Promise<void> {
+  const thread = await openThread({ store: memoryStore(), policy: { history }, now: () => 0 })
+  for (const [from, to] of rangesOf(format, messages)) {
+    await thread.append(messages.slice(from, to), { format })
+    if (!skipped.includes(from)) await thread.view({ format })
+  }
+  const view = await thread.view({ format })
+  const projected = project(messages, { history }, { format })
+  expect(await withProjectedIds(thread, view.messages)).toEqual(projected.messages)
+  expect(view.system).toEqual(projected.system)
+}
 
 function scenarioArbitrary(rules: Rules): fc.Arbitrary<Scenario> {
   return fc.record(

@@ -253,7 +253,9 @@ export class State {
         break
       case 'edit':
         this.#edits.add(entry)
-        if ('ranges' in entry.target) this.#hide((seq) => isInRanges(entry, seq), lastOf(entry))
+        if ('ranges' in entry.target) {
+          this.#hide((seq) => isInRanges(entry, seq) && !this.#isKeptByPin(seq), lastOf(entry))
+        }
         break
       case 'undo':
         this.#applyUndo(entry.edit)
@@ -341,11 +343,21 @@ export class State {
     this.#visible = [...kept, ...this.#visible.slice(end)]
   }
 
-  /** A pin brings back what was dropped, with the whole exchange around it and the user message that opens its turn. */
   #isHidden(seq: number): boolean {
     if (this.#excluded.has(seq)) return true
-    if (!this.#edits.isDropped(seq) || opensTurnOf(this.#messages, seq, this.#pinned)) return false
-    return !this.exchanges.membersOf(seq).some((member) => this.#pinned.has(member))
+    return this.#edits.isDropped(seq) && !this.#isKeptByPin(seq)
+  }
+
+  /**
+   * A pin shows what an edit drops, before or after it: the message, the whole exchange around it and the user message that opens its
+   * turn. The pin of an excluded message shows nothing.
+   */
+  #isKeptByPin(seq: number): boolean {
+    if (this.#pinned.size === 0) return false
+    const isPin = (pinned: number): boolean =>
+      this.#pinned.has(pinned) && !this.#excluded.has(pinned)
+    if (this.exchanges.membersOf(seq).some(isPin)) return true
+    return opensTurnOf(this.#messages, seq, [...this.#pinned].filter(isPin))
   }
 
   #show(items: readonly Item[]): void {

@@ -5,6 +5,7 @@ import { shownAgainIn } from '../core/expansion.ts'
 import type { Item } from '../core/item.ts'
 import { waitsFrom } from '../core/reasoning.ts'
 import type { State } from '../core/state.ts'
+import { startsTurn } from '../core/turns.ts'
 import { isProtected, rangesOf, tokensOf, type Unit, unitsOf } from '../core/units.ts'
 import { overCap, withOpeners } from './message-cap.ts'
 import type { Rule } from './rule.ts'
@@ -31,6 +32,8 @@ export const history: Rule<HistorySettings> = {
     const { policy = 'lastN', length = defaultLength, preserveSystemMessages = true } = settings
     const { maxMessages = 0, keepRecentMessages = 0 } = settings
     const edits: Edit[] = []
+    // In a tool loop with signed reasoning edits wait, but not for those that were due before the loop.
+    const waits = waitsFrom(state)
     if (!preserveSystemMessages && policy !== 'all') {
       const system = state.visible.filter(
         ({ entry }) =>
@@ -38,18 +41,25 @@ export const history: Rule<HistorySettings> = {
           !state.isPinned(entry.seq) &&
           !state.isVetoed(entry.seq, '*', 'dropped'),
       )
-      push(edits, state, system, 'system messages are not preserved')
+      const reason = 'system messages are not preserved'
+      const before = system.filter(({ entry }) => entry.seq < waits)
+      const dueAt = waits === Infinity ? undefined : before.at(-1)?.entry.seq
+      push(edits, state, before, reason, dueAt)
+      push(edits, state, system.slice(before.length), reason)
     }
     const units = unitsOf(state, state.visible)
-    const firstTurn = firstTurnKept(state, policy, length)
+    const firstTurn = firstTurnKept(state.turn, { policy, length })
     const isShownAgain = shownAgainIn(state)
     const isFixed = (unit: Unit): boolean =>
       isProtected(state, unit) || unit.items.some(({ entry }) => isShownAgain(entry))
     const fixed = withOpeners(units, new Set(units.filter(isFixed)))
     const outside = units.filter((unit) => unit.turn < firstTurn && !fixed.has(unit))
-    push(edits, state, itemsOf(outside), windowReason(policy, length))
+    const reason = windowReason(policy, length)
+    const due = dueBefore(state, outside, { waits, policy, length })
+    const early = new Set(due.units)
+    push(edits, state, itemsOf(due.units), reason, due.since)
+    push(edits, state, itemsOf(outside.filter((unit) => !early.has(unit))), reason)
     if (maxMessages > 0) {
-      const waits = waitsFrom(state)
       const isReady = ({ items }: Unit): boolean => (items[0]?.entry.seq ?? 0) < waits
       const gone = new Set(outside)
       const inside = units.filter((unit) => !gone.has(unit) && isReady(unit))
@@ -60,12 +70,30 @@ export const history: Rule<HistorySettings> = {
   },
 }
 
+interface WindowSettings {
+  readonly policy: 'lastN' | 'all' | 'none'
+  readonly length: number
+}
+
 /** The first turn of the window; 0 when nothing is cut. */
-function firstTurnKept(state: State, policy: 'lastN' | 'all' | 'none', length: number): number {
+function firstTurnKept(turn: number, { policy, length }: WindowSettings): number {
   if (policy === 'all') return 0
-  if (policy === 'none') return state.turn
+  if (policy === 'none') return turn
   const turns = Math.max(1, length)
-  return state.turn > turns ? state.turn - turns + 1 : 0
+  return turn > turns ? turn - turns + 1 : 0
+}
+
+/** Units that left the window before an open tool loop with signed reasoning began, and the log's length when the last of them did. */
+function dueBefore(
+  { visible }: State,
+  outside: readonly Unit[],
+  { waits, policy, length }: WindowSettings & { readonly waits: number },
+): { readonly units: readonly Unit[]; readonly since?: number } {
+  if (waits === Infinity) return { units: [] }
+  const opener = visible.findLast(({ entry }) => entry.seq < waits && startsTurn(entry))?.entry
+  if (opener === undefined) return { units: [] }
+  const firstTurn = firstTurnKept(opener.turn, { policy, length })
+  return { units: outside.filter(({ turn }) => turn < firstTurn), since: opener.seq }
 }
 
 function windowReason(policy: 'lastN' | 'all' | 'none', length: number): string {

@@ -67,10 +67,12 @@ function visibleOf({
     if (excluded.has(message.seq)) return false
     if (!live.some((edit) => covers(edit, message.seq))) return true
     // A pin brings back what was dropped, with the whole exchange around it and the user's words that open its turn.
-    const isPinned = ({ seq }: MessageEntry): boolean => pinned.has(seq)
-    const isOpener = isTurnStart(message)
-    const hasPinned = isOpener && messages.some((one) => isPinned(one) && one.turn === message.turn)
-    return hasPinned || membersOf(messages, message).some(isPinned)
+    const isPinned = ({ seq }: MessageEntry): boolean => pinned.has(seq) && !excluded.has(seq)
+    const isOpened = (one: MessageEntry): boolean =>
+      isTurnStart(message) && one.turn === message.turn && one.role !== 'system'
+    return messages
+      .filter(isPinned)
+      .some((one) => isOpened(one) || membersOf(messages, one).includes(message))
   })
 }
 
