@@ -3,7 +3,7 @@
 import type { Block, Role, ToolCallBlock, ToolResultBlock } from '../core/block.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { isObject, parseJson } from '../core/json.ts'
-import { aiSdkFormat, deniedText, isJsonType } from './ai-sdk-decode.ts'
+import { aiSdkFormat, approvalRequest, deniedText, isJsonType } from './ai-sdk-decode.ts'
 import { partViolations } from './ai-sdk-rules.ts'
 import type { Material } from './foreign.ts'
 import { type Note, noteInside, replaced } from './losses.ts'
@@ -71,7 +71,27 @@ function buildAssistant(material: Material, note: Note): JsonObject {
     }
     return listOf(buildPart(block, context))
   })
-  return { role: 'assistant', content: joined(parts), ...extra }
+  return { role: 'assistant', content: joined(renameRequests(parts, material)), ...extra }
+}
+
+/** Requests for approval name their call by the id that it has on the wire; of several calls with one id, each request takes the next. */
+function renameRequests(
+  parts: readonly (JsonObject | string)[],
+  { blocks, wireIds }: Material,
+): readonly (JsonObject | string)[] {
+  if (wireIds === undefined) return parts
+  const sent = new Map<Json | undefined, string[]>()
+  blocks.forEach((block, index) => {
+    if (block.type !== 'tool-call') return
+    const ids = sent.get(block.callId) ?? []
+    sent.set(block.callId, [...ids, wireIds.get(index) ?? block.callId])
+  })
+  return parts.map((part) => {
+    if (typeof part === 'string' || part.type !== approvalRequest) return part
+    const ids = sent.get(part.toolCallId)
+    const id = (ids?.length ?? 0) > 1 ? ids?.shift() : ids?.[0]
+    return id === undefined ? part : { ...part, toolCallId: id }
+  })
 }
 
 function buildCall(block: ToolCallBlock, id: string, isOwn: boolean): JsonObject {

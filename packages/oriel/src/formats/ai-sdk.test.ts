@@ -50,6 +50,20 @@ describe('what is refused, and repaired in a projection', () => {
     ]
     expectRefused(messages, 'AI6')
   })
+
+  it('[AI6] an approval that is answered before it is asked for', () => {
+    const request = { type: 'tool-approval-request', approvalId: 'ask', toolCallId: 'a' }
+    const call = { type: 'tool-call', toolCallId: 'a', toolName: 'search', input: {} }
+    const answer = { type: 'tool-approval-response', approvalId: 'ask', approved: true }
+    const messages = [
+      user('q'),
+      calls({ id: 'b' }),
+      { role: 'tool', content: [answer] },
+      results({ id: 'b', text: 'x' }),
+      { role: 'assistant', content: [call, request] },
+    ]
+    expectRefused(messages, 'AI6')
+  })
 })
 
 /** A call that waits for a person, and what the person said. */
@@ -89,6 +103,15 @@ describe('approvals', () => {
     const { messages, trace } = project(asked, undefined, format)
     expect(messages).toEqual(asked)
     expect(trace).toEqual([])
+  })
+
+  it('[AI1] [AI3] a request names its call by the id that it is sent with', () => {
+    const before = [calls({ id: 'a' }), results({ id: 'a', text: 'x' })]
+    const { messages } = project([user('q'), ...before, ...asked], undefined, format)
+    expect(rulesOf(messages)).toEqual([])
+    const [call, request] = (messages[4] as { content: { toolCallId: string }[] }).content
+    expect(call?.toolCallId).not.toBe('a')
+    expect(request?.toolCallId).toBe(call?.toolCallId)
   })
 
   it('[AI6] request, answer and result go together when their turn leaves', () => {

@@ -83,10 +83,14 @@ function decode(messages: readonly unknown[], path: string): readonly Decoded[] 
 function encode(view: readonly ViewMessage[]): Encoded {
   const losses = createLosses()
   const names = namesIn(view)
-  const asked = approvalsIn(view)
+  // A model's prompt has no requests for approval, only answers.
+  const hasRequests = view.some((message) => requestsIn(message).length > 0)
+  const asked = new Set<unknown>()
   const messages = view.flatMap((message, index) => {
     const note = losses.noteFor(message, index)
-    return encodeMessage(message, { names, note, isStray: (block) => isStray(block, asked) })
+    for (const id of requestsIn(message)) asked.add(id)
+    const isStray = (block: Block): boolean => hasRequests && answersNone(block, asked)
+    return encodeMessage(message, { names, note, isStray })
   })
   tellIllFormed(view, losses, 'AI5')
   return { messages: messages.map(wellFormed), ...losses.found() }
@@ -114,20 +118,17 @@ function namesIn(view: readonly ViewMessage[]): ReadonlyMap<string, string> {
   return names
 }
 
-/** Ids of the approvals that were asked for; undefined where none was, as in a model's prompt. */
-function approvalsIn(view: readonly ViewMessage[]): ReadonlySet<unknown> | undefined {
-  const asked = new Set<unknown>()
-  for (const { blocks } of view) {
-    for (const block of blocks) {
-      if (isPart(block, approvalRequest)) asked.add((block.value as JsonObject).approvalId)
-    }
-  }
-  return asked.size === 0 ? undefined : asked
+/** Ids of the approvals that a message asks for. */
+function requestsIn({ role, blocks }: ViewMessage): readonly unknown[] {
+  if (role !== 'assistant') return []
+  return blocks.flatMap((block) =>
+    isPart(block, approvalRequest) ? [(block.value as JsonObject).approvalId] : [],
+  )
 }
 
-/** Whether a block answers an approval that was not asked for. */
-function isStray(block: Block, asked: ReadonlySet<unknown> | undefined): boolean {
-  if (asked === undefined || !isPart(block, approvalResponse)) return false
+/** Whether a block answers an approval that was not asked for by then. */
+function answersNone(block: Block, asked: ReadonlySet<unknown>): boolean {
+  if (!isPart(block, approvalResponse)) return false
   const { approvalId, providerExecuted } = block.value as JsonObject
   return providerExecuted !== true && !asked.has(approvalId)
 }
