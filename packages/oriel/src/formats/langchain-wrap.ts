@@ -51,7 +51,7 @@ export function unwrap(place: Place): Unwrapped {
     const fields = { value: kwargs as JsonObject, path: `${path}.kwargs` }
     return { wrapping: 'constructor', role: roleOfClass(id.at(-1), fields), fields, around }
   }
-  if (typeof fieldOf(place, 'role') === 'string' && typeof type !== 'string') {
+  if (isByRole(place)) {
     const { role, ...rest } = value
     const fields = { value: rest as JsonObject, path }
     return {
@@ -70,6 +70,14 @@ export function unwrap(place: Place): Unwrapped {
   const { type: _, ...rest } = value
   const fields = { value: rest as JsonObject, path }
   return { wrapping: 'typed', role: roleOfType(type, fields), fields, around: { type } }
+}
+
+/** As LangChain reads it, a role counts more than a type; only a chat message, whose role is any name, has both by itself. */
+function isByRole(place: Place): boolean {
+  const { type } = place.value
+  const role = fieldOf(place, 'role')
+  if (typeof role !== 'string') return false
+  return typeof type !== 'string' || (roles.has(role) && type !== 'generic' && type !== 'chat')
 }
 
 /** The fields in their wrapping again. */

@@ -2,6 +2,7 @@ import {
   AIMessage,
   AIMessageChunk,
   type BaseMessage,
+  type BaseMessageLike,
   coerceMessageLikeToMessage,
   HumanMessage,
   mapChatMessagesToStoredMessages,
@@ -126,6 +127,14 @@ describe('serialized forms', () => {
     )
     expect(JSON.stringify(reduced)).toContain('[Omitted')
     expect(rulesOf(reduced)).toEqual([])
+  })
+
+  it('[LC6] a role counts more than a type, as LangChain itself reads it', () => {
+    const message = { role: 'user', content: 'q', type: 'text', text: 'not a block' }
+    // Its types do not have both, but it takes both.
+    const read = coerceMessageLikeToMessage(message as unknown as BaseMessageLike)
+    expect(read.getType()).toBe('human')
+    expect(project([message], undefined, format)).toMatchObject({ messages: [message], trace: [] })
   })
 
   it('a call is found whichever way it is written', () => {
