@@ -93,14 +93,16 @@ function* clipTexts(work: Fitting, slots: readonly Slot[], length: number): Gene
   }
 }
 
-/** Folds oldest first; the first user message, which states the goal, goes last. */
+/** Folds oldest first; the first user message, which states the goal, goes last. What does not pay at first may once others have gone. */
 function* fold(work: Fitting, slots: readonly Slot[]): Generator<void> {
   const goal = slots.find((slot) => slot.isUser)
   const order = goal === undefined ? slots : [...slots.filter((slot) => slot !== goal), goal]
+  const refused: Slot[] = []
   for (const slot of order) {
-    work.fold(slot)
-    yield
+    if (work.fold(slot)) yield
+    else refused.push(slot)
   }
+  for (const slot of refused) if (work.fold(slot)) yield
 }
 
 /** The newest exchange: results clipped step by step, then omitted; at last the model's own words around its calls. */

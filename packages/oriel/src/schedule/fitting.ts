@@ -39,7 +39,7 @@ export class Fitting {
   readonly #tokens: number[][]
   readonly #edits = new Map<string, Edit>()
   readonly #folded = new Set<number>()
-  readonly #digest = new Digest()
+  #digest = new Digest()
   #digestTokens = 0
   #foldedTokens = 0
   #digestStyle: 'long' | 'brief' | 'none' = 'long'
@@ -117,23 +117,36 @@ export class Fitting {
     return this.state.derive(key, () => ({ tokens: count() })).tokens
   }
 
-  fold(slot: Slot): void {
+  /** Folds a unit into the digest; false, and nothing is changed, when a digest that must then be there costs more than it saves. */
+  fold(slot: Slot): boolean {
+    const size = slot.messages.reduce((sum, message) => sum + this.#sizeOf(message), 0)
+    for (const message of slot.messages) this.#folded.add(message)
+    const digest = Digest.from(this.#digest.data())
     for (const message of slot.messages) {
-      this.#folded.add(message)
-      const tokens = this.#tokens[message] as number[]
-      const size = this.#overhead(message) + tokens.reduce((a, b) => a + b, 0)
-      this.total -= size
-      this.#foldedTokens += size
       const { entry } = this.messages[message] as ViewMessage
-      if (entry !== undefined) this.#digest.add(entry)
+      if (entry !== undefined) digest.add(entry)
     }
+    const needed = this.#needsDigest() ? this.#noteTokens(digest.text(true)) : 0
+    if (needed > Math.min(this.#foldedTokens, this.#digestTokens) + size) {
+      for (const message of slot.messages) this.#folded.delete(message)
+      return false
+    }
+    this.#digest = digest
+    this.total -= size
+    this.#foldedTokens += size
     this.#weighDigest()
+    return true
+  }
+
+  #sizeOf(message: number): number {
+    const tokens = this.#tokens[message] as number[]
+    return this.#overhead(message) + tokens.reduce((a, b) => a + b, 0)
   }
 
   *shortenDigest(): Generator<void> {
     if (this.#folded.size === 0) return
     for (const style of ['brief', 'none'] as const) {
-      if (style === 'none' && !this.#startsWithUser()) return
+      if (style === 'none' && this.#needsDigest()) return
       this.#digestStyle = style
       this.#weighDigest()
       yield
@@ -184,12 +197,14 @@ export class Fitting {
     )
   }
 
-  /** Whether a user's message comes first once the digest is gone. */
-  #startsWithUser(): boolean {
+  /** Whether the view began with a user's message and would not without the digest. */
+  #needsDigest(): boolean {
+    const isSpoken = ({ role }: ViewMessage): boolean => role !== 'system'
+    if (this.messages.find(isSpoken)?.role !== 'user') return false
     const first = this.messages.find(
-      ({ role }, index) => role !== 'system' && !this.#folded.has(index),
+      (message, index) => isSpoken(message) && !this.#folded.has(index),
     )
-    return first?.role === 'user'
+    return first?.role !== 'user'
   }
 
   #overhead(message: number): number {
@@ -213,7 +228,7 @@ export class Fitting {
     const notes = [this.#digest.text(true)]
     if (this.#digestStyle === 'long') notes.unshift(this.#digest.text(false))
     const fits = notes.find((note) => this.#noteTokens(note) <= this.#foldedTokens)
-    return fits ?? (this.#startsWithUser() ? undefined : notes.at(-1))
+    return fits ?? (this.#needsDigest() ? notes.at(-1) : undefined)
   }
 }
 
