@@ -13,7 +13,7 @@ import { resolveCounter, type TokensOption } from './counters.ts'
 import { feed } from './feed.ts'
 import type { FormatName } from './formats/format.ts'
 import { formatNamed } from './formats/registry.ts'
-import { assertSize } from './formats/size.ts'
+import { assertNotEmpty, assertSize } from './formats/size.ts'
 import { windowOfModel } from './plan.ts'
 import { type PolicyInput, parsePolicy } from './policy.ts'
 import { assertTogether } from './propose.ts'
@@ -52,7 +52,7 @@ export interface Projection<M> {
  * rules force a repair; each one is in the trace.
  *
  * Throws OrielError: 'invalid-input', 'not-json', 'too-deep' or 'too-large' for bad messages (with the path), 'invalid-policy',
- * 'invalid-option', 'unknown-format', and 'cannot-project' when no valid view fits the budget.
+ * 'invalid-option', 'unknown-format', and 'cannot-project' when no valid view fits the budget or nothing is left to send.
  */
 export function project<M = Json>(
   messages: readonly M[],
@@ -83,6 +83,7 @@ export function project<M = Json>(
   const view = assemble(state, planned, fitting)
   const encoded = target.encode(view.messages)
   assertSize(target, encoded)
+  assertNotEmpty(encoded, drafts.length)
   const held = to === format ? decoded.flatMap((one) => one.held ?? []) : []
   const restored = held.length > 0 ? target.restore?.(encoded.messages, held) : undefined
   const trace = traceOf({

@@ -1,10 +1,18 @@
 // Tags in the content of a conversation, so that a test can tell what became of each block of it, whatever format it went to.
 
 import { type Block, textOf } from '../src/core/block.ts'
+import type { Draft } from '../src/core/entry.ts'
 import { blockId, fixedSalt } from '../src/core/handle.ts'
 import { isObject, type Json, type JsonObject } from '../src/core/json.ts'
+import { State } from '../src/core/state.ts'
+import { frameTokens } from '../src/core/tally.ts'
+import { resolveCounter } from '../src/counters.ts'
+import { feed } from '../src/feed.ts'
 import type { FormatName } from '../src/formats/format.ts'
 import { formatNamed } from '../src/formats/registry.ts'
+import { type PolicyInput, parsePolicy } from '../src/policy.ts'
+import type { ProjectOptions } from '../src/project.ts'
+import { sha256 } from '../src/sha256.ts'
 import type { Conversation } from '../src/testing/arbitraries.ts'
 
 /** Texts get their tag in front, where clipping leaves it. */
@@ -58,24 +66,43 @@ export interface TaggedBlock {
   readonly hasMedia: boolean
 }
 
+/** What of a call of `project` decides where its messages stand in the log that it makes. */
+export interface Projected {
+  readonly policy: PolicyInput | undefined
+  readonly options: ProjectOptions & { readonly format: FormatName }
+}
+
 /** Every block that `project` reads in a tagged conversation, with the id that the trace gives it. */
-export function blocksOf(format: FormatName, messages: Conversation): readonly TaggedBlock[] {
-  return formatNamed(format)
-    .decode(messages, 'messages')
-    .flatMap(({ draft, from }, position) => {
-      const blocks =
-        typeof draft.content === 'string'
-          ? [{ type: 'text', text: draft.content } as const]
-          : draft.content
-      return blocks.map((block, index) => ({
-        id: blockId(fixedSalt, position + 1, index),
-        index: from,
-        type: block.type,
-        tags: tagsIn(JSON.stringify(block)),
-        length: lengthOf(block),
-        hasMedia: /"type":"(image|file|opaque)"/.test(JSON.stringify(block)),
-      }))
-    })
+export function blocksOf(messages: Conversation, projected: Projected): readonly TaggedBlock[] {
+  const decoded = formatNamed(projected.options.format).decode(messages, 'messages')
+  const seqs = seqsOf(
+    decoded.map(({ draft }) => draft),
+    projected,
+  )
+  return decoded.flatMap(({ draft, from }, position) => {
+    const blocks =
+      typeof draft.content === 'string'
+        ? [{ type: 'text', text: draft.content } as const]
+        : draft.content
+    return blocks.map((block, index) => ({
+      id: blockId(fixedSalt, seqs[position] as number, index),
+      index: from,
+      type: block.type,
+      tags: tagsIn(JSON.stringify(block)),
+      length: lengthOf(block),
+      hasMedia: /"type":"(image|file|opaque)"/.test(JSON.stringify(block)),
+    }))
+  })
+}
+
+/** Where each message stands in the log: a schedule that looks back puts edits between them. */
+function seqsOf(drafts: readonly Draft[], { policy, options }: Projected): readonly number[] {
+  const counter = resolveCounter(options.tokens)
+  const state = new State({ counter, salt: fixedSalt })
+  const around = frameTokens(counter, options.frame)
+  feed(state, drafts, parsePolicy(policy), { now: 0, sha256, frameTokens: around })
+  const seqs = Array.from({ length: state.version }, (_, index) => index + 1)
+  return seqs.filter((seq) => state.item(seq) !== undefined)
 }
 
 function lengthOf(block: Block): number {
@@ -93,8 +120,13 @@ export function shownTags(projection: {
   readonly system?: unknown
 }): readonly string[] {
   return stringsIn([projection.system ?? [], projection.messages])
-    .filter((text) => !text.startsWith('[Omitted: ') && !isDigest(text))
+    .filter((text) => !text.startsWith('[Omitted: ') && !isDigest(text) && !isCheckpoint(text))
     .flatMap(tagsIn)
+}
+
+/** Whether a text is the summary of a checkpoint. */
+export function isCheckpoint(text: string): boolean {
+  return text.startsWith('[Previous conversation summary]')
 }
 
 /** Whether a text is the note that stands for messages which were folded away. */

@@ -1,4 +1,4 @@
-// How large a request may be on the wire.
+// How large and how small a request may be on the wire.
 
 import { OrielError } from '../core/errors.ts'
 import type { Encoded, Format } from './format.ts'
@@ -13,6 +13,16 @@ export function assertSize(format: Format, { messages, system }: Encoded): void 
     'cannot-project',
     `The request has ${bytes} bytes, the provider accepts ${maxBytes} (${rules.size}). Give a budget, or keep large content out of the messages.`,
     { details: { bytes, limit: maxBytes } },
+  )
+}
+
+/** Throws 'cannot-project' when nothing is left of a conversation that has messages: no provider answers an empty request. */
+export function assertNotEmpty({ messages }: Encoded, messageCount: number): void {
+  if (messages.length > 0 || messageCount === 0) return
+  throw new OrielError(
+    'cannot-project',
+    `Of ${messageCount} message${messageCount === 1 ? '' : 's'} none is left to send: the policy drops them, or the provider refuses them (blank text, no message of a user). The trace of a view with a wider policy says which.`,
+    { details: { messages: messageCount } },
   )
 }
 
