@@ -3,7 +3,7 @@
 import { bearsRetention, isLasting } from './audience.ts'
 import { type BlockId, withKnownBlocks } from './block.ts'
 import { type Counter, overheadOf } from './counter.ts'
-import { EditIndex, firstOf, isInRanges, lastOf, seqsOf, takesEffect } from './edit-index.ts'
+import { EditIndex, firstOf, isInRanges, lastOf, seqsOf } from './edit-index.ts'
 import type { EditEntry, Entry, EntryId, MarkEntry, MessageEntry } from './entry.ts'
 import { assert } from './errors.ts'
 import { ExchangeIndex, type Place } from './exchange.ts'
@@ -305,7 +305,8 @@ export class State {
     if (edit !== undefined) {
       // What another edit covers is not seen, and taking it back changes nothing for what was said since.
       const until = this.#edits.coveredSince(edit) ?? this.#version
-      this.moves.undone(firstOf(edit), takesEffect(edit), until)
+      // Only what was said behind the edit has seen it, whatever the edit says of when it fell due.
+      this.moves.undone(firstOf(edit), edit.seq, until)
     }
     if (edit === undefined || !('ranges' in edit.target)) return
     const items: Item[] = []

@@ -32,8 +32,6 @@ export const history: Rule<HistorySettings> = {
     const { policy = 'lastN', length = defaultLength, preserveSystemMessages = true } = settings
     const { maxMessages = 0, keepRecentMessages = 0 } = settings
     const edits: Edit[] = []
-    // In a tool loop with signed reasoning edits wait, but not for those that were due before the loop.
-    const waits = waitsFrom(state)
     if (!preserveSystemMessages && policy !== 'all') {
       const system = state.visible.filter(
         ({ entry }) =>
@@ -41,11 +39,12 @@ export const history: Rule<HistorySettings> = {
           !state.isPinned(entry.seq) &&
           !state.isVetoed(entry.seq, '*', 'dropped'),
       )
-      const reason = 'system messages are not preserved'
-      const before = system.filter(({ entry }) => entry.seq < waits)
-      const dueAt = waits === Infinity ? undefined : before.at(-1)?.entry.seq
-      push(edits, state, before, reason, dueAt)
-      push(edits, state, system.slice(before.length), reason)
+      // Each left as soon as it came: reasoning that was made later has never seen it.
+      for (const step of new Set(system.map(({ entry }) => entry.step))) {
+        const items = system.filter(({ entry }) => entry.step === step)
+        const since = items.at(-1)?.entry.seq
+        push(edits, state, items, 'system messages are not preserved', since)
+      }
     }
     const units = unitsOf(state, state.visible)
     const firstTurn = firstTurnKept(state.turn, { policy, length })
@@ -54,14 +53,12 @@ export const history: Rule<HistorySettings> = {
       isProtected(state, unit) || unit.items.some(({ entry }) => isShownAgain(entry))
     const fixed = withOpeners(units, new Set(units.filter(isFixed)))
     const outside = units.filter((unit) => unit.turn < firstTurn && !fixed.has(unit))
-    const reason = windowReason(policy, length)
-    const due = dueBefore(state, outside, { waits, policy, length })
-    const early = new Set(due.units)
-    push(edits, state, itemsOf(due.units), reason, due.since)
-    push(edits, state, itemsOf(outside.filter((unit) => !early.has(unit))), reason)
+    const waits = waitsFrom(state)
+    const { units: leaving, since: left } = leavingNow(state, outside, { waits, policy, length })
+    push(edits, state, itemsOf(leaving), windowReason(policy, length), left)
     if (maxMessages > 0) {
       const isReady = ({ items }: Unit): boolean => (items[0]?.entry.seq ?? 0) < waits
-      const gone = new Set(outside)
+      const gone = new Set(leaving)
       const inside = units.filter((unit) => !gone.has(unit) && isReady(unit))
       const { units: over, since } = overCap(inside, { maxMessages, keepRecentMessages, isFixed })
       push(edits, state, itemsOf(over), `more than ${maxMessages} messages`, since)
@@ -83,13 +80,16 @@ function firstTurnKept(turn: number, { policy, length }: WindowSettings): number
   return turn > turns ? turn - turns + 1 : 0
 }
 
-/** Units that left the window before an open tool loop with signed reasoning began, and the log's length when the last of them did. */
-function dueBefore(
+/**
+ * Units outside the window that may leave now, and the log's length when they had to, where that is not the newest user message. In an
+ * open tool loop with signed reasoning these are the ones that were outside before it began; the others wait for its end.
+ */
+function leavingNow(
   { visible }: State,
   outside: readonly Unit[],
   { waits, policy, length }: WindowSettings & { readonly waits: number },
 ): { readonly units: readonly Unit[]; readonly since?: number } {
-  if (waits === Infinity) return { units: [] }
+  if (waits === Infinity) return { units: outside }
   const opener = visible.findLast(({ entry }) => entry.seq < waits && startsTurn(entry))?.entry
   if (opener === undefined) return { units: [] }
   const firstTurn = firstTurnKept(opener.turn, { policy, length })
