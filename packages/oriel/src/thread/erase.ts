@@ -121,12 +121,14 @@ async function notesOf(
   store: Store,
   key: ThreadKey,
 ): Promise<{ readonly forks: readonly string[]; readonly parents: readonly string[] }> {
-  const forks: string[] = []
+  let forks: string[] = []
   const parents: string[] = []
   for await (const entry of store.read(key)) {
     if (entry.type !== 'setting') continue
     if (entry.name.startsWith('fork/')) forks.push(entry.name.slice('fork/'.length))
     if (entry.name !== 'forked-from' || !isObject(entry.value)) continue
+    // What stands before is a copy of the parent's log: its other forks are not forks of this one.
+    forks = []
     const { thread } = entry.value
     if (typeof thread === 'string') parents.push(thread)
   }
