@@ -45,6 +45,19 @@ async function talk(store: (typeof stores)[number]['store'], tenant: string): Pr
 }
 
 describe.each(stores)('erasing on $name', ({ name, store }) => {
+  it('[PG9] leaves the other forks of the thread that the erased one was forked from', async () => {
+    const tenant = `siblings-${name}`
+    const thread = await talk(store, tenant)
+    const older = await thread.fork(3)
+    const { length } = await thread.log()
+    const younger = await thread.fork(length)
+    const nested = await younger.fork(3)
+    const { threads } = await eraseThread({ store, tenant, id: younger.id })
+    expect([...threads].sort()).toEqual([younger.id, nested.id].sort())
+    expect((await older.view()).messages).toHaveLength(2)
+    expect((await thread.view()).messages).toHaveLength(2)
+  })
+
   it('[PG9] reaches every fork of a thread, its large content and what is open in memory', async () => {
     const tenant = `forks-${name}`
     const thread = await talk(store, tenant)

@@ -6,7 +6,10 @@ import { join } from 'node:path'
 import * as fc from 'fast-check'
 import { afterAll, describe, expect, it } from 'vitest'
 import { startPostgres } from '../../../scripts/postgres.ts'
-import { formatNames } from '../src/formats/format.ts'
+import { OrielError } from '../src/core/errors.ts'
+import type { JsonObject } from '../src/core/json.ts'
+import { type FormatName, formatNames } from '../src/formats/format.ts'
+import type { HistoryPolicy } from '../src/policy.ts'
 import { project } from '../src/project.ts'
 import { memoryStore } from '../src/stores/memory.ts'
 import { postgresStore } from '../src/stores/postgres.ts'
@@ -24,6 +27,7 @@ import {
   requestCheck,
   scratchCheck,
 } from './thread-model/checks.ts'
+import { exampleChecks, examples } from './thread-model/examples.ts'
 import { rangesOf, withProjectedIds } from './thread-model/feeding.ts'
 import { foldLog } from './thread-model/naive.ts'
 import {
@@ -76,6 +80,11 @@ const stores = [
 ]
 
 describe.each(stores)('a thread on $name', ({ store, runs }) => {
+  it.each(examples)('$name', async ({ scenario, operations }) => {
+    const checks = exampleChecks.map((make) => make())
+    await run({ store, tenant: nextTenant(), scenario, operations, checks })
+  })
+
   it('[I1] never changes the prefix of its log', () =>
     holds(store, { types: usual }, [prefixCheck], runs))
 
@@ -241,19 +250,80 @@ describe('a thread that is fed message by message', () => {
     const unseen = fc.array(fc.nat({ max: 20 }))
     const fed = fc.tuple(conversationOf(format), historyArbitrary(), unseen)
     return fc.assert(
-      fc.asyncProperty(fed, async ([messages, history, skipped]) => {
-        const thread = await openThread({ store: memoryStore(), policy: { history }, now: () => 0 })
-        for (const [from, to] of rangesOf(format, messages)) {
-          await thread.append(messages.slice(from, to), { format })
-          if (!skipped.includes(from)) await thread.view({ format })
-        }
-        const view = await thread.view({ format })
-        const projected = project(messages, { history }, { format })
-        expect(await withProjectedIds(thread, view.messages)).toEqual(projected.messages)
-        expect(view.system).toEqual(projected.system)
-      }),
+      fc.asyncProperty(fed, ([messages, history, skipped]) =>
+        showsTheWhole(format, { messages, history, skipped }),
+      ),
       { numRuns: 40 * factor },
     )
+  })
+})
+
+describe('a window in a tool loop with signed reasoning', () => {
+  const thought = { type: 'thinking', thinking: 'hm', signature: 'sig' }
+  const use = { type: 'tool_use', id: 'c1', name: 'search', input: {} }
+  const answered = { type: 'tool_result', tool_use_id: 'c1', content: 'found' }
+  const loop = [
+    { role: 'user', content: 'one' },
+    { role: 'assistant', content: 'two' },
+    { role: 'user', content: 'three' },
+    { role: 'assistant', content: [thought, use] },
+    { role: 'user', content: [answered, { type: 'text', text: 'go on' }] },
+  ]
+  const unseen = [
+    { name: 'after each message', skipped: [] },
+    { name: 'only at the end', skipped: [0, 1, 2, 3] },
+  ]
+
+  it.each(unseen)('[T6] drops what left before the loop, viewed $name', ({ skipped }) =>
+    showsTheWhole('anthropic', { messages: loop, history: { policy: 'none' }, skipped }),
+  )
+
+  it.each(unseen)(
+    '[T6] drops system messages from before the loop, viewed $name',
+    ({ skipped }) => {
+      const messages = [
+        { role: 'system', content: 'be brief' },
+        { role: 'user', content: 'one' },
+        {
+          role: 'assistant',
+          content: [
+            { type: 'reasoning', text: 'hm', providerOptions: { anthropic: { signature: 'sig' } } },
+            { type: 'tool-call', toolCallId: 'c1', toolName: 'search', input: {} },
+          ],
+        },
+        {
+          role: 'tool',
+          content: [
+            {
+              type: 'tool-result',
+              toolCallId: 'c1',
+              toolName: 'search',
+              output: { type: 'text', value: 'found' },
+            },
+          ],
+        },
+        { role: 'user', content: 'go on' },
+      ]
+      return showsTheWhole('ai-sdk', {
+        messages,
+        history: { preserveSystemMessages: false },
+        skipped,
+      })
+    },
+  )
+})
+
+describe('reasoning behind a system message that is not preserved', () => {
+  it('[T6] has never seen it, and stays', () => {
+    const thought = { type: 'thinking', thinking: 'hm', signature: 'sig' }
+    const messages = [
+      { role: 'system', content: 'be brief' },
+      { role: 'user', content: 'one' },
+      { role: 'assistant', content: [thought, { type: 'text', text: 'two' }] },
+      { role: 'user', content: 'three' },
+    ]
+    const history = { preserveSystemMessages: false }
+    return showsTheWhole('anthropic', { messages, history, skipped: [] })
   })
 })
 
@@ -266,6 +336,36 @@ describe('work per step', () => {
     expect(long.read).toBeLessThanOrEqual(short.read)
   })
 })
+
+/** Feeds a thread message by message, viewing it except where it is skipped, and compares it with a projection of the whole. */
+async function showsTheWhole(
+  format: FormatName,
+  {
+    messages,
+    history,
+    skipped,
+  }: {
+    readonly messages: readonly JsonObject[]
+    readonly history: HistoryPolicy
+    readonly skipped: readonly number[]
+  },
+): Promise<void> {
+  const thread = await openThread({ store: memoryStore(), policy: { history }, now: () => 0 })
+  for (const [from, to] of rangesOf(format, messages)) {
+    await thread.append(messages.slice(from, to), { format })
+    if (!skipped.includes(from)) await thread.view({ format })
+  }
+  const view = await thread.view({ format })
+  try {
+    const projected = project(messages, { history }, { format })
+    expect(await withProjectedIds(thread, view.messages)).toEqual(projected.messages)
+    expect(view.system).toEqual(projected.system)
+  } catch (error) {
+    // A projection refuses to answer with nothing.
+    if (!OrielError.is(error, 'cannot-project')) throw error
+    expect(view.messages).toEqual([])
+  }
+}
 
 function scenarioArbitrary(rules: Rules): fc.Arbitrary<Scenario> {
   return fc.record(

@@ -130,6 +130,8 @@ export interface Edit {
   readonly isFinal?: boolean
   /** Pictures and other blocks of a result stay beside the text. @default false */
   readonly keepsMedia?: boolean
+  /** For a checkpoint that the limit asked for: the request was at the limit after it all the same. @default false */
+  readonly isTight?: boolean
   /** For a text that holds a model's summary: the key of what it was made from, and where in the text it stands. */
   readonly summary?: { readonly of: string; readonly at: readonly [from: number, to: number] }
 }

@@ -86,13 +86,13 @@ export function editsShown(
 /** Messages that were dropped and that a pin brings back, with their exchanges and what opens their turns. */
 export function shownByPins(state: State): ReadonlySet<number> {
   const { visible } = state
-  const seqs = [...visible.map(({ entry }) => entry.seq), ...state.excluded]
-  const pinned = seqs.filter((seq) => state.isPinned(seq))
+  const pinned = visible.filter(({ entry }) => state.isPinned(entry.seq))
   if (pinned.length === 0) return new Set()
-  const turns = new Set(pinned.map((seq) => state.item(seq)?.entry.turn))
+  const said = pinned.filter(({ entry }) => entry.role !== 'system')
+  const turns = new Set(said.map(({ entry }) => entry.turn))
   const openers = visible.filter(({ entry }) => startsTurn(entry) && turns.has(entry.turn))
   return new Set([
-    ...pinned.flatMap((seq) => state.exchanges.membersOf(seq)),
+    ...pinned.flatMap(({ entry }) => state.exchanges.membersOf(entry.seq)),
     ...openers.map(({ entry }) => entry.seq),
   ])
 }

@@ -3,7 +3,7 @@
 import { bearsRetention, isLasting } from './audience.ts'
 import { type BlockId, withKnownBlocks } from './block.ts'
 import { type Counter, overheadOf } from './counter.ts'
-import { EditIndex, firstOf, isInRanges, lastOf, seqsOf, takesEffect } from './edit-index.ts'
+import { EditIndex, firstOf, isInRanges, lastOf, seqsOf } from './edit-index.ts'
 import type { EditEntry, Entry, EntryId, MarkEntry, MessageEntry } from './entry.ts'
 import { assert } from './errors.ts'
 import { ExchangeIndex, type Place } from './exchange.ts'
@@ -263,7 +263,9 @@ export class State {
         break
       case 'edit':
         this.#edits.add(entry)
-        if ('ranges' in entry.target) this.#hide((seq) => isInRanges(entry, seq), lastOf(entry))
+        if ('ranges' in entry.target) {
+          this.#hide((seq) => isInRanges(entry, seq) && !this.#isKeptByPin(seq), lastOf(entry))
+        }
         break
       case 'undo':
         this.#applyUndo(entry.edit)
@@ -313,7 +315,8 @@ export class State {
     if (edit !== undefined) {
       // What another edit covers is not seen, and taking it back changes nothing for what was said since.
       const until = this.#edits.coveredSince(edit) ?? this.#version
-      this.moves.undone(firstOf(edit), takesEffect(edit), until)
+      // Only what was said behind the edit has seen it, whatever the edit says of when it fell due.
+      this.moves.undone(firstOf(edit), edit.seq, until)
     }
     if (edit === undefined || !('ranges' in edit.target)) return
     const items: Item[] = []
@@ -356,11 +359,21 @@ export class State {
     this.#visible = [...kept, ...this.#visible.slice(end)]
   }
 
-  /** A pin brings back what was dropped, unless it was not kept, with the whole exchange around it and the user message that opens its turn. */
   #isHidden(seq: number): boolean {
     if (this.#excluded.has(seq) || this.#edits.isFinallyDropped(seq)) return true
-    if (!this.#edits.isDropped(seq) || opensTurnOf(this.#messages, seq, this.#pinned)) return false
-    return !this.exchanges.membersOf(seq).some((member) => this.#pinned.has(member))
+    return this.#edits.isDropped(seq) && !this.#isKeptByPin(seq)
+  }
+
+  /**
+   * A pin shows what an edit drops, before or after it, unless it was not preserved: the message, the whole exchange around it and the user message that opens its
+   * turn. The pin of an excluded message shows nothing.
+   */
+  #isKeptByPin(seq: number): boolean {
+    if (this.#pinned.size === 0) return false
+    const isPin = (pinned: number): boolean =>
+      this.#pinned.has(pinned) && !this.#excluded.has(pinned)
+    if (this.exchanges.membersOf(seq).some(isPin)) return true
+    return opensTurnOf(this.#messages, seq, [...this.#pinned].filter(isPin))
   }
 
   #show(items: readonly Item[]): void {

@@ -8,9 +8,13 @@ export function startsTurn(message: { readonly role: Role; readonly origin: Orig
   return message.role === 'user' && message.origin === 'user'
 }
 
-/** The seq of the message that opens the turn of another, if there is one: what a view that begins in that turn must begin with. */
+/**
+ * The seq of the message that opens the turn of another, if there is one: what a view that begins in that turn must begin with. A system
+ * message needs none: it stands for itself.
+ */
 export function openerOf(messages: ReadonlyMap<number, Item>, seq: number): readonly number[] {
-  const turn = messages.get(seq)?.entry.turn
+  const { turn, role } = messages.get(seq)?.entry ?? { role: 'system' }
+  if (role === 'system') return []
   for (const [at, { entry }] of messages) {
     if (at !== seq && entry.turn === turn && startsTurn(entry)) return [at]
   }
@@ -25,5 +29,9 @@ export function opensTurnOf(
 ): boolean {
   const entry = messages.get(seq)?.entry
   if (entry === undefined || !startsTurn(entry)) return false
-  return [...others].some((other) => messages.get(other)?.entry.turn === entry.turn)
+  for (const other of others) {
+    const found = messages.get(other)?.entry
+    if (found !== undefined && found.turn === entry.turn && found.role !== 'system') return true
+  }
+  return false
 }

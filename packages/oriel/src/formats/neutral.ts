@@ -2,6 +2,7 @@
 
 import type { Block, Role } from '../core/block.ts'
 import type { Draft } from '../core/entry.ts'
+import { OrielError } from '../core/errors.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { isObject } from '../core/json.ts'
 import { fieldOf, type Place, readList, readString, wrongShape } from './foreign.ts'
@@ -59,6 +60,13 @@ const required: Readonly<Record<string, readonly string[]>> = {
   'tool-result': ['callId'],
 }
 
+/** Content that no rule and no format here reads would leave the view without a word. */
+function notOurs(path: string, type: string): OrielError {
+  const known = [...Object.keys(required), 'opaque'].join(', ')
+  const message = `'${type.slice(0, 40)}' at ${path} is no block of Oriel's own messages (${known}). Pass the messages' format, or keep the block as { type: 'opaque', format, value }.`
+  return new OrielError('invalid-input', message, { path })
+}
+
 function blockOf(block: Json, path: string): Block {
   if (!isObject(block)) throw wrongShape(path, 'a block', block)
   const value = block as JsonObject
@@ -67,8 +75,7 @@ function blockOf(block: Json, path: string): Block {
   checkLifetime(fieldOf(place, 'lifetime'), `${path}.lifetime`)
   checkAudience(fieldOf(place, 'audience'), `${path}.audience`)
   if (type === 'opaque') return value as unknown as Block
-  // A type of a later version is kept whole.
-  if (!Object.hasOwn(required, type)) return { type: 'opaque', format: 'neutral', value }
+  if (!Object.hasOwn(required, type)) throw notOurs(`${path}.type`, type)
   for (const key of required[type] as readonly string[]) readString(place, key)
   if (type === 'tool-result') return { ...(value as object), content: contentOf(place) } as Block
   return value as unknown as Block

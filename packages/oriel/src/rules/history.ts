@@ -5,6 +5,7 @@ import { shownAgainIn } from '../core/expansion.ts'
 import type { Item } from '../core/item.ts'
 import { waitsFrom } from '../core/reasoning.ts'
 import type { State } from '../core/state.ts'
+import { startsTurn } from '../core/turns.ts'
 import { isProtected, rangesOf, tokensOf, type Unit, unitsOf } from '../core/units.ts'
 import { overCap, withOpeners } from './message-cap.ts'
 import type { Rule } from './rule.ts'
@@ -38,20 +39,26 @@ export const history: Rule<HistorySettings> = {
           !state.isPinned(entry.seq) &&
           !state.isVetoed(entry.seq, '*', 'dropped'),
       )
-      push(edits, state, system, 'system messages are not preserved')
+      // Each left as soon as it came: reasoning that was made later has never seen it.
+      for (const step of new Set(system.map(({ entry }) => entry.step))) {
+        const items = system.filter(({ entry }) => entry.step === step)
+        const since = items.at(-1)?.entry.seq
+        push(edits, state, items, 'system messages are not preserved', since)
+      }
     }
     const units = unitsOf(state, state.visible)
-    const firstTurn = firstTurnKept(state, policy, length)
+    const firstTurn = firstTurnKept(state.turn, { policy, length })
     const isShownAgain = shownAgainIn(state)
     const isFixed = (unit: Unit): boolean =>
       isProtected(state, unit) || unit.items.some(({ entry }) => isShownAgain(entry))
     const fixed = withOpeners(units, new Set(units.filter(isFixed)))
     const outside = units.filter((unit) => unit.turn < firstTurn && !fixed.has(unit))
-    push(edits, state, itemsOf(outside), windowReason(policy, length))
+    const waits = waitsFrom(state)
+    const { units: leaving, since: left } = leavingNow(state, outside, { waits, policy, length })
+    push(edits, state, itemsOf(leaving), windowReason(policy, length), left)
     if (maxMessages > 0) {
-      const waits = waitsFrom(state)
       const isReady = ({ items }: Unit): boolean => (items[0]?.entry.seq ?? 0) < waits
-      const gone = new Set(outside)
+      const gone = new Set(leaving)
       const inside = units.filter((unit) => !gone.has(unit) && isReady(unit))
       const { units: over, since } = overCap(inside, { maxMessages, keepRecentMessages, isFixed })
       push(edits, state, itemsOf(over), `more than ${maxMessages} messages`, since)
@@ -60,12 +67,33 @@ export const history: Rule<HistorySettings> = {
   },
 }
 
+interface WindowSettings {
+  readonly policy: 'lastN' | 'all' | 'none'
+  readonly length: number
+}
+
 /** The first turn of the window; 0 when nothing is cut. */
-function firstTurnKept(state: State, policy: 'lastN' | 'all' | 'none', length: number): number {
+function firstTurnKept(turn: number, { policy, length }: WindowSettings): number {
   if (policy === 'all') return 0
-  if (policy === 'none') return state.turn
+  if (policy === 'none') return turn
   const turns = Math.max(1, length)
-  return state.turn > turns ? state.turn - turns + 1 : 0
+  return turn > turns ? turn - turns + 1 : 0
+}
+
+/**
+ * Units outside the window that may leave now, and the log's length when they had to, where that is not the newest user message. In an
+ * open tool loop with signed reasoning these are the ones that were outside before it began; the others wait for its end.
+ */
+function leavingNow(
+  { visible }: State,
+  outside: readonly Unit[],
+  { waits, policy, length }: WindowSettings & { readonly waits: number },
+): { readonly units: readonly Unit[]; readonly since?: number } {
+  if (waits === Infinity) return { units: outside }
+  const opener = visible.findLast(({ entry }) => entry.seq < waits && startsTurn(entry))?.entry
+  if (opener === undefined) return { units: [] }
+  const firstTurn = firstTurnKept(opener.turn, { policy, length })
+  return { units: outside.filter(({ turn }) => turn < firstTurn), since: opener.seq }
 }
 
 function windowReason(policy: 'lastN' | 'all' | 'none', length: number): string {

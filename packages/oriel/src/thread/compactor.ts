@@ -67,8 +67,6 @@ export class Compactor {
   readonly #journal: Journal
   readonly #options: CompactorOptions
   #pending: Pending | undefined
-  #withoutProgress = 0
-  #stoppedInTurn: number | undefined
   #saidHopeless = ''
 
   constructor(journal: Journal, options: CompactorOptions) {
@@ -83,10 +81,7 @@ export class Compactor {
   /** The same for a copy of the branch: no model is asked, nobody is told, nothing is kept. */
   rehearsal(copy: Journal): Compactor {
     const options = { ...this.#options, summarize: undefined, emit: () => {}, isRehearsal: true }
-    const rehearsal = new Compactor(copy, options)
-    rehearsal.#withoutProgress = this.#withoutProgress
-    rehearsal.#stoppedInTurn = this.#stoppedInTurn
-    return rehearsal
+    return new Compactor(copy, options)
   }
 
   /** Whether nothing may be committed until the open tool loop ends. */
@@ -122,7 +117,7 @@ export class Compactor {
 
   #plan({ compaction }: Policy, around: Surroundings): CompactionPlan | undefined {
     const { state } = this.#journal
-    if (compaction === undefined || this.#isStopped(state) || isBound(state)) return undefined
+    if (compaction === undefined || isStopped(state) || isBound(state)) return undefined
     return planCheckpoint(state, compaction, around)
   }
 
@@ -140,8 +135,6 @@ export class Compactor {
     const { trigger, instructions, around } = request
     const settings = policy.compaction ?? {}
     const limit = request.limit ?? limitOf(settings, around.contextWindow)
-    this.#withoutProgress = 0
-    this.#stoppedInTurn = undefined
     const reason =
       trigger === 'manual' ? 'asked for' : 'the provider refused the request as too long'
     const { planned, window, memory } = around
@@ -200,8 +193,9 @@ export class Compactor {
       const build = (state: State, stamp: Stamp): readonly EditEntry[] => {
         if (isBound(state) || !isApplicable(state, edit, pending)) return []
         const epoch = `k${(state.version + 1).toString(36)}`
+        const made = isTight(state, edit, pending) ? { ...edit, isTight: true } : edit
         const lost = lostWith(state, edit, pending.around.planned)
-        return [...lost, edit].map(
+        return [...lost, made].map(
           (one) => stamp.entry({ ...one, type: 'edit', epoch }) as EditEntry,
         )
       }
@@ -272,17 +266,14 @@ export class Compactor {
   }
 
   #end(pending: Pending, entry: EditEntry | undefined, error: string | undefined): void {
-    const { trigger, before, around, limit } = pending
+    const { trigger, before, around } = pending
     const { state } = this.#journal
     pending.done.resolve(entry)
     const saved = entry === undefined ? 0 : entry.tokensBefore - entry.tokensAfter
     // What was measured before no longer holds.
     const measured = { factor: around.measured?.factor ?? 1 }
     const tokens = requestTokens(state, [], { frameTokens: around.frameTokens, measured })
-    if (entry !== undefined && (trigger === 'turn-end' || trigger === 'step')) {
-      this.#withoutProgress = limit > 0 && tokens >= limit ? this.#withoutProgress + 1 : 0
-      if (this.#withoutProgress >= maxWithoutProgress) this.#stop(state)
-    }
+    if (entry?.isTight === true && isStopped(state)) this.#sayStopped()
     this.#options.emit('compaction-ended', {
       message: entry === undefined ? 'No checkpoint was made.' : 'A checkpoint was made.',
       ...(entry === undefined ? {} : { id: entry.id }),
@@ -294,17 +285,9 @@ export class Compactor {
     })
   }
 
-  #stop(state: State): void {
-    this.#stoppedInTurn = state.turn
+  #sayStopped(): void {
     const message = `${maxWithoutProgress} checkpoints in a row made too little room: none is made until the next user message.`
     this.#options.emit('compaction-skipped', { message, reason: 'no progress' })
-  }
-
-  #isStopped(state: State): boolean {
-    if (this.#stoppedInTurn === state.turn) return true
-    if (this.#stoppedInTurn !== undefined) this.#withoutProgress = 0
-    this.#stoppedInTurn = undefined
-    return false
   }
 
   /** Said once for a frame and a limit, not at every step. */
@@ -331,6 +314,21 @@ function lostWith(state: State, checkpoint: Edit, planned: readonly Edit[]): rea
     if (isFinal !== true || !('seq' in target) || !isInRanges(checkpoint, target.seq)) return false
     return !state.isFinal(target.seq, target.block)
   })
+}
+
+/** Whether a checkpoint that the limit asked for leaves the request at the limit all the same. */
+function isTight(state: State, edit: Edit, { trigger, around, limit }: Pending): boolean {
+  if (limit === 0 || trigger === 'manual' || trigger === 'recovery') return false
+  // What was measured before no longer holds.
+  const measured = { factor: around.measured?.factor ?? 1 }
+  return requestTokens(state, [edit], { frameTokens: around.frameTokens, measured }) >= limit
+}
+
+/** Whether the newest checkpoints since the user spoke made too little room. Read off the log: every object decides the same. */
+function isStopped({ dropEdits, newestUser = 0 }: State): boolean {
+  const newest = dropEdits.filter(({ text }) => text !== undefined).slice(-maxWithoutProgress)
+  const isInRow = newest.every((edit) => edit.isTight === true && edit.seq > newestUser)
+  return isInRow && newest.length === maxWithoutProgress
 }
 
 /** Messages that a view shows: the visible ones, and the checkpoint's own. */

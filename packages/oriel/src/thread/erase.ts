@@ -164,7 +164,7 @@ async function filesOf(store: Store, key: ThreadKey): Promise<readonly OutputFil
 }
 
 class NotesReader implements Notes {
-  readonly forks: string[] = []
+  forks: string[] = []
   readonly parents: string[] = []
   files: readonly OutputFile[] = []
 
@@ -177,7 +177,8 @@ class NotesReader implements Notes {
       this.#add({ directory: value, sha256: name.slice(filePrefix.length) })
     }
     if (name !== 'forked-from') return
-    // What stands before was copied from the parent.
+    // What stands before is a copy of the parent's log: its other forks and its files are not of this thread.
+    this.forks = []
     this.files = []
     if (isObject(value) && typeof value.thread === 'string') this.parents.push(value.thread)
   }

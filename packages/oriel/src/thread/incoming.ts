@@ -6,7 +6,8 @@ import { OrielError } from '../core/errors.ts'
 import { cloneJson, equalJson, isObject } from '../core/json.ts'
 import { reduce } from '../core/render.ts'
 import type { State } from '../core/state.ts'
-import type { FormatName } from '../formats/format.ts'
+import { detectForms, type Form } from '../formats/detect.ts'
+import type { Decoded, FormatName } from '../formats/format.ts'
 import { decodeNeutral } from '../formats/neutral.ts'
 import { formatNamed } from '../formats/registry.ts'
 import type { WriteOptions } from '../stores/store.ts'
@@ -112,7 +113,7 @@ export async function knownIds(
 }
 
 export interface AppendOptions {
-  /** @default Oriel's own, or OpenAI's chat where a message has its `tool_calls` or `tool_call_id` */
+  /** @default Oriel's own messages stay as they are; others are read by the format that they show, and refused where that is not clear */
   readonly format?: FormatName
   /** Messages that the log must have; with another number it rejects with 'unexpected-head'. @default any */
   readonly expected?: number
@@ -167,38 +168,86 @@ export function withCount(state: State, expected: number | undefined): State {
   )
 }
 
-/** Messages of a format as drafts; without one, neutral ones, or those of OpenAI's chat where they show that they are. */
+/**
+ * Messages of a format as drafts. Without one, Oriel's own messages, and foreign ones by the format that they show; what shows none, or
+ * several, is refused.
+ */
 export function decodeDrafts(
   messages: readonly unknown[],
   { format, path }: { readonly format: FormatName | undefined; readonly path: string },
 ): readonly Draft[] {
-  if (format === undefined && messages.some(isChat)) {
-    const chat = formatNamed('openai-chat').decode(messages.map(withoutId), path)
-    return chat.map(({ draft, from, to }) => (to - from > 1 ? draft : named(draft, messages[from])))
+  if (format !== undefined) {
+    return formatNamed(format)
+      .decode(messages, path)
+      .map(({ draft }) => draft)
   }
-  const decoded =
-    format === undefined
-      ? decodeNeutral(messages, path)
-      : formatNamed(format).decode(messages, path)
-  return decoded.map(({ draft }) => draft)
+  const forms = detectForms(messages, path)
+  const drafts: Draft[] = []
+  // Neighbours in one form are read together: in some formats several of them are one message.
+  for (let from = 0; from < messages.length; ) {
+    const form = forms[from] as Form
+    const end = forms.findIndex((other, index) => index > from && other !== form)
+    const to = end === -1 ? messages.length : end
+    drafts.push(...decodeRun(messages, { form, path, from, to }))
+    from = to
+  }
+  return drafts
 }
 
-/** Fields that no message of ours has: taken for one, it would lose its calls and results without a word. */
-function isChat(message: unknown): boolean {
-  return isObject(message) && ['tool_calls', 'tool_call_id'].some((key) => key in message)
+interface FormRun {
+  readonly form: Form
+  readonly path: string
+  readonly from: number
+  readonly to: number
 }
 
-/** The id is the caller's, and no field of a chat. */
+/** Messages of one form, each at its own place in the list, so that errors name it. */
+function decodeRun(
+  messages: readonly unknown[],
+  { form, path, from, to }: FormRun,
+): readonly Draft[] {
+  const run = messages.slice(from, to)
+  const hasOwnIds = form === 'openai-responses' || form === 'langchain'
+  const read = hasOwnIds || form === 'neutral' ? run : run.map(withoutId)
+  try {
+    const decoded =
+      form === 'neutral' ? decodeNeutral(read, path) : formatNamed(form).decode(read, path)
+    return hasOwnIds || form === 'neutral'
+      ? decoded.map(({ draft }) => draft)
+      : decoded.map((one, index) => named(one, run, decoded.slice(0, index)))
+  } catch (error) {
+    if (from === 0 || !OrielError.is(error) || error.path === undefined) throw error
+    const shift = (text: string): string =>
+      text.replace(`${path}[`, `${path}[${from} + `).replace(/\[(\d+) \+ (\d+)/, sum)
+    throw new OrielError(error.code, shift(error.message), {
+      path: shift(error.path),
+      cause: error,
+    })
+  }
+}
+
+function sum(_text: string, from: string, index: string): string {
+  return `[${Number(from) + Number(index)}`
+}
+
+/** The id is the caller's, and no field of the format. */
 function withoutId(message: unknown): unknown {
   if (!isObject(message)) return message
   const { id: _id, ...rest } = message
   return rest
 }
 
-/** A draft under the id that the caller gave its message. */
-function named(draft: Draft, message: unknown): Draft {
+/** A draft under the id that the caller gave its message; what else came out of the same message is numbered. */
+function named(
+  { draft, from, to }: Decoded,
+  messages: readonly unknown[],
+  before: readonly Decoded[],
+): Draft {
+  const message = messages[from]
   const id = isObject(message) ? message.id : undefined
-  return typeof id === 'string' && draft.id === undefined ? { ...draft, id } : draft
+  if (typeof id !== 'string' || draft.id !== undefined || to - from > 1) return draft
+  const count = before.filter((other) => other.from === from).length
+  return { ...draft, id: count === 0 ? id : `${id}#${count}` }
 }
 
 /** The name of a setting that is the host's own. */

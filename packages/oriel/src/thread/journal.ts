@@ -316,6 +316,8 @@ export class Journal {
   async #reload(stored: number): Promise<void> {
     const fresh = await Journal.open(this.#options, this.#header)
     if (fresh.#state.version < stored) throw threadNotFound(this.key)
+    // Whoever works with a whole state counts on it: a snapshot would hide messages that others dropped meanwhile.
+    if (!this.#state.isPartial) await fresh.complete()
     this.#state = fresh.#state
     this.#header = fresh.#header
     this.#facts = fresh.#facts

@@ -4,6 +4,7 @@ import { hash } from 'node:crypto'
 import type { Role } from '../core/block.ts'
 import type { Draft } from '../core/entry.ts'
 import { OrielError } from '../core/errors.ts'
+import { detectFormat } from '../formats/detect.ts'
 import type { Decoded, FormatName } from '../formats/format.ts'
 import { formatNamed } from '../formats/registry.ts'
 import { type Sent, sentOf, splitLeading } from './sync.ts'
@@ -36,7 +37,7 @@ interface HistoryParts {
 }
 
 export interface ReadHistoryOptions {
-  /** @default 'openai-chat' */
+  /** @default the one that the messages show; 'openai-chat' where they show none */
   readonly format?: FormatName
   /**
    * What was read before of the same conversation. Messages that are the very same objects are not read again, so they must not have
@@ -48,8 +49,10 @@ export interface ReadHistoryOptions {
 /** Reads a history. Throws 'invalid-input' with the path where something in it is no message. */
 export function readHistory(
   messages: readonly unknown[],
-  { format = 'openai-chat', previous }: ReadHistoryOptions = {},
+  { format: given, previous }: ReadHistoryOptions = {},
 ): ReadHistory {
+  const format =
+    given ?? (Array.isArray(messages) ? detectFormat(messages, 'history') : 'openai-chat')
   const base = previous?.format === format ? previous : undefined
   const decoded = decode(messages, format, base)
   const { leading, history: conversation } = splitLeading(decoded.map(({ draft }) => draft))

@@ -5,8 +5,8 @@ import { assert, OrielError } from '../core/errors.ts'
 import { equalJson, type Json, type JsonObject } from '../core/json.ts'
 import { prepare } from '../core/prepare.ts'
 import type { State } from '../core/state.ts'
-import type { FileOf } from '../core/wish-file.ts'
 import type { SummaryOf } from '../core/wish.ts'
+import type { FileOf } from '../core/wish-file.ts'
 import { type Policy, parsePolicy } from '../policy.ts'
 import { cacheFor, type PricesOption } from './cache.ts'
 import { Compacting, type RequestAround } from './compacting.ts'
@@ -196,8 +196,6 @@ export class Session {
     const build = await this.#historyEntries(journal, history, { meet: met, isContinuing })
     const entries = await journal.commit(build, { isHeld })
     assert(meeting !== undefined, 'a commit asks for its entries')
-    // The policy in force goes along to another branch.
-    if (journal !== this.journal) this.#pending ??= this.policy
     this.journal = journal
     const appended = messagesOf(entries)
     // The view that follows what is held makes the checkpoint that is due.
@@ -230,6 +228,7 @@ export class Session {
         ...messages,
         ...revisionEdits(state, revisions).map((edit) => stamp.entry(edit)),
         ...leadingSetting(journal, leading, stamp),
+        ...this.#carriedPolicy(journal, stamp),
         ...(isContinuing ? continueMark(state, messages, stamp) : []),
       ]
     }
@@ -460,6 +459,13 @@ export class Session {
           stamp.entry({ type: 'setting', name: `${filePrefix}${sha256}`, value: directory }),
         ),
     )
+  }
+
+  /** The policy in force, where another branch has another one: logged with what moves there, so that every object sees it. */
+  #carriedPolicy(journal: Journal, stamp: Stamp): readonly Entry[] {
+    const { policy } = this
+    if (journal === this.journal || equalJson(loggedPolicy(journal), policy)) return []
+    return [stamp.entry({ type: 'setting', name: 'policy', value: policy as JsonObject })]
   }
 
   async setPolicy(policy: Policy): Promise<void> {

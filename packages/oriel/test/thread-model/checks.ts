@@ -1,6 +1,7 @@
 // What must be true after every operation.
 
 import { expect } from 'vitest'
+import { OrielError } from '../../src/core/errors.ts'
 import { State } from '../../src/core/state.ts'
 import { resolveCounter } from '../../src/counters.ts'
 import { type FormatName, formatNames } from '../../src/formats/format.ts'
@@ -74,8 +75,8 @@ export function naiveCheck(): Check {
       expect(chat.messages.map(gistOfChat)).toEqual(gists)
       for (const format of formatNames) {
         const view = await dryView(thread, { policy: {}, format })
-        const projected = project(gists.map(chatOf), undefined, { to: format })
-        expect(tagsIn(view.messages)).toEqual(tagsIn(projected.messages))
+        const projected = projectedTo(format, gists.map(chatOf))
+        expect(tagsIn(view.messages)).toEqual(tagsIn(projected))
       }
     },
   }
@@ -172,6 +173,16 @@ function blocksOf(format: FormatName, messages: readonly unknown[]): readonly st
     const blocks = typeof content === 'string' ? [{ type: 'text', text: content }] : content
     return blocks.map((block) => JSON.stringify([role, block]))
   })
+}
+
+/** None where nothing is left to send, which a projection refuses. */
+function projectedTo(format: FormatName, messages: readonly unknown[]): readonly unknown[] {
+  try {
+    return project(messages, undefined, { to: format }).messages
+  } catch (error) {
+    if (OrielError.is(error, 'cannot-project')) return []
+    throw error
+  }
 }
 
 function chatOf({ role, text, calls, answers }: Gist): unknown {

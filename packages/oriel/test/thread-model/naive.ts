@@ -67,8 +67,13 @@ function visibleOf({
   return messages.filter((message) => {
     if (excluded.has(message.seq)) return false
     if (!live.some((edit) => covers(edit, message.seq))) return true
-    // A pin brings back what was dropped, with the whole exchange around it.
-    return membersOf(messages, message).some(({ seq }) => pinned.has(seq))
+    // A pin brings back what was dropped, with the whole exchange around it and the user's words that open its turn.
+    const isPinned = ({ seq }: MessageEntry): boolean => pinned.has(seq) && !excluded.has(seq)
+    const isOpened = (one: MessageEntry): boolean =>
+      isTurnStart(message) && one.turn === message.turn && one.role !== 'system'
+    return messages
+      .filter(isPinned)
+      .some((one) => isOpened(one) || membersOf(messages, one).includes(message))
   })
 }
 

@@ -2,9 +2,10 @@
 
 import type { Entry } from '../../src/core/entry.ts'
 import { canonicalJson, type Json } from '../../src/core/json.ts'
-import type { Policy } from '../../src/policy.ts'
+import type { PolicyInput } from '../../src/policy.ts'
 import type { Store } from '../../src/stores/store.ts'
 import { Journal } from '../../src/thread/journal.ts'
+import type { Summarize } from '../../src/thread/summary.ts'
 import { Thread, type ThreadOptions } from '../../src/thread/thread.ts'
 import type { View, ViewOptions } from '../../src/thread/viewing.ts'
 import { FaultyStore } from './faulty-store.ts'
@@ -14,11 +15,13 @@ import { Speech } from './talk.ts'
 
 export interface Scenario {
   /** The policy the thread begins with. */
-  readonly policy?: Policy
+  readonly policy?: PolicyInput | undefined
   /** Entries between two snapshots; 0 for none. @default 0 */
   readonly snapshotEvery?: number
   /** Whether every listener throws. @default false */
   readonly isListenerBad?: boolean
+  /** The model that summarizes. @default none */
+  readonly summarize?: Summarize | undefined
 }
 
 /** A Thread and the journal that it was opened with. */
@@ -72,7 +75,7 @@ export class Session {
     const { store } = this.faulty
     const key = { tenant: this.tenant, thread: id }
     const now = (): number => this.clock
-    const { isListenerBad = false, snapshotEvery = 0 } = this.scenario
+    const { isListenerBad = false, snapshotEvery = 0, summarize } = this.scenario
     // What the others keep for a quick start is complete: a run can be repeated.
     for (const actor of this.#actors ?? []) await actor.thread.settled()
     const options: ThreadOptions = {
@@ -82,6 +85,7 @@ export class Session {
       now,
       snapshotEvery,
       ...(isListenerBad ? { on: throwing } : {}),
+      ...(summarize === undefined ? {} : { summarize }),
     }
     const journal = await Journal.open({ store, key, tokens: undefined, now, snapshotEvery })
     return { thread: new Thread(options, journal), journal }

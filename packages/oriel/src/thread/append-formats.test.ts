@@ -1,0 +1,260 @@
+// Messages that come without a word on their format: read as what they are, or refused. Never silently lost.
+
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import type { Block } from '../core/block.ts'
+import { OrielError } from '../core/errors.ts'
+import { type FormatName, formatNames } from '../formats/format.ts'
+import { memoryStore } from '../stores/memory.ts'
+import { conversationOf } from '../testing/arbitraries.ts'
+import { openThread, type Thread } from './thread.ts'
+
+const open = (): Promise<Thread> => openThread({ id: 't', store: memoryStore(), now: () => 0 })
+
+/** The types of all blocks in a log, in order. */
+async function typesIn(thread: Thread): Promise<readonly Block['type'][]> {
+  const log = await thread.log()
+  const blocks = log.flatMap((entry) => (entry.type === 'message' ? entry.blocks : []))
+  return blocks.map(({ type }) => type)
+}
+
+async function typesOf(messages: readonly unknown[], format?: FormatName) {
+  const thread = await open()
+  await thread.append(messages, format === undefined ? {} : { format })
+  return typesIn(thread)
+}
+
+const data = 'iVBORw0KGgo='
+const image = { type: 'image', mediaType: 'image/png', data }
+
+/** One message of each shape, and the blocks that it holds. */
+const shapes: readonly (readonly [string, readonly object[], readonly Block['type'][]])[] = [
+  ['a plain text', [{ role: 'user', content: 'hi' }], ['text']],
+  ['a picture of our own', [{ role: 'user', content: [image] }], ['image']],
+  [
+    "a picture of OpenAI's chat",
+    [{ role: 'user', content: [{ type: 'image_url', image_url: { url: 'https://a.b/c.png' } }] }],
+    ['image'],
+  ],
+  [
+    "a file of OpenAI's chat",
+    [{ role: 'user', content: [{ type: 'file', file: { filename: 'a.pdf', file_data: data } }] }],
+    ['file'],
+  ],
+  [
+    "calls and results of OpenAI's chat",
+    [
+      {
+        role: 'assistant',
+        content: null,
+        tool_calls: [{ id: 'c1', type: 'function', function: { name: 'a', arguments: '{}' } }],
+      },
+      { role: 'tool', tool_call_id: 'c1', content: 'found' },
+    ],
+    ['tool-call', 'tool-result'],
+  ],
+  [
+    "a custom call of OpenAI's chat",
+    [
+      {
+        role: 'assistant',
+        tool_calls: [{ id: 'c1', type: 'custom', custom: { name: 'a', input: 'free' } }],
+      },
+    ],
+    ['tool-call'],
+  ],
+  [
+    'calls, results, pictures and thinking of Anthropic',
+    [
+      {
+        role: 'assistant',
+        content: [
+          { type: 'thinking', thinking: 'hm', signature: 's' },
+          { type: 'tool_use', id: 'c1', name: 'a', input: {} },
+        ],
+      },
+      {
+        role: 'user',
+        content: [
+          { type: 'tool_result', tool_use_id: 'c1', content: 'found' },
+          { type: 'image', source: { type: 'base64', media_type: 'image/png', data } },
+          { type: 'text', text: 'and?' },
+        ],
+      },
+    ],
+    ['reasoning', 'tool-call', 'tool-result', 'image', 'text'],
+  ],
+  [
+    "an answer as Anthropic's SDK has it",
+    [
+      {
+        id: 'msg_1',
+        type: 'message',
+        role: 'assistant',
+        model: 'claude',
+        content: [{ type: 'text', text: 'hi' }],
+        stop_reason: 'end_turn',
+      },
+    ],
+    ['text'],
+  ],
+  [
+    "items of OpenAI's Responses",
+    [
+      { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'hi' }] },
+      { type: 'function_call', call_id: 'c1', name: 'a', arguments: '{}' },
+      { type: 'function_call_output', call_id: 'c1', output: 'found' },
+    ],
+    ['text', 'tool-call', 'tool-result'],
+  ],
+  [
+    'parts of the AI SDK',
+    [
+      { role: 'user', content: [{ type: 'image', image: new URL('https://a.b/c.png') }] },
+      {
+        role: 'assistant',
+        content: [{ type: 'tool-call', toolCallId: 'c1', toolName: 'a', input: {} }],
+      },
+      {
+        role: 'tool',
+        content: [
+          {
+            type: 'tool-result',
+            toolCallId: 'c1',
+            toolName: 'a',
+            output: { type: 'text', value: 'found' },
+          },
+        ],
+      },
+    ],
+    ['image', 'tool-call', 'tool-result'],
+  ],
+  [
+    'messages of LangChain',
+    [
+      { type: 'human', content: [{ type: 'image_url', image_url: 'https://a.b/c.png' }] },
+      { role: 'assistant', content: '', tool_calls: [{ id: 'c1', name: 'a', args: {} }] },
+      { role: 'tool', tool_call_id: 'c1', content: 'found' },
+    ],
+    ['image', 'text', 'tool-call', 'tool-result'],
+  ],
+  [
+    "our own messages beside those of OpenAI's chat",
+    [
+      { role: 'user', origin: 'host', kind: 'note', content: [{ ...image }] },
+      { role: 'user', content: [{ type: 'image_url', image_url: { url: 'https://a.b/c.png' } }] },
+    ],
+    ['image', 'image'],
+  ],
+]
+
+describe('append without a format', () => {
+  it.each(shapes)('[T44] reads %s', async (_name, messages, types) => {
+    expect(await typesOf(messages)).toEqual(types)
+  })
+
+  it.each(formatNames)('[T44] reads what is written in %s, or refuses it', (format) =>
+    fc.assert(
+      fc.asyncProperty(conversationOf(format), async (messages) => {
+        const told = await typesOf(messages, format)
+        try {
+          expect(await typesOf(messages)).toEqual(told)
+        } catch (error) {
+          if (!OrielError.is(error, 'invalid-input')) throw error
+          expect(error.path).toMatch(/^messages\[\d+\]/)
+          expect(error.message).toContain('format')
+        }
+      }),
+      { numRuns: 100 },
+    ),
+  )
+
+  it.each(formatNames)('[T44] [Y1] finds a resent history in %s again', (format) =>
+    fc.assert(
+      fc.asyncProperty(conversationOf(format), async (messages) => {
+        const thread = await open()
+        try {
+          await thread.sync(messages)
+          expect(await thread.sync(messages)).toMatchObject({ appended: 0, isForked: false })
+          expect(await typesIn(thread)).toEqual(await typesIn(await synced(messages, format)))
+        } catch (error) {
+          if (!OrielError.is(error, 'invalid-input')) throw error
+          expect(error.path).toMatch(/^history\[\d+\]/)
+        }
+      }),
+      { numRuns: 50 },
+    ),
+  )
+
+  it.each([
+    [
+      'a part that nobody knows',
+      [{ role: 'user', content: [{ type: 'hologram' }] }],
+      'messages[0].content[0].type',
+    ],
+    [
+      'parts of two formats in one message',
+      [
+        {
+          role: 'user',
+          content: [
+            { type: 'image_url', image_url: { url: 'https://a.b/c.png' } },
+            { type: 'tool_result', tool_use_id: 'c1', content: 'x' },
+          ],
+        },
+      ],
+      'messages[0]',
+    ],
+    [
+      'messages of two formats',
+      [
+        { role: 'assistant', content: [{ type: 'tool_use', id: 'c1', name: 'a', input: {} }] },
+        { role: 'tool', content: [{ type: 'tool-result', toolCallId: 'c1', output: {} }] },
+      ],
+      'messages[1]',
+    ],
+  ])('[T44] refuses %s, and keeps nothing', async (_name, messages, path) => {
+    const thread = await open()
+    await expect(thread.append(messages)).rejects.toMatchObject({ code: 'invalid-input', path })
+    expect(await thread.log()).toEqual([])
+  })
+
+  it('[T44] names the place of a wrong message behind messages of another form', async () => {
+    const thread = await open()
+    const calls = [{ id: 'c1', type: 'function', function: { name: 'a', arguments: '{}' } }]
+    const messages = [
+      { role: 'assistant', tool_calls: calls },
+      { role: 'user', origin: 'host', content: 'note' },
+      { role: 'user', origin: 'host', content: 7 },
+    ]
+    await expect(thread.append(messages)).rejects.toMatchObject({ path: 'messages[2].content' })
+  })
+
+  it('[T44] [T1] appends a message once, by the id that it came with', async () => {
+    const thread = await open()
+    const message = {
+      id: 'mine',
+      role: 'user',
+      content: [
+        { type: 'tool_result', tool_use_id: 'c1', content: 'found' },
+        { type: 'text', text: 'and?' },
+      ],
+    }
+    await thread.append(message)
+    await thread.append(message)
+    expect(await typesIn(thread)).toEqual(['tool-result', 'text'])
+  })
+
+  it('[T44] refuses our own blocks in a history that a client resends', async () => {
+    const thread = await open()
+    const call = { type: 'tool-call', callId: 'c1', name: 'a', arguments: '{}' }
+    const history = [{ role: 'assistant', content: [call] }]
+    await expect(thread.sync(history)).rejects.toMatchObject({ path: 'history[0]' })
+  })
+})
+
+async function synced(messages: readonly unknown[], format: FormatName): Promise<Thread> {
+  const thread = await open()
+  await thread.sync(messages, { format })
+  return thread
+}

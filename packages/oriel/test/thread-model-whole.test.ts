@@ -1,0 +1,285 @@
+// Every operation on a thread, with content of every format and whole policies, in any order: what always holds. ORIEL_RUNS=10 runs
+// ten times as many.
+
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import * as fc from 'fast-check'
+import { afterAll, describe, expect, it } from 'vitest'
+import { startPostgres } from '../../../scripts/postgres.ts'
+import { isLasting } from '../src/core/audience.ts'
+import type { Block } from '../src/core/block.ts'
+import type { MessageEntry } from '../src/core/entry.ts'
+import type { JsonObject } from '../src/core/json.ts'
+import { formatNames } from '../src/formats/format.ts'
+import { memoryStore } from '../src/stores/memory.ts'
+import { postgresStore } from '../src/stores/postgres.ts'
+import { sqliteStore } from '../src/stores/sqlite.ts'
+import type { Store } from '../src/stores/store.ts'
+import { policyArbitrary } from '../src/testing/arbitraries.ts'
+import { eraseThread } from '../src/thread/erase.ts'
+import { originalText } from '../src/thread/expand.ts'
+import type { Thread } from '../src/thread/thread.ts'
+import { type Act, actsArbitrary, moodyModel } from './thread-model/acts.ts'
+import {
+  type Check,
+  coverageCheck,
+  prefixCheck,
+  requestCheck,
+  scratchCheck,
+} from './thread-model/checks.ts'
+import { foldLog, isTurnStart } from './thread-model/naive.ts'
+import { expectValid, ifAny, performAct, secret, type Whole } from './thread-model/perform.ts'
+import { bytesOf, dryView, type Scenario, Session } from './thread-model/session.ts'
+import { worldOf } from './thread-model/world.ts'
+
+const factor = Number(process.env.ORIEL_RUNS ?? 1)
+const directory = mkdtempSync(join(tmpdir(), 'oriel-thread-whole-'))
+const database = sqliteStore(join(directory, 'threads.db'))
+const server = await startPostgres()
+const remote = postgresStore(server.url, { schema: `whole_${process.pid}`, timeoutMs: 30_000 })
+let tenantCount = 0
+
+afterAll(async () => {
+  await database.close()
+  await remote.close()
+  await server.close()
+  rmSync(directory, { recursive: true, force: true })
+})
+
+const stores = [
+  { name: 'memory', store: memoryStore(), runs: 60 },
+  { name: 'sqlite', store: database, runs: 6 },
+  { name: 'postgres', store: remote, runs: 4 },
+]
+
+interface Case {
+  readonly policy: Scenario['policy']
+  readonly snapshotEvery: number
+  readonly moods: readonly number[]
+  readonly acts: readonly Act[]
+}
+
+const cases: fc.Arbitrary<Case> = fc.record({
+  policy: policyArbitrary(),
+  snapshotEvery: fc.nat({ max: 12 }),
+  moods: fc.array(fc.nat({ max: 7 }), { maxLength: 3 }),
+  acts: actsArbitrary(),
+})
+
+/** Cases that were found once. */
+const examples: readonly (Case & { readonly name: string })[] = [
+  {
+    name: '[I3] stops making checkpoints that gain nothing, also for an object that was opened later',
+    policy: { compaction: { maxTokens: 1 } },
+    snapshotEvery: 0,
+    moods: [],
+    acts: [
+      {
+        type: 'talk',
+        who: 0,
+        format: 'anthropic',
+        messages: [
+          { role: 'user', content: 'the' },
+          ...used('c1'),
+          ...used('c2'),
+          { role: 'assistant', content: 'the' },
+          { role: 'user', content: 'the' },
+          ...used('c3'),
+          ...used('c4'),
+          ...used('c5'),
+          ...used('c6'),
+        ],
+        isWatched: true,
+      },
+      { type: 'mark', who: 0, pick: 0, mark: 'pin' },
+      { type: 'reload', who: 0 },
+    ],
+  },
+  {
+    name: '[PG9] erases a fork and leaves the branches that its parent had before',
+    policy: { preset: 'plugin-retention' },
+    snapshotEvery: 0,
+    moods: [],
+    acts: [
+      { type: 'note', who: 0, notes: [{ kind: 'user', audience: 0 }] },
+      {
+        type: 'resend',
+        who: 0,
+        format: 'openai-chat',
+        keep: 0,
+        isEdited: false,
+        more: [{ role: 'user', content: 'the' }],
+        isRequest: false,
+      },
+      { type: 'erase', who: 1, at: 60 },
+      { type: 'erase', who: 1, at: 4 },
+      { type: 'view', who: 0, options: { format: 'openai-chat' } },
+    ],
+  },
+]
+
+function used(id: string): readonly JsonObject[] {
+  return [
+    { role: 'assistant', content: [{ type: 'tool_use', id, name: 'search', input: {} }] },
+    { role: 'user', content: [{ type: 'tool_result', tool_use_id: id, content: '' }] },
+  ]
+}
+
+describe.each(stores)('a whole thread on $name', ({ store, runs }) => {
+  it.each(examples)('$name', (given) => keepsPromises(store, given))
+
+  it(
+    '[I1] [I2] [I3] [I4] [I5] [I7] [I10] [I11] [I12] [I13] keeps every promise',
+    { timeout: 300_000 * factor },
+    () =>
+      fc.assert(
+        fc.asyncProperty(cases, (given) => keepsPromises(store, given)),
+        { numRuns: runs * factor },
+      ),
+  )
+})
+
+describe('whole threads on different stores', () => {
+  it('[I3] hold the same bytes after the same operations', { timeout: 300_000 * factor }, () =>
+    fc.assert(
+      fc.asyncProperty(cases, async (given) => {
+        const tenant = nextTenant()
+        const worlds: string[] = []
+        for (const store of [memoryStore(), database, remote]) {
+          const { session } = await play(store, tenant, given)
+          worlds.push(await worldOf(session))
+        }
+        expect(worlds[1]).toBe(worlds[0])
+        expect(worlds[2]).toBe(worlds[0])
+      }),
+      { numRuns: 6 * factor },
+    ),
+  )
+})
+
+function nextTenant(): string {
+  tenantCount += 1
+  return `tenant-${tenantCount}`
+}
+
+async function play(
+  store: Store,
+  tenant: string,
+  given: Case,
+  after: (whole: Whole, act: Act) => Promise<void> = async () => undefined,
+): Promise<Whole> {
+  const { policy, snapshotEvery, moods, acts } = given
+  const summarize = moods.length === 0 ? undefined : moodyModel(moods)
+  const session = await Session.open(store, tenant, { policy, snapshotEvery, summarize })
+  const whole: Whole = { session, clients: new Map(), count: 0 }
+  for (const act of acts) {
+    await performAct(whole, act)
+    // What is done behind an operation is done: the same in every world.
+    for (const who of [0, 1] as const) await session.thread(who).settled()
+    await after(whole, act)
+  }
+  return whole
+}
+
+async function keepsPromises(store: Store, given: Case): Promise<void> {
+  const checks: readonly Check[] = [prefixCheck(), coverageCheck(), scratchCheck(), viewCheck()]
+  const { session } = await play(store, nextTenant(), given, async ({ session: now }, act) => {
+    const who = 'who' in act ? act.who : 0
+    for (const check of checks) await check.after(now, who)
+  })
+  for (const who of [0, 1] as const) {
+    await requestCheck().after(session, who)
+    await expandsOriginals(session.thread(who))
+  }
+  const { tenant, faulty } = session
+  const isWritten = (await session.log('t')).length > 0
+  await eraseThread({ store: faulty.store, tenant, id: 't', family: true })
+  for (const who of isWritten ? ([0, 1] as const) : []) {
+    await expect(session.thread(who).view()).rejects.toMatchObject({ code: 'not-found' })
+  }
+  expect(await faulty.store.list(tenant)).toEqual([])
+}
+
+/** Views are valid, the same for every object, and show what they must and nothing that they must not. */
+function viewCheck(): Check {
+  let count = 0
+  return {
+    async after(session, who) {
+      const thread = session.thread(who)
+      const { thread: reloaded } = await session.openActor(thread.id)
+      const other = session.thread(who === 0 ? 1 : 0)
+      const folded = await session.folded(who)
+      // One format after each operation, so that each meets every kind of them.
+      count += 1
+      for (const format of [formatNames[count % formatNames.length] ?? 'openai-chat']) {
+        const viewed = (one: Thread) => ifAny(dryView(one, { format }), 'cannot-project')
+        const bytes = async (one: Thread): Promise<string> => {
+          const found = await viewed(one)
+          return found === undefined ? 'none' : bytesOf(found, session.scenario)
+        }
+        const first = await bytes(thread)
+        expect(await bytes(reloaded)).toBe(first)
+        if (other.id === thread.id) expect(await bytes(other)).toBe(first)
+        const view = await viewed(thread)
+        if (view === undefined) continue
+        expectValid(format, view)
+        expect(first).not.toContain(secret)
+        const strings = stringsIn(view.messages).concat(stringsIn(view.system))
+        for (const text of verbatimIn(folded)) {
+          expect(strings.some((one) => one.includes(text.toWellFormed()))).toBe(true)
+        }
+        for (const { tokensBefore, tokensAfter, reason } of view.trace) {
+          expect(reason).not.toBe('')
+          expect(tokensAfter).toBeLessThanOrEqual(tokensBefore + 12)
+        }
+      }
+      expect(reloaded.estimate()).toBe(thread.estimate())
+    },
+  }
+}
+
+/** Texts of the newest user message and of pinned ones. */
+function verbatimIn({ messages, pinned, excluded }: ReturnType<typeof foldLog>): readonly string[] {
+  const newest = messages.findLast(isTurnStart)
+  const kept = messages.filter(
+    ({ seq, role }) =>
+      (seq === newest?.seq || pinned.has(seq)) && !excluded.has(seq) && role === 'user',
+  )
+  return kept.flatMap(({ blocks, audience }) =>
+    audience === undefined ? blocks.flatMap(plainText) : [],
+  )
+}
+
+function plainText(block: Block): readonly string[] {
+  const isPlain = block.type === 'text' && block.audience === undefined && block.text.trim() !== ''
+  return isPlain ? [block.text] : []
+}
+
+/** Every original can be read back, unless models may not read it: it was not preserved, was excluded, or is for others. */
+async function expandsOriginals(thread: Thread): Promise<void> {
+  const { messages, excluded } = foldLog(await thread.log())
+  for (const message of messages) {
+    for (const block of message.blocks) {
+      const found = await thread.expand(block.id ?? '')
+      const isShown = isLasting(message) && isLasting(block) && !excluded.has(message.seq)
+      if (found.ok) {
+        expect(isShown).toBe(true)
+        const original = originalText({ ...message, blocks: [block] } as MessageEntry)
+        expect(found.text).toBe(original)
+      } else {
+        expect(found.reason).toMatch(
+          isShown
+            ? /not preserved/
+            : /not for models|people only|excluded|one request|not preserved/,
+        )
+      }
+    }
+  }
+}
+
+function stringsIn(value: unknown): readonly string[] {
+  if (typeof value === 'string') return [value]
+  if (Array.isArray(value)) return value.flatMap(stringsIn)
+  return value !== null && typeof value === 'object' ? Object.values(value).flatMap(stringsIn) : []
+}
