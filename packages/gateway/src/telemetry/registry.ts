@@ -113,7 +113,7 @@ export class Metric {
     const { name, type, labels } = this.definition
     const own = labels.map((label, index) => `${label.name}="${escapeValue(values[index] ?? '')}"`)
     const line = (suffix: string, pairs: readonly string[], value: number): string =>
-      `${name}${suffix}${pairs.length === 0 ? '' : `{${pairs.join(',')}}`} ${value}`
+      `${name}${suffix}${pairs.length === 0 ? '' : `{${pairs.join(',')}}`} ${numberText(value)}`
     if (type !== 'histogram') return [line('', own, sum)]
     let total = 0
     const buckets = Array.from(counts, (count, index) => {
@@ -147,3 +147,8 @@ export function printMetrics(metrics: Iterable<Metric>): string {
 }
 
 export const metricsContentType = 'text/plain; version=0.0.4; charset=utf-8'
+
+/** A sum may leave the range of numbers; the format has its own word for that. */
+function numberText(value: number): string {
+  return value === Infinity ? '+Inf' : String(value)
+}
