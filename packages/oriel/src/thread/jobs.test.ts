@@ -42,6 +42,19 @@ describe('jobs', () => {
     expect(await jobs.run('next', async () => 'ran')).toBe('ran')
   })
 
+  it('[J2] the signal of one that succeeded is not aborted; of one that threw it is', async () => {
+    const jobs = new Jobs()
+    const signals: AbortSignal[] = []
+    const run = (key: string, isGood: boolean): Promise<unknown> =>
+      jobs.run(key, async (signal) => {
+        signals.push(signal)
+        if (!isGood) throw new Error('500')
+      })
+    await run('good', true)
+    await expect(run('bad', false)).rejects.toMatchObject({ code: 'job-failed' })
+    expect(signals.map(({ aborted }) => aborted)).toEqual([false, true])
+  })
+
   it('[J1] one that throws is an error with a code, and the cause', async () => {
     const cause = new Error('429')
     const failed = new Jobs().run('x', () => Promise.reject(cause))

@@ -24,7 +24,8 @@ export class Jobs {
 
   /**
    * The result of a job. Asking for a key that is already running joins it. A job that takes too long is aborted by its signal and
-   * rejects with 'job-failed', whether it heeds the signal or not; so does one that throws.
+   * rejects with 'job-failed', whether it heeds the signal or not; so does one that throws. The signal of a job that succeeded is
+   * never aborted: whatever it started (a connection that is kept alive) may still listen to it.
    */
   run<T>(key: string, job: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const running = this.#running.get(key)
@@ -47,6 +48,7 @@ export class Jobs {
       })
       return await Promise.race([job(control.signal), tooLate])
     } catch (cause) {
+      control.abort()
       const why = cause instanceof Error && cause.message === 'timeout' ? 'took too long' : 'failed'
       throw new OrielError(
         'job-failed',
@@ -55,7 +57,6 @@ export class Jobs {
       )
     } finally {
       clearTimeout(timer)
-      control.abort()
       const next = this.#waiting.shift()
       if (next === undefined) this.#active -= 1
       else next()
