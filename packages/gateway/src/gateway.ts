@@ -180,8 +180,9 @@ function assemble(options: GatewayOptions): Parts {
   const changes = new Changes(store, hub)
   const changed: Changes['tell'] = (tenant, thread) => changes.tell(tenant, thread)
   const shared = { store, policy: settings.base, tokens: options.tokens, now, log, limits }
-  const families = new Families({ ...shared, summarize, on })
-  const threads = new Families({ ...shared, policy: undefined, summarize, on })
+  const summaries = { summarize, summarizeTimeoutMs: options.summarizer?.timeoutMs }
+  const families = new Families({ ...shared, ...summaries, on })
+  const threads = new Families({ ...shared, policy: undefined, ...summaries, on })
   const tenants = new Tenants(store)
   const sessions = new Sessions(families, new ThreadIndex(store), now)
   const pressure = new Pressure({ mostMs: limits.lateMs })

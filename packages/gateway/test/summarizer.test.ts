@@ -29,6 +29,7 @@ const compaction = { compaction: { maxTokens: 600, keepRecentTokens: 100, keepRe
 async function start(
   policy: object,
   summarize: (asked: Completion, response: ServerResponse) => void,
+  summarizer: object = {},
 ): Promise<ServeProcess> {
   models = await startModels((asked, response) => {
     if (asked.model === 'm') say(response, 'Yes.')
@@ -41,7 +42,7 @@ async function start(
         { name: 'main', baseUrl: models.url },
         { name: 'side', baseUrl: models.url, key: 'its-own', models: [] },
       ],
-      summarizer: { upstream: 'side', model: 'first', fallbacks: ['second'] },
+      summarizer: { upstream: 'side', model: 'first', fallbacks: ['second'], ...summarizer },
     },
   })
   return gateway
@@ -118,6 +119,20 @@ describe('the summarizer', () => {
     expect(asked.slice(0, 2).map(({ model }) => model)).toEqual(['first', 'second'])
     expect(asked.every(({ tools }) => tools === undefined)).toBe(true)
     expect(JSON.stringify(asksOf('m').at(-1)?.messages)).toContain('A summary by the second.')
+  })
+
+  it('[GW25] falls back in time where the first model never answers', async () => {
+    const late = { timeoutMs: 600 }
+    const serve = await start(
+      expiry,
+      ({ model }, response) => {
+        if (model === 'second') say(response, 'By the second.')
+      },
+      late,
+    )
+    expect(await toolLoop(serve, 2)).toEqual(ok(2))
+    expect(JSON.stringify(asksOf('m').at(-1)?.messages)).toContain('By the second.')
+    expect(await serve.metric('oriel_jobs_failed_total')).toBe(0)
   })
 
   it('[GW25] must name an upstream that is there', () => {

@@ -10,6 +10,7 @@ export const logEvents = {
   unmanaged: 'A history that could not be read was passed on as it came.',
   'answer-unlogged':
     'An answer could not be logged; where the store failed, the client saw it cut.',
+  'job-failed': 'A summary by a model, or another job, failed; the code says how.',
   thread: 'A thread says something about its own work.',
 } as const
 

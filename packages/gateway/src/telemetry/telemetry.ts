@@ -103,7 +103,7 @@ export class Telemetry {
         meters.record('recoveries', 1)
         break
       case 'job-failed':
-        meters.record('jobsFailed', 1)
+        this.#jobFailed(event)
         break
       default:
         return
@@ -120,6 +120,12 @@ export class Telemetry {
   failed(route: RouteName, code: string): void {
     this.meters.record('failures', 1, [code])
     this.log.write('error', 'failed', { route, code }, `[gateway] ${route}: ${code}`)
+  }
+
+  /** The reason is a sentence of Oriel's own, but the code is enough, and has a closed set of values. */
+  #jobFailed({ thread, error: code = 'job-failed' }: ThreadEvent): void {
+    this.meters.record('jobsFailed', 1)
+    this.log.write('warn', 'job-failed', { thread, code }, `[gateway] A job failed: ${code}`)
   }
 
   #nextId(): string | undefined {

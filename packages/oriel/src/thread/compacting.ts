@@ -90,10 +90,14 @@ export class Compacting {
 
   /**
    * Between steps: a view waits for the checkpoint, or goes on without it, by its schedule. One that would be too long for the model
-   * without it takes it without a summary. Answers the request where none was made: it is still what is asked for.
+   * without it takes it without a summary; so does one whose summary is not there at the time `until`. Answers the request where none
+   * was made: it is still what is asked for.
    */
-  beforeView(request: (journal: Journal) => ViewRequest): Promise<ViewRequest | undefined> {
-    return this.#make(this.#compactor, this.#host.journal, request)
+  beforeView(
+    request: (journal: Journal) => ViewRequest,
+    until: number,
+  ): Promise<ViewRequest | undefined> {
+    return this.#make(this.#compactor, this.#host.journal, { request, until })
   }
 
   /** After a refusal: a checkpoint that leaves at most `limit` tokens, without a model. */
@@ -119,7 +123,7 @@ export class Compacting {
     if (limit === undefined && !isNext) return journal
     const copy = await Journal.until(journal, journal.state.version)
     const rehearsal = compactor.rehearsal(copy)
-    if (limit === undefined) await this.#make(rehearsal, copy, request)
+    if (limit === undefined) await this.#make(rehearsal, copy, { request, until: Infinity })
     else await this.#makeRoom(rehearsal, copy, limit)
     return copy
   }
@@ -127,7 +131,10 @@ export class Compacting {
   async #make(
     compactor: Compactor,
     journal: Journal,
-    request: (journal: Journal) => ViewRequest,
+    {
+      request,
+      until,
+    }: { readonly request: (journal: Journal) => ViewRequest; readonly until: number },
   ): Promise<ViewRequest | undefined> {
     // One may leave another one due: what it was planned beside (a cut of the history) may no longer be proposed after it.
     for (let made = 0; made < maxBeforeView; made++) {
@@ -142,7 +149,7 @@ export class Compacting {
       else if (!waits) {
         this.#host.behind(this.#finishUnderWay(compactor))
         return undefined
-      } else if ((await compactor.finish()) === undefined) return undefined
+      } else if ((await compactor.finish(until)) === undefined) return undefined
     }
     return undefined
   }

@@ -52,12 +52,13 @@ export class Thread {
   /** Use `openThread`. */
   constructor(options: ThreadOptions, journal: Journal) {
     const { policy, now = Date.now, on, plugins = [] } = options
-    const { summarize, summarizeWindow, prices } = options
+    const { summarize, summarizeWindow, summarizeTimeoutMs, prices } = options
+    const summarizing = { summarize, summarizeWindow, summarizeTimeoutMs }
     const given = givenBy(options)
     const own = policy === undefined ? undefined : parsePolicy(policy)
     this.#options = options
     this.#family = new Family(journal, journalOptions(options))
-    const working = { now, on, summarize, summarizeWindow, prices, plugins, given }
+    const working = { now, on, ...summarizing, prices, plugins, given }
     this.#session = new Session(journal, { ...working, ...linesOf(options) }, own)
     assertTogether(this.policy)
   }
