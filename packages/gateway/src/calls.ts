@@ -2,6 +2,7 @@
 
 import { isContextLengthError, type Json, OrielError, type ReadHistory, readHistory } from 'oriel'
 import { RefusedError, refuse } from './answer-errors.ts'
+import type { Background } from './background.ts'
 import { readBytes } from './body.ts'
 import type { ClientBody, KnownBody } from './client-body.ts'
 import type { Endpoint } from './endpoints.ts'
@@ -64,6 +65,10 @@ export class Calls {
     this.#bodies = new KnownBodies(options.limits.knownBytes)
   }
 
+  get #background(): Background {
+    return this.#options.telemetry.background
+  }
+
   /** A thread was erased: nothing of it is remembered here. */
   forget(tenant: string, thread: string): void {
     this.#options.sessions.forget(tenant, thread)
@@ -119,7 +124,8 @@ export class Calls {
     this.#options.pressure.took(performance.now() - came)
     if (body === parsed && this.#bodies.keeps(body)) {
       const keeping = { listKey: endpoint.listKey, history: input.history }
-      setImmediate(() => this.#bodies.keep(scope, found, keeping))
+      const keep = (): void => this.#bodies.keep(scope, found, keeping)
+      setImmediate(this.#background.callback('known-bodies', keep))
     }
     const asked = await this.#ask(call, upstream, managed)
     const { offer } = managed.managed
@@ -265,6 +271,7 @@ export class Calls {
     const isWhole = /^application\/json\b/i.test(headers.get('content-type') ?? '')
     const body = relayBody(answer, {
       limits: this.#options.limits,
+      background: this.#background,
       signal: call.request.signal,
       isWhole,
       // The client does not see the end of an answer before the log has it.
@@ -287,8 +294,8 @@ export class Calls {
         }
         const kept = managed.record(reader.answer())
         call.observed?.whole(answer.status, kept)
-        if (ending === 'complete') return kept
-        kept.catch(() => undefined)
+        // Where nobody reads on, the relay reports what fails here.
+        return kept
       },
     })
     return { status: answer.status, headers, relayed: body, isWhole }
@@ -302,6 +309,7 @@ export class Calls {
     const { status } = answer
     const quiet = {
       limits,
+      background: this.#background,
       signal: call.request.signal,
       onChunk: () => call.observed?.chunk(),
       onEnd: (ending: Ending) => call.observed?.ended(status, ending),

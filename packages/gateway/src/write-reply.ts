@@ -6,11 +6,30 @@ import type { Limits } from './options.ts'
 import type { RelayedBody } from './relay.ts'
 import { isRelayed, pairsOf, type Reply } from './reply.ts'
 
+export interface WriteOptions {
+  readonly limits: Pick<Limits, 'slowClientMs'>
+  /** Called where something fails that is neither the client's nor the upstream's fault: a head that cannot be written. */
+  readonly failed: (error: unknown) => void
+}
+
 /** Resolves when the answer is written or the connection is gone. Never rejects. A client that does not read is let go. */
 export async function writeReply(
   reply: Reply,
   outgoing: ServerResponse,
-  { slowClientMs }: Pick<Limits, 'slowClientMs'>,
+  options: WriteOptions,
+): Promise<void> {
+  try {
+    await write(reply, outgoing, options)
+  } catch (error) {
+    options.failed(error)
+    outgoing.destroy()
+  }
+}
+
+async function write(
+  reply: Reply,
+  outgoing: ServerResponse,
+  { limits: { slowClientMs }, failed }: WriteOptions,
 ): Promise<void> {
   const body = bodyOf(reply)
   if (outgoing.destroyed) {
@@ -27,8 +46,15 @@ export async function writeReply(
   outgoing.once('close', leave)
   // Headers leave with the first chunk if it is there already, else before it.
   const head = (): unknown => outgoing.headersSent || outgoing.writeHead(reply.status, headers)
-  const early =
-    isRelayed(reply) && reply.isWhole === true ? undefined : setImmediate(flush, outgoing, head)
+  const begin = (): void => {
+    try {
+      flush(outgoing, head)
+    } catch (error) {
+      failed(error)
+      outgoing.destroy()
+    }
+  }
+  const early = isRelayed(reply) && reply.isWhole === true ? undefined : setImmediate(begin)
   try {
     for (;;) {
       const chunk = await body.next()

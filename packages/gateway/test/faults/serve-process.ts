@@ -33,18 +33,24 @@ export interface ServeProcessOptions {
   /** Modules that are loaded before the command. */
   readonly imports?: readonly string[]
   readonly env?: Readonly<Record<string, string>>
+  /** File descriptors that it may have open. @default the system's */
+  readonly maxFiles?: number
 }
 
 /** Resolves when it listens. */
 export async function startServe(options: ServeProcessOptions): Promise<ServeProcess> {
-  const { config, imports = [], env = {} } = options
+  const { config, imports = [], env = {}, maxFiles } = options
   const folder = mkdtempSync(join(tmpdir(), 'oriel-serve-'))
   const file = join(folder, 'oriel.json')
   writeFileSync(file, JSON.stringify({ port: 0, data: 'data', log: 'json', ...config }))
   const command = join(here, '../../../cli/test/serve-child.ts')
   const loaded = [hooks, ...imports].flatMap((one) => ['--import', one])
-  const child = spawn(process.execPath, [...loaded, command, 'serve', '--config', file], {
-    stdio: ['ignore', 'pipe', 'pipe'],
+  const words = [process.execPath, ...loaded, command, 'serve', '--config', file]
+  const limited =
+    maxFiles === undefined ? words : ['sh', '-c', limiting, String(maxFiles), ...words]
+  const [program = '', ...rest] = limited
+  const child = spawn(program, rest, {
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     env: { ...process.env, NO_COLOR: '1', ...env },
   })
   const ended = once(child, 'close').then(([code, signal]) => {
@@ -76,6 +82,9 @@ export async function startServe(options: ServeProcessOptions): Promise<ServePro
     },
   }
 }
+
+/** The first word is the limit, the others are the command. */
+const limiting = 'ulimit -n "$0" && exec "$@"'
 
 class Written {
   text = ''

@@ -6,6 +6,7 @@ import { isSurelyBelow, type Measured, requestTokens } from '../core/weight.ts'
 import type { Policy } from '../policy.ts'
 import { readableBy } from '../rules/compaction.ts'
 import type { Window } from '../schedule/window.ts'
+import type { BackgroundTask } from './background.ts'
 import { Compactor, type CompactorOptions, type Surroundings } from './compactor.ts'
 import { Journal } from './journal.ts'
 import { askingOf, waitsForJobs } from './prepare-summaries.ts'
@@ -42,8 +43,8 @@ export interface CompactingHost {
   run<T>(task: () => Promise<T>): Promise<T>
   /** A view as it would be asked for now. */
   request(options: ViewOptions, around?: RequestAround): ViewRequest
-  /** Takes note of work that nobody waits for. */
-  behind(work: Promise<unknown>): void
+  /** Runs work in the background; resolves when it is over, and never rejects. */
+  behind(task: BackgroundTask, work: () => Promise<unknown>): Promise<void>
 }
 
 export class Compacting {
@@ -84,8 +85,8 @@ export class Compacting {
     if (this.#isLimitOpen(policy.compaction, around)) return
     const compactor = this.#compactor
     if (!compactor.startIfDue(policy, { trigger: 'turn-end', around })) return
-    if (compactor.hasSummarizer) this.#host.behind(this.#finishUnderWay(compactor))
-    else await compactor.finish().catch(() => undefined)
+    if (compactor.hasSummarizer) this.#behind(compactor)
+    else await this.#host.behind('checkpoint', () => compactor.finish())
   }
 
   /**
@@ -147,7 +148,7 @@ export class Compacting {
       if (!compactor.startIfDue(policy, { trigger: 'step', around, hasTime })) return now
       if (!hasTime()) await compactor.finishNow()
       else if (!waits) {
-        this.#host.behind(this.#finishUnderWay(compactor))
+        this.#behind(compactor)
         return undefined
       } else if ((await compactor.finish(until)) === undefined) return undefined
     }
@@ -169,6 +170,10 @@ export class Compacting {
     const compactor = new Compactor(journal, this.#options)
     this.#compactors.set(journal, compactor)
     return compactor
+  }
+
+  #behind(compactor: Compactor): void {
+    this.#host.behind('checkpoint', () => this.#finishUnderWay(compactor))
   }
 
   #finishUnderWay(compactor: Compactor): Promise<EditEntry | undefined> {

@@ -6,6 +6,7 @@ import { equalJson, type Json, type JsonObject } from '../core/json.ts'
 import { prepare } from '../core/prepare.ts'
 import type { State } from '../core/state.ts'
 import type { Policy } from '../policy.ts'
+import { type BackgroundTask, codeOf, inBackground } from './background.ts'
 import { cacheFor, type PricesOption } from './cache.ts'
 import { Compacting, type RequestAround } from './compacting.ts'
 import { shownCount } from './compactor.ts'
@@ -97,7 +98,9 @@ export class Session {
     })
     const { summarizeWindow: window = defaultWindow } = options
     this.#jobs = new Jobs({ timeoutMs: this.#timeoutMs })
-    const summarize = options.summarize && singleFlight(options.summarize, () => this.journal)
+    const onLeaseFailed = (error: unknown): void => this.backgroundFailed('lease', error)
+    const summarize =
+      options.summarize && singleFlight(options.summarize, () => this.journal, onLeaseFailed)
     const emit: Session['emit'] = (type, fields) => this.emit(type, fields)
     this.#compacting = new Compacting(this, { jobs: this.#jobs, summarize, window, emit })
     this.#files = new OutputFiles((reason) =>
@@ -335,12 +338,21 @@ export class Session {
       const finished = await done
       await this.run(() => journal.commit((_, stamp) => summaryEntries(journal, finished, stamp)))
     }
-    this.behind(keep())
+    this.behind('summary', keep)
   }
 
-  /** Takes note of work that no operation waits for; it may fail. */
-  behind(work: Promise<unknown>): void {
-    this.#behind = Promise.allSettled([this.#behind, work])
+  /** Runs work that no operation waits for. Resolves when it is over; a failure is an event and nothing else. */
+  behind(task: BackgroundTask, work: () => Promise<unknown>): Promise<void> {
+    const done = inBackground(work, (error) => this.backgroundFailed(task, error))
+    this.#behind = Promise.all([this.#behind, done])
+    return done
+  }
+
+  /** Work that no operation waits for failed. */
+  backgroundFailed(task: BackgroundTask, error: unknown): void {
+    const message = `A task in the background failed (${task}); the thread is unaffected.`
+    const reason = OrielError.is(error) ? error.message : 'unknown'
+    this.emit('job-failed', { id: task, message, reason, error: codeOf(error) })
   }
 
   /** Resolves when no job is under way behind a view. */

@@ -9,9 +9,11 @@ import { type Policy, type PolicyInput, parsePolicy } from '../policy.ts'
 import { assertTogether } from '../propose.ts'
 import type { ReadOptions } from '../stores/store.ts'
 import { appendWithUsage, readViewOptions, requestView, syncHistory } from './asking.ts'
+import { codeOf } from './background.ts'
 import { recordUsage } from './cache.ts'
 import type { Accuracy } from './calibration.ts'
 import { type CompactOptions, readInstructions } from './compact-options.ts'
+import { notify } from './events.ts'
 import type { ExpandOptions, Expansion } from './expand.ts'
 import { expandMessage } from './expanding.ts'
 import { Family, type HistoryMatch } from './family.ts'
@@ -296,6 +298,13 @@ export async function openThread(options: ThreadOptions): Promise<Thread> {
 function journalOptions(options: ThreadOptions): Omit<JournalOptions, 'key' | 'store'> {
   const { tokens, now = Date.now, snapshotEvery } = options
   const { log } = linesOf(options)
-  const line = '[Oriel] A snapshot could not be saved; the log is unaffected.'
-  return { tokens, now, snapshotEvery, onSnapshotFailed: () => log?.(line) }
+  const message = 'A snapshot could not be saved; the log is unaffected.'
+  const onSnapshotFailed = (error: unknown, { key, state }: Journal): void => {
+    const report = (line: string): void => log?.(line)
+    report(`[Oriel] ${message}`)
+    const place = { thread: key.thread, turn: state.turn, step: state.step }
+    const failure = { id: 'snapshot', message, error: codeOf(error) }
+    notify(options.on, { type: 'job-failed', ...place, ...failure }, report)
+  }
+  return { tokens, now, snapshotEvery, onSnapshotFailed }
 }
