@@ -12,7 +12,7 @@ const maxAnswerBytes = 1024 * 1024
 /** Characters for each token asked for; generous, since the job checks the length itself. */
 const charsPerToken = 3
 /** As long as a thread waits for a summary where nothing is configured. */
-export const defaultSummarizerMs = 30_000
+const defaultSummarizerMs = 30_000
 
 /** Every way in which a summarizer fails, as the code in the event `job-failed` and in the log. */
 export const summarizerFailures = {
