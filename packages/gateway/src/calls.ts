@@ -2,6 +2,7 @@
 
 import { isContextLengthError, type Json, OrielError, type ReadHistory, readHistory } from 'oriel'
 import { RefusedError, refusalOf, refuse } from './answer-errors.ts'
+import type { Background } from './background.ts'
 import { readBytes } from './body.ts'
 import type { ClientBody, KnownBody } from './client-body.ts'
 import { codingOf, decodedAnswer, decodedBytes, headerOf } from './decoding.ts'
@@ -65,6 +66,10 @@ export class Calls {
     this.#bodies = new KnownBodies(options.limits.knownBytes)
   }
 
+  get #background(): Background {
+    return this.#options.telemetry.background
+  }
+
   /** A thread was erased: nothing of it is remembered here. */
   forget(tenant: string, thread: string): void {
     this.#options.sessions.forget(tenant, thread)
@@ -122,7 +127,8 @@ export class Calls {
     this.#options.pressure.took(performance.now() - came)
     if (body === parsed && this.#bodies.keeps(body)) {
       const keeping = { listKey: endpoint.listKey, history: input.history }
-      setImmediate(() => this.#bodies.keep(scope, found, keeping))
+      const keep = (): void => this.#bodies.keep(scope, found, keeping)
+      setImmediate(this.#background.callback('known-bodies', keep))
     }
     const asked = await this.#ask(call, upstream, managed)
     const { offer } = managed.managed
@@ -284,6 +290,7 @@ export class Calls {
     const isWhole = /^application\/json\b/i.test(headers.get('content-type') ?? '')
     const body = relayBody(answer, {
       limits,
+      background: this.#background,
       signal: call.request.signal,
       isWhole,
       // The client does not see the end of an answer before the log has it.
@@ -304,7 +311,8 @@ export class Calls {
           return read === undefined ? record() : read.then(record)
         }
         reader.close()
-        record()?.catch(() => undefined)
+        // Where nobody reads on, the relay reports what fails here.
+        return record()
       },
     })
     return { status: answer.status, headers, relayed: body, isWhole }
@@ -351,6 +359,7 @@ export class Calls {
     const { status } = answer
     const quiet = {
       limits,
+      background: this.#background,
       signal: call.request.signal,
       onChunk: () => call.observed?.chunk(),
       onEnd: (ending: Ending) => call.observed?.ended(status, ending),

@@ -1,6 +1,7 @@
 // Tells live pages that a thread changed, whichever process on the store changed it.
 
-import type { Store, Watch } from 'oriel'
+import type { Store, StoreChange, Watch } from 'oriel'
+import type { Background } from './background.ts'
 import type { Hub } from './hub.ts'
 
 /** Logs of the gateway's own, beside those of its callers. */
@@ -9,22 +10,29 @@ const ownTenants = 'index:'
 export class Changes {
   readonly #store: Store
   readonly #hub: Hub
+  readonly #background: Background
   #watch: Watch | undefined
+  #isClosed = false
 
-  constructor(store: Store, hub: Hub) {
+  constructor(store: Store, hub: Hub, background: Background) {
     this.#store = store
     this.#hub = hub
+    this.#background = background
   }
 
   /** Listens to the store, if it can tell. Where that fails, pages still hear of what this process does. */
   async open(): Promise<void> {
-    this.#watch = await this.#store
-      .watch?.((change) => {
-        if (change.type === 'missed' || change.tenant.startsWith(ownTenants)) return
-        const { tenant, thread, version } = change
-        this.#hub.tell({ tenant, type: 'thread-changed', data: { thread, version } })
-      })
-      .catch(() => undefined)
+    const hear = (change: StoreChange): void => {
+      if (change.type === 'missed' || change.tenant.startsWith(ownTenants)) return
+      const { tenant, thread, version } = change
+      this.#hub.tell({ tenant, type: 'thread-changed', data: { thread, version } })
+    }
+    const watch = await this.#store.watch?.((change) =>
+      this.#background.callback('changes', () => hear(change))(),
+    )
+    // It may take until the gateway is closed.
+    if (this.#isClosed) await watch?.close()
+    else this.#watch = watch
   }
 
   /** A change that this process made: told here only where the store does not tell. */
@@ -34,6 +42,7 @@ export class Changes {
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true
     await this.#watch?.close()
   }
 }

@@ -70,7 +70,12 @@ const schema = z.strictObject({
   hosts: z.array(z.string().min(1)).optional(),
   origins: z.array(z.string().min(1)).optional(),
   summarizer: z
-    .strictObject({ upstream: name, model: name, fallbacks: z.array(name).optional() })
+    .strictObject({
+      upstream: name,
+      model: name,
+      fallbacks: z.array(name).optional(),
+      timeoutMs: positive.max(600_000).optional(),
+    })
     .optional(),
   log: z.enum(['text', 'json']).optional(),
   logRequests: z.boolean().optional(),

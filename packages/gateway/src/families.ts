@@ -20,6 +20,7 @@ export interface FamiliesOptions {
   readonly policy: PolicyInput | undefined
   readonly tokens?: TokensOption | undefined
   readonly summarize?: Summarize | undefined
+  readonly summarizeTimeoutMs?: number | undefined
   readonly now: () => number
   readonly log: (line: string) => void
   readonly on: (tenant: string, event: ThreadEvent) => void
@@ -184,7 +185,7 @@ export class Families {
   }
 
   #openThread(key: Pick<ThreadOptions, 'id' | 'isNew'> & { tenant: string }): Promise<Thread> {
-    const { store, policy, tokens, summarize, now, log, on } = this.#options
+    const { store, policy, tokens, summarize, summarizeTimeoutMs, now, log, on } = this.#options
     return openThread({
       ...key,
       store,
@@ -194,6 +195,7 @@ export class Families {
       on: (event) => on(key.tenant, event),
       ...(tokens === undefined ? {} : { tokens }),
       ...(summarize === undefined ? {} : { summarize }),
+      ...(summarizeTimeoutMs === undefined ? {} : { summarizeTimeoutMs }),
     })
   }
 

@@ -8,6 +8,7 @@ import { agentRoutes } from './api/agent-routes.ts'
 import { ownRoutes } from './api/own-routes.ts'
 import { ThreadApi } from './api/thread-api.ts'
 import { threadRoutes } from './api/thread-routes.ts'
+import { type Background, type BackgroundTask, codeOf } from './background.ts'
 import { Calls } from './calls.ts'
 import { Changes } from './changes.ts'
 import { Cors } from './cors.ts'
@@ -48,6 +49,8 @@ export interface Gateway {
   /** Whether callers need a key. */
   readonly hasKeys: boolean
   readonly limits: Limits
+  /** Takes note of a failure outside of any request: it is counted, and logged with its code. */
+  failed(task: BackgroundTask, error: unknown): void
   /** Ends what would never end by itself, such as streams of events: a server that closes need not wait for it. */
   endStreams(): void
   /** Resolves when everything that calls had to log is logged. */
@@ -103,6 +106,7 @@ export function createGateway(options: GatewayOptions = {}): Gateway {
     hasKeys: keys.length > 0,
     reply,
     fetch: async (request) => toResponse(await reply(request)),
+    failed: (task, error) => telemetry.background.failed(task, error),
     endStreams: () => parts.hub.close(),
     settled: () => families.settled(),
     async close() {
@@ -123,11 +127,10 @@ function failed(
   error: unknown,
 ): { readonly response: Reply; readonly code: string; readonly kind: string } {
   const pathname = pathOf(request)
-  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  const isNetwork = /^E[A-Z]+$|^UND_ERR|^HPE_|^CERT_|^DEPTH_ZERO|^ERR_TLS/.test(code)
+  const kind = codeOf(error)
+  const isNetwork = /^E[A-Z]+$|^UND_ERR|^HPE_|^CERT_|^DEPTH_ZERO|^ERR_TLS/.test(kind)
   const isLeft = request.signal.aborted
   const refusal = exhaustionOf(error) ?? (isNetwork || isLeft ? upstreamFailed : refusalOf(error))
-  const kind = OrielError.is(error) ? error.code : code || nameOf(error)
   return { response: refusalReply(pathname, refusal), code: refusal.code, kind }
 }
 
@@ -135,12 +138,6 @@ const upstreamFailed = {
   status: 502,
   code: 'upstream-failed',
   message: 'The upstream could not be reached, or broke off before it answered.',
-}
-
-/** The kind of an error, if it is a plain name. */
-function nameOf(error: unknown): string {
-  const name = error instanceof Error ? error.name : ''
-  return /^\w{1,40}$/.test(name) ? name : 'unknown'
 }
 
 interface Parts {
@@ -168,7 +165,8 @@ function assemble(options: GatewayOptions): Parts {
   const log = telemetry.log.thread
   const limits = { ...defaultLimits, ...options.limits }
   const via = `1.1 oriel-${randomBytes(6).toString('hex')}`
-  const hub = new Hub()
+  const { background } = telemetry
+  const hub = new Hub(background)
   const agents = new AgentBook(templates, store)
   const settings = settingsOf(options, agents)
   const upstreams = upstreamsOf(options, limits)
@@ -177,14 +175,15 @@ function assemble(options: GatewayOptions): Parts {
     telemetry.happened(tenant, event)
     hub.tell({ tenant, type: event.type, data: event })
   }
-  const changes = new Changes(store, hub)
+  const changes = new Changes(store, hub, background)
   const changed: Changes['tell'] = (tenant, thread) => changes.tell(tenant, thread)
   const shared = { store, policy: settings.base, tokens: options.tokens, now, log, limits }
-  const families = new Families({ ...shared, summarize, on })
-  const threads = new Families({ ...shared, policy: undefined, summarize, on })
-  const tenants = new Tenants(store)
-  const sessions = new Sessions(families, new ThreadIndex(store), now)
-  const pressure = new Pressure({ mostMs: limits.lateMs })
+  const summaries = { summarize, summarizeTimeoutMs: options.summarizer?.timeoutMs }
+  const families = new Families({ ...shared, ...summaries, on })
+  const threads = new Families({ ...shared, policy: undefined, ...summaries, on })
+  const tenants = new Tenants(store, background)
+  const sessions = new Sessions(families, new ThreadIndex(store, background), now)
+  const pressure = new Pressure({ mostMs: limits.lateMs, background })
   const turnstile = new Turnstile(limits, pressure)
   const calls = new Calls({
     pressure,
@@ -212,13 +211,12 @@ function assemble(options: GatewayOptions): Parts {
     erased: (tenant, thread) => calls.forget(tenant, thread),
   })
   const mcp = createMcp({ api, limits, failed: (code) => telemetry.failed('mcp', code) })
-  const metrics = metricsOf({ telemetry, store, families, threads, turnstile, upstreams })
   const own = [
     ...agentRoutes({ agents, limits }),
     ...ownRoutes({ store, calls, sessions, settings, agents, hub, limits, info }),
     ...threadRoutes(api),
     ...mcp.routes,
-    metrics,
+    metricsOf({ telemetry, store, families, threads, turnstile, upstreams }),
   ]
   const routes = withPages([...own, ...modelRoutes(calls, telemetry)], options.studio)
   return {
@@ -234,7 +232,7 @@ function assemble(options: GatewayOptions): Parts {
     turnstile,
     mcp,
     telemetry,
-    loading: loadOnce(() => Promise.allSettled([agents.load(), changes.open()])),
+    loading: loader(background, { settings: () => agents.load(), changes: () => changes.open() }),
   }
 }
 
@@ -253,16 +251,42 @@ function metricsOf(
   })
 }
 
-/** Loads when first asked; nobody waits any more when that is done. */
-function loadOnce(load: () => Promise<unknown>): () => Promise<void> | undefined {
+/** Time between two attempts to load what failed. */
+const reloadMs = 1000
+
+/**
+ * Loads when first asked; the first requests wait for it. What fails does not fail them: it is loaded again in the background, until it
+ * succeeds.
+ */
+function loader(
+  background: Background,
+  wanted: Partial<Record<BackgroundTask, () => Promise<void>>>,
+): () => Promise<void> | undefined {
+  let missing = Object.entries(wanted)
+  let isFirst = true
   let loading: Promise<void> | undefined
-  let isLoaded = false
-  return () => {
-    if (isLoaded) return undefined
-    loading ??= load().then(() => {
-      isLoaded = true
+  let lastAt = 0
+  const load = async (): Promise<void> => {
+    const failed: typeof missing = []
+    const attempts = missing.map(async ([task, attempt]) => {
+      try {
+        await attempt()
+      } catch (error) {
+        failed.push([task, attempt])
+        background.failed(task as BackgroundTask, error)
+      }
     })
-    return loading
+    await Promise.all(attempts)
+    missing = failed
+    lastAt = performance.now()
+    loading = undefined
+    isFirst = false
+  }
+  return () => {
+    if (missing.length === 0) return undefined
+    const isDue = isFirst || performance.now() - lastAt >= reloadMs
+    if (loading === undefined && isDue) loading = load()
+    return isFirst ? loading : undefined
   }
 }
 

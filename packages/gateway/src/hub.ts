@@ -1,6 +1,7 @@
 // Tells whoever listens what happens in threads: ids and reasons, never content.
 
 import type { ThreadEvent } from 'oriel'
+import type { Background } from './background.ts'
 
 export interface Notice {
   readonly tenant: string
@@ -22,10 +23,18 @@ interface Listening {
 
 export class Hub {
   readonly #listeners = new Map<(notice: Notice) => void, Listening>()
+  readonly #background: Background
   #isClosed = false
 
+  constructor(background: Background) {
+    this.#background = background
+  }
+
+  /** Tells every listener; one that fails keeps nobody else from hearing it. */
   tell(notice: Notice): void {
-    for (const listener of this.#listeners.keys()) listener(notice)
+    for (const listener of this.#listeners.keys()) {
+      this.#background.callback('live-updates', () => listener(notice))()
+    }
   }
 
   /** Whether there is no room for another listener of a tenant. */
@@ -64,7 +73,8 @@ export class Hub {
             if (wants(notice))
               write(`event: ${notice.type}\ndata: ${JSON.stringify(notice.data)}\n\n`)
           }
-          const beat = setInterval(() => write(': still here\n\n'), heartbeatMs)
+          const alive = this.#background.callback('live-updates', () => write(': still here\n\n'))
+          const beat = setInterval(alive, heartbeatMs)
           beat.unref()
           stop = () => {
             clearInterval(beat)

@@ -17,5 +17,6 @@ export type {
   SummarizerOptions,
   UpstreamOptions,
 } from './options.ts'
+export { type ProcessErrorsOptions, watchProcess } from './process-errors.ts'
 export type { Route } from './routes.ts'
 export { checkHost, type GatewayServer, type ServeOptions, serveGateway } from './serve.ts'

@@ -208,7 +208,7 @@ export class ManagedCall implements RoundedCall {
     const seen = answer ?? { messages: [] }
     observed?.answered(seen)
     const { messages } = seen
-    const { sessions, held } = this.#dependencies
+    const { sessions, held, telemetry } = this.#dependencies
     const isHeld = endpoint.format === 'openai-responses' && this.#body.value.store !== false
     if (this.#closing !== undefined && isHeld) {
       held.keep({ tenant: session.family.tenant, thread: this.#branch, seen, last: this.#closing })
@@ -216,8 +216,8 @@ export class ManagedCall implements RoundedCall {
     const logged = this.#closing === undefined ? seen : { ...this.#closing, resentAs: messages }
     const known = messages.length > 0 ? sessions.answered(session, history, messages) : null
     await Promise.all([
-      // An answer that cannot be read says so below.
-      known?.catch(() => undefined),
+      // The conversation can go on without it.
+      known && telemetry.background.run('thread-index', () => known),
       this.#keep(async (thread) => {
         await this.#append(thread, logged)
       }),
@@ -231,7 +231,10 @@ export class ManagedCall implements RoundedCall {
 
   /** Logs what came before a break: for people, never for the model, since no client sends it back. */
   recordInterrupted(answer: Answer | undefined, reason: string): void {
-    this.#recorded ??= this.#recordInterrupted(answer, reason).catch(() => undefined)
+    const { background } = this.#dependencies.telemetry
+    this.#recorded ??= background.run('answer-interrupted', () =>
+      this.#recordInterrupted(answer, reason),
+    )
   }
 
   #recordInterrupted(answer: Answer | undefined, reason: string): Promise<void> {

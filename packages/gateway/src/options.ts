@@ -161,6 +161,11 @@ export interface SummarizerOptions {
   readonly model: string
   /** Models to ask when the first one fails. @default [] */
   readonly fallbacks?: readonly string[]
+  /**
+   * How long one summary may take, with all its models, and how long a call waits for all summaries that it needs, in milliseconds.
+   * What is not there in time has its deterministic form. @default 30000
+   */
+  readonly timeoutMs?: number
 }
 
 export interface GatewayOptions {

@@ -1,11 +1,14 @@
 import { describe, expect, it } from 'vitest'
+import { Background } from './background.ts'
 import { Pressure } from './pressure.ts'
+
+const background = new Background(() => {})
 
 describe('pressure', () => {
   /** Looks after each of these delays, and tells after each whether it is high. */
   const after = (mostMs: number, delays: readonly number[]) => {
     let now = 0
-    const pressure = new Pressure({ mostMs, now: () => now })
+    const pressure = new Pressure({ mostMs, background, now: () => now })
     const seen = [pressure.isHigh]
     for (const delay of delays) {
       now += delay
@@ -30,7 +33,7 @@ describe('pressure', () => {
 
   it('[GW61] is high when not one call of many was sent on in time, for a moment', () => {
     let now = 0
-    const pressure = new Pressure({ mostMs: 200, now: () => now })
+    const pressure = new Pressure({ mostMs: 200, background, now: () => now })
     const calls = (...times: readonly number[]) => {
       for (const ms of times) pressure.took(ms)
       now += 250

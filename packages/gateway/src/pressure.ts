@@ -1,5 +1,7 @@
 // Whether this process keeps up: how late its timers come, and how long calls wait before they can be sent on.
 
+import type { Background } from './background.ts'
+
 /** How often it is looked at. */
 const intervalMs = 50
 /** Calls are judged together that were sent on within this time. */
@@ -12,6 +14,7 @@ export interface PressureOptions {
   readonly mostMs: number
   /** The clock. @default performance.now */
   readonly now?: () => number
+  readonly background: Background
 }
 
 /**
@@ -22,6 +25,7 @@ export interface PressureOptions {
 export class Pressure {
   readonly #mostMs: number
   readonly #now: () => number
+  readonly #background: Background
   #timer: NodeJS.Timeout | undefined
   #due = 0
   /** How late the last two looks were. */
@@ -31,9 +35,10 @@ export class Pressure {
   /** What the span before had to say, and until when it counts. */
   #verdict = { isHigh: false, until: 0 }
 
-  constructor({ mostMs, now = () => performance.now() }: PressureOptions) {
+  constructor({ mostMs, background, now = () => performance.now() }: PressureOptions) {
     this.#mostMs = mostMs
     this.#now = now
+    this.#background = background
   }
 
   /** Whether more comes in than is done. */
@@ -73,6 +78,7 @@ export class Pressure {
   #start(): void {
     if (this.#timer !== undefined) return
     this.#due = this.#now() + intervalMs
-    this.#timer = setInterval(() => this.look(), intervalMs).unref()
+    const look = this.#background.callback('pressure', () => this.look())
+    this.#timer = setInterval(look, intervalMs).unref()
   }
 }

@@ -1,6 +1,7 @@
 // Passes an answer on chunk by chunk, and lets the gateway read along. A cut answer stays cut; a reader who leaves ends it.
 
 import { setTimeout as wait } from 'node:timers/promises'
+import type { Background } from './background.ts'
 import { joined } from './bytes.ts'
 import type { Limits } from './options.ts'
 import type { UpstreamAnswer } from './upstream.ts'
@@ -17,6 +18,8 @@ export interface RelayOptions {
   readonly isWhole?: boolean
   readonly limits: Pick<Limits, 'slowClientMs' | 'streamMs'>
   readonly signal: AbortSignal
+  /** Runs `onEnd` where nobody waits for it: the client left, or the answer broke off. */
+  readonly background: Background
   /** Sees each chunk before the client does. The client gets it when this is done; the answer is cut when it fails. */
   onChunk(chunk: Uint8Array): Promise<void> | void
   /** Called once. A whole answer ends for the client when this is done; it is cut when it fails. */
@@ -85,7 +88,7 @@ class Relay implements RelayedBody {
 
   cancel(): void {
     if (!this.#isEnded) this.#answer.cancel()
-    this.#end('client-left')
+    this.#endUnseen('client-left')
   }
 
   async #read(): Promise<Uint8Array | undefined> {
@@ -164,10 +167,14 @@ class Relay implements RelayedBody {
     return onEnd(ending)
   }
 
+  #endUnseen(ending: Ending): void {
+    this.#options.background.run('answer-end', () => this.#end(ending))
+  }
+
   #cut(ending: Ending, reason: string): void {
     if (this.#isEnded) return
     this.#failure = new Error(reason)
-    this.#end(ending)
+    this.#endUnseen(ending)
     this.#answer.cancel()
     this.#interrupt?.(this.#failure)
   }

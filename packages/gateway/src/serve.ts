@@ -8,7 +8,7 @@ import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import { OrielError } from 'oriel'
 import type { Gateway } from './gateway.ts'
 import { IncomingRequest } from './incoming-request.ts'
-import { writeReply } from './write-reply.ts'
+import { type WriteOptions, writeReply } from './write-reply.ts'
 
 export interface ServeOptions {
   /** 0 takes any free port. @default 4141 */
@@ -69,6 +69,8 @@ export async function serveGateway(
   )
   server.maxConnections = maxConnections
   await listen(server, port, host)
+  // A connection that could not be accepted, for want of a file descriptor or of memory; an error without a listener ends the process.
+  server.on('error', (error) => gateway.failed('client-connection', error))
   const bound = (server.address() as AddressInfo).port
   return {
     url: `http://${host.includes(':') ? `[${host}]` : host}:${bound}`,
@@ -96,10 +98,11 @@ function listener(
   gateway: Gateway,
   running: Set<Promise<void>>,
 ): (incoming: IncomingMessage, outgoing: ServerResponse) => void {
+  const writing = writingOf(gateway)
   const listen = getRequestListener(
     async (request, { outgoing }) => {
       // This server speaks HTTP/1 only.
-      await writeReply(await gateway.reply(request), outgoing as ServerResponse, gateway.limits)
+      await writeReply(await gateway.reply(request), outgoing as ServerResponse, writing)
       return RESPONSE_ALREADY_SENT
     },
     { overrideGlobalObjects: false },
@@ -114,7 +117,8 @@ function listener(
       return
     }
     if (!url.startsWith('/v1/')) return listen(incoming, outgoing)
-    const call = answerCall(gateway, new IncomingRequest(incoming, outgoing, location), outgoing)
+    const request = new IncomingRequest(incoming, outgoing, location)
+    const call = answerCall(gateway, request, { outgoing, writing })
     running.add(call)
     call.then(() => running.delete(call))
   }
@@ -136,15 +140,20 @@ function addressReader(): (url: string, host: string | undefined) => URL | null 
 async function answerCall(
   gateway: Gateway,
   { asRequest, incoming }: IncomingRequest,
-  outgoing: ServerResponse,
+  { outgoing, writing }: { readonly outgoing: ServerResponse; readonly writing: WriteOptions },
 ): Promise<void> {
   try {
-    await writeReply(await gateway.reply(asRequest), outgoing, gateway.limits)
+    await writeReply(await gateway.reply(asRequest), outgoing, writing)
     // What the client still sends of a request that was refused is of no use to anybody.
     if (!incoming.complete) incoming.resume()
-  } catch {
+  } catch (error) {
+    gateway.failed('client-connection', error)
     outgoing.destroy()
   }
+}
+
+function writingOf({ limits, failed }: Gateway): WriteOptions {
+  return { limits, failed: (error) => failed('client-connection', error) }
 }
 
 function listen(server: Server, port: number, host: string): Promise<void> {

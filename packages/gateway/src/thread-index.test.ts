@@ -1,5 +1,6 @@
 import { type HistoryKey, memoryStore } from 'oriel'
 import { describe, expect, it } from 'vitest'
+import { Background } from './background.ts'
 import { ThreadIndex } from './thread-index.ts'
 
 const scope = { tenant: 'acme', session: '' }
@@ -12,7 +13,7 @@ function answer(key: string): HistoryKey {
 describe('the index of conversations', () => {
   it('[GW76] forgets what is old: of a conversation that it no longer knows it writes another answer, of others only the first', async () => {
     const store = memoryStore()
-    const index = new ThreadIndex(store)
+    const index = new ThreadIndex(store, new Background(() => {}))
     const add = (conversation: number, key: string): Promise<void> =>
       index.add(scope, answer(key), { root: `r${conversation}`, frame, at: 1 })
     const length = async (): Promise<number> =>

@@ -2,6 +2,7 @@
 
 import { hash } from 'node:crypto'
 import type { HistoryKey, JsonObject, Store } from 'oriel'
+import type { Background } from './background.ts'
 import { KeyLog } from './key-log.ts'
 
 /** Where an answer was given. */
@@ -33,9 +34,11 @@ export class ThreadIndex {
   readonly #logs = new Map<string, { log: KeyLog; known: Set<string> }>()
   readonly #places = new Map<string, readonly Place[]>()
   readonly #frames = new Map<string, FrameSign>()
+  readonly #background: Background
 
-  constructor(store: Store) {
+  constructor(store: Store, background: Background) {
     this.#store = store
+    this.#background = background
   }
 
   /** Conversations that gave the newest answer of a history that was given here, newest first. */
@@ -68,7 +71,15 @@ export class ThreadIndex {
       system: frame.system,
       session: scope.session,
     }
-    await log.add(value, at).catch(() => known.delete(conversation))
+    await this.#background.run('thread-index', async () => {
+      try {
+        await log.add(value, at)
+      } catch (error) {
+        // The next answer of the conversation is added instead.
+        known.delete(conversation)
+        throw error
+      }
+    })
   }
 
   /** Forgets where the answers of a conversation were given: it was erased. */

@@ -1,11 +1,12 @@
 import { once } from 'node:events'
+import { createServer as createHttpServer, type Server as HttpServer } from 'node:http'
 import { type AddressInfo, createServer } from 'node:net'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
-import { afterAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { defaultLimits } from './options.ts'
 import { readWhole } from './relay.ts'
-import { createUpstream } from './upstream.ts'
+import { createUpstream, type Upstream, type UpstreamAnswer } from './upstream.ts'
 
 /** In a thread of its own, so that it can close connections while the gateway is busy. */
 const server = new Worker(
@@ -100,5 +101,82 @@ describe('an upstream that is never quiet', () => {
     const reading = readWhole(await upstream.send(request), 1_000_000)
     await expect(reading).rejects.toMatchObject({ refusal: { code: 'upstream-timeout' } })
     close()
+  })
+})
+
+describe('a signal that aborts', () => {
+  let server: HttpServer
+  let upstream: Upstream
+  let connections = 0
+  beforeEach(async () => {
+    connections = 0
+    server = createHttpServer((incoming, response) => {
+      incoming.resume()
+      response.write('{"a":')
+      response.end('1}')
+    })
+    server.on('connection', () => {
+      connections += 1
+    })
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    upstream = createUpstream({ name: 'u', baseUrl }, defaultLimits)
+  })
+  afterEach(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+
+  const ask = (signal: AbortSignal): Promise<UpstreamAnswer> =>
+    upstream.send({ method: 'POST', path: '/v1/x', headers: [], body: '{}', signal })
+
+  // An error on a socket without a listener is an uncaught exception, which fails the run.
+  it('[GW25] after the answer was read ends nothing: the connection is used again', async () => {
+    for (let count = 0; count < 5; count++) {
+      const control = new AbortController()
+      const bytes = await readWhole(await ask(control.signal), 1000)
+      control.abort()
+      expect(Buffer.from(bytes ?? []).toString()).toBe('{"a":1}')
+      await nextTurn()
+      await nextTurn()
+    }
+    expect(connections).toBe(1)
+  })
+
+  it.each<[string, (control: AbortController) => Promise<unknown>]>([
+    [
+      'before it is sent',
+      (control) => {
+        control.abort()
+        return ask(control.signal)
+      },
+    ],
+    [
+      'when the upstream has it',
+      (control) => {
+        server.prependOnceListener('request', () => control.abort())
+        return ask(control.signal)
+      },
+    ],
+    [
+      'at the head of the answer',
+      async (control) => {
+        const answer = await ask(control.signal)
+        control.abort()
+        return readWhole(answer, 1000)
+      },
+    ],
+    [
+      'between two chunks',
+      async (control) => {
+        for await (const _chunk of (await ask(control.signal)).body) control.abort()
+      },
+    ],
+  ])('[GW25] fails at most its own request: %s', async (_, begin) => {
+    const control = new AbortController()
+    await begin(control).catch(() => undefined)
+    const after = await readWhole(await ask(new AbortController().signal), 1000)
+    expect(Buffer.from(after ?? []).toString()).toBe('{"a":1}')
   })
 })

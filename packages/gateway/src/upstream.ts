@@ -339,10 +339,20 @@ function limitTime(
   incoming.once('close', () => clearTimeout(whole))
 }
 
-/** Ends a request when its signal says so. Node's own way watches the whole stream for it, which costs more than the request. */
+/**
+ * Ends a request when its signal says so. Node's own way watches the whole stream for it, which costs more than the request. Once the
+ * response is complete, the socket is about to return to the agent, which removes the request's error listener: an error given to
+ * `destroy` would then be emitted on a socket without one and end the process.
+ */
 function endWith(outgoing: ClientRequest, signal: AbortSignal): void {
+  let answer: IncomingMessage | undefined
+  outgoing.once('response', (incoming: IncomingMessage) => {
+    answer = incoming
+  })
   const leave = (): void => {
-    outgoing.destroy(signal.reason instanceof Error ? signal.reason : undefined)
+    if (answer?.complete !== true) {
+      outgoing.destroy(signal.reason instanceof Error ? signal.reason : undefined)
+    } else if (answer.readableLength > 0) answer.destroy()
   }
   if (signal.aborted) leave()
   signal.addEventListener('abort', leave, { once: true })

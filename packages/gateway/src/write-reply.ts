@@ -9,11 +9,30 @@ import { isRelayed, pairsOf, type Reply } from './reply.ts'
 /** What is handed to a connection at once: the time for a client to read counts for each of these. */
 const maxWriteBytes = 256 * 1024
 
+export interface WriteOptions {
+  readonly limits: Pick<Limits, 'slowClientMs'>
+  /** Called where something fails that is neither the client's nor the upstream's fault: a head that cannot be written. */
+  readonly failed: (error: unknown) => void
+}
+
 /** Resolves when the connection has taken the answer or is gone. Never rejects. A client that does not read is let go. */
 export async function writeReply(
   reply: Reply,
   outgoing: ServerResponse,
-  { slowClientMs }: Pick<Limits, 'slowClientMs'>,
+  options: WriteOptions,
+): Promise<void> {
+  try {
+    await write(reply, outgoing, options)
+  } catch (error) {
+    options.failed(error)
+    outgoing.destroy()
+  }
+}
+
+async function write(
+  reply: Reply,
+  outgoing: ServerResponse,
+  { limits: { slowClientMs }, failed }: WriteOptions,
 ): Promise<void> {
   const body = bodyOf(reply)
   if (outgoing.destroyed) {
@@ -30,8 +49,15 @@ export async function writeReply(
   outgoing.once('close', leave)
   // Headers leave with the first chunk if it is there already, else before it.
   const head = (): unknown => outgoing.headersSent || outgoing.writeHead(reply.status, headers)
-  const early =
-    isRelayed(reply) && reply.isWhole === true ? undefined : setImmediate(flush, outgoing, head)
+  const begin = (): void => {
+    try {
+      flush(outgoing, head)
+    } catch (error) {
+      failed(error)
+      outgoing.destroy()
+    }
+  }
+  const early = isRelayed(reply) && reply.isWhole === true ? undefined : setImmediate(begin)
   try {
     for (;;) {
       const chunk = await body.next()
@@ -48,7 +74,7 @@ export async function writeReply(
         await finish(outgoing, undefined, slowClientMs)
         break
       }
-      await write(outgoing, chunk, slowClientMs)
+      await writeChunk(outgoing, chunk, slowClientMs)
     }
     outgoing.off('close', leave)
     if (outgoing.writableFinished) body.written?.()
@@ -61,7 +87,11 @@ export async function writeReply(
 }
 
 /** Writes a chunk as fast as the client reads. */
-async function write(outgoing: ServerResponse, chunk: Uint8Array, mostMs: number): Promise<void> {
+async function writeChunk(
+  outgoing: ServerResponse,
+  chunk: Uint8Array,
+  mostMs: number,
+): Promise<void> {
   for (let start = 0; start < chunk.byteLength; start += maxWriteBytes) {
     const part = chunk.subarray(start, start + maxWriteBytes)
     if (!outgoing.write(part)) await happened(outgoing, 'drain', mostMs)
@@ -76,7 +106,7 @@ async function finish(
   mostMs: number,
 ): Promise<void> {
   const isShort = last === undefined || last.byteLength <= maxWriteBytes
-  if (!isShort) await write(outgoing, last, mostMs)
+  if (!isShort) await writeChunk(outgoing, last, mostMs)
   if (outgoing.destroyed) return
   if (isShort && last !== undefined) outgoing.end(last)
   else outgoing.end()

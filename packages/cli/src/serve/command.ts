@@ -8,13 +8,17 @@ import {
   type Gateway,
   type GatewayServer,
   serveGateway,
+  watchProcess,
 } from '@oriel/gateway'
 import { postgresStore, sqliteStore } from 'oriel'
 import { isServer } from '../doctor/place.ts'
 import { colorsFor, type Terminal } from '../terminal.ts'
 import type { ServeSettings } from './settings.ts'
 
-/** Resolves to the exit code when `stopped` does: by default at the first signal to stop. A second one ends the process at once. */
+/**
+ * Resolves to the exit code when `stopped` does: by default at the first signal to stop. A second one ends the process at once. An
+ * exception that nobody caught stops it in the same way, with the exit code 1.
+ */
 export async function serve(
   { port, host, path, gateway: options }: ServeSettings,
   terminal: Terminal,
@@ -48,11 +52,19 @@ export async function serve(
     'Stop with Ctrl-C.',
   ]
   stdout.write(`${lines.join('\n')}\n`)
-  await stopped
-  await server.close()
-  await store.close()
-  return 0
+  const broken = Promise.withResolvers<number>()
+  const unwatch = watchProcess(gateway, { stop: () => broken.resolve(failed) })
+  try {
+    return await Promise.race([stopped.then(() => 0), broken.promise])
+  } finally {
+    await server.close()
+    await store.close()
+    unwatch()
+  }
 }
+
+/** The exit code after an error that nobody caught: whoever supervises the process starts another one. */
+const failed = 1
 
 /**
  * A file that cannot be used is told before the gateway listens; a database may still be on its way up. Of a gateway that cannot

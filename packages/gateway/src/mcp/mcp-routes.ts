@@ -27,8 +27,14 @@ const maxBatch = 20
 export function createMcp(options: McpOptions): Mcp {
   let loading: Promise<McpHttpHandler> | undefined
   const load = async (): Promise<McpHttpHandler> => {
-    const { createHandler } = await import('./handler.ts')
-    return createHandler({ ...options, maxBytes })
+    try {
+      const { createHandler } = await import('./handler.ts')
+      return createHandler({ ...options, maxBytes })
+    } catch (error) {
+      // The next request tries again.
+      loading = undefined
+      throw error
+    }
   }
   const handle = async (context: RouteContext): Promise<Reply> => {
     const { request, caller } = context
@@ -58,7 +64,11 @@ export function createMcp(options: McpOptions): Mcp {
       route('GET', 'Answers 405: there are no sessions to listen to.', 'nothing'),
       route('DELETE', 'Answers 405: there are no sessions to end.', 'nothing'),
     ],
-    close: async () => (await loading)?.close(),
+    close: async () => {
+      // One that could not be loaded has nothing to end.
+      const handler = await loading?.catch(() => undefined)
+      await handler?.close()
+    },
   }
 }
 

@@ -1,6 +1,7 @@
 // Every metric of the gateway, once: its name for Prometheus and for OpenTelemetry, what it counts, and what it may be split by.
 
 import { breakCauses, errorCodes, wireFormats } from 'oriel'
+import { backgroundTasks } from '../background.ts'
 import { readingProblems } from '../reading.ts'
 import { maxModels } from './model-names.ts'
 import type { Label, MetricDefinition } from './registry.ts'
@@ -154,6 +155,13 @@ export const definitions = {
     help: 'Jobs, such as summaries by a model, that failed; the view stayed as it was.',
     unit: '{job}',
     labels: [],
+  }),
+  backgroundFailures: counter('oriel.background.failures', 'oriel_background_failures_total', {
+    help: 'Failures of work that no request waits for, by task; the process went on.',
+    unit: '{failure}',
+    labels: [
+      { name: 'task', attribute: 'oriel.task', values: [...Object.keys(backgroundTasks), 'other'] },
+    ],
   }),
   interrupted: counter('oriel.answers.interrupted', 'oriel_answers_interrupted_total', {
     help: 'Answers that broke off, by how.',

@@ -12,6 +12,9 @@ export const logEvents = {
     'An answer could not be logged; where the store failed, the client saw it cut.',
   'answer-truncated':
     'A client got an answer that the log has only in part or not at all; the code says why.',
+  'job-failed': 'A summary by a model, or another job, failed; the code says how.',
+  'background-failed':
+    'Work that no request waits for failed; the task and the code say what and how.',
   thread: 'A thread says something about its own work.',
 } as const
 
@@ -31,6 +34,10 @@ export interface LogFields {
   readonly thread?: string | undefined
   /** A code of the gateway, of Oriel, or of the system. */
   readonly code?: string | undefined
+  /** What failed in the background, one of a closed set. */
+  readonly task?: string | undefined
+  /** Where an error was thrown that nobody caught: names of functions and files, never its message. */
+  readonly stack?: string | undefined
   /** Tokens of the history and of what was sent of it. */
   readonly tokensBefore?: number | undefined
   readonly tokensAfter?: number | undefined

@@ -171,8 +171,3 @@ export function printMetrics(metrics: Iterable<Metric>, hidden?: ReadonlySet<str
 }
 
 export const metricsContentType = 'text/plain; version=0.0.4; charset=utf-8'
-
-/** A sum may leave the range of numbers; the format has its own word for that. */
-function numberText(value: number): string {
-  return value === Infinity ? '+Inf' : String(value)
-}

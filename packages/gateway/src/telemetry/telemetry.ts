@@ -2,6 +2,13 @@
 
 import { randomBytes } from 'node:crypto'
 import type { ThreadEvent } from 'oriel'
+import {
+  Background,
+  type BackgroundTask,
+  codeOf,
+  framesOf,
+  isBackgroundTask,
+} from '../background.ts'
 import { endpoints } from '../endpoints.ts'
 import { pathOf } from '../incoming-request.ts'
 import type { Reply } from '../reply.ts'
@@ -9,6 +16,13 @@ import { type RouteName, shedCodes } from './definitions.ts'
 import type { Log, LogEvent, LogFields } from './log.ts'
 import { Meters } from './meters.ts'
 import { ObservedCall } from './observed-call.ts'
+
+/** Time between two lines for the same task and code; the metric counts every failure. */
+const sayAgainMs = 1000
+/** Of an error that reached the process, where it was thrown. */
+const maxFrames = 8
+/** Codes may be names of errors of anybody. */
+const maxSaid = 1000
 
 export interface Responded {
   readonly request: Request
@@ -23,12 +37,22 @@ export interface Responded {
 export class Telemetry {
   readonly meters = new Meters()
   readonly log: Log
+  /** Runs what no request waits for. */
+  readonly background = new Background((task, error) =>
+    this.#backgroundFailed(task, {
+      code: codeOf(error),
+      // Nobody knows where it came from.
+      ...(task === 'process' ? { stack: framesOf(error).slice(0, maxFrames).join('\n') } : {}),
+    }),
+  )
   /** Calls that have no answer yet. */
   readonly #calls = new Map<Request, ObservedCall>()
   /** Calls by tenant and thread, so that what happens in a thread finds the call that made it happen. */
   readonly #threads = new Map<string, ObservedCall>()
   readonly #boot = randomBytes(4).toString('hex')
   #count = 0
+  /** When a task last failed with a code, as far as there is a line for it. */
+  readonly #saidAt = new Map<string, number>()
 
   constructor(log: Log) {
     this.log = log
@@ -104,7 +128,7 @@ export class Telemetry {
         meters.record('recoveries', 1)
         break
       case 'job-failed':
-        meters.record('jobsFailed', 1)
+        this.#jobFailed(event)
         break
       default:
         return
@@ -124,6 +148,33 @@ export class Telemetry {
   failed(route: RouteName, code: string): void {
     this.meters.record('failures', 1, [code])
     this.log.write('error', 'failed', { route, code }, `[gateway] ${route}: ${code}`)
+  }
+
+  /** The reason is a sentence of Oriel's own, but the code is enough, and has a closed set of values. */
+  #jobFailed({ thread, id = '', error: code = 'job-failed' }: ThreadEvent): void {
+    if (isBackgroundTask(id)) {
+      this.#backgroundFailed(id, { code, thread })
+      return
+    }
+    this.meters.record('jobsFailed', 1)
+    this.log.write('warn', 'job-failed', { thread, code }, `[gateway] A job failed: ${code}`)
+  }
+
+  #backgroundFailed(
+    task: BackgroundTask,
+    fields: Pick<LogFields, 'code' | 'thread' | 'stack'>,
+  ): void {
+    this.meters.record('backgroundFailures', 1, [task])
+    const { code } = fields
+    // A store that is away fails the same task with every request.
+    const now = performance.now()
+    const saidAt = this.#saidAt.get(`${task}\0${code}`) ?? -Infinity
+    if (now - saidAt < sayAgainMs) return
+    this.#saidAt.set(`${task}\0${code}`, now)
+    if (this.#saidAt.size > maxSaid) this.#saidAt.clear()
+    const at = fields.stack ? `, at ${fields.stack.replaceAll('\n', ', at ')}` : ''
+    const text = `[gateway] In the background (${task}): ${code}${at}`
+    this.log.write('error', 'background-failed', { task, ...fields }, text)
   }
 
   #nextId(): string | undefined {

@@ -93,6 +93,12 @@ describe('lines as JSON', () => {
     expect(lines.map((line) => JSON.parse(line) as Line)).toEqual([
       expect.objectContaining({
         level: 'error',
+        event: 'background-failed',
+        task: 'tenants',
+        code: 'storage-full',
+      }),
+      expect.objectContaining({
+        level: 'error',
         event: 'failed',
         status: 507,
         code: 'storage-full',
@@ -110,9 +116,12 @@ describe('lines as JSON', () => {
     isFailing = true
     await expect(response.text()).rejects.toThrow()
     await gateway.settled()
-    await expect.poll(() => lines.length).toBe(2)
-    expect(lines.map((line) => JSON.parse(line) as Line)).toEqual([
+    await expect.poll(() => lines.length).toBe(3)
+    const events = lines.map((line) => JSON.parse(line) as Line)
+    events.sort((a, b) => (String(a.event) < String(b.event) ? -1 : 1))
+    expect(events).toEqual([
       expect.objectContaining({ level: 'warn', event: 'answer-unlogged', code: 'storage-full' }),
+      expect.objectContaining({ event: 'background-failed', task: 'thread-index' }),
       expect.objectContaining({ level: 'info', event: 'request', status: 200, code: 'unlogged' }),
     ])
     expect(lines.join()).not.toContain('canary')
@@ -143,7 +152,10 @@ describe('lines as text', () => {
     const quiet = open({ store })
     await quiet.call(paths['openai-chat'], ask)
     await quiet.call('/nowhere')
-    expect(quiet.lines).toEqual(['[gateway] POST openai-chat: 503 storage-failed (storage-failed)'])
+    expect(quiet.lines).toEqual([
+      '[gateway] In the background (tenants): storage-failed',
+      '[gateway] POST openai-chat: 503 storage-failed (storage-failed)',
+    ])
     const talking = open({ logRequests: true })
     await talking.call(paths['openai-chat'], ask)
     await talking.call('/nowhere?canary')

@@ -63,6 +63,8 @@ export interface CheckpointJob {
   readonly jobs: Jobs
   /** Tokens that the summarizer's model can read. */
   readonly window: number
+  /** Whether somebody still waits for it: no further part is asked for where nobody does. */
+  readonly isWanted: () => boolean
 }
 
 /** The checkpoint with the model's summary before what was listed mechanically. Rejects with 'job-failed' when there is none. */
@@ -77,7 +79,10 @@ export async function summarizeCheckpoint(job: CheckpointJob): Promise<Edit> {
       const parts = partsOf(job, entries, room)
       longest = Math.max(...parts.map((part) => part.reduce((sum, line) => sum + line.length, 0)))
       let summary = previous
-      for (const part of parts) summary = await askPart(job, part, summary)
+      for (const [index, part] of parts.entries()) {
+        if (index > 0 && !job.isWanted()) throw rejected('is not waited for any more')
+        summary = await askPart(job, part, summary)
+      }
       return withSummary(edit, summary ?? '', state.counter)
     } catch (error) {
       const cause = OrielError.is(error) ? error.cause : error

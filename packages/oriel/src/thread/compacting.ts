@@ -6,6 +6,7 @@ import { isSurelyBelow, type Measured, requestTokens } from '../core/weight.ts'
 import type { Policy } from '../policy.ts'
 import { readableBy } from '../rules/compaction.ts'
 import type { Window } from '../schedule/window.ts'
+import type { BackgroundTask } from './background.ts'
 import { Compactor, type CompactorOptions, type Surroundings } from './compactor.ts'
 import { Journal } from './journal.ts'
 import { askingOf, waitsForJobs } from './prepare-summaries.ts'
@@ -42,8 +43,8 @@ export interface CompactingHost {
   run<T>(task: () => Promise<T>): Promise<T>
   /** A view as it would be asked for now. */
   request(options: ViewOptions, around?: RequestAround): ViewRequest
-  /** Takes note of work that nobody waits for. */
-  behind(work: Promise<unknown>): void
+  /** Runs work in the background; resolves when it is over, and never rejects. */
+  behind(task: BackgroundTask, work: () => Promise<unknown>): Promise<void>
 }
 
 export class Compacting {
@@ -84,16 +85,20 @@ export class Compacting {
     if (this.#isLimitOpen(policy.compaction, around)) return
     const compactor = this.#compactor
     if (!compactor.startIfDue(policy, { trigger: 'turn-end', around })) return
-    if (compactor.hasSummarizer) this.#host.behind(this.#finishUnderWay(compactor))
-    else await compactor.finish().catch(() => undefined)
+    if (compactor.hasSummarizer) this.#behind(compactor)
+    else await this.#host.behind('checkpoint', () => compactor.finish())
   }
 
   /**
    * Between steps: a view waits for the checkpoint, or goes on without it, by its schedule. One that would be too long for the model
-   * without it takes it without a summary. Answers the request where none was made: it is still what is asked for.
+   * without it takes it without a summary; so does one whose summary is not there at the time `until`. Answers the request where none
+   * was made: it is still what is asked for.
    */
-  beforeView(request: (journal: Journal) => ViewRequest): Promise<ViewRequest | undefined> {
-    return this.#make(this.#compactor, this.#host.journal, request)
+  beforeView(
+    request: (journal: Journal) => ViewRequest,
+    until: number,
+  ): Promise<ViewRequest | undefined> {
+    return this.#make(this.#compactor, this.#host.journal, { request, until })
   }
 
   /** After a refusal: a checkpoint that leaves at most `limit` tokens, without a model. */
@@ -121,7 +126,7 @@ export class Compacting {
     if (limit === undefined && !isNext) return journal
     const target = copy ?? Journal.copyOf(journal)
     const rehearsal = copy === undefined ? own.rehearsal(target) : compactor
-    if (limit === undefined) await this.#make(rehearsal, target, request)
+    if (limit === undefined) await this.#make(rehearsal, target, { request, until: Infinity })
     else await this.#makeRoom(rehearsal, target, limit)
     return target
   }
@@ -129,7 +134,10 @@ export class Compacting {
   async #make(
     compactor: Compactor,
     journal: Journal,
-    request: (journal: Journal) => ViewRequest,
+    {
+      request,
+      until,
+    }: { readonly request: (journal: Journal) => ViewRequest; readonly until: number },
   ): Promise<ViewRequest | undefined> {
     // One may leave another one due: what it was planned beside (a cut of the history) may no longer be proposed after it.
     for (let made = 0; made < maxBeforeView; made++) {
@@ -142,9 +150,9 @@ export class Compacting {
       if (!compactor.startIfDue(policy, { trigger: 'step', around, hasTime })) return now
       if (!hasTime()) await compactor.finishNow()
       else if (!waits) {
-        this.#host.behind(this.#finishUnderWay(compactor))
+        this.#behind(compactor)
         return undefined
-      } else if ((await compactor.finish()) === undefined) return undefined
+      } else if ((await compactor.finish(until)) === undefined) return undefined
     }
     return undefined
   }
@@ -167,6 +175,10 @@ export class Compacting {
     const compactor = new Compactor(journal, this.#options)
     if (isKept) this.#compactors.set(journal, compactor)
     return compactor
+  }
+
+  #behind(compactor: Compactor): void {
+    this.#host.behind('checkpoint', () => this.#finishUnderWay(compactor))
   }
 
   #finishUnderWay(compactor: Compactor): Promise<EditEntry | undefined> {

@@ -1,5 +1,6 @@
 // Checkpoints as jobs: planned from the state, summarized beside it, committed only if the conversation still allows it.
 
+import { setTimeout as delay } from 'node:timers/promises'
 import { withdrawnFrom } from '../core/checkpoint-text.ts'
 import { firstOf, isInRanges, seqsOf } from '../core/edit-index.ts'
 import type { Edit, EditEntry } from '../core/entry.ts'
@@ -13,7 +14,7 @@ import { type CompactionPlan, checkpoint, limitOf, planCheckpoint } from '../rul
 import type { RuleContext } from '../rules/rule.ts'
 import { type CheckpointJob, summarizeCheckpoint } from './checkpoint-job.ts'
 import type { EventFields, EventType } from './events.ts'
-import type { Jobs } from './jobs.ts'
+import { failureOf, type Jobs } from './jobs.ts'
 import type { Journal, Stamp } from './journal.ts'
 import type { Summarize } from './summary.ts'
 
@@ -39,6 +40,7 @@ export type Surroundings = Pick<
 
 /** What a checkpoint says that could not wait for its summary. */
 const noTime = 'there was no room left to go on until a summary came'
+const tooLate = 'the summary took too long'
 
 /** A checkpoint under way. Never rejects: without a summary it has its digest. */
 interface Pending {
@@ -169,10 +171,24 @@ export class Compactor {
     return run(() => this.#commit(pending, pending.answer))
   }
 
-  /** Commits what is under way. Undefined when there is nothing, or when the conversation changed so that it no longer fits. */
-  async finish(): Promise<EditEntry | undefined> {
+  /**
+   * Commits what is under way. Undefined when there is nothing, or when the conversation changed so that it no longer fits. Where the
+   * model has not answered at the time `until`, the digest stands alone, and a later answer is dropped.
+   */
+  async finish(until = Infinity): Promise<EditEntry | undefined> {
     const pending = this.#pending
-    return pending === undefined ? undefined : this.#commit(pending, pending.answer)
+    if (pending === undefined) return undefined
+    if (until === Infinity) return this.#commit(pending, pending.answer)
+    const control = new AbortController()
+    const digest = { edit: pending.digest, error: tooLate }
+    const late = delay(Math.max(0, until - performance.now()), digest, control)
+    // Aborted below when nobody waits for it any more.
+    late.catch(() => undefined)
+    try {
+      return await this.#commit(pending, Promise.race([pending.answer, late]))
+    } finally {
+      control.abort()
+    }
   }
 
   /** The same without waiting: where the model has not answered yet, the digest stands alone, and a later answer is dropped. */
@@ -255,13 +271,17 @@ export class Compactor {
   ): Promise<Answer> {
     const { summarize, jobs, window } = this.#options
     if (summarize === undefined) return { edit }
+    const isWanted = (): boolean => this.#pending?.digest === edit
     try {
-      const job = { state, edit, ...asked, summarize, jobs, window }
+      const job = { state, edit, ...asked, summarize, jobs, window, isWanted }
       return { edit: await summarizeCheckpoint(job) }
     } catch (error) {
-      const reason = OrielError.is(error) ? error.message : 'unknown'
-      this.#options.emit('job-failed', { message: 'No summary: the digest stands alone.', reason })
-      return { edit, error: reason }
+      const failure = failureOf(error)
+      this.#options.emit('job-failed', {
+        message: 'No summary: the digest stands alone.',
+        ...failure,
+      })
+      return { edit, error: failure.reason }
     }
   }
 

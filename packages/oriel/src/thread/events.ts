@@ -28,7 +28,7 @@ export interface ThreadEvent {
   readonly thread: string
   readonly turn: number
   readonly step: number
-  /** The id of the message, block, edit or epoch it is about. */
+  /** The id of the message, block, edit or epoch it is about; of a plugin or a task in the background, its name. */
   readonly id?: string
   /** Position among the thread's messages. */
   readonly index?: number
@@ -69,7 +69,7 @@ export function notify(
   }
   try {
     const later = listener(event)
-    if (later instanceof Promise) later.catch(failed)
+    if (later instanceof Object && 'then' in later) Promise.resolve(later).catch(failed)
   } catch (error) {
     failed(error)
   }

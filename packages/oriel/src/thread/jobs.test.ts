@@ -42,6 +42,31 @@ describe('jobs', () => {
     expect(await jobs.run('next', async () => 'ran')).toBe('ran')
   })
 
+  it('[J2] the signal of one that succeeded is not aborted; of one that threw it is', async () => {
+    const jobs = new Jobs()
+    const signals: AbortSignal[] = []
+    const run = (key: string, isGood: boolean): Promise<unknown> =>
+      jobs.run(key, async (signal) => {
+        signals.push(signal)
+        if (!isGood) throw new Error('500')
+      })
+    await run('good', true)
+    await expect(run('bad', false)).rejects.toMatchObject({ code: 'job-failed' })
+    expect(signals.map(({ aborted }) => aborted)).toEqual([false, true])
+  })
+
+  it('[J1] one that waits for its turn fails at its deadline, and never begins', async () => {
+    const jobs = new Jobs({ concurrency: 1 })
+    const first = Promise.withResolvers<string>()
+    const running = jobs.run('first', () => first.promise)
+    let began = 0
+    const late = jobs.run('late', async () => ++began, { until: performance.now() + 5 })
+    await expect(late).rejects.toMatchObject({ details: { failure: 'timeout' } })
+    const next = jobs.run('next', async () => ++began)
+    first.resolve('done')
+    expect([await running, await next]).toEqual(['done', 1])
+  })
+
   it('[J1] one that throws is an error with a code, and the cause', async () => {
     const cause = new Error('429')
     const failed = new Jobs().run('x', () => Promise.reject(cause))

@@ -10,6 +10,7 @@ import { State } from '../core/state.ts'
 import { resolveCounter, type TokensOption } from '../counters.ts'
 import type { Store, ThreadKey, WriteOptions } from '../stores/store.ts'
 import { threadNotFound } from '../stores/stored-errors.ts'
+import { inBackground } from './background.ts'
 import {
   assertCounter,
   assertFresh,
@@ -42,8 +43,8 @@ export interface JournalOptions {
   readonly now: () => number
   /** Entries between two snapshots, at least; 0 = never. @default 256 */
   readonly snapshotEvery?: number | undefined
-  /** Told when a snapshot could not be saved: the log is unaffected. */
-  readonly onSnapshotFailed?: (error: unknown) => void
+  /** Called when a snapshot could not be saved: the log is unaffected. */
+  readonly onSnapshotFailed?: (error: unknown, journal: Journal) => void
 }
 
 /** An entry without what the log itself gives it. */
@@ -335,15 +336,23 @@ export class Journal {
     const interval = Math.max(snapshotEvery, Math.ceil(this.#snapshotVersion / 16))
     if (snapshotEvery <= 0 || this.#state.version - this.#snapshotVersion < interval) return
     this.#snapshotVersion = this.#state.version
+    const before = this.#saving
+    const save = async (): Promise<void> => {
+      // At once: the state goes on while the store is busy.
+      const value = this.#snapshot()
+      await before
+      await saveSnapshot(this.store, this.key, value)
+    }
+    this.#saving = inBackground(save, (error) => onSnapshotFailed?.(error, this))
+  }
+
+  #snapshot(): SnapshotValue {
     this.#keys?.update(this.#state)
-    const value: SnapshotValue = {
+    return {
       state: this.#state.data(),
       facts: { ...this.#facts, settings: [...this.#settings.values()] },
       ...(this.#keys === undefined ? {} : { keys: this.#keys.data(this.#state) }),
     }
-    this.#saving = this.#saving
-      .then(() => saveSnapshot(this.store, this.key, value))
-      .catch((error) => onSnapshotFailed?.(error))
   }
 
   #take(entry: Entry): void {

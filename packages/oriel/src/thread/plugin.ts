@@ -24,7 +24,7 @@ export interface PluginContext {
   readonly thread?: string
   readonly turn: number
   readonly step: number
-  /** Aborted when the plugin's time is over. */
+  /** Aborted when the plugin's time is over or it threw; never after it answered. */
   readonly signal: AbortSignal
 }
 
@@ -157,11 +157,11 @@ async function ask<T>(
     })
     return await Promise.race([call({ ...context, signal: control.signal }), late])
   } catch (error) {
+    control.abort()
     onFailure(plugin.name, reasonOf(error))
     return undefined
   } finally {
     clearTimeout(timer)
-    control.abort()
   }
 }
 

@@ -46,6 +46,30 @@ const texts = (messages: readonly Shown[]) =>
   })
 
 describe('plugins of a thread', () => {
+  it('[J2] the signal of a plugin that answered is not aborted; of one that failed it is', async () => {
+    const signals: Record<string, AbortSignal> = {}
+    const plugin = (name: string, rest: Partial<Plugin> = {}): Plugin => ({
+      name,
+      message: (_, { signal }) => {
+        signals[name] = signal
+        return name === 'late' ? new Promise(() => undefined) : []
+      },
+      system: ({ signal }) => {
+        signals[`${name} system`] = signal
+        if (name === 'broken') throw new Error('no')
+        return 'here'
+      },
+      ...rest,
+    })
+    const late = plugin('late', { timeoutMs: 5 })
+    const thread = await open({ plugins: [plugin('good'), plugin('broken'), late] })
+    await thread.append(user(1))
+    await thread.view()
+    const aborted = Object.keys(signals).filter((name) => signals[name]?.aborted)
+    expect(Object.keys(signals)).toHaveLength(6)
+    expect(aborted).toEqual(['late', 'broken system'])
+  })
+
   it('[L3] what is shown only now stands at the tail, and leaves without an edit', async () => {
     const thread = await open()
     await thread.append(user(1))

@@ -45,11 +45,14 @@ export function askLog(journal: Journal): SummaryOf {
   }
 }
 
-/** Runs the jobs that a view needs and waits for them. Answers what came out, for the log where no edit will hold it. */
+/**
+ * Runs the jobs that a view needs and waits for them, until `until` at the latest: what is not there then has its deterministic form.
+ * Answers what came out, for the log where no edit will hold it.
+ */
 export async function prepareSummaries(
   summaries: Summaries | undefined,
   journal: Journal,
-  request: () => ViewRequest,
+  { request, until }: { readonly request: () => ViewRequest; readonly until: number },
 ): Promise<readonly Finished[]> {
   const finished: Finished[] = []
   if (summaries === undefined) return finished
@@ -58,9 +61,10 @@ export async function prepareSummaries(
     if (!waitsForJobs(now.policy)) return finished
     const { summaryOf, wanted } = askingOf(summaries, journal, now)
     proposalsOf({ ...now, summaryOf })
-    if (wanted.size > 0) finished.push(...(await summaries.fulfil(wanted, now.state.step)))
+    const { step } = now.state
+    if (wanted.size > 0) finished.push(...(await summaries.fulfil(wanted, { step, until })))
     const isBusy = summaries.isBusy
-    await summaries.settled()
+    await summaries.settled(until)
     if (wanted.size === 0 && !isBusy) break
   }
   return finished

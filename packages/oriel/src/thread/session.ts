@@ -8,6 +8,7 @@ import type { State } from '../core/state.ts'
 import type { SummaryOf } from '../core/wish.ts'
 import type { FileOf } from '../core/wish-file.ts'
 import { type Policy, parsePolicy } from '../policy.ts'
+import { type BackgroundTask, codeOf, inBackground } from './background.ts'
 import { cacheFor, type PricesOption } from './cache.ts'
 import { Compacting, type RequestAround } from './compacting.ts'
 import { shownCount } from './compactor.ts'
@@ -30,7 +31,7 @@ import {
   type WrittenHistory,
   withCount,
 } from './incoming.ts'
-import { Jobs } from './jobs.ts'
+import { defaultTimeoutMs, Jobs } from './jobs.ts'
 import type { Journal, Stamp } from './journal.ts'
 import { LastView } from './last-view.ts'
 import { leadingOf } from './leading.ts'
@@ -43,7 +44,7 @@ import { assertProgress, planRecovery } from './recovery.ts'
 import { Reporter, type ReporterOptions } from './reporter.ts'
 import { resultLine } from './result-line.ts'
 import { singleFlight } from './single-flight.ts'
-import { type Asking, Summaries } from './summaries.ts'
+import { type Asking, Summaries, type SummariesOptions } from './summaries.ts'
 import type { Summarize } from './summary.ts'
 import type { Meeting } from './sync.ts'
 import {
@@ -64,6 +65,8 @@ export interface SessionOptions extends ReporterOptions {
   readonly prices?: PricesOption | undefined
   /** Tokens that the summarizer's model can read. @default 32000 */
   readonly summarizeWindow?: number | undefined
+  /** @default 30000 */
+  readonly summarizeTimeoutMs?: number | undefined
   readonly plugins: readonly Plugin[]
   readonly given: NonNullable<ViewRequest['given']>
 }
@@ -96,7 +99,7 @@ export class Session {
   /** A policy that is not in the log yet. */
   #pending: Policy | undefined
   #queue: Promise<unknown> = Promise.resolve()
-  readonly #jobs = new Jobs()
+  readonly #jobs: Jobs
   readonly summaries: Summaries | undefined
   readonly #compacting: Compacting
   readonly #files: OutputFiles
@@ -114,16 +117,19 @@ export class Session {
       this.emit('plugin-failed', { id: name, message: `The plugin ${name} added nothing.`, reason })
     })
     const { summarizeWindow: window = defaultWindow } = options
-    const summarize = options.summarize && singleFlight(options.summarize, () => this.journal)
+    this.#jobs = new Jobs({ timeoutMs: this.#timeoutMs })
+    const onLeaseFailed = (error: unknown): void => this.backgroundFailed('lease', error)
+    const summarize =
+      options.summarize && singleFlight(options.summarize, () => this.journal, onLeaseFailed)
     const emit: Session['emit'] = (type, fields) => this.emit(type, fields)
     this.#compacting = new Compacting(this, { jobs: this.#jobs, summarize, window, emit })
     this.#files = new OutputFiles((reason) =>
       emit('job-failed', { message: 'An output was not saved as a file: the log has it.', reason }),
     )
     if (summarize === undefined) return
-    const onFailed = (reason: string, count: number): void => {
+    const onFailed: SummariesOptions['onFailed'] = (failure, count) => {
       const message = `${count} summaries failed: the deterministic form serves.`
-      this.emit('job-failed', { message, reason })
+      this.emit('job-failed', { message, ...failure })
     }
     this.summaries = new Summaries({ summarize, jobs: this.#jobs, window, onFailed })
   }
@@ -131,6 +137,10 @@ export class Session {
   /** The policy in force: the newest in the log, unless one was given that is not there yet. */
   get policy(): Policy {
     return this.#pending ?? loggedPolicy(this.journal)
+  }
+
+  get #timeoutMs(): number {
+    return this.#options.summarizeTimeoutMs ?? defaultTimeoutMs
   }
 
   get prices(): PricesOption | undefined {
@@ -343,9 +353,10 @@ export class Session {
     this.#reporter.asked(this.journal, policy)
     const files = await this.#writeFiles(policy, (fileOf) => proposalsOf({ ...request(), fileOf }))
     const model = isRecovery ? undefined : this.summaries
-    const finished = model && (await prepareSummaries(model, this.journal, request))
+    const until = performance.now() + this.#timeoutMs
+    const finished = model && (await prepareSummaries(model, this.journal, { request, until }))
     const isFirst = own === undefined && !isRecovery
-    const asked = isFirst ? await this.#compacting.beforeView(request) : undefined
+    const asked = isFirst ? await this.#compacting.beforeView(request, until) : undefined
     const { version } = this.journal.state
     let view: { request: ViewRequest; built: BuiltView; asking: Asking } | undefined
     const build = (state: State, stamp: Stamp): readonly Entry[] => {
@@ -396,17 +407,26 @@ export class Session {
   #summarizeBehind(wanted: Asking['wanted']): void {
     if (this.summaries === undefined || wanted.size === 0) return
     const { journal } = this
-    const done = this.summaries.fulfil(wanted, journal.state.step)
+    const done = this.summaries.fulfil(wanted, { step: journal.state.step, until: Infinity })
     const keep = async (): Promise<void> => {
       const finished = await done
       await this.run(() => journal.commit((_, stamp) => summaryEntries(journal, finished, stamp)))
     }
-    this.behind(keep())
+    this.behind('summary', keep)
   }
 
-  /** Takes note of work that no operation waits for; it may fail. */
-  behind(work: Promise<unknown>): void {
-    this.#behind = Promise.allSettled([this.#behind, work])
+  /** Runs work that no operation waits for. Resolves when it is over; a failure is an event and nothing else. */
+  behind(task: BackgroundTask, work: () => Promise<unknown>): Promise<void> {
+    const done = inBackground(work, (error) => this.backgroundFailed(task, error))
+    this.#behind = Promise.all([this.#behind, done])
+    return done
+  }
+
+  /** Work that no operation waits for failed. */
+  backgroundFailed(task: BackgroundTask, error: unknown): void {
+    const message = `A task in the background failed (${task}); the thread is unaffected.`
+    const reason = OrielError.is(error) ? error.message : 'unknown'
+    this.emit('job-failed', { id: task, message, reason, error: codeOf(error) })
   }
 
   /** Resolves when no job is under way behind a view. */

@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { OrielError } from '../core/errors.ts'
 import { sha256 } from '../sha256.ts'
 import type { Lease, Store, ThreadKey } from '../stores/store.ts'
+import { inBackground } from './background.ts'
 import type { Summarize } from './summary.ts'
 
 /** How long a holder that died keeps others waiting. One that lives renews its lease, and may fail to a few times. */
@@ -24,17 +25,19 @@ const maxPauseMs = 400
 export function singleFlight(
   summarize: Summarize,
   place: () => { readonly store: Store; readonly key: ThreadKey },
+  /** Called when a lease cannot be renewed or given back: it ends by itself. */
+  onLeaseFailed: (error: unknown) => void = () => {},
 ): Summarize {
   return async (job) => {
     const { store, key } = place()
     if (store.lease === undefined) return summarize(job)
     const name = `summarize:${sha256(`${job.kind}\n${job.prompt}\n${job.text.toWellFormed()}`)}`
     const lease = await waitFor(store, key, name, job.signal)
-    const renewing = setInterval(() => lease?.renew().catch(() => undefined), renewMs).unref()
-    // A lease that cannot be given back ends by itself.
-    const release = (): Promise<void> | undefined => {
+    const renew = (): Promise<void> => inBackground(() => lease?.renew(), onLeaseFailed)
+    const renewing = setInterval(renew, renewMs).unref()
+    const release = (): Promise<void> => {
       clearInterval(renewing)
-      return lease?.release().catch(() => undefined)
+      return inBackground(() => lease?.release(), onLeaseFailed)
     }
     try {
       const result = await summarize(job)

@@ -180,7 +180,7 @@ describe('summaries of results by a model', () => {
     const first = summaries.ask(1, () => undefined)
     expect(first.summaryOf(wish)).toEqual({ state: 'waiting' })
     for (const [key, one] of first.wanted) wishes.set(key, one)
-    const done = summaries.fulfil(wishes, 1)
+    const done = summaries.fulfil(wishes, { step: 1, until: Infinity })
     const second = summaries.ask(2, () => undefined)
     expect(second.summaryOf(wish)).toEqual({ state: 'waiting' })
     expect(second.wanted.size).toBe(0)
@@ -225,5 +225,33 @@ describe('summaries of results by a model', () => {
       await thread.view()
     }
     expect(calls).toBeLessThanOrEqual(4)
+  })
+
+  it('[M15] a view waits once for all summaries that are due, however many calls they need', async () => {
+    const signals: AbortSignal[] = []
+    const events: ThreadEvent[] = []
+    const thread = await open({
+      policy: { expiry: { tools: { '*': { after: 1, mode: 'compact', compact: 'summary' } } } },
+      summarizeTimeoutMs: 30,
+      summarize: ({ signal }) => {
+        signals.push(signal)
+        return new Promise(() => undefined)
+      },
+      on: (event) => events.push(event),
+    })
+    await thread.append([{ role: 'user', content: 'go' }, ...rounds(7)], { format: 'openai-chat' })
+    const { messages } = await thread.view()
+    // Two run at once. Four more would wait for their turn and begin when the first two have run out of time.
+    expect(signals.map(({ aborted }) => aborted)).toEqual([true, true])
+    const failed = events.filter(({ type }) => type === 'job-failed')
+    expect(failed.map(({ error }) => error)).toEqual(Array.from({ length: 6 }, () => 'timeout'))
+    const short = results(messages).filter((text) => text.length < long(0).length)
+    expect(short).toHaveLength(6)
+  })
+
+  it('[M15] `summarizeTimeoutMs` must be a time', async () => {
+    for (const summarizeTimeoutMs of [0, -1, Number.NaN, '5' as never]) {
+      await expect(open({ summarizeTimeoutMs })).rejects.toMatchObject({ code: 'invalid-option' })
+    }
   })
 })

@@ -1,13 +1,14 @@
 // Summaries of single blocks by a model: asked for by rules, run as few jobs, known by what they were made from.
 
+import { setTimeout as delay } from 'node:timers/promises'
 import { head, headAndTail } from '../core/clip.ts'
 import { OrielError } from '../core/errors.ts'
 import type { SummaryAnswer, SummaryOf, SummaryWish } from '../core/wish.ts'
 import { isContextLengthError } from '../overflow.ts'
 import { sha256 } from '../sha256.ts'
-import { readAnswer, rejected } from './answer.ts'
+import { partMark, readAnswer, readText, rejected } from './answer.ts'
 import { delimited } from './delimiter.ts'
-import type { Jobs } from './jobs.ts'
+import { failureOf, type JobFailure, type Jobs } from './jobs.ts'
 import type { Summarize } from './summary.ts'
 
 /** Characters of one original that a model sees, head and tail (document 003). */
@@ -30,8 +31,8 @@ export interface SummariesOptions {
   readonly jobs: Jobs
   /** Tokens that the summarizer's model can read. */
   readonly window: number
-  /** Told once for each call that failed; the wishes in it get their deterministic form. */
-  readonly onFailed: (reason: string, wishes: number) => void
+  /** Called once for each call that failed; the wishes in it get their deterministic form. */
+  readonly onFailed: (failure: JobFailure, wishes: number) => void
 }
 
 /** One pass of the rules over a state. */
@@ -39,6 +40,12 @@ export interface Asking {
   readonly summaryOf: SummaryOf
   /** What was asked for and is neither known nor under way, by key. */
   readonly wanted: ReadonlyMap<string, SummaryWish>
+}
+
+/** When summaries are asked for: at which step, and until when somebody waits for them (by `performance.now()`). */
+export interface When {
+  readonly step: number
+  readonly until: number
 }
 
 /** A summary that a model made, by the key of what it was made from. */
@@ -81,15 +88,15 @@ export class Summaries {
   }
 
   /** Asks the model for everything that is wanted, in few calls. Never rejects: what failed is remembered as such. */
-  async fulfil(wanted: Asking['wanted'], step: number): Promise<readonly Finished[]> {
+  async fulfil(wanted: Asking['wanted'], when: When): Promise<readonly Finished[]> {
     for (const [key, wish] of wanted) {
-      if (wish.fault !== undefined) this.#fail([{ key, wish }], wish.fault)
+      if (wish.fault !== undefined) this.#fail([{ key, wish }], faulty(wish.fault))
     }
     const askable = [...wanted].filter(([, { fault }]) => fault === undefined)
     const batches = batchesOf(askable, this.#room)
     const finished = await Promise.all(
       batches.map((batch) => {
-        const result = this.#run(batch, inputLength, step)
+        const result = this.#run(batch, inputLength, when)
         for (const { key } of batch) this.#running.set(key, result)
         return result.finally(() => {
           for (const { key } of batch) this.#running.delete(key)
@@ -103,40 +110,53 @@ export class Summaries {
     return this.#running.size > 0
   }
 
-  /** Resolves when nothing is under way. */
-  async settled(): Promise<void> {
-    while (this.#running.size > 0) await Promise.allSettled(this.#running.values())
+  /** Resolves when nothing is under way, or at the time `until`. */
+  async settled(until: number): Promise<void> {
+    const control = new AbortController()
+    const late = delay(Math.max(0, until - performance.now()), 'late', control)
+    // Aborted below when nobody waits for it any more.
+    late.catch(() => undefined)
+    while (this.#running.size > 0) {
+      const all = Promise.allSettled(this.#running.values())
+      if ((await Promise.race([all, late])) === 'late') return
+    }
+    control.abort()
   }
 
   async #run(
     batch: readonly Wanted[],
     length: number,
-    step: number,
+    when: When,
     halvings = 0,
   ): Promise<readonly Finished[]> {
     try {
-      const answer = await this.#call(batch, length)
-      this.#failures = 0
-      return this.#accept(batch, answer)
+      const answer = await this.#call(batch, length, when)
+      const finished = this.#accept(batch, answer)
+      if (finished.length > 0) this.#failures = 0
+      else this.#countFailure(when)
+      return finished
     } catch (error) {
       const cause = OrielError.is(error) ? error.cause : error
       if (isContextLengthError(cause) && halvings < maxHalvings) {
         const half = Math.ceil(batch.length / 2)
-        if (batch.length === 1) return this.#run(batch, length / 2, step, halvings + 1)
+        if (batch.length === 1) return this.#run(batch, length / 2, when, halvings + 1)
         const parts = [batch.slice(0, half), batch.slice(half)]
         return (
-          await Promise.all(parts.map((part) => this.#run(part, length, step, halvings + 1)))
+          await Promise.all(parts.map((part) => this.#run(part, length, when, halvings + 1)))
         ).flat()
       }
-      this.#failures += 1
-      if (this.#failures >= failuresToPause) this.#pausedUntil = step + pauseSteps
-      const told = OrielError.is(cause) ? cause : error
-      this.#fail(batch, OrielError.is(told) ? told.message : 'unknown')
+      this.#countFailure(when)
+      this.#fail(batch, error)
       return []
     }
   }
 
-  #call(batch: readonly Wanted[], length: number): Promise<string> {
+  #countFailure({ step }: When): void {
+    this.#failures += 1
+    if (this.#failures >= failuresToPause) this.#pausedUntil = step + pauseSteps
+  }
+
+  #call(batch: readonly Wanted[], length: number, { until }: When): Promise<string> {
     const { summarize, jobs } = this.#options
     const [first] = batch as [Wanted, ...Wanted[]]
     const { kind, prompt, targetChars } = first.wish
@@ -156,44 +176,38 @@ export class Summaries {
     const models = first.wish.models === undefined ? {} : { models: [...first.wish.models] }
     const meta = { count: batch.length, about: batch.map(({ wish }) => wish.about), ...models }
     const key = sha256(batch.map((one) => one.key).join())
-    return jobs.run(`summaries:${key}`, async (signal) =>
-      readAnswer(
-        await summarize({
-          kind,
-          text,
-          prompt: rules.join('\n'),
-          targetChars: targetChars * batch.length,
-          meta,
-          signal,
-        }),
-      ),
-    )
+    const job = {
+      kind,
+      text,
+      prompt: rules.join('\n'),
+      targetChars: targetChars * batch.length,
+      meta,
+    }
+    const ask = async (signal: AbortSignal): Promise<string> =>
+      readAnswer(await summarize({ ...job, signal }), { isSeveral: batch.length > 1 })
+    return jobs.run(`summaries:${key}`, ask, { until })
   }
 
   #accept(batch: readonly Wanted[], answer: string): readonly Finished[] {
     const parts = divide(answer, batch.length)
     return batch.flatMap((one, index) => {
-      const part = parts[index] ?? ''
-      if (part.length > (one.wish.ceilingChars ?? Infinity)) {
-        this.#fail([one], rejected('is longer than its ceiling').message)
+      try {
+        const text = accepted(parts[index], one.wish)
+        remember(this.#ready, one.key, text)
+        return [{ key: one.key, text }]
+      } catch (error) {
+        this.#fail([one], error)
         return []
       }
-      const text = head(part, one.wish.maxChars).trim()
-      if (text === '') {
-        this.#fail([one], rejected('is not among the answers').message)
-        return []
-      }
-      remember(this.#ready, one.key, text)
-      return [{ key: one.key, text }]
     })
   }
 
-  #fail(batch: readonly Wanted[], reason: string): void {
+  #fail(batch: readonly Wanted[], error: unknown): void {
     for (const { key } of batch) {
       this.#failed.add(key)
       if (this.#failed.size > remembered) this.#failed.delete(first(this.#failed))
     }
-    this.#options.onFailed(reason, batch.length)
+    this.#options.onFailed(failureOf(error), batch.length)
   }
 
   get #room(): number {
@@ -251,6 +265,21 @@ function batchesOf(
   return batches
 }
 
+/** The text of one summary as it is kept. Throws 'job-failed' for one that cannot be used. */
+function accepted(
+  part: string | undefined,
+  { ceilingChars = Infinity, maxChars }: SummaryWish,
+): string {
+  if (part === undefined) throw rejected('is not among the answers')
+  const text = readText(part)
+  if (text.length > ceilingChars) throw rejected('is longer than its ceiling')
+  return head(text, maxChars).trim()
+}
+
+function faulty(fault: string): OrielError {
+  return new OrielError('job-failed', fault, { details: { failure: 'prompt' } })
+}
+
 function severalRule(count: number, targetChars: number): string {
   return [
     `There are ${count} of them, numbered. Summarize each for itself, in at most ${targetChars} characters.`,
@@ -261,7 +290,7 @@ function severalRule(count: number, targetChars: number): string {
 /** The parts of an answer, by number. An answer that is not divided stands for each of them: it speaks of all. */
 function divide(answer: string, count: number): readonly (string | undefined)[] {
   if (count === 1) return [answer.replace(/^={3} *1 *={3}\s*/, '')]
-  const marks = [...answer.matchAll(/^ {0,3}(?:[#*]{1,4} ?)?={3} *(\d{1,3}) *={3}[* ]*$/gm)]
+  const marks = [...answer.matchAll(new RegExp(partMark, 'gm'))]
   if (marks.length === 0) return Array.from({ length: count }, () => answer)
   const parts: (string | undefined)[] = Array.from({ length: count })
   marks.forEach((mark, index) => {

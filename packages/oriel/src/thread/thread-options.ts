@@ -35,10 +35,15 @@ export interface ThreadOptions {
   /** Write a line for everything that changes a view. @default false; with NODE_ENV=development, true */
   readonly verbose?: boolean
   /**
-   * Summarizes with a model. With the schedule `immediate` a view waits for it, at most 30 s a call; `cache-aware` never does.
-   * Without it, or when it fails, the deterministic forms serve.
+   * Summarizes with a model. With the schedule `immediate` a view waits for it; `cache-aware` never does. Without it, or when it
+   * fails, the deterministic forms serve.
    */
   readonly summarize?: Summarize
+  /**
+   * How long one call of `summarize` may take, and how long one view waits for all of them together, in milliseconds. What is not
+   * there in time fails. @default 30000
+   */
+  readonly summarizeTimeoutMs?: number
   /** Tokens that the summarizer's model can read. @default 32000 */
   readonly summarizeWindow?: number
   /** Whose prices and cache a `cache-aware` schedule reckons with: a provider's name, or numbers. @default by the view's model */
@@ -67,6 +72,11 @@ export function assertThreadOptions(options: ThreadOptions): void {
   for (const name of ['on', 'log', 'now', 'summarize'] as const) {
     const given = options[name]
     if (given !== undefined && typeof given !== 'function') throw wrongOption(name, 'a function')
+  }
+  const { summarizeTimeoutMs: timeoutMs } = options
+  const isTime = typeof timeoutMs === 'number' && timeoutMs > 0 && timeoutMs <= 2 ** 31 - 1
+  if (timeoutMs !== undefined && !isTime) {
+    throw wrongOption('summarizeTimeoutMs', 'a number of milliseconds above 0')
   }
 }
 

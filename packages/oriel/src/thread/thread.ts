@@ -15,9 +15,11 @@ import {
   requestView,
   syncHistory,
 } from './asking.ts'
+import { codeOf } from './background.ts'
 import { recordUsage } from './cache.ts'
 import type { Accuracy } from './calibration.ts'
 import { type CompactOptions, readInstructions } from './compact-options.ts'
+import { notify } from './events.ts'
 import type { ExpandOptions, Expansion } from './expand.ts'
 import { expandMessage } from './expanding.ts'
 import { Family, type HistoryMatch } from './family.ts'
@@ -58,12 +60,13 @@ export class Thread {
   /** Use `openThread`. */
   constructor(options: ThreadOptions, journal: Journal) {
     const { policy, now = Date.now, on, plugins = [] } = options
-    const { summarize, summarizeWindow, prices } = options
+    const { summarize, summarizeWindow, summarizeTimeoutMs, prices } = options
+    const summarizing = { summarize, summarizeWindow, summarizeTimeoutMs }
     const given = givenBy(options)
     const own = policy === undefined ? undefined : parsePolicy(policy)
     this.#options = options
     this.#family = new Family(journal, journalOptions(options))
-    const working = { now, on, summarize, summarizeWindow, prices, plugins, given }
+    const working = { now, on, ...summarizing, prices, plugins, given }
     this.#session = new Session(journal, { ...working, ...linesOf(options) }, own)
     assertTogether(this.policy)
   }
@@ -319,6 +322,13 @@ export async function openThread(options: ThreadOptions): Promise<Thread> {
 function journalOptions(options: ThreadOptions): Omit<JournalOptions, 'key' | 'store'> {
   const { tokens, now = Date.now, snapshotEvery } = options
   const { log } = linesOf(options)
-  const line = '[Oriel] A snapshot could not be saved; the log is unaffected.'
-  return { tokens, now, snapshotEvery, onSnapshotFailed: () => log?.(line) }
+  const message = 'A snapshot could not be saved; the log is unaffected.'
+  const onSnapshotFailed = (error: unknown, { key, state }: Journal): void => {
+    const report = (line: string): void => log?.(line)
+    report(`[Oriel] ${message}`)
+    const place = { thread: key.thread, turn: state.turn, step: state.step }
+    const failure = { id: 'snapshot', message, error: codeOf(error) }
+    notify(options.on, { type: 'job-failed', ...place, ...failure }, report)
+  }
+  return { tokens, now, snapshotEvery, onSnapshotFailed }
 }
