@@ -38,7 +38,9 @@ export function gistOf(message: Json): Gist {
     return { text: canonicalJson({ reasoning: sealed ?? id ?? summary ?? null }), ...none }
   }
   const isItem = typeof message.type === 'string'
-  const text = canonicalJson(plain(message, isItem ? ['id'] : ['name']))
+  const said = plain(message, isItem ? ['id'] : ['name'])
+  // A person's words are the same message with other blanks around them: it is sent with those that the client sends now.
+  const text = canonicalJson(message.role === 'user' ? withoutOuterBlanks(said) : said)
   const hasId = isItem && typeof message.id === 'string'
   return { text, reasoning: reasoningOf(message), hasId }
 }
@@ -93,6 +95,18 @@ function plainValue(value: Json, key: string): Json | undefined {
     return kept.length === 0 ? undefined : kept
   }
   return isRecord(value) ? plain(value, []) : value
+}
+
+/** As messages are compared when they are found again in a thread. */
+function withoutOuterBlanks(said: JsonObject): JsonObject {
+  const { content } = said
+  if (!Array.isArray(content)) return said
+  const trimmed = content.map((block: Json, at) => {
+    if (!isRecord(block) || typeof block.text !== 'string') return block
+    const text = at === 0 ? block.text.trimStart() : block.text
+    return { ...block, text: at === content.length - 1 ? text.trimEnd() : text }
+  })
+  return { ...said, content: trimmed }
 }
 
 /** Texts that follow each other say what one text says: an answer in two parts comes back as one. */
