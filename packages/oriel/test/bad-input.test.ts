@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { type ErrorCode, OrielError } from '../src/core/errors.ts'
 import { maxDepth, maxStringLength } from '../src/core/json.ts'
 import { type FormatName, formatNames } from '../src/formats/format.ts'
-import { formatNamed, validate } from '../src/formats/registry.ts'
+import { decode, encode, formatNamed, validate } from '../src/formats/registry.ts'
 import { project } from '../src/project.ts'
 import { conversationOf } from '../src/testing/arbitraries.ts'
 import { exactText } from '../src/testing/compare.ts'
@@ -40,6 +40,55 @@ function cyclic(): object {
   const message: Record<string, unknown> = { role: 'user', content: 'x' }
   message.self = { again: [message] }
   return message
+}
+
+describe.each(formatNames)('drafts that are none, encoded to %s', (format) => {
+  it('are refused with an error of ours, or encoded', () => {
+    const value = fc.oneof(
+      fc.jsonValue(),
+      fc.constantFrom(null, {}, [], '', [null], { type: 'text' }),
+    )
+    const place = fc.array(fc.nat({ max: 20 }), { minLength: 1, maxLength: 5 })
+    const broken = fc.tuple(conversationOf(format), place, value)
+    fc.assert(
+      fc.property(broken, ([messages, steps, replacement]) => {
+        const drafts = decode(format, messages).map(({ draft }) => draft)
+        const copy = JSON.parse(JSON.stringify(drafts)) as unknown[]
+        replaceAt(copy, steps, replacement)
+        expect(outcome(() => encode(format, copy as never))).not.toContain('threw')
+      }),
+    )
+  })
+
+  it('are named by their path', () => {
+    const refused = (draft: unknown): string => outcome(() => encode(format, [draft] as never))
+    expect(refused(null)).toBe('invalid-input at drafts[0]')
+    expect(refused({ role: 'nobody', content: 'x' })).toBe('invalid-input at drafts[0].role')
+    expect(refused({ role: 'user' })).toBe('invalid-input at drafts[0].content')
+    expect(refused({ role: 'user', content: [null] })).toBe('invalid-input at drafts[0].content[0]')
+    const carried = { role: 'user', content: 'x', native: { format, value: {} } }
+    expect(refused(carried)).toBe('invalid-input at drafts[0].native.value')
+    const block = { type: 'text', text: 'x', extra: null }
+    expect(refused({ role: 'assistant', content: [block] })).toBe(
+      'invalid-input at drafts[0].content[0].extra',
+    )
+    const call = { type: 'tool-call', callId: 'a', name: 'b' }
+    expect(refused({ role: 'assistant', content: [call] })).toBe(
+      'invalid-input at drafts[0].content[0].arguments',
+    )
+  })
+})
+
+/** Puts a value somewhere into a tree; each step picks one of what is there. */
+function replaceAt(holder: unknown, [step = 0, ...rest]: readonly number[], value: unknown): void {
+  if (typeof holder !== 'object' || holder === null) return
+  const fields = holder as Record<string, unknown>
+  const keys = Object.keys(fields)
+  const key = keys[step % Math.max(1, keys.length)]
+  if (key === undefined) return
+  const isLeaf = typeof fields[key] !== 'object' || fields[key] === null
+  if (rest.length === 0 || isLeaf) fields[key] = value
+  else replaceAt(fields[key], rest, value)
 }
 
 describe.each(formatNames)('bad input in %s', (format) => {

@@ -35,10 +35,25 @@ function draftOf(place: Place): Draft {
       throw wrongShape(`${place.path}.${key}`, 'a string', value)
     }
   }
+  checkCarried(place)
   checkAudience(fieldOf(place, 'audience'), `${place.path}.audience`)
   checkExpiry(fieldOf(place, 'expiry'), `${place.path}.expiry`)
   // Every field was checked above or is carried unread; the copy shares nothing with the input.
   return { ...(place.value as unknown as Draft), role: role as Role, content: contentOf(place) }
+}
+
+/** What formats carry along with a message or a block: fields of the foreign one, where it came from, how it was written. */
+function checkCarried(place: Place): void {
+  for (const key of ['extra', 'source', 'native']) {
+    const value = fieldOf(place, key)
+    if (value !== undefined && !isObject(value)) {
+      throw wrongShape(`${place.path}.${key}`, 'an object', value)
+    }
+  }
+  const native = fieldOf(place, 'native')
+  if (isObject(native) && !(Array.isArray(native.value) && native.value.every(isObject))) {
+    throw wrongShape(`${place.path}.native.value`, 'an array of messages', native.value)
+  }
 }
 
 function contentOf(place: Place): string | readonly Block[] {
@@ -60,6 +75,14 @@ const required: Readonly<Record<string, readonly string[]>> = {
   'tool-result': ['callId'],
 }
 
+/** Fields that a block of each type may have, as strings. */
+const optional: Readonly<Record<string, readonly string[]>> = {
+  image: ['mediaType', 'data', 'url'],
+  file: ['mediaType', 'name', 'data', 'url'],
+  reasoning: ['text', 'signature'],
+  'tool-result': ['name'],
+}
+
 /** Content that no rule and no format here reads would leave the view without a word. */
 function notOurs(path: string, type: string): OrielError {
   const known = [...Object.keys(required), 'opaque'].join(', ')
@@ -74,9 +97,17 @@ function blockOf(block: Json, path: string): Block {
   const type = readString(place, 'type')
   checkLifetime(fieldOf(place, 'lifetime'), `${path}.lifetime`)
   checkAudience(fieldOf(place, 'audience'), `${path}.audience`)
-  if (type === 'opaque') return value as unknown as Block
+  checkCarried(place)
+  if (type === 'opaque') {
+    readString(place, 'format')
+    if (value.value === undefined) throw wrongShape(`${path}.value`, 'any JSON', undefined)
+    return value as unknown as Block
+  }
   if (!Object.hasOwn(required, type)) throw notOurs(`${path}.type`, type)
   for (const key of required[type] as readonly string[]) readString(place, key)
+  for (const key of optional[type] ?? []) {
+    if (fieldOf(place, key) !== undefined) readString(place, key)
+  }
   if (type === 'tool-result') return { ...(value as object), content: contentOf(place) } as Block
   return value as unknown as Block
 }

@@ -14,6 +14,7 @@ import {
   type Violation,
 } from './format.ts'
 import { langchain } from './langchain.ts'
+import { decodeNeutral } from './neutral.ts'
 import { openaiChat } from './openai-chat.ts'
 import { openaiResponses } from './openai-responses.ts'
 
@@ -45,12 +46,17 @@ export function decode(format: FormatName, messages: readonly unknown[]): readon
   return formatNamed(format).decode(messages, 'messages')
 }
 
-/** Drafts as foreign messages: the way back from `decode`. Nothing is reduced or repaired. */
+/**
+ * Drafts as foreign messages: the way back from `decode`. Nothing is reduced or repaired. Throws OrielError 'invalid-input' (or
+ * 'not-json', 'too-deep', 'too-large') with the path of what is no draft.
+ */
 export function encode(
   format: FormatName,
   drafts: readonly Draft[],
 ): Pick<Encoded, 'messages' | 'system'> {
-  const { messages, system } = formatNamed(format).encode(drafts.map(asShown))
+  const target = formatNamed(format)
+  const checked = decodeNeutral(drafts, 'drafts').map(({ draft }) => draft)
+  const { messages, system } = target.encode(checked.map(asShown))
   return { messages, ...(system === undefined ? {} : { system }) }
 }
 
