@@ -97,6 +97,45 @@ const examples: readonly (Case & { readonly name: string })[] = [
     ],
   },
   {
+    name: '[I5] covers a pinned exchange by one checkpoint',
+    policy: { compaction: { maxTokens: 6 } },
+    snapshotEvery: 0,
+    moods: [],
+    acts: [
+      { type: 'note', who: 0, notes: [{ kind: 'user', audience: 0 }] },
+      {
+        type: 'talk',
+        who: 0,
+        format: 'openai-chat',
+        messages: [
+          { role: 'system', content: 'the' },
+          { role: 'user', content: 'the' },
+          { role: 'assistant', content: 'the' },
+          { role: 'user', content: 'the' },
+          {
+            role: 'assistant',
+            content: null,
+            tool_calls: [
+              {
+                id: 'call_1',
+                type: 'function',
+                function: {
+                  name: 'search',
+                  arguments: '{"big":9007199254740991,"small":-0.5,"e":1e+21}',
+                },
+              },
+            ],
+          },
+          { role: 'tool', tool_call_id: 'call_1', content: '' },
+          { role: 'assistant', content: 'the' },
+        ],
+        isWatched: false,
+      },
+      { type: 'mark', who: 0, pick: 3, mark: 'pin' },
+      { type: 'compact', who: 0 },
+    ],
+  },
+  {
     name: '[PG9] erases a fork and leaves the branches that its parent had before',
     policy: { preset: 'plugin-retention' },
     snapshotEvery: 0,

@@ -235,6 +235,18 @@ export class State {
     return this.#pinned.has(seq)
   }
 
+  /**
+   * Whether a pin shows a message that an edit drops, before or after the pin: its own, those of its exchange, and the user message that
+   * opens its turn. The pin of an excluded message shows nothing.
+   */
+  isKeptByPin(seq: number): boolean {
+    if (this.#pinned.size === 0) return false
+    const isPin = (pinned: number): boolean =>
+      this.#pinned.has(pinned) && !this.#excluded.has(pinned)
+    if (this.exchanges.membersOf(seq).some(isPin)) return true
+    return opensTurnOf(this.#messages, seq, [...this.#pinned].filter(isPin))
+  }
+
   isVetoed(seq: number, block: number | '*', form: string): boolean {
     return this.#edits.isVetoed(seq, block, form)
   }
@@ -264,7 +276,7 @@ export class State {
       case 'edit':
         this.#edits.add(entry)
         if ('ranges' in entry.target) {
-          this.#hide((seq) => isInRanges(entry, seq) && !this.#isKeptByPin(seq), lastOf(entry))
+          this.#hide((seq) => isInRanges(entry, seq) && !this.isKeptByPin(seq), lastOf(entry))
         }
         break
       case 'undo':
@@ -361,19 +373,7 @@ export class State {
 
   #isHidden(seq: number): boolean {
     if (this.#excluded.has(seq) || this.#edits.isFinallyDropped(seq)) return true
-    return this.#edits.isDropped(seq) && !this.#isKeptByPin(seq)
-  }
-
-  /**
-   * A pin shows what an edit drops, before or after it, unless it was not preserved: the message, the whole exchange around it and the user message that opens its
-   * turn. The pin of an excluded message shows nothing.
-   */
-  #isKeptByPin(seq: number): boolean {
-    if (this.#pinned.size === 0) return false
-    const isPin = (pinned: number): boolean =>
-      this.#pinned.has(pinned) && !this.#excluded.has(pinned)
-    if (this.exchanges.membersOf(seq).some(isPin)) return true
-    return opensTurnOf(this.#messages, seq, [...this.#pinned].filter(isPin))
+    return this.#edits.isDropped(seq) && !this.isKeptByPin(seq)
   }
 
   #show(items: readonly Item[]): void {

@@ -59,7 +59,7 @@ function exchangeOf(state: State, item: Item): number | undefined {
 }
 
 /**
- * Hard protection: pinned, the newest user message, results that the model has not seen, an answer that it is to go on with, or a form
+ * Hard protection: kept by a pin, the newest user message, results that the model has not seen, an answer that it is to go on with, or a form
  * that a person took back.
  */
 export function isProtected(state: State, unit: Unit): boolean {
@@ -68,7 +68,7 @@ export function isProtected(state: State, unit: Unit): boolean {
       entry.seq === state.newestUser ||
       entry.seq === state.exchanges.parts.open ||
       isUnseenResult(state, entry) ||
-      state.isPinned(entry.seq) ||
+      state.isKeptByPin(entry.seq) ||
       state.isVetoed(entry.seq, '*', 'dropped'),
   )
 }

@@ -140,7 +140,8 @@ function reserveOf({ reserveTokens }: CompactionSettings): number {
 /** Tokens of system and pinned messages, which stay. */
 function fixedIn(state: State): number {
   const weigh = weigher(state, [])
-  const isFixed = ({ entry }: Item): boolean => entry.role === 'system' || state.isPinned(entry.seq)
+  const isFixed = ({ entry }: Item): boolean =>
+    entry.role === 'system' || state.isKeptByPin(entry.seq)
   return state.visible.reduce((sum, item) => sum + (isFixed(item) ? weigh(item) : 0), 0)
 }
 
