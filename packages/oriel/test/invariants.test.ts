@@ -1,18 +1,26 @@
 import * as fc from 'fast-check'
 import { describe, expect, it, vi } from 'vitest'
+import { assemble } from '../src/assemble.ts'
+import type { Block } from '../src/core/block.ts'
 import { type Counter, countBlock, messageTokens, overheadOf } from '../src/core/counter.ts'
+import type { Draft } from '../src/core/entry.ts'
 import { OrielError } from '../src/core/errors.ts'
+import { fixedSalt } from '../src/core/handle.ts'
 import { isObject } from '../src/core/json.ts'
+import { State } from '../src/core/state.ts'
 import type { Change } from '../src/core/view.ts'
 import { resolveCounter } from '../src/counters.ts'
-import { type FormatName, formatNames } from '../src/formats/format.ts'
+import { feed } from '../src/feed.ts'
+import { type Encoded, type FormatName, formatNames } from '../src/formats/format.ts'
 import { formatNamed } from '../src/formats/registry.ts'
 import { type PolicyInput, parsePolicy } from '../src/policy.ts'
 import { type Projection, type ProjectOptions, project } from '../src/project.ts'
+import { sha256 } from '../src/sha256.ts'
 import {
   budgetArbitrary,
   type Conversation,
   conversationOf,
+  neutralConversation,
   policyArbitrary,
 } from '../src/testing/arbitraries.ts'
 import { aiSdkMessage, anthropicMessage, chatMessage } from '../src/testing/builders.ts'
@@ -168,6 +176,40 @@ describe.each(formatNames)('project of %s', (format) => {
   })
 })
 
+describe.each(formatNames)("Oriel's own messages, sent to %s", (to) => {
+  const any = fc.record({
+    from: fc.constantFrom(...formatNames),
+    policy: policyArbitrary(),
+    budget: fc.option(budgetArbitrary(), { nil: undefined }),
+  })
+  const marked = any.chain(({ from, ...rest }) =>
+    neutralConversation(from).map((drafts) => ({ drafts, ...rest })),
+  )
+
+  it('[I2] [I3] make a request that the provider accepts, the same every time', () => {
+    holds(marked, ({ drafts, ...rest }) => {
+      const sent = sendDrafts(drafts, { ...rest, to })
+      if (sent === undefined) return
+      expect(violations(to, sent)).toEqual([])
+      const copy = JSON.parse(JSON.stringify(drafts)) as readonly Draft[]
+      expect(sendDrafts(copy, { ...rest, to })).toEqual(sent)
+    })
+  })
+
+  it('are not shown where they are for people only', () => {
+    const hides = fc.array(fc.boolean(), { minLength: 1, maxLength: 8 })
+    const share = fc.double({ min: 0.05, max: 1, noNaN: true })
+    holds(fc.tuple(marked, hides, share), ([{ drafts, policy }, isHidden, part]) => {
+      const hidden = withSecrets(drafts, isHidden)
+      const size = JSON.stringify(hidden).length / charactersPerToken
+      for (const budget of [undefined, Math.ceil(size * part)]) {
+        const sent = sendDrafts(hidden, { policy: withoutMemory(policy), budget, to })
+        expect(JSON.stringify(sent ?? {})).not.toContain(secret)
+      }
+    })
+  })
+})
+
 it('[I8] keeps short messages rather than a longer note', () => {
   const { user, assistant, calls, result } = chatMessage
   const loop = [calls({ id: 'a' }), result('a', 'x y z '.repeat(2000))]
@@ -262,6 +304,47 @@ it('[I2] says so when nothing is left to send', () => {
   expect(project([], policy, { format: 'anthropic' }).messages).toEqual([])
 })
 
+/** A text that only people may see. */
+const secret = 'Sq0z9secret'
+
+/** Drafts some of whose texts, in turn, are for people only and hold that text in words that a digest or a memory would quote. */
+function withSecrets(drafts: readonly Draft[], isHidden: readonly boolean[]): readonly Draft[] {
+  let count = 0
+  const hide = (block: Block): Block => {
+    if (block.type !== 'text' || isHidden[count++ % isHidden.length] !== true) return block
+    const text = `Order ${secret} is in /var/log/${secret}.txt: ${block.text}`
+    return { type: 'text', text, audience: { now: false, later: false } }
+  }
+  return drafts.map(({ content, ...draft }) => {
+    const blocks: readonly Block[] =
+      typeof content === 'string' ? [{ type: 'text', text: content }] : content
+    return { ...draft, content: blocks.map(hide) }
+  })
+}
+
+/** What a memory quotes is the business of its own tests. */
+function withoutMemory(policy: PolicyInput | undefined): PolicyInput {
+  const { memory: _, ...rest } = parsePolicy(policy)
+  return rest
+}
+
+/** What a provider would get, as a thread does it; undefined where no valid view exists. */
+function sendDrafts(
+  drafts: readonly Draft[],
+  { policy, budget, to }: Pick<Case, 'policy'> & { budget: number | undefined; to: FormatName },
+): Encoded | undefined {
+  const { profile, encode } = formatNamed(to)
+  const state = new State({ counter: resolveCounter('estimate'), salt: fixedSalt })
+  const around = { now: 0, frameTokens: 0, sha256 }
+  try {
+    const planned = feed(state, drafts, parsePolicy(policy), around)
+    return encode(assemble(state, planned, { profile, budget }).messages)
+  } catch (error) {
+    if (OrielError.is(error, 'cannot-project')) return undefined
+    throw error
+  }
+}
+
 function holds<T>(arbitrary: fc.Arbitrary<T>, check: (value: T) => void): void {
   fc.assert(fc.property(arbitrary, check))
 }
@@ -328,7 +411,10 @@ function failure(...request: Parameters<typeof attempt>): OrielError | undefined
   }
 }
 
-function violations(to: FormatName, { messages, system }: Projection<unknown>): readonly unknown[] {
+function violations(
+  to: FormatName,
+  { messages, system }: Pick<Projection<unknown>, 'messages' | 'system'> | Encoded,
+): readonly unknown[] {
   return formatNamed(to).validate(system === undefined ? messages : { messages, system })
 }
 

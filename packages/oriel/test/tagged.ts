@@ -90,7 +90,7 @@ export function blocksOf(messages: Conversation, projected: Projected): readonly
       id: blockId(fixedSalt, seqs[position] as number, index),
       index: from,
       type: block.type,
-      tags: tagsIn(JSON.stringify(block)),
+      tags: tagsIn(JSON.stringify(contentOf(block))),
       ownTags: tagsIn(block.type === 'tool-result' ? textOf(block.content) : JSON.stringify(block)),
       length: lengthOf(block),
       hasMedia: /"type":"(image|file|opaque)"/.test(JSON.stringify(block)),
@@ -106,6 +106,13 @@ function seqsOf(drafts: readonly Draft[], { policy, options }: Projected): reado
   feed(state, drafts, parsePolicy(policy), { now: 0, sha256, frameTokens: around })
   const seqs = Array.from({ length: state.version }, (_, index) => index + 1)
   return seqs.filter((seq) => state.item(seq) !== undefined)
+}
+
+/** What a block says. Other fields of a call are replayed only to the format that they came from. */
+function contentOf(block: Block): Block {
+  if (block.type !== 'tool-call') return block
+  const { extra: _, ...rest } = block
+  return rest
 }
 
 function lengthOf(block: Block): number {

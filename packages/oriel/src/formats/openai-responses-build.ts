@@ -15,10 +15,10 @@ import { extraOf, type Material } from './foreign.ts'
 import { type Note, noteInside, replaced } from './losses.ts'
 import { wireName } from './openai-chat-build.ts'
 import {
-  answerWith,
   clientCallOf,
   isClientAnswer,
   pairField,
+  reducedAnswer,
 } from './openai-responses-client-calls.ts'
 import { argumentsField, kindOf, responsesFormat } from './openai-responses-items.ts'
 import { partViolations } from './openai-responses-rules.ts'
@@ -55,11 +55,8 @@ export function buildItems(
     if (block.type !== 'tool-result') return []
     const callId = material.wireIds?.get(index) ?? block.callId
     const isAnswer = role === 'tool' && isClientAnswer(extra.type)
-    // There is nothing to shorten in a yes or a no.
-    const isKept = isWhole || extra.type === 'mcp_approval_response'
-    if (isAnswer && isKept) return [{ ...extra, [pairField(extra.type)]: callId }]
-    if (isAnswer)
-      return [answerWith(textOf(block.content), { type: String(extra.type), id: callId })]
+    if (isAnswer && isWhole) return [{ ...extra, [pairField(extra.type)]: callId }]
+    if (isAnswer) return [reducedAnswer(extra, { id: callId, text: textOf(block.content) })]
     const { content } = block
     const inside = noteInside(block, note)
     const output =

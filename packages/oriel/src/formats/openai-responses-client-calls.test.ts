@@ -53,6 +53,34 @@ test('[I5] a screenshot whose call is left out is told of as gone', () => {
   expect(trace).toContainEqual(expect.objectContaining({ index: 3, form: 'dropped' }))
 })
 
+test('[I6] an approval that must shrink keeps its verdict and gives up its reason', () => {
+  const [request, response] = pairs.mcp_approval as readonly [JsonObject, JsonObject]
+  const call = { type: 'function_call', call_id: 'f', name: 'search', arguments: '{}' }
+  const output = { type: 'function_call_output', call_id: 'f', output: '' }
+  const denied = { ...response, approve: false, reason: long }
+  const { messages, tokens } = shown([user, request, call, denied, output], undefined, {
+    budget: 120,
+  })
+  expect(messages).toContainEqual({ ...response, approve: false })
+  expect(tokens.after).toBeLessThanOrEqual(120)
+  expect(rules(messages)).toEqual([])
+})
+
+test('an answer that is reduced still says that it failed', () => {
+  const policy = { toolResults: { strategy: 'dropAll' } } as const
+  const reduced = (call: JsonObject, answer: JsonObject) =>
+    shown([user, call, answer, { role: 'assistant', content: 'Done.' }, user], policy).messages[2]
+  const [patch, patched] = pairs.apply_patch as readonly [JsonObject, JsonObject]
+  expect(reduced(patch, { ...patched, status: 'failed' })).toMatchObject({
+    status: 'failed',
+    output: expect.stringContaining('[Omitted'),
+  })
+  const [shell] = pairs.shell as readonly [JsonObject, JsonObject]
+  const timeout = { stdout: long, stderr: '', outcome: { type: 'timeout' } }
+  const answer = { type: 'shell_call_output', call_id: 'c3', output: [timeout] }
+  expect(reduced(shell, answer)).toMatchObject({ output: [{ outcome: { type: 'timeout' } }] })
+})
+
 describe.each(Object.entries(pairs))('a call of %s', (name, [call, answer]) => {
   const reasoning = { type: 'reasoning', id: 'rs_1', summary: [] }
   const whole = [user, reasoning, call, answer, user]

@@ -103,6 +103,25 @@ export function isSendable({ type, output }: Item): boolean {
   return type !== 'computer_call_output' || isObject(output)
 }
 
+/** The answer with a shorter text: whether it went well stays, and a yes or a no stays without its reason. */
+export function reducedAnswer(
+  answer: JsonObject,
+  { id, text }: { readonly id: string; readonly text: string },
+): JsonObject {
+  const type = String(answer.type)
+  const { approve, status, output } = answer
+  if (type === 'mcp_approval_response') {
+    return { type, [pairField(type)]: id, ...(approve === undefined ? {} : { approve }) }
+  }
+  const reduced = answerWith(text, { type, id })
+  if (type === 'apply_patch_call_output' && typeof status === 'string') {
+    return { ...reduced, status }
+  }
+  const outcome = Array.isArray(output) && isObject(output[0]) ? output[0].outcome : undefined
+  if (type !== 'shell_call_output' || !isObject(outcome)) return reduced
+  return { ...reduced, output: [{ stdout: text, stderr: '', outcome: outcome as JsonObject }] }
+}
+
 /** An answer of this type with another text. Check it with `isSendable`. */
 export function answerWith(text: string, { type, id }: { type: string; id: string }): JsonObject {
   const paired = { type, [pairField(type)]: id }

@@ -1,9 +1,11 @@
 // Arbitraries for fast-check: conversations that a provider accepts, policies and budgets.
 
 import * as fc from 'fast-check'
-import type { Expiry } from '../core/entry.ts'
+import type { Audience, Block, Lifetime } from '../core/block.ts'
+import type { Draft, Expiry } from '../core/entry.ts'
 import type { JsonObject } from '../core/json.ts'
 import type { FormatName } from '../formats/format.ts'
+import { formatNamed } from '../formats/registry.ts'
 import type { HistoryPolicy, Policy, PolicyInput, PresetName } from '../policy.ts'
 import { presets } from '../presets.ts'
 import type { CompactionSettings } from '../rules/compaction.ts'
@@ -61,6 +63,66 @@ export function conversationOf(format: FormatName): fc.Arbitrary<Conversation> {
     case 'langchain':
       return langchainConversation()
   }
+}
+
+/**
+ * Conversations as Oriel's own messages: what a format reads, with lifetimes, audiences, kinds, expiries and plugins on some messages
+ * and blocks. Shrinks to one user message without any.
+ */
+export function neutralConversation(format: FormatName): fc.Arbitrary<readonly Draft[]> {
+  const at = fc.nat({ max: 30 })
+  const ofBlock = fc.oneof(
+    fc.record({ audience: audienceArbitrary() }),
+    fc.record({ lifetime: lifetimeArbitrary() }),
+    fc.record({ plugin: fc.constantFrom('clock', 'screen'), lifetime: lifetimeArbitrary() }),
+  )
+  const ofMessage = fc.oneof(
+    fc.record({ audience: audienceArbitrary() }),
+    fc.record({ kind: fc.constantFrom('note', 'tool-result', 'constructor') }),
+    fc.record({ expiry: expirySettingArbitrary() }),
+    fc.record({ tool: fc.constantFrom('search', 'nobody_calls_this') }),
+  )
+  const mark = fc.record({ at, block: at, ofBlock, ofMessage, isMessage: fc.boolean() })
+  return fc
+    .tuple(conversationOf(format), fc.array(mark, { maxLength: 6 }))
+    .map(([messages, marks]) => {
+      const drafts = formatNamed(format)
+        .decode(messages, 'messages')
+        .map(({ draft: { native: _, ...draft } }): Draft => draft)
+      return marks.reduce<readonly Draft[]>((marked, one) => {
+        const index = one.at % marked.length
+        const draft = marked[index] as Draft
+        const next = one.isMessage ? { ...draft, ...one.ofMessage } : withMark(draft, one)
+        return marked.with(index, next)
+      }, drafts)
+    })
+}
+
+function withMark(draft: Draft, mark: { readonly block: number; readonly ofBlock: object }): Draft {
+  const { content } = draft
+  const blocks: readonly Block[] =
+    typeof content === 'string' ? [{ type: 'text', text: content }] : content
+  if (blocks.length === 0) return draft
+  const at = mark.block % blocks.length
+  return { ...draft, content: blocks.with(at, { ...(blocks[at] as Block), ...mark.ofBlock }) }
+}
+
+/** Who sees a message or a block: people alone more often than by chance. */
+export function audienceArbitrary(): fc.Arbitrary<Audience> {
+  const peopleOnly: Audience = { now: false, later: false }
+  return fc.oneof(
+    fc.constant(peopleOnly),
+    fields({ now: fc.boolean(), later: fc.boolean(), person: fc.boolean() }),
+  )
+}
+
+export function lifetimeArbitrary(): fc.Arbitrary<Lifetime> {
+  const count = counts(3)
+  return fc.oneof(
+    fc.record({ newer: count }),
+    fc.record({ turns: count }),
+    fc.record({ steps: count }),
+  )
 }
 
 /** Any setting of the policy part `history`. Shrinks to the defaults. */

@@ -4,6 +4,7 @@ export type { Conversation } from './arbitraries.ts'
 export {
   aiSdkConversation,
   anthropicConversation,
+  audienceArbitrary,
   budgetArbitrary,
   compactionArbitrary,
   conversationOf,
@@ -11,7 +12,9 @@ export {
   expirySettingArbitrary,
   historyArbitrary,
   langchainConversation,
+  lifetimeArbitrary,
   memoryArbitrary,
+  neutralConversation,
   openaiChatConversation,
   openaiResponsesConversation,
   policyArbitrary,
