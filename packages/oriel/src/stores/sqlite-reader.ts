@@ -4,6 +4,7 @@ import { hash } from 'node:crypto'
 import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from 'node:sqlite'
 import type { Entry } from '../core/entry.ts'
 import type { JsonObject } from '../core/json.ts'
+import { closeDatabase } from './sqlite-database.ts'
 import type { Snapshot, ThreadInfo, ThreadKey } from './store.ts'
 import { blobHash, genesis, readEntry, storedForm } from './stored.ts'
 import { externalKey, fromHex, toHex } from './stored-bytes.ts'
@@ -169,7 +170,7 @@ export class SqliteReader {
 
   close(): void {
     this.#statements.clear()
-    if (this.#database.isOpen) this.#database.close()
+    if (this.#database.isOpen) closeDatabase(this.#database)
   }
 
   #link(key: ThreadKey, row: Row): Link {

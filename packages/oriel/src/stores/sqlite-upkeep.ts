@@ -19,6 +19,16 @@ export function checkpoint(database: DatabaseSync): void {
   if (Number(row?.log ?? 0) > longLogFrames) database.exec('pragma wal_checkpoint(restart)')
 }
 
+/** Copies the write-ahead log into the database, synced. True when all of it was copied. */
+export function copyLog(database: DatabaseSync): boolean {
+  try {
+    const row = database.prepare('pragma wal_checkpoint(full)').get()
+    return row?.busy === 0 && row.log === row.checkpointed
+  } catch {
+    return false
+  }
+}
+
 /** Copies the write-ahead log into the database, synced, and leaves it empty. */
 export function emptyLog(database: DatabaseSync): void {
   const row = database.prepare('pragma wal_checkpoint(truncate)').get()
