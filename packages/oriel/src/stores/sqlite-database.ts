@@ -153,12 +153,17 @@ export function setLight(database: DatabaseSync): void {
 
 function setDurable(database: DatabaseSync): void {
   database.exec(`pragma page_size = ${pageSize}`)
+  // Only a file without tables takes this setting; an older one gets it when it is next rewritten.
+  database.exec('pragma auto_vacuum = incremental')
+  // Deleted content is overwritten with zeros, in rows and in free pages: erasing needs no rewrite of the file.
+  database.exec('pragma secure_delete = on')
   assert(pragma(database, 'journal_mode = wal') === 'wal', 'the database keeps a write-ahead log')
   database.exec('pragma synchronous = full')
   database.exec(`pragma journal_size_limit = ${maxIdleLogBytes}`)
   // With anything less than FULL an acknowledged append can vanish when the power fails.
   assert(pragma(database, 'synchronous') === 2, 'every commit is synced to the disk')
   assert(pragma(database, 'mmap_size') === 0, 'the file is not mapped into memory')
+  assert(pragma(database, 'secure_delete') === 1, 'deleted content is overwritten')
 }
 
 /** Runs the missing steps in one transaction: the file has the old schema or the new one, never something between. */

@@ -147,7 +147,7 @@ export function scrubError(error: unknown): OrielError {
   const { code } = storageError(error)
   return new OrielError(
     code,
-    'The content is erased from the log, but copies may remain in the file, which could not be rewritten. Erase again to retry.',
+    'The content is erased from the log, but copies may remain in the file, which could not be cleaned. Erase again to retry.',
     { cause: error },
   )
 }

@@ -18,7 +18,15 @@ import { HighWater } from './sqlite-high-water.ts'
 import type { AppendInput, SnapshotInput } from './sqlite-log.ts'
 import { SqliteLog } from './sqlite-log.ts'
 import { SqliteReader } from './sqlite-reader.ts'
-import { checkpoint, complaints, copyLog, emptyLog } from './sqlite-upkeep.ts'
+import {
+  checkpoint,
+  complaints,
+  copyLog,
+  emptyLog,
+  isOverwritten,
+  rewrite,
+  shrink,
+} from './sqlite-upkeep.ts'
 import type { AppendResult, ThreadKey, WriteOptions } from './store.ts'
 import { ChainWalk } from './stored-chain.ts'
 
@@ -84,6 +92,8 @@ export class SqliteSession {
   #generation = 0
   /** The file that was opened first. */
   #identity: string | undefined
+  /** Whether space of erased content was not given back yet. */
+  #hasFreePages = false
   /** Set when the write-ahead log was removed: the error of every operation from then on. */
   #refusal: OrielError | undefined
 
@@ -237,15 +247,29 @@ export class SqliteSession {
     }
   }
 
-  /** Rewrites the file, so that erased content is neither in free pages nor in the write-ahead log. */
+  /** Empties the write-ahead log, which still has erased content. A file of an older version is rewritten once. */
   #scrub({ database, log }: Connection): void {
-    if (!log.needsRewrite()) return
+    if (!log.needsScrub()) return
     this.#at('erase:before-rewrite')
-    database.exec('vacuum')
+    if (!isOverwritten(database)) rewrite(database)
     this.#at('erase:after-rewrite')
     emptyLog(database)
     this.#at('erase:before-confirm')
-    log.confirmRewrite()
+    log.confirmScrub()
+    this.#hasFreePages = true
+  }
+
+  /** Gives some of the space of erased content back to the file system. True when there is more of it. Never throws. */
+  shrink(): boolean {
+    const connection = this.#connection
+    if (!this.#hasFreePages || connection === undefined) return false
+    try {
+      this.#hasFreePages = shrink(connection.database)
+    } catch {
+      // Another process writes, or the disk failed: free pages are used again, and the next erasure gives them back.
+      this.#hasFreePages = false
+    }
+    return this.#hasFreePages
   }
 
   /** The connection, opened and checked if need be. */
@@ -402,7 +426,7 @@ export function appendedTo(operations: readonly Operation[]): readonly ThreadKey
   return keys
 }
 
-/** Erasures share one rewrite of the file; what is no transaction stands alone. */
+/** Erasures share one emptying of the write-ahead log; what is no transaction stands alone. */
 type Kind = 'write' | 'erase' | 'aside'
 
 const asides: readonly Operation['type'][] = ['check', 'checkpoint', 'sync', 'doubt']
