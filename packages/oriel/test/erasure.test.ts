@@ -5,9 +5,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { startPostgres } from '../../../scripts/postgres.ts'
+import { OrielError } from '../src/core/errors.ts'
 import { memoryStore } from '../src/stores/memory.ts'
 import { postgresStore } from '../src/stores/postgres.ts'
 import { sqliteStore } from '../src/stores/sqlite.ts'
+import type { Store } from '../src/stores/store.ts'
 import { collect, readAll, rejection } from '../src/testing/store-suite-data.ts'
 import { eraseOlderThan, eraseTenant, eraseThread } from '../src/thread/erase.ts'
 import { openThread, type Thread } from '../src/thread/thread.ts'
@@ -42,6 +44,22 @@ async function talk(store: (typeof stores)[number]['store'], tenant: string): Pr
   ])
   await thread.view()
   return thread
+}
+
+/** The store as a process uses it that dies after so many appends. */
+function stopsAfter(store: Store, writes: number): Store {
+  let left = writes
+  const append: Store['append'] = async (...args) => {
+    if (left-- <= 0) throw new OrielError('storage-failed', 'The process is gone.')
+    return store.append(...args)
+  }
+  return new Proxy(store, {
+    get: (target, field) => {
+      if (field === 'append') return append
+      const value = Reflect.get(target, field, target) as unknown
+      return typeof value === 'function' ? value.bind(target) : value
+    },
+  })
 }
 
 describe.each(stores)('erasing on $name', ({ name, store }) => {
@@ -101,10 +119,52 @@ describe.each(stores)('erasing on $name', ({ name, store }) => {
     const entries = await readAll(store, { tenant, thread: 'root' })
     await store.append({ tenant, thread: 'left-behind' }, entries.slice(0, 2), 0)
     await (await openThread({ store, tenant, id: 'other' })).append({ role: 'user', content: 'x' })
-    expect((await eraseThread({ store, tenant, id: 'root', scan: true })).threads.length).toBe(2)
+    expect((await eraseThread({ store, tenant, id: 'root' })).threads.length).toBe(2)
     expect((await store.list(tenant)).map((info) => info.thread)).toEqual(['other'])
     await rejection(thread.fork(1), 'not-found')
     expect((await store.list(tenant)).length).toBe(1)
+  })
+
+  it('[PG9] finds what a fork left behind at whatever write it was interrupted', async () => {
+    const tenant = `interrupted-${name}`
+    for (let writes = 0, isDone = false; !isDone; writes++) {
+      const id = `root-${writes}`
+      const root = await openThread({ store, tenant, id })
+      const history = Array.from({ length: 700 }, (_, at) => ({
+        role: at % 2 === 0 ? ('user' as const) : ('assistant' as const),
+        content: `${secret}${at}`,
+      }))
+      await root.append(history)
+      const fork = await root.fork(650)
+      await fork.append({ role: 'user', content: `${secret}in the fork` })
+      // A whole family, of which the last fork of the fork is cut off.
+      const dying = await openThread({ store: stopsAfter(store, writes), tenant, id: fork.id })
+      isDone = await dying.fork((await fork.log()).length).then(
+        () => true,
+        () => false,
+      )
+      const other = await openThread({ store, tenant, id: `other-${writes}` })
+      await other.append({ role: 'user', content: 'something else' })
+      const { threads } = await eraseThread({ store, tenant, id })
+      expect(threads.at(-1)).toBe(id)
+      const left = (await store.list(tenant)).map((info) => info.thread)
+      expect({ writes, left }).toEqual({ writes, left: [`other-${writes}`] })
+      await store.erase({ tenant, thread: `other-${writes}` })
+    }
+  })
+
+  it('[PG9] a fork goes with what was copied from it; its parent and other forks stay', async () => {
+    const tenant = `branches-${name}`
+    const root = await talk(store, tenant)
+    const [one, two] = [await root.fork(3), await root.fork(3)]
+    await one.append({ role: 'user', content: `${secret}one` })
+    const entries = await readAll(store, { tenant, thread: one.id })
+    await store.append({ tenant, thread: 'left-behind' }, entries, 0)
+    const { threads } = await eraseThread({ store, tenant, id: one.id })
+    expect([...threads].sort()).toEqual([one.id, 'left-behind'].sort())
+    const left = (await store.list(tenant)).map((info) => info.thread)
+    expect([...left].sort()).toEqual(['root', two.id].sort())
+    await eraseTenant({ store, tenant })
   })
 
   it('[PG9] a tenant leaves nothing of it, and others whole', async () => {

@@ -31,6 +31,7 @@ import { readCount, readFormat, readJson, readNumber } from './parameters.ts'
 import { Replays } from './replays.ts'
 import { logTokens, Summaries, type ThreadSummary } from './summary.ts'
 import type { WhatIfBody } from './thread-routes.ts'
+import { cursorOf, threadsByAge } from './threads-by-age.ts'
 import { timelineOf } from './timeline.ts'
 import { blocksOf } from './view-blocks.ts'
 
@@ -59,12 +60,17 @@ export interface ThreadsQuery {
 }
 
 export interface FoundThreads {
-  readonly threads: readonly { readonly key: ThreadKey; readonly summary: ThreadSummary }[]
+  readonly threads: readonly FoundThread[]
   readonly cursor?: string
 }
 
-/** The most threads that are sorted and searched. */
-const maxListed = 10_000
+export interface FoundThread {
+  readonly key: ThreadKey
+  readonly summary: ThreadSummary
+  /** Where to go on after it. */
+  readonly cursor: string
+}
+
 const maxPage = 200
 /** Time that one search may take. */
 const searchMs = 3000
@@ -87,7 +93,7 @@ export class ThreadApi {
     const { threads, cursor } = await this.threads(caller, {
       limit,
       search,
-      after: url.searchParams.get('cursor'),
+      after: url.searchParams.get('after') ?? url.searchParams.get('cursor'),
       signal: request.signal,
     })
     const shown = threads.map(({ key, summary }) =>
@@ -103,36 +109,24 @@ export class ThreadApi {
   ): Promise<FoundThreads> {
     await this.#options.quiet(caller.isAdmin ? undefined : caller.tenant)
     const search = asked.toLowerCase()
-    const found = await this.#infos(caller)
-    found.sort(
-      (a, b) => b.info.updatedAt - a.info.updatedAt || (a.info.thread < b.info.thread ? -1 : 1),
-    )
-    const start = after === null ? 0 : found.findIndex(({ key }) => cursorOf(key) === after) + 1
-    if (after !== null && start === 0) {
-      throw refuse(
-        400,
-        'invalid-input',
-        'The thread of this cursor is not there any more. Begin again.',
-      )
-    }
-    const threads: { key: ThreadKey; summary: ThreadSummary }[] = []
+    const tenants = await this.#tenantsOf(caller, null)
+    const threads: FoundThread[] = []
     const deadline = performance.now() + searchMs
-    let last: ThreadKey | undefined
-    let isMore = false
-    for (const { key, info } of found.slice(start)) {
-      if (threads.length === limit || (search !== '' && performance.now() > deadline)) {
-        isMore = true
-        break
-      }
-      last = key
+    let last: string | undefined
+    for await (const found of threadsByAge(this.#options.store, { tenants, after })) {
+      const isOver = search !== '' && last !== undefined && performance.now() > deadline
+      if ((threads.length === limit || isOver) && last !== undefined)
+        return { threads, cursor: last }
+      last = cursorOf(found)
       // Reading short logs never waits: without a pause nobody else would have a turn until all are read.
       await setImmediate()
       signal?.throwIfAborted()
+      const { key, info } = found
       const summary = await this.#summaries.of(key, info)
       if (search !== '' && !(await this.#contains(key, summary, { search, signal }))) continue
-      threads.push({ key, summary })
+      threads.push({ key, summary, cursor: last })
     }
-    return { threads, ...(isMore && last !== undefined ? { cursor: cursorOf(last) } : {}) }
+    return { threads }
   }
 
   async summary(context: RouteContext): Promise<Response> {
@@ -338,23 +332,6 @@ export class ThreadApi {
     return [...new Set(all)].filter((tenant) => asked === null || tenant === asked)
   }
 
-  async #infos(caller: Caller): Promise<{ key: ThreadKey; info: ThreadInfo }[]> {
-    const found: { key: ThreadKey; info: ThreadInfo }[] = []
-    for (const tenant of await this.#tenantsOf(caller, null)) {
-      let after: string | undefined
-      for (;;) {
-        const page = await this.#options.store.list(tenant, {
-          limit: 500,
-          ...(after === undefined ? {} : { after }),
-        })
-        found.push(...page.map((info) => ({ key: { tenant, thread: info.thread }, info })))
-        after = page.at(-1)?.thread
-        if (page.length < 500 || found.length >= maxListed) break
-      }
-    }
-    return found
-  }
-
   async #contains(
     key: ThreadKey,
     summary: ThreadSummary,
@@ -400,8 +377,4 @@ function listOf(value: Json | undefined): readonly Json[] {
 function absent(error: unknown): undefined {
   if (OrielError.is(error, 'invalid-input')) return undefined
   throw error
-}
-
-function cursorOf({ tenant, thread }: ThreadKey): string {
-  return Buffer.from(`${tenant}\0${thread}`).toString('base64url')
 }

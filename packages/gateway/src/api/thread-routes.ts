@@ -45,7 +45,9 @@ function readRoutes(api: ThreadApi): readonly Route[] {
       summary: 'Threads, the most recently used first.',
       query: {
         search: 'Only threads with this text in them.',
-        cursor: 'Where the last page ended.',
+        after:
+          'Where the last page ended: the `cursor` of its answer. It stays valid when threads change.',
+        cursor: 'The same as `after`.',
         ...paging,
       },
       answer: '{ threads: ThreadSummary[], cursor? }',

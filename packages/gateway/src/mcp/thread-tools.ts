@@ -30,6 +30,9 @@ const searchMs = 3000
 /** Threads that one search looks into. */
 const maxThreads = 20
 
+const moreThreads =
+  'There may be more: name a thread to search all of it, or search again with `after` for older threads.'
+
 const thread = z.string().min(1).max(200)
 const position = z.number().int().min(1).max(Number.MAX_SAFE_INTEGER)
 const range = z.tuple([z.number().int().min(0), z.number().int().min(0)])
@@ -52,6 +55,12 @@ const searchInput = z.strictObject({
   query: z.string().min(1).max(200).describe('The text to find, whatever its case.'),
   thread: thread.optional().describe('Only this thread. Without it, the most recent threads.'),
   from: position.optional().describe('With a thread: the position (seq) to begin at.'),
+  after: z
+    .string()
+    .min(1)
+    .max(4000)
+    .optional()
+    .describe('Without a thread: `after` of the last answer, to go on with older threads.'),
   limit: z.number().int().min(1).max(maxMatches).optional().describe('Matches, at most. 10.'),
 })
 
@@ -155,19 +164,30 @@ async function search(
     const next = await find(api, key, { query, from, limit, deadline, matches })
     return structured({ matches, ...(next === undefined ? {} : { next }) })
   }
-  const recent = { limit: maxThreads, search: query, after: null }
-  const { threads, cursor } = await api.threads(caller, recent)
+  const { threads, cursor } = await api.threads(caller, {
+    limit: maxThreads,
+    search: query,
+    after: input.after ?? null,
+  })
   // Finding the threads may have taken its time: reading them has its own.
   const end = performance.now() + searchMs
-  let isMore = cursor !== undefined
-  for (const { key } of threads) {
+  const cut: { readonly thread: string; readonly next: number }[] = []
+  let after: string | undefined
+  for (const { key, cursor: own } of threads) {
+    if (matches.length >= limit || performance.now() > end) break
     const asked = { query, from: 1, limit, deadline: end, matches }
     const next = await find(api, key, asked).catch(unlessDamaged)
-    isMore ||= next !== undefined
-    if (matches.length >= limit || performance.now() > end) break
+    if (next !== undefined) cut.push({ thread: key.thread, next })
+    after = own
   }
-  const more = 'There may be more: name a thread to search all of it.'
-  return structured({ matches, ...(isMore ? { more } : {}) })
+  const isAll = after === threads.at(-1)?.cursor
+  const more = isAll ? cursor : after
+  return structured({
+    matches,
+    ...(cut.length === 0 ? {} : { unfinished: cut }),
+    ...(cut.length === 0 && more === undefined ? {} : { more: moreThreads }),
+    ...(more === undefined ? {} : { after: more }),
+  })
 }
 
 interface Find {

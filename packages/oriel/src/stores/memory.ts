@@ -8,12 +8,14 @@ import type {
   AppendResult,
   Lease,
   LeaseOptions,
+  NewestOptions,
   Problem,
   ReadOptions,
   Snapshot,
   Store,
   ThreadInfo,
   ThreadKey,
+  ThreadPosition,
   Watch,
   WatchListener,
 } from './store.ts'
@@ -37,6 +39,7 @@ import {
   checkKey,
   checkLease,
   checkListOptions,
+  checkNewestOptions,
   checkRange,
   writeSnapshot,
 } from './stored-input.ts'
@@ -153,6 +156,17 @@ class MemoryStore implements Store {
       .sort((a, b) => compareNames(a.key.thread, b.key.thread))
       .slice(0, limit)
       .map(infoOf)
+  }
+
+  async newest(tenant: string, options: NewestOptions = {}): Promise<readonly ThreadInfo[]> {
+    this.#check({ tenant, thread: 'any' })
+    const { after, limit } = checkNewestOptions(options)
+    return [...this.#logs.values()]
+      .filter((log) => log.key.tenant === tenant)
+      .map(infoOf)
+      .filter((info) => compareAges(info, after) > 0)
+      .sort(compareAges)
+      .slice(0, limit)
   }
 
   async saveSnapshot(key: ThreadKey, snapshot: Snapshot): Promise<void> {
@@ -332,6 +346,11 @@ function infoOf(log: Log): ThreadInfo {
   const { key, entries, createdAt, updatedAt, bytes } = log
   const version = entries.length
   return { thread: key.thread, version, head: headAt(log, version), createdAt, updatedAt, bytes }
+}
+
+/** The newest first. */
+function compareAges(a: ThreadPosition, b: ThreadPosition): number {
+  return b.updatedAt - a.updatedAt || compareNames(a.thread, b.thread)
 }
 
 /** The order of UTF-8 bytes, as databases sort: JavaScript's own order differs outside the basic plane. */

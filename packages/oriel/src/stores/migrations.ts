@@ -17,7 +17,9 @@ export const applicationId = 0x4f72696c
  * - `body` is the entry's JSON text without its large strings; `cuts` says where which blob goes, as [[offset, blob id], ...].
  * - `external` is a salted hash of the caller's id: 8 bytes in the index instead of the id, and nothing to erase.
  * - `uses` says which thread needs which blob. Thread 0 stands for a blob that was put and that no entry names yet.
- * - A thread without `salt` was erased. A row in `erasures` says that the file must be rewritten: deleted content is still in it.
+ * - A thread without `salt` was erased. A row in `erasures` says that deleted content may still be in the write-ahead log, or in free
+ *   pages of a file that was not written with `secure_delete` from the start (its `auto_vacuum` is off): that one must be rewritten.
+ * - From version 2 on every writer overwrites what it deletes; an older one must not write to the file.
  */
 export const migrations: readonly Migration[] = [
   {
@@ -71,6 +73,12 @@ export const migrations: readonly Migration[] = [
         value text not null
       ) strict;
       create table erasures (id integer primary key) strict;
+    `,
+  },
+  {
+    version: 2,
+    sql: `
+      create index threads_newest on threads (tenant, updated_at desc, thread) where salt is not null;
     `,
   },
 ]

@@ -6,7 +6,7 @@ import type { JsonObject } from '../core/json.ts'
 import type { PostgresConnections } from './postgres-connections.ts'
 import type { Row } from './postgres-driver.ts'
 import type { PostgresSql } from './postgres-sql.ts'
-import type { Snapshot, ThreadInfo, ThreadKey } from './store.ts'
+import type { Snapshot, ThreadInfo, ThreadKey, ThreadPosition } from './store.ts'
 import { blobHash, genesis, readEntry, storedForm } from './stored.ts'
 import { externalKey, fromHex, toHex } from './stored-bytes.ts'
 import type { Link } from './stored-chain.ts'
@@ -58,11 +58,16 @@ export class PostgresReader {
     { after, limit }: { after: string; limit: number },
   ): Promise<readonly ThreadInfo[]> {
     const rows = await this.#rows('list', [tenant, after, limit])
-    return rows.map((row) => {
-      const state = threadState(row)
-      if (state.key.tenant !== tenant) throw isolation()
-      return threadInfo(state)
-    })
+    return rows.map((row) => ownInfo(tenant, row))
+  }
+
+  /** As `list`, the most recently used first. */
+  async newest(
+    tenant: string,
+    { after, limit }: { after: ThreadPosition; limit: number },
+  ): Promise<readonly ThreadInfo[]> {
+    const rows = await this.#rows('newest', [tenant, after.updatedAt, after.thread, limit])
+    return rows.map((row) => ownInfo(tenant, row))
   }
 
   async tenants({ after, limit }: { after: string; limit: number }): Promise<readonly string[]> {
@@ -172,6 +177,12 @@ export class PostgresReader {
 }
 
 const maxSeq = 2 ** 31 - 1
+
+function ownInfo(tenant: string, row: Row): ThreadInfo {
+  const state = threadState(row)
+  if (state.key.tenant !== tenant) throw isolation()
+  return threadInfo(state)
+}
 
 /** What a caller may know of a thread. */
 export function threadInfo(state: ThreadState): ThreadInfo {

@@ -37,6 +37,9 @@ function reads({ threads, entries, blobs, snapshots }: Tables) {
     thread: `select ${threadColumns} from ${threads} where tenant = $1 and thread = $2`,
     list: `select ${threadColumns} from ${threads} where tenant = $1 and thread > $2 and salt is not null
       order by thread limit $3`,
+    // Without an index of its own: each append changes the time, and could then no longer update its row in place (HOT).
+    newest: `select ${threadColumns} from ${threads} where tenant = $1 and salt is not null and updated_at <= $2
+      and (updated_at < $2 or thread > $3) order by updated_at desc, thread limit $4`,
     // One step of the index for each tenant, however many threads it has.
     tenants: `with recursive found as (
         (select tenant from ${threads} where tenant > $1 order by tenant limit 1)

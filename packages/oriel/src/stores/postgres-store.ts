@@ -14,6 +14,7 @@ import type {
   AppendResult,
   Lease,
   LeaseOptions,
+  NewestOptions,
   Problem,
   ReadOptions,
   Snapshot,
@@ -33,6 +34,7 @@ import {
   checkLease,
   checkListOptions,
   checkName,
+  checkNewestOptions,
   checkRange,
   writeSnapshot,
 } from './stored-input.ts'
@@ -151,6 +153,12 @@ export class PostgresStore implements Store {
     this.#checkTenant(tenant)
     const page = checkListOptions(options)
     return this.#do(() => this.#reader.list(tenant, page))
+  }
+
+  async newest(tenant: string, options: NewestOptions = {}): Promise<readonly ThreadInfo[]> {
+    this.#checkTenant(tenant)
+    const page = checkNewestOptions(options)
+    return this.#do(() => this.#reader.newest(tenant, page))
   }
 
   async tenants(

@@ -1,5 +1,6 @@
 import {
   chmodSync,
+  copyFileSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -73,6 +74,22 @@ describe('a new file', () => {
     expect(statSync(path).mode & 0o777).toBe(0o640)
     expect(statSync(directory).mode & 0o777).toBe(0o755)
   })
+})
+
+it('a file whose creation was interrupted is opened as a new one', () => {
+  const source = join(directory, 'source.db')
+  const writer = new DatabaseSync(source)
+  // A cache of one page makes SQLite write to the file before the commit. The journal that takes it back is then "hot".
+  writer.exec('pragma cache_size = 1; create table t (x); drop table t')
+  writer.exec('begin immediate; create table t (x)')
+  writer.prepare('insert into t values (?)').run('x'.repeat(100_000))
+  copyFileSync(source, path)
+  copyFileSync(`${source}-journal`, `${path}-journal`)
+  writer.exec('rollback')
+  writer.close()
+  expect(statSync(path).size).toBeGreaterThan(0)
+  inspect((database) => expect(pragma(database, 'user_version')).toBe(latest))
+  expect(existsSync(`${path}-journal`)).toBe(false)
 })
 
 describe('a file that is not ours', () => {

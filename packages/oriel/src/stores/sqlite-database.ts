@@ -1,12 +1,12 @@
 // Opens a database file: checks what it is, sets what durability needs, and brings its schema up to date.
 
-import { closeSync, openSync, readSync, rmSync, statSync } from 'node:fs'
+import { openSync, readSync, rmSync, statSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { assert, OrielError } from '../core/errors.ts'
 import type { Migration } from './migrations.ts'
 import { applicationId, migrations } from './migrations.ts'
-import { isBusy } from './sqlite-errors.ts'
-import { prepareFile } from './sqlite-file.ts'
+import { isBusy, isUnfinished } from './sqlite-errors.ts'
+import { closeQuietly, prepareFile } from './sqlite-file.ts'
 
 /** The first version without the bug that can damage a database when two connections write and checkpoint at once. */
 const minSqliteVersion = '3.51.3'
@@ -45,7 +45,7 @@ function openOnce(path: string, options: DatabaseOptions): DatabaseSync {
     migrate(database, path, options)
     return database
   } catch (error) {
-    database.close()
+    closeDatabase(database)
     throw error
   }
 }
@@ -53,6 +53,15 @@ function openOnce(path: string, options: DatabaseOptions): DatabaseSync {
 /** Opens for reading only, on a file that `openForWriting` has opened before. */
 export function openForReading(path: string, busyTimeoutMs: number): DatabaseSync {
   return connect(path, { readOnly: true, busyTimeoutMs })
+}
+
+/** Never throws. Whatever was acknowledged was synced before; whoever opens the file again checks it. */
+export function closeDatabase(database: DatabaseSync): void {
+  try {
+    database.close()
+  } catch {
+    // The handle is gone either way.
+  }
 }
 
 /** Throws 'storage-failed' unless the SQLite version is known not to damage databases. */
@@ -91,16 +100,25 @@ function connect(
     database.exec('pragma trusted_schema = off; pragma cell_size_check = on; pragma mmap_size = 0')
     return database
   } catch (error) {
-    database.close()
+    closeDatabase(database)
     throw error
   }
 }
 
-/** Looks at an existing file without changing a byte of it. */
+/** Looks at an existing file without changing a byte of it, except to undo an interrupted change. */
 function probe(path: string, busyTimeoutMs: number, steps: readonly Migration[]): void {
   // SQLite takes anything shorter than a header for an empty database, and would write over it.
   if (!hasMagic(path)) throw foreignFile(path)
-  const database = connect(path, { readOnly: true, busyTimeoutMs })
+  try {
+    probeWith(connect(path, { readOnly: true, busyTimeoutMs }), path, steps)
+  } catch (error) {
+    if (!isUnfinished(error)) throw error
+    // A process died while it changed the file. Only a connection that may write can take that back, as every reader must.
+    probeWith(connect(path, { readOnly: false, busyTimeoutMs }), path, steps)
+  }
+}
+
+function probeWith(database: DatabaseSync, path: string, steps: readonly Migration[]): void {
   try {
     const id = pragma(database, 'application_id')
     const tables = database.prepare('select count(*) as n from sqlite_schema').get()?.n
@@ -110,7 +128,7 @@ function probe(path: string, busyTimeoutMs: number, steps: readonly Migration[])
     const isNew = found === 0 && tables === 0
     if (!isNew && (found < 1 || found > supported)) throw unknownSchema(path, { found, supported })
   } finally {
-    database.close()
+    closeDatabase(database)
   }
 }
 
@@ -120,7 +138,7 @@ function hasMagic(path: string): boolean {
   try {
     readSync(descriptor, start, 0, start.length, 0)
   } finally {
-    closeSync(descriptor)
+    closeQuietly(descriptor)
   }
   return start.toString('latin1') === magic
 }
@@ -135,12 +153,17 @@ export function setLight(database: DatabaseSync): void {
 
 function setDurable(database: DatabaseSync): void {
   database.exec(`pragma page_size = ${pageSize}`)
+  // Only a file without tables takes this setting; an older one gets it when it is next rewritten.
+  database.exec('pragma auto_vacuum = incremental')
+  // Deleted content is overwritten with zeros, in rows and in free pages: erasing needs no rewrite of the file.
+  database.exec('pragma secure_delete = on')
   assert(pragma(database, 'journal_mode = wal') === 'wal', 'the database keeps a write-ahead log')
   database.exec('pragma synchronous = full')
   database.exec(`pragma journal_size_limit = ${maxIdleLogBytes}`)
   // With anything less than FULL an acknowledged append can vanish when the power fails.
   assert(pragma(database, 'synchronous') === 2, 'every commit is synced to the disk')
   assert(pragma(database, 'mmap_size') === 0, 'the file is not mapped into memory')
+  assert(pragma(database, 'secure_delete') === 1, 'deleted content is overwritten')
 }
 
 /** Runs the missing steps in one transaction: the file has the old schema or the new one, never something between. */

@@ -11,6 +11,8 @@ const full = 13
 const tooBig = 18
 const constraint = 19
 const notADatabase = 26
+/** An extended code. */
+const readonlyRollback = 776
 
 /** The primary result code of an error thrown by `node:sqlite`; undefined for any other error. */
 function sqliteCode(error: unknown): number | undefined {
@@ -22,6 +24,11 @@ function sqliteCode(error: unknown): number | undefined {
 export function isBusy(error: unknown): boolean {
   const code = sqliteCode(error)
   return code === busy || code === locked
+}
+
+/** True when a change of the file was interrupted, and a connection that only reads cannot undo it (SQLITE_READONLY_ROLLBACK). */
+export function isUnfinished(error: unknown): boolean {
+  return extendedCode(error) === readonlyRollback
 }
 
 /**
@@ -105,6 +112,18 @@ export function movedFile(): OrielError {
   )
 }
 
+/** For a write-ahead log that is not the one that was opened. */
+export function movedLog({ isSaved }: { readonly isSaved: boolean }): OrielError {
+  const entries = isSaved
+    ? 'All acknowledged entries were copied into the database.'
+    : 'They could not be copied into the database: export the threads before you stop this process.'
+  return new OrielError(
+    'storage-failed',
+    `The write-ahead log of the database (-wal) or its index (-shm) was removed or replaced while the database was open. Nothing more is acknowledged. ${entries} Stop all processes that use the database and start them again; leave its files alone while they run.`,
+    { details: { isSaved } },
+  )
+}
+
 /** For a database that lacks what was acknowledged. */
 export function lostEntries(position: number): OrielError {
   return new OrielError(
@@ -128,7 +147,7 @@ export function scrubError(error: unknown): OrielError {
   const { code } = storageError(error)
   return new OrielError(
     code,
-    'The content is erased from the log, but copies may remain in the file, which could not be rewritten. Erase again to retry.',
+    'The content is erased from the log, but copies may remain in the file, which could not be cleaned. Erase again to retry.',
     { cause: error },
   )
 }

@@ -9,6 +9,7 @@ import {
   mkdirSync,
   openSync,
   realpathSync,
+  renameSync,
   statfsSync,
   statSync,
 } from 'node:fs'
@@ -33,7 +34,7 @@ export function prepareFile(path: string): void {
   if (existsSync(path)) return
   try {
     // SQLite would create it with the process's default mode; its log files take the mode of this one.
-    closeSync(openSync(path, constants.O_CREAT | constants.O_EXCL | constants.O_RDWR, 0o600))
+    closeQuietly(openSync(path, constants.O_CREAT | constants.O_EXCL | constants.O_RDWR, 0o600))
     syncDirectory(directory)
   } catch (error) {
     // Another process created it at this very moment: then it did the same. A link to nowhere is refused.
@@ -66,10 +67,35 @@ export function fileIdentity(path: string): string {
  */
 export class LogFile {
   readonly #descriptor: number
+  readonly #paths: readonly string[]
+  readonly #identities: readonly string[]
 
   constructor(path: string) {
-    // SQLite follows links to the database, and keeps the log beside the file itself.
-    this.#descriptor = openSync(`${realpathSync(path)}-wal`, 'r+')
+    // SQLite follows links to the database, and keeps its other files beside the file itself.
+    const real = realpathSync(path)
+    this.#descriptor = openSync(`${real}-wal`, 'r+')
+    this.#paths = [`${real}-wal`, `${real}-shm`]
+    this.#identities = this.#paths.map(fileIdentity)
+  }
+
+  /** Whether the log and its index are still the files that were opened. SQLite itself does not notice, and commits into removed files. */
+  isInPlace(): boolean {
+    return this.#paths.every((path, index) => fileIdentity(path) === this.#identities[index])
+  }
+
+  /**
+   * Renames a log that took the place of this one, to `-wal.replaced`. The next process would replay it, and undo what was written since
+   * it was copied.
+   */
+  setReplacementAside(): void {
+    const [path = ''] = this.#paths
+    const found = fileIdentity(path)
+    if (found === '' || found === this.#identities[0]) return
+    try {
+      renameSync(path, `${path}.replaced`)
+    } catch {
+      // Then the high-water mark tells the next process that entries are missing.
+    }
   }
 
   /** Waits until the disk has all that was committed. */
@@ -78,7 +104,16 @@ export class LogFile {
   }
 
   close(): void {
-    closeSync(this.#descriptor)
+    closeQuietly(this.#descriptor)
+  }
+}
+
+/** Closes a descriptor. The kernel releases it also when it reports an error; everything that must be durable was synced before. */
+export function closeQuietly(descriptor: number): void {
+  try {
+    closeSync(descriptor)
+  } catch {
+    // Nothing depends on it: an earlier sync has already reported whether the disk has the data.
   }
 }
 
@@ -88,6 +123,6 @@ function syncDirectory(directory: string): void {
   try {
     fsyncSync(descriptor)
   } finally {
-    closeSync(descriptor)
+    closeQuietly(descriptor)
   }
 }

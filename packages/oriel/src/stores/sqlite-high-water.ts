@@ -3,7 +3,6 @@
 
 import { hash } from 'node:crypto'
 import {
-  closeSync,
   constants,
   fdatasync,
   fdatasyncSync,
@@ -12,6 +11,7 @@ import {
   readSync,
   writeSync,
 } from 'node:fs'
+import { closeQuietly } from './sqlite-file.ts'
 
 /** Syncing the mark competes with the log for the disk, so it is done seldom. */
 const syncIntervalMs = 1000
@@ -80,10 +80,11 @@ export class HighWater {
     // A failure here makes the mark weaker, never wrong; the log itself was synced by SQLite.
     fdatasync(this.#descriptor, () => {
       this.#isSyncing = false
-      if (this.#isClosed) closeSync(this.#descriptor)
+      if (this.#isClosed) closeQuietly(this.#descriptor)
     })
   }
 
+  /** Never throws: a mark that is not synced is weaker, never wrong. */
   close(): void {
     if (this.#isClosed) return
     this.#isClosed = true
@@ -91,9 +92,10 @@ export class HighWater {
     if (this.#isSyncing) return
     try {
       fdatasyncSync(this.#descriptor)
-    } finally {
-      closeSync(this.#descriptor)
+    } catch {
+      // Entries are synced before the mark is raised. A failed sync of the mark loses none of them.
     }
+    closeQuietly(this.#descriptor)
   }
 }
 

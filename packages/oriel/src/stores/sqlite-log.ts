@@ -79,7 +79,7 @@ const sql = {
   threadsOf: 'select thread from threads where tenant = ? and salt is not null',
   releaseTenant: 'delete from uses where blob in (select id from blobs where tenant = ?)',
   dropTenantBlobs: 'delete from blobs where tenant = ?',
-  askRewrite: 'insert into erasures default values',
+  askScrub: 'insert into erasures default values',
   erasure: 'select 1 from erasures limit 1',
   clearErasures: 'delete from erasures',
 } as const
@@ -175,7 +175,7 @@ export class SqliteLog {
     const thread = this.#thread(key)
     if (thread?.salt === undefined) return
     this.#eraseThread(key, thread, now)
-    this.#run('askRewrite')
+    this.#run('askScrub')
   }
 
   /** Deletes what all threads of a tenant said, and its blobs. */
@@ -187,15 +187,15 @@ export class SqliteLog {
     }
     this.#run('releaseTenant', tenant)
     const blobs = this.#statement('dropTenantBlobs').run(tenant)
-    if (threads.length > 0 || Number(blobs.changes) > 0) this.#run('askRewrite')
+    if (threads.length > 0 || Number(blobs.changes) > 0) this.#run('askScrub')
   }
 
-  /** Whether deleted content is still in the file, because it was not rewritten since. */
-  needsRewrite(): boolean {
+  /** Whether deleted content may still be in the files. */
+  needsScrub(): boolean {
     return this.#statement('erasure').get() !== undefined
   }
 
-  confirmRewrite(): void {
+  confirmScrub(): void {
     this.#run('clearErasures')
   }
 

@@ -4,7 +4,8 @@ import { hash } from 'node:crypto'
 import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from 'node:sqlite'
 import type { Entry } from '../core/entry.ts'
 import type { JsonObject } from '../core/json.ts'
-import type { Snapshot, ThreadInfo, ThreadKey } from './store.ts'
+import { closeDatabase } from './sqlite-database.ts'
+import type { Snapshot, ThreadInfo, ThreadKey, ThreadPosition } from './store.ts'
 import { blobHash, genesis, readEntry, storedForm } from './stored.ts'
 import { externalKey, fromHex, toHex } from './stored-bytes.ts'
 import type { Link } from './stored-chain.ts'
@@ -37,6 +38,8 @@ const sql = {
   thread: `select ${threadColumns} from threads where tenant = ? and thread = ?`,
   list: `select ${threadColumns} from threads where tenant = ? and thread > ? and salt is not null
     order by thread limit ?`,
+  newest: `select ${threadColumns} from threads where tenant = ?1 and salt is not null and updated_at <= ?2
+    and (updated_at < ?2 or thread > ?3) order by updated_at desc, thread limit ?4`,
   tenants: 'select distinct tenant from threads where tenant > ? order by tenant limit ?',
   after: `select ${threadColumns} from threads where id > ? order by id limit 100`,
   entries: `select seq, form, type, content, header, cuts, body from entries
@@ -68,13 +71,17 @@ export class SqliteReader {
   }
 
   list(tenant: string, { after, limit }: { after: string; limit: number }): readonly ThreadInfo[] {
-    return this.#statement('list')
-      .all(tenant, after, limit)
-      .map((row) => {
-        const state = threadState(row)
-        if (state.key.tenant !== tenant) throw isolation()
-        return threadInfo(state)
-      })
+    const rows = this.#statement('list').all(tenant, after, limit)
+    return rows.map((row) => ownInfo(tenant, row))
+  }
+
+  /** As `list`, the most recently used first. */
+  newest(
+    tenant: string,
+    { after, limit }: { after: ThreadPosition; limit: number },
+  ): readonly ThreadInfo[] {
+    const rows = this.#statement('newest').all(tenant, after.updatedAt, after.thread, limit)
+    return rows.map((row) => ownInfo(tenant, row))
   }
 
   tenants({ after, limit }: { after: string; limit: number }): readonly string[] {
@@ -169,7 +176,7 @@ export class SqliteReader {
 
   close(): void {
     this.#statements.clear()
-    if (this.#database.isOpen) this.#database.close()
+    if (this.#database.isOpen) closeDatabase(this.#database)
   }
 
   #link(key: ThreadKey, row: Row): Link {
@@ -210,6 +217,12 @@ export class SqliteReader {
     this.#statements.set(name, statement)
     return statement
   }
+}
+
+function ownInfo(tenant: string, row: Row): ThreadInfo {
+  const state = threadState(row)
+  if (state.key.tenant !== tenant) throw isolation()
+  return threadInfo(state)
 }
 
 /** What a caller may know of a thread. */

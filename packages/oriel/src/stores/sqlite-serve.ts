@@ -61,6 +61,13 @@ export function serve(
     return
   }
   port.postMessage({ type: 'opened' } satisfies Reply)
+  let isOver = false
+  let isShrinking = false
+  // One batch at a time: whoever waits to write gets a turn after each.
+  const shrink = (): void => {
+    isShrinking = !isOver && session.shrink()
+    if (isShrinking) setImmediate(shrink)
+  }
   port.on('message', (first: Message) => {
     const { requests, isClosing } = drain(port, first)
     const { generation } = session
@@ -68,7 +75,11 @@ export function serve(
     const results = requests.map(({ id }, index) => packOutcome(id, outcomes[index]))
     const isReopened = session.generation !== generation
     port.postMessage({ type: 'done', isReopened, results } satisfies Reply)
-    if (!isClosing) return
+    if (!isClosing) {
+      if (!isShrinking) shrink()
+      return
+    }
+    isOver = true
     session.close()
     port.close()
   })

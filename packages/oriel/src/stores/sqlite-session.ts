@@ -2,13 +2,14 @@
 
 import type { DatabaseSync } from 'node:sqlite'
 import { assertNever, OrielError } from '../core/errors.ts'
-import { openForWriting, setLight } from './sqlite-database.ts'
+import { closeDatabase, openForWriting, setLight } from './sqlite-database.ts'
 import {
   damagedThread,
   isBusy,
   isFatal,
   lostEntries,
   movedFile,
+  movedLog,
   scrubError,
   storageError,
 } from './sqlite-errors.ts'
@@ -17,7 +18,15 @@ import { HighWater } from './sqlite-high-water.ts'
 import type { AppendInput, SnapshotInput } from './sqlite-log.ts'
 import { SqliteLog } from './sqlite-log.ts'
 import { SqliteReader } from './sqlite-reader.ts'
-import { checkpoint, complaints, emptyLog } from './sqlite-upkeep.ts'
+import {
+  checkpoint,
+  complaints,
+  copyLog,
+  emptyLog,
+  isOverwritten,
+  rewrite,
+  shrink,
+} from './sqlite-upkeep.ts'
 import type { AppendResult, ThreadKey, WriteOptions } from './store.ts'
 import { ChainWalk } from './stored-chain.ts'
 
@@ -83,6 +92,10 @@ export class SqliteSession {
   #generation = 0
   /** The file that was opened first. */
   #identity: string | undefined
+  /** Whether space of erased content was not given back yet. */
+  #hasFreePages = false
+  /** Set when the write-ahead log was removed: the error of every operation from then on. */
+  #refusal: OrielError | undefined
 
   constructor(settings: SessionSettings, at: (point: string) => void = () => {}) {
     this.#settings = settings
@@ -99,10 +112,14 @@ export class SqliteSession {
     this.#connected()
   }
 
+  /** Never throws. */
   close(): void {
     const connection = this.#connection
+    if (connection === undefined) return
+    // Without this check, the next connection would begin a new log and miss what only the removed one has.
+    this.#checkLog(connection)
     this.#connection = undefined
-    if (connection !== undefined) closeAll(connection)
+    closeAll(connection)
   }
 
   /** Performs operations in order, neighbours of one kind in one transaction. Never throws: each gets its outcome. */
@@ -125,7 +142,7 @@ export class SqliteSession {
       return { outcomes: this.#transact(this.#connected(), operations, isSynced) }
     } catch (error) {
       this.#rollback()
-      const isInDoubt = isFatal(error)
+      const isInDoubt = this.#isFatal(error)
       if (isInDoubt) this.#abandon([])
       return { isInDoubt }
     }
@@ -151,7 +168,7 @@ export class SqliteSession {
       return this.#transact(connection, operations)
     } catch (error) {
       this.#rollback()
-      if (isFatal(error)) this.#abandon(operations)
+      if (this.#isFatal(error)) this.#abandon(operations)
       // One operation that does not fit must not fail its neighbours.
       else if (operations.length > 1 && !isBusy(error) && this.#connection !== undefined) {
         return operations.flatMap((operation) => this.#commit([operation]))
@@ -190,9 +207,29 @@ export class SqliteSession {
     this.#checkIdentity(connection)
   }
 
-  #checkIdentity({ identity }: Connection): void {
-    if (fileIdentity(this.#settings.path) === identity) return
-    throw new Error('The database file was moved or replaced while it was open.')
+  /** Nothing is acknowledged that went to a file which no other process and no later one will find. */
+  #checkIdentity(connection: Connection): void {
+    if (fileIdentity(this.#settings.path) !== connection.identity)
+      throw new Error('The database file was moved or replaced while it was open.')
+    this.#checkLog(connection)
+    if (this.#refusal !== undefined) throw this.#refusal
+  }
+
+  /**
+   * Where the write-ahead log was removed or replaced, this connection still has the old one open: all of it is copied into the
+   * database, and from then on every operation is refused. A new connection would mix two logs.
+   */
+  #checkLog({ database, logFile, identity }: Connection): void {
+    if (this.#refusal !== undefined || logFile.isInPlace()) return
+    // Where the database went too, that is the error; it may be put back.
+    if (fileIdentity(this.#settings.path) !== identity) return
+    const isSaved = copyLog(database)
+    this.#refusal = movedLog({ isSaved })
+    if (isSaved) logFile.setReplacementAside()
+  }
+
+  #isFatal(error: unknown): boolean {
+    return isFatal(error) || (error !== undefined && error === this.#refusal)
   }
 
   /** What is no transaction. */
@@ -210,19 +247,34 @@ export class SqliteSession {
     }
   }
 
-  /** Rewrites the file, so that erased content is neither in free pages nor in the write-ahead log. */
+  /** Empties the write-ahead log, which still has erased content. A file of an older version is rewritten once. */
   #scrub({ database, log }: Connection): void {
-    if (!log.needsRewrite()) return
+    if (!log.needsScrub()) return
     this.#at('erase:before-rewrite')
-    database.exec('vacuum')
+    if (!isOverwritten(database)) rewrite(database)
     this.#at('erase:after-rewrite')
     emptyLog(database)
     this.#at('erase:before-confirm')
-    log.confirmRewrite()
+    log.confirmScrub()
+    this.#hasFreePages = true
+  }
+
+  /** Gives some of the space of erased content back to the file system. True when there is more of it. Never throws. */
+  shrink(): boolean {
+    const connection = this.#connection
+    if (!this.#hasFreePages || connection === undefined) return false
+    try {
+      this.#hasFreePages = shrink(connection.database)
+    } catch {
+      // Another process writes, or the disk failed: free pages are used again, and the next erasure gives them back.
+      this.#hasFreePages = false
+    }
+    return this.#hasFreePages
   }
 
   /** The connection, opened and checked if need be. */
   #connected(): Connection {
+    if (this.#refusal !== undefined) throw this.#refusal
     if (this.#connection !== undefined) return this.#connection
     const { path, busyTimeoutMs, isLight = false } = this.#settings
     // Another file in its place, or none, must not take its name.
@@ -299,20 +351,15 @@ export class SqliteSession {
   /** Gives up the connection; before the next operation these threads are checked. */
   #doubt(keys: readonly ThreadKey[]): void {
     for (const key of keys) this.#doubtful.set(JSON.stringify([key.tenant, key.thread]), key)
-    try {
-      this.close()
-    } catch {
-      // The file is opened again before anything else; how the old handle ends does not matter.
-    }
+    this.close()
   }
 }
 
 /** Opens what belongs to a database beside it. */
 function connect(path: string, database: DatabaseSync): Connection {
-  const opened: { close(): void }[] = [database]
+  let logFile: LogFile | undefined
   try {
-    const logFile = new LogFile(path)
-    opened.unshift(logFile)
+    logFile = new LogFile(path)
     const highWater = new HighWater(path)
     return {
       database,
@@ -322,15 +369,17 @@ function connect(path: string, database: DatabaseSync): Connection {
       identity: fileIdentity(path),
     }
   } catch (error) {
-    for (const one of opened) one.close()
+    logFile?.close()
+    closeDatabase(database)
     throw error
   }
 }
 
+/** Never throws. */
 function closeAll({ highWater, logFile, database }: Connection): void {
   logFile.close()
   highWater.close()
-  database.close()
+  closeDatabase(database)
 }
 
 /** Logical refusals are outcomes; everything else ends the transaction. */
@@ -377,7 +426,7 @@ export function appendedTo(operations: readonly Operation[]): readonly ThreadKey
   return keys
 }
 
-/** Erasures share one rewrite of the file; what is no transaction stands alone. */
+/** Erasures share one emptying of the write-ahead log; what is no transaction stands alone. */
 type Kind = 'write' | 'erase' | 'aside'
 
 const asides: readonly Operation['type'][] = ['check', 'checkpoint', 'sync', 'doubt']

@@ -5,6 +5,7 @@ import type { Entry } from '../core/entry.ts'
 import type { ErrorCode } from '../core/errors.ts'
 import { OrielError } from '../core/errors.ts'
 import { agentSettings } from './agent-settings.ts'
+import { eraseBatch } from './erase-batch.ts'
 import { LocalLeases } from './leases.ts'
 import { openForReading } from './sqlite-database.ts'
 import { readError } from './sqlite-errors.ts'
@@ -16,6 +17,7 @@ import type {
   AppendResult,
   Lease,
   LeaseOptions,
+  NewestOptions,
   Problem,
   ReadOptions,
   Snapshot,
@@ -36,6 +38,7 @@ import {
   checkLease,
   checkListOptions,
   checkName,
+  checkNewestOptions,
   checkRange,
   writeSnapshot,
 } from './stored-input.ts'
@@ -124,6 +127,12 @@ export class SqliteStore implements Store {
     return this.#query((reader) => reader.list(tenant, page))
   }
 
+  async newest(tenant: string, options: NewestOptions = {}): Promise<readonly ThreadInfo[]> {
+    this.#checkTenant(tenant)
+    const page = checkNewestOptions(options)
+    return this.#query((reader) => reader.newest(tenant, page))
+  }
+
   async saveSnapshot(key: ThreadKey, snapshot: Snapshot): Promise<void> {
     this.#check(key)
     const text = writeSnapshot(snapshot)
@@ -163,6 +172,12 @@ export class SqliteStore implements Store {
 
   async eraseTenant(tenant: string): Promise<void> {
     this.#checkTenant(tenant)
+    // Batch by batch, so that others can write in between.
+    for (;;) {
+      const batch = eraseBatch(await this.list(tenant))
+      if (batch.length === 0) break
+      await Promise.all(batch.map(({ thread }) => this.erase({ tenant, thread })))
+    }
     const now = this.#settings.now()
     await this.#writer.perform({ type: 'erase-tenant', tenant, now }, operationBytes)
   }

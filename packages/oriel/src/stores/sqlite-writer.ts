@@ -86,14 +86,25 @@ export class SqliteWriter {
     })
   }
 
-  /** Waits for what was begun, then ends the worker. */
+  /**
+   * Waits for what was begun, syncs what is durable soon, then ends the worker. Rejects with a typed error where that sync fails;
+   * everything is closed all the same.
+   */
   async close(): Promise<void> {
     if (this.#line.length + this.#sent.size > 0) {
       await new Promise<void>((resolve) => {
         this.#onIdle = resolve
       })
     }
-    this.#here?.close()
+    try {
+      if (this.#here?.isUnsynced === true) await this.perform({ type: 'sync' }, 0)
+    } finally {
+      this.#here?.close()
+      await this.#endWorker()
+    }
+  }
+
+  async #endWorker(): Promise<void> {
     const worker = this.#worker
     if (worker === undefined) return
     const ended = new Promise((resolve) => worker.once('exit', resolve))

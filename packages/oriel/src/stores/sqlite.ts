@@ -39,7 +39,8 @@ export interface SqliteStoreLocation extends SqliteStoreOptions {
  * - The files `-wal`, `-shm` and `-high-water` beside it belong to it. The last one notices when acknowledged entries are lost.
  * - `verify` without a key also checks the file itself; what it finds there has an empty tenant and thread.
  * - Nothing is opened before the first call; what is wrong with the file is the error of that call.
- * - `erase` rewrites the file, which takes some 15 seconds for each gigabyte, so that no trace is left.
+ * - `erase` overwrites what it deletes and empties the write-ahead log. The space is given back afterwards, a little at a time. A file
+ *   that an earlier version created is rewritten once, at its first erasure.
  * - The path may stand among the options: `sqliteStore({ path })`.
  */
 export function sqliteStore(

@@ -50,6 +50,19 @@ export interface ThreadInfo {
   readonly bytes: number
 }
 
+/** A place in the list of threads by age. Every `ThreadInfo` is one. */
+export interface ThreadPosition {
+  readonly updatedAt: number
+  readonly thread: string
+}
+
+export interface NewestOptions {
+  /** Where the last page ended. @default before the newest */
+  readonly after?: ThreadPosition
+  /** @default 100, at most 1000 */
+  readonly limit?: number
+}
+
 /** A thread grew, or was erased. Ids and numbers only, never content. */
 export type StoreChange =
   | {
@@ -103,7 +116,7 @@ export interface Problem {
  * - Large content lives once per tenant, by hash; this is invisible here.
  * - `erase` deletes content and salt of a thread, and ends its chain with an entry `erased`, which `verify` checks: `read` yields
  *   nothing, `info` is undefined, and a later append rejects with 'not-found'. Blobs no other thread uses are deleted.
- * - `tenants`, `watch` and `lease` may be missing in a store that one process uses for itself.
+ * - `newest`, `tenants`, `watch` and `lease` may be missing in a store that one process uses for itself.
  * - `watch` tells of appends and erasures soon after they are durable, those of other processes included where the store is shared.
  *   Several changes of one thread may be told as one. It is no log: who needs every entry reads from the version it has.
  * - `lease` is held by one at a time, across all processes that share the store. It saves doing work twice; it never makes it right:
@@ -128,6 +141,11 @@ export interface Store {
     tenant: string,
     options?: { readonly after?: string; readonly limit?: number },
   ): Promise<readonly ThreadInfo[]>
+  /**
+   * Threads by the time of their last append, the newest first, threads of the same time by name in bytes. A position stays valid
+   * when its thread grows or is erased: who pages on from it meets every thread that did not change meanwhile exactly once.
+   */
+  newest?(tenant: string, options?: NewestOptions): Promise<readonly ThreadInfo[]>
   /** The tenants that ever had a thread, sorted by name in bytes: for whoever runs the store. */
   tenants?(options?: {
     readonly after?: string

@@ -2,7 +2,14 @@
 
 import { OrielError } from '../core/errors.ts'
 import { isObject } from '../core/json.ts'
-import type { LeaseOptions, ReadOptions, Snapshot, ThreadKey } from './store.ts'
+import type {
+  LeaseOptions,
+  NewestOptions,
+  ReadOptions,
+  Snapshot,
+  ThreadKey,
+  ThreadPosition,
+} from './store.ts'
 import { writeJson } from './stored.ts'
 
 /** Longer names are refused: they would make every index larger than what it points to. */
@@ -53,6 +60,20 @@ export function checkListOptions(
   const { after = '', limit = defaultListLimit } = options
   checkInteger(limit, { name: 'limit', least: 1, most: maxListLimit })
   if (after !== '') checkName(after, field)
+  return { after, limit }
+}
+
+/** The part of a tenant's threads that `newest` returns. */
+export function checkNewestOptions(options: NewestOptions): {
+  readonly after: ThreadPosition
+  readonly limit: number
+} {
+  const { after = { updatedAt: Number.MAX_SAFE_INTEGER, thread: '' }, limit = defaultListLimit } =
+    options
+  checkInteger(limit, { name: 'limit', least: 1, most: maxListLimit })
+  const { MAX_SAFE_INTEGER: most, MIN_SAFE_INTEGER: least } = Number
+  checkInteger(after.updatedAt, { name: 'after.updatedAt', least, most })
+  if (after.thread !== '') checkName(after.thread, 'thread')
   return { after, limit }
 }
 

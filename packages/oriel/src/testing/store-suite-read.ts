@@ -1,7 +1,7 @@
 // Cases: reading in order, in parts, and looking threads up.
 
 import { expect } from 'vitest'
-import type { Store } from '../stores/store.ts'
+import type { Store, ThreadInfo } from '../stores/store.ts'
 import type { StoreCase } from './store-suite.ts'
 import {
   absentKey,
@@ -150,6 +150,43 @@ export const readCases: readonly StoreCase[] = [
     },
   },
   {
+    name: 'newest pages through the threads of one tenant, the most recently used first',
+    async run({ store }) {
+      if (store.newest === undefined) return
+      expect(await store.newest('acme')).toEqual([])
+      // Many have the same time where the clock stands still: then their names decide.
+      const names = ['B', 'a1', 'a2', 'a3', 'é', '～', '😀', 'gone']
+      for (const thread of names) await store.append({ ...key, thread }, messages(1, 1), 0)
+      await store.append(foreignKey, messages(1, 1), 0)
+      await store.append({ ...key, thread: 'a1' }, messages(2, 1), 1)
+      await store.erase({ ...key, thread: 'gone' })
+      const infos = [...(await store.list('acme'))]
+      const sorted = infos.toSorted((a, b) => b.updatedAt - a.updatedAt)
+      for (const limit of [1, 2, 3, 100]) expect(await pagesByAge(store, limit)).toEqual(sorted)
+      await rejection(store.newest('acme', { limit: 0 }), 'invalid-option')
+      const wrong = { updatedAt: Number.NaN, thread: 'a' }
+      await rejection(store.newest('acme', { after: wrong }), 'invalid-option')
+    },
+  },
+  {
+    name: 'a position of newest stays valid when its thread grows or is erased',
+    async run({ store }) {
+      if (store.newest === undefined) return
+      const names = ['a', 'b', 'c', 'd', 'e', 'f']
+      for (const thread of names) await store.append({ ...key, thread }, messages(1, 1), 0)
+      const all = await store.newest('acme')
+      const [first, second, third, ...rest] = all.map(({ thread }) => thread)
+      const page = await store.newest('acme', { limit: 2 })
+      expect(page.map(({ thread }) => thread)).toEqual([first, second])
+      const after = page.at(-1) as ThreadInfo
+      await store.append({ ...key, thread: String(second) }, messages(2, 1), 1)
+      const later = await store.newest('acme', { after })
+      expect(later.map(({ thread }) => thread)).toEqual([third, ...rest])
+      await store.erase({ ...key, thread: String(second) })
+      expect(await store.newest('acme', { after })).toEqual(later)
+    },
+  },
+  {
     name: 'list pages through the threads of one tenant, sorted by name in bytes',
     async run({ store }) {
       // Sorted as UTF-8: an emoji comes after U+FF5E, although its first UTF-16 unit is smaller.
@@ -177,5 +214,16 @@ async function pages(store: Store, tenant: string, limit: number): Promise<strin
     const page = await store.list(tenant, after === undefined ? { limit } : { after, limit })
     if (page.length === 0) return names
     names.push(...page.map((info) => info.thread))
+  }
+}
+
+async function pagesByAge(store: Store, limit: number): Promise<ThreadInfo[]> {
+  const infos: ThreadInfo[] = []
+  for (;;) {
+    const after = infos.at(-1)
+    const options = after === undefined ? { limit } : { after, limit }
+    const page = (await store.newest?.('acme', options)) ?? []
+    if (page.length === 0) return infos
+    infos.push(...page)
   }
 }

@@ -3,14 +3,18 @@
 import { dirname } from 'node:path'
 import type { EditEntry, Entry } from '../core/entry.ts'
 import { OrielError } from '../core/errors.ts'
-import { isObject } from '../core/json.ts'
+import { equalJson, isObject } from '../core/json.ts'
 import { forgetCountedTexts } from '../core/tally.ts'
 import { settingsTenant } from '../stores/agent-settings.ts'
-import type { Store, ThreadKey } from '../stores/store.ts'
+import { eraseBatch } from '../stores/erase-batch.ts'
+import type { Store, ThreadInfo, ThreadKey } from '../stores/store.ts'
 import { filePrefix, type OutputFile, removeOutputFile } from './output-files.ts'
 
 /** Threads that are listed at once. */
 const pageSize = 500
+
+/** Threads whose first entries are read at once. */
+const headersAtOnce = 32
 
 export interface EraseThreadOptions {
   readonly store: Store
@@ -21,7 +25,7 @@ export interface EraseThreadOptions {
   readonly family?: boolean
   /**
    * Also copies that a process left behind when it died while forking. Reads the first entry of every thread of the tenant.
-   * @default false
+   * @default true
    */
   readonly scan?: boolean
 }
@@ -32,20 +36,18 @@ export interface Erased {
 }
 
 /**
- * Erases a thread and every fork of it: messages, edits, summaries, snapshots, ids, salts, files with its outputs on this machine, and
- * large content that no other thread uses.
+ * Erases a thread and every fork of it, noted in its log or not: messages, edits, summaries, snapshots, ids, salts, files with its outputs
+ * on this machine, and large content that no other thread uses.
  * - What is left is a chain of hashes without salt, which ends with an entry `erased`; the id is not used again.
  * - A foreign or absent id erases nothing and looks the same.
  * - May be repeated: what was erased stays erased, and what is left is erased.
  */
 export async function eraseThread(options: EraseThreadOptions): Promise<Erased> {
-  const { store, tenant = 'default', id, family = false, scan = false } = options
+  const { store, tenant = 'default', id, family = false, scan = true } = options
   const start: ThreadKey = { tenant, thread: id }
-  const salt = scan ? await saltOf(store, start) : undefined
   const found = await relatives(store, start, family)
-  if (salt !== undefined)
-    for (const thread of await copiesOf(store, tenant, salt)) found.add(thread)
-  // Forks first: if this is interrupted, the notes that lead to them are still there.
+  if (scan && found.size > 0) await addCopies(store, start, found)
+  // Forks first: if this is interrupted, what leads to them is still there.
   const order = [...found].reverse()
   for (const thread of order) await eraseOne(store, { tenant, thread })
   forgetCountedTexts()
@@ -70,8 +72,10 @@ export interface EraseTenantOptions {
 
 /** Erases all threads of a tenant, files with their outputs on this machine, all its large content and the settings of its agents. */
 export async function eraseTenant({ store, tenant }: EraseTenantOptions): Promise<void> {
-  for await (const { thread } of threadsOf(store, tenant)) {
-    for (const file of await filesOf(store, { tenant, thread })) await removeOutputFile(file)
+  for await (const page of pagesOf(store, tenant)) {
+    for (const { thread } of page) {
+      for (const file of await filesOf(store, { tenant, thread })) await removeOutputFile(file)
+    }
   }
   forgetCountedTexts()
   await store.eraseTenant(tenant)
@@ -106,14 +110,26 @@ export async function eraseOlderThan(
   const threads: ThreadKey[] = []
   for await (const own of tenant === undefined ? tenantsOf(store) : [tenant]) {
     if (tenant === undefined && isBeside(own)) continue
-    for await (const { thread, updatedAt } of threadsOf(store, own)) {
-      if (updatedAt >= before) continue
-      const key = { tenant: own, thread }
-      if (!dryRun) await eraseOne(store, key)
-      threads.push(key)
+    for await (const page of pagesOf(store, own)) {
+      const old = page.filter(({ updatedAt }) => updatedAt < before)
+      if (!dryRun) await eraseAll(store, own, old)
+      threads.push(...old.map(({ thread }) => ({ tenant: own, thread })))
     }
   }
   return { threads }
+}
+
+/** Erases in batches: a store commits those of a batch together, and others write between two batches. */
+async function eraseAll(
+  store: Store,
+  tenant: string,
+  threads: readonly ThreadInfo[],
+): Promise<void> {
+  for (let left = threads; left.length > 0; ) {
+    const batch = eraseBatch(left)
+    await Promise.all(batch.map(({ thread }) => eraseOne(store, { tenant, thread })))
+    left = left.slice(batch.length)
+  }
 }
 
 /** Whether a tenant holds no conversations, but what is kept beside them: settings of agents (`settings:`), lists of a gateway (`index:`). */
@@ -198,34 +214,71 @@ function fileNamedIn({ rule, text = '', epoch }: EditEntry): OutputFile | undefi
   return { directory: dirname(path), sha256 }
 }
 
-/** Threads that begin with the same header: a fork copies it before anything else. */
-async function copiesOf(store: Store, tenant: string, salt: string): Promise<readonly string[]> {
-  const copies: string[] = []
-  for await (const { thread } of threadsOf(store, tenant)) {
-    if ((await saltOf(store, { tenant, thread })) === salt) copies.push(thread)
+/**
+ * Adds what was copied from the threads found and is not noted in their logs: a process died while it forked. All threads of a family
+ * begin with the same header. A whole copy names its parent; a part of one ends with an entry of the parent.
+ */
+async function addCopies(store: Store, start: ThreadKey, found: Set<string>): Promise<void> {
+  const { tenant } = start
+  const header = await entryAt(store, start, 1)
+  const noted = await relatives(store, start, true)
+  const family: ThreadInfo[] = []
+  for await (const page of pagesOf(store, tenant, headersAtOnce)) {
+    const candidates = page.filter(({ thread }) => !noted.has(thread))
+    const headers = await Promise.all(
+      candidates.map(({ thread }) => entryAt(store, { tenant, thread }, 1)),
+    )
+    family.push(...candidates.filter((_, index) => isSame(headers[index], header)))
   }
-  return copies
+  // A copy may have forks of its own, noted or not.
+  for (let isGrowing = true; isGrowing; ) {
+    isGrowing = false
+    for (const info of family) {
+      if (found.has(info.thread) || !(await isCopy(store, { tenant, info, found }))) continue
+      for (const thread of await relatives(store, { tenant, thread: info.thread }, false))
+        found.add(thread)
+      isGrowing = true
+    }
+  }
 }
 
-async function saltOf(store: Store, key: ThreadKey): Promise<string | undefined> {
-  for await (const entry of store.read(key, { from: 1, to: 1 })) {
-    if (entry.type !== 'setting' || !isObject(entry.value)) return undefined
-    const { salt } = entry.value
-    return typeof salt === 'string' ? salt : undefined
+/** Whether a thread of the family was copied from one of those found. */
+async function isCopy(
+  store: Store,
+  { tenant, info, found }: { tenant: string; info: ThreadInfo; found: ReadonlySet<string> },
+): Promise<boolean> {
+  const { parents } = await notesOf(store, { tenant, thread: info.thread })
+  if (parents.some((parent) => found.has(parent))) return true
+  const newest = await entryAt(store, { tenant, thread: info.thread }, info.version)
+  for (const thread of found) {
+    if (isSame(newest, await entryAt(store, { tenant, thread }, info.version))) return true
+  }
+  return false
+}
+
+async function entryAt(store: Store, key: ThreadKey, seq: number): Promise<Entry | undefined> {
+  try {
+    for await (const entry of store.read(key, { from: seq, to: seq })) return entry
+  } catch (error) {
+    // Erased since it was listed, or damaged: a damaged thread must not keep others from being erased.
+    if (!OrielError.is(error, 'not-found') && !OrielError.is(error, 'corrupt-entry')) throw error
   }
   return undefined
 }
 
-async function* threadsOf(
+/** A fork keeps the entries of its parent as they are, ids included. */
+function isSame(a: Entry | undefined, b: Entry | undefined): boolean {
+  return a !== undefined && b !== undefined && equalJson(a as never, b as never)
+}
+
+async function* pagesOf(
   store: Store,
   tenant: string,
-): AsyncGenerator<{ readonly thread: string; readonly updatedAt: number }> {
+  limit = pageSize,
+): AsyncGenerator<readonly ThreadInfo[]> {
   for (let after = ''; ; ) {
-    const page = await store.list(
-      tenant,
-      after === '' ? { limit: pageSize } : { after, limit: pageSize },
-    )
-    yield* page
+    const page = await store.list(tenant, after === '' ? { limit } : { after, limit })
+    yield page
     const last = page.at(-1)
     if (last === undefined) return
     after = last.thread

@@ -1,8 +1,11 @@
 // A full disk, a failing fsync, and the proof that what is acknowledged was synced.
 
-import { spawnSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { execFile, spawnSync } from 'node:child_process'
+import { copyFileSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { constants } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import type { Entry, EntryId } from '../../src/core/entry.ts'
 import { OrielError } from '../../src/core/errors.ts'
@@ -152,6 +155,160 @@ describe(`a failing fsync (ORIEL_SEED=${seed})`, () => {
         expect(waiting.dirty).toBeGreaterThan(3)
         expect(saidWhileDirty(trace, 'synced')).toEqual({ said: 1, dirty: 0 })
         expect(saidWhileDirty(trace, 'ack ')).toEqual({ said: 1, dirty: 0 })
+      }),
+  )
+})
+
+const syncs = 1
+const writes = 2
+const opens = 4
+const truncations = 8
+const closes = 16
+
+interface FailingDisk {
+  readonly name: string
+  readonly kinds: number
+  readonly errno: keyof typeof constants.errno
+  /** After the first failure every so many calls fail too; 0 for none. */
+  readonly step: number
+  readonly writer: 'auto' | 'worker'
+  /** Only every so many calls are tried, from one that the seed chooses. */
+  readonly stride: number
+}
+
+const failingDisks: readonly FailingDisk[] = [
+  { name: 'one fsync', kinds: syncs, errno: 'EIO', step: 0, writer: 'auto', stride: 1 },
+  {
+    name: 'one fsync of the worker',
+    kinds: syncs,
+    errno: 'EIO',
+    step: 0,
+    writer: 'worker',
+    stride: 1,
+  },
+  { name: 'every third fsync', kinds: syncs, errno: 'EIO', step: 3, writer: 'auto', stride: 1 },
+  {
+    name: 'every fsync from one on',
+    kinds: syncs,
+    errno: 'EIO',
+    step: 1,
+    writer: 'auto',
+    stride: 3,
+  },
+  { name: 'one write', kinds: writes, errno: 'ENOSPC', step: 0, writer: 'auto', stride: 7 },
+  {
+    name: 'every write from one on',
+    kinds: writes,
+    errno: 'ENOSPC',
+    step: 1,
+    writer: 'worker',
+    stride: 9,
+  },
+  {
+    name: 'every change from one on',
+    kinds: syncs | writes | opens | truncations,
+    errno: 'EROFS',
+    step: 1,
+    writer: 'auto',
+    stride: 9,
+  },
+  { name: 'one open', kinds: opens, errno: 'EMFILE', step: 0, writer: 'auto', stride: 1 },
+  { name: 'one close', kinds: closes, errno: 'EIO', step: 0, writer: 'auto', stride: 1 },
+]
+
+describe(`a disk that fails at any call (ORIEL_SEED=${seed})`, () => {
+  const noCompiler = reasonAgainst('cc', '--version')
+
+  // Without a compiler the cases below with strace remain.
+  it.skipIf(noCompiler !== undefined).each(failingDisks)(
+    `[SQ1] $name fails with $errno: typed errors, nothing acknowledged is lost, the process lives, and it goes on${noCompiler === undefined ? '' : ` (${noCompiler})`}`,
+    (disk) =>
+      withDirectory(async (directory) => {
+        const { runs, problems, errors } = await failAtEveryCall(directory, disk)
+        expect({ problems, errors }).toEqual({ problems: [], errors: '' })
+        // At least one run met the failure, and the last one none.
+        expect(runs).toBeGreaterThan(1)
+      }),
+    300_000,
+  )
+})
+
+interface FailingRun {
+  readonly calls: number
+  readonly problems?: readonly string[]
+  readonly uncaught?: string
+}
+
+async function failAtEveryCall(
+  directory: string,
+  { kinds, errno, step, writer, stride }: FailingDisk,
+): Promise<{ runs: number; problems: FailingRun[]; errors: string }> {
+  const library = join(directory, 'failing-disk.so')
+  const source = fileURLToPath(new URL('./failing-disk.c', import.meta.url))
+  const built = spawnSync('cc', ['-shared', '-fPIC', '-o', library, source, '-ldl'])
+  expect(String(built.stderr)).toBe('')
+  const control = join(directory, 'control')
+  writeFileSync(control, new Uint8Array(20))
+  const under = join(directory, 'disk')
+  mkdirSync(under)
+  const child = fileURLToPath(new URL('./failing-disk-child.ts', import.meta.url))
+  const first = 1 + (seed % stride)
+  const numbers = [kinds, constants.errno[errno], step, writer, first, stride].map(String)
+  const { stdout, stderr } = await promisify(execFile)(
+    process.execPath,
+    [child, under, ...numbers],
+    {
+      env: {
+        ...process.env,
+        LD_PRELOAD: library,
+        ORIEL_DISK: control,
+        ORIEL_DISK_UNDER: `${under}/`,
+      },
+    },
+  )
+  const runs = stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as FailingRun)
+  const problems = runs.filter((run) => run.uncaught !== undefined || run.problems?.length !== 0)
+  return { runs: runs.length, problems, errors: stderr }
+}
+
+describe(`files that are removed or replaced while they are in use (ORIEL_SEED=${seed})`, () => {
+  const remove = (file: string): void => rmSync(file)
+  const replace = (file: string): void => {
+    copyFileSync(file, `${file}.copy`)
+    renameSync(`${file}.copy`, file)
+  }
+  const cases = [
+    { ending: '-wal', name: 'removed', change: remove, writer: 'auto' },
+    { ending: '-wal', name: 'removed', change: remove, writer: 'worker' },
+    { ending: '-wal', name: 'replaced', change: replace, writer: 'auto' },
+    { ending: '-shm', name: 'removed', change: remove, writer: 'auto' },
+  ] as const
+
+  it.each(cases)(
+    '[SQ2] $ending $name (writer: $writer): nothing more is acknowledged, and nothing that was is lost after a kill',
+    ({ ending, change, writer }) =>
+      withDirectory(async (directory) => {
+        const path = join(directory, 'store.db')
+        const acknowledged = createAcknowledged()
+        const end = await runChild(
+          {
+            path,
+            seed,
+            mode: 'append',
+            writes: writer,
+            killAt: 'error storage-failed',
+            onLine: (line) => {
+              if (line.startsWith('ack a 30 ')) change(`${path}${ending}`)
+            },
+          },
+          acknowledged,
+        )
+        expect(end.lines.at(-1)).toBe('error storage-failed')
+        expect(end.signal).toBe('SIGKILL')
+        expect(await violations(path, acknowledged)).toEqual([])
       }),
   )
 })
