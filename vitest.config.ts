@@ -46,6 +46,8 @@ export default defineConfig({
       'scripts/**/*.test.ts',
       'examples/**/*.test.ts',
     ],
+    // One worker for each core: the default leaves one core to the main process, which has little to do.
+    maxWorkers: '100%',
     testTimeout: 60_000,
     hookTimeout: 60_000,
   },

@@ -82,7 +82,7 @@ export { type SqliteStoreOptions, sqliteStore } from './stores/sqlite.ts'
  * The file behind `sqliteStore`, read without changing a byte and across all tenants: for tools that check it or copy it, such as
  * `oriel doctor`. Programs use the store. These follow the tables, so they may change with any version.
  */
-export { openForReading, pragma } from './stores/sqlite-database.ts'
+export { isReadOnly, openForReading, pragma } from './stores/sqlite-database.ts'
 export { SqliteReader, type ThreadState } from './stores/sqlite-reader.ts'
 export type {
   AppendResult,

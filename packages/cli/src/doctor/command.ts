@@ -4,7 +4,7 @@ import { statSync } from 'node:fs'
 import { OrielError, type ThreadState } from 'oriel'
 import { createProgress } from '../progress.ts'
 import { colorsFor, type Terminal, widthOf } from '../terminal.ts'
-import { checkModes, checkPages, checkSettings, damagedFile } from './file-check.ts'
+import { checkModes, checkPages, checkPlace, checkSettings, damagedFile } from './file-check.ts'
 import { toJson } from './json.ts'
 import { type Choice, commandFor, isServer, nameOf, wrong } from './place.ts'
 import { renderDoctor } from './render.ts'
@@ -58,8 +58,17 @@ class Visit {
   /** Checks the files and opens the store; false when it does not open, and its threads can only be read. */
   async open(): Promise<boolean> {
     const file = this.#file
-    const opened = await openingProblem(file)
+    for (const finding of checkPlace(file.path)) this.#add(finding)
     const modes = [...checkModes(file.path)]
+    if (file.isReadOnly) {
+      // Settings are not compared: opened this way, SQLite does not tell the journal mode.
+      for (const finding of modes) this.#add(finding)
+      this.#terminal.stderr.write(
+        'oriel doctor: nothing can be written there, so the store was not opened: entries are checked, views are not\n',
+      )
+      return false
+    }
+    const opened = await openingProblem(file)
     const repairs: Repair[] = []
     if (opened?.code === 'log-truncated') repairs.push(acceptTruncated(file))
     if (modes.length > 0) repairs.push(makePrivate(file.path))
@@ -155,7 +164,15 @@ async function openingProblem(file: StoreFile): Promise<Finding | undefined> {
     return undefined
   } catch (error) {
     if (OrielError.is(error, 'log-truncated')) {
-      const { position } = error.details ?? {}
+      const { position, found } = error.details ?? {}
+      if (found === 0) {
+        return {
+          code: 'log-truncated',
+          message: error.message,
+          remedy: 'put the database back, or remove the mark, or let the repair write a new one',
+          command: 'oriel doctor --repair',
+        }
+      }
       const which = position === undefined ? '' : ` (number ${String(position)} of the store)`
       return {
         code: 'log-truncated',

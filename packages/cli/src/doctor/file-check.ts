@@ -1,7 +1,8 @@
 // What can be said about a store without looking into its threads: who may read its files, and how they were set.
 
-import { statSync } from 'node:fs'
-import { basename } from 'node:path'
+import { lstatSync, realpathSync, statSync } from 'node:fs'
+import { basename, dirname } from 'node:path'
+import { shellWord } from './place.ts'
 import type { Finding } from './report.ts'
 import { isDamage, type StoreFile } from './store-file.ts'
 
@@ -39,6 +40,27 @@ export function* checkModes(path: string): Generator<Finding> {
     message: `Others than the owner may read or write ${files.join(', ')}.`,
     remedy: 'make them private',
     command: 'oriel doctor --repair',
+  }
+}
+
+/** What others could do to the store without touching its files: a link in its place, or a folder that everybody may write to. */
+export function* checkPlace(path: string): Generator<Finding> {
+  if (process.platform === 'win32') return
+  if (lstatSync(path).isSymbolicLink()) {
+    yield {
+      code: 'file-link',
+      message: `${basename(path)} is a link to ${realpathSync(path)}: whoever can change the link decides which database is used, and the files that belong together are in two folders.`,
+      remedy: 'name the database itself',
+    }
+  }
+  const folder = dirname(realpathSync(path))
+  const { mode } = statSync(folder)
+  if ((mode & 0o002) === 0) return
+  yield {
+    code: 'file-mode',
+    message: `Everybody may write to the folder ${folder} (mode ${(mode & 0o777).toString(8)}), and so remove or replace the files of the store.`,
+    remedy: 'make the folder private',
+    command: `chmod 700 ${shellWord(folder)}`,
   }
 }
 

@@ -105,6 +105,6 @@ export function optionsFor({ tenant, thread }: ThreadName): string {
   return tenant === defaultTenant ? own : `--tenant ${shellWord(tenant)} ${own}`
 }
 
-function shellWord(text: string): string {
+export function shellWord(text: string): string {
   return /^[\w@%+=:,./][\w@%+=:,./-]*$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 }

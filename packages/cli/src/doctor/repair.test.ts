@@ -1,6 +1,6 @@
 // What `oriel doctor --repair` does, and that it does nothing else.
 
-import { chmodSync, readdirSync, statSync } from 'node:fs'
+import { chmodSync, readdirSync, rmSync, statSync, symlinkSync } from 'node:fs'
 import { openThread } from 'oriel'
 import { describe, expect, it } from 'vitest'
 import {
@@ -100,4 +100,35 @@ it('says when another program changed the journal mode', async () => {
   expect(code).toBe(1)
   expect(report.problems).toMatchObject([{ code: 'settings' }])
   expect((await examine()).code).toBe(0)
+})
+
+it('a folder that everybody may write to, and a link in place of the database, are problems', async () => {
+  await fill(path())
+  chmodSync(folder.path, 0o777)
+  const open = await examine()
+  expect(open.code).toBe(1)
+  expect(open.report.problems).toMatchObject([
+    { code: 'file-mode', command: expect.stringContaining('chmod 700') },
+  ])
+  chmodSync(folder.path, 0o700)
+  const link = folder.file('link.db')
+  symlinkSync(path(), link)
+  const { code, stdout } = await oriel(['doctor', '--store', link, '--json'])
+  expect(code).toBe(1)
+  expect(JSON.parse(stdout)).toMatchObject({ problems: [{ code: 'file-link' }] })
+})
+
+it('a mark without its database says what to remove or to put back', async () => {
+  await fill(path())
+  rmSync(path())
+  const message = await withStore(path(), (store) => store.list('default')).then(
+    () => 'opened',
+    (error: Error) => error.message,
+  )
+  expect(message).toContain(`If you removed the database on purpose, remove ${path()}-high-water`)
+  const { report } = await examine()
+  expect(report.problems).toMatchObject([{ code: 'log-truncated', message }])
+  rmSync(path())
+  rmSync(`${path()}-high-water`)
+  expect(await withStore(path(), (store) => store.list('default'))).toEqual([])
 })

@@ -6,7 +6,8 @@ import type { FileSettings } from './store-file.ts'
 /**
  * - `corrupt-entry`, `gap`, `log-truncated`, `missing-blob`: as the store reports them
  * - `damaged-file`: SQLite's own check of the file complains
- * - `settings`, `file-mode`: the file was changed by another program, or others may read it
+ * - `settings`, `file-mode`: the file was changed by another program, or others may read it or write beside it
+ * - `file-link`: the path is a link to the database
  * - `cannot-open`: the log does not fold into a thread
  * - `cannot-view`: a provider would refuse the view, or there is none
  */
@@ -15,6 +16,7 @@ export type FindingCode =
   | 'damaged-file'
   | 'settings'
   | 'file-mode'
+  | 'file-link'
   | 'cannot-open'
   | 'cannot-view'
 

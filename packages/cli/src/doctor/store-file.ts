@@ -4,21 +4,24 @@ import { statSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
 import {
   type Entry,
+  isReadOnly,
   OrielError,
   openForReading,
   pragma,
   SqliteReader,
   type Store,
   sqliteStore,
+  type ThreadKey,
   type ThreadState,
 } from 'oriel'
-import { type Choice, isChosen } from './place.ts'
+import { type Choice, isChosen, nameOf } from './place.ts'
 
 /** How long to wait for another process that writes. */
 const busyTimeoutMs = 5000
 
 // Primary result codes of SQLite: https://sqlite.org/rescode.html
 const corrupt = 11
+const cannotOpen = 14
 const notADatabase = 26
 
 /** What the file says about itself, as it was before the store opened it. */
@@ -36,6 +39,8 @@ export interface FileSettings {
 export class StoreFile {
   readonly path: string
   readonly settings: FileSettings
+  /** Whether nothing can be written where the file is: then the store cannot be opened, but its threads can be read. */
+  readonly isReadOnly: boolean
   readonly #database: DatabaseSync
   readonly #reader: SqliteReader
   #store: Store
@@ -43,14 +48,11 @@ export class StoreFile {
   constructor(path: string) {
     checkFile(path)
     this.path = path
-    this.#database = reading(path, () => openForReading(path, busyTimeoutMs))
-    this.#reader = new SqliteReader(this.#database)
-    try {
-      this.settings = reading(path, () => settingsOf(this.#database))
-    } catch (error) {
-      this.#reader.close()
-      throw error
-    }
+    this.isReadOnly = isReadOnly(path)
+    const { database, settings } = openFile(path)
+    this.#database = database
+    this.settings = settings
+    this.#reader = new SqliteReader(database)
     this.#store = sqliteStore(path, { busyTimeoutMs })
   }
 
@@ -82,8 +84,31 @@ export class StoreFile {
     return answer === 'ok' ? undefined : answer
   }
 
-  /** The chosen threads in the order they were begun, erased ones included. */
+  /**
+   * The chosen threads in the order they were begun, erased ones included. Where the list is damaged, it gives all that can be found,
+   * and throws at the end; the details name the threads that are `lost`.
+   */
   *threads(choice: Choice): Generator<ThreadState> {
+    const passed = new Set<string>()
+    try {
+      for (const state of this.#list()) {
+        passed.add(JSON.stringify([state.key.tenant, state.key.thread]))
+        if (isChosen(choice, state.key)) yield state
+      }
+    } catch (error) {
+      if (!isDamage(error)) throw error
+      const lost: string[] = []
+      for (const key of this.#names()) {
+        if (passed.has(JSON.stringify([key.tenant, key.thread])) || !isChosen(choice, key)) continue
+        const state = this.#find(key)
+        if (state === undefined) lost.push(nameOf(key))
+        else yield state
+      }
+      throw damagedList(this.path, lost, error)
+    }
+  }
+
+  *#list(): Generator<ThreadState> {
     let last = 0
     for (;;) {
       const page = reading(this.path, () => this.#reader.threadsAfter(last))
@@ -92,8 +117,33 @@ export class StoreFile {
         // A damaged page may give rows in any order, and the same ones for ever.
         if (state.id <= last) throw damagedFile(this.path, corrupt)
         last = state.id
-        if (isChosen(choice, state.key)) yield state
+        yield state
       }
+    }
+  }
+
+  /** The names of threads, as far as the index can be read. */
+  *#names(): Generator<ThreadKey> {
+    const names = this.#reader.names()
+    for (;;) {
+      let next: IteratorResult<ThreadKey>
+      try {
+        next = reading(this.path, () => names.next())
+      } catch (error) {
+        if (!isDamage(error)) throw error
+        return
+      }
+      if (next.done === true) return
+      yield next.value
+    }
+  }
+
+  #find(key: ThreadKey): ThreadState | undefined {
+    try {
+      return reading(this.path, () => this.#reader.thread(key))
+    } catch (error) {
+      if (!isDamage(error)) throw error
+      return undefined
     }
   }
 
@@ -163,6 +213,26 @@ function checkFile(path: string): void {
   if (size === 0) throw notAStore(path)
 }
 
+/** Opens a file for reading, also one that was cut short. */
+function openFile(path: string): { database: DatabaseSync; settings: FileSettings } {
+  const open = (isCut: boolean): { database: DatabaseSync; settings: FileSettings } =>
+    reading(path, () => {
+      const database = openForReading(path, busyTimeoutMs, { isCut })
+      try {
+        return { database, settings: settingsOf(database) }
+      } catch (error) {
+        database.close()
+        throw error
+      }
+    })
+  try {
+    return open(false)
+  } catch (error) {
+    if (!isDamage(error)) throw error
+    return open(true)
+  }
+}
+
 function settingsOf(database: DatabaseSync): FileSettings {
   return {
     schema: Number(pragma(database, 'user_version')),
@@ -180,6 +250,7 @@ function reading<T>(path: string, read: () => T): T {
     const code = cause instanceof Error && 'errcode' in cause ? Number(cause.errcode) : 0
     if ((code & 0xff) === notADatabase) throw notAStore(path)
     if ((code & 0xff) === corrupt) throw damagedFile(path, code, cause)
+    if ((code & 0xff) === cannotOpen && isReadOnly(path)) throw needsCopy(path, cause)
     throw new OrielError(
       'storage-failed',
       `The file ${path} cannot be read (SQLite code ${code}). Check its permissions, or end the process that locks it.`,
@@ -188,11 +259,29 @@ function reading<T>(path: string, read: () => T): T {
   }
 }
 
+function needsCopy(path: string, cause: unknown): OrielError {
+  return new OrielError(
+    'storage-failed',
+    `The store at ${path} was not closed, and nothing can be written there, so that its write-ahead log cannot be read. Copy ${path} and ${path}-wal to another folder and name the copy with --store.`,
+    { cause, details: { sqlite: cannotOpen } },
+  )
+}
+
 function damagedFile(path: string, code: number, cause?: unknown): OrielError {
   return new OrielError(
     'storage-failed',
     `The file ${path} is damaged (SQLite code ${code}). Put a backup in its place.`,
     { cause, details: { sqlite: code } },
+  )
+}
+
+function damagedList(path: string, lost: readonly string[], cause: OrielError): OrielError {
+  const names = lost.slice(0, 20).join(', ')
+  const named = lost.length === 0 ? '' : ` Among them: ${names}${lost.length > 20 ? ' ...' : ''}.`
+  return new OrielError(
+    'storage-failed',
+    `The list of threads in ${path} is damaged, and some may be missing.${named} Put a backup in its place.`,
+    { cause, details: { sqlite: corrupt, lost } },
   )
 }
 

@@ -1,8 +1,19 @@
 // `oriel export` as its users run it.
 
+import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { EventEmitter } from 'node:events'
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { canonicalJson, type Json } from 'oriel'
 import { describe, expect, it } from 'vitest'
 import {
@@ -182,6 +193,48 @@ describe('a store that does not open', () => {
     expect(linesOf(stdout)[0]).toMatchObject({ thread: 'torn', entries: 5 })
     expect(linesOf(stdout).at(-1)).toMatchObject({ oriel: 'end', threads: 1, entries: 5 })
     expect(filesIn(folder.path)).toEqual(before)
+  })
+
+  it('because its file was cut short is exported as far as it can be read, and says what is missing', async () => {
+    await fill(path())
+    const whole = readFileSync(path())
+    const names = ['first', 'second', 'third']
+    const outcomes = new Set<number>()
+    for (let pages = whole.length / 4096 - 1; pages > 0; pages--) {
+      writeFileSync(path(), whole.subarray(0, pages * 4096))
+      const out = folder.file('rescued.jsonl')
+      const { code, stderr } = await run('--out', out)
+      expect({ pages, code }).toEqual({ pages, code: 1 })
+      const lines = linesOf(readFileSync(out, 'utf8'))
+      const exported = lines.filter(({ oriel }) => oriel === 'export').map(({ thread }) => thread)
+      expect(lines.at(-1)).toMatchObject({ oriel: 'end', threads: exported.length })
+      const isListed = !stderr.includes('The list of threads')
+      const missing = names.filter((name) => !exported.includes(name))
+      if (isListed) for (const name of missing) expect(stderr).toContain(`thread ${name}`)
+      outcomes.add(exported.length)
+      expect((await examine(folder.path)).code).toBe(1)
+    }
+    // Sometimes a part is left, sometimes nothing.
+    expect(outcomes.size).toBeGreaterThan(1)
+  })
+
+  it('because nothing can be written there is read all the same, by doctor too', async (test) => {
+    await fill(path())
+    const other = mkdtempSync(join(tmpdir(), 'oriel-mount-'))
+    const mount = (...words: string[]): number | null => spawnSync('mount', words).status
+    try {
+      const isMounted =
+        mount('--bind', folder.path, other) === 0 && mount('-o', 'remount,ro,bind', other) === 0
+      if (!isMounted) test.skip('this user may not mount anything')
+      const { code, stdout, stderr } = await oriel(['export', '--data', other])
+      expect({ code, stderr }).toEqual({ code: 0, stderr: 'oriel export: 3 threads, 16 entries\n' })
+      expect(stdout).toBe((await run()).stdout)
+      const { report } = await examine(other)
+      expect(report).toMatchObject({ isSound: true, counts: { threads: 3, entries: 16 } })
+    } finally {
+      spawnSync('umount', [other])
+      rmSync(other, { recursive: true })
+    }
   })
 
   it('because of a damaged page is exported around the damage', async () => {

@@ -50,7 +50,7 @@ async function exportFrom(
     // A reader that has seen enough is no failure, and wants no summary.
     if (!run.hasReader) return 0
     report(run, settings, terminal)
-    return isOpen && run.damaged.length === 0 ? 0 : 1
+    return isOpen && run.damaged.length === 0 && run.missing === undefined ? 0 : 1
   } finally {
     progress.stop()
     await sink.abandon()
@@ -59,6 +59,8 @@ async function exportFrom(
 
 /** Whether the store is in order as a whole. Where it is damaged or has lost its end, what can be read is exported all the same. */
 async function opens(file: StoreFile, { stderr }: Terminal): Promise<boolean> {
+  // Where nothing can be written, reading is all there is to do.
+  if (file.isReadOnly) return true
   try {
     await file.open()
     return true
@@ -82,6 +84,8 @@ class Run {
   threads = 0
   entries = 0
   hasReader = true
+  /** What is said about threads that cannot be found. */
+  missing: string | undefined
   readonly #from: Threads
   readonly #sink: Sink
   readonly #progress: Progress
@@ -97,11 +101,17 @@ class Run {
     threads: ReturnType<Threads['threads']>,
     until = Number.MAX_SAFE_INTEGER,
   ): Promise<void> {
-    for await (const state of threads) {
-      // Of an erased thread nothing is left to export.
-      if (state.salt === undefined) continue
-      await this.#writeThread(state, Math.min(until, state.version))
-      if (!this.hasReader) return
+    try {
+      for await (const state of threads) {
+        // Of an erased thread nothing is left to export.
+        if (state.salt === undefined) continue
+        await this.#writeThread(state, Math.min(until, state.version))
+        if (!this.hasReader) return
+      }
+    } catch (error) {
+      // The list of threads is damaged: all that could be found is written.
+      if (!isDamage(error)) throw error
+      this.missing = error.message
     }
     const { threads: count, entries } = this
     const hash = this.#lines.digest()
@@ -170,10 +180,16 @@ function vanished(key: ThreadKey): OrielError {
 async function sizeOf(from: Threads, choice: Choice): Promise<number> {
   const missing = new Set(choice.threads)
   let bytes = 0
-  for await (const { key, salt, bytes: own } of from.threads(choice)) {
-    if (salt === undefined) continue
-    missing.delete(key.thread)
-    bytes += own
+  try {
+    for await (const { key, salt, bytes: own } of from.threads(choice)) {
+      if (salt === undefined) continue
+      missing.delete(key.thread)
+      bytes += own
+    }
+  } catch (error) {
+    // Writing meets the same damage, and reports it.
+    if (!isDamage(error)) throw error
+    return bytes
   }
   const [thread] = missing
   if (thread === undefined) return bytes
@@ -183,7 +199,7 @@ async function sizeOf(from: Threads, choice: Choice): Promise<number> {
 
 /** Standard output belongs to the lines when they go there. */
 function report(
-  { threads, entries, damaged }: Run,
+  { threads, entries, damaged, missing }: Run,
   { out, path }: ExportSettings,
   { stdout, stderr }: Terminal,
 ): void {
@@ -195,6 +211,7 @@ function report(
       `oriel export: ${clean(`${nameOf(key)} is damaged at entry ${seq} and was left out${rest}`)}\n`,
     )
   }
+  if (missing !== undefined) stderr.write(`oriel export: ${clean(missing)}\n`)
   const target = out === '-' ? '' : ` to ${out}`
   const text = `${plural(threads, 'thread')}, ${entriesText(entries)}${target}`
   const output = out === '-' ? stderr : stdout

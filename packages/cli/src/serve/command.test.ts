@@ -1,6 +1,8 @@
 import { once } from 'node:events'
 import {
+  chmodSync,
   existsSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -55,6 +57,20 @@ describe('oriel serve', () => {
     await expect(serve(settings, world, Promise.resolve())).rejects.toThrow(/is not a store of/)
     expect(printed()).toBe('')
     expect(readFileSync(store, 'utf8')).toBe('not a store')
+  })
+
+  it('[GW20] warns where everybody may write to the folder, and where others may read the database', async () => {
+    const { world, printed } = terminal()
+    const data = join(folder, 'open')
+    mkdirSync(data)
+    chmodSync(data, 0o777)
+    writeFileSync(join(data, 'oriel.db'), '', { mode: 0o644 })
+    const settings = readServeSettings({ port: 0, data }, {})
+    expect(await serve(settings, world, Promise.resolve())).toBe(0)
+    expect(printed()).toContain(`warning: Everybody may write to the folder ${data} (mode 777)`)
+    expect(printed()).toMatch(
+      /warning: Others than the owner may read or write oriel\.db \(mode 644\)/,
+    )
   })
 
   it('[GW20] starts without any configuration, answers from the demo, and keeps what was said', async () => {

@@ -11,7 +11,9 @@ import {
   watchProcess,
 } from '@oriel/gateway'
 import { postgresStore, sqliteStore } from 'oriel'
+import { checkModes, checkPlace } from '../doctor/file-check.ts'
 import { isServer } from '../doctor/place.ts'
+import { clean } from '../render/text.ts'
 import { colorsFor, type Terminal } from '../terminal.ts'
 import type { ServeSettings } from './settings.ts'
 
@@ -52,6 +54,9 @@ export async function serve(
     'Stop with Ctrl-C.',
   ]
   stdout.write(`${lines.join('\n')}\n`)
+  const findings = isServer(path) ? [] : [...checkPlace(path), ...checkModes(path)]
+  for (const { message, remedy } of findings)
+    stderr.write(`oriel serve: warning: ${clean(`${message} What to do: ${remedy}.`)}\n`)
   const broken = Promise.withResolvers<number>()
   const unwatch = watchProcess(gateway, { stop: () => broken.resolve(failed) })
   try {

@@ -1,7 +1,9 @@
 // Opens a database file: checks what it is, sets what durability needs, and brings its schema up to date.
 
-import { openSync, readSync, rmSync, statSync } from 'node:fs'
+import { accessSync, constants, openSync, readSync, rmSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { pathToFileURL } from 'node:url'
 import { assert, OrielError } from '../core/errors.ts'
 import type { Migration } from './migrations.ts'
 import { applicationId, migrations } from './migrations.ts'
@@ -50,9 +52,32 @@ function openOnce(path: string, options: DatabaseOptions): DatabaseSync {
   }
 }
 
-/** Opens for reading only, on a file that `openForWriting` has opened before. */
-export function openForReading(path: string, busyTimeoutMs: number): DatabaseSync {
-  return connect(path, { readOnly: true, busyTimeoutMs })
+/**
+ * Opens for reading only, on a file that `openForWriting` has opened before. Where nothing can be written (a mount that is read-only),
+ * SQLite cannot open a file with a write-ahead log in the usual way; without a log the file is taken as one that nobody changes.
+ * SQLite refuses every read of a file that is shorter than its header says; with `isCut` what is there can be read.
+ */
+export function openForReading(
+  path: string,
+  busyTimeoutMs: number,
+  { isCut = false }: { readonly isCut?: boolean } = {},
+): DatabaseSync {
+  const isFixed = isReadOnly(path) && !hasLog(path)
+  return connect(path, { readOnly: true, busyTimeoutMs, isFixed, isCut })
+}
+
+/** Whether nothing can be written beside a file: it is on a mount that is read-only, or this user may not write there. */
+export function isReadOnly(path: string): boolean {
+  try {
+    accessSync(dirname(path), constants.W_OK)
+    return false
+  } catch {
+    return true
+  }
+}
+
+function hasLog(path: string): boolean {
+  return (statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0
 }
 
 /** Never throws. Whatever was acknowledged was synced before; whoever opens the file again checks it. */
@@ -90,10 +115,15 @@ export function pragma(database: DatabaseSync, name: string): number | string {
 
 function connect(
   path: string,
-  { readOnly, busyTimeoutMs }: { readOnly: boolean; busyTimeoutMs: number },
+  options: { readOnly: boolean; busyTimeoutMs: number; isFixed?: boolean; isCut?: boolean },
 ): DatabaseSync {
-  const database = new DatabaseSync(path, { readOnly })
+  const { readOnly, busyTimeoutMs, isFixed = false, isCut = false } = options
+  const place = isFixed ? new URL(`${pathToFileURL(path).href}?immutable=1`) : path
+  // The types of Node do not have `defensive` yet. Without it SQLite ignores the setting below.
+  const database = new DatabaseSync(place, { readOnly, ...(isCut ? { defensive: false } : {}) })
   try {
+    // Only for a connection that cannot write: nothing is changed by it.
+    if (isCut) database.exec('pragma writable_schema = on')
     checkSqliteVersion(String(database.prepare('select sqlite_version() as v').get()?.v))
     database.exec(`pragma busy_timeout = ${Math.trunc(busyTimeoutMs)}`)
     // A damaged or hostile schema must not run functions; damaged pages are to be noticed early.
@@ -153,8 +183,8 @@ export function setLight(database: DatabaseSync): void {
 
 function setDurable(database: DatabaseSync): void {
   database.exec(`pragma page_size = ${pageSize}`)
-  // Only a file without tables takes this setting; an older one gets it when it is next rewritten.
-  database.exec('pragma auto_vacuum = incremental')
+  // Only a new file takes this setting, an older one when it is rewritten; to set it again would write to the file.
+  if (pragma(database, 'page_count') === 0) database.exec('pragma auto_vacuum = incremental')
   // Deleted content is overwritten with zeros, in rows and in free pages: erasing needs no rewrite of the file.
   database.exec('pragma secure_delete = on')
   assert(pragma(database, 'journal_mode = wal') === 'wal', 'the database keeps a write-ahead log')

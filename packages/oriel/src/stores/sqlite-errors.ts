@@ -124,13 +124,16 @@ export function movedLog({ isSaved }: { readonly isSaved: boolean }): OrielError
   )
 }
 
-/** For a database that lacks what was acknowledged. */
-export function lostEntries(position: number): OrielError {
-  return new OrielError(
-    'log-truncated',
-    'Entries that were acknowledged are missing: the write-ahead log was damaged or an older copy was put back. Run `oriel doctor`.',
-    { details: { position } },
-  )
+/** For a database that lacks what was acknowledged. `found` is the number of its newest entry. */
+export function lostEntries(
+  path: string,
+  { position, found }: { readonly position: number; readonly found: number },
+): OrielError {
+  const isEmpty = found === 0
+  const what = isEmpty
+    ? `The database ${path} is empty, but ${position} entries were acknowledged, as ${path}-high-water says. If you removed the database on purpose, remove ${path}-high-water too. Otherwise put the database back, with its -wal file.`
+    : `Entries that were acknowledged are missing from ${path}: the write-ahead log was damaged or removed, or an older copy was put back. ${path}-high-water names the newest one. Put the newest copy back, or run \`oriel doctor\` to go on with what is left.`
+  return new OrielError('log-truncated', what, { details: { position, found } })
 }
 
 /** For a thread in doubt whose chain does not hold together. */

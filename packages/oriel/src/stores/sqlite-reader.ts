@@ -42,6 +42,7 @@ const sql = {
     and (updated_at < ?2 or thread > ?3) order by updated_at desc, thread limit ?4`,
   tenants: 'select distinct tenant from threads where tenant > ? order by tenant limit ?',
   after: `select ${threadColumns} from threads where id > ? order by id limit 100`,
+  names: 'select tenant, thread from threads order by tenant, thread',
   entries: `select seq, form, type, content, header, cuts, body from entries
     where thread = ? and seq between ? and ? order by seq`,
   header: 'select header from entries where thread = ? and seq = ?',
@@ -93,6 +94,12 @@ export class SqliteReader {
   /** The next threads of all tenants, by the table's own id: for checking the whole store. */
   threadsAfter(id: number): readonly ThreadState[] {
     return this.#statement('after').all(id).map(threadState)
+  }
+
+  /** The names of all threads, read from an index alone: it may be whole where the table itself is damaged. */
+  *names(): Generator<ThreadKey> {
+    for (const { tenant, thread } of this.#statement('names').iterate())
+      yield { tenant: String(tenant), thread: String(thread) }
   }
 
   /** The next page of entries, each checked against its hash. Throws when one is missing or damaged. */

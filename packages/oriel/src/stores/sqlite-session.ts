@@ -301,9 +301,12 @@ export class SqliteSession {
     // The mark is read before the log: another process may raise both meanwhile, the log first.
     const mark = highWater.read()
     if (mark !== undefined && log.holds(mark)) return
-    if (mark !== undefined && this.#settings.truncated === 'refuse')
-      throw lostEntries(mark.position)
-    highWater.reset(log.newest())
+    const newest = log.newest()
+    if (mark !== undefined && this.#settings.truncated === 'refuse') {
+      const { position } = mark
+      throw lostEntries(this.#settings.path, { position, found: newest.position })
+    }
+    highWater.reset(newest)
   }
 
   /**
