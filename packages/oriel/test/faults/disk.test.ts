@@ -6,7 +6,8 @@ import { constants } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { systemProgram } from '../../../../scripts/system-program.ts'
 import type { Entry, EntryId } from '../../src/core/entry.ts'
 import { OrielError } from '../../src/core/errors.ts'
 import { sqliteStore } from '../../src/stores/sqlite.ts'
@@ -106,57 +107,53 @@ describe(`a full disk (ORIEL_SEED=${seed})`, () => {
 })
 
 describe(`a failing fsync (ORIEL_SEED=${seed})`, () => {
+  systemProgram('strace')
   const noStrace = reasonAgainst('strace', '-qq', '-e', 'trace=none', 'true')
 
   // Without strace, sqlite-session.test.ts still fails the commit by a hook.
-  it.skipIf(noStrace !== undefined)(
-    `loses nothing that was acknowledged, and says so to the writer${noStrace === undefined ? '' : ` (${noStrace})`}`,
-    () =>
-      withDirectory(async (directory) => {
-        const path = join(directory, 'store.db')
-        const acknowledged = createAcknowledged()
-        // Each thread counts by itself: first the calling thread fails, which the worker makes good, then the worker.
-        const inject = 'inject=fdatasync,fsync:error=EIO:when=8+9'
-        const wrapper = [
-          'strace',
-          '-f',
-          '-qq',
-          '-o',
-          '/dev/null',
-          '-e',
-          'trace=fdatasync,fsync',
-          '-e',
-          inject,
-        ]
-        const end = await runChild({ path, seed, mode: 'steady', wrapper }, acknowledged)
-        expect(end).toMatchObject({ status: 0, errors: '' })
-        expect(end.lines).toContain('error storage-failed')
-        expect(acknowledged.threads.get('a')?.size).toBe(20)
-        expect(await violations(path, acknowledged)).toEqual([])
-      }),
-  )
+  beforeEach((test) => {
+    if (noStrace !== undefined) test.skip(noStrace)
+  })
 
-  it.skipIf(noStrace !== undefined)(
-    'every acknowledged append was synced before it was acknowledged',
-    () =>
-      withDirectory(async (directory) => {
-        const trace = await traced(directory, 'steady')
-        expect(saidWhileDirty(trace, 'ack ')).toEqual({ said: 20, dirty: 0 })
-      }),
-  )
+  it('loses nothing that was acknowledged, and says so to the writer', () =>
+    withDirectory(async (directory) => {
+      const path = join(directory, 'store.db')
+      const acknowledged = createAcknowledged()
+      // Each thread counts by itself: first the calling thread fails, which the worker makes good, then the worker.
+      const inject = 'inject=fdatasync,fsync:error=EIO:when=8+9'
+      const wrapper = [
+        'strace',
+        '-f',
+        '-qq',
+        '-o',
+        '/dev/null',
+        '-e',
+        'trace=fdatasync,fsync',
+        '-e',
+        inject,
+      ]
+      const end = await runChild({ path, seed, mode: 'steady', wrapper }, acknowledged)
+      expect(end).toMatchObject({ status: 0, errors: '' })
+      expect(end.lines).toContain('error storage-failed')
+      expect(acknowledged.threads.get('a')?.size).toBe(20)
+      expect(await violations(path, acknowledged)).toEqual([])
+    }))
 
-  it.skipIf(noStrace !== undefined)(
-    'an append that is durable soon does not wait; the next one that does, or the second that follows, makes it so',
-    () =>
-      withDirectory(async (directory) => {
-        const trace = await traced(directory, 'soon')
-        const waiting = saidWhileDirty(trace, 'soon ')
-        expect(waiting.said).toBe(6)
-        expect(waiting.dirty).toBeGreaterThan(3)
-        expect(saidWhileDirty(trace, 'synced')).toEqual({ said: 1, dirty: 0 })
-        expect(saidWhileDirty(trace, 'ack ')).toEqual({ said: 1, dirty: 0 })
-      }),
-  )
+  it('every acknowledged append was synced before it was acknowledged', () =>
+    withDirectory(async (directory) => {
+      const trace = await traced(directory, 'steady')
+      expect(saidWhileDirty(trace, 'ack ')).toEqual({ said: 20, dirty: 0 })
+    }))
+
+  it('an append that is durable soon does not wait; the next one that does, or the second that follows, makes it so', () =>
+    withDirectory(async (directory) => {
+      const trace = await traced(directory, 'soon')
+      const waiting = saidWhileDirty(trace, 'soon ')
+      expect(waiting.said).toBe(6)
+      expect(waiting.dirty).toBeGreaterThan(3)
+      expect(saidWhileDirty(trace, 'synced')).toEqual({ said: 1, dirty: 0 })
+      expect(saidWhileDirty(trace, 'ack ')).toEqual({ said: 1, dirty: 0 })
+    }))
 })
 
 const syncs = 1
@@ -175,6 +172,9 @@ interface FailingDisk {
   /** Only every so many calls are tried, from one that the seed chooses. */
   readonly stride: number
 }
+
+/** Of the calls that are to fail, one in so many does: another one for each seed. ORIEL_RUNS=15 makes each of them fail. */
+const sparse = Math.max(1, Math.ceil(15 / Number(process.env.ORIEL_RUNS ?? 1)))
 
 const failingDisks: readonly FailingDisk[] = [
   { name: 'one fsync', kinds: syncs, errno: 'EIO', step: 0, writer: 'auto', stride: 1 },
@@ -217,11 +217,13 @@ const failingDisks: readonly FailingDisk[] = [
 ]
 
 describe(`a disk that fails at any call (ORIEL_SEED=${seed})`, () => {
-  const noCompiler = reasonAgainst('cc', '--version')
+  const compiler = systemProgram('gcc', { names: ['cc', 'gcc'] })
+  beforeEach((test) => {
+    if (compiler === undefined) test.skip('there is no C compiler')
+  })
 
-  // Without a compiler the cases below with strace remain.
-  it.skipIf(noCompiler !== undefined).each(failingDisks)(
-    `[SQ1] $name fails with $errno: typed errors, nothing acknowledged is lost, the process lives, and it goes on${noCompiler === undefined ? '' : ` (${noCompiler})`}`,
+  it.each(failingDisks)(
+    '[SQ1] $name fails with $errno: typed errors, nothing acknowledged is lost, the process lives, and it goes on',
     (disk) =>
       withDirectory(async (directory) => {
         const { runs, problems, errors } = await failAtEveryCall(directory, disk)
@@ -245,15 +247,23 @@ async function failAtEveryCall(
 ): Promise<{ runs: number; problems: FailingRun[]; errors: string }> {
   const library = join(directory, 'failing-disk.so')
   const source = fileURLToPath(new URL('./failing-disk.c', import.meta.url))
-  const built = spawnSync('cc', ['-shared', '-fPIC', '-o', library, source, '-ldl'])
+  const built = spawnSync(String(systemProgram('gcc', { names: ['cc', 'gcc'] })), [
+    '-shared',
+    '-fPIC',
+    '-o',
+    library,
+    source,
+    '-ldl',
+  ])
   expect(String(built.stderr)).toBe('')
   const control = join(directory, 'control')
   writeFileSync(control, new Uint8Array(20))
   const under = join(directory, 'disk')
   mkdirSync(under)
   const child = fileURLToPath(new URL('./failing-disk-child.ts', import.meta.url))
-  const first = 1 + (seed % stride)
-  const numbers = [kinds, constants.errno[errno], step, writer, first, stride].map(String)
+  const between = stride * sparse
+  const first = 1 + (seed % between)
+  const numbers = [kinds, constants.errno[errno], step, writer, first, between].map(String)
   const { stdout, stderr } = await promisify(execFile)(
     process.execPath,
     [child, under, ...numbers],
