@@ -80,10 +80,12 @@ const stores = [
 ]
 
 describe.each(stores)('a thread on $name', ({ store, runs }) => {
-  it.each(examples)('$name', async ({ scenario, operations }) => {
-    const checks = exampleChecks.map((make) => make())
-    await run({ store, tenant: nextTenant(), scenario, operations, checks })
-  })
+  for (const { name: behaviour, scenario, operations } of examples) {
+    it(behaviour, async () => {
+      const checks = exampleChecks.map((make) => make())
+      await run({ store, tenant: nextTenant(), scenario, operations, checks })
+    })
+  }
 
   it('[I1] never changes the prefix of its log', () =>
     holds(store, { types: usual }, [prefixCheck], runs))

@@ -34,7 +34,7 @@ function check(salt: string, seq: number, block: number): string {
 }
 
 /** A fast 53-bit hash of a text (the well-known cyrb53 mixing). Not for secrets and not for integrity. */
-function hash53(text: string): number {
+export function hash53(text: string): number {
   let high = 0xdeadbeef
   let low = 0x41c6ce57
   for (let index = 0; index < text.length; index++) {

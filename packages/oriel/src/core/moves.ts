@@ -2,6 +2,7 @@
 // this one.
 
 import type { MessageEntry, RequestEntry } from './entry.ts'
+import { hash53 } from './handle.ts'
 
 /** What a snapshot keeps of it. */
 export interface MovesData {
@@ -12,11 +13,16 @@ export interface MovesData {
   readonly records: readonly number[]
   /** Answers that were said again, and where they were said first. */
   readonly again: readonly (readonly [seq: number, first: number])[]
+  /** Where the newest signed thoughts were said first, by a hash of the signature. */
+  readonly signed: readonly (readonly [signature: string, first: number])[]
 }
+
+/** An answer is said again soon, or never: older ones are forgotten. */
+const rememberedSignatures = 256
 
 const none: MovesData = {
   ...{ toggled: [], past: [], unkept: null, isRecord: false },
-  ...{ records: [], again: [] },
+  ...{ records: [], again: [], signed: [] },
 }
 
 export class Moves {
@@ -32,17 +38,19 @@ export class Moves {
   /** Answers to such requests. */
   readonly #records: Set<number>
 
-  /** Where each signed thought was said first; of what was said before a snapshot, nothing is said again. */
-  readonly #signed = new Map<string, number>()
+  /** Where each signed thought was said first, the newest of them. */
+  readonly #signed: Map<string, number>
   readonly #again: Map<number, number>
 
-  constructor({ toggled, past, unkept, isRecord, records, again }: MovesData = none) {
+  constructor(data: MovesData = none) {
+    const { toggled, past, unkept, isRecord, records, again, signed } = data
     this.#toggled = new Map(toggled)
     this.#past = [...past]
     this.#unkept = unkept ?? undefined
     this.#isRecord = isRecord
     this.#records = new Set(records)
     this.#again = new Map(again)
+    this.#signed = new Map(signed)
   }
 
   data(): MovesData {
@@ -53,6 +61,7 @@ export class Moves {
       isRecord: this.#isRecord,
       records: [...this.#records],
       again: [...this.#again],
+      signed: [...this.#signed],
     }
   }
 
@@ -67,14 +76,23 @@ export class Moves {
   answered({ seq, blocks }: Pick<MessageEntry, 'seq' | 'blocks'>): void {
     for (const block of blocks) {
       if (block.type !== 'reasoning' || block.signature === undefined) continue
-      const first = this.#signed.get(block.signature)
-      if (first === undefined) this.#signed.set(block.signature, seq)
+      const { signature } = block
+      const key = `${signature.length}:${hash53(signature).toString(36)}`
+      const first = this.#signed.get(key)
+      if (first === undefined) this.#remember(key, seq)
       else this.#again.set(seq, first)
     }
     if (this.#unkept !== undefined) this.#past.push([this.#unkept, seq, seq + 1])
     this.#unkept = undefined
     if (this.#isRecord) this.#records.add(seq)
     this.#isRecord = false
+  }
+
+  #remember(key: string, seq: number): void {
+    this.#signed.set(key, seq)
+    if (this.#signed.size <= rememberedSignatures) return
+    const [oldest] = this.#signed.keys()
+    if (oldest !== undefined) this.#signed.delete(oldest)
   }
 
   /** Where an answer was said first: its reasoning is bound to what stood before it there. */

@@ -7,6 +7,7 @@ import { waitsFrom } from '../core/reasoning.ts'
 import type { State } from '../core/state.ts'
 import { startsTurn } from '../core/turns.ts'
 import { isProtected, rangesOf, tokensOf, type Unit, unitsOf } from '../core/units.ts'
+import { remaining } from '../core/weight.ts'
 import { overCap, withOpeners } from './message-cap.ts'
 import type { Rule } from './rule.ts'
 
@@ -28,12 +29,16 @@ export const defaultLength = 20
 
 export const history: Rule<HistorySettings> = {
   name: 'history',
-  propose(state, settings) {
+  propose(state, settings, { planned }) {
     const { policy = 'lastN', length = defaultLength, preserveSystemMessages = true } = settings
     const { maxMessages = 0, keepRecentMessages = 0 } = settings
     const edits: Edit[] = []
+    const waits = waitsFrom(state)
+    // What another rule drops now has left already: each message is covered once.
+    const isNow = ({ since = Infinity }: Edit): boolean => waits === Infinity || since < waits
+    const visible = remaining(state, planned.filter(isNow))
     if (!preserveSystemMessages && policy !== 'all') {
-      const system = state.visible.filter(
+      const system = visible.filter(
         ({ entry }) =>
           entry.role === 'system' &&
           !state.isPinned(entry.seq) &&
@@ -46,14 +51,13 @@ export const history: Rule<HistorySettings> = {
         push(edits, state, items, 'system messages are not preserved', since)
       }
     }
-    const units = unitsOf(state, state.visible)
+    const units = unitsOf(state, visible)
     const firstTurn = firstTurnKept(state.turn, { policy, length })
     const isShownAgain = shownAgainIn(state)
     const isFixed = (unit: Unit): boolean =>
       isProtected(state, unit) || unit.items.some(({ entry }) => isShownAgain(entry))
     const fixed = withOpeners(units, new Set(units.filter(isFixed)))
     const outside = units.filter((unit) => unit.turn < firstTurn && !fixed.has(unit))
-    const waits = waitsFrom(state)
     const { units: leaving, since: left } = leavingNow(state, outside, { waits, policy, length })
     push(edits, state, itemsOf(leaving), windowReason(policy, length), left)
     if (maxMessages > 0) {

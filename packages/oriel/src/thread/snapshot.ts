@@ -9,7 +9,7 @@ import type { Lane } from './lanes.ts'
 import type { KeyData } from './sync.ts'
 
 /** Raised whenever the meaning of any part changes; snapshots of other formats are ignored. */
-const snapshotFormat = 6
+const snapshotFormat = 7
 
 /** The facts about a log that a journal keeps beside its state. */
 export interface JournalFacts {

@@ -63,7 +63,7 @@ export type Note =
   | { readonly kind: 'user' | 'host' | 'system' | 'answer'; readonly audience: number }
   | { readonly kind: 'fading'; readonly unit: 'newer' | 'turns' | 'steps'; readonly count: number }
   | { readonly kind: 'expiring'; readonly after: number }
-  /** Calls at once, with as many results as there are; some are pictures, some errors. */
+  /** Calls at once, with as many results as there are; some are pictures or errors, some hold what is for people only. */
   | {
       readonly kind: 'exchange'
       readonly calls: number
@@ -163,7 +163,7 @@ function note(): fc.Arbitrary<Note> {
       kind: fc.constant('exchange' as const),
       calls: fc.integer({ min: 1, max: 3 }),
       results: fc.nat({ max: 3 }),
-      shape: fc.nat({ max: 4 }),
+      shape: fc.nat({ max: 5 }),
     }),
     fc.record({ kind: fc.constant('late' as const) }),
   )

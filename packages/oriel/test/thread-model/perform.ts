@@ -172,6 +172,8 @@ async function rethink(session: Session, thread: Thread): Promise<void> {
   if ((await ifAny(thread.view(), 'cannot-project')) === undefined) return
   const isNew = ({ type, seq }: Entry): boolean => type === 'edit' && seq > length
   const made = (await session.log(thread.id)).filter(isNew)
+  // What was not preserved cannot come back.
+  if (made.some((entry) => entry.type === 'edit' && entry.isFinal === true)) return
   for (const { id } of made.reverse()) await thread.undo(id)
   expect(await shown()).toEqual(before)
 }
@@ -295,6 +297,7 @@ function resultOf({
   const output = `${name} ${'a line of output with order W7342\n'.repeat(20)}`
   const text = { type: 'text', text: output }
   const picture = { type: 'image', mediaType: 'image/png', data: 'iVBORw0KGgo=' }
+  const hidden = { ...text, text: `${secret} ${name}`, audience: { now: false, later: false } }
   const base = { type: 'tool-result', callId }
   const shapes = [
     { ...base, content: output },
@@ -302,6 +305,7 @@ function resultOf({
     { ...base, content: output, isError: true },
     { ...base, content: JSON.stringify(Array.from({ length: 30 }, (_, n) => ({ n, name }))) },
     { ...base, content: [picture] },
+    { ...base, content: [text, hidden] },
   ]
   return { role: 'tool', content: [shapes[shape % shapes.length] as object] }
 }
