@@ -8,6 +8,21 @@ const source = (path: string): string => fileURLToPath(new URL(path, import.meta
 /** A new seed for the property tests of each run; the reporter prints it, so that a failure can be repeated. */
 const seed = process.env.ORIEL_SEED ?? String(randomInt(2 ** 31))
 
+const ignored = ['packages/bench/**', '**/node_modules/**', '**/dist/**']
+
+/** Tests beside the source that need a server, a disk or another process, or that take long: a part of `system`. */
+const slow = [
+  'packages/oriel/src/stores/{postgres,sqlite}*.test.ts',
+  'packages/oriel/src/stores/memory.test.ts',
+  'packages/oriel/src/integrations/*.test.ts',
+  'packages/oriel/src/simulate/*.test.ts',
+  'packages/oriel/src/providers/sdk-agreement.test.ts',
+  'packages/cli/src/**/{command,main,history}.test.ts',
+]
+/** Quick and without a world around them: `npm run check:quick` runs these. */
+const unit = ['packages/*/src/**/*.test.ts', 'scripts/**/*.test.ts']
+const system = ['packages/*/test/**/*.test.ts', 'examples/**/*.test.ts', ...slow]
+
 /** Where `npm run check` wants the results as JSON. */
 const report = process.env.ORIEL_TEST_REPORT
 
@@ -39,16 +54,13 @@ export default defineConfig({
         : [['json', { outputFile: report }] satisfies ['json', object]]),
     ],
     setupFiles: ['./scripts/property-seed.ts'],
-    exclude: ['packages/bench/**', '**/node_modules/**', '**/dist/**'],
-    include: [
-      'packages/*/src/**/*.test.ts',
-      'packages/*/test/**/*.test.ts',
-      'scripts/**/*.test.ts',
-      'examples/**/*.test.ts',
-    ],
     // One worker for each core: the default leaves one core to the main process, which has little to do.
     maxWorkers: '100%',
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    projects: [
+      { extends: true, test: { name: 'unit', include: unit, exclude: [...ignored, ...slow] } },
+      { extends: true, test: { name: 'system', include: system, exclude: ignored } },
+    ],
   },
 })
