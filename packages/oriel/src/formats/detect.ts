@@ -171,7 +171,8 @@ function marksOfPart(part: Fields): readonly Form[] | undefined {
       if (has('filename') || !isText(part.data) || isPicture(part)) return ['ai-sdk']
       return has('url') ? ['neutral', 'langchain'] : ['neutral', 'ai-sdk', 'langchain']
     case 'reasoning':
-      return ['neutral', 'ai-sdk', 'langchain']
+      // LangChain writes the words as `reasoning`, the AI SDK and Oriel as `text`.
+      return has('reasoning') ? ['langchain'] : ['neutral', 'ai-sdk', 'langchain']
     default:
       return undefined
   }

@@ -30,6 +30,11 @@ const image = { type: 'image', mediaType: 'image/png', data }
 /** One message of each shape, and the blocks that it holds. */
 const shapes: readonly (readonly [string, readonly object[], readonly Block['type'][]])[] = [
   ['a plain text', [{ role: 'user', content: 'hi' }], ['text']],
+  [
+    "reasoning of LangChain's",
+    [{ role: 'assistant', content: [{ type: 'reasoning', reasoning: 'Hm.' }] }],
+    ['reasoning'],
+  ],
   ['a picture of our own', [{ role: 'user', content: [image] }], ['image']],
   [
     "a picture of OpenAI's chat",
