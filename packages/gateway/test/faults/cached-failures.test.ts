@@ -54,7 +54,7 @@ describe('a process without file descriptors', () => {
 })
 
 /** How often each is called below at least, so that every one of the calls can fail. */
-const operations = { append: 6, read: 6, info: 6, list: 4, watch: 1, loadSnapshot: 1 } as const
+const operations = { append: 6, read: 6, info: 6, newest: 4, watch: 1, loadSnapshot: 1 } as const
 
 /** A store one of whose operations fails at its nth call, and only then. */
 function failingOnce(operation: string, nth: number): { store: Store; hasFailed: () => boolean } {

@@ -131,7 +131,6 @@ function partsOf({ content }: Fields): readonly Fields[] {
 /** Types of parts that tell their formats by themselves. */
 const marksByType: ReadonlyMap<unknown, readonly Form[]> = new Map([
   ...each(['opaque'], ['neutral']),
-  ...each(['image_url'], chats),
   ...each(['input_audio', 'refusal', 'video_url'], ['openai-chat']),
   ...each(['input_text', 'output_text', 'input_image', 'input_file'], ['openai-responses']),
   ...each(['thinking', 'redacted_thinking', 'tool_use'], thinking),
@@ -170,6 +169,9 @@ function marksOfPart(part: Fields): readonly Form[] | undefined {
       if (isObject(part.file)) return ['openai-chat']
       if (has('filename') || !isText(part.data) || isPicture(part)) return ['ai-sdk']
       return has('url') ? ['neutral', 'langchain'] : ['neutral', 'ai-sdk', 'langchain']
+    case 'image_url':
+      // LangChain also takes the address alone.
+      return typeof part.image_url === 'string' ? ['langchain'] : chats
     case 'reasoning':
       // LangChain writes the words as `reasoning`, the AI SDK and Oriel as `text`.
       return has('reasoning') ? ['langchain'] : ['neutral', 'ai-sdk', 'langchain']

@@ -31,6 +31,11 @@ const image = { type: 'image', mediaType: 'image/png', data }
 const shapes: readonly (readonly [string, readonly object[], readonly Block['type'][]])[] = [
   ['a plain text', [{ role: 'user', content: 'hi' }], ['text']],
   [
+    "a picture of LangChain's, by its address alone",
+    [{ role: 'user', content: [{ type: 'image_url', image_url: 'https://example.com/a.png' }] }],
+    ['image'],
+  ],
+  [
     "reasoning of LangChain's",
     [{ role: 'assistant', content: [{ type: 'reasoning', reasoning: 'Hm.' }] }],
     ['reasoning'],
