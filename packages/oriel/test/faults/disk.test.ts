@@ -339,10 +339,19 @@ function saidWhileDirty(trace: string, start: string): { said: number; dirty: nu
   let isDirty = false
   let said = 0
   let dirty = 0
+  /** Threads whose sync another thread interrupted: it ends on a line of its own, which names no file. */
+  const syncing = new Set<string>()
   for (const line of trace.split('\n')) {
-    if (/pwrite64\(\d+<[^>]*-wal>/.test(line)) isDirty = true
-    // A call that another thread interrupted ends on a line of its own, which names no file: only whole lines count as synced.
-    else if (/(fdatasync|fsync)\(\d+<[^>]*-wal>\) += 0/.test(line)) isDirty = false
+    const [thread = ''] = line.split(' ', 1)
+    const isSync = /(fdatasync|fsync)\(\d+<[^>]*-wal>/.test(line)
+    if (/pwrite64\(\d+<[^>]*-wal>/.test(line)) {
+      isDirty = true
+      // A sync that began before this write need not cover it.
+      syncing.clear()
+    } else if (isSync && line.includes('<unfinished')) syncing.add(thread)
+    else if (isSync && / = 0$/.test(line)) isDirty = false
+    else if (/<\.\.\. (fdatasync|fsync) resumed>.* = 0$/.test(line) && syncing.delete(thread))
+      isDirty = false
     else if (/write\(1<[^>]*>, "/.test(line) && line.includes(`, "${start}`)) {
       said++
       if (isDirty) dirty++
