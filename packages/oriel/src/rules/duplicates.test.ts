@@ -48,6 +48,36 @@ describe('results that a newer one repeats', () => {
     ).toEqual([])
   })
 
+  it('[D11] what took the place of originals that were not kept is not compared', async () => {
+    const words = Array.from({ length: 90 }, (_, n) => `word${n % 13}`).join(' ')
+    const policy = {
+      expiry: {
+        tools: { '*': { after: 0, mode: 'compact', length: 200 } },
+        duplicates: {},
+        preserveOriginals: false,
+      },
+    } as const
+    const thread = await openThread({ store: memoryStore(), policy })
+    const calls = ['a', 'b'].map((id) => ({ type: 'tool_use', id, name: id, input: { id } }))
+    const results = ['a', 'b'].map((id) => ({
+      type: 'tool_result',
+      tool_use_id: id,
+      content: `${id} ${words}`,
+      is_error: id === 'a',
+    }))
+    const messages = [
+      begin,
+      { role: 'assistant', content: calls },
+      { role: 'user', content: results },
+    ]
+    await thread.append([...messages, { role: 'assistant', content: 'Done.' }], {
+      format: 'anthropic',
+    })
+    const first = await thread.view({ format: 'anthropic' })
+    expect(JSON.stringify(first.messages)).toContain('[Compacted: showing first')
+    expect((await thread.view({ format: 'anthropic' })).messages).toEqual(first.messages)
+  })
+
   it('[D11] the same call asked again supersedes the older answer; without arguments it does not', () => {
     const again = (args: object) => [
       begin,

@@ -96,9 +96,14 @@ function viewAction(session: Session, { who, choice }: Of<'view'>): Action {
     verify(before, after) {
       const isKept = choice.dryRun !== true && choice.policy === undefined && view !== undefined
       const policy = choice.policy ?? before.policy
-      const dropped = newEdits(before, after)
+      // A checkpoint that was due is a job of its own: it stays where the view behind it cannot be made.
+      const isJob = (edit: EditEntry): boolean => view === undefined && edit.rule === 'compaction'
+      const dropped = newEdits(before, after).filter((edit) => !isJob(edit))
       if (!isKept) expect(dropped).toEqual([])
-      if (choice.dryRun === true || view === undefined) expect(after.log).toEqual(before.log)
+      if (choice.dryRun === true || view === undefined) {
+        const added = newEntries(before, after)
+        expect(added.filter((entry) => entry.type !== 'edit' || !isJob(entry))).toEqual([])
+      }
       verifyEdits(before, dropped, isKept ? policy : {})
       if (view !== undefined) verifyShown(isKept ? after : before, view, { choice, policy })
     },

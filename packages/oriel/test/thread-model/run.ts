@@ -110,7 +110,7 @@ async function performFault(
   const thread = session.thread(who)
   const { id } = thread
   const before = foldLog(await session.log(id))
-  const bytes = bytesOf(await dryView(thread), session.scenario)
+  const shown = await dryView(thread)
   const action = await actionOf(session, request)
   session.faulty.arm(fault)
   const error = await action.run().catch((reason: unknown) => reason)
@@ -126,7 +126,11 @@ async function performFault(
     expect(linesOf(after)).toEqual(linesOf(before.log))
     const added = (await session.log(id)).slice(before.log.length)
     expect(added.filter(isTelling)).toEqual([])
-    expect(bytesOf(await dryView(thread), session.scenario)).toBe(bytes)
+    const now = await dryView(thread)
+    expect(now.messages).toEqual(shown.messages)
+    // With a checkpoint in the log, the epoch and the numbers before it are others.
+    const { scenario } = session
+    if (added.length === 0) expect(bytesOf(now, scenario)).toBe(bytesOf(shown, scenario))
   }
   const between = foldLog(await session.log(id))
   if (isReloaded) session.replace(who, await session.openActor(id))
@@ -139,8 +143,12 @@ async function performFault(
   else await action.verify(before, after)
 }
 
-/** A header, and the note of a fork that was not used, say nothing about the conversation. */
+/**
+ * A header, and the note of a fork that was not used, say nothing about the conversation. A checkpoint that was due is a job of its own: it
+ * stays where what comes behind it fails.
+ */
 function isTelling(entry: Entry): boolean {
+  if (entry.type === 'edit') return entry.rule !== 'compaction'
   return !(entry.type === 'setting' && (entry.name === 'thread' || entry.name.startsWith('fork/')))
 }
 
