@@ -1,7 +1,7 @@
 // Tool results that a view shows, in order, with what rules need to know of each.
 
 import { lastingBlock } from './audience.ts'
-import type { ToolResultBlock } from './block.ts'
+import { type Block, type ToolResultBlock, textOf } from './block.ts'
 import type { Edit, MessageEntry } from './entry.ts'
 import { assert } from './errors.ts'
 import type { Item } from './item.ts'
@@ -14,6 +14,8 @@ export interface Result {
   readonly block: number
   /** The result as a model may read it: rules make every form from this. */
   readonly content: ToolResultBlock
+  /** Its text as it came in, whatever became of it: to compare results by, never to make a form from. */
+  readonly said: string
   /** The tool that was called. */
   readonly tool: string
   /** The exchange it belongs to: the seq of its assistant message. */
@@ -47,6 +49,9 @@ export function resultsOf(state: State, planned: readonly Edit[] = []): readonly
       results.push({
         item,
         block,
+        get said() {
+          return textOfResult(lastingBlock(entry, content) ?? content)
+        },
         content: readableResult(state, entry, {
           content,
           block,
@@ -84,6 +89,10 @@ export function readableResult(
   const shown = edit === undefined ? lasting : (reduce(lasting, edit) ?? lasting)
   assert(shown.type === 'tool-result', 'a result in any form is a result')
   return shown
+}
+
+function textOfResult(block: Block): string {
+  return block.type === 'tool-result' ? textOf(block.content) : ''
 }
 
 function lostIn(planned: readonly Edit[]): ReadonlyMap<string, Edit> | undefined {

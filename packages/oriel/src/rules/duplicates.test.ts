@@ -36,6 +36,26 @@ describe('results that a newer one repeats', () => {
     )
   })
 
+  it('[D11] [T2] results are compared by what came in, so that their shorter forms are not taken for each other', async () => {
+    const words = Array.from({ length: 90 }, (_, n) => `word${n % 13}`).join(' ')
+    const compact = { after: 0, mode: 'compact', length: 200 } as const
+    const expiry = { tools: { '*': compact }, duplicates: {}, preserveOriginals: false }
+    const thread = await openThread({ store: memoryStore(), policy: { expiry } })
+    const messages = [
+      begin,
+      ...step('a', 'read', { path: 'x' }, `c0 ${words}`),
+      ...step('b', 'cat', { path: 'y' }, `c1 ${words}`),
+      { role: 'assistant', content: 'done' },
+      { role: 'user', content: 'and?' },
+    ]
+    await thread.append(messages, { format: 'anthropic' })
+    const view = await thread.view()
+    expect(await thread.view()).toEqual({
+      ...view,
+      epoch: { ...view.epoch, applied: 0, cause: 'none' },
+    })
+  })
+
   it('[D11] nearly the same is folded from the similarity on that was asked for', () => {
     const messages = [
       begin,

@@ -1,6 +1,5 @@
 // Results that a newer one repeats or replaces (document 001's future work): folded into the newer one, which is named.
 
-import { textOf } from '../core/block.ts'
 import type { Edit } from '../core/entry.ts'
 import { isCall } from '../core/exchange.ts'
 import { canonicalJson, type Json } from '../core/json.ts'
@@ -86,8 +85,7 @@ class Newer {
   }
 
   find(result: Result): Match | undefined {
-    const text = textOf(result.content.content)
-    if (text.length < leastLength) return undefined
+    if (result.said.length < leastLength) return undefined
     const { call, buckets } = this.#known(result)
     const candidates = new Set<Result>()
     for (const bucket of buckets) {
@@ -108,23 +106,23 @@ class Newer {
 
   #relation(older: Result, other: Result, isSameCall: boolean): Match['relation'] | undefined {
     if (other.content.isError === true && older.content.isError !== true) return undefined
-    const [a, b] = [textOf(older.content.content), textOf(other.content.content)]
+    // By what came in: forms of two results are more alike than the results.
+    const [a, b] = [older.said, other.said]
     if (a === b) return 'same as the newer'
     if (similarity(a, b) >= this.#least) return 'nearly the same as the newer'
     return isSameCall ? 'superseded by the newer' : undefined
   }
 
-  #known({ item, block, content, tool }: Result): {
+  #known({ item, block, said, tool }: Result): {
     readonly call: string | undefined
     readonly buckets: readonly string[]
   } {
     const place = { seq: item.entry.seq, block }
     const id = this.#state.blockIdAt(place)
     return this.#state.derive(`alike:${id}`, () => {
-      const text = textOf(content.content)
       return {
         call: callOf(this.#state, place, tool),
-        buckets: text.length < leastLength ? [] : bucketsOf(text),
+        buckets: said.length < leastLength ? [] : bucketsOf(said),
       }
     })
   }

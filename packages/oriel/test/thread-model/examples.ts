@@ -62,6 +62,23 @@ export const examples: readonly Example[] = [
     ],
   },
   {
+    name: '[I11] a checkpoint that was due stays where its view is not written, and shows nothing else',
+    scenario: {
+      policy: { compaction: { maxTokens: 0, maxMessages: 3, keepRecent: 0, keepRecentTokens: 0 } },
+    },
+    operations: [
+      append({ ...piece('exchange'), calls: 2 }, piece('exchange')),
+      append(piece('user')),
+      {
+        type: 'fault',
+        fault: { nth: 2, isWritten: false },
+        isReloaded: false,
+        request: { type: 'view', who: 0, choice: { format: 'openai-chat' } },
+      },
+      { type: 'view', who: 0, choice: { format: 'openai-chat', budget: 1 } },
+    ],
+  },
+  {
     name: '[T1] a message whose id is there is not appended again by an object that was opened before the thread began',
     scenario: { policy: { history: { length: 0 } }, snapshotEvery: 1 },
     operations: [

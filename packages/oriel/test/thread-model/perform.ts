@@ -170,6 +170,8 @@ async function rethink(session: Session, thread: Thread): Promise<void> {
   const before = await shown()
   const { length } = await session.log(thread.id)
   if ((await ifAny(thread.view(), 'cannot-project')) === undefined) return
+  // A checkpoint may come behind the view.
+  await thread.settled()
   const isNew = ({ type, seq }: Entry): boolean => type === 'edit' && seq > length
   const made = (await session.log(thread.id)).filter(isNew)
   // What was not preserved cannot come back.
