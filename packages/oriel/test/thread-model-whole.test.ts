@@ -48,9 +48,9 @@ afterAll(async () => {
 })
 
 const stores = [
-  { name: 'memory', store: memoryStore(), runs: 60 },
-  { name: 'sqlite', store: database, runs: 6 },
-  { name: 'postgres', store: remote, runs: 4 },
+  { name: 'memory', store: memoryStore(), runs: 20 },
+  { name: 'sqlite', store: database, runs: 4 },
+  { name: 'postgres', store: remote, runs: 3 },
 ]
 
 interface Case {

@@ -36,8 +36,6 @@ export function foldDuplicates(
     if (found === undefined || result.isProtected) continue
     const { seq } = result.item.entry
     const { content, block, tool } = result
-    // What took the place of a lost original is short: it may be like another one although the originals were not.
-    if (state.isFinal(seq, block)) continue
     if (state.blockEdit(seq, block)?.form === 'omitted') continue
     const other = state.blockIdAt({ seq: found.result.item.entry.seq, block: found.result.block })
     const note = `${found.relation} ${other}`
