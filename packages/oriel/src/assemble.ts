@@ -69,7 +69,7 @@ export function assemble(
       return tokens
     },
   }
-  const first = fittedFrom(state, { fitted, bound, checkpoint })
+  const first = fittedFrom(state, { fitted, bound, checkpoint, planned })
   return first === Infinity ? assembled : { ...assembled, fittedFrom: first }
 }
 
@@ -119,12 +119,18 @@ function fittedFrom(
     fitted: { edits, folded },
     bound: { isClipped = false },
     checkpoint,
-  }: { readonly fitted: Fitted; readonly bound: Bound; readonly checkpoint: Edit | undefined },
+    planned,
+  }: {
+    readonly fitted: Fitted
+    readonly bound: Bound
+    readonly checkpoint: Edit | undefined
+    readonly planned: readonly Edit[]
+  },
 ): number {
   const seqs = [
     ...edits.map(firstOf),
     ...folded.flatMap((message) => seqsIn(message, checkpoint)),
-    ...(isClipped ? [(loopStart(state) ?? 0) + 1] : []),
+    ...(isClipped ? [(loopStart(state, planned) ?? 0) + 1] : []),
   ]
   return Math.min(...seqs)
 }
@@ -155,14 +161,14 @@ function bind(state: State, fitted: Fitted, planned: readonly Edit[], options: B
   const binding = { rule, isBound, isFitted }
   const { cut: unbound, ...bound } = withoutUnboundReasoning(state, messages, changes, binding)
   const cut = new Set([...unbound, ...changes.flatMap((edit) => thoughtDroppedBy(state, edit))])
-  const start = loopStart(state) ?? Infinity
+  const start = loopStart(state, planned) ?? Infinity
   const isLoopCut = [...cut].some((seq) => seq > start)
   if (!isLoopCut || mayTurnReasoningOff) {
     return { ...bound, turnsReasoningOff: isLoopCut, isRecord: false }
   }
   const room = budget - options.aroundTokens
   const records = recordLengths.map((resultLength) => () => {
-    return foldOpenLoop(state, bound.messages, { cut, rule, resultLength })
+    return foldOpenLoop(state, bound.messages, { cut, rule, resultLength, planned })
   })
   const fits = records.find(
     (record) => room === Infinity || viewTokens(state, record().messages) <= room,

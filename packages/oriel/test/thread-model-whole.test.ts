@@ -108,6 +108,84 @@ const examples: readonly (Case & { readonly name: string })[] = [
     ],
   },
   {
+    name: '[I3] rebuilds a request whose tool loop begins where the same view dropped messages',
+    policy: { history: { policy: 'none' }, schedule: 'cache-aware' },
+    snapshotEvery: 0,
+    moods: [],
+    acts: [
+      {
+        type: 'resend',
+        who: 0,
+        format: 'openai-chat',
+        keep: 0,
+        isEdited: false,
+        more: [
+          { role: 'user', content: 'the' },
+          {
+            role: 'assistant',
+            content: null,
+            tool_calls: [
+              { id: 'call_1', type: 'function', function: { name: 'search', arguments: '{}' } },
+            ],
+          },
+          { role: 'tool', tool_call_id: 'call_1', content: '' },
+          { role: 'user', content: 'the' },
+          {
+            role: 'assistant',
+            content: null,
+            tool_calls: [
+              { id: 'call_2', type: 'function', function: { name: 'search', arguments: '{}' } },
+            ],
+          },
+          { role: 'tool', tool_call_id: 'call_2', content: '' },
+        ],
+        isRequest: true,
+      },
+      { type: 'undo', who: 0, pick: 0, isEpoch: false },
+      {
+        type: 'talk',
+        who: 0,
+        format: 'langchain',
+        messages: [
+          { role: 'user', content: 'the' },
+          { role: 'assistant', content: 'the' },
+          {
+            role: 'user',
+            content: [
+              { type: 'text', text: 'the' },
+              { type: 'image_url', image_url: { url: 'https://example.com/a.png', detail: 'low' } },
+            ],
+          },
+          {
+            role: 'assistant',
+            content: [
+              { type: 'thinking', thinking: 'the', signature: 'sig+iVBORw0KGgoAAAANSUhEUg==' },
+            ],
+            tool_calls: [{ name: 'search', args: {}, id: 'call_1', type: 'tool_call' }],
+          },
+          { role: 'tool', tool_call_id: 'call_1', content: '' },
+          { role: 'user', content: 'the' },
+        ],
+        isWatched: false,
+      },
+      {
+        type: 'talk',
+        who: 0,
+        format: 'anthropic',
+        messages: [
+          { role: 'user', content: 'the' },
+          {
+            role: 'assistant',
+            content: [{ type: 'tool_use', id: 'toolu_1', name: 'search', input: {} }],
+          },
+          { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'toolu_1', content: '' }] },
+        ],
+        isWatched: true,
+      },
+      { type: 'view', who: 0, options: { format: 'openai-chat' } },
+    ],
+  },
+  {
     name: '[I5] covers a pinned exchange by one checkpoint',
     policy: { compaction: { maxTokens: 6 } },
     snapshotEvery: 0,

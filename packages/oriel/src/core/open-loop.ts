@@ -2,6 +2,8 @@
 
 import { type Block, type Role, textOf } from './block.ts'
 import { clip } from './clip.ts'
+import { isInRanges } from './edit-index.ts'
+import type { Edit } from './entry.ts'
 import { isCall, isResult } from './exchange.ts'
 import type { Item } from './item.ts'
 import type { Repair } from './profile.ts'
@@ -19,17 +21,25 @@ export interface FoldOptions {
   readonly rule: string
   /** Characters of one result in the record. @default no limit */
   readonly resultLength?: number
+  /** Edits that are not in the log yet. @default none */
+  readonly planned?: readonly Edit[]
 }
 
 /**
  * The seq behind which the open tool loop begins: that of the user message which it answers, 0 where there is none. Undefined where the
- * model has answered the newest results. An answer that the model is to go on with is as open as a loop.
+ * model has answered the newest results. An answer that the model is to go on with is as open as a loop. `planned` has edits that are not
+ * in the log yet.
  */
-export function loopStart(state: State): number | undefined {
+export function loopStart(state: State, planned: readonly Edit[] = []): number | undefined {
   const { newestAssistant, exchanges } = state
   if (newestAssistant === undefined) return undefined
   if (!hasCalls(state, newestAssistant) && exchanges.parts.open === undefined) return undefined
-  const { visible } = state
+  const drops = planned.filter(({ target }) => 'ranges' in target)
+  // What is about to leave decides as if it were gone: the request is rebuilt from a log in which it is.
+  const visible =
+    drops.length === 0
+      ? state.visible
+      : state.visible.filter(({ entry }) => !drops.some((edit) => isInRanges(edit, entry.seq)))
   const opener = visible.findLastIndex((_, index) => endsLoop(state, visible, index))
   const start = visible[opener]?.entry.seq ?? 0
   return start < newestAssistant ? start : undefined
@@ -63,8 +73,8 @@ export function foldOpenLoop(
   messages: readonly ViewMessage[],
   options: FoldOptions,
 ): { readonly messages: readonly ViewMessage[]; readonly repairs: readonly Repair[] } {
-  const { cut, rule } = options
-  const opener = loopStart(state)
+  const { cut, rule, planned } = options
+  const opener = loopStart(state, planned)
   const start = messages.findLastIndex(({ entry }) => entry?.seq === opener) + 1
   let end = messages.findLastIndex(({ entry }) => entry !== undefined && cut.has(entry.seq)) + 1
   if (opener === undefined || end <= start) return { messages, repairs: [] }

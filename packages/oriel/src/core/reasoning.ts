@@ -44,7 +44,7 @@ export function withoutUnboundReasoning(
   // What was sent once may come to look the same again; reasoning may be left out there only from the beginning on.
   const isAgain = ({ entry }: ViewMessage): boolean => {
     if (entry === undefined || !unbound.has(entry.seq)) return false
-    return isFitted || hasMoved(state, entry.seq)
+    return isFitted || hasMoved(state, entry.seq, planned)
   }
   const last = messages.findLastIndex(isAgain)
   const bound = messages.map((message, at) => {
@@ -88,17 +88,18 @@ function unboundIn(
     if (entry === undefined || !blocks.some(isCuttable)) continue
     const seq = state.moves.saidAt(entry.seq)
     const isCut = ({ first, since }: Cut): boolean => first < seq && since >= seq
-    const isUnbound = cuts.some(isCut) || wasDroppedBefore(state, seq) || hasMoved(state, entry.seq)
+    const isUnbound =
+      cuts.some(isCut) || wasDroppedBefore(state, seq) || hasMoved(state, entry.seq, planned)
     if (isUnbound) unbound.add(entry.seq)
   }
   return unbound
 }
 
 /** Whether an answer has seen something in its request that later ones do not show. */
-function hasMoved(state: State, seq: number): boolean {
+function hasMoved(state: State, seq: number, planned: readonly Edit[]): boolean {
   const { moves } = state
   const first = moves.saidAt(seq)
-  const isOver = seq <= (loopStart(state) ?? Infinity)
+  const isOver = seq <= (loopStart(state, planned) ?? Infinity)
   return moves.haveChangedBefore(first) || (isOver && moves.hasSeenRecord(first))
 }
 
