@@ -23,7 +23,12 @@ import {
   neutralConversation,
   policyArbitrary,
 } from '../src/testing/arbitraries.ts'
-import { aiSdkMessage, anthropicMessage, chatMessage } from '../src/testing/builders.ts'
+import {
+  aiSdkMessage,
+  anthropicMessage,
+  chatMessage,
+  responsesItem,
+} from '../src/testing/builders.ts'
 import { exactText, frozen } from '../src/testing/compare.ts'
 import { brokenConversation } from '../src/testing/mutations.ts'
 import {
@@ -292,6 +297,16 @@ it('[I6] gives up the summary of a checkpoint where the budget has no room for i
   expect(texts(20)).toEqual(['user', 'And now?'])
 })
 
+it('[R6] leaves out reasoning with half a character, wherever in it that is', () => {
+  const summary = [{ type: 'summary_text', text: 'the' }]
+  const content = [{ type: 'reasoning_text', text: '\udc00' }]
+  const reasoning = { type: 'reasoning', id: 'rs_1', summary, content }
+  const { user, assistant } = responsesItem
+  const messages = [user('q'), reasoning, assistant('a'), user('r')]
+  const { messages: sent } = project(messages, undefined, { format: 'openai-responses' })
+  expect(sent).toEqual([user('q'), assistant('a'), user('r')])
+})
+
 it('[I2] says so when nothing is left to send', () => {
   const { user, assistant } = anthropicMessage
   const messages = [user('hi'), assistant('hello'), user(' ')]
@@ -523,7 +538,8 @@ function hasNotice({ messages, trace }: Projection<unknown>): boolean {
   const isAdded = ({ reason }: Change): boolean =>
     reason.includes('a notice stands in for it') ||
     // The call is left out as well, which its line says; the notice is still counted.
-    reason.endsWith('a step that is no longer whole')
+    reason.endsWith('a step that is no longer whole') ||
+    reason.includes('leads to nothing in view')
   if (trace.some(isAdded)) return true
   const isFolded = trace.some(({ rule }) => rule === 'budget')
   return !isFolded && stringsIn(messages).some(isDigest)

@@ -289,3 +289,16 @@ function tooLarge(path: string, length: number): OrielError {
 function shorten(path: string): string {
   return path.length <= 200 ? path : `${path.slice(0, 150)}...${path.slice(-40)}`
 }
+
+/** Whether no string has a lone surrogate. Nearly none does: looking costs nothing but time. */
+export function isWellFormed(value: Json | undefined): boolean {
+  if (typeof value === 'string') return value.isWellFormed()
+  if (typeof value !== 'object' || value === null) return true
+  if (Array.isArray(value)) return value.every((item: Json) => isWellFormed(item))
+  const fields = value as JsonObject
+  for (const key in fields) {
+    const isWell = key.isWellFormed() && isWellFormed(fields[key])
+    if (!isWell && Object.hasOwn(fields, key)) return false
+  }
+  return true
+}

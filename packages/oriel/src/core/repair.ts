@@ -5,6 +5,7 @@ import type { Block } from './block.ts'
 import { Digest } from './digest.ts'
 import type { Form } from './entry.ts'
 import { type Call, isResult } from './exchange.ts'
+import { isWellFormed, type Json } from './json.ts'
 import type { Profile, Repair } from './profile.ts'
 import type { Rendered, RenderedBlock } from './render.ts'
 import type { State } from './state.ts'
@@ -49,8 +50,8 @@ function withCheckpoint(messages: readonly ViewMessage[], text: string): readonl
 /** Reasoning is sent as it came or not at all, and half a character cannot be sent. */
 function withoutBrokenReasoning(one: Rendered, profile: Profile, repairs: Repair[]): Rendered {
   const isBroken = ({ block }: RenderedBlock): boolean =>
-    block.type === 'reasoning' &&
-    !((block.text ?? '').isWellFormed() && (block.signature ?? '').isWellFormed())
+    // A block is JSON like everything in the log; what its format carries along goes out with it.
+    block.type === 'reasoning' && !isWellFormed(block as unknown as Json)
   if (!one.blocks.some(isBroken)) return one
   for (const { position } of one.blocks.filter(isBroken)) {
     const reason = `${profile.rules.reasoning}: holds half a character, which cannot be sent`

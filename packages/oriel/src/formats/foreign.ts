@@ -4,7 +4,7 @@ import type { Block, Role } from '../core/block.ts'
 import type { Draft, Native } from '../core/entry.ts'
 import { OrielError } from '../core/errors.ts'
 import type { Json, JsonObject } from '../core/json.ts'
-import { cloneJson, equalJson, isObject, reading, setField } from '../core/json.ts'
+import { cloneJson, equalJson, isObject, isWellFormed, reading, setField } from '../core/json.ts'
 import type { ViewMessage } from '../core/view.ts'
 import type { FormatName, Violation } from './format.ts'
 
@@ -165,18 +165,6 @@ export function isUnchanged(message: ViewMessage): boolean {
 /** The same value with every lone surrogate replaced, since the wire is UTF-8; the same object if there was none. */
 export function wellFormed(value: Json): Json {
   return isWellFormed(value) ? value : repaired(value)
-}
-
-/** Whether no string has a lone surrogate. Nearly none does: looking costs nothing but time. */
-export function isWellFormed(value: Json | undefined): boolean {
-  if (typeof value === 'string') return value.isWellFormed()
-  if (typeof value !== 'object' || value === null) return true
-  if (isJsonArray(value)) return value.every(isWellFormed)
-  for (const key in value) {
-    const isWell = key.isWellFormed() && isWellFormed(value[key])
-    if (!isWell && Object.hasOwn(value, key)) return false
-  }
-  return true
 }
 
 function repaired(value: Json): Json {

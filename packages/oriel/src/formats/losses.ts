@@ -1,9 +1,9 @@
 // What an encoder could not carry, told by the builders block by block, so that each can become a line of the trace.
 
 import type { Block, ToolResultBlock } from '../core/block.ts'
-import type { Json } from '../core/json.ts'
+import { isWellFormed, type Json } from '../core/json.ts'
 import type { ViewMessage } from '../core/view.ts'
-import { isWellFormed, standIn } from './foreign.ts'
+import { standIn } from './foreign.ts'
 import type { Loss } from './format.ts'
 
 /** How a builder tells that it could not carry a block as it is; undefined stands for the message as such. */
