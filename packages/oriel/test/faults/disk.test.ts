@@ -150,7 +150,7 @@ describe(`a failing fsync (ORIEL_SEED=${seed})`, () => {
       const trace = await traced(directory, 'soon')
       const waiting = saidWhileDirty(trace, 'soon ')
       expect(waiting.said).toBe(6)
-      expect(waiting.dirty).toBeGreaterThan(3)
+      expect(waiting.dirty).toBeGreaterThan(0)
       expect(saidWhileDirty(trace, 'synced')).toEqual({ said: 1, dirty: 0 })
       expect(saidWhileDirty(trace, 'ack ')).toEqual({ said: 1, dirty: 0 })
     }))
