@@ -307,6 +307,18 @@ it('[R6] leaves out reasoning with half a character, wherever in it that is', ()
   expect(sent).toEqual([user('q'), assistant('a'), user('r')])
 })
 
+it('[I5] tells of a part that stays behind when the result beside it moves to its call', () => {
+  const { user, calls, assistant } = aiSdkMessage
+  const output = { type: 'text', value: 'found' }
+  const result = { type: 'tool-result', toolCallId: 'a', toolName: 'search', output }
+  const part = { type: 'reasoning', text: 'misplaced' }
+  const late = { role: 'tool', content: [result, part] }
+  const messages = [calls({ id: 'a' }), user('q'), late, assistant('done')]
+  const { trace } = project<unknown>(messages, undefined, { format: 'ai-sdk' })
+  const forms = trace.filter(({ index }) => index === 2).map(({ form }) => form)
+  expect(forms).toEqual(['full', 'dropped'])
+})
+
 it('[I2] says so when nothing is left to send', () => {
   const { user, assistant } = anthropicMessage
   const messages = [user('hi'), assistant('hello'), user(' ')]

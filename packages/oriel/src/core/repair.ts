@@ -73,7 +73,7 @@ function pair(
     : new Map(rendered.map((one) => [one.item.entry.seq, one]))
   const { waiting, patient } = openExchange(state, rendered, { bySeq, profile })
   const messages: ViewMessage[] = []
-  const shown = new Set<number | undefined>()
+  const shown = new Set<string>()
   rendered.forEach((one, position) => {
     const { entry } = one.item
     const exchange = exchanges.exchangeAt(entry.seq)
@@ -95,7 +95,11 @@ function pair(
       const around = { rendered, bySeq, position, isPatient }
       const answers = results(exchange.calls, around, profile, repairs)
       messages.push(...answers)
-      if (profile.hasToolParts) for (const { entry: source } of answers) shown.add(source?.seq)
+      if (profile.hasToolParts === true) {
+        for (const { entry: source, positions = [] } of answers) {
+          for (const block of positions) shown.add(placeOf(source?.seq ?? 0, block))
+        }
+      }
     }
     reportLost(state, one, { waiting, bySeq, shown }, profile, repairs)
   })
@@ -228,8 +232,8 @@ function missingResults(calls: readonly Call[], profile: Profile, repairs: Repai
 interface LossContext {
   readonly waiting: number | undefined
   readonly bySeq: ReadonlyMap<number, Rendered>
-  /** Tool messages of which every part is in the view already. */
-  readonly shown: ReadonlySet<number | undefined>
+  /** Parts of tool messages that are in the view, beside the results of an exchange. */
+  readonly shown: ReadonlySet<string>
 }
 
 /** Blocks of tool messages that answer nothing (or answer again, or wait with their open exchange) are not shown. */
@@ -252,7 +256,7 @@ function reportLost(
       repairs.push({ seq: entry.seq, block: position, form: 'dropped', reason })
     }
     if (!isResult(block)) {
-      const isLost = entry.role === 'tool' && !(shown.has(entry.seq) && block.type === 'opaque')
+      const isLost = entry.role === 'tool' && !shown.has(placeOf(entry.seq, position))
       if (isLost) lose(`${orphan}: a tool message holds results only`)
       continue
     }
@@ -267,6 +271,10 @@ function reportLost(
       lose(`${orphan}: its call is not in view`)
     }
   }
+}
+
+function placeOf(seq: number, block: number): string {
+  return `${seq}:${block}`
 }
 
 function toMessage(one: Rendered, blocks: readonly RenderedBlock[]): ViewMessage {
