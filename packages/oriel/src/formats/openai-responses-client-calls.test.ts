@@ -53,6 +53,19 @@ test('[I5] a screenshot whose call is left out is told of as gone', () => {
   expect(trace).toContainEqual(expect.objectContaining({ index: 3, form: 'dropped' }))
 })
 
+test('[I5] a screenshot that answers a function is sent as its picture', () => {
+  const [call, answer] = pairs.computer as readonly [JsonObject, JsonObject]
+  const id = String(call.call_id)
+  const other = { type: 'function_call', call_id: id, name: 'search', arguments: '{}' }
+  const output = { type: 'function_call_output', call_id: id, output: 'found' }
+  const { messages } = shown([user, call, other, output, answer, user])
+  expect(rules(messages)).toEqual([])
+  const picture = (answer.output as JsonObject).image_url
+  expect(JSON.stringify(messages)).toContain(
+    JSON.stringify({ type: 'input_image', image_url: picture }),
+  )
+})
+
 test('[I6] an approval that must shrink keeps its verdict and gives up its reason', () => {
   const [request, response] = pairs.mcp_approval as readonly [JsonObject, JsonObject]
   const call = { type: 'function_call', call_id: 'f', name: 'search', arguments: '{}' }

@@ -1,6 +1,6 @@
 // The last look at a list of items, for what no single message can know.
 
-import type { Json, JsonObject } from '../core/json.ts'
+import { isObject, type Json, type JsonObject } from '../core/json.ts'
 import { extraOf } from './foreign.ts'
 import {
   answeredText,
@@ -56,7 +56,7 @@ function withoutEarlyIds(items: readonly JsonObject[]): readonly JsonObject[] {
 
 /**
  * Outputs in the shape that their calls demand. Where only the original would do and it is not shown, the call is left out, and what
- * is said of it goes on as the user's, behind the other outputs.
+ * is said of it, its pictures included, goes on as the user's, behind the other outputs.
  */
 function withMatchingOutputs(
   items: readonly JsonObject[],
@@ -80,7 +80,11 @@ function withMatchingOutputs(
     if (answer !== undefined) matched.push(answer)
     else if (call !== undefined) lost.add(call)
     const text = answer !== undefined || notices.has(item) ? '' : answeredText(item)
-    if (text !== '') said.push({ role: 'user', content: text })
+    const media = answer !== undefined && mediaIn(answer).length > 0 ? [] : mediaIn(item)
+    if (media.length > 0) {
+      const words = text === '' ? [] : [{ type: 'input_text', text }]
+      said.push({ role: 'user', content: [...words, ...media] })
+    } else if (text !== '') said.push({ role: 'user', content: text })
   }
   return [...matched, ...said].filter((item) => !lost.has(item))
 }
@@ -95,7 +99,23 @@ function answerTo(call: JsonObject | undefined, item: JsonObject): JsonObject | 
   // A yes or a no is nobody's to make up.
   if (type === 'mcp_approval_response') return undefined
   const answer = answerWith(answeredText(item), { type, id: String(pairIdOf(call)) })
-  return isSendable(answer) ? answer : undefined
+  const media = isClientAnswer(type) ? [] : mediaIn(item)
+  const shown = media.length === 0 ? answer : { ...answer, output: media }
+  return isSendable(shown) ? shown : undefined
+}
+
+/** Pictures and files of an output, as a function's output and a user's message may have them. */
+function mediaIn({ output }: JsonObject): readonly JsonObject[] {
+  if (Array.isArray(output)) {
+    return output.filter(
+      (part): part is JsonObject =>
+        isObject(part) && (part.type === 'input_image' || part.type === 'input_file'),
+    )
+  }
+  if (!isObject(output) || output.type !== 'computer_screenshot') return []
+  const { image_url, file_id } = output as JsonObject
+  if (typeof image_url === 'string') return [{ type: 'input_image', image_url }]
+  return typeof file_id === 'string' ? [{ type: 'input_image', file_id }] : []
 }
 
 function withoutId(item: JsonObject): JsonObject {
