@@ -192,26 +192,34 @@ describe.each(formatNames)("Oriel's own messages, sent to %s", (to) => {
   )
 
   it('[I2] [I3] make a request that the provider accepts, the same every time', () => {
-    holds(marked, ({ drafts, ...rest }) => {
-      const sent = sendDrafts(drafts, { ...rest, to })
-      if (sent === undefined) return
-      expect(violations(to, sent)).toEqual([])
-      const copy = JSON.parse(JSON.stringify(drafts)) as readonly Draft[]
-      expect(sendDrafts(copy, { ...rest, to })).toEqual(sent)
-    })
+    holds(
+      marked,
+      ({ drafts, ...rest }) => {
+        const sent = sendDrafts(drafts, { ...rest, to })
+        if (sent === undefined) return
+        expect(violations(to, sent)).toEqual([])
+        const copy = JSON.parse(JSON.stringify(drafts)) as readonly Draft[]
+        expect(sendDrafts(copy, { ...rest, to })).toEqual(sent)
+      },
+      50,
+    )
   })
 
   it('are not shown where they are for people only', () => {
     const hides = fc.array(fc.boolean(), { minLength: 1, maxLength: 8 })
     const share = fc.double({ min: 0.05, max: 1, noNaN: true })
-    holds(fc.tuple(marked, hides, share), ([{ drafts, policy }, isHidden, part]) => {
-      const hidden = withSecrets(drafts, isHidden)
-      const size = JSON.stringify(hidden).length / charactersPerToken
-      for (const budget of [undefined, Math.ceil(size * part)]) {
-        const sent = sendDrafts(hidden, { policy: withoutMemory(policy), budget, to })
-        expect(JSON.stringify(sent ?? {})).not.toContain(secret)
-      }
-    })
+    holds(
+      fc.tuple(marked, hides, share),
+      ([{ drafts, policy }, isHidden, part]) => {
+        const hidden = withSecrets(drafts, isHidden)
+        const size = JSON.stringify(hidden).length / charactersPerToken
+        for (const budget of [undefined, Math.ceil(size * part)]) {
+          const sent = sendDrafts(hidden, { policy: withoutMemory(policy), budget, to })
+          expect(JSON.stringify(sent ?? {})).not.toContain(secret)
+        }
+      },
+      50,
+    )
   })
 })
 
@@ -372,8 +380,8 @@ function sendDrafts(
   }
 }
 
-function holds<T>(arbitrary: fc.Arbitrary<T>, check: (value: T) => void): void {
-  fc.assert(fc.property(arbitrary, check))
+function holds<T>(arbitrary: fc.Arbitrary<T>, check: (value: T) => void, numRuns = 100): void {
+  fc.assert(fc.property(arbitrary, check), { numRuns })
 }
 
 /** Broken conversations, any policy, with or without a budget, often to another format; seldom with the slow counter. */
