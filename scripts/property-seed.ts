@@ -8,4 +8,6 @@ if (!Number.isInteger(seed)) {
     `ORIEL_SEED must be an integer, got '${process.env.ORIEL_SEED}'. Leave it unset for a new seed.`,
   )
 }
-fc.configureGlobal({ seed })
+/** A moderate number for each run of the check; ORIEL_RUNS=10 makes ten times as many. */
+const numRuns = Math.ceil(50 * Number(process.env.ORIEL_RUNS ?? 1))
+fc.configureGlobal({ seed, numRuns })

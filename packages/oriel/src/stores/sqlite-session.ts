@@ -18,15 +18,7 @@ import { HighWater } from './sqlite-high-water.ts'
 import type { AppendInput, SnapshotInput } from './sqlite-log.ts'
 import { SqliteLog } from './sqlite-log.ts'
 import { SqliteReader } from './sqlite-reader.ts'
-import {
-  checkpoint,
-  complaints,
-  copyLog,
-  emptyLog,
-  isOverwritten,
-  rewrite,
-  shrink,
-} from './sqlite-upkeep.ts'
+import { checkpoint, complaints, copyLog, emptyLog, rewrite, shrink } from './sqlite-upkeep.ts'
 import type { AppendResult, ThreadKey, WriteOptions } from './store.ts'
 import { ChainWalk } from './stored-chain.ts'
 
@@ -247,11 +239,14 @@ export class SqliteSession {
     }
   }
 
-  /** Empties the write-ahead log, which still has erased content. A file of an older version is rewritten once. */
+  /**
+   * Rewrites the file and empties the write-ahead log. `secure_delete` overwrites what is deleted, but not the copies that SQLite leaves in
+   * the unused part of a page when it moves rows to another one.
+   */
   #scrub({ database, log }: Connection): void {
     if (!log.needsScrub()) return
     this.#at('erase:before-rewrite')
-    if (!isOverwritten(database)) rewrite(database)
+    rewrite(database)
     this.#at('erase:after-rewrite')
     emptyLog(database)
     this.#at('erase:before-confirm')

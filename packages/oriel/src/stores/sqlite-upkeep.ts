@@ -36,19 +36,19 @@ const shrinkPages = 256
 /** The value of `auto_vacuum` for files whose free pages are given back in batches. */
 const incremental = 2
 
-/** Whether everything that was ever deleted from the file was overwritten. */
-export function isOverwritten(database: DatabaseSync): boolean {
+/** Whether free pages can be given back in batches. */
+function isIncremental(database: DatabaseSync): boolean {
   return pragma(database, 'auto_vacuum') === incremental
 }
 
-/** Rewrites the whole file: what was deleted without being overwritten is gone, and from then on free pages can be given back in batches. */
+/** Rewrites the whole file: nothing of what was deleted is left in it. */
 export function rewrite(database: DatabaseSync): void {
   database.exec('pragma auto_vacuum = incremental; vacuum')
 }
 
 /** Gives a batch of free pages back to the file system. True when there are more. */
 export function shrink(database: DatabaseSync): boolean {
-  if (!isOverwritten(database)) return false
+  if (!isIncremental(database)) return false
   database.prepare(`pragma incremental_vacuum(${shrinkPages})`).all()
   return Number(pragma(database, 'freelist_count')) > 0
 }
