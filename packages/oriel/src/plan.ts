@@ -1,5 +1,6 @@
 // What changes now: rules propose, the schedule decides. Used by `project` and by the thread.
 
+import { waitsFrom } from './core/reasoning.ts'
 import type { State } from './core/state.ts'
 import type { Policy } from './policy.ts'
 import { type ProposeContext, propose } from './propose.ts'
@@ -27,9 +28,18 @@ export function plan(state: State, policy: Policy, context: PlanContext): Decisi
   // A checkpoint rewrites everything behind it: what was pending comes along for nothing.
   if (checkpoint !== undefined) {
     const { sent = 0, newest = sent } = cache
-    return { edits: proposed.map((edit) => takingEffectNow(edit, newest)), cause: 'limit' }
+    const edits = proposed.map((edit) => takingEffectNow(edit, newest))
+    return withoutWaiting(state, { edits, cause: 'limit' })
   }
-  return decide(state, proposed, { cache, prices })
+  return withoutWaiting(state, decide(state, proposed, { cache, prices }))
+}
+
+/** In a tool loop with signed reasoning, what would take effect now waits for its end, although it fell due before. */
+function withoutWaiting(state: State, decision: Decision): Decision {
+  const waits = waitsFrom(state)
+  if (waits === Infinity) return decision
+  const edits = decision.edits.filter(({ since = Infinity }) => since < waits)
+  return { ...decision, edits, cause: edits.length === 0 ? 'none' : decision.cause }
 }
 
 /** How much conversation a cache-aware view carries; undefined under another schedule. */

@@ -41,6 +41,33 @@ async function talk(thread: Thread, from: number, to: number, size = 900): Promi
 }
 
 describe('a thread under the schedule cache-aware', () => {
+  test('[M11] edits that were due before an open tool loop wait for its end, also when the cache is cold', async () => {
+    let now = 1000
+    const policy = { history: { policy: 'none' }, schedule: 'cache-aware' }
+    const thread = await open({ policy, now: () => now })
+    const format = 'anthropic'
+    await thread.append({ role: 'user', content: 'one' }, { format })
+    await thread.view({ format })
+    const thought = { type: 'thinking', thinking: 'hm', signature: 'signed' }
+    const use = { type: 'tool_use', id: 'c1', name: 'look', input: {} }
+    const loop = [
+      { role: 'assistant', content: [thought, use] },
+      { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'c1', content: 'found' }] },
+    ]
+    const answer = { role: 'assistant', content: 'two' }
+    await thread.append([answer, { role: 'user', content: 'three' }, ...loop], { format })
+    now += 3_600_000
+    const view = await thread.view({ format })
+    expect(view.messages.slice(-2)).toMatchObject([
+      { content: [thought, use] },
+      { content: [{ type: 'tool_result' }] },
+    ])
+    await thread.append([{ role: 'assistant', content: 'four' }], { format })
+    await thread.append([{ role: 'user', content: 'five' }], { format })
+    now += 3_600_000
+    expect((await thread.view({ format })).messages).toMatchObject([{ role: 'user' }])
+  })
+
   test('[EC2] [ME4] folds a long conversation once it pays, and keeps what matters in reach', async () => {
     const thread = await open()
     const say = (content: string): Promise<unknown> =>
