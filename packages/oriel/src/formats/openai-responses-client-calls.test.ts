@@ -44,13 +44,25 @@ const shown = (
   options: ProjectOptions = {},
 ) => project(input, policy, { ...format, ...options })
 
-test('[I5] a screenshot whose call is left out is told of as gone', () => {
+test('[I5] a screenshot whose call is left out goes on as a picture of the user', () => {
   const [call, answer] = pairs.computer as readonly [JsonObject, JsonObject]
   // The same item twice: neither can be sent, since neither may lose its id.
   const { messages, trace } = shown([user, call, call, answer, user])
   expect(rules(messages)).toEqual([])
   expect(JSON.stringify(messages)).not.toContain('computer')
-  expect(trace).toContainEqual(expect.objectContaining({ index: 3, form: 'dropped' }))
+  expect(JSON.stringify(messages)).toContain(screen.image_url)
+  expect(trace).toContainEqual(expect.objectContaining({ index: 3, form: 'full' }))
+})
+
+test('[I5] a screenshot beside a function of the same id is shown, and not told of as gone (ORIEL_SEED=293764677)', () => {
+  const [call, answer] = pairs.computer as readonly [JsonObject, JsonObject]
+  const id = String(call.call_id)
+  const other = { type: 'function_call', call_id: id, name: 'search', arguments: '{}' }
+  const output = { type: 'function_call_output', call_id: id, output: '' }
+  const { messages, trace } = shown([user, call, other, answer, output])
+  expect(rules(messages)).toEqual([])
+  expect(JSON.stringify(messages)).toContain(screen.image_url)
+  expect(trace).toContainEqual(expect.objectContaining({ index: 3, form: 'full' }))
 })
 
 test('[I5] a screenshot that answers a function is sent as its picture', () => {

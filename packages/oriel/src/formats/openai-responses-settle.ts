@@ -105,7 +105,7 @@ function answerTo(call: JsonObject | undefined, item: JsonObject): JsonObject | 
 }
 
 /** Pictures and files of an output, as a function's output and a user's message may have them. */
-function mediaIn({ output }: JsonObject): readonly JsonObject[] {
+export function mediaIn({ output }: JsonObject): readonly JsonObject[] {
   if (Array.isArray(output)) {
     return output.filter(
       (part): part is JsonObject =>

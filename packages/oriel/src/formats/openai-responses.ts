@@ -21,7 +21,7 @@ import { answeredText, clientCallOf, pairIdOf } from './openai-responses-client-
 import { decodeGroup, groupItems } from './openai-responses-decode.ts'
 import { kindOf, responsesFormat } from './openai-responses-items.ts'
 import { itemViolations, maxCallIdLength, validateResponsesBody } from './openai-responses-rules.ts'
-import { settle } from './openai-responses-settle.ts'
+import { mediaIn, settle } from './openai-responses-settle.ts'
 
 /**
  * The format of the `input` of `POST /v1/responses`. Contracts, besides those of `Format`:
@@ -125,7 +125,7 @@ function noteUnsettled(
     items.filter(isOutput).forEach((item, position) => {
       if (sent.kept.has(item)) return
       const isAnswered = answered.has(pairIdOf(item))
-      const isSaid = !isNotice && answeredText(item) !== ''
+      const isSaid = (!isNotice && answeredText(item) !== '') || mediaIn(item).length > 0
       if (isAnswered || isSaid) note(results[position], 'full', shaped)
       else note(results[position], 'dropped', 'R6: its call is left out')
     })
