@@ -12,8 +12,8 @@ const ignored = ['packages/bench/**', '**/node_modules/**', '**/dist/**']
 
 /** Tests beside the source that need a server, a disk or another process, or that take long: a part of `system`. */
 const slow = [
-  'packages/oriel/src/stores/{postgres,sqlite}*.test.ts',
-  'packages/oriel/src/stores/memory.test.ts',
+  'packages/oriel/src/stores/{postgres,sqlite}/*.test.ts',
+  'packages/oriel/src/stores/memory/index.test.ts',
   'packages/oriel/src/integrations/*.test.ts',
   'packages/oriel/src/simulate/*.test.ts',
   'packages/oriel/src/providers/sdk-agreement.test.ts',

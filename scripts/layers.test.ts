@@ -1,13 +1,7 @@
-// Imports point one way. This plants imports in a copy of the tree, beside a copy of biome.json, and sees
-// which ones the linter catches. A copy, so that a run that is killed leaves nothing behind in the real folders.
+// Plants allowed and forbidden imports in every layer and sees which ones are reported.
 
-import { spawnSync } from 'node:child_process'
-import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
-import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { violationsIn } from './layers.ts'
 
 interface Layer {
   readonly file: string
@@ -204,10 +198,20 @@ const layers: Readonly<Record<string, Layer>> = {
     ],
     forbidden: ['@oriel/cli', '../../../cli/src/index.ts'],
   },
-  'a test in core': {
-    file: `${source}/core/planted.test.ts`,
-    allowed: ['./entry.ts', '../testing/index.ts', 'vitest', 'fast-check', 'node:fs'],
-    forbidden: ['@oriel/cli', '../../../cli/src/index.ts'],
+  'a folder inside core': {
+    file: `${source}/core/log/planted.ts`,
+    allowed: ['./entry.ts', '../state/state.ts'],
+    forbidden: ['../../rules/history.ts', '../../thread/thread.ts', 'node:crypto', 'zod'],
+  },
+  'a folder inside the stores': {
+    file: `${source}/stores/sqlite/planted.ts`,
+    allowed: ['./schema.ts', '../store.ts', '../../core/log/entry.ts', 'node:sqlite'],
+    forbidden: ['../../formats/format.ts', '../../thread/thread.ts', '../../project.ts'],
+  },
+  'a folder inside the thread': {
+    file: `${source}/thread/journal/planted.ts`,
+    allowed: ['../events.ts', '../../project.ts', '../../stores/store.ts'],
+    forbidden: ['../../index.ts', '../../simulate/replay.ts', '../../testing/index.ts'],
   },
   cli: {
     file: 'packages/cli/src/planted.ts',
@@ -245,75 +249,31 @@ const shapes = {
   'import().Type': "export type Planted = import('../thread/thread.ts').Thread",
   'typeof import()': "export type Planted = typeof import('../thread/thread.ts')",
 }
-const shapesFile = `${source}/core/shapes.ts`
 
 describe('the layer rule', () => {
-  let caught: ReadonlyMap<string, readonly number[]>
-
-  beforeAll(() => {
-    const files = Object.values(layers).map(
-      ({ file, allowed, forbidden }) => [file, importAll([...allowed, ...forbidden])] as const,
-    )
-    caught = lint(new Map([...files, [shapesFile, Object.values(shapes).join('\n')]]))
-  })
-
   it.each(Object.entries(layers))('catches what %s must not import, and only that', (_, layer) => {
-    const planted = [...layer.allowed, ...layer.forbidden]
-    const lines = caught.get(layer.file) ?? []
-    expect(lines.map((line) => planted[line - 1])).toEqual(layer.forbidden)
+    const text = importAll([...layer.allowed, ...layer.forbidden])
+    const caught = violationsIn(layer.file, text).map(({ specifier }) => specifier)
+    expect(caught).toEqual(layer.forbidden)
   })
 
-  it('catches a forbidden import in every shape an import can have', () => {
-    const lines = caught.get(shapesFile) ?? []
-    expect(lines.map((line) => Object.keys(shapes)[line - 1])).toEqual(Object.keys(shapes))
+  it.each(Object.entries(shapes))('catches a forbidden import written as %s', (_, text) => {
+    expect(violationsIn(`${source}/core/log/shapes.ts`, text.replaceAll('../', '../../'))).toEqual([
+      { file: `${source}/core/log/shapes.ts`, line: 1, specifier: '../../thread/thread.ts' },
+    ])
+  })
+
+  it('reports the line on which a long import ends', () => {
+    const text = "import { a } from './a.ts'\nimport {\n  b,\n} from '../thread/thread.ts'\n"
+    expect(violationsIn(`${source}/core/planted.ts`, text)).toMatchObject([{ line: 4 }])
+  })
+
+  it('takes no text and no comment for an import', () => {
+    const text = "// taken from '../thread/thread.ts'\nconst words = `from '../thread/thread.ts'`\n"
+    expect(violationsIn(`${source}/core/planted.ts`, text)).toEqual([])
   })
 })
 
 function importAll(specifiers: readonly string[]): string {
   return specifiers.map((specifier) => `import '${specifier}'\n`).join('')
-}
-
-/** Lints the files under our biome.json; gives the lines where an import was refused. */
-function lint(files: ReadonlyMap<string, string>): Map<string, number[]> {
-  const root = fileURLToPath(new URL('..', import.meta.url))
-  const copy = mkdtempSync(join(tmpdir(), 'oriel-layers-'))
-  try {
-    for (const name of ['biome.json', '.gitignore', 'scripts/inline-type-import.grit']) {
-      mkdirSync(dirname(join(copy, name)), { recursive: true })
-      copyFileSync(join(root, name), join(copy, name))
-    }
-    for (const [name, text] of files) {
-      mkdirSync(dirname(join(copy, name)), { recursive: true })
-      writeFileSync(join(copy, name), text)
-    }
-    const biome = createRequire(import.meta.url).resolve('@biomejs/biome/bin/biome')
-    const options = ['lint', '--reporter=json', '--max-diagnostics=none', '.']
-    const { stdout } = spawnSync(process.execPath, [biome, ...options], {
-      cwd: copy,
-      encoding: 'utf8',
-    })
-    return refusedImports(stdout)
-  } finally {
-    rmSync(copy, { recursive: true, force: true })
-  }
-}
-
-interface Report {
-  readonly diagnostics: readonly {
-    readonly category: string
-    readonly location: { readonly path: string; readonly start: { readonly line: number } }
-  }[]
-}
-
-function refusedImports(report: string): Map<string, number[]> {
-  const lines = new Map<string, number[]>()
-  for (const { category, location } of (JSON.parse(report) as Report).diagnostics) {
-    if (category !== 'lint/style/noRestrictedImports' && category !== 'plugin') continue
-    const known = lines.get(location.path) ?? []
-    lines.set(
-      location.path,
-      [...known, location.start.line].sort((a, b) => a - b),
-    )
-  }
-  return lines
 }

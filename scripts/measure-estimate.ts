@@ -29,7 +29,7 @@ printPage()
 function printPage(): void {
   console.log(`# How good the token estimate is
 
-Describes \`packages/oriel/src/core/estimate.ts\`. \`tokens: 'estimate'\` counts without a tokenizer; here it is measured
+Describes \`packages/oriel/src/core/tokens/estimate.ts\`. \`tokens: 'estimate'\` counts without a tokenizer; here it is measured
 against \`tokens: 'o200k'\`, which is exact. Written by
 
     npx node scripts/measure-estimate.ts > docs/numbers-estimate.md

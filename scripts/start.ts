@@ -43,9 +43,9 @@ async function start(): Promise<void> {
   })
   build()
   // Not before the build: it makes what these names stand for.
-  const { createGateway, letHeapGrow, readAgents, serveGateway } = await import('@oriel/gateway')
+  const { createGateway, tuneHeap, readAgents, serveGateway } = await import('@oriel/gateway')
   const { sqliteStore } = await import('oriel')
-  letHeapGrow()
+  tuneHeap()
   mkdirSync(values.data, { recursive: true })
   const store = sqliteStore(join(values.data, 'oriel.db'))
   const gateway = createGateway({

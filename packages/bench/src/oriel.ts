@@ -1,8 +1,8 @@
 // The one place that says where the library is: its sources beside this package, run by Node as they are. So nothing has to be
 // built or linked first, and what is measured is always what the working tree holds.
 
-export { prepare } from '../../oriel/src/core/prepare.ts'
-export { State } from '../../oriel/src/core/state.ts'
+export { prepare } from '../../oriel/src/core/log/prepare.ts'
+export { State } from '../../oriel/src/core/state/state.ts'
 export {
   type Counter,
   decode,
@@ -31,7 +31,7 @@ export {
   totalsOf,
   unmanaged,
 } from '../../oriel/src/simulate/index.ts'
-export { postgresStore } from '../../oriel/src/stores/postgres.ts'
-export { sqliteStore } from '../../oriel/src/stores/sqlite.ts'
+export { postgresStore } from '../../oriel/src/stores/postgres/index.ts'
+export { sqliteStore } from '../../oriel/src/stores/sqlite/index.ts'
 export { type Script, script } from '../../oriel/src/testing/script.ts'
 export { writeOpenaiChat } from '../../oriel/src/testing/write-openai-chat.ts'

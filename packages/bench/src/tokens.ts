@@ -3,7 +3,7 @@
 import type { ChatMessage } from './conversations.ts'
 import { type Counter, resolveCounter } from './oriel.ts'
 
-/** Role and separators of a message; name, id and structure of a call or result: as in the library's core/counter.ts. */
+/** Role and separators of a message; name, id and structure of a call or result: as in the library's core/tokens/counter.ts. */
 const messageTokens = 4
 const callTokens = 8
 

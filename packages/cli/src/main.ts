@@ -1,7 +1,7 @@
 // The command line: which command, which options, and every failure as one sentence.
 
 import { readFileSync } from 'node:fs'
-import { letHeapGrow } from '@oriel/gateway'
+import { tuneHeap } from '@oriel/gateway'
 import { cac } from 'cac'
 import { OrielError } from 'oriel'
 import { doctor } from './doctor/command.ts'
@@ -83,7 +83,7 @@ function run(cli: Cli, command: string, terminal: Terminal): Promise<number> {
       return doctor(readDoctorSettings(options), terminal)
     case 'serve':
       cli.matchedCommand?.checkUnusedArgs()
-      letHeapGrow()
+      tuneHeap()
       return serve(readServeSettings(options, terminal.env), terminal)
     case 'export':
       cli.matchedCommand?.checkUnusedArgs()

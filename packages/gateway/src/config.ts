@@ -4,8 +4,8 @@ import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { OrielError } from 'oriel'
 import { z } from 'zod'
-import { readAgents } from './agents.ts'
 import type { AgentOptions, GatewayOptions } from './options.ts'
+import { readAgents } from './settings/agents.ts'
 
 const name = z.string().min(1).max(100)
 const positive = z.number().int().positive()

@@ -2,47 +2,47 @@
 
 import { randomBytes } from 'node:crypto'
 import { callerView, memoryStore, OrielError, type Store } from 'oriel'
-import { AgentBook } from './agents.ts'
-import { exhaustionOf, refusalOf, refusalReply, refuse } from './answer-errors.ts'
 import { agentRoutes } from './api/agent-routes.ts'
 import { ownRoutes } from './api/own-routes.ts'
 import { ThreadApi } from './api/thread-api.ts'
 import { threadRoutes } from './api/thread-routes.ts'
 import { type Background, type BackgroundTask, codeOf } from './background.ts'
-import { Calls } from './calls.ts'
-import { Changes } from './changes.ts'
-import { Cors } from './cors.ts'
+import { Calls } from './call/calls.ts'
+import { endpoints } from './call/endpoints.ts'
 import { createDemoUpstream } from './demo/demo-upstream.ts'
-import { endpoints } from './endpoints.ts'
-import { Families } from './families.ts'
-import { guard } from './guard.ts'
-import { Hub } from './hub.ts'
-import { locationOf, pathOf } from './incoming-request.ts'
-import { createAuthenticate } from './keys.ts'
+import { createAuthenticate } from './http/auth.ts'
+import { createUpstream, type Upstream } from './http/client.ts'
+import { Cors } from './http/cors.ts'
+import { exhaustionOf, refusalOf, refusalReply, refuse } from './http/errors.ts'
+import { guard } from './http/guard.ts'
+import { describeApi } from './http/openapi.ts'
+import { locationOf, pathOf } from './http/request.ts'
+import { type HttpReply, toResponse } from './http/response.ts'
+import { createRouter, json, type Route } from './http/router.ts'
+import { readStatic } from './http/static-files.ts'
+import { ConcurrencyLimiter } from './limits/concurrency.ts'
+import { OverloadDetector } from './limits/overload.ts'
 import { createMcp, type Mcp } from './mcp/mcp-routes.ts'
-import { describeApi } from './openapi.ts'
 import { defaultLimits, type GatewayOptions, type Limits, type UpstreamOptions } from './options.ts'
-import { Pressure } from './pressure.ts'
-import { type Reply, toResponse } from './reply.ts'
-import { createRouter, json, type Route } from './routes.ts'
-import { Sessions } from './sessions.ts'
-import { Settings } from './settings.ts'
-import { readStatic } from './static-files.ts'
-import { createSummarize } from './summarizer.ts'
+import { AgentRegistry } from './settings/agents.ts'
+import { SettingsResolver } from './settings/resolve.ts'
+import { createSummarize } from './settings/summarizer.ts'
 import { Log } from './telemetry/log.ts'
 import { metricsRoute } from './telemetry/metrics-route.ts'
 import { Telemetry } from './telemetry/telemetry.ts'
-import { Tenants } from './tenants.ts'
-import { ThreadIndex } from './thread-index.ts'
-import { Turnstile } from './turnstile.ts'
-import { createUpstream, type Upstream } from './upstream.ts'
+import { EventBus } from './threads/event-bus.ts'
+import { ThreadIndex } from './threads/index.ts'
+import { OpenThreads } from './threads/open-threads.ts'
+import { ThreadResolver } from './threads/resolver.ts'
+import { StoreWatcher } from './threads/store-watcher.ts'
+import { Tenants } from './threads/tenants.ts'
 import { version } from './version.ts'
 
 export interface Gateway {
   /** Answers any request; never rejects. */
   fetch(request: Request): Promise<Response>
   /** As `fetch`, for servers that write to a connection themselves. */
-  reply(request: Request): Promise<Reply>
+  reply(request: Request): Promise<HttpReply>
   /** Every route, for documentation and tests. */
   readonly routes: readonly Route[]
   readonly store: Store
@@ -70,7 +70,7 @@ export function createGateway(options: GatewayOptions = {}): Gateway {
   const router = createRouter(routes, notFound)
   const { turnstile } = parts
   const cors = new Cors(origins)
-  const answer = async (request: Request): Promise<Reply> => {
+  const answer = async (request: Request): Promise<HttpReply> => {
     const url = locationOf(request)
     // Before anything else: turning away must cost next to nothing.
     turnstile.check(url.pathname)
@@ -87,7 +87,7 @@ export function createGateway(options: GatewayOptions = {}): Gateway {
       router.handle(request, { caller: known, url, room }),
     )
   }
-  const reply = async (request: Request): Promise<Reply> => {
+  const reply = async (request: Request): Promise<HttpReply> => {
     const startedMs = performance.now()
     try {
       const given = await answer(request)
@@ -125,7 +125,7 @@ export function createGateway(options: GatewayOptions = {}): Gateway {
 function failed(
   request: Request,
   error: unknown,
-): { readonly response: Reply; readonly code: string; readonly kind: string } {
+): { readonly response: HttpReply; readonly code: string; readonly kind: string } {
   const pathname = pathOf(request)
   const kind = codeOf(error)
   const isNetwork = /^E[A-Z]+$|^UND_ERR|^HPE_|^CERT_|^DEPTH_ZERO|^ERR_TLS/.test(kind)
@@ -145,12 +145,12 @@ interface Parts {
   readonly limits: Limits
   readonly via: string
   readonly store: Store
-  readonly families: Families
-  readonly threads: Families
-  readonly changes: Changes
-  readonly hub: Hub
-  readonly pressure: Pressure
-  readonly turnstile: Turnstile
+  readonly families: OpenThreads
+  readonly threads: OpenThreads
+  readonly changes: StoreWatcher
+  readonly hub: EventBus
+  readonly pressure: OverloadDetector
+  readonly turnstile: ConcurrencyLimiter
   readonly mcp: Mcp
   readonly telemetry: Telemetry
   /** Resolves when what the store keeps for the gateway is read; undefined once it is. */
@@ -166,25 +166,25 @@ function assemble(options: GatewayOptions): Parts {
   const limits = { ...defaultLimits, ...options.limits }
   const via = `1.1 oriel-${randomBytes(6).toString('hex')}`
   const { background } = telemetry
-  const hub = new Hub(background)
-  const agents = new AgentBook(templates, store)
+  const hub = new EventBus(background)
+  const agents = new AgentRegistry(templates, store)
   const settings = settingsOf(options, agents)
   const upstreams = upstreamsOf(options, limits)
   const summarize = summarizeOf(options, upstreams, via)
-  const on: ConstructorParameters<typeof Families>[0]['on'] = (tenant, event) => {
+  const on: ConstructorParameters<typeof OpenThreads>[0]['on'] = (tenant, event) => {
     telemetry.happened(tenant, event)
-    hub.tell({ tenant, type: event.type, data: event })
+    hub.publish({ tenant, type: event.type, data: event })
   }
-  const changes = new Changes(store, hub, background)
-  const changed: Changes['tell'] = (tenant, thread) => changes.tell(tenant, thread)
+  const changes = new StoreWatcher(store, hub, background)
+  const changed: StoreWatcher['tell'] = (tenant, thread) => changes.tell(tenant, thread)
   const shared = { store, policy: settings.base, tokens: options.tokens, now, log, limits }
   const summaries = { summarize, summarizeTimeoutMs: options.summarizer?.timeoutMs }
-  const families = new Families({ ...shared, ...summaries, on })
-  const threads = new Families({ ...shared, policy: undefined, ...summaries, on })
+  const families = new OpenThreads({ ...shared, ...summaries, on })
+  const threads = new OpenThreads({ ...shared, policy: undefined, ...summaries, on })
   const tenants = new Tenants(store, background)
-  const sessions = new Sessions(families, new ThreadIndex(store, background), now)
-  const pressure = new Pressure({ mostMs: limits.lateMs, background })
-  const turnstile = new Turnstile(limits, pressure)
+  const sessions = new ThreadResolver(families, new ThreadIndex(store, background), now)
+  const pressure = new OverloadDetector({ mostMs: limits.lateMs, background })
+  const turnstile = new ConcurrencyLimiter(limits, pressure)
   const calls = new Calls({
     pressure,
     sessions,
@@ -290,9 +290,16 @@ function loader(
   }
 }
 
-function settingsOf(options: GatewayOptions, agents: AgentBook): Settings {
+function settingsOf(options: GatewayOptions, agents: AgentRegistry): SettingsResolver {
   const { requestOverrides, ceilings, onInvalid, env = {}, policy = 'recommended' } = options
-  return new Settings({ requestOverrides, ceilings, onInvalid, env, defaults: policy, agents })
+  return new SettingsResolver({
+    requestOverrides,
+    ceilings,
+    onInvalid,
+    env,
+    defaults: policy,
+    agents,
+  })
 }
 
 function logOf(options: GatewayOptions, now: () => number): Log {
@@ -388,7 +395,7 @@ function summarizeOf(options: GatewayOptions, upstreams: readonly Upstream[], vi
 function describe(
   options: GatewayOptions,
   upstreams: readonly Upstream[],
-  settings: Settings,
+  settings: SettingsResolver,
 ): object {
   return {
     version,

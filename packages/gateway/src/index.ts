@@ -1,6 +1,5 @@
 // The public surface of the gateway.
 
-export { readAgents } from './agents.ts'
 export type { Agent } from './api/agent-routes.ts'
 export type { Difference, StepRequest } from './api/difference.ts'
 export type { ThreadSummary } from './api/summary.ts'
@@ -8,7 +7,9 @@ export type { Timeline, TimelineStep } from './api/timeline.ts'
 export type { ViewBlock } from './api/view-blocks.ts'
 export { demoAgents, findStudio, type GatewayConfig, optionsOf, readConfig } from './config.ts'
 export { createGateway, type Gateway } from './gateway.ts'
-export { letHeapGrow } from './heap.ts'
+export type { Route } from './http/router.ts'
+export { checkHost, type GatewayServer, type ServeOptions, serveGateway } from './http/server.ts'
+export { tuneHeap } from './limits/heap.ts'
 export type {
   AgentOptions,
   GatewayOptions,
@@ -18,5 +19,4 @@ export type {
   UpstreamOptions,
 } from './options.ts'
 export { type ProcessErrorsOptions, watchProcess } from './process-errors.ts'
-export type { Route } from './routes.ts'
-export { checkHost, type GatewayServer, type ServeOptions, serveGateway } from './serve.ts'
+export { readAgents } from './settings/agents.ts'

@@ -3,7 +3,7 @@
 
 import type { ServerResponse } from 'node:http'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { summarizerFailures } from '../src/summarizer.ts'
+import { summarizerFailures } from '../src/settings/summarizer.ts'
 import { type ServeProcess, startServe } from './faults/serve-process.ts'
 import { type ModelServer, say, sendJson, startModels } from './model-server.ts'
 

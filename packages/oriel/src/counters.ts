@@ -1,10 +1,10 @@
 // The token counters that a caller can name, and the check of one that a caller brings.
 
 import { createRequire } from 'node:module'
-import { kindOf, kinds } from './core/character-kind.ts'
-import type { Counter } from './core/counter.ts'
-import { assertNever, OrielError } from './core/errors.ts'
-import { estimate } from './core/estimate.ts'
+import { assertNever, OrielError } from './core/log/errors.ts'
+import { kindOf, kinds } from './core/tokens/character-kind.ts'
+import type { Counter } from './core/tokens/counter.ts'
+import { estimate } from './core/tokens/estimate.ts'
 
 /**
  * How tokens are counted: by the estimate, exactly as OpenAI's o200k does, or by a counter of your

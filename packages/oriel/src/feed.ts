@@ -1,12 +1,12 @@
 // Fills a state with messages; under a schedule that looks back, as a thread would have been filled, step by step.
 
-import type { Draft, Edit, EditEntry } from './core/entry.ts'
-import { entryId } from './core/handle.ts'
-import { prepare } from './core/prepare.ts'
-import { waitsFrom } from './core/reasoning.ts'
-import { State } from './core/state.ts'
+import type { Draft, Edit, EditEntry } from './core/log/entry.ts'
+import { entryId } from './core/log/ids.ts'
+import { prepare } from './core/log/prepare.ts'
+import { waitsFrom } from './core/state/reasoning.ts'
+import { State } from './core/state/state.ts'
 import { isCheckpoint, type PlanContext, plan } from './plan.ts'
-import type { Policy } from './policy.ts'
+import type { Policy } from './policy/schema.ts'
 
 /** What the newest view would change, on top of the edits that the state holds by now. */
 export function feed(

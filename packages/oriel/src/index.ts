@@ -1,6 +1,6 @@
 // The public surface. Everything here is documented, tested and hard to take back.
 
-export { callerPolicyLimits, callerView, parseCallerPolicy } from './caller-policy.ts'
+export { applyHistoryPolicy, type HistoryPolicyOptions } from './compat/history-policy.ts'
 export type {
   Audience,
   Block,
@@ -15,8 +15,7 @@ export type {
   TextBlock,
   ToolCallBlock,
   ToolResultBlock,
-} from './core/block.ts'
-export { type Counter, countBlock, overheadOf } from './core/counter.ts'
+} from './core/log/block.ts'
 export type {
   Draft,
   Edit,
@@ -30,14 +29,40 @@ export type {
   RequestEntry,
   Source,
   UsageEntry,
-} from './core/entry.ts'
-export { type ErrorCode, errorCodes, OrielError, type OrielErrorOptions } from './core/errors.ts'
-export { expandToolNames } from './core/expansion.ts'
-export type { Json, JsonObject } from './core/json.ts'
+} from './core/log/entry.ts'
+export {
+  type ErrorCode,
+  errorCodes,
+  OrielError,
+  type OrielErrorOptions,
+} from './core/log/errors.ts'
+export type { Json, JsonObject } from './core/log/json.ts'
 /** The text that hashes of JSON values are made over: sorted keys, one text for one value. */
-export { canonicalJson, equalJson } from './core/json.ts'
-export type { Change, Frame, TokenCount, ViewMessage } from './core/view.ts'
+export { canonicalJson, equalJson } from './core/log/json.ts'
+export { expandToolNames } from './core/state/expansion.ts'
+export { type Counter, countBlock, overheadOf } from './core/tokens/counter.ts'
+export type { Change, Frame, TokenCount, ViewMessage } from './core/view/view.ts'
 export { resolveCounter, type TokensOption } from './counters.ts'
+export { callerPolicyLimits, callerView, parseCallerPolicy } from './policy/caller-policy.ts'
+export { type PolicyField, policyFields } from './policy/fields.ts'
+export { presets } from './policy/presets.ts'
+export {
+  type AgentTemplate,
+  type RequestSettings,
+  type ResolvedPolicy,
+  type ResolvePolicyOptions,
+  resolvePolicy,
+  type SettingSource,
+} from './policy/resolve.ts'
+export {
+  type HistoryPolicy,
+  type Policy,
+  type PolicyInput,
+  type PresetName,
+  parsePolicy,
+} from './policy/schema.ts'
+export { type Projection, type ProjectOptions, project } from './project.ts'
+export { isContextLengthError } from './providers/context-length.ts'
 export {
   type Decoded,
   type Encoded,
@@ -48,20 +73,8 @@ export {
   type Violation,
   type WireFormat,
   wireFormats,
-} from './formats/format.ts'
-export { decode, encode, validate } from './formats/registry.ts'
-export { applyHistoryPolicy, type HistoryPolicyOptions } from './history-policy.ts'
-export { isContextLengthError } from './overflow.ts'
-export {
-  type HistoryPolicy,
-  type Policy,
-  type PolicyInput,
-  type PresetName,
-  parsePolicy,
-} from './policy.ts'
-export { type PolicyField, policyFields } from './policy-fields.ts'
-export { presets } from './presets.ts'
-export { type Projection, type ProjectOptions, project } from './project.ts'
+} from './providers/format.ts'
+export { decode, encode, validate } from './providers/registry.ts'
 export { compactMessagePrompt, type Prompt } from './rules/compact-prompt.ts'
 export type { Relevance } from './rules/relevance.ts'
 export { type BreakCause, breakCauses } from './schedule/breaks.ts'
@@ -74,16 +87,16 @@ export {
   type StoredSettings,
   type ToolSetting,
 } from './stores/agent-settings.ts'
-export { type MemoryStoreOptions, memoryStore } from './stores/memory.ts'
-export { type PostgresStoreOptions, postgresStore } from './stores/postgres.ts'
-export type { PostgresClient, PostgresPool } from './stores/postgres-driver.ts'
-export { type SqliteStoreOptions, sqliteStore } from './stores/sqlite.ts'
+export { type MemoryStoreOptions, memoryStore } from './stores/memory/index.ts'
+export type { PostgresClient, PostgresPool } from './stores/postgres/driver.ts'
+export { type PostgresStoreOptions, postgresStore } from './stores/postgres/index.ts'
 /**
  * The file behind `sqliteStore`, read without changing a byte and across all tenants: for tools that check it or copy it, such as
  * `oriel doctor`. Programs use the store. These follow the tables, so they may change with any version.
  */
-export { isReadOnly, openForReading, pragma } from './stores/sqlite-database.ts'
-export { SqliteReader, type ThreadState } from './stores/sqlite-reader.ts'
+export { isReadOnly, openForReading, pragma } from './stores/sqlite/database.ts'
+export { type SqliteStoreOptions, sqliteStore } from './stores/sqlite/index.ts'
+export { SqliteReader, type ThreadState } from './stores/sqlite/read.ts'
 export type {
   AppendResult,
   Lease,
@@ -101,15 +114,16 @@ export type {
   WatchListener,
   WriteOptions,
 } from './stores/store.ts'
-export type { SummaryResult } from './thread/answer.ts'
-export type { Accuracy } from './thread/calibration.ts'
-export type { CompactOptions } from './thread/compact-options.ts'
+export type { AppendOptions } from './thread/append.ts'
+export type { HistoryMatch } from './thread/branches/branches.ts'
 export {
-  type Enriched,
-  type EnrichOptions,
-  enrich,
-  type RetentionUnit,
-} from './thread/enrich.ts'
+  type HistoryKey,
+  historyKeys,
+  type ReadHistory,
+  type ReadHistoryOptions,
+  readHistory,
+} from './thread/branches/read-history.ts'
+export type { SyncResult } from './thread/branches/sync.ts'
 export {
   type Erased,
   type EraseOlderThanOptions,
@@ -120,32 +134,21 @@ export {
   eraseThread,
 } from './thread/erase.ts'
 export { type EventType, eventTypes, type Listener, type ThreadEvent } from './thread/events.ts'
-export type { ExpandOptions, Expansion } from './thread/expand.ts'
-export { type Expandable, type ExpandTool, expandTool } from './thread/expand-tool.ts'
-export type { HistoryMatch } from './thread/family.ts'
-export { historyKeys } from './thread/history-keys.ts'
-export type { AppendOptions } from './thread/incoming.ts'
-export type { LogReader } from './thread/log-reader.ts'
-export type { BlockMessage, Contribution, Plugin, PluginContext } from './thread/plugin.ts'
+export type { ExpandOptions, Expansion } from './thread/expand/expand.ts'
+export { type Expandable, type ExpandTool, expandTool } from './thread/expand/tool.ts'
+export type { CompactOptions, ThreadOptions } from './thread/options.ts'
 export {
-  type HistoryKey,
-  type ReadHistory,
-  type ReadHistoryOptions,
-  readHistory,
-} from './thread/read-history.ts'
-export { readUsage, type Usage } from './thread/read-usage.ts'
-export type { ReadMessage } from './thread/reading.ts'
-export type { RebuiltRequest, RequestChange } from './thread/requests.ts'
-export {
-  type AgentTemplate,
-  type RequestSettings,
-  type ResolvedPolicy,
-  type ResolvePolicyOptions,
-  resolvePolicy,
-  type SettingSource,
-} from './thread/settings.ts'
-export type { Summarize, SummaryJob } from './thread/summary.ts'
-export type { SyncResult } from './thread/sync.ts'
+  type Enriched,
+  type EnrichOptions,
+  enrich,
+  type RetentionUnit,
+} from './thread/plugins/enrich.ts'
+export type { BlockMessage, Contribution, Plugin, PluginContext } from './thread/plugins/plugin.ts'
+export type { Summarize, SummaryJob, SummaryResult } from './thread/summaries/answer.ts'
+export type { LogReader } from './thread/thread.ts'
 export { openThread, type Thread } from './thread/thread.ts'
-export type { ThreadOptions } from './thread/thread-options.ts'
-export type { Epoch, RequestOptions, View, ViewOptions } from './thread/viewing.ts'
+export type { Accuracy } from './thread/view/calibration.ts'
+export { readUsage, type Usage } from './thread/view/read-usage.ts'
+export type { ReadMessage } from './thread/view/reading.ts'
+export type { RebuiltRequest, RequestChange } from './thread/view/rebuild.ts'
+export type { Epoch, RequestOptions, View, ViewOptions } from './thread/view/view.ts'

@@ -1,8 +1,8 @@
 // What changes now: rules propose, the schedule decides. Used by `project` and by the thread.
 
-import { waitsFrom } from './core/reasoning.ts'
-import type { State } from './core/state.ts'
-import type { Policy } from './policy.ts'
+import { waitsFrom } from './core/state/reasoning.ts'
+import type { State } from './core/state/state.ts'
+import type { Policy } from './policy/schema.ts'
 import { type ProposeContext, propose } from './propose.ts'
 import { limitOf } from './rules/compaction.ts'
 import { type CacheState, type Decision, decide, takingEffectNow } from './schedule/cache-aware.ts'

@@ -1,9 +1,9 @@
 // Arguments of calls are text that a model wrote: nested so deep, they are valid JSON that nothing can write again.
 
 import { describe, expect, it } from 'vitest'
-import { formatNames } from '../src/formats/format.ts'
 import { project } from '../src/project.ts'
-import { memoryStore } from '../src/stores/memory.ts'
+import { formatNames } from '../src/providers/format.ts'
+import { memoryStore } from '../src/stores/memory/index.ts'
 import { openThread } from '../src/thread/thread.ts'
 
 const levels = 20_000

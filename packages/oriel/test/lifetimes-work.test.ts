@@ -1,7 +1,7 @@
 // What one more step costs when everything may expire, at 2,000 and at 100,000 messages.
 
 import { describe, expect, it } from 'vitest'
-import type { Policy } from '../src/policy.ts'
+import type { Policy } from '../src/policy/schema.ts'
 import { workOfOneStep } from './thread-model/work.ts'
 
 const policy: Policy = {

@@ -18,10 +18,10 @@ import {
 } from 'langchain'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { validate } from '../src/formats/registry.ts'
 import { orielMiddleware } from '../src/integrations/langchain.ts'
 import { project } from '../src/project.ts'
-import { memoryStore } from '../src/stores/memory.ts'
+import { validate } from '../src/providers/registry.ts'
+import { memoryStore } from '../src/stores/memory/index.ts'
 import { openThread } from '../src/thread/thread.ts'
 
 /** Reads a page at each step until it has read enough. */

@@ -2,13 +2,13 @@
 
 import { expect, it } from 'vitest'
 import { describeRecorded, type RecordedMessage as Message } from '../../../scripts/recorded.ts'
-import { callTokens, messageTokens } from '../src/core/counter.ts'
-import { OrielError } from '../src/core/errors.ts'
+import { OrielError } from '../src/core/log/errors.ts'
+import { callTokens, messageTokens } from '../src/core/tokens/counter.ts'
 import { resolveCounter, type TokensOption } from '../src/counters.ts'
-import { type FormatName, formatNames } from '../src/formats/format.ts'
-import { validate } from '../src/formats/registry.ts'
-import type { HistoryPolicy } from '../src/policy.ts'
+import type { HistoryPolicy } from '../src/policy/schema.ts'
 import { type Projection, project } from '../src/project.ts'
+import { type FormatName, formatNames } from '../src/providers/format.ts'
+import { validate } from '../src/providers/registry.ts'
 import { exactText, frozen } from '../src/testing/compare.ts'
 
 const histories: readonly HistoryPolicy[] = [

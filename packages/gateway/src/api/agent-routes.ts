@@ -1,11 +1,11 @@
 // Agents as the studio's chat uses them: what they are told, and the tools that the server runs for them.
 
 import { z } from 'zod'
-import type { AgentBook } from '../agents.ts'
-import { refuse } from '../answer-errors.ts'
 import { type DemoTool, demoTools, runDemoTool } from '../demo/tools.ts'
+import { refuse } from '../http/errors.ts'
+import { json, type Route } from '../http/router.ts'
 import type { Limits } from '../options.ts'
-import { json, type Route } from '../routes.ts'
+import type { AgentRegistry } from '../settings/agents.ts'
 import { readJson } from './parameters.ts'
 
 export interface Agent {
@@ -19,7 +19,7 @@ export interface Agent {
 }
 
 export interface AgentRouteOptions {
-  readonly agents: AgentBook
+  readonly agents: AgentRegistry
   readonly limits: Limits
 }
 
@@ -56,7 +56,7 @@ export function agentRoutes({ agents, limits }: AgentRouteOptions): readonly Rou
   ]
 }
 
-function agentOf(agents: AgentBook, name: string): Agent {
+function agentOf(agents: AgentRegistry, name: string): Agent {
   const template = agents.get(name)
   if (template === undefined) throw refuse(404, 'not-found', 'There is no such agent.')
   const { title, description, model, system, tools } = template

@@ -1,19 +1,19 @@
 // Routes about the gateway itself: is it up, what is it set to, what would it send.
 
 import { callerView, presets } from 'oriel'
-import { type AgentBook, chatSettingsSchema } from '../agents.ts'
-import { refuse } from '../answer-errors.ts'
-import type { Hub } from '../hub.ts'
-import type { Caller } from '../keys.ts'
-import { json, type Route, type RouteContext } from '../routes.ts'
-import type { RequestSettings, Settings } from '../settings.ts'
+import type { Caller } from '../http/auth.ts'
+import { refuse } from '../http/errors.ts'
+import { json, type Route, type RouteContext } from '../http/router.ts'
+import { type AgentRegistry, chatSettingsSchema } from '../settings/agents.ts'
+import type { RequestSettings, SettingsResolver } from '../settings/resolve.ts'
+import type { EventBus } from '../threads/event-bus.ts'
 import { readJson } from './parameters.ts'
 import { type PreviewOptions, preview } from './preview.ts'
 
 export interface OwnApiOptions extends PreviewOptions {
-  readonly settings: Settings
-  readonly agents: AgentBook
-  readonly hub: Hub
+  readonly settings: SettingsResolver
+  readonly agents: AgentRegistry
+  readonly hub: EventBus
   /** What everyone with a key may know of the configuration. */
   readonly info: () => object
 }
@@ -105,7 +105,7 @@ export function ownRoutes(options: OwnApiOptions): readonly Route[] {
   ]
 }
 
-function describeAgent(agents: AgentBook, name: string, tenant: string): object {
+function describeAgent(agents: AgentRegistry, name: string, tenant: string): object {
   const { title, description, model, chatSettings } = agents.get(name, tenant) ?? {}
   return {
     name,
@@ -142,7 +142,7 @@ async function storeSettings(options: OwnApiOptions, context: RouteContext): Pro
   return describeSettings(settings.resolve(asked), agents, caller)
 }
 
-function describeSettings(found: RequestSettings, agents: AgentBook, caller: Caller): object {
+function describeSettings(found: RequestSettings, agents: AgentRegistry, caller: Caller): object {
   const { policy, sources, warnings, agent } = found
   return {
     policy: callerView(policy),

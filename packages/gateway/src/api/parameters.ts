@@ -2,10 +2,10 @@
 
 import { type WireFormat, wireFormats } from 'oriel'
 import type { z } from 'zod'
-import { refuse } from '../answer-errors.ts'
-import { boundedOutline, readBytes } from '../body.ts'
+import { refuse } from '../http/errors.ts'
+import { boundedOutline, readBytes } from '../http/request.ts'
+import type { RouteContext } from '../http/router.ts'
 import type { Limits } from '../options.ts'
-import type { RouteContext } from '../routes.ts'
 
 export async function readJson<Body extends z.ZodType>(
   context: Pick<RouteContext, 'request' | 'room'>,

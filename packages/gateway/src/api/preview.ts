@@ -1,20 +1,20 @@
 // What a call would send, without sending it. Nothing is written.
 
 import { callerView, readHistory, type Store } from 'oriel'
-import { refuse } from '../answer-errors.ts'
-import { readBytes } from '../body.ts'
-import type { Calls } from '../calls.ts'
-import { type ClientBody, parseBody } from '../client-body.ts'
-import { type Endpoint, endpoints } from '../endpoints.ts'
-import { offerTool } from '../expansion/offer.ts'
+import type { Calls } from '../call/calls.ts'
+import { type ClientBody, parseBody } from '../call/client-body.ts'
+import { type Endpoint, endpoints } from '../call/endpoints.ts'
+import { offerTool } from '../expansion/inject.ts'
+import { refuse } from '../http/errors.ts'
+import { readBytes } from '../http/request.ts'
+import type { RouteContext } from '../http/router.ts'
 import type { Limits } from '../options.ts'
-import type { RouteContext } from '../routes.ts'
-import type { Sessions } from '../sessions.ts'
+import type { ThreadResolver } from '../threads/resolver.ts'
 
 export interface PreviewOptions {
   readonly store: Store
   readonly calls: Calls
-  readonly sessions: Sessions
+  readonly sessions: ThreadResolver
   readonly limits: Limits
 }
 
@@ -37,11 +37,11 @@ export async function preview(options: PreviewOptions, context: RouteContext): P
     ...{ tenant, headers: request.headers, body: body.value, history: read },
     frame: endpoint.frame(body.value),
   })
-  const { thread: branch } = await family.run((thread) => thread.match(read))
+  const { thread: branch } = await family.exclusive((thread) => thread.match(read))
   // What is shown of the thread takes room like a body.
   const info = await store.info({ tenant, thread: branch })
   context.room.take(body.bytes.length + (info?.bytes ?? 0))
-  const shown = await family.run(async (thread) => {
+  const shown = await family.exclusive(async (thread) => {
     const { offer } = offerTool(thread, { endpoint, body, isOn: calls.hasExpansion(settings) })
     const { value } = offer?.body ?? body
     const { model, tools } = value

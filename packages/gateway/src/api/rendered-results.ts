@@ -1,7 +1,7 @@
 // Tool results as a request carries them, in any of the three formats. A policy for one call leaves no edit in the log to read them from.
 
 import type { Json } from 'oriel'
-import { isObject } from '../rewrite.ts'
+import { isObject } from '../call/rewrite.ts'
 
 /** The text of each result in a list of messages or items, by the id of its call. */
 export function renderedResults(messages: readonly Json[]): ReadonlyMap<string, string> {

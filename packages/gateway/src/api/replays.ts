@@ -3,7 +3,7 @@
 
 import { Worker } from 'node:worker_threads'
 import { type Entry, type ErrorCode, OrielError } from 'oriel'
-import { RefusedError, refuse } from '../answer-errors.ts'
+import { RefusedError, refuse } from '../http/errors.ts'
 import type { Limits } from '../options.ts'
 import type { ReplayJob, ReplayReply } from './replay-worker.ts'
 

@@ -5,6 +5,7 @@ import {
   countBlock,
   type Entry,
   type ErrorCode,
+  lookupPrices,
   type MessageEntry,
   overheadOf,
   resolveCounter,
@@ -13,9 +14,8 @@ import {
   type ThreadKey,
   type Usage,
 } from 'oriel'
-import { damageOf } from '../damage.ts'
-import { isObject } from '../rewrite.ts'
-import { dollarsOf } from './cost.ts'
+import { isObject } from '../call/rewrite.ts'
+import { damageOf } from '../threads/damage.ts'
 import { paced } from './paced.ts'
 
 export interface ThreadSummary {
@@ -204,4 +204,14 @@ function toSummary(info: ThreadInfo, gathered: Gathered): ThreadSummary {
     ...(model === undefined ? {} : { model }),
     ...(forkedFrom === undefined ? {} : { forkedFrom }),
   }
+}
+
+/** Dollars of one call, by the catalogue's prices; undefined for models that it does not know. */
+export function dollarsOf(usage: Usage, model: string | undefined): number | undefined {
+  if (model === undefined) return undefined
+  const { inputDollars, outputDollars, read, write } = lookupPrices({ model })
+  if (inputDollars === undefined || outputDollars === undefined) return undefined
+  const { uncached, cacheRead, cacheWrite, output } = usage
+  const input = uncached + cacheRead * read + cacheWrite * write
+  return (input * inputDollars + output * outputDollars) / 1_000_000
 }

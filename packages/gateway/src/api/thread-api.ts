@@ -17,14 +17,14 @@ import {
   type WireFormat,
 } from 'oriel'
 import type { z } from 'zod'
-import { refuse } from '../answer-errors.ts'
-import { damageOf } from '../damage.ts'
-import type { Families } from '../families.ts'
-import type { Caller } from '../keys.ts'
+import type { Caller } from '../http/auth.ts'
+import { refuse } from '../http/errors.ts'
+import { json, jsonBytes, type RouteContext } from '../http/router.ts'
 import type { Limits } from '../options.ts'
-import { json, jsonBytes, type RouteContext } from '../routes.ts'
-import type { Settings } from '../settings.ts'
-import type { Tenants } from '../tenants.ts'
+import type { SettingsResolver } from '../settings/resolve.ts'
+import { damageOf } from '../threads/damage.ts'
+import type { OpenThreads } from '../threads/open-threads.ts'
+import type { Tenants } from '../threads/tenants.ts'
 import { differenceOf } from './difference.ts'
 import { paced } from './paced.ts'
 import { readCount, readFormat, readJson, readNumber } from './parameters.ts'
@@ -37,9 +37,9 @@ import { blocksOf } from './view-blocks.ts'
 
 export interface ThreadApiOptions {
   readonly store: Store
-  readonly settings: Settings
+  readonly settings: SettingsResolver
   /** Threads opened for the API alone: no call moves them to another branch. */
-  readonly families: Families
+  readonly families: OpenThreads
   readonly tenants: Tenants
   readonly limits: Limits
   /** Resolves when what calls of a tenant, or of everybody, have to log is logged. */
@@ -365,7 +365,7 @@ export class ThreadApi {
 
   /** Does something with a thread, after what was asked of it before. */
   open<T>({ tenant, thread }: ThreadKey, task: (thread: Thread) => Promise<T>): Promise<T> {
-    return this.#options.families.get(tenant, thread).run(task)
+    return this.#options.families.get(tenant, thread).exclusive(task)
   }
 }
 

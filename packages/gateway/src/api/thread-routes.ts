@@ -2,8 +2,8 @@
 
 import { type Thread, wireFormats } from 'oriel'
 import { z } from 'zod'
-import type { Caller } from '../keys.ts'
-import type { Route } from '../routes.ts'
+import type { Caller } from '../http/auth.ts'
+import type { Route } from '../http/router.ts'
 import type { ThreadApi } from './thread-api.ts'
 
 const range = z.tuple([z.number().int().min(0), z.number().int().min(0)])

@@ -1,7 +1,7 @@
 // The threads of some tenants, the most recently used first, and the cursor that says where a page ended.
 
 import type { Store, ThreadInfo, ThreadKey, ThreadPosition } from 'oriel'
-import { refuse } from '../answer-errors.ts'
+import { refuse } from '../http/errors.ts'
 
 export interface AgedThread {
   readonly key: ThreadKey

@@ -9,9 +9,8 @@ import {
   type Usage,
   type UsageEntry,
 } from 'oriel'
-import { isObject } from '../rewrite.ts'
-import { dollarsOf } from './cost.ts'
-import { tokensOf } from './summary.ts'
+import { isObject } from '../call/rewrite.ts'
+import { dollarsOf, tokensOf } from './summary.ts'
 
 export interface TimelineStep {
   readonly step: number

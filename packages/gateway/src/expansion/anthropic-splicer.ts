@@ -2,24 +2,24 @@
 
 import type { JsonObject } from 'oriel'
 import { BlockPlaces, endOfStream } from 'oriel/providers'
-import { isObject } from '../rewrite.ts'
+import { isObject } from '../call/rewrite.ts'
 import {
+  type RoundKind,
   type SpliceOptions,
   type Splicer,
   type StreamEvent,
   type StreamFailure,
-  type Verdict,
+  sumUsage,
   verdictOf,
   writeEvent,
 } from './splicer.ts'
-import { sumUsage } from './usage.ts'
 
 export function anthropicSplicer(options: SpliceOptions): Splicer {
   return new AnthropicSplicer(options)
 }
 
 class AnthropicSplicer implements Splicer {
-  readonly pulse = writeEvent({ type: 'ping' }, 'ping')
+  readonly keepAlive = writeEvent({ type: 'ping' }, 'ping')
   readonly #name: string
   readonly #isQuiet: boolean
   #isFirst = true
@@ -42,7 +42,7 @@ class AnthropicSplicer implements Splicer {
     this.#isQuiet = isQuiet
   }
 
-  get verdict(): Verdict {
+  get verdict(): RoundKind {
     return verdictOf(this.#owns, this.#others)
   }
 

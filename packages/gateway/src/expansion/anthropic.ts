@@ -1,10 +1,10 @@
 // Expansion inside a request of Anthropic's Messages.
 
 import type { Json, JsonObject } from 'oriel'
-import { isObject } from '../rewrite.ts'
+import { isObject } from '../call/rewrite.ts'
 import { anthropicSplicer } from './anthropic-splicer.ts'
 import type { ExpansionFormat } from './format.ts'
-import { sumUsage } from './usage.ts'
+import { sumUsage } from './splicer.ts'
 
 export const anthropicExpansion: ExpansionFormat = {
   define: ({ name, description, parameters }) => ({ name, description, input_schema: parameters }),

@@ -4,14 +4,14 @@ import fc from 'fast-check'
 import { type Json, type JsonObject, type WireFormat, wireFormats } from 'oriel'
 import { type Answer, providers } from 'oriel/providers'
 import { describe, expect, it } from 'vitest'
+import { endpoints } from '../call/endpoints.ts'
 import { createIds, type Reply } from '../demo/reply.ts'
 import { streamTexts, wireAnswer } from '../demo/wire.ts'
-import { endpoints } from '../endpoints.ts'
+import type { UpstreamAnswer } from '../http/client.ts'
 import { defaultLimits } from '../options.ts'
-import type { UpstreamAnswer } from '../upstream.ts'
 import { EventCutter } from './events.ts'
 import { expandAnswer } from './expand-answer.ts'
-import { expansionFormats } from './formats.ts'
+import { expansionFormats } from './format.ts'
 import { Rounds } from './rounds.ts'
 
 const name = 'expand_message'
@@ -88,8 +88,8 @@ async function tell(
     limits: { ...defaultLimits, expandPulseMs: pulseMs },
     call: {
       ...{ expansions: 0, roomTokens: Infinity },
-      hide: async () => 'next',
-      closeWith: async (answer) => {
+      recordHiddenRound: async () => 'next',
+      recordFinalAnswer: async (answer) => {
         closed = answer
       },
     },

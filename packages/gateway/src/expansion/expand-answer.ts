@@ -2,9 +2,9 @@
 
 import { type JsonObject, OrielError } from 'oriel'
 import { parseObject } from 'oriel/providers'
-import { RefusedError, refusalOf, refuse } from '../answer-errors.ts'
-import type { Endpoint } from '../endpoints.ts'
-import type { UpstreamAnswer } from '../upstream.ts'
+import type { Endpoint } from '../call/endpoints.ts'
+import type { UpstreamAnswer } from '../http/client.ts'
+import { RefusedError, refusalOf, refuse } from '../http/errors.ts'
 import { EventCutter } from './events.ts'
 import type { Closing, Rounds } from './rounds.ts'
 import type { Splicer } from './splicer.ts'
@@ -159,7 +159,7 @@ async function* nextRound(
 /** Waits, and keeps the client's connection open meanwhile. */
 async function* whileWaiting<T>(
   promise: Promise<T>,
-  { pulse }: Splicer,
+  { keepAlive }: Splicer,
   rounds: Rounds,
 ): AsyncGenerator<Uint8Array, T> {
   const { expandPulseMs } = rounds.options.limits
@@ -174,7 +174,7 @@ async function* whileWaiting<T>(
     } finally {
       clearTimeout(timer)
     }
-    yield Buffer.from(pulse)
+    yield Buffer.from(keepAlive)
   }
 }
 

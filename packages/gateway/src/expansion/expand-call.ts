@@ -1,10 +1,11 @@
 // Expansion as a model call uses it, where its request offers the tool.
 
-import type { Endpoint } from '../endpoints.ts'
-import type { UpstreamAnswer } from '../upstream.ts'
+import { type Json, lookupPrices, type Policy } from 'oriel'
+import type { Endpoint } from '../call/endpoints.ts'
+import type { UpstreamAnswer } from '../http/client.ts'
 import { expandAnswer } from './expand-answer.ts'
-import { expansionFormats } from './formats.ts'
-import type { Offer } from './offer.ts'
+import { expansionFormats } from './format.ts'
+import type { InjectedTool } from './inject.ts'
 import { type RoundedCall, Rounds, type RoundsOptions } from './rounds.ts'
 
 export interface ExpandingCall extends RoundedCall {
@@ -22,7 +23,7 @@ export interface ExpandCallOptions extends Pick<RoundsOptions, 'limits' | 'now' 
 /** Answers the model's calls to the gateway's own tool; what the client gets is one answer. */
 export async function expandCall(
   answer: UpstreamAnswer,
-  offer: Offer,
+  offer: InjectedTool,
   { call, endpoint, signal, ...rest }: ExpandCallOptions,
 ): Promise<UpstreamAnswer> {
   const { body, ...about } = offer
@@ -36,4 +37,24 @@ export async function expandCall(
     call.recordInterrupted(undefined, signal.aborted ? 'client-left' : 'upstream-broke')
     throw error
   }
+}
+
+/** How much of the window is used: counters and providers differ, and the answer needs room too. */
+const windowShare = 0.9
+/** A few lines may always be read: a request that is nearly full is made smaller. */
+const minTokens = 1000
+
+interface Filled {
+  readonly policy: Policy
+  readonly model: Json | undefined
+  /** Tokens that the newest request had. */
+  readonly usedTokens: number
+}
+
+/** Tokens that are left for results; infinite where nobody knows the window. */
+export function roomTokensOf({ policy, model, usedTokens }: Filled): number {
+  const known = lookupPrices(typeof model === 'string' ? { model } : {})
+  const window = policy.compaction?.contextWindow ?? known.contextWindow
+  if (window === undefined) return Infinity
+  return Math.max(minTokens, Math.floor(window * windowShare) - usedTokens)
 }

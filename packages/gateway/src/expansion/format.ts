@@ -1,6 +1,9 @@
 // What expansion inside a request must know of a wire format.
 
-import type { Json, JsonObject } from 'oriel'
+import type { Json, JsonObject, WireFormat } from 'oriel'
+import { anthropicExpansion } from './anthropic.ts'
+import { chatExpansion } from './openai-chat.ts'
+import { responsesExpansion } from './openai-responses.ts'
 import type { SpliceOptions, Splicer } from './splicer.ts'
 
 /** A tool, before a format wraps it. */
@@ -30,7 +33,7 @@ export interface Sorted {
 }
 
 /** What a request is to the tool; see docs/decisions/0008-expansion-inside-a-request.md. */
-export type Stance =
+export type ToolEligibility =
   /** Nothing speaks against it. */
   | 'open'
   /** The model must call some tool. */
@@ -48,7 +51,7 @@ export interface ExpansionFormat {
   /** The names of the client's functions. */
   toolNames(tools: readonly Json[]): readonly string[]
   /** What speaks against the tool in this request. */
-  stance(body: JsonObject): Stance
+  stance(body: JsonObject): ToolEligibility
   /** Sorts the calls of an answer's messages. */
   sort(messages: readonly Json[], name: string): Sorted
   /** Whether a whole answer ended before the model was done, so that its calls may be broken. */
@@ -76,3 +79,9 @@ export interface ExpansionFormat {
 
 /** The tool that is left, by name; or the list without ours, and no reasoning that is bound to it. */
 export type Forcing = { readonly choice: Json } | 'without-reasoning'
+
+export const expansionFormats: Readonly<Record<WireFormat, ExpansionFormat>> = {
+  'openai-chat': chatExpansion,
+  'openai-responses': responsesExpansion,
+  anthropic: anthropicExpansion,
+}

@@ -2,17 +2,17 @@
 
 import type { Json, JsonObject } from 'oriel'
 import { endOfStream, type ToolCall, ToolCalls } from 'oriel/providers'
-import { isObject } from '../rewrite.ts'
+import { isObject } from '../call/rewrite.ts'
 import {
+  type RoundKind,
   type SpliceOptions,
   type Splicer,
   type StreamEvent,
   type StreamFailure,
-  type Verdict,
+  sumUsage,
   verdictOf,
   writeEvent,
 } from './splicer.ts'
-import { sumUsage } from './usage.ts'
 
 /** What stands between the texts of two rounds, which are one text for the client. */
 const gap = '\n\n'
@@ -29,10 +29,10 @@ export function chatSplicer({ name }: SpliceOptions): Splicer {
 }
 
 /** What a call of a round is: the gateway's, or one that the client sees at a position. */
-type Place = 'own' | number
+type Slot = 'own' | number
 
 class ChatSplicer implements Splicer {
-  readonly pulse = ': waiting\n\n'
+  readonly keepAlive = ': waiting\n\n'
   readonly #name: string
   #isFirst = true
   #head: JsonObject = {}
@@ -41,7 +41,7 @@ class ChatSplicer implements Splicer {
   #usage: JsonObject | undefined
   #roundUsage: JsonObject | undefined
   #calls = new ToolCalls()
-  #places = new Map<ToolCall, Place>()
+  #places = new Map<ToolCall, Slot>()
   /** Pieces of calls whose name has not come yet. */
   #nameless = new Map<ToolCall, JsonObject[]>()
   #owns = 0
@@ -55,7 +55,7 @@ class ChatSplicer implements Splicer {
     this.#name = name
   }
 
-  get verdict(): Verdict {
+  get verdict(): RoundKind {
     return verdictOf(this.#owns, this.#others)
   }
 

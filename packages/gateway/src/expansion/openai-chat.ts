@@ -1,11 +1,10 @@
 // Expansion inside a request of Chat Completions.
 
 import type { Json, JsonObject } from 'oriel'
-import { isObject } from '../rewrite.ts'
+import { isObject } from '../call/rewrite.ts'
 import type { ExpansionFormat, OwnCall } from './format.ts'
 import { chatSplicer, cutReasons, gapBetween } from './openai-chat-splicer.ts'
-import type { SpliceOptions } from './splicer.ts'
-import { sumUsage } from './usage.ts'
+import { type SpliceOptions, sumUsage } from './splicer.ts'
 
 export const chatExpansion: ExpansionFormat = {
   define: (tool) => ({ type: 'function', function: { ...tool } }),

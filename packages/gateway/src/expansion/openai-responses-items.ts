@@ -1,7 +1,7 @@
 // Items and tools of Responses, as far as expansion looks at them.
 
 import type { Json, JsonObject } from 'oriel'
-import { isObject } from '../rewrite.ts'
+import { isObject } from '../call/rewrite.ts'
 import type { SpliceOptions } from './splicer.ts'
 
 /** What a client hears that says nothing of tools. */

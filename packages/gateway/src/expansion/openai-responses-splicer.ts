@@ -2,18 +2,18 @@
 
 import type { Json, JsonObject } from 'oriel'
 import { endOfStream, OutputPlaces } from 'oriel/providers'
-import { isObject } from '../rewrite.ts'
+import { isObject } from '../call/rewrite.ts'
 import { isCall, isOwnCall, outputOf, withoutTool } from './openai-responses-items.ts'
 import {
+  type RoundKind,
   type SpliceOptions,
   type Splicer,
   type StreamEvent,
   type StreamFailure,
-  type Verdict,
+  sumUsage,
   verdictOf,
   writeEvent,
 } from './splicer.ts'
-import { sumUsage } from './usage.ts'
 
 export function responsesSplicer(options: SpliceOptions): Splicer {
   return new ResponsesSplicer(options)
@@ -31,7 +31,7 @@ const endings: ReadonlySet<Json | undefined> = new Set([
 ])
 
 class ResponsesSplicer implements Splicer {
-  readonly pulse = ': waiting\n\n'
+  readonly keepAlive = ': waiting\n\n'
   readonly #options: SpliceOptions
   readonly #name: string
   #isFirst = true
@@ -57,7 +57,7 @@ class ResponsesSplicer implements Splicer {
     this.#name = options.name
   }
 
-  get verdict(): Verdict {
+  get verdict(): RoundKind {
     return verdictOf(this.#owns, this.#others)
   }
 

@@ -2,8 +2,8 @@
 
 import type { Json, JsonObject } from 'oriel'
 import { parseObject } from 'oriel/providers'
-import { elementsOf, outlineOf } from '../json-outline.ts'
-import { isObject } from '../rewrite.ts'
+import { elementsOf, outlineOf } from '../call/json-outline.ts'
+import { isObject } from '../call/rewrite.ts'
 import type { ExpansionFormat } from './format.ts'
 import {
   defaultChoice,
@@ -14,8 +14,7 @@ import {
   withoutTool,
 } from './openai-responses-items.ts'
 import { responsesSplicer } from './openai-responses-splicer.ts'
-import type { SpliceOptions } from './splicer.ts'
-import { sumUsage } from './usage.ts'
+import { type SpliceOptions, sumUsage } from './splicer.ts'
 
 export const responsesExpansion: ExpansionFormat = {
   // Here tools are strict unless they say otherwise, and a strict one has no optional arguments.

@@ -9,16 +9,19 @@ import {
   type Thread,
 } from 'oriel'
 import type { Answer } from 'oriel/providers'
+import type { UpstreamAnswer } from '../http/client.ts'
 import type { Limits } from '../options.ts'
-import type { UpstreamAnswer } from '../upstream.ts'
 import type { CallResult, ExpansionFormat, OwnCall } from './format.ts'
 
 /** What rounds need of the call that they belong to. */
 export interface RoundedCall {
   /** Logs a round that the client does not see as it is, and gives the body of the next one. */
-  hide(round: HiddenRound): Promise<string | Uint8Array>
+  recordHiddenRound(round: HiddenRound): Promise<string | Uint8Array>
   /** What is logged as the end of the answer, in place of what the client sees. */
-  closeWith(answer: Answer, results?: (thread: Thread) => Promise<readonly Json[]>): Promise<void>
+  recordFinalAnswer(
+    answer: Answer,
+    results?: (thread: Thread) => Promise<readonly Json[]>,
+  ): Promise<void>
   /** Calls of the tool that were answered. */
   expansions: number
   /** Tokens that the model's window has left for results; infinite where nobody knows it. */
@@ -108,7 +111,7 @@ export class Rounds {
     const note = this.#isEnough ? enough : ''
     this.#isLast = isForced && this.#isEnough
     call.expansions += calls.length
-    const text = await call.hide({
+    const text = await call.recordHiddenRound({
       answer: kept,
       resent: format.resent?.(kept.messages, name) ?? [],
       results: (thread) => this.#results(thread, calls, note),
@@ -125,16 +128,18 @@ export class Rounds {
     const kept = this.#kept(answer)
     if (why === 'mixed') {
       call.expansions += calls.length
-      await call.closeWith(kept, (thread) => this.#results(thread, calls, ''))
+      await call.recordFinalAnswer(kept, (thread) => this.#results(thread, calls, ''))
       return
     }
     const text = why === 'cut' ? brokenOff : tooMany
-    await call.closeWith(kept, async () => format.results(calls.map(({ id }) => ({ id, text }))))
+    await call.recordFinalAnswer(kept, async () =>
+      format.results(calls.map(({ id }) => ({ id, text }))),
+    )
   }
 
   /** Ends with an answer that does not call the tool. */
   end(answer: Answer): Promise<void> {
-    return this.options.call.closeWith(this.#kept(answer))
+    return this.options.call.recordFinalAnswer(this.#kept(answer))
   }
 
   /** An answer as it can be shown to the model again. */

@@ -1,8 +1,8 @@
 // A client's body with something added to it: every other byte stays, and the outline follows.
 
 import type { Json } from 'oriel'
-import type { ClientBody } from '../client-body.ts'
-import { elementsOf, moved, type Outline, type Range } from '../json-outline.ts'
+import type { ClientBody } from '../call/client-body.ts'
+import { elementsOf, moved, type Outline, type Range } from '../call/json-outline.ts'
 
 /** The body with more elements in one of its lists, which may be empty, null or absent. */
 export function addElements(body: ClientBody, key: string, elements: readonly Json[]): ClientBody {

@@ -1,7 +1,8 @@
 // How the streams of several rounds become one.
 
-import type { JsonObject } from 'oriel'
+import type { Json, JsonObject } from 'oriel'
 import type { parseEvent } from 'oriel/providers'
+import { isObject } from '../call/rewrite.ts'
 
 /** One server-sent event, with the text that it came as. */
 export interface StreamEvent {
@@ -21,7 +22,7 @@ export interface SpliceOptions {
 }
 
 /** What a round called, known when it ends. */
-export type Verdict =
+export type RoundKind =
   /** Nothing of the gateway's. */
   | 'plain'
   /** The gateway's tool and nothing else. */
@@ -30,7 +31,7 @@ export type Verdict =
   | 'mixed'
 
 /** By how many calls were the gateway's, and how many were others'. */
-export function verdictOf(owns: number, others: number): Verdict {
+export function verdictOf(owns: number, others: number): RoundKind {
   if (owns === 0) return 'plain'
   return others === 0 ? 'own' : 'mixed'
 }
@@ -46,7 +47,7 @@ export interface Splicer {
   /** What the client gets for an event. */
   take(event: StreamEvent): readonly string[]
   /** What the round that is under way called so far. */
-  readonly verdict: Verdict
+  readonly verdict: RoundKind
   /** Whether the round ended before the model was done, so that its calls may be broken. */
   readonly isCut: boolean
   /** The held end of a round, for a client that gets no further round. */
@@ -56,7 +57,7 @@ export interface Splicer {
   /** An event that breaks the answer off, in the shape of the format. */
   failure(error: StreamFailure): string
   /** Keeps the connection open. */
-  readonly pulse: string
+  readonly keepAlive: string
 }
 
 export interface StreamFailure {
@@ -69,4 +70,19 @@ export interface StreamFailure {
 /** An event in the shape in which this format names them. */
 export function writeEvent(data: JsonObject, name?: string): string {
   return `${name === undefined ? '' : `event: ${name}\n`}data: ${JSON.stringify(data)}\n\n`
+}
+
+/** Numbers add up, at every depth; lists are joined; of anything else the newest is kept. */
+export function sumUsage(before: JsonObject | undefined, after: JsonObject): JsonObject {
+  if (before === undefined) return after
+  const keys = new Set([...Object.keys(before), ...Object.keys(after)])
+  return Object.fromEntries([...keys].map((key) => [key, sum(before[key], after[key])]))
+}
+
+function sum(before: Json | undefined, after: Json | undefined): Json {
+  if (before === undefined || before === null) return after ?? null
+  if (after === undefined || after === null) return before
+  if (typeof before === 'number' && typeof after === 'number') return before + after
+  if (Array.isArray(before) && Array.isArray(after)) return [...before, ...after]
+  return isObject(before) && isObject(after) ? sumUsage(before, after) : after
 }

@@ -1,7 +1,7 @@
 // The handler of the protocol. Loaded at the first request: most gateways never get one, and it costs a tenth of a second and 12 MB.
 
 import { createMcpHandler, type McpHttpHandler } from '@modelcontextprotocol/server'
-import type { Caller } from '../keys.ts'
+import type { Caller } from '../http/auth.ts'
 import { createThreadTools, type ThreadToolsOptions } from './thread-tools.ts'
 
 /** Clients that listen for changes of the list of tools, which has none. */

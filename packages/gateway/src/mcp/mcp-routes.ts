@@ -1,12 +1,12 @@
 // The Model Context Protocol at `/mcp`: JSON-RPC over HTTP without sessions, behind the same guards and limits as every other route.
 
 import type { McpHttpHandler } from '@modelcontextprotocol/server'
-import { refuse } from '../answer-errors.ts'
-import { boundedOutline, readBytes } from '../body.ts'
+import { isObject } from '../call/rewrite.ts'
+import { refuse } from '../http/errors.ts'
+import { boundedOutline, readBytes } from '../http/request.ts'
+import type { HttpReply } from '../http/response.ts'
+import type { Route, RouteContext } from '../http/router.ts'
 import type { Limits } from '../options.ts'
-import type { Reply } from '../reply.ts'
-import { isObject } from '../rewrite.ts'
-import type { Route, RouteContext } from '../routes.ts'
 import type { ThreadToolsOptions } from './thread-tools.ts'
 
 export interface McpOptions extends ThreadToolsOptions {
@@ -36,7 +36,7 @@ export function createMcp(options: McpOptions): Mcp {
       throw error
     }
   }
-  const handle = async (context: RouteContext): Promise<Reply> => {
+  const handle = async (context: RouteContext): Promise<HttpReply> => {
     const { request, caller } = context
     const own = request.method === 'POST' ? await readMessage(context, options.limits) : request
     // The key itself stays behind.
@@ -73,7 +73,7 @@ export function createMcp(options: McpOptions): Mcp {
 }
 
 /** The same answer as one that is under way until it has been read: the work may go on behind its first byte. */
-function untilRead({ status, headers, body }: Response): Reply {
+function untilRead({ status, headers, body }: Response): HttpReply {
   const reader = body?.getReader()
   if (reader === undefined) return { status, headers, relayed: undefined }
   return {

@@ -4,10 +4,10 @@
 import { type CallToolResult, McpServer } from '@modelcontextprotocol/server'
 import type { ExpandOptions, ReadMessage, Thread, ThreadKey } from 'oriel'
 import { z } from 'zod'
-import { refusalOf } from '../answer-errors.ts'
 import type { ThreadApi } from '../api/thread-api.ts'
-import { damageOf } from '../damage.ts'
-import type { Caller } from '../keys.ts'
+import type { Caller } from '../http/auth.ts'
+import { refusalOf } from '../http/errors.ts'
+import { damageOf } from '../threads/damage.ts'
 import { version } from '../version.ts'
 
 export interface ThreadToolsOptions {

@@ -14,7 +14,7 @@ import {
   type Tracer,
   trace,
 } from '@opentelemetry/api'
-import type { ReadableHeaders } from '../header-list.ts'
+import type { ReadableHeaders } from '../http/header-list.ts'
 import { version } from '../version.ts'
 import { scope } from './meters.ts'
 

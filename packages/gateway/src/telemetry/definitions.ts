@@ -2,7 +2,7 @@
 
 import { breakCauses, errorCodes, wireFormats } from 'oriel'
 import { backgroundTasks } from '../background.ts'
-import { readingProblems } from '../reading.ts'
+import { readingProblems } from '../call/answer-reader.ts'
 import { maxModels } from './model-names.ts'
 import type { Label, MetricDefinition } from './registry.ts'
 

@@ -1,7 +1,7 @@
 // `/metrics`: what Prometheus reads.
 
 import { type IntervalHistogram, monitorEventLoopDelay, performance } from 'node:perf_hooks'
-import type { Route } from '../routes.ts'
+import type { Route } from '../http/router.ts'
 import type { Meters } from './meters.ts'
 import { Metric, type MetricDefinition, metricsContentType, printMetrics } from './registry.ts'
 

@@ -9,9 +9,9 @@ import {
   framesOf,
   isBackgroundTask,
 } from '../background.ts'
-import { endpoints } from '../endpoints.ts'
-import { pathOf } from '../incoming-request.ts'
-import type { Reply } from '../reply.ts'
+import { endpoints } from '../call/endpoints.ts'
+import { pathOf } from '../http/request.ts'
+import type { HttpReply } from '../http/response.ts'
 import { type RouteName, shedCodes } from './definitions.ts'
 import type { Log, LogEvent, LogFields } from './log.ts'
 import { Meters } from './meters.ts'
@@ -26,7 +26,7 @@ const maxSaid = 1000
 
 export interface Responded {
   readonly request: Request
-  readonly reply: Reply
+  readonly reply: HttpReply
   readonly startedMs: number
   /** The refusal's own code, where the gateway refused. */
   readonly code?: string
@@ -237,7 +237,7 @@ function routeOf(request: Request): RouteName {
   return /^\/(?:$|chat$|threads|assets\/)/.test(pathname) ? 'page' : 'other'
 }
 
-function setHeader({ headers }: Reply, id: string): void {
+function setHeader({ headers }: HttpReply, id: string): void {
   try {
     headers.set('x-oriel-request', id)
   } catch {

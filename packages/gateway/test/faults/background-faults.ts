@@ -4,11 +4,11 @@
 import { closeSync, openSync } from 'node:fs'
 import { ServerResponse } from 'node:http'
 import { connect } from 'node:net'
-import { SqliteStore } from '../../../oriel/src/stores/sqlite-store.ts'
-import { Hub } from '../../src/hub.ts'
-import { KnownBodies } from '../../src/known-bodies.ts'
-import { Pressure } from '../../src/pressure.ts'
+import { SqliteStore } from '../../../oriel/src/stores/sqlite/store.ts'
+import { BodyCache } from '../../src/call/body-cache.ts'
+import { OverloadDetector } from '../../src/limits/overload.ts'
 import { ObservedCall } from '../../src/telemetry/observed-call.ts'
+import { EventBus } from '../../src/threads/event-bus.ts'
 
 let faults = new Set((process.env.ORIEL_FAULTS ?? '').split(','))
 
@@ -77,11 +77,11 @@ replace(SqliteStore.prototype, 'watch', (given, original) => {
   hear = listener
   return faults.has('changes') ? Promise.reject(injected()) : original()
 })
-failing('pressure', Pressure.prototype, 'look')
-failing('known-bodies', KnownBodies.prototype, 'keep')
+failing('pressure', OverloadDetector.prototype, 'sample')
+failing('known-bodies', BodyCache.prototype, 'keep')
 failing('answer-end', ObservedCall.prototype, 'ended')
 failing('client-connection', ServerResponse.prototype, 'writeHead')
-replace(Hub.prototype, 'stream', (given, original) => {
+replace(EventBus.prototype, 'stream', (given, original) => {
   const list = given as unknown[]
   const wants = list[1] as (notice: unknown) => boolean
   list[1] = (notice: unknown): boolean => {

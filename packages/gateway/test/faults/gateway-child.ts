@@ -3,7 +3,7 @@
 // Says `listening <url>` when it is ready.
 
 import { createGateway, serveGateway } from '@oriel/gateway'
-import { SqliteStore } from '../../../oriel/src/stores/sqlite-store.ts'
+import { SqliteStore } from '../../../oriel/src/stores/sqlite/store.ts'
 import { at, writes } from '../../../oriel/test/faults/fault.ts'
 import { isAddress, openRemote } from '../../../oriel/test/faults/place.ts'
 

@@ -1,7 +1,7 @@
 // A view as the prompt of a language model: lists of parts, URLs as URLs, files as each version of the specification has them.
 
-import { canonicalJson, cloneJson, isObject, type Json, type JsonObject } from '../core/json.ts'
-import { classText, isAddress } from '../formats/ai-sdk-decode.ts'
+import { canonicalJson, cloneJson, isObject, type Json, type JsonObject } from '../core/log/json.ts'
+import { classText, isAddress } from '../providers/ai-sdk/decode.ts'
 
 export interface PromptOptions {
   /** The model's `specificationVersion`. */

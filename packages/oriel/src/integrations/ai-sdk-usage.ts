@@ -1,6 +1,6 @@
 // The token counts of a language model's answer, in every version of the SDK's specification.
 
-import { isObject } from '../core/json.ts'
+import { isObject } from '../core/log/json.ts'
 import type { CallUsage } from './conversation.ts'
 
 /** Undefined where the model told nothing. */

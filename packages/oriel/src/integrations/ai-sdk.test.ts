@@ -4,7 +4,7 @@ import * as ai6 from 'ai-6'
 import * as test6 from 'ai-6/test'
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import { z } from 'zod'
-import { memoryStore } from '../stores/memory.ts'
+import { memoryStore } from '../stores/memory/index.ts'
 import { openThread } from '../thread/thread.ts'
 import { expandTool, orielMiddleware, withOriel } from './ai-sdk.ts'
 

@@ -1,13 +1,13 @@
 // The AI SDK (versions 6 and 7): a language model whose every call shows the view, while the SDK keeps the originals.
 
 import { z } from 'zod'
-import { OrielError } from '../core/errors.ts'
-import { isObject, type Json, type JsonObject } from '../core/json.ts'
-import type { Frame } from '../core/view.ts'
-import { isContextLengthError as isOverflow } from '../overflow.ts'
+import { OrielError } from '../core/log/errors.ts'
+import { isObject, type Json, type JsonObject } from '../core/log/json.ts'
+import type { Frame } from '../core/view/view.ts'
 import { aiSdk } from '../providers/ai-sdk/stream.ts'
+import { isContextLengthError as isOverflow } from '../providers/context-length.ts'
 import type { Answer } from '../providers/stream.ts'
-import { expandTool as createExpandTool, type Expandable } from '../thread/expand-tool.ts'
+import { expandTool as createExpandTool, type Expandable } from '../thread/expand/tool.ts'
 import type { Thread } from '../thread/thread.ts'
 import { toPrompt, withCacheMarker } from './ai-sdk-prompt.ts'
 import { usageOf } from './ai-sdk-usage.ts'

@@ -1,7 +1,7 @@
 // Anthropic's SDK: a client whose messages are managed.
 
-import { isObject, type JsonObject } from '../core/json.ts'
-import type { Frame } from '../core/view.ts'
+import { isObject, type JsonObject } from '../core/log/json.ts'
+import type { Frame } from '../core/view/view.ts'
 import { anthropic } from '../providers/anthropic/stream.ts'
 import {
   type ClientLike,

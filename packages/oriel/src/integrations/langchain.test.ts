@@ -15,7 +15,7 @@ import {
 } from 'langchain'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { memoryStore } from '../stores/memory.ts'
+import { memoryStore } from '../stores/memory/index.ts'
 import { openThread } from '../thread/thread.ts'
 import { orielMiddleware } from './langchain.ts'
 

@@ -7,15 +7,15 @@ import {
 } from '@langchain/core/messages'
 import { convertToOpenAITool } from '@langchain/core/utils/function_calling'
 import { type AgentMiddleware, AIMessage, createMiddleware, tool } from 'langchain'
-import { OrielError } from '../core/errors.ts'
-import { isObject, type Json } from '../core/json.ts'
-import type { Frame } from '../core/view.ts'
-import { langchain } from '../formats/langchain.ts'
+import { OrielError } from '../core/log/errors.ts'
+import { isObject, type Json } from '../core/log/json.ts'
+import type { Frame } from '../core/view/view.ts'
+import { langchain } from '../providers/langchain/index.ts'
 import {
   expandTool as createExpandTool,
   type Expandable,
   type ExpandTool,
-} from '../thread/expand-tool.ts'
+} from '../thread/expand/tool.ts'
 import { openThread, type Thread, type ThreadOptions } from '../thread/thread.ts'
 import {
   type Call,

@@ -2,8 +2,8 @@
 // passes. Everything else of the SDK (helpers, retries, timeouts, types) stays as it is.
 
 import { createParser } from 'eventsource-parser'
-import { OrielError } from '../core/errors.ts'
-import { isObject, type JsonObject } from '../core/json.ts'
+import { OrielError } from '../core/log/errors.ts'
+import { isObject, type JsonObject } from '../core/log/json.ts'
 import {
   type Answer,
   type AnswerStream,
@@ -11,8 +11,8 @@ import {
   parseEvent,
   parseObject,
 } from '../providers/stream.ts'
-import { readUsage } from '../thread/read-usage.ts'
 import type { Thread } from '../thread/thread.ts'
+import { readUsage } from '../thread/view/read-usage.ts'
 import {
   type Answered,
   type Call,

@@ -1,7 +1,7 @@
 // OpenAI's SDK: a client whose chat completions and responses are managed. Works with every server that speaks the same.
 
-import { isObject, type Json, type JsonObject } from '../core/json.ts'
-import type { Frame } from '../core/view.ts'
+import { isObject, type Json, type JsonObject } from '../core/log/json.ts'
+import type { Frame } from '../core/view/view.ts'
 import { openaiChat } from '../providers/openai-chat/stream.ts'
 import { openaiResponses } from '../providers/openai-responses/stream.ts'
 import {

@@ -9,7 +9,7 @@ import fc from 'fast-check'
 import OpenAI from 'openai'
 import { accumulateResponse } from 'openai/lib/responses/ResponseAccumulator'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Json, JsonObject } from '../core/json.ts'
+import type { Json, JsonObject } from '../core/log/json.ts'
 import { providers } from './index.ts'
 import { parseEvent } from './stream.ts'
 

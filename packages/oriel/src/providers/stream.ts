@@ -1,7 +1,7 @@
 // How a model's answer is read, whole or as a stream, whatever the provider. The same function serves the gateway, the SDK integrations and
 // the studio, so that what is logged is what the client sends back.
 
-import { isObject, type Json, type JsonObject } from '../core/json.ts'
+import { isObject, type Json, type JsonObject } from '../core/log/json.ts'
 
 /** An answer, or as much of it as has come. */
 export interface Answer {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { project } from '../project.ts'
-import { memoryStore } from '../stores/memory.ts'
-import type { Summarize } from '../thread/summary.ts'
+import { memoryStore } from '../stores/memory/index.ts'
+import type { Summarize } from '../thread/summaries/answer.ts'
 import { openThread } from '../thread/thread.ts'
 import { limitOf } from './compaction.ts'
 

@@ -1,24 +1,22 @@
 // The checkpoint (document 003): when the conversation reaches its limit, everything before a boundary gives way to one summary.
 
+import type { Edit, MessageEntry } from '../core/log/entry.ts'
+import type { JsonObject } from '../core/log/json.ts'
+import { shownAgainIn } from '../core/state/expansion.ts'
+import type { Item, State } from '../core/state/state.ts'
+import { isProtected, isWaiting, rangesOf, type Unit, unitsOf } from '../core/state/units.ts'
+import { isSurelyBelow, remaining, requestTokens, weigher } from '../core/state/weight.ts'
 import {
   checkpointText,
   isAmong,
   listingOf,
   unreadBy,
   withdrawnFrom,
-} from '../core/checkpoint-text.ts'
-import { overheadOf } from '../core/counter.ts'
-import { Digest, type IsWithdrawn } from '../core/digest.ts'
-import { Listing } from '../core/digest-listing.ts'
-import type { Edit, MessageEntry } from '../core/entry.ts'
-import { shownAgainIn } from '../core/expansion.ts'
-import type { Item } from '../core/item.ts'
-import type { JsonObject } from '../core/json.ts'
-import { Memory, valuesShown } from '../core/memory.ts'
-import { readableIn, readableMessage } from '../core/readable.ts'
-import type { State } from '../core/state.ts'
-import { isProtected, isWaiting, rangesOf, type Unit, unitsOf } from '../core/units.ts'
-import { isSurelyBelow, remaining, requestTokens, weigher } from '../core/weight.ts'
+} from '../core/text/checkpoint.ts'
+import { Digest, type IsWithdrawn, Listing } from '../core/text/digest.ts'
+import { Memory, valuesShown } from '../core/text/memory.ts'
+import { readableIn, readableMessage } from '../core/text/readable.ts'
+import { overheadOf } from '../core/tokens/counter.ts'
 import type { Rule, RuleContext } from './rule.ts'
 
 export interface CompactionSettings {

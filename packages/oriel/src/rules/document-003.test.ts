@@ -1,12 +1,12 @@
 // Every row of the tables of document 003 (tool output, summaries, compaction) that is not shown elsewhere, in its own words.
 
 import { describe, expect, it } from 'vitest'
-import { State } from '../core/state.ts'
+import { State } from '../core/state/state.ts'
 import { resolveCounter } from '../counters.ts'
 import { project } from '../project.ts'
-import { memoryStore } from '../stores/memory.ts'
+import { memoryStore } from '../stores/memory/index.ts'
 import type { ThreadEvent } from '../thread/events.ts'
-import type { SummaryJob } from '../thread/summary.ts'
+import type { SummaryJob } from '../thread/summaries/answer.ts'
 import { openThread } from '../thread/thread.ts'
 import { planCheckpoint } from './compaction.ts'
 

@@ -1,10 +1,10 @@
 // Every row of the tables of document 004 (placeholders, message cap, pictures) that is not shown elsewhere, in its own words.
 
 import { describe, expect, it } from 'vitest'
-import { validate } from '../formats/registry.ts'
-import type { PolicyInput } from '../policy.ts'
+import type { PolicyInput } from '../policy/schema.ts'
 import { project } from '../project.ts'
-import { memoryStore } from '../stores/memory.ts'
+import { validate } from '../providers/registry.ts'
+import { memoryStore } from '../stores/memory/index.ts'
 import { openThread } from '../thread/thread.ts'
 
 interface Chat {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { project } from '../project.ts'
-import { memoryStore } from '../stores/memory.ts'
+import { memoryStore } from '../stores/memory/index.ts'
 import { openThread } from '../thread/thread.ts'
 
 const lines = (count: number, word: string) =>

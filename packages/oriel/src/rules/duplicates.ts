@@ -1,13 +1,13 @@
 // Results that a newer one repeats or replaces (document 001's future work): folded into the newer one, which is named.
 
-import type { Edit } from '../core/entry.ts'
-import { isCall } from '../core/exchange.ts'
-import { canonicalJson, type Json } from '../core/json.ts'
-import { placeholder } from '../core/placeholder.ts'
-import { reduceResult } from '../core/reduction.ts'
-import type { Result } from '../core/results.ts'
-import { bucketsOf, similarity } from '../core/similar.ts'
-import type { State } from '../core/state.ts'
+import type { Edit } from '../core/log/entry.ts'
+import { canonicalJson, type Json } from '../core/log/json.ts'
+import { isCall } from '../core/state/exchange.ts'
+import type { Result } from '../core/state/results.ts'
+import type { State } from '../core/state/state.ts'
+import { placeholder } from '../core/text/placeholder.ts'
+import { bucketsOf, similarity } from '../core/text/similar.ts'
+import { reduceResult } from '../core/view/reduction.ts'
 
 export interface DuplicatesSettings {
   /** Share of word triples from which on two results count as the same. @default 0.9 */

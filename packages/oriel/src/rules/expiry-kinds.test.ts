@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { Policy } from '../policy.ts'
-import { memoryStore } from '../stores/memory.ts'
+import type { Policy } from '../policy/schema.ts'
+import { memoryStore } from '../stores/memory/index.ts'
 import type { ThreadEvent } from '../thread/events.ts'
 import { openThread } from '../thread/thread.ts'
 import { type ExpirySettings, settingFor } from './expiry-settings.ts'

@@ -1,6 +1,6 @@
 // Which setting of `expiry` holds for a result or a message.
 
-import type { Expiry } from '../core/entry.ts'
+import type { Expiry } from '../core/log/entry.ts'
 import { lookupOf } from './name-lookup.ts'
 
 type Loose<T> = { readonly [K in keyof T]?: T[K] | null | undefined }

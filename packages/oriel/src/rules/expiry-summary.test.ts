@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import type { Expiry } from '../core/entry.ts'
-import { memoryStore } from '../stores/memory.ts'
+import type { Expiry } from '../core/log/entry.ts'
+import { memoryStore } from '../stores/memory/index.ts'
 import type { ThreadEvent } from '../thread/events.ts'
-import type { Summarize, SummaryJob } from '../thread/summary.ts'
+import type { ThreadOptions } from '../thread/options.ts'
+import type { Summarize, SummaryJob } from '../thread/summaries/answer.ts'
 import { openThread } from '../thread/thread.ts'
-import type { ThreadOptions } from '../thread/thread-options.ts'
 
 const original = Array.from({ length: 100 }, (_, n) => `fact ${n} about the order`).join('\n')
 const setting: Expiry = { after: 0, mode: 'compact', compact: 'summary', length: 100 }

@@ -1,17 +1,15 @@
 // Results that expire (document 001): after so many steps or turns they are removed or compacted, by tool, kind or default.
 
-import { isCurrent } from '../core/audience.ts'
-import { type Block, type TextBlock, type ToolResultBlock, textOf } from '../core/block.ts'
-import { type Clock, clockOf } from '../core/clock.ts'
-import type { Edit, Expiry } from '../core/entry.ts'
-import { beginningOf } from '../core/first-characters.ts'
-import type { Item } from '../core/item.ts'
-import { placeholder } from '../core/placeholder.ts'
-import { readableIn } from '../core/readable.ts'
-import { type Reduction, reduceResult } from '../core/reduction.ts'
-import { type Result, resultsOf } from '../core/results.ts'
-import type { State } from '../core/state.ts'
-import { around, type SummaryWish } from '../core/wish.ts'
+import { type Block, type TextBlock, type ToolResultBlock, textOf } from '../core/log/block.ts'
+import type { Edit, Expiry } from '../core/log/entry.ts'
+import { type Result, resultsOf } from '../core/state/results.ts'
+import { type Clock, clockOf, type Item, type State } from '../core/state/state.ts'
+import { around, type SummaryRequest } from '../core/state/summary-request.ts'
+import { beginningOf } from '../core/text/first-characters.ts'
+import { placeholder } from '../core/text/placeholder.ts'
+import { readableIn } from '../core/text/readable.ts'
+import { isCurrent } from '../core/view/audience.ts'
+import { type Reduction, reduceResult } from '../core/view/reduction.ts'
 import { compactMessagePrompt, renderPrompt } from './compact-prompt.ts'
 import { foldDuplicates } from './duplicates.ts'
 import {
@@ -240,7 +238,7 @@ function wishFor(
   { settings, context }: Work,
   { item, content, tool }: Subject,
   { setting, original, length }: { setting: Expiry; original: string; length: number },
-): SummaryWish {
+): SummaryRequest {
   const id = promptFor(tool, setting, settings)
   const { prompts = {} } = context
   const known = Object.hasOwn(prompts, id) ? prompts[id] : undefined

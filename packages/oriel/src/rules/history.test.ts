@@ -1,9 +1,9 @@
 import { AIMessage, HumanMessage, ToolMessage } from '@langchain/core/messages'
 import { describe, expect, it } from 'vitest'
-import { applyHistoryPolicy } from '../history-policy.ts'
-import type { PolicyInput } from '../policy.ts'
+import { applyHistoryPolicy } from '../compat/history-policy.ts'
+import type { PolicyInput } from '../policy/schema.ts'
 import { project } from '../project.ts'
-import { memoryStore } from '../stores/memory.ts'
+import { memoryStore } from '../stores/memory/index.ts'
 import { openThread } from '../thread/thread.ts'
 
 const system = { role: 'system', content: 'S' }

@@ -1,13 +1,11 @@
 // The window over user turns (document 002) and the cap on messages (document 004), both on exchange edges.
 
-import type { Edit } from '../core/entry.ts'
-import { shownAgainIn } from '../core/expansion.ts'
-import type { Item } from '../core/item.ts'
-import { waitsFrom } from '../core/reasoning.ts'
-import type { State } from '../core/state.ts'
-import { startsTurn } from '../core/turns.ts'
-import { isProtected, rangesOf, tokensOf, type Unit, unitsOf } from '../core/units.ts'
-import { remaining } from '../core/weight.ts'
+import type { Edit } from '../core/log/entry.ts'
+import { shownAgainIn } from '../core/state/expansion.ts'
+import { waitsFrom } from '../core/state/reasoning.ts'
+import { type Item, type State, startsTurn } from '../core/state/state.ts'
+import { isProtected, rangesOf, tokensOf, type Unit, unitsOf } from '../core/state/units.ts'
+import { remaining } from '../core/state/weight.ts'
 import { overCap, withOpeners } from './message-cap.ts'
 import type { Rule } from './rule.ts'
 

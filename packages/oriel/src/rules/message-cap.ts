@@ -1,6 +1,6 @@
 // The cap on messages (document 004), on exchange edges: part of the rule `history`.
 
-import type { Unit } from '../core/units.ts'
+import type { Unit } from '../core/state/units.ts'
 
 export interface CapSettings {
   /** At most this many messages. */

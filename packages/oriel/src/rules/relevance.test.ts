@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { memoryStore } from '../stores/memory.ts'
+import { memoryStore } from '../stores/memory/index.ts'
+import type { ThreadOptions } from '../thread/options.ts'
 import { openThread } from '../thread/thread.ts'
-import type { ThreadOptions } from '../thread/thread-options.ts'
 import { lexicalRelevance } from './relevance.ts'
 
 const weather = Array.from(

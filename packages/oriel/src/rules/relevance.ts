@@ -1,11 +1,9 @@
 // Results that have nothing to do with what came after them (document 001's future work): judged by the words they share.
 
-import { textOf } from '../core/block.ts'
-import { clockOf } from '../core/clock.ts'
-import { readableIn } from '../core/readable.ts'
-import type { Result } from '../core/results.ts'
-import type { State } from '../core/state.ts'
-import { startsTurn } from '../core/turns.ts'
+import { textOf } from '../core/log/block.ts'
+import type { Result } from '../core/state/results.ts'
+import { clockOf, type State, startsTurn } from '../core/state/state.ts'
+import { readableIn } from '../core/text/readable.ts'
 
 /** How relevant a result is to what was said recently: 0 not at all, 1 fully. Anything else than a number keeps the result. */
 export type Relevance = (

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { memoryStore } from '../stores/memory.ts'
+import { memoryStore } from '../stores/memory/index.ts'
 import { openThread } from '../thread/thread.ts'
 
 const open = () =>

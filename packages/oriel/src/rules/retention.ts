@@ -1,15 +1,13 @@
 // Blocks that fade (document 000): each block with a lifetime leaves when it is over. Assistant messages are never touched.
 
-import { isCurrent } from '../core/audience.ts'
-import type { Block, Lifetime } from '../core/block.ts'
-import { type Clock, clockOf } from '../core/clock.ts'
-import { countBlock } from '../core/counter.ts'
-import type { Edit } from '../core/entry.ts'
-import type { Item } from '../core/item.ts'
-import { placeholder } from '../core/placeholder.ts'
-import { reduce } from '../core/render.ts'
-import { readableResult } from '../core/results.ts'
-import type { State } from '../core/state.ts'
+import type { Block, Lifetime } from '../core/log/block.ts'
+import type { Edit } from '../core/log/entry.ts'
+import { readableResult } from '../core/state/results.ts'
+import { type Clock, clockOf, type Item, type State } from '../core/state/state.ts'
+import { placeholder } from '../core/text/placeholder.ts'
+import { countBlock } from '../core/tokens/counter.ts'
+import { isCurrent } from '../core/view/audience.ts'
+import { reduce } from '../core/view/render.ts'
 import type { Rule } from './rule.ts'
 
 export interface RetentionSettings {

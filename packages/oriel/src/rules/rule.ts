@@ -1,10 +1,10 @@
 // The one shape of every rule: it looks at the state and proposes edits. It never awaits and never changes anything.
 
-import type { Edit } from '../core/entry.ts'
-import type { State } from '../core/state.ts'
-import type { Measured } from '../core/weight.ts'
-import type { SummaryOf } from '../core/wish.ts'
-import type { FileOf } from '../core/wish-file.ts'
+import type { Edit } from '../core/log/entry.ts'
+import type { FileOf } from '../core/state/file-request.ts'
+import type { State } from '../core/state/state.ts'
+import type { SummaryOf } from '../core/state/summary-request.ts'
+import type { Measured } from '../core/state/weight.ts'
 import type { Prompt } from './compact-prompt.ts'
 import type { Relevance } from './relevance.ts'
 

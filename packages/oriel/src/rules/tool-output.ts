@@ -1,13 +1,13 @@
 // Every tool result, error or not, is bounded from the moment it comes in (document 003). The log keeps the whole.
 
-import { textOf } from '../core/block.ts'
-import { head, tail } from '../core/clip.ts'
-import type { Edit } from '../core/entry.ts'
-import { isExpandTool } from '../core/expansion.ts'
-import { reduceResult } from '../core/reduction.ts'
-import { type Result, resultsOf } from '../core/results.ts'
-import type { State } from '../core/state.ts'
-import { noFile } from '../core/wish-file.ts'
+import { textOf } from '../core/log/block.ts'
+import type { Edit } from '../core/log/entry.ts'
+import { isExpandTool } from '../core/state/expansion.ts'
+import { noFile } from '../core/state/file-request.ts'
+import { type Result, resultsOf } from '../core/state/results.ts'
+import type { State } from '../core/state/state.ts'
+import { head, tail } from '../core/text/clip.ts'
+import { reduceResult } from '../core/view/reduction.ts'
 import type { Rule, RuleContext } from './rule.ts'
 
 export interface ToolOutputSettings {

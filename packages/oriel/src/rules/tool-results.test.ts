@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { PolicyInput } from '../policy.ts'
+import type { PolicyInput } from '../policy/schema.ts'
 import { project } from '../project.ts'
 
 const long = (n: number) => `Result ${n} ${'lorem ipsum dolor sit amet '.repeat(60)}`

@@ -1,16 +1,21 @@
 // Which tool results stay full (document 004), and which become summaries beyond a cutoff (document 003): always in place.
 
-import { type Block, textOf } from '../core/block.ts'
-import { head, headAndTail } from '../core/clip.ts'
-import { countBlock } from '../core/counter.ts'
-import type { Edit } from '../core/entry.ts'
-import { placeholder } from '../core/placeholder.ts'
-import { readableIn } from '../core/readable.ts'
-import { finalIn, reduceResult } from '../core/reduction.ts'
-import { reduce, strongest } from '../core/render.ts'
-import { type Result, resultsOf } from '../core/results.ts'
-import type { State } from '../core/state.ts'
-import { around, noSummary, type SummaryOf, type SummaryWish } from '../core/wish.ts'
+import { type Block, textOf } from '../core/log/block.ts'
+import type { Edit } from '../core/log/entry.ts'
+import { type Result, resultsOf } from '../core/state/results.ts'
+import type { State } from '../core/state/state.ts'
+import {
+  around,
+  noSummary,
+  type SummaryOf,
+  type SummaryRequest,
+} from '../core/state/summary-request.ts'
+import { head, headAndTail } from '../core/text/clip.ts'
+import { placeholder } from '../core/text/placeholder.ts'
+import { readableIn } from '../core/text/readable.ts'
+import { countBlock } from '../core/tokens/counter.ts'
+import { finalIn, reduceResult } from '../core/view/reduction.ts'
+import { reduce, strongest } from '../core/view/render.ts'
 import type { Rule } from './rule.ts'
 
 export interface ToolResultsSettings {
@@ -129,7 +134,7 @@ const summaryPrompt = [
 /** The most characters of a model's summary. */
 const summaryLength = 1200
 
-function wishFor({ content, tool }: Result): SummaryWish {
+function wishFor({ content, tool }: Result): SummaryRequest {
   return {
     kind: 'tool-result',
     source: content,

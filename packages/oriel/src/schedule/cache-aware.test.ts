@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import type { Draft, Edit } from '../core/entry.ts'
-import { estimate } from '../core/estimate.ts'
-import { prepare } from '../core/prepare.ts'
-import { State } from '../core/state.ts'
+import type { Draft, Edit } from '../core/log/entry.ts'
+import { prepare } from '../core/log/prepare.ts'
+import { State } from '../core/state/state.ts'
+import { estimate } from '../core/tokens/estimate.ts'
 import { decide } from './cache-aware.ts'
 
 const prices = { read: 0.1, write: 1.25, coldMs: 300_000 }

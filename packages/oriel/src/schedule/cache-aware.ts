@@ -1,11 +1,10 @@
 // Which proposed edits are applied now, so that reducing costs less than it saves. Pure; its inputs and its verdict go into the log.
 
-import { firstOf, isInRanges } from '../core/edit-index.ts'
-import type { Edit } from '../core/entry.ts'
-import type { Item } from '../core/item.ts'
-import type { JsonObject } from '../core/json.ts'
-import type { State } from '../core/state.ts'
-import { remaining, weigher } from '../core/weight.ts'
+import type { Edit } from '../core/log/entry.ts'
+import type { JsonObject } from '../core/log/json.ts'
+import { firstOf, isInRanges } from '../core/state/edits.ts'
+import type { Item, State } from '../core/state/state.ts'
+import { remaining, weigher } from '../core/state/weight.ts'
 import type { Prices } from './prices.ts'
 
 /** What is known of the provider's cache for one consumer of a thread. */

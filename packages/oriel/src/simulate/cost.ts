@@ -1,6 +1,6 @@
 // What a sequence of requests costs with a provider's prefix cache, in base input tokens.
 
-import type { Counter } from '../core/counter.ts'
+import type { Counter } from '../core/tokens/counter.ts'
 import { type Piece, sharedPrefix } from './pieces.ts'
 
 export interface CachePrices {

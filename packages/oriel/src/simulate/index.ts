@@ -1,6 +1,6 @@
 // What `oriel/simulate` offers: replays of recorded conversations, judged by cost and by what the model could still see.
 
-export type { Counter } from '../core/counter.ts'
+export type { Counter } from '../core/tokens/counter.ts'
 export { lookupPrices, type Prices, type PricesQuery, priceProviders } from '../schedule/prices.ts'
 export type { CachePrices } from './cost.ts'
 export type { Fact, Need } from './facts.ts'

@@ -1,8 +1,8 @@
 // Judges how a manager of contexts did on one recorded conversation, by nothing but the requests that it would have sent.
 
-import type { Counter } from '../core/counter.ts'
-import type { FormatName } from '../formats/format.ts'
-import { validate } from '../formats/registry.ts'
+import type { Counter } from '../core/tokens/counter.ts'
+import type { FormatName } from '../providers/format.ts'
+import { validate } from '../providers/registry.ts'
 import { CacheMeter, type CachePrices } from './cost.ts'
 import type { Need } from './facts.ts'
 import { type Fate, type Recover, Witness } from './fidelity.ts'

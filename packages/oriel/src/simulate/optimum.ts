@@ -1,6 +1,6 @@
 // The least that clearing old tool results can cost on a conversation whose end is known: what a schedule is measured against.
 
-import type { Counter } from '../core/counter.ts'
+import type { Counter } from '../core/tokens/counter.ts'
 import type { CachePrices } from './cost.ts'
 import { framePieces, type Piece, piecesOf } from './pieces.ts'
 import type { Opened, RecordedMessage } from './recording.ts'

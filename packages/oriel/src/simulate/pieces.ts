@@ -1,7 +1,7 @@
 // A request as a flat sequence of pieces: one text, tool call or tool result each. Caches and judges look at nothing else.
 
-import { callTokens, messageTokens } from '../core/counter.ts'
-import type { Frame } from '../core/view.ts'
+import { callTokens, messageTokens } from '../core/tokens/counter.ts'
+import type { Frame } from '../core/view/view.ts'
 
 export interface Piece {
   readonly role: string

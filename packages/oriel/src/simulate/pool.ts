@@ -1,7 +1,7 @@
 // Spreads tasks over the cores of the machine. Each worker does one at a time, and the pool prefers conversations that it has read.
 
 import { Worker } from 'node:worker_threads'
-import { type ErrorCode, OrielError } from '../core/errors.ts'
+import { type ErrorCode, OrielError } from '../core/log/errors.ts'
 import { Desk, type Task, type TaskResult } from './task.ts'
 
 export type Reply =

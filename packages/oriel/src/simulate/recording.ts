@@ -1,10 +1,10 @@
 // A recorded conversation, read once: its messages as drafts, and the model calls in it.
 
-import type { Block } from '../core/block.ts'
-import type { Draft } from '../core/entry.ts'
-import type { Frame } from '../core/view.ts'
-import type { FormatName } from '../formats/format.ts'
-import { formatNamed } from '../formats/registry.ts'
+import type { Block } from '../core/log/block.ts'
+import type { Draft } from '../core/log/entry.ts'
+import type { Frame } from '../core/view/view.ts'
+import type { FormatName } from '../providers/format.ts'
+import { formatNamed } from '../providers/registry.ts'
 import { framePieces } from './pieces.ts'
 
 /** A conversation as it was recorded. */

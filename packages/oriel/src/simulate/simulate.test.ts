@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { OrielError } from '../core/errors.ts'
+import { OrielError } from '../core/log/errors.ts'
 import { script } from '../testing/script.ts'
 import { writeAnthropic } from '../testing/write-anthropic.ts'
 import { writeOpenaiChat } from '../testing/write-openai-chat.ts'

@@ -1,8 +1,8 @@
 // Replays recorded conversations under several policies and adds up what each would have cost and kept.
 
 import { availableParallelism } from 'node:os'
-import { OrielError } from '../core/errors.ts'
-import { type PolicyInput, parsePolicy } from '../policy.ts'
+import { OrielError } from '../core/log/errors.ts'
+import { type PolicyInput, parsePolicy } from '../policy/schema.ts'
 import { assertTogether } from '../propose.ts'
 import type { Prices } from '../schedule/prices.ts'
 import type { CachePrices } from './cost.ts'

@@ -1,9 +1,9 @@
 // One piece of the simulator's work on one conversation, so that any thread of the process can do it.
 
-import type { Counter } from '../core/counter.ts'
-import { assert } from '../core/errors.ts'
+import { assert } from '../core/log/errors.ts'
+import type { Counter } from '../core/tokens/counter.ts'
 import { resolveCounter } from '../counters.ts'
-import type { PolicyInput } from '../policy.ts'
+import type { PolicyInput } from '../policy/schema.ts'
 import { lookupPrices, type Prices } from '../schedule/prices.ts'
 import { type CachePrices, remembering } from './cost.ts'
 import { type Need, neededValues, needsOf, withoutCommon } from './facts.ts'

@@ -1,7 +1,7 @@
 // Does the simulator's tasks on another core.
 
 import { parentPort } from 'node:worker_threads'
-import { OrielError } from '../core/errors.ts'
+import { OrielError } from '../core/log/errors.ts'
 import type { Reply } from './pool.ts'
 import { Desk, type Task } from './task.ts'
 

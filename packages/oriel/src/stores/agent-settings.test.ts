@@ -2,11 +2,11 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
+import { resolvePolicy } from '../policy/resolve.ts'
 import { eraseOlderThan, eraseTenant } from '../thread/erase.ts'
-import { resolvePolicy } from '../thread/settings.ts'
 import { openThread } from '../thread/thread.ts'
-import { memoryStore } from './memory.ts'
-import { sqliteStore } from './sqlite.ts'
+import { memoryStore } from './memory/index.ts'
+import { sqliteStore } from './sqlite/index.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'oriel-settings-'))
 const database = sqliteStore(join(directory, 'a.db'))

@@ -1,10 +1,10 @@
 // Settings of agents, kept in a store beside the logs: which tool's results expire when (the columns of document 001), and how much history
 // a chat has (document 002).
 
-import type { Expiry, SettingEntry } from '../core/entry.ts'
-import { OrielError } from '../core/errors.ts'
-import { entryId } from '../core/handle.ts'
-import { isObject, type Json } from '../core/json.ts'
+import type { Expiry, SettingEntry } from '../core/log/entry.ts'
+import { OrielError } from '../core/log/errors.ts'
+import { entryId } from '../core/log/ids.ts'
+import { isObject, type Json } from '../core/log/json.ts'
 import type { Store, ThreadKey } from './store.ts'
 
 export interface AgentKey {

@@ -1,7 +1,7 @@
 // Where logs are kept. One interface, one conformance suite (`oriel/testing`), small enough to write another store in a day.
 
-import type { Entry } from '../core/entry.ts'
-import type { JsonObject } from '../core/json.ts'
+import type { Entry } from '../core/log/entry.ts'
+import type { JsonObject } from '../core/log/json.ts'
 import type { AgentSettings } from './agent-settings.ts'
 
 /** Names one thread. Every call names its tenant; another tenant's thread looks exactly like an absent one. */

@@ -1,11 +1,11 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { isObject } from '../core/json.ts'
-import { formatNames } from '../formats/format.ts'
-import { parsePolicy, policySchema } from '../policy.ts'
-import { presets } from '../presets.ts'
+import { isObject } from '../core/log/json.ts'
+import { presets } from '../policy/presets.ts'
+import { parsePolicy, policySchema } from '../policy/schema.ts'
 import { assertTogether } from '../propose.ts'
+import { formatNames } from '../providers/format.ts'
 import { budgetArbitrary, conversationOf, policyArbitrary } from './arbitraries.ts'
 
 /** Enough conversations that everything the grammar can make is among them. */

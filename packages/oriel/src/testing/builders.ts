@@ -1,6 +1,6 @@
 // Small builders of foreign messages, so that a test shows only what matters to it.
 
-import type { JsonObject } from '../core/json.ts'
+import type { JsonObject } from '../core/log/json.ts'
 
 /** A call as a builder takes it. */
 export interface BuiltCall {

@@ -1,6 +1,6 @@
 // Comparing JSON exactly, and making sure that nobody changes it.
 
-import { isObject } from '../core/json.ts'
+import { isObject } from '../core/log/json.ts'
 
 /** JSON text with sorted keys: equal texts are equal values, also with half surrogate pairs and keys called `__proto__`. */
 export function exactText(value: unknown): string {

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { aiSdk } from '../formats/ai-sdk.ts'
-import { anthropic } from '../formats/anthropic.ts'
-import type { Format } from '../formats/format.ts'
-import { langchain } from '../formats/langchain.ts'
-import { openaiChat } from '../formats/openai-chat.ts'
-import { openaiResponses } from '../formats/openai-responses.ts'
+import { aiSdk } from '../providers/ai-sdk/index.ts'
+import { anthropic } from '../providers/anthropic/index.ts'
+import type { Format } from '../providers/format.ts'
+import { langchain } from '../providers/langchain/index.ts'
+import { openaiChat } from '../providers/openai-chat/index.ts'
+import { openaiResponses } from '../providers/openai-responses/index.ts'
 import {
   aiSdkConversation,
   anthropicConversation,

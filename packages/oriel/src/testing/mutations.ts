@@ -1,9 +1,9 @@
 // Ways in which real conversations are broken. A list of small mutations shrinks well: to the one that matters.
 
 import * as fc from 'fast-check'
-import type { Json, JsonObject } from '../core/json.ts'
-import { isObject, setField } from '../core/json.ts'
-import type { FormatName } from '../formats/format.ts'
+import type { Json, JsonObject } from '../core/log/json.ts'
+import { isObject, setField } from '../core/log/json.ts'
+import type { FormatName } from '../providers/format.ts'
 import { type Conversation, conversationOf } from './arbitraries.ts'
 import { strangeMessages } from './strange-messages.ts'
 import { anyFields } from './texts.ts'

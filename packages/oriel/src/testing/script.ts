@@ -3,7 +3,7 @@
 //   script := opening? turn+        turn := notice? user step* reply?        step := reasoning? text? call{1,4} with results
 
 import * as fc from 'fast-check'
-import type { JsonObject } from '../core/json.ts'
+import type { JsonObject } from '../core/log/json.ts'
 import { anyFields, anyText, fullText } from './texts.ts'
 
 /** Leading system texts, then turns. */

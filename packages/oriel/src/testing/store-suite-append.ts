@@ -1,7 +1,7 @@
 // Cases: appending with an expected version, atomically, idempotently.
 
 import { expect } from 'vitest'
-import type { Entry } from '../core/entry.ts'
+import type { Entry } from '../core/log/entry.ts'
 import type { ThreadKey } from '../stores/store.ts'
 import type { StoreCase } from './store-suite.ts'
 import {

@@ -3,8 +3,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import { expect } from 'vitest'
-import type { Entry, EntryId } from '../core/entry.ts'
-import type { Json } from '../core/json.ts'
+import type { Entry, EntryId } from '../core/log/entry.ts'
+import type { Json } from '../core/log/json.ts'
 import type { StoreCase } from './store-suite.ts'
 import {
   awkwardJson,

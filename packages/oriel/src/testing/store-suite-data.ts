@@ -2,10 +2,10 @@
 
 import fc from 'fast-check'
 import { expect } from 'vitest'
-import type { Entry, EntryId, MessageEntry } from '../core/entry.ts'
-import type { ErrorCode } from '../core/errors.ts'
-import { OrielError } from '../core/errors.ts'
-import type { Json } from '../core/json.ts'
+import type { Entry, EntryId, MessageEntry } from '../core/log/entry.ts'
+import type { ErrorCode } from '../core/log/errors.ts'
+import { OrielError } from '../core/log/errors.ts'
+import type { Json } from '../core/log/json.ts'
 import type { ReadOptions, Store, ThreadKey } from '../stores/store.ts'
 
 export const key: ThreadKey = { tenant: 'acme', thread: 'support-1' }

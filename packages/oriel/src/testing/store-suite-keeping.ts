@@ -1,8 +1,8 @@
 // Cases: snapshots, blobs, tenants, closing.
 
 import { expect } from 'vitest'
-import type { ErrorCode } from '../core/errors.ts'
-import { OrielError } from '../core/errors.ts'
+import type { ErrorCode } from '../core/log/errors.ts'
+import { OrielError } from '../core/log/errors.ts'
 import type { Store, ThreadKey } from '../stores/store.ts'
 import type { StoreCase } from './store-suite.ts'
 import {

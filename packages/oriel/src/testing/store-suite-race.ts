@@ -2,8 +2,8 @@
 
 import fc from 'fast-check'
 import { expect } from 'vitest'
-import type { Entry } from '../core/entry.ts'
-import { OrielError } from '../core/errors.ts'
+import type { Entry } from '../core/log/entry.ts'
+import { OrielError } from '../core/log/errors.ts'
 import type { Store, ThreadKey } from '../stores/store.ts'
 import type { StoreCase, StoreCaseContext } from './store-suite.ts'
 import { collect, key, messageAt, messages, readAll, rejection } from './store-suite-data.ts'

@@ -2,8 +2,8 @@
 
 import { EventEmitter, once } from 'node:events'
 import { expect } from 'vitest'
-import type { Entry } from '../core/entry.ts'
-import type { Json } from '../core/json.ts'
+import type { Entry } from '../core/log/entry.ts'
+import type { Json } from '../core/log/json.ts'
 import type { Store, StoreChange } from '../stores/store.ts'
 import type { StoreCase } from './store-suite.ts'
 import {

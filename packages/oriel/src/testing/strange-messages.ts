@@ -1,7 +1,7 @@
 // Messages, contents and blocks that do not belong where they are put, for each format.
 
-import type { Json, JsonObject } from '../core/json.ts'
-import type { FormatName } from '../formats/format.ts'
+import type { Json, JsonObject } from '../core/log/json.ts'
+import type { FormatName } from '../providers/format.ts'
 import {
   aiSdkMessage,
   anthropicMessage,

@@ -1,7 +1,7 @@
 // Texts as real conversations have them, and the ones that break software.
 
 import * as fc from 'fast-check'
-import type { JsonObject } from '../core/json.ts'
+import type { JsonObject } from '../core/log/json.ts'
 
 const words = (
   'the agent reads file config and prints total error 404 order W7342 user_17 src/index.ts then ' +

@@ -1,6 +1,6 @@
 // A script as messages of the AI SDK, in every shape that users and the SDK itself are known to write.
 
-import type { Json, JsonObject } from '../core/json.ts'
+import type { Json, JsonObject } from '../core/log/json.ts'
 import type { Attachment, Reply, Said, Script, ScriptCall, Step } from './script.ts'
 import { createIds, data, pick } from './writing.ts'
 

@@ -1,6 +1,6 @@
 // A script as Anthropic messages: results inside user messages, roles alternating, the user's side last.
 
-import type { JsonObject } from '../core/json.ts'
+import type { JsonObject } from '../core/log/json.ts'
 import type { Attachment, Reply, Said, Script, ScriptCall, Step } from './script.ts'
 import { createIds, data, pick } from './writing.ts'
 

@@ -1,6 +1,6 @@
 // A script as LangChain messages, written down in one of the four ways in which they are.
 
-import type { Json, JsonObject } from '../core/json.ts'
+import type { Json, JsonObject } from '../core/log/json.ts'
 import type { Attachment, Reply, Said, Script, ScriptCall, Step } from './script.ts'
 import { createIds, data, pick } from './writing.ts'
 

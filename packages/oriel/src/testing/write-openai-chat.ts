@@ -1,6 +1,6 @@
 // A script as OpenAI Chat Completions messages, in every shape that clients and servers are known to write.
 
-import type { Json, JsonObject } from '../core/json.ts'
+import type { Json, JsonObject } from '../core/log/json.ts'
 import type { Attachment, Reply, Said, Script, ScriptCall, Step } from './script.ts'
 import { createIds, data, pick } from './writing.ts'
 

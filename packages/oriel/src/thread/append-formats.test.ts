@@ -2,10 +2,10 @@
 
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { Block } from '../core/block.ts'
-import { OrielError } from '../core/errors.ts'
-import { type FormatName, formatNames } from '../formats/format.ts'
-import { memoryStore } from '../stores/memory.ts'
+import type { Block } from '../core/log/block.ts'
+import { OrielError } from '../core/log/errors.ts'
+import { type FormatName, formatNames } from '../providers/format.ts'
+import { memoryStore } from '../stores/memory/index.ts'
 import { conversationOf } from '../testing/arbitraries.ts'
 import { openThread, type Thread } from './thread.ts'
 

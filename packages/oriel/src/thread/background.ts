@@ -1,6 +1,6 @@
 // Work that no operation waits for: snapshots, leases, summaries and checkpoints behind a view.
 
-import { OrielError } from '../core/errors.ts'
+import { OrielError } from '../core/log/errors.ts'
 
 /** What a thread does in the background. The event `job-failed` has the name as its `id`. */
 export const backgroundTasks = ['checkpoint', 'summary', 'snapshot', 'lease'] as const

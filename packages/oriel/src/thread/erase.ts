@@ -1,14 +1,14 @@
 // Erasing on a person's request, and by age: the one exception to a log that never changes.
 
 import { dirname } from 'node:path'
-import type { EditEntry, Entry } from '../core/entry.ts'
-import { OrielError } from '../core/errors.ts'
-import { equalJson, isObject } from '../core/json.ts'
-import { forgetCountedTexts } from '../core/tally.ts'
+import type { EditEntry, Entry } from '../core/log/entry.ts'
+import { OrielError } from '../core/log/errors.ts'
+import { equalJson, isObject } from '../core/log/json.ts'
+import { forgetCountedTexts } from '../core/tokens/tally.ts'
 import { settingsTenant } from '../stores/agent-settings.ts'
-import { eraseBatch } from '../stores/erase-batch.ts'
 import type { Store, ThreadInfo, ThreadKey } from '../stores/store.ts'
-import { filePrefix, type OutputFile, removeOutputFile } from './output-files.ts'
+import { eraseBatch } from '../stores/stored/erase-batch.ts'
+import { filePrefix, type OutputFile, removeOutputFile } from './expand/output-files.ts'
 
 /** Threads that are listed at once. */
 const pageSize = 500

@@ -1,9 +1,9 @@
 // What edits mean for messages, as events: a result that is removed expires first and then leaves; one that is compacted only changes.
 
-import { seqsOf } from '../core/edit-index.ts'
-import type { EditEntry } from '../core/entry.ts'
-import { editsShown, shownByPins } from '../core/render.ts'
-import type { State } from '../core/state.ts'
+import type { EditEntry } from '../core/log/entry.ts'
+import { seqsOf } from '../core/state/edits.ts'
+import type { State } from '../core/state/state.ts'
+import { editsShown, shownByPins } from '../core/view/render.ts'
 import type { EventType, ThreadEvent } from './events.ts'
 
 export interface Happening extends Omit<ThreadEvent, 'thread' | 'turn' | 'step'> {

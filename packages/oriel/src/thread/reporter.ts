@@ -1,7 +1,7 @@
 // Tells the host what happened: events for its listener, lines for people.
 
-import type { EditEntry, MessageEntry } from '../core/entry.ts'
-import type { Policy } from '../policy.ts'
+import type { EditEntry, MessageEntry } from '../core/log/entry.ts'
+import type { Policy } from '../policy/schema.ts'
 import {
   type EventFields,
   type EventType,
@@ -9,7 +9,7 @@ import {
   notify,
   type ThreadEvent,
 } from './events.ts'
-import type { Journal } from './journal.ts'
+import type { Journal } from './journal/journal.ts'
 import { happeningsOf, pruningLine } from './lifecycle.ts'
 
 export interface ReporterOptions {

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { validate } from '../formats/registry.ts'
-import { memoryStore } from '../stores/memory.ts'
+import { validate } from '../providers/registry.ts'
+import { memoryStore } from '../stores/memory/index.ts'
 import type { ThreadEvent } from './events.ts'
+import type { ThreadOptions } from './options.ts'
 import { openThread } from './thread.ts'
-import type { ThreadOptions } from './thread-options.ts'
 
 const user = (text: string) => ({ role: 'user', content: text })
 const assistant = (text: string) => ({ role: 'assistant', content: text })

@@ -1,50 +1,50 @@
 // The public object: one conversation, its log and its policy.
 
 import { randomUUID } from 'node:crypto'
-import type { Entry, MessageEntry } from '../core/entry.ts'
-import { OrielError } from '../core/errors.ts'
-import { cloneJson, copyPlain, type Json } from '../core/json.ts'
-import type { FormatName } from '../formats/format.ts'
-import { type Policy, type PolicyInput, parsePolicy } from '../policy.ts'
+import type { EditEntry, Entry, MessageEntry } from '../core/log/entry.ts'
+import { OrielError } from '../core/log/errors.ts'
+import { cloneJson, copyPlain, type Json } from '../core/log/json.ts'
+import type { State } from '../core/state/state.ts'
+import { type Policy, type PolicyInput, parsePolicy } from '../policy/schema.ts'
+import { withStoredSettings } from '../policy/stored-settings.ts'
 import { assertTogether } from '../propose.ts'
+import type { FormatName } from '../providers/format.ts'
 import type { ReadOptions } from '../stores/store.ts'
+import { type AppendOptions, decodeDrafts, hostSetting } from './append.ts'
+import { codeOf } from './background.ts'
+import { Branches, type HistoryMatch } from './branches/branches.ts'
+import { forkJournal } from './branches/fork.ts'
+import { asRead, type ReadHistory } from './branches/read-history.ts'
+import { hiddenDrafts, type SyncResult } from './branches/sync.ts'
+import { ThreadEngine } from './engine.ts'
+import { notify } from './events.ts'
+import type { ExpandOptions, Expansion } from './expand/expand.ts'
+import { expandMessage } from './expand/show-again.ts'
+import { Journal, type JournalOptions } from './journal/journal.ts'
+import { tokensSaved } from './lifecycle.ts'
+import {
+  assertId,
+  assertThreadOptions,
+  type CompactOptions,
+  givenBy,
+  linesOf,
+  readInstructions,
+  type ThreadOptions,
+} from './options.ts'
 import {
   appendWithUsage,
   previewView,
   readViewOptions,
   requestView,
   syncHistory,
-} from './asking.ts'
-import { codeOf } from './background.ts'
-import { recordUsage } from './cache.ts'
-import type { Accuracy } from './calibration.ts'
-import { type CompactOptions, readInstructions } from './compact-options.ts'
-import { notify } from './events.ts'
-import type { ExpandOptions, Expansion } from './expand.ts'
-import { expandMessage } from './expanding.ts'
-import { Family, type HistoryMatch } from './family.ts'
-import { forkJournal } from './fork.ts'
-import { type AppendOptions, decodeDrafts, hostSetting } from './incoming.ts'
-import { Journal, type JournalOptions } from './journal.ts'
-import { tokensSaved } from './lifecycle.ts'
-import { LogReader } from './log-reader.ts'
-import { asRead, type ReadHistory } from './read-history.ts'
-import { readUsage } from './read-usage.ts'
-import { type ReadMessage, readMessages } from './reading.ts'
-import { type RebuiltRequest, rebuildRequest } from './requests.ts'
-import { Session } from './session.ts'
-import { withStoredSettings } from './stored-settings.ts'
-import { hiddenDrafts, type SyncResult } from './sync.ts'
-import {
-  assertId,
-  assertThreadOptions,
-  givenBy,
-  linesOf,
-  type ThreadOptions,
-} from './thread-options.ts'
-import { undoable } from './undoing.ts'
-import { accuracy, estimateOf } from './usage.ts'
-import type { RequestOptions, View, ViewOptions } from './viewing.ts'
+} from './request.ts'
+import { recordUsage } from './view/cache.ts'
+import type { Accuracy } from './view/calibration.ts'
+import { readUsage } from './view/read-usage.ts'
+import { type ReadMessage, readMessages } from './view/reading.ts'
+import { type RebuiltRequest, rebuildRequest } from './view/rebuild.ts'
+import { accuracy, estimateOf } from './view/usage.ts'
+import type { RequestOptions, View, ViewOptions } from './view/view.ts'
 
 export type { ThreadOptions }
 
@@ -54,8 +54,8 @@ export type { ThreadOptions }
  */
 export class Thread {
   readonly #options: ThreadOptions
-  readonly #family: Family
-  readonly #session: Session
+  readonly #family: Branches
+  readonly #session: ThreadEngine
 
   /** Use `openThread`. */
   constructor(options: ThreadOptions, journal: Journal) {
@@ -65,9 +65,9 @@ export class Thread {
     const given = givenBy(options)
     const own = policy === undefined ? undefined : parsePolicy(policy)
     this.#options = options
-    this.#family = new Family(journal, journalOptions(options))
+    this.#family = new Branches(journal, journalOptions(options))
     const working = { now, on, ...summarizing, prices, plugins, given }
-    this.#session = new Session(journal, { ...working, ...linesOf(options) }, own)
+    this.#session = new ThreadEngine(journal, { ...working, ...linesOf(options) }, own)
     assertTogether(this.policy)
   }
 
@@ -331,4 +331,57 @@ function journalOptions(options: ThreadOptions): Omit<JournalOptions, 'key' | 's
     notify(options.on, { type: 'job-failed', ...place, ...failure }, report)
   }
   return { tokens, now, snapshotEvery, onSnapshotFailed }
+}
+
+/** Streams entries when iterated with `for await`; gives all of them when awaited. */
+export class LogReader implements AsyncIterable<Entry>, PromiseLike<Entry[]> {
+  readonly #open: () => AsyncIterable<Entry>
+
+  constructor(open: () => AsyncIterable<Entry>) {
+    this.#open = open
+  }
+
+  [Symbol.asyncIterator](): AsyncIterator<Entry> {
+    return this.#open()[Symbol.asyncIterator]()
+  }
+
+  // biome-ignore lint/suspicious/noThenProperty: awaiting the log for an array is the point.
+  then<A = Entry[], B = never>(
+    onFulfilled?: ((entries: Entry[]) => A | PromiseLike<A>) | null,
+    onRejected?: ((reason: unknown) => B | PromiseLike<B>) | null,
+  ): PromiseLike<A | B> {
+    return this.#all().then(onFulfilled, onRejected)
+  }
+
+  async #all(): Promise<Entry[]> {
+    const entries: Entry[] = []
+    for await (const entry of this.#open()) entries.push(entry)
+    return entries
+  }
+}
+
+/**
+ * The live edits of an id or an epoch, without those that did not preserve the original. Throws 'cannot-undo' where there are only such,
+ * and where a newer checkpoint goes on from one of them.
+ */
+function undoable(state: State, id: string): readonly EditEntry[] {
+  const named = [...state.liveEdits()].filter((edit) => edit.id === id || edit.epoch === id)
+  const edits = named.filter(({ isFinal }) => isFinal !== true)
+  if (named.length > 0 && edits.length === 0) {
+    throw new OrielError('cannot-undo', 'The original was not kept: it cannot be shown again.')
+  }
+  const isCheckpoint = ({ target, text }: EditEntry): boolean =>
+    'ranges' in target && text !== undefined
+  const oldest = edits.find(isCheckpoint)
+  if (oldest === undefined) return edits
+  const newer = state.dropEdits.filter(
+    (edit) => isCheckpoint(edit) && edit.seq > oldest.seq && !edits.includes(edit),
+  )
+  if (newer.length === 0) return edits
+  const newest = newer.at(-1)?.id
+  throw new OrielError(
+    'cannot-undo',
+    `A newer checkpoint goes on from this one. Undo ${newest} first.`,
+    { details: { newer: newer.map((edit) => edit.id) } },
+  )
 }

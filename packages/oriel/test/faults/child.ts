@@ -7,9 +7,9 @@
 // file of SQLite, or `postgres://...` with the schema behind a #.
 
 import { hash } from 'node:crypto'
-import type { Entry, EntryId } from '../../src/core/entry.ts'
-import { OrielError } from '../../src/core/errors.ts'
-import { SqliteStore } from '../../src/stores/sqlite-store.ts'
+import type { Entry, EntryId } from '../../src/core/log/entry.ts'
+import { OrielError } from '../../src/core/log/errors.ts'
+import { SqliteStore } from '../../src/stores/sqlite/store.ts'
 import type { AppendResult, Store, ThreadKey } from '../../src/stores/store.ts'
 import { canaryOf } from './canary.ts'
 import { at, writes } from './fault.ts'

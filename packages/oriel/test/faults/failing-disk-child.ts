@@ -7,9 +7,9 @@
 
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Entry, EntryId } from '../../src/core/entry.ts'
-import { OrielError } from '../../src/core/errors.ts'
-import { sqliteStore } from '../../src/stores/sqlite.ts'
+import type { Entry, EntryId } from '../../src/core/log/entry.ts'
+import { OrielError } from '../../src/core/log/errors.ts'
+import { sqliteStore } from '../../src/stores/sqlite/index.ts'
 import type { Store, WriteOptions } from '../../src/stores/store.ts'
 
 const [, , directory = '', kinds = '1', errno = '5', step = '0', writes = 'auto'] = process.argv

@@ -1,8 +1,8 @@
 // The store's worker on a disk that fails the first time it is asked to sync.
 
 import { parentPort, workerData } from 'node:worker_threads'
-import { serve } from '../../src/stores/sqlite-serve.ts'
-import type { SessionSettings } from '../../src/stores/sqlite-session.ts'
+import { serve } from '../../src/stores/sqlite/worker-protocol.ts'
+import type { SessionSettings } from '../../src/stores/sqlite/writer-connection.ts'
 
 let hasFailed = false
 

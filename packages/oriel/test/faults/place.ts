@@ -1,7 +1,7 @@
 // Where a store is: a file of SQLite, or an address of PostgreSQL with the schema behind a #.
 
-import { postgresStore } from '../../src/stores/postgres.ts'
-import { sqliteStore } from '../../src/stores/sqlite.ts'
+import { postgresStore } from '../../src/stores/postgres/index.ts'
+import { sqliteStore } from '../../src/stores/sqlite/index.ts'
 import type { Store } from '../../src/stores/store.ts'
 
 export function isAddress(place: string): boolean {

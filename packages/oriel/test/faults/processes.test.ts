@@ -2,8 +2,8 @@
 
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import type { Entry } from '../../src/core/entry.ts'
-import { sqliteStore } from '../../src/stores/sqlite.ts'
+import type { Entry } from '../../src/core/log/entry.ts'
+import { sqliteStore } from '../../src/stores/sqlite/index.ts'
 import {
   countAcknowledged,
   createAcknowledged,

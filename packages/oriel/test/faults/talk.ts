@@ -1,7 +1,7 @@
 // A process that talks on one thread as a gateway does: appends, views, and summarizes when the thread is long.
 
-import { OrielError } from '../../src/core/errors.ts'
-import type { Policy } from '../../src/policy.ts'
+import { OrielError } from '../../src/core/log/errors.ts'
+import type { Policy } from '../../src/policy/schema.ts'
 import type { Store } from '../../src/stores/store.ts'
 import { openThread, type Thread } from '../../src/thread/thread.ts'
 

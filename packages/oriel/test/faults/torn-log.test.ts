@@ -4,14 +4,14 @@ import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { describe, expect, it } from 'vitest'
-import type { Entry, EntryId } from '../../src/core/entry.ts'
-import { OrielError } from '../../src/core/errors.ts'
-import { openForReading } from '../../src/stores/sqlite-database.ts'
-import { readError, storageError } from '../../src/stores/sqlite-errors.ts'
-import { SqliteReader } from '../../src/stores/sqlite-reader.ts'
-import type { Operation } from '../../src/stores/sqlite-session.ts'
-import { SqliteSession } from '../../src/stores/sqlite-session.ts'
-import { writeEntries } from '../../src/stores/stored.ts'
+import type { Entry, EntryId } from '../../src/core/log/entry.ts'
+import { OrielError } from '../../src/core/log/errors.ts'
+import { openForReading } from '../../src/stores/sqlite/database.ts'
+import { readError, storageError } from '../../src/stores/sqlite/errors.ts'
+import { SqliteReader } from '../../src/stores/sqlite/read.ts'
+import type { Operation } from '../../src/stores/sqlite/writer-connection.ts'
+import { WriterConnection } from '../../src/stores/sqlite/writer-connection.ts'
+import { writeEntries } from '../../src/stores/stored/entry-form.ts'
 import { withDirectory } from './harness.ts'
 import { choose, createRandom, integer, seed } from './random.ts'
 
@@ -38,8 +38,8 @@ const damages: Readonly<Record<string, Damage>> = {
 }
 
 /** Writes logs, and leaves the files as a crash would: some of it in the database, the rest in the write-ahead log. */
-function writeLogs(path: string, random: () => number): { logs: Logs; session: SqliteSession } {
-  const session = new SqliteSession({ path, busyTimeoutMs: 1000, truncated: 'refuse' })
+function writeLogs(path: string, random: () => number): { logs: Logs; session: WriterConnection } {
+  const session = new WriterConnection({ path, busyTimeoutMs: 1000, truncated: 'refuse' })
   const logs = new Map<string, Entry[]>(threads.map((thread) => [thread, []]))
   for (let made = 0; made < appends; made++) {
     if (made === appends / 3) checkpoint(session, path)
@@ -61,7 +61,7 @@ function writeLogs(path: string, random: () => number): { logs: Logs; session: S
   return { logs, session }
 }
 
-function checkpoint(session: SqliteSession, path: string): void {
+function checkpoint(session: WriterConnection, path: string): void {
   session.close()
   session.open()
   expect(existsSync(path)).toBe(true)
@@ -69,7 +69,7 @@ function checkpoint(session: SqliteSession, path: string): void {
 
 /** Opens a damaged copy and reads everything: 'whole', the code of the error that was reported, or what was lost in silence. */
 function examine(path: string, logs: Logs): string {
-  const session = new SqliteSession({ path, busyTimeoutMs: 1000, truncated: 'refuse' })
+  const session = new WriterConnection({ path, busyTimeoutMs: 1000, truncated: 'refuse' })
   try {
     session.open()
   } catch (error) {
@@ -103,7 +103,7 @@ function examine(path: string, logs: Logs): string {
 }
 
 /** Whether SQLite's own check, which `verify` runs, finds the file damaged. */
-function hasComplaints(session: SqliteSession): boolean {
+function hasComplaints(session: WriterConnection): boolean {
   const [outcome] = session.execute([{ type: 'check' }])
   return outcome?.ok !== true || !isDeepStrictEqual(outcome.value, [])
 }

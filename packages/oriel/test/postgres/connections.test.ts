@@ -4,9 +4,9 @@ import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { type PostgresServer, startPostgres } from '../../../../scripts/postgres.ts'
-import type { Entry } from '../../src/core/entry.ts'
-import { OrielError } from '../../src/core/errors.ts'
-import { postgresStore } from '../../src/stores/postgres.ts'
+import type { Entry } from '../../src/core/log/entry.ts'
+import { OrielError } from '../../src/core/log/errors.ts'
+import { postgresStore } from '../../src/stores/postgres/index.ts'
 import type { Store, StoreChange } from '../../src/stores/store.ts'
 import {
   collect,

@@ -1,6 +1,6 @@
 // A process that begins a summary and never ends it: it says when its model is asked, and waits to be killed.
 
-import { postgresStore } from '../../src/stores/postgres.ts'
+import { postgresStore } from '../../src/stores/postgres/index.ts'
 import { openThread } from '../../src/thread/thread.ts'
 
 const { DATABASE = '', SCHEMA = '', POLICY = '', MESSAGES = '' } = process.env

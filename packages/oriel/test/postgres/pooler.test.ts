@@ -10,7 +10,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type PostgresServer, startPostgres } from '../../../../scripts/postgres.ts'
 import { systemProgram } from '../../../../scripts/system-program.ts'
-import { postgresStore } from '../../src/stores/postgres.ts'
+import { postgresStore } from '../../src/stores/postgres/index.ts'
 import { describeStore } from '../../src/testing/store-suite.ts'
 import { key, messages } from '../../src/testing/store-suite-data.ts'
 

@@ -6,10 +6,10 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { afterAll, expect, it } from 'vitest'
 import { startPostgres } from '../../../../scripts/postgres.ts'
-import type { Policy } from '../../src/policy.ts'
-import { postgresStore } from '../../src/stores/postgres.ts'
+import type { Policy } from '../../src/policy/schema.ts'
+import { postgresStore } from '../../src/stores/postgres/index.ts'
 import type { Store } from '../../src/stores/store.ts'
-import type { Summarize } from '../../src/thread/summary.ts'
+import type { Summarize } from '../../src/thread/summaries/answer.ts'
 import { openThread, type Thread } from '../../src/thread/thread.ts'
 
 const server = await startPostgres()

@@ -4,8 +4,8 @@ import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { type PostgresServer, startPostgres } from '../../../../scripts/postgres.ts'
-import { postgresStore } from '../../src/stores/postgres.ts'
-import type { PostgresClient, PostgresPool } from '../../src/stores/postgres-driver.ts'
+import type { PostgresClient, PostgresPool } from '../../src/stores/postgres/driver.ts'
+import { postgresStore } from '../../src/stores/postgres/index.ts'
 import type { Store } from '../../src/stores/store.ts'
 import {
   collect,

@@ -1,7 +1,7 @@
 // A request to a Thread that can be made again, and what to say in it.
 
-import type { Entry, MessageEntry } from '../../src/core/entry.ts'
-import type { View } from '../../src/thread/viewing.ts'
+import type { Entry, MessageEntry } from '../../src/core/log/entry.ts'
+import type { View } from '../../src/thread/view/view.ts'
 import { type Folded, waitingCalls } from './naive.ts'
 import type { Session } from './session.ts'
 import type { Piece, Saying } from './talk.ts'

@@ -1,11 +1,11 @@
 // Operations made concrete: what is called, and what must be true of the log and the answer afterwards.
 
 import { expect } from 'vitest'
-import type { EditEntry, Entry } from '../../src/core/entry.ts'
-import { OrielError } from '../../src/core/errors.ts'
-import type { Json } from '../../src/core/json.ts'
-import type { HistoryPolicy, Policy } from '../../src/policy.ts'
-import type { View, ViewOptions } from '../../src/thread/viewing.ts'
+import type { EditEntry, Entry } from '../../src/core/log/entry.ts'
+import { OrielError } from '../../src/core/log/errors.ts'
+import type { Json } from '../../src/core/log/json.ts'
+import type { HistoryPolicy, Policy } from '../../src/policy/schema.ts'
+import type { View, ViewOptions } from '../../src/thread/view/view.ts'
 import { type Action, newEntries, sayAll } from './action.ts'
 import {
   covers,

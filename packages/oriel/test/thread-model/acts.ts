@@ -1,12 +1,12 @@
 // Everything that can be asked of a thread, with content of every format and whole policies. Positions are taken modulo what is there.
 
 import * as fc from 'fast-check'
-import type { JsonObject } from '../../src/core/json.ts'
-import { type FormatName, formatNames } from '../../src/formats/format.ts'
-import type { PolicyInput } from '../../src/policy.ts'
+import type { JsonObject } from '../../src/core/log/json.ts'
+import type { PolicyInput } from '../../src/policy/schema.ts'
+import { type FormatName, formatNames } from '../../src/providers/format.ts'
 import { budgetArbitrary, conversationOf, policyArbitrary } from '../../src/testing/arbitraries.ts'
-import type { SummaryJob } from '../../src/thread/summary.ts'
-import type { ViewOptions } from '../../src/thread/viewing.ts'
+import type { SummaryJob } from '../../src/thread/summaries/answer.ts'
+import type { ViewOptions } from '../../src/thread/view/view.ts'
 import type { Who } from './operations.ts'
 
 export type Act =

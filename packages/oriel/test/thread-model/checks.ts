@@ -1,12 +1,12 @@
 // What must be true after every operation.
 
 import { expect } from 'vitest'
-import type { MessageEntry } from '../../src/core/entry.ts'
-import { OrielError } from '../../src/core/errors.ts'
-import { State } from '../../src/core/state.ts'
+import type { MessageEntry } from '../../src/core/log/entry.ts'
+import { OrielError } from '../../src/core/log/errors.ts'
+import { State } from '../../src/core/state/state.ts'
 import { resolveCounter } from '../../src/counters.ts'
-import { type FormatName, formatNames } from '../../src/formats/format.ts'
 import { project } from '../../src/project.ts'
+import { type FormatName, formatNames } from '../../src/providers/format.ts'
 import type { Thread } from '../../src/thread/thread.ts'
 import {
   covers,

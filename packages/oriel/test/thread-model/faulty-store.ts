@@ -1,7 +1,7 @@
 // A store that fails on demand: one append rejects, before or after it was written.
 
-import type { Entry } from '../../src/core/entry.ts'
-import { OrielError } from '../../src/core/errors.ts'
+import type { Entry } from '../../src/core/log/entry.ts'
+import { OrielError } from '../../src/core/log/errors.ts'
 import type { AppendResult, ReadOptions, Store, ThreadKey } from '../../src/stores/store.ts'
 
 export interface Fault {

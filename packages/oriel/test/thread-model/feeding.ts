@@ -1,9 +1,9 @@
 // Feeding a thread message by message, and comparing its view with a projection.
 
-import { blockId, fixedSalt } from '../../src/core/handle.ts'
-import { isObject } from '../../src/core/json.ts'
-import type { FormatName } from '../../src/formats/format.ts'
-import { formatNamed } from '../../src/formats/registry.ts'
+import { blockId, fixedSalt } from '../../src/core/log/ids.ts'
+import { isObject } from '../../src/core/log/json.ts'
+import type { FormatName } from '../../src/providers/format.ts'
+import { formatNamed } from '../../src/providers/registry.ts'
 import type { Thread } from '../../src/thread/thread.ts'
 
 /** What a client would append at a time: a message, or the items of one response. */

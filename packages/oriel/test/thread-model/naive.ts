@@ -1,10 +1,10 @@
 // The naive model: a log as a plain array, folded from scratch, with straightforward code for turns, windows and what is shown.
 
-import type { Block } from '../../src/core/block.ts'
-import { shownCheckpointText } from '../../src/core/checkpoint-text.ts'
-import type { EditEntry, Entry, MessageEntry } from '../../src/core/entry.ts'
-import { isObject, type Json, type JsonObject } from '../../src/core/json.ts'
-import type { HistoryPolicy, Policy } from '../../src/policy.ts'
+import type { Block } from '../../src/core/log/block.ts'
+import type { EditEntry, Entry, MessageEntry } from '../../src/core/log/entry.ts'
+import { isObject, type Json, type JsonObject } from '../../src/core/log/json.ts'
+import { shownCheckpointText } from '../../src/core/text/checkpoint.ts'
+import type { HistoryPolicy, Policy } from '../../src/policy/schema.ts'
 
 /** The gist of one message of OpenAI's chat: what a person would call its content. */
 export interface Gist {

@@ -1,8 +1,8 @@
 // Random operations on a thread. Positions are taken modulo what is there, so that every list of operations can be run and shrinks.
 
 import * as fc from 'fast-check'
-import { type FormatName, formatNames } from '../../src/formats/format.ts'
-import type { Policy } from '../../src/policy.ts'
+import type { Policy } from '../../src/policy/schema.ts'
+import { type FormatName, formatNames } from '../../src/providers/format.ts'
 import type { Fault } from './faulty-store.ts'
 import { type Piece, pieceArbitrary, type WrittenFormat } from './talk.ts'
 

@@ -2,7 +2,7 @@
 
 import * as fc from 'fast-check'
 import { expect } from 'vitest'
-import { textOf } from '../../src/core/block.ts'
+import { textOf } from '../../src/core/log/block.ts'
 import type { Store } from '../../src/stores/store.ts'
 import { openThread, type Thread } from '../../src/thread/thread.ts'
 

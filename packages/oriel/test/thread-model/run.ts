@@ -1,9 +1,9 @@
 // Runs a list of operations on a store and looks at the thread after each of them.
 
 import { expect } from 'vitest'
-import type { Entry } from '../../src/core/entry.ts'
-import { OrielError } from '../../src/core/errors.ts'
-import { canonicalJson, type Json } from '../../src/core/json.ts'
+import type { Entry } from '../../src/core/log/entry.ts'
+import { OrielError } from '../../src/core/log/errors.ts'
+import { canonicalJson, type Json } from '../../src/core/log/json.ts'
 import type { Store } from '../../src/stores/store.ts'
 import { type Action, newEntries } from './action.ts'
 import { actionOf, isCheckpoint } from './actions.ts'

@@ -1,8 +1,8 @@
 // Everything that can be asked of a State, as plain data.
 
-import type { Entry } from '../../src/core/entry.ts'
-import { forms } from '../../src/core/entry.ts'
-import type { State } from '../../src/core/state.ts'
+import type { Entry } from '../../src/core/log/entry.ts'
+import { forms } from '../../src/core/log/entry.ts'
+import type { State } from '../../src/core/state/state.ts'
 
 /** The answers of a state to every question that these entries of its log give rise to. */
 export function factsOf(state: State, entries: readonly Entry[]): unknown {

@@ -1,10 +1,10 @@
 // A client that resends its whole history: grown, retried, truncated, edited or altered.
 
 import { expect } from 'vitest'
-import type { MessageEntry } from '../../src/core/entry.ts'
-import { equalJson, isObject, type JsonObject } from '../../src/core/json.ts'
-import type { FormatName } from '../../src/formats/format.ts'
-import type { SyncResult } from '../../src/thread/sync.ts'
+import type { MessageEntry } from '../../src/core/log/entry.ts'
+import { equalJson, isObject, type JsonObject } from '../../src/core/log/json.ts'
+import type { FormatName } from '../../src/providers/format.ts'
+import type { SyncResult } from '../../src/thread/branches/sync.ts'
 import { type Action, sayAll } from './action.ts'
 import { type Folded, foldLog, type Gist, gistsOf } from './naive.ts'
 import type { Change, Request } from './operations.ts'

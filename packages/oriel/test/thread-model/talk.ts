@@ -1,8 +1,8 @@
 // What is said in a random conversation, and how each format writes it down.
 
 import * as fc from 'fast-check'
-import type { JsonObject } from '../../src/core/json.ts'
-import type { FormatName } from '../../src/formats/format.ts'
+import type { JsonObject } from '../../src/core/log/json.ts'
+import type { FormatName } from '../../src/providers/format.ts'
 
 /** One thing that somebody says; a tool says one result. */
 export interface Saying {

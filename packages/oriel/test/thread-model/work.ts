@@ -1,10 +1,10 @@
 // How much of a log is looked at when a thread goes one step further.
 
-import type { Draft, Entry } from '../../src/core/entry.ts'
-import { prepare } from '../../src/core/prepare.ts'
-import type { Policy } from '../../src/policy.ts'
-import { memoryStore } from '../../src/stores/memory.ts'
-import { type EntryBody, Journal, type JournalOptions } from '../../src/thread/journal.ts'
+import type { Draft, Entry } from '../../src/core/log/entry.ts'
+import { prepare } from '../../src/core/log/prepare.ts'
+import type { Policy } from '../../src/policy/schema.ts'
+import { memoryStore } from '../../src/stores/memory/index.ts'
+import { type EntryBody, Journal, type JournalOptions } from '../../src/thread/journal/journal.ts'
 import { Thread } from '../../src/thread/thread.ts'
 import { watchedStore } from './faulty-store.ts'
 

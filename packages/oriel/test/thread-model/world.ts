@@ -1,8 +1,8 @@
 // Everything that a session left behind, as text: the same operations give the same text in every world.
 
-import type { Entry } from '../../src/core/entry.ts'
-import { canonicalJson, type Json } from '../../src/core/json.ts'
-import { formatNames } from '../../src/formats/format.ts'
+import type { Entry } from '../../src/core/log/entry.ts'
+import { canonicalJson, type Json } from '../../src/core/log/json.ts'
+import { formatNames } from '../../src/providers/format.ts'
 import { bytesOf, dryView, type Session } from './session.ts'
 
 /** Everything that two runs of the same operations must have in common. */

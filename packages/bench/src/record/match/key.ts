@@ -1,7 +1,7 @@
 // When two units are the same: several answers to that question, from bytes to the one that is recommended.
 
-import type { Json } from '../../../../oriel/src/core/json.ts'
-import { canonicalJson } from '../../../../oriel/src/core/json.ts'
+import type { Json } from '../../../../oriel/src/core/log/json.ts'
+import { canonicalJson } from '../../../../oriel/src/core/log/json.ts'
 import type { Unit } from './unit.ts'
 
 /** 'revised': the same place in the same conversation, with another text of the client's own making. */

@@ -1,7 +1,7 @@
 // Answers of a language model of the AI SDK, as the message that the SDK itself makes of them.
 
-import { bytesToBase64 } from '../../core/bytes.ts'
-import { cloneJson, isObject, type Json, type JsonObject } from '../../core/json.ts'
+import { cloneJson, isObject, type Json, type JsonObject } from '../../core/log/json.ts'
+import { bytesToBase64 } from '../../core/text/bytes.ts'
 import {
   type Answer,
   type AnswerStream,

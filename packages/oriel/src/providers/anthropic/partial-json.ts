@@ -1,6 +1,6 @@
 // The part of a cut JSON text that is certain. The same part as in Anthropic's SDK, whose clients send back what it reads.
 
-import type { Json } from '../../core/json.ts'
+import type { Json } from '../../core/log/json.ts'
 
 /** All complete values of the text, with the objects and lists around them closed; undefined where there is none. */
 export function parsePartialJson(text: string): Json | undefined {

@@ -2,7 +2,7 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { Json, JsonObject } from '../../core/json.ts'
+import type { Json, JsonObject } from '../../core/log/json.ts'
 import { parsePartialJson } from './partial-json.ts'
 import { anthropic } from './stream.ts'
 

@@ -1,6 +1,6 @@
 // Answers of Anthropic's Messages: content blocks that start, grow and stop.
 
-import { isObject, type Json, type JsonObject, setField } from '../../core/json.ts'
+import { isObject, type Json, type JsonObject, setField } from '../../core/log/json.ts'
 import {
   type Answer,
   type AnswerStream,

@@ -1,6 +1,6 @@
 // Answers of Chat Completions: of OpenAI, and of the many servers that speak the same with small differences.
 
-import { isObject, type Json, type JsonObject, parseJson, setField } from '../../core/json.ts'
+import { isObject, type Json, type JsonObject, parseJson, setField } from '../../core/log/json.ts'
 import {
   type Answer,
   type AnswerStream,

@@ -1,7 +1,7 @@
 // Answers of OpenAI's Responses: items that are added, grow and are done. The last event holds all of them; the events before it count
 // where a stream breaks off, and for servers that leave the output out of the last one.
 
-import { isObject, type Json, type JsonObject } from '../../core/json.ts'
+import { isObject, type Json, type JsonObject } from '../../core/log/json.ts'
 import {
   type Answer,
   type AnswerStream,

@@ -1,0 +1,452 @@
+// The model endpoints: from a client's request to the upstream's answer.
+
+import { isContextLengthError, type Json, OrielError, type ReadHistory, readHistory } from 'oriel'
+import type { Background } from '../background.ts'
+import { expandCall } from '../expansion/expand-call.ts'
+import { HeldResponses } from '../expansion/stored-responses.ts'
+import type { Caller } from '../http/auth.ts'
+import type { Upstream, UpstreamAnswer, UpstreamRequest } from '../http/client.ts'
+import { codingOf, decodedAnswer, decodedBytes, headerOf } from '../http/decompress.ts'
+import { RefusedError, refusalOf, refuse } from '../http/errors.ts'
+import type { WritableHeaders } from '../http/header-list.ts'
+import { requestHeaders, responseHeaders } from '../http/headers.ts'
+import { type Ending, readWhole, relayBody } from '../http/relay.ts'
+import { foreignQuery, queryOf, readBytes } from '../http/request.ts'
+import { hasNoBody, type RelayedReply } from '../http/response.ts'
+import { forUpstream } from '../http/upstream-body.ts'
+import type { Reservation } from '../limits/memory-budget.ts'
+import type { OverloadDetector } from '../limits/overload.ts'
+import type { Limits } from '../options.ts'
+import type { RequestSettings, SettingsResolver } from '../settings/resolve.ts'
+import type { ObservedCall } from '../telemetry/observed-call.ts'
+import type { Tenants } from '../threads/tenants.ts'
+import { type AnswerReader, createReader } from './answer-reader.ts'
+import { BodyCache } from './body-cache.ts'
+import type { ClientBody, KnownBody } from './client-body.ts'
+import type { Endpoint } from './endpoints.ts'
+import { ManagedCall, type ManagedDependencies, type ManagedInput } from './managed-call.ts'
+import { isObject } from './rewrite.ts'
+
+export interface CallsOptions extends Omit<ManagedDependencies, 'held'> {
+  readonly settings: SettingsResolver
+  readonly upstreams: readonly Upstream[]
+  readonly limits: Limits
+  readonly via: string
+  readonly isManaging: boolean
+  readonly pressure: OverloadDetector
+  /** Whether models get the tool for originals. */
+  readonly hasExpansion: boolean
+  readonly tenants: Tenants
+  readonly now: () => number
+}
+
+export interface CallRequest {
+  readonly request: Request
+  readonly url: URL
+  readonly caller: Caller
+  /** For the body of the request. */
+  readonly room: Reservation
+  /** For later rounds of a request: ends what is asked, beside the request's own signal. */
+  readonly leaving?: AbortSignal
+  /** What telemetry is told of a model call. */
+  readonly observed?: ObservedCall
+}
+
+/** Errors of upstreams are read whole up to this size; longer ones are passed on unread. */
+const maxErrorBytes = 1024 * 1024
+
+export class Calls {
+  readonly #options: CallsOptions
+  readonly #bodies: BodyCache
+  readonly #held = new HeldResponses()
+
+  constructor(options: CallsOptions) {
+    this.#options = options
+    this.#bodies = new BodyCache(options.limits.knownBytes)
+  }
+
+  get #background(): Background {
+    return this.#options.telemetry.background
+  }
+
+  /** A thread was erased: nothing of it is remembered here. */
+  forget(tenant: string, thread: string): void {
+    this.#options.sessions.forget(tenant, thread)
+    this.#held.forget(tenant, thread)
+    this.#bodies.forget(`${tenant}\0`)
+  }
+
+  /** Anything else under `/v1`: passed on as it is. */
+  async pass(call: CallRequest, bytes?: Uint8Array): Promise<RelayedReply> {
+    const { request } = call
+    const hasBody = request.method !== 'GET' && request.method !== 'HEAD'
+    const body = bytes ?? (hasBody ? await readBytes(call, this.#options.limits) : undefined)
+    const upstream = this.#upstreamFor(undefined, undefined)
+    const answer = await upstream.send(this.#outgoing(call, body))
+    return this.#unmanaged(call, answer)
+  }
+
+  /** A model call. */
+  async call(call: CallRequest, endpoint: Endpoint): Promise<RelayedReply> {
+    const { limits, isManaging } = this.#options
+    const bytes = await readBytes(call, limits)
+    const came = performance.now()
+    const wantsOff = call.request.headers.get('x-oriel-management') === 'off'
+    const isOff = wantsOff && this.#options.settings.mayTurnOff(call.caller)
+    if (!isManaging || isOff) {
+      call.observed?.passed(bytes, this.#upstreamFor(undefined, undefined).name)
+      return this.pass(call, bytes)
+    }
+    const scope = `${call.caller.tenant}\0${endpoint.path}`
+    const found = this.#bodies.parse(scope, bytes, limits)
+    const parsed = found.body
+    const settings = await this.settingsOf(call, parsed)
+    const body = forUpstream(parsed, settings)
+    const upstream = this.#upstreamFor(body.value.model, settings.agent?.template.upstream)
+    call.observed?.asked(body.value, upstream.name)
+    const history = endpoint.history(body.value)
+    if (history === undefined) {
+      const bytes = this.#held.restore(call.caller.tenant, body)
+      return this.#unmanaged(call, await upstream.send(this.#outgoing(call, bytes)))
+    }
+    if (history.length > limits.messages) {
+      throw refuse(413, 'too-large', `The request holds more than ${limits.messages} messages.`)
+    }
+    const { previous } = found
+    const read = this.#read(history, endpoint, body === parsed ? previous : undefined)
+    const hasCacheHints = upstream.wantsCacheHints
+    const hasExpansion = this.hasExpansion(settings)
+    const frame = endpoint.frame(body.value)
+    const around = { endpoint, body, frame, settings, hasCacheHints, hasExpansion }
+    const input = read && { ...around, history: read, observed: call.observed }
+    const managed = input && (await this.#manage(call, input))
+    if (input === undefined || managed === undefined) {
+      return this.#unmanaged(call, await upstream.send(this.#outgoing(call, body.bytes)))
+    }
+    this.#options.pressure.noteDuration(performance.now() - came)
+    if (body === parsed && this.#bodies.keeps(body)) {
+      const keeping = { listKey: endpoint.listKey, history: input.history }
+      const keep = (): void => this.#bodies.keep(scope, found, keeping)
+      setImmediate(this.#background.callback('known-bodies', keep))
+    }
+    const asked = await this.#ask(call, upstream, managed)
+    const { offer } = managed.managed
+    const answer =
+      offer === undefined
+        ? asked
+        : await expandCall(decodedAnswer(asked), offer, {
+            ...{ call: managed.managed, endpoint, limits, now: this.#options.now },
+            signal: call.request.signal,
+            send: async (text, leaving) =>
+              decodedAnswer(await this.#ask({ ...call, leaving }, upstream, { ...managed, text })),
+          })
+    return this.#relay(call, { ...managed, endpoint, settings, answer })
+  }
+
+  /** Whether models get the tool for originals: the agent's word, else the gateway's. */
+  hasExpansion({ agent }: RequestSettings): boolean {
+    const own = agent?.template.expand
+    // Templates come from files: anything else than a word on it is none.
+    return typeof own === 'boolean' ? own : this.#options.hasExpansion
+  }
+
+  async settingsOf(
+    { url, request, caller }: CallRequest,
+    body: ClientBody,
+  ): Promise<RequestSettings> {
+    const { settings } = this.#options
+    const { oriel, model } = body.value
+    const own = isObject(oriel) ? oriel.policy : undefined
+    const asked = {
+      query: queryOf(url),
+      headers: request.headers,
+      model,
+      caller,
+      ...(own === undefined ? {} : { body: own }),
+    }
+    const reading = settings.ready(asked)
+    if (reading !== undefined) await reading
+    return settings.resolve(asked)
+  }
+
+  /** The history; undefined where it is none that Oriel can read: then the upstream says what is wrong with it. */
+  #read(
+    history: readonly Json[],
+    endpoint: Endpoint,
+    previous: KnownBody | undefined,
+  ): ReadHistory | undefined {
+    const { format } = endpoint
+    try {
+      return readHistory(history, { format, previous: previous?.history })
+    } catch (error) {
+      return this.#foreign(error, endpoint)
+    }
+  }
+
+  #foreign(error: unknown, { format }: Endpoint): undefined {
+    const isForeign =
+      OrielError.is(error, 'invalid-input') || OrielError.is(error, 'cannot-project')
+    if (!isForeign) throw error
+    const text = `[gateway] Passed on unmanaged: ${error.code}${error.path ? ` at ${error.path}` : ''}.`
+    this.#options.telemetry.warn('unmanaged', { code: error.code, route: format }, text)
+    return undefined
+  }
+
+  /** Undefined where the history cannot be shown: then the upstream says what is wrong with it. */
+  async #manage(
+    { request, caller }: CallRequest,
+    parts: Omit<ManagedInput, 'session'>,
+  ): Promise<Prepared | undefined> {
+    const { endpoint, body, frame, history } = parts
+    const { sessions } = this.#options
+    try {
+      const session = await sessions.resolve({
+        tenant: caller.tenant,
+        headers: request.headers,
+        body: body.value,
+        history,
+        frame,
+      })
+      this.#options.tenants.note(caller.tenant, this.#options.now())
+      return await this.#prepare({ ...parts, session }).catch((error) => {
+        if (!OrielError.is(error, 'not-found')) throw error
+        return this.#prepare({ ...parts, session: sessions.renew(session) })
+      })
+    } catch (error) {
+      return this.#foreign(error, endpoint)
+    }
+  }
+
+  async #prepare(input: ManagedInput): Promise<Prepared> {
+    const managed = new ManagedCall(input, { ...this.#options, held: this.#held })
+    const text = await managed.prepare()
+    this.#options.sessions.weigh(input.session, input.body.bytes.length)
+    return { managed, text }
+  }
+
+  /** Asks the upstream; a request that is too long is made smaller and asked once more. */
+  async #ask(
+    call: CallRequest,
+    upstream: Upstream,
+    { managed, text }: Prepared,
+  ): Promise<UpstreamAnswer> {
+    const answer = await this.#send(call, upstream, { managed, text })
+    if (answer.status !== 400 && answer.status !== 413) return answer
+    const bytes = await readWhole(answer, maxErrorBytes)
+    if (bytes === undefined)
+      throw refuse(502, 'upstream-failed', 'The upstream refused with an answer that is too large.')
+    const refused = { ...answer, body: once(bytes) }
+    const coding = codingOf(headerOf(answer, 'content-encoding'))
+    const plain = decodedBytes(bytes, { coding, maxBytes: maxErrorBytes })
+    const error = { status: answer.status, body: Buffer.from(plain).toString() }
+    if (!isContextLengthError(error)) return refused
+    for (const shrink of [() => managed.recover(error), () => managed.retractResults()]) {
+      const smaller = await shrink()
+      if (call.request.signal.aborted) return refused
+      if (smaller === undefined) continue
+      const again = await this.#send(call, upstream, { managed, text: smaller })
+      if (again.status < 400) return again
+      again.cancel()
+      if (again.status !== 400 && again.status !== 413) return refused
+    }
+    return refused
+  }
+
+  async #send(
+    call: CallRequest,
+    upstream: Upstream,
+    { managed, text }: Prepared,
+  ): Promise<UpstreamAnswer> {
+    try {
+      return await upstream.send(this.#outgoing(call, text))
+    } catch (error) {
+      // Nothing was asked: there is nothing to note for people, and under load nothing to spare for it.
+      if (refusalOf(error).code === 'upstream-busy') managed.failed()
+      else {
+        const isLeft = call.request.signal.aborted
+        managed.recordInterrupted(undefined, isLeft ? 'client-left' : 'upstream-broke')
+      }
+      throw error
+    }
+  }
+
+  #relay(
+    call: CallRequest,
+    parts: Prepared & { endpoint: Endpoint; settings: RequestSettings; answer: UpstreamAnswer },
+  ): RelayedReply {
+    const { managed, endpoint, settings, answer } = parts
+    const headers = responseHeaders(answer.headers)
+    describe(headers, managed, settings, call)
+    const isGood = answer.status >= 200 && answer.status < 300
+    if (answer.status >= 400) managed.failed()
+    if (hasNoBody(answer.status)) return bare(call, answer, headers)
+    const { limits } = this.#options
+    const reader = createReader(endpoint, {
+      headers,
+      maxBytes: limits.answerBytes,
+      reserve: (bytes) => call.room.grow(bytes),
+    })
+    const isWhole = /^application\/json\b/i.test(headers.get('content-type') ?? '')
+    const body = relayBody(answer, {
+      limits,
+      background: this.#background,
+      signal: call.request.signal,
+      isWhole,
+      // The client does not see the end of an answer before the log has it.
+      onChunk(chunk) {
+        call.observed?.chunk()
+        if (!isGood) return
+        const record = (): Promise<void> | undefined =>
+          reader.isOver ? managed.record(reader.answer()) : undefined
+        const taken = reader.take(chunk)
+        return taken === undefined ? record() : taken.then(record)
+      },
+      onEnd: (ending: Ending) => {
+        if (!isGood) return call.observed?.ended(answer.status, ending)
+        const record = (): Promise<void> | undefined =>
+          this.#ended(call, { managed, reader, ending, status: answer.status })
+        if (ending === 'complete') {
+          const read = reader.end()
+          return read === undefined ? record() : read.then(record)
+        }
+        reader.close()
+        // Where nobody reads on, the relay reports what fails here.
+        return record()
+      },
+    })
+    return { status: answer.status, headers, relayed: body, isWhole }
+  }
+
+  /** Logs an answer that is over. Resolves when an answer that came whole is kept. */
+  #ended(
+    call: CallRequest,
+    parts: {
+      readonly managed: ManagedCall
+      readonly reader: AnswerReader
+      readonly ending: Ending
+      readonly status: number
+    },
+  ): Promise<void> | undefined {
+    const { managed, reader, ending, status } = parts
+    const { problem } = reader
+    if (problem !== undefined) {
+      const text = `[gateway] An answer was passed on, but not logged whole: ${problem}.`
+      const fields = { code: problem, thread: managed.thread }
+      this.#options.telemetry.warn('answer-truncated', fields, text)
+      managed.recordInterrupted(reader.answer(), ending === 'complete' ? problem : ending)
+      call.observed?.ended(status, ending)
+      return undefined
+    }
+    // A client that sees its answer cut takes nothing of it, even if only the last mark is missing.
+    const isWhole = ending === 'upstream-broke' ? reader.isOver : reader.isComplete
+    if (!isWhole) {
+      const reason = ending === 'complete' ? 'cut-short' : ending
+      managed.recordInterrupted(reader.answer(), reason)
+      call.observed?.ended(status, reason)
+      return undefined
+    }
+    const kept = managed.record(reader.answer())
+    call.observed?.whole(status, kept)
+    return kept
+  }
+
+  #unmanaged(call: CallRequest, answer: UpstreamAnswer): RelayedReply {
+    const headers = responseHeaders(answer.headers)
+    headers.set('x-oriel-managed', 'false')
+    call.observed?.unmanaged()
+    const { limits } = this.#options
+    const { status } = answer
+    const quiet = {
+      limits,
+      background: this.#background,
+      signal: call.request.signal,
+      onChunk: () => call.observed?.chunk(),
+      onEnd: (ending: Ending) => call.observed?.ended(status, ending),
+    }
+    if (hasNoBody(status) || call.request.method === 'HEAD') return bare(call, answer, headers)
+    return { status: answer.status, headers, relayed: relayBody(answer, quiet) }
+  }
+
+  #outgoing(
+    { request, url, caller, leaving, observed }: CallRequest,
+    body: string | Uint8Array | undefined,
+  ): UpstreamRequest {
+    // No way leads out of what upstreams are asked for.
+    if (!url.pathname.startsWith('/v1/')) throw refuse(404, 'not-found', 'There is nothing here.')
+    const { via } = this.#options
+    const all = requestHeaders(request.headers, { via, keyHeaders: caller.keyHeaders })
+    // A key that makes a request unrepeatable is for the first round: another one is another request.
+    const isLaterRound = leaving !== undefined
+    const headers = isLaterRound ? all.filter(([name]) => name !== 'idempotency-key') : all
+    return {
+      method: request.method,
+      path: url.pathname + foreignQuery(url),
+      headers: observed?.sent(headers) ?? headers,
+      body,
+      tenant: caller.tenant,
+      signal: leaving === undefined ? request.signal : AbortSignal.any([request.signal, leaving]),
+    }
+  }
+
+  #upstreamFor(model: unknown, name: string | undefined): Upstream {
+    const { upstreams } = this.#options
+    const asked = typeof model === 'string' ? model : ''
+    const found =
+      upstreams.find((one) => one.name === name) ??
+      upstreams.find((one) => one.serves(asked) === 'named') ??
+      upstreams.find((one) => one.serves(asked) === 'any') ??
+      upstreams[0]
+    if (found === undefined) throw new RefusedError(noUpstream)
+    return found
+  }
+}
+
+const noUpstream = { status: 503, code: 'no-upstream', message: 'No upstream is configured.' }
+
+interface Prepared {
+  readonly managed: ManagedCall
+  /** The body to send. */
+  readonly text: string | Uint8Array
+}
+
+/** Tells the client what was done. */
+function describe(
+  headers: WritableHeaders,
+  managed: ManagedCall,
+  settings: RequestSettings,
+  { request, url }: CallRequest,
+): void {
+  const { view, thread } = managed
+  headers.set('x-oriel-thread', thread)
+  if (managed.expansions > 0) headers.set('x-oriel-expansions', String(managed.expansions))
+  if (view !== undefined) {
+    headers.set('x-oriel-epoch', view.epoch.id)
+    headers.set('x-oriel-tokens-before', String(view.tokens.before))
+    headers.set('x-oriel-tokens-after', String(view.tokens.after))
+  }
+  if (settings.warnings.length > 0)
+    headers.set('x-oriel-warnings', ascii(settings.warnings.join(' ')))
+  const isDebugging =
+    request.headers.get('x-oriel-debug') === 'true' || queryOf(url).get('debug') === 'true'
+  if (isDebugging) headers.set('x-oriel-sources', ascii(JSON.stringify(settings.sources)))
+}
+
+/** Headers carry ASCII only. */
+function ascii(text: string): string {
+  return text.replace(/[^\x20-\x7e]/g, '?').slice(0, 4000)
+}
+
+/** An answer without a body. */
+function bare(
+  { observed }: CallRequest,
+  answer: UpstreamAnswer,
+  headers: WritableHeaders,
+): RelayedReply {
+  answer.cancel()
+  observed?.ended(answer.status, 'complete')
+  return { status: answer.status, headers, relayed: undefined }
+}
+
+async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes
+}

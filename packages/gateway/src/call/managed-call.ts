@@ -1,0 +1,410 @@
+// One managed model call: the history is taken into its thread, the view goes upstream, the answer comes back into the thread.
+
+import { hash } from 'node:crypto'
+import {
+  type AppendOptions,
+  type Frame,
+  type Json,
+  type JsonObject,
+  type MessageEntry,
+  OrielError,
+  type ReadHistory,
+  type Thread,
+  type View,
+  type ViewOptions,
+} from 'oriel'
+import type { Answer } from 'oriel/providers'
+import { roomTokensOf } from '../expansion/expand-call.ts'
+import { type InjectedTool, offerTool, rememberName } from '../expansion/inject.ts'
+import type { HiddenRound, RoundedCall } from '../expansion/rounds.ts'
+import { addElements } from '../expansion/splice.ts'
+import type { HeldResponses } from '../expansion/stored-responses.ts'
+import type { RequestSettings } from '../settings/resolve.ts'
+import type { ObservedCall } from '../telemetry/observed-call.ts'
+import type { Telemetry } from '../telemetry/telemetry.ts'
+import type { ResolvedThread, ThreadResolver } from '../threads/resolver.ts'
+import type { ClientBody } from './client-body.ts'
+import type { Endpoint } from './endpoints.ts'
+import { rewriteBody } from './rewrite.ts'
+
+export interface ManagedInput {
+  readonly endpoint: Endpoint
+  readonly body: ClientBody
+  readonly frame: Frame
+  readonly history: ReadHistory
+  readonly session: ResolvedThread
+  readonly settings: RequestSettings
+  /** Whether the provider's cache is asked for where the client does not. */
+  readonly hasCacheHints: boolean
+  /** Whether the model gets the tool for originals. */
+  readonly hasExpansion: boolean
+  readonly observed?: ObservedCall | undefined
+}
+
+export interface ManagedDependencies {
+  readonly sessions: ThreadResolver
+  readonly telemetry: Telemetry
+  /** Told after each write to a thread. */
+  readonly changed: (tenant: string, thread: string) => void
+  readonly held: HeldResponses
+}
+
+/** Messages that were logged for one call, with their numbers, and what the client resends for them. */
+interface Logged extends Pick<Answer, 'messages' | 'response'> {
+  readonly usage?: JsonObject | undefined
+  readonly resentAs?: readonly Json[]
+}
+
+/** The disk has the request when it has the answer, before which nothing is acknowledged. */
+const asking = { isContinuing: true, durable: 'soon' } as const
+
+export class ManagedCall implements RoundedCall {
+  readonly #input: ManagedInput
+  readonly #dependencies: ManagedDependencies
+  expansions = 0
+  #offer: InjectedTool | undefined
+  /** What this call has appended that the client does not resend as it is, in order. */
+  readonly #hidden: Logged[] = []
+  /** What the client saw of earlier rounds and will resend as it is. */
+  readonly #resent: Json[] = []
+  /** The true end of an answer of which the client sees another form. */
+  #closing: Answer | undefined
+  /** The entries of the newest round, and what is said in its place where its results are too long. */
+  #newest: { readonly ids: readonly string[]; readonly refused: readonly Json[] } | undefined
+  #view: View | undefined
+  #branch = ''
+  /** Messages that the branch had when the view was made. */
+  #messages = 0
+  #recorded: Promise<void> | undefined
+
+  constructor(input: ManagedInput, dependencies: ManagedDependencies) {
+    this.#input = input
+    this.#dependencies = dependencies
+  }
+
+  get thread(): string {
+    return this.#branch
+  }
+
+  get view(): View | undefined {
+    return this.#view
+  }
+
+  /** The tool that the request carries beside the client's. */
+  get offer(): InjectedTool | undefined {
+    return this.#offer
+  }
+
+  /** Takes the history in and gives the body to send. */
+  async prepare(): Promise<Uint8Array> {
+    const { session, history, endpoint, body, hasExpansion } = this.#input
+    const view = await session.family.exclusive(async (thread) => {
+      const { offer, newName } = offerTool(thread, { endpoint, body, isOn: hasExpansion })
+      this.#offer = offer
+      const asked = await this.#timed(async () => {
+        const synced = await thread.request(history, { ...this.#viewOptions(), ...asking })
+        this.#branch = synced.thread
+        this.#messages = synced.messages
+        return synced.view
+      })
+      if (newName !== undefined) await rememberName(thread, newName)
+      return asked
+    })
+    this.#dependencies.changed(session.family.tenant, this.#branch)
+    return this.#bodyOf(view)
+  }
+
+  /** The body to send after the upstream refused the first one as too long; undefined where it cannot be made smaller. */
+  async recover(error: {
+    readonly status: number
+    readonly body: string
+  }): Promise<Uint8Array | undefined> {
+    const { session } = this.#input
+    try {
+      const view = await session.family.exclusive(async (thread) => {
+        await this.#return(thread)
+        return this.#timed(() => thread.recover(error, this.#viewOptions()))
+      })
+      return this.#bodyOf(view)
+    } catch (reason) {
+      if (OrielError.is(reason, 'cannot-project') || OrielError.is(reason, 'invalid-option'))
+        return undefined
+      throw reason
+    }
+  }
+
+  get roomTokens(): number {
+    const { settings, body } = this.#input
+    const usedTokens = this.#view?.tokens.after ?? 0
+    return roomTokensOf({ policy: settings.policy, model: body.value.model, usedTokens })
+  }
+
+  async recordHiddenRound({
+    answer,
+    resent,
+    results,
+    refusals,
+    isLast,
+  }: HiddenRound): Promise<Uint8Array> {
+    if (isLast) this.#offer = this.#offer?.last
+    return this.#nextRound(async (thread) => {
+      const messages = [...answer.messages, ...(await results(thread))]
+      const written = await this.#append(thread, { messages, usage: answer.usage, resentAs: [] })
+      const refused = [...answer.messages, ...refusals]
+      this.#newest = { ids: written.map(({ id }) => id), refused }
+      this.#resent.push(...resent)
+    })
+  }
+
+  /**
+   * The body to send where the results of the newest round are too long however the rest is reduced: the model reads that they are
+   * too much, now and in later requests. Undefined where there is no such round.
+   */
+  async retractResults(): Promise<Uint8Array | undefined> {
+    const round = this.#newest
+    if (round === undefined) return undefined
+    this.#newest = undefined
+    return this.#nextRound(async (thread) => {
+      // A call without its result is not shown, so the round is said again as a whole.
+      for (const id of round.ids) await thread.exclude(id)
+      this.#hidden.pop()
+      await this.#append(thread, { messages: round.refused, resentAs: [] })
+    })
+  }
+
+  /** Logs something of a round that is not seen, and gives the body of the next one. */
+  async #nextRound(log: (thread: Thread) => Promise<void>): Promise<Uint8Array> {
+    const { family } = this.#input.session
+    const logged = async (thread: Thread): Promise<View> => {
+      await this.#return(thread)
+      await log(thread)
+      return this.#timed(() => thread.view(this.#viewOptions()), { isNextRound: true })
+    }
+    const view = await family.exclusive(logged, { isUrgent: true })
+    this.#dependencies.changed(family.tenant, this.#branch)
+    return this.#bodyOf(view)
+  }
+
+  async recordFinalAnswer(
+    answer: Answer,
+    results?: (thread: Thread) => Promise<readonly Json[]>,
+  ): Promise<void> {
+    if (results === undefined) {
+      this.#closing = answer
+      return
+    }
+    const answered = async (thread: Thread): Promise<readonly Json[]> => {
+      await this.#return(thread)
+      return results(thread)
+    }
+    const own = await this.#input.session.family.exclusive(answered, { isUrgent: true })
+    this.#closing = { ...answer, messages: [...answer.messages, ...own] }
+  }
+
+  /** Logs the answer: resolves when it is kept, rejects when it cannot be. */
+  record(answer: Answer | undefined): Promise<void> {
+    this.#recorded ??= this.#record(answer)
+    return this.#recorded
+  }
+
+  async #record(answer: Answer | undefined): Promise<void> {
+    if (answer === undefined && this.#closing === undefined) return
+    const { session, endpoint, observed, history } = this.#input
+    // Of an answer that called nothing but our tool, the client may see nothing at all.
+    const seen = answer ?? { messages: [] }
+    observed?.answered(seen)
+    const { messages } = seen
+    const { sessions, held, telemetry } = this.#dependencies
+    const isHeld = endpoint.format === 'openai-responses' && this.#body.value.store !== false
+    if (this.#closing !== undefined && isHeld) {
+      held.keep({ tenant: session.family.tenant, thread: this.#branch, seen, last: this.#closing })
+    }
+    const logged = this.#closing === undefined ? seen : { ...this.#closing, resentAs: messages }
+    const known = messages.length > 0 ? sessions.answered(session, history, messages) : null
+    await Promise.all([
+      // The conversation can go on without it.
+      known && telemetry.background.run('thread-index', () => known),
+      this.#keep(async (thread) => {
+        await this.#append(thread, logged)
+      }),
+    ])
+  }
+
+  /** The client got no answer: it may ask again. */
+  failed(): void {
+    this.#dependencies.sessions.failed(this.#input.session)
+  }
+
+  /** Logs what came before a break: for people, never for the model, since no client sends it back. */
+  recordInterrupted(answer: Answer | undefined, reason: string): void {
+    const { background } = this.#dependencies.telemetry
+    this.#recorded ??= background.run('answer-interrupted', () =>
+      this.#recordInterrupted(answer, reason),
+    )
+  }
+
+  #recordInterrupted(answer: Answer | undefined, reason: string): Promise<void> {
+    const messages = answer?.messages ?? []
+    if (answer !== undefined) this.#input.observed?.answered(answer)
+    this.failed()
+    return this.#keep(async (thread) => {
+      await this.#return(thread)
+      const note = {
+        role: 'system',
+        origin: 'host',
+        kind: 'interrupted',
+        content: JSON.stringify({ reason, messages }),
+        audience: { now: false, later: false, person: true },
+      }
+      // The numbers of several rounds are not those of the last view.
+      await this.#write(thread, {
+        messages: [note],
+        usage: this.#isHidden ? undefined : answer?.usage,
+      })
+    })
+  }
+
+  /** Makes a view, and tells of it. */
+  async #timed(make: () => Promise<View>, { isNextRound = false } = {}): Promise<View> {
+    const { observed, settings, session } = this.#input
+    const started = performance.now()
+    const view = await make()
+    if (observed === undefined) return view
+    const { strongest: policySource } = settings
+    const ms = performance.now() - started
+    observed.viewed(view, { thread: this.#branch, policySource, ms, isNextRound })
+    this.#dependencies.telemetry.placed(session.family.tenant, observed)
+    return view
+  }
+
+  #viewOptions(): ViewOptions {
+    const { endpoint, settings, body, frame } = this.#input
+    const { value } = this.#body
+    return {
+      format: endpoint.format,
+      // The tool is a part of the frame.
+      frame: value === body.value ? frame : endpoint.frame(value),
+      threadPolicy: settings.base,
+      ...(typeof value.model === 'string' ? { model: value.model } : {}),
+      ...(settings.isOwn ? { policy: settings.policy } : {}),
+    }
+  }
+
+  /** The client's body, with the tool that it gets. */
+  get #body(): ClientBody {
+    return this.#offer?.body ?? this.#input.body
+  }
+
+  get #isHidden(): boolean {
+    return this.#hidden.length > 0
+  }
+
+  /** The same as if the client had resent what it saw of earlier rounds: the next request has the same bytes. */
+  get #resentBody(): ClientBody {
+    const { listKey } = this.#input.endpoint
+    const isList = Array.isArray(this.#body.value[listKey])
+    if (!isList || this.#resent.length === 0) return this.#body
+    return addElements(this.#body, listKey, this.#resent)
+  }
+
+  #bodyOf(view: View): Uint8Array {
+    this.#view = view
+    const { endpoint, hasCacheHints, body, session } = this.#input
+    const { messages, system } = view
+    // Of blank messages alone nothing is left that could be sent: the upstream says what is wrong with them.
+    if (messages.length === 0) return this.#resentBody.bytes
+    const hasKey = endpoint.format === 'anthropic' || body.value.prompt_cache_key !== undefined
+    const isKeyed = hasCacheHints && !hasKey
+    return rewriteBody(this.#resentBody, endpoint, {
+      messages,
+      system,
+      hasReasoning: this.#offer?.hasReasoning,
+      hasMarks: hasCacheHints,
+      member: isKeyed ? cacheKeyMember(`${session.family.tenant}\0${this.#branch}`) : undefined,
+    })
+  }
+
+  /** An answer goes right behind what it answers; where something else came in between, into a fork. */
+  async #append(thread: Thread, logged: Logged): Promise<readonly MessageEntry[]> {
+    const { history, endpoint } = this.#input
+    const { format } = endpoint
+    if (logged.resentAs !== undefined) this.#hidden.push(logged)
+    if (thread.id === this.#branch) {
+      try {
+        return await this.#write(thread, logged, { format, expected: this.#messages })
+      } catch (error) {
+        if (!OrielError.is(error, 'unexpected-head')) throw error
+      }
+    }
+    if (!this.#isHidden) {
+      await thread.sync([...history.messages, ...logged.messages], { format })
+      return this.#write(thread, { ...logged, messages: [] })
+    }
+    const { thread: branch, messages } = await thread.sync(history)
+    const isBack = branch === this.#branch && messages === this.#messages
+    this.#branch = branch
+    this.#messages = messages
+    // What the client does not resend is said again in a fork.
+    let written: readonly MessageEntry[] = []
+    for (const one of isBack ? [logged] : this.#hidden) {
+      const usage = one === logged ? one.usage : undefined
+      written = await this.#write(thread, { ...one, usage }, { format, expected: this.#messages })
+    }
+    return written
+  }
+
+  /** Appends messages with the provider's numbers. Numbers in a shape that nobody knows are not worth a failure. */
+  async #write(
+    thread: Thread,
+    logged: Logged,
+    around: AppendOptions = {},
+  ): Promise<readonly MessageEntry[]> {
+    const { messages, usage: sample, resentAs, response } = logged
+    const isPaused = response?.finish === 'pause_turn'
+    const options = { ...around, isPaused, ...(resentAs && { resentAs }) }
+    const add = async (more: AppendOptions): Promise<readonly MessageEntry[]> => {
+      const entries = await thread.append(messages, { ...options, ...more })
+      this.#messages += entries.length
+      return entries
+    }
+    const view = this.#view?.id
+    if (sample !== undefined && view !== undefined) {
+      try {
+        return await add({ usage: { sample, view } })
+      } catch (error) {
+        if (!OrielError.is(error, 'invalid-input')) throw error
+      }
+    }
+    return messages.length > 0 ? add({}) : []
+  }
+
+  /** Back to the branch of this call, if another call has left it since. */
+  async #return(thread: Thread): Promise<void> {
+    if (thread.id !== this.#branch) await thread.sync(this.#input.history)
+  }
+
+  /** Writes to the thread after everything that was asked for before. Rejects where the store could not keep it. */
+  async #keep(task: (thread: Thread) => Promise<void>): Promise<void> {
+    const { session, observed } = this.#input
+    const { family } = session
+    const { telemetry, changed } = this.#dependencies
+    const done = observed?.pending()
+    try {
+      await family.exclusive(task, { isUrgent: true })
+      changed(family.tenant, this.#branch)
+    } catch (error) {
+      const code = OrielError.is(error) ? error.code : 'internal'
+      const text = `[gateway] An answer could not be logged: ${code}.`
+      telemetry.warn('answer-unlogged', { code, thread: this.#branch }, text)
+      // What is no message, no client sends back; what was erased must not come back.
+      if (code !== 'invalid-input' && code !== 'not-found') throw error
+    } finally {
+      done?.()
+    }
+  }
+}
+
+/** A field with a key for the provider's cache, the same for the same thread. Nobody can read the name of the thread from it. */
+function cacheKeyMember(thread: string): string {
+  return `"prompt_cache_key":"oriel-${hash('sha256', thread).slice(0, 32)}",`
+}

@@ -1,0 +1,365 @@
+// The client's request body with what the view changed, and nothing else: every other byte stays as the client wrote it.
+
+import { equalJson, type Json, type JsonObject } from 'oriel'
+import { bufferOf, joined } from '../http/request.ts'
+import { type ClientBody, type Elements, elementsIn } from './client-body.ts'
+import { alignThinking, withoutAnyThinking } from './dropped-thinking.ts'
+import type { Endpoint } from './endpoints.ts'
+import type { Range } from './json-outline.ts'
+import { type Gist, isAlike, normalizeMessage } from './normalize-message.ts'
+
+/** The part of a view that goes on the wire. */
+export interface WireView {
+  readonly messages: readonly Json[]
+  readonly system?: Json | undefined
+  /** Whether its cache markers are sent where the client sets none. @default false */
+  readonly hasMarks?: boolean
+  /** Whether the model's thinking is sent back. @default true */
+  readonly hasReasoning?: boolean | undefined
+  /** A field that the client's body does not have, as JSON with the comma behind it. @default none */
+  readonly member?: string | undefined
+}
+
+/**
+ * The bytes to send upstream. Messages that the view shows as the client sent them keep the client's own bytes and cache markers; when
+ * all of them do, it is the client's body itself.
+ */
+export function rewriteBody(body: ClientBody, endpoint: Endpoint, view: WireView): Uint8Array {
+  const pieces = rewritten(body, endpoint, view)
+  // A long body is put together once.
+  return joined(view.member === undefined ? pieces : withMember(pieces, view.member))
+}
+
+/** A body's pieces, the first of which opens it, with one more field in front of the others. */
+function withMember([first, ...rest]: Pieces, member: string): Pieces {
+  const inside = first.indexOf(0x7b) + 1
+  return [first.subarray(0, inside), Buffer.from(member), first.subarray(inside), ...rest]
+}
+
+type Pieces = readonly [Uint8Array, ...Uint8Array[]]
+
+function rewritten(body: ClientBody, endpoint: Endpoint, view: WireView): Pieces {
+  const { listKey } = endpoint
+  const range = body.outline.fields.get(listKey)
+  const list = body.value[listKey]
+  if (range === undefined) return [body.bytes]
+  const bytes = bufferOf(body.bytes)
+  const sent: readonly Json[] = Array.isArray(list) ? list : (endpoint.history(body.value) ?? [])
+  const isAnthropic = endpoint.format === 'anthropic'
+  const isMarking = view.hasMarks === true && !bytes.includes('"cache_control"')
+  const aligned = align(sent, view.messages, isMarking)
+  const thought =
+    view.hasReasoning === false ? withoutAnyThinking(aligned) : alignThinking(aligned, sent)
+  const parts = isAnthropic ? withNotes(thought, sent) : aligned
+  const system = isAnthropic && !sent.some(isSystem) ? view.system : undefined
+  if (system === undefined && isUntouched(parts, sent)) return [body.bytes]
+  const elements = elementsIn(body, listKey)
+  const written: Pieces =
+    elements === undefined
+      ? [
+          Buffer.from(
+            replace(body.text, range, `[${parts.map((one) => textOf(one, sent)).join(',')}]`),
+          ),
+        ]
+      : writeList(bytes, elements, parts, sent)
+  if (system === undefined) return written
+  return [Buffer.from(withSystem(`${bufferOf(joined(written))}`, body, range, system))]
+}
+
+/** The body with other parts in its list. Neighbours that stay are one piece of the client's bytes, with what stands between them. */
+function writeList(
+  bytes: Buffer,
+  { start, ends }: Elements,
+  parts: readonly Part[],
+  sent: readonly Json[],
+): Pieces {
+  const endOf = (index: number): number => ends[index]?.byte ?? start.byte
+  const pieces: [Uint8Array, ...Uint8Array[]] = [bytes.subarray(0, start.byte)]
+  for (let at = 0; at < parts.length; at++) {
+    if (at > 0) pieces.push(comma)
+    const { from, isSame } = parts[at] as Part
+    if (!isSame || from === undefined) {
+      pieces.push(Buffer.from(textOf(parts[at] as Part, sent)))
+      continue
+    }
+    let last = from
+    while (isNext(parts[at + 1], last)) {
+      at += 1
+      last += 1
+    }
+    pieces.push(bytes.subarray(beginOf(bytes, endOf(from - 1)), endOf(last)))
+  }
+  pieces.push(bytes.subarray(endOf(ends.length - 1)))
+  return pieces
+}
+
+const comma = Buffer.from(',')
+
+function isNext(part: Part | undefined, last: number): boolean {
+  return part?.isSame === true && part.from === last + 1
+}
+
+/** Where the element behind a place begins: blanks and a comma stand before it. */
+function beginOf(bytes: Buffer, place: number): number {
+  let at = place
+  while (' \n\r\t,'.includes(String.fromCharCode(bytes[at] as number))) at += 1
+  return at
+}
+
+function textOf({ value, from }: Part, sent: readonly Json[]): string {
+  return JSON.stringify(withMarkerOf(value, from === undefined ? undefined : sent[from]))
+}
+
+/** One message to send, and the client's message that it stands for. */
+interface Part {
+  readonly value: Json
+  readonly from?: number
+  /** Whether it says the same as the client's, cache markers aside. */
+  readonly isSame: boolean
+}
+
+function isUntouched(parts: readonly Part[], sent: readonly Json[]): boolean {
+  return (
+    parts.length === sent.length && parts.every(({ from, isSame }, at) => isSame && from === at)
+  )
+}
+
+/** Finds the client's message behind each message of the view: by what it says, else by its call ids. Order is kept. */
+function align(sent: readonly Json[], view: readonly Json[], isMarking: boolean): readonly Part[] {
+  const search = new Search(sent)
+  let next = 0
+  const parts = view.map((message): Part => {
+    const plain = isMarking ? message : withoutMarkers(message)
+    // Most messages are the next one, or what was shown for a later one the last time.
+    if (isMarked(plain) === false && isAlike(plain, sent[next])) {
+      next += 1
+      return { value: plain, isSame: true, from: next - 1 }
+    }
+    const before = search.shown(plain, next)
+    if (before !== undefined) {
+      next = before.from + 1
+      return before
+    }
+    const gist = normalizeMessage(plain)
+    const same = search.gist(gist.text, next)
+    const ids = idsOf(plain)
+    const from = same ?? search.ids(ids, next) ?? search.ids(lastOf(ids), next)
+    if (from === undefined) return { value: plain, isSame: false }
+    next = from + 1
+    // Reasoning that the view leaves out, or has in another message, must not come back with the client's bytes.
+    const { reasoning, hasId } = search.gistAt(from)
+    const isWhole = (reasoning === '' || reasoning === gist.reasoning) && (!hasId || gist.hasId)
+    const isSame = same !== undefined && isWhole && !isMarked(plain)
+    remember(sent[from] as Json, { value: plain, isSame })
+    return { value: plain, isSame, from }
+  })
+  return parts.filter((part, at) => !isLeftOut(part, () => parts.slice(at + 1)))
+}
+
+/** What a client's message was shown as, the last time that this was found out. */
+const shown = new WeakMap<object, Pick<Part, 'value' | 'isSame'>>()
+
+function shownBefore(message: Json): Pick<Part, 'value' | 'isSame'> | undefined {
+  return isObject(message) ? shown.get(message) : undefined
+}
+
+function remember(message: Json, part: Pick<Part, 'value' | 'isSame'>): void {
+  if (isObject(message)) shown.set(message, part)
+}
+
+/** The client's messages by what they say and by the calls in them; each is read only when it is needed. */
+class Search {
+  readonly #sent: readonly Json[]
+
+  constructor(sent: readonly Json[]) {
+    this.#sent = sent
+  }
+
+  /** The message that was shown in this form before. */
+  shown(value: Json, from: number): (Part & { readonly from: number }) | undefined {
+    for (let at = from; at < this.#sent.length; at++) {
+      const before = shownBefore(this.#sent[at] as Json)
+      if (before !== undefined && equalJson(value, before.value))
+        return { value, isSame: before.isSame, from: at }
+    }
+    return undefined
+  }
+
+  gistAt(index: number): Gist {
+    return readOnce(this.#sent[index] as Json).gist
+  }
+
+  gist(text: string, from: number): number | undefined {
+    return this.#find(from, ({ gist }) => gist.text === text)
+  }
+
+  ids(ids: string, from: number): number | undefined {
+    return ids === '' ? undefined : this.#find(from, (one) => one.ids === ids || one.last === ids)
+  }
+
+  /** Reading is what takes time, and is done once; looking through all is faster than keeping them in order. */
+  #find(from: number, isIt: (read: Read) => boolean): number | undefined {
+    for (let at = from; at < this.#sent.length; at++) {
+      if (isIt(readOnce(this.#sent[at] as Json))) return at
+    }
+    return undefined
+  }
+}
+
+/** What was read of a client's message. The same objects come again with the next request, and nobody changes them. */
+interface Read {
+  readonly gist: Gist
+  readonly ids: string
+  readonly last: string
+}
+
+const read = new WeakMap<object, Read>()
+
+function readOnce(message: Json): Read {
+  if (!isObject(message)) return { gist: normalizeMessage(message), ids: '', last: '' }
+  const known = read.get(message)
+  if (known !== undefined) return known
+  const ids = idsOf(message)
+  const made = { gist: normalizeMessage(message), ids, last: lastOf(ids) }
+  read.set(message, made)
+  return made
+}
+
+/** Reasoning that the client did not send stays out where all of the step it belongs to goes as the client sent it. */
+function isLeftOut({ value, from }: Part, behind: () => readonly Part[]): boolean {
+  if (!isObject(value) || value.type !== 'reasoning' || from !== undefined) return false
+  const step: Part[] = []
+  for (const part of behind()) {
+    if (!isOwnItem(part.value)) break
+    if (isObject(part.value) && part.value.type !== 'reasoning') step.push(part)
+  }
+  return step.length > 0 && step.every(({ isSame }) => isSame)
+}
+
+/** Whether the model made it, in the same step as its neighbours of that kind. */
+function isOwnItem(value: Json): boolean {
+  if (!isObject(value)) return false
+  const { type = 'message', role } = value
+  if (type === 'message') return role === 'assistant'
+  return !String(type).endsWith('_output')
+}
+
+/** The ids of the calls that a message makes or answers: what a reduced message still shares with its original. */
+function idsOf(message: Json): string {
+  if (!isObject(message)) return ''
+  const { content, tool_calls: calls, tool_call_id: answered, call_id: call, type } = message
+  const ids = [
+    ...(typeof answered === 'string' ? [`r${answered}`] : []),
+    ...(typeof call === 'string' ? [`${String(type)}${call}`] : []),
+    ...listOf(calls).map(({ id }) => `c${String(id)}`),
+    ...listOf(content).flatMap(({ id, tool_use_id: use, type: kind }) => {
+      if (kind === 'tool_result') return [`r${String(use)}`]
+      return kind === 'tool_use' ? [`c${String(id)}`] : []
+    }),
+  ]
+  return ids.length === 0 ? '' : `ids:${ids.join(',')}`
+}
+
+/** The last of several ids: the view may show results that the client never saw before its own. */
+function lastOf(ids: string): string {
+  return ids === '' ? '' : `last:${ids.slice(ids.lastIndexOf(',') + 1).replace('ids:', '')}`
+}
+
+/**
+ * Some clients put system messages between the others, as notes on the message before. The provider that they talk to takes
+ * them there, so they stay behind the message that they follow, and leave with it.
+ */
+function withNotes(parts: readonly Part[], sent: readonly Json[]): readonly Part[] {
+  if (!sent.some(isSystem)) return parts
+  const behind = new Map<number, Part[]>()
+  let anchor = -1
+  sent.forEach((message, at) => {
+    if (!isSystem(message)) anchor = at
+    else
+      behind.set(anchor, [
+        ...(behind.get(anchor) ?? []),
+        { value: message, from: at, isSame: true },
+      ])
+  })
+  const placed = parts.flatMap((part) => {
+    const notes = part.from === undefined ? undefined : behind.get(part.from)
+    if (part.from !== undefined) behind.delete(part.from)
+    return [part, ...(notes ?? [])]
+  })
+  return [
+    ...(behind.get(-1) ?? []),
+    ...placed,
+    ...(anchor === -1 ? [] : (behind.get(anchor) ?? [])),
+  ]
+}
+
+function isSystem(message: Json): boolean {
+  return isObject(message) && message.role === 'system'
+}
+
+/** Markers in the log say where the cache ended when the message came; where it ends now, the client says anew. */
+function withoutMarkers(message: Json): Json {
+  if (!isObject(message)) return message
+  const { content } = message
+  if (!Array.isArray(content) || !content.some(hasMarker)) return message
+  return { ...message, content: content.map(withoutMarker) }
+}
+
+function isMarked(message: Json): boolean {
+  return isObject(message) && Array.isArray(message.content) && message.content.some(hasMarker)
+}
+
+function withoutMarker(block: Json): Json {
+  if (!isObject(block) || !hasMarker(block)) return block
+  const { cache_control: _marker, ...rest } = block
+  return Array.isArray(rest.content) ? { ...rest, content: rest.content.map(withoutMarker) } : rest
+}
+
+function hasMarker(block: Json): boolean {
+  if (!isObject(block)) return false
+  return 'cache_control' in block || (Array.isArray(block.content) && block.content.some(hasMarker))
+}
+
+/** The client's marker on a message that the view shows in another form. */
+function withMarkerOf(message: Json, original: Json | undefined): Json {
+  const marker = original === undefined ? undefined : markerOf(original)
+  if (marker === undefined || !isObject(message)) return message
+  const blocks = Array.isArray(message.content)
+    ? (message.content as readonly Json[])
+    : [{ type: 'text', text: String(message.content) }]
+  const last = blocks.at(-1)
+  if (!isObject(last)) return message
+  return { ...message, content: [...blocks.slice(0, -1), { ...last, cache_control: marker }] }
+}
+
+function markerOf(message: Json): Json | undefined {
+  if (!isObject(message)) return undefined
+  const marked = listOf(message.content).findLast((block) => 'cache_control' in block)
+  return marked?.cache_control
+}
+
+/** System text that the log holds beside the client's own goes behind it. */
+function withSystem(text: string, body: ClientBody, list: Range, system: Json): string {
+  const own = body.outline.fields.get('system')
+  const joined = JSON.stringify([...blocksOf(body.value.system), ...blocksOf(system)])
+  if (own === undefined) return text.replace('{', () => `{"system":${joined},`)
+  const shift = own.start > list.start ? text.length - body.text.length : 0
+  return replace(text, { start: own.start + shift, end: own.end + shift }, joined)
+}
+
+function blocksOf(system: Json | undefined): readonly Json[] {
+  if (typeof system === 'string') return [{ type: 'text', text: system }]
+  return Array.isArray(system) ? system : []
+}
+
+function replace(text: string, { start, end }: Range, by: string): string {
+  return text.slice(0, start) + by + text.slice(end)
+}
+
+function listOf(value: unknown): readonly JsonObject[] {
+  return Array.isArray(value) ? value.filter(isObject) : []
+}
+
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,197 @@
+// Summaries by a model of the operator's choice: one call without tools, and the models to ask when it fails.
+
+import { OrielError, type Summarize, type SummaryJob } from 'oriel'
+import { parseObject } from 'oriel/providers'
+import { isObject } from '../call/rewrite.ts'
+import type { Upstream, UpstreamAnswer } from '../http/client.ts'
+import { RefusedError } from '../http/errors.ts'
+import { readWhole } from '../http/relay.ts'
+import type { SummarizerOptions } from '../options.ts'
+
+const maxAnswerBytes = 1024 * 1024
+/** Characters for each token asked for; generous, since the job checks the length itself. */
+const charsPerToken = 3
+/** As long as a thread waits for a summary where nothing is configured. */
+const defaultSummarizerMs = 30_000
+
+/** Every way in which a summarizer fails, as the code in the event `job-failed` and in the log. */
+export const summarizerFailures = {
+  connection: 'The upstream could not be reached, or the connection broke off.',
+  timeout: 'The upstream did not answer in time.',
+  redirect: 'The upstream answered with a redirect, which is not followed.',
+  status: 'The upstream answered with a status other than 200.',
+  'content-type': 'The answer is not JSON by its content type, or it is compressed.',
+  'too-large': 'The answer is larger than 1 MiB.',
+  'broken-body': 'The answer is not a whole JSON object.',
+  'error-body': 'The answer has the status 200 and is an error.',
+  'no-choices': 'The answer has no choices.',
+  'no-text': 'The choice has no text.',
+  refused: 'The model refused.',
+  incomplete: 'The model stopped before the end: too long, filtered, or a tool call.',
+} as const
+
+type FailureCode = keyof typeof summarizerFailures
+
+/** Asks the models one after the other, each with an equal share of the time that is left. Rejects with 'job-failed' and a code. */
+export function createSummarize(
+  { model, fallbacks = [], timeoutMs = defaultSummarizerMs }: SummarizerOptions,
+  upstream: Upstream,
+  via: string,
+): Summarize {
+  const models = [model, ...fallbacks]
+  return async (job) => {
+    const endsAt = performance.now() + timeoutMs
+    let failure: unknown
+    for (const [index, name] of models.entries()) {
+      const shareMs = (endsAt - performance.now()) / (models.length - index)
+      try {
+        return await within(shareMs, job.signal, (signal) =>
+          ask({ ...job, signal }, name, { upstream, via }),
+        )
+      } catch (error) {
+        failure = error
+        if (job.signal.aborted) break
+      }
+    }
+    throw failure
+  }
+}
+
+/** Runs a call whose signal aborts with `outer` or when its time is over, and never after it succeeded. */
+async function within<T>(
+  ms: number,
+  outer: AbortSignal,
+  call: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const control = new AbortController()
+  const leave = (): void => control.abort(outer.reason)
+  const timer = setTimeout(() => control.abort(failureOf('timeout')), Math.max(0, ms))
+  outer.addEventListener('abort', leave, { once: true })
+  if (outer.aborted) leave()
+  try {
+    return await call(control.signal)
+  } finally {
+    clearTimeout(timer)
+    outer.removeEventListener('abort', leave)
+  }
+}
+
+async function ask(
+  job: SummaryJob,
+  model: string,
+  { upstream, via }: { readonly upstream: Upstream; readonly via: string },
+): ReturnType<Summarize> {
+  const body = JSON.stringify({
+    model,
+    max_tokens: Math.ceil(job.targetChars / charsPerToken) + 200,
+    messages: [
+      { role: 'system', content: job.prompt },
+      { role: 'user', content: job.text },
+    ],
+  })
+  try {
+    const answer = await upstream.send({
+      method: 'POST',
+      path: '/v1/chat/completions',
+      headers: [
+        ['content-type', 'application/json'],
+        // What comes is not decompressed.
+        ['accept-encoding', 'identity'],
+        ['via', via],
+      ],
+      body,
+      signal: job.signal,
+    })
+    return await readCompletion(answer)
+  } catch (error) {
+    throw typed(error)
+  }
+}
+
+async function readCompletion(answer: UpstreamAnswer): ReturnType<Summarize> {
+  const bytes = await readWhole(answer, maxAnswerBytes)
+  if (bytes === undefined) throw failureOf('too-large')
+  const text = Buffer.from(bytes).toString()
+  const value = parseObject(text)
+  if (answer.status !== 200) throw refusalOf('status', answer.status, value)
+  if (!isPlainJson(answer)) throw failureOf('content-type')
+  if (value === undefined) throw failureOf('broken-body')
+  const choices = Array.isArray(value.choices) ? value.choices : []
+  const [choice] = choices
+  if (isError(value) || (isObject(choice) && isError(choice))) {
+    throw refusalOf('error-body', undefined, isError(value) ? value : choice)
+  }
+  if (!isObject(choice)) throw failureOf('no-choices')
+  const { message, finish_reason: finishReason } = choice
+  if (!isObject(message)) throw failureOf('no-text')
+  if (typeof message.refusal === 'string' && message.refusal !== '') throw failureOf('refused')
+  if (typeof finishReason === 'string' && cutOff.has(finishReason)) throw failureOf('incomplete')
+  const summary = textOf(message.content)
+  if (summary.trim() === '') throw failureOf('no-text')
+  return { summary, ...(typeof finishReason === 'string' ? { finishReason } : {}) }
+}
+
+/** Another model may do better. The thread checks the reason again, by the words of all providers. */
+const cutOff: ReadonlySet<string> = new Set([
+  'length',
+  'content_filter',
+  'tool_calls',
+  'function_call',
+])
+
+/** A body without a content type may still be JSON; one that says something else is a page of a proxy, or a stream. */
+function isPlainJson({ headers }: UpstreamAnswer): boolean {
+  const header = (wanted: string): string =>
+    headers.find(([name]) => name.toLowerCase() === wanted)?.[1].toLowerCase() ?? ''
+  const type = header('content-type')
+  const encoding = header('content-encoding')
+  const isJson = type === '' || /^application\/(?:[\w.-]+\+)?json\b/.test(type)
+  return isJson && (encoding === '' || encoding === 'identity')
+}
+
+function isError(value: Readonly<Record<string, unknown>>): boolean {
+  const { error } = value
+  return error !== undefined && error !== null && error !== false
+}
+
+/** Some servers write content as a list of parts. */
+function textOf(content: unknown): string {
+  if (typeof content === 'string') return content
+  const parts = Array.isArray(content) ? content : []
+  return parts
+    .map((part: unknown) => (isObject(part) && typeof part.text === 'string' ? part.text : ''))
+    .join('')
+}
+
+/** With the status and the provider's words as the cause: a refusal of what is too long is asked again in smaller parts. */
+function refusalOf(code: FailureCode, status: number | undefined, value: unknown): OrielError {
+  const error = isObject(value) ? value.error : undefined
+  const words = isObject(error) ? error.message : error
+  const cause = Object.assign(
+    new Error(typeof words === 'string' ? words : 'It refused.'),
+    status === undefined ? {} : { status },
+  )
+  return failureOf(code, { cause, ...(status === undefined ? {} : { status }) })
+}
+
+/** What an attempt failed with, as a failure with a code. Words of others are in the cause alone, which nobody prints. */
+function typed(error: unknown): OrielError {
+  if (OrielError.is(error)) return error
+  const code = error instanceof RefusedError ? error.refusal.code : undefined
+  if (code === 'upstream-timeout') return failureOf('timeout', { cause: error })
+  if (code === 'upstream-redirect') return failureOf('redirect', { cause: error })
+  return failureOf('connection', { cause: error })
+}
+
+function failureOf(
+  failure: FailureCode,
+  { cause, status }: { readonly cause?: unknown; readonly status?: number } = {},
+): OrielError {
+  const details = { failure, ...(status === undefined ? {} : { status }) }
+  const what = status === undefined ? summarizerFailures[failure] : `The status is ${status}.`
+  const message = `The summarizer failed. ${what}`
+  return new OrielError('job-failed', message, {
+    details,
+    ...(cause === undefined ? {} : { cause }),
+  })
+}

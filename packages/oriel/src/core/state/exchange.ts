@@ -1,0 +1,214 @@
+// What belongs together: calls and their results, also where a conversation is broken, and the parts of one answer.
+
+import type { Block, ToolCallBlock, ToolResultBlock } from '../log/block.ts'
+import type { MessageEntry } from '../log/entry.ts'
+import { type AnswerPartsData, Continuations } from './continuations.ts'
+
+/** Where a block lives: the message's seq and the block's position in it. */
+export interface BlockPosition {
+  readonly seq: number
+  readonly block: number
+}
+
+export interface Call {
+  readonly callId: string
+  readonly name: string
+  readonly place: BlockPosition
+  /** True when an earlier call of the conversation has the same id: the wire then needs another one. */
+  readonly isReused: boolean
+  result: BlockPosition | undefined
+}
+
+/** An assistant message with its calls and all their results: the atom of every cut. */
+export interface Exchange {
+  /** The assistant message's seq. */
+  readonly seq: number
+  readonly turn: number
+  readonly step: number
+  readonly calls: readonly Call[]
+}
+
+/** What a snapshot keeps of it: exchanges that are visible or still wait, and every id ever used. */
+export interface ExchangeIndexData {
+  readonly usedIds: readonly string[]
+  readonly exchanges: readonly {
+    readonly seq: number
+    readonly turn: number
+    readonly step: number
+    /** Id, name, block, whether the id was used before, and the result's place if there is one. */
+    readonly calls: readonly (readonly [
+      string,
+      string,
+      number,
+      boolean,
+      number | null,
+      number | null,
+    ])[]
+  }[]
+  readonly parts: AnswerPartsData
+}
+
+/** Pairs calls with results as messages come in. */
+export class ExchangeIndex {
+  /** Answers that were given in several parts. */
+  readonly parts: Continuations
+  readonly #exchanges = new Map<number, Exchange>()
+  /** Unanswered calls by id, oldest first. */
+  readonly #waiting = new Map<string, { call: Call; exchange: Exchange }[]>()
+  readonly #usedIds = new Set<string>()
+  /** The exchange and call that a result block answers, by seq and block position. */
+  readonly #answers = new Map<number, Map<number, { call: Call; exchange: Exchange }>>()
+
+  constructor(parts?: AnswerPartsData) {
+    this.parts = new Continuations(parts)
+  }
+
+  static from(data: ExchangeIndexData): ExchangeIndex {
+    const index = new ExchangeIndex(data.parts)
+    for (const id of data.usedIds) index.#usedIds.add(id)
+    for (const { seq, turn, step, calls } of data.exchanges) {
+      index.#open({
+        seq,
+        turn,
+        step,
+        calls: calls.map(([callId, name, block, isReused, resultSeq, resultBlock]) => ({
+          callId,
+          name,
+          place: { seq, block },
+          isReused,
+          result:
+            resultSeq === null || resultBlock === null
+              ? undefined
+              : { seq: resultSeq, block: resultBlock },
+        })),
+      })
+    }
+    return index
+  }
+
+  data(visible: ReadonlySet<number>): ExchangeIndexData {
+    const exchanges = [...this.#exchanges.values()].filter(
+      ({ seq, calls }) =>
+        visible.has(seq) ||
+        calls.some(({ result }) => result === undefined || visible.has(result.seq)),
+    )
+    return {
+      usedIds: [...this.#usedIds],
+      parts: this.parts.data(),
+      exchanges: exchanges.map(({ seq, turn, step, calls }) => ({
+        seq,
+        turn,
+        step,
+        calls: calls.map(({ callId, name, place, isReused, result }) => [
+          callId,
+          name,
+          place.block,
+          isReused,
+          result?.seq ?? null,
+          result?.block ?? null,
+        ]),
+      })),
+    }
+  }
+
+  /** Whether no call is known: then nothing can answer one. */
+  get isEmpty(): boolean {
+    return this.#exchanges.size === 0
+  }
+
+  /** The exchange opened by the assistant message at `seq`, if it has calls. */
+  exchangeAt(seq: number): Exchange | undefined {
+    return this.#exchanges.get(seq)
+  }
+
+  /** What the result block at `place` answers; undefined for an orphan or a second answer. */
+  answeredBy(
+    place: BlockPosition,
+  ): { readonly call: Call; readonly exchange: Exchange } | undefined {
+    return this.#answers.get(place.seq)?.get(place.block)
+  }
+
+  /** The call that a result with this id would answer now. */
+  waitingFor(callId: string): { readonly call: Call; readonly exchange: Exchange } | undefined {
+    const waiting = this.#waiting.get(callId)
+    if (waiting === undefined || waiting.length === 0) return undefined
+    // The newest exchange that waits for this id; within it, its first call.
+    const newest = (waiting[waiting.length - 1] as { exchange: Exchange }).exchange
+    return waiting.find((candidate) => candidate.exchange === newest)
+  }
+
+  /** The seqs of all messages of the exchange that a message belongs to, and of the whole answer; the message alone if there is none. */
+  membersOf(seq: number): readonly number[] {
+    const answered = this.#answers.get(seq)?.values().next().value
+    return this.parts.of(answered?.exchange.seq ?? seq).flatMap((part) => {
+      const calls = this.#exchanges.get(part)?.calls ?? []
+      return [part, ...calls.flatMap(({ result }) => result?.seq ?? [])]
+    })
+  }
+
+  hasSeen(callId: string): boolean {
+    return this.#usedIds.has(callId)
+  }
+
+  /** Takes in a message that was just appended. */
+  add(entry: MessageEntry): void {
+    this.parts.add(entry)
+    if (entry.role === 'assistant') this.#addCalls(entry)
+    entry.blocks.forEach((block, index) => {
+      if (block.type === 'tool-result') this.#addResult(block, { seq: entry.seq, block: index })
+    })
+  }
+
+  #addCalls(entry: MessageEntry): void {
+    const calls: Call[] = []
+    entry.blocks.forEach((block, index) => {
+      if (!isCall(block)) return
+      calls.push({
+        callId: block.callId,
+        name: block.name,
+        place: { seq: entry.seq, block: index },
+        isReused: this.#usedIds.has(block.callId),
+        result: undefined,
+      })
+      this.#usedIds.add(block.callId)
+    })
+    if (calls.length === 0) return
+    this.#open({ seq: entry.seq, turn: entry.turn, step: entry.step, calls })
+  }
+
+  #open(exchange: Exchange): void {
+    this.#exchanges.set(exchange.seq, exchange)
+    for (const call of exchange.calls) {
+      if (call.result !== undefined) this.#answer(call.result, { call, exchange })
+      else {
+        const waiting = this.#waiting.get(call.callId) ?? []
+        this.#waiting.set(call.callId, [...waiting, { call, exchange }])
+      }
+    }
+  }
+
+  #addResult(block: ToolResultBlock, place: BlockPosition): void {
+    const match = this.waitingFor(block.callId)
+    if (match === undefined) return
+    match.call.result = place
+    const waiting = this.#waiting.get(block.callId) ?? []
+    const rest = waiting.filter((candidate) => candidate.call !== match.call)
+    if (rest.length === 0) this.#waiting.delete(block.callId)
+    else this.#waiting.set(block.callId, rest)
+    this.#answer(place, match)
+  }
+
+  #answer(place: BlockPosition, match: { call: Call; exchange: Exchange }): void {
+    const answers = this.#answers.get(place.seq)
+    if (answers === undefined) this.#answers.set(place.seq, new Map([[place.block, match]]))
+    else answers.set(place.block, match)
+  }
+}
+
+export function isCall(block: Block): block is ToolCallBlock {
+  return block.type === 'tool-call'
+}
+
+export function isResult(block: Block): block is ToolResultBlock {
+  return block.type === 'tool-result'
+}

@@ -1,0 +1,578 @@
+// The incremental fold of a log: everything the rules and the view need, kept up to date entry by entry.
+
+import { type BlockId, lengthOf, type Origin, type Role, withKnownBlocks } from '../log/block.ts'
+import type { EditEntry, Entry, EntryId, MarkEntry, MessageEntry } from '../log/entry.ts'
+import { assert } from '../log/errors.ts'
+import { blockId } from '../log/ids.ts'
+import { type Counter, countBlock, overheadOf } from '../tokens/counter.ts'
+import { bearsRetention, isLasting, lastingBlock } from '../view/audience.ts'
+import { EditIndex, type EditIndexData, firstOf, isInRanges, lastOf, seqsOf } from './edits.ts'
+import { type BlockPosition, ExchangeIndex, type ExchangeIndexData } from './exchange.ts'
+import type { ShownAgain } from './expansion.ts'
+import { type MovesData, PrefixChanges } from './prefix-changes.ts'
+
+export interface StateOptions {
+  readonly counter: Counter
+  /** Makes ids; the thread keeps it in its log. */
+  readonly salt: string
+}
+
+/**
+ * Applying entries one by one or all at once gives the same state. Cost of `apply`: the entry's own size. Nothing here reads a
+ * clock, and nothing in an entry's content can change more than that entry.
+ */
+export class State {
+  readonly counter: Counter
+  readonly salt: string
+  readonly exchanges: ExchangeIndex
+  /** What undos and marks did to views. */
+  readonly moves: PrefixChanges
+  readonly #edits: EditIndex
+  readonly #isPartial: boolean
+  #version = 0
+  #messageCount = 0
+  #assistantCount = 0
+  #totalTokens = 0
+  /** Messages that `totalTokens` does not include yet. */
+  #uncounted: Item[] = []
+  #turn = 0
+  #newestUser: number | undefined
+  #firstSpoken: number | undefined
+  #newestAssistant: number | undefined
+  #newestOrdinal = 0
+  #answeredOrdinal = 0
+  #visible: Item[] = []
+  #visits = 0
+  readonly #messages = new Map<number, Item>()
+  readonly #externalIds = new Map<string, number>()
+  readonly #derived = new Map<string, object>()
+  /** Of messages that were hidden when the snapshot was made. */
+  readonly #facts = new Map<number, MessageFacts>()
+  readonly #pinned = new Set<number>()
+  readonly #excluded = new Set<number>()
+  /** Blocks that were shown again, by seq and block position; the newest of each. */
+  readonly #expansions = new Map<string, ShownAgain>()
+
+  constructor(options: StateOptions, data?: StateData, entries: readonly MessageEntry[] = []) {
+    this.counter = options.counter
+    this.salt = options.salt
+    this.#isPartial = data !== undefined
+    this.exchanges = data === undefined ? new ExchangeIndex() : ExchangeIndex.from(data.exchanges)
+    this.#edits = data === undefined ? new EditIndex() : EditIndex.from(data.edits)
+    this.moves = new PrefixChanges(data?.moves)
+    if (data !== undefined) this.#restore(data, entries)
+  }
+
+  /** For a snapshot: the state without its messages. */
+  data(): StateData {
+    const visible = this.#visible.map(({ entry, index, tokens, ordinal }) =>
+      ordinal === undefined
+        ? ([entry.seq, index, tokens] as const)
+        : ([entry.seq, index, tokens, ordinal] as const),
+    )
+    return {
+      version: this.#version,
+      messageCount: this.#messageCount,
+      assistantCount: this.#assistantCount,
+      totalTokens: this.totalTokens,
+      turn: this.#turn,
+      newestUser: this.#newestUser ?? null,
+      firstSpoken: this.#firstSpoken ?? null,
+      newestAssistant: this.#newestAssistant ?? null,
+      ordinals: [this.#newestOrdinal, this.#answeredOrdinal],
+      visible,
+      hidden: this.#hiddenFacts(),
+      pinned: [...this.#pinned],
+      excluded: [...this.#excluded],
+      expansions: [...this.#expansions],
+      exchanges: this.exchanges.data(new Set(visible.map(([seq]) => seq))),
+      edits: this.#edits.data(),
+      moves: this.moves.data(),
+    }
+  }
+
+  /** Whether it began from a snapshot: messages that were dropped by then are only in the store. */
+  get isPartial(): boolean {
+    return this.#isPartial
+  }
+
+  /** The log's length: the seq of its newest entry. */
+  get version(): number {
+    return this.#version
+  }
+
+  get messageCount(): number {
+    return this.#messageCount
+  }
+
+  /** Tokens of all messages in full form, dropped ones included. */
+  get totalTokens(): number {
+    for (const { entry, tokens } of this.#uncounted) {
+      const overhead = isLasting(entry) ? overheadOf(entry.role) : 0
+      this.#totalTokens += tokens.reduce((a, b) => a + b, overhead)
+    }
+    this.#uncounted = []
+    return this.#totalTokens
+  }
+
+  /** The current turn: 0 before the first user message. */
+  get turn(): number {
+    return this.#turn
+  }
+
+  /** The current step: 1 + assistant messages so far. */
+  get step(): number {
+    return this.#assistantCount + 1
+  }
+
+  /** The seq of the newest message that a user wrote. */
+  get newestUser(): number | undefined {
+    return this.#newestUser
+  }
+
+  /** The seq of the first message that is no system message: what stands before it leads the conversation. */
+  get firstSpoken(): number | undefined {
+    return this.#firstSpoken
+  }
+
+  /** The seq of the newest assistant message. */
+  get newestAssistant(): number | undefined {
+    return this.#newestAssistant
+  }
+
+  /** Messages that bear retention and that the model has answered: what ages others. */
+  get answeredOrdinal(): number {
+    return this.#answeredOrdinal
+  }
+
+  /** Messages that are neither dropped nor excluded, in order. */
+  get visible(): readonly Item[] {
+    this.#visits += this.#visible.length
+    return this.#visible
+  }
+
+  /** Messages looked at so far: what work per step is measured by. */
+  get visits(): number {
+    return this.#visits
+  }
+
+  item(seq: number): Item | undefined {
+    this.#visits += 1
+    return this.#messages.get(seq)
+  }
+
+  /** Facts about a message, whether it is at hand or not. */
+  facts(seq: number): MessageFacts | undefined {
+    const item = this.item(seq)
+    return item === undefined ? this.#facts.get(seq) : factsOf(item)
+  }
+
+  seqOf(externalId: string): number | undefined {
+    return this.#externalIds.get(externalId)
+  }
+
+  edit(id: EntryId): EditEntry | undefined {
+    return this.#edits.get(id)
+  }
+
+  /** The newest live edit of one block. */
+  blockEdit(seq: number, block: number): EditEntry | undefined {
+    return this.#edits.ofBlock(seq, block)
+  }
+
+  /** Every live edit of one block, newest last. */
+  blockEdits(seq: number, block: number): readonly EditEntry[] {
+    return this.#edits.allOfBlock(seq, block)
+  }
+
+  /** Live edits that drop whole messages, oldest first. */
+  get dropEdits(): readonly EditEntry[] {
+    return this.#edits.drops
+  }
+
+  /** The checkpoint in force. */
+  get checkpoint(): EditEntry | undefined {
+    return this.#edits.checkpoint
+  }
+
+  /** The summary that a model made of the same thing before, where an edit in force holds it. */
+  summaryOf(key: string): string | undefined {
+    return this.#edits.summaryOf(key)
+  }
+
+  /** Every edit that is still in force, oldest first. */
+  liveEdits(): Iterable<EditEntry> {
+    return this.#edits.values()
+  }
+
+  /** Live edits that did not preserve the original, oldest first. */
+  get finalEdits(): readonly EditEntry[] {
+    return this.#edits.final
+  }
+
+  /** Whether the original of a block must not be shown again: one of its live edits did not preserve it. */
+  isFinal(seq: number, block: number): boolean {
+    return this.#edits.isFinal(seq, block)
+  }
+
+  get excluded(): ReadonlySet<number> {
+    return this.#excluded
+  }
+
+  get hasExpansions(): boolean {
+    return this.#expansions.size > 0
+  }
+
+  /** The newest expansion of a block, over or not; see `expansionsOf`. */
+  expansion(seq: number, block: number): ShownAgain | undefined {
+    return this.#expansions.get(`${seq}:${block}`)
+  }
+
+  isPinned(seq: number): boolean {
+    return this.#pinned.has(seq)
+  }
+
+  /**
+   * Whether a pin shows a message that an edit drops, before or after the pin: its own, those of its exchange, and the user message that
+   * opens its turn. The pin of an excluded message shows nothing.
+   */
+  isKeptByPin(seq: number): boolean {
+    if (this.#pinned.size === 0) return false
+    const isPin = (pinned: number): boolean =>
+      this.#pinned.has(pinned) && !this.#excluded.has(pinned)
+    if (this.exchanges.membersOf(seq).some(isPin)) return true
+    return opensTurnOf(this.#messages, seq, [...this.#pinned].filter(isPin))
+  }
+
+  isVetoed(seq: number, block: number | '*', form: string): boolean {
+    return this.#edits.isVetoed(seq, block, form)
+  }
+
+  /** Something that derives from the log alone, made once. Not part of the state: it can be forgotten at any time. */
+  derive<T extends object>(key: string, make: () => T): T {
+    const known = this.#derived.get(key)
+    // One kind of key always has one kind of value: the caller that made it reads it.
+    if (known !== undefined) return known as T
+    const made = make()
+    this.#derived.set(key, made)
+    return made
+  }
+
+  blockIdAt(place: BlockPosition): BlockId {
+    return blockId(this.salt, place.seq, place.block)
+  }
+
+  /** Takes in the next entry of the log. */
+  apply(entry: Entry): void {
+    assert(entry.seq === this.#version + 1, 'entries are applied in order, without gaps')
+    this.#version = entry.seq
+    switch (entry.type) {
+      case 'message':
+        this.#applyMessage(entry)
+        break
+      case 'edit':
+        this.#edits.add(entry)
+        if ('ranges' in entry.target) {
+          this.#hide((seq) => isInRanges(entry, seq) && !this.isKeptByPin(seq), lastOf(entry))
+        }
+        break
+      case 'undo':
+        this.#applyUndo(entry.edit)
+        break
+      case 'mark':
+        this.#applyMark(entry)
+        break
+      case 'request':
+        this.moves.asked(entry)
+        break
+      default:
+      // Settings, usage and entries of later versions do not change what is visible.
+    }
+  }
+
+  #applyMessage(logged: MessageEntry): void {
+    const entry = withKnownBlocks(logged)
+    const ordinal = bearsRetention(entry) ? ++this.#newestOrdinal : undefined
+    const item = new LazyItem(entry, this.#messageCount, this.counter, ordinal)
+    this.#messageCount += 1
+    this.#uncounted.push(item)
+    this.#visible.push(item)
+    this.#know(item)
+    this.exchanges.add(entry)
+    if (entry.role !== 'system') this.#firstSpoken ??= entry.seq
+    if (entry.role === 'assistant') {
+      this.#assistantCount += 1
+      this.#newestAssistant = entry.seq
+      this.moves.answered(entry)
+      this.#answeredOrdinal = this.#newestOrdinal
+    }
+    if (startsTurn(entry)) {
+      this.#turn += 1
+      this.#newestUser = entry.seq
+    }
+  }
+
+  #know(item: Item): void {
+    this.#messages.set(item.entry.seq, item)
+    if (item.entry.externalId !== undefined) {
+      this.#externalIds.set(item.entry.externalId, item.entry.seq)
+    }
+  }
+
+  #applyUndo(id: EntryId): void {
+    const edit = this.#edits.undo(id)
+    if (edit !== undefined) {
+      // What another edit covers is not seen, and taking it back changes nothing for what was said since.
+      const until = this.#edits.coveredSince(edit) ?? this.#version
+      // Only what was said behind the edit has seen it, whatever the edit says of when it fell due.
+      this.moves.undone(firstOf(edit), edit.seq, until)
+    }
+    if (edit === undefined || !('ranges' in edit.target)) return
+    const items: Item[] = []
+    for (const seq of seqsOf(edit)) {
+      const item = this.#messages.get(seq)
+      if (item !== undefined && !this.#isHidden(seq)) items.push(item)
+    }
+    this.#show(items)
+  }
+
+  #applyMark({ mark, target, block, until, text, seq: since }: MarkEntry): void {
+    if (mark === 'expand') {
+      const shown = { until: until ?? 0, since, ...(text === undefined ? {} : { text }) }
+      this.#expansions.set(`${target}:${block ?? 0}`, shown)
+      return
+    }
+    const wasExcluded = this.#excluded.has(target)
+    if (mark === 'continue') this.exchanges.parts.markContinued(target)
+    else if (mark === 'pin') this.#pinned.add(target)
+    else if (mark === 'unpin') this.#pinned.delete(target)
+    else if (mark === 'exclude') this.#excluded.add(target)
+    else this.#excluded.delete(target)
+    const members = [...this.exchanges.membersOf(target), ...openerOf(this.#messages, target)]
+    const before = this.#visible.length
+    const hidden = new Set(members.filter((seq) => this.#isHidden(seq)))
+    this.#hide((seq) => hidden.has(seq), Math.max(...members))
+    this.#show(members.flatMap((seq) => (hidden.has(seq) ? [] : (this.#messages.get(seq) ?? []))))
+    // A checkpoint that was made from a message shows another text when the message is excluded.
+    const isQuoted =
+      wasExcluded !== this.#excluded.has(target) &&
+      this.#edits.drops.some((edit) => edit.text !== undefined && isInRanges(edit, target))
+    if (this.#visible.length !== before || isQuoted) this.moves.toggle(target, this.#version)
+  }
+
+  /** Removes messages from `visible`; only the part up to `last` is looked at. */
+  #hide(matches: (seq: number) => boolean, last: number): void {
+    const end = lowerBound(this.#visible, last + 1)
+    const kept = this.#visible.slice(0, end).filter((item) => !matches(item.entry.seq))
+    if (kept.length === end) return
+    this.#visible = [...kept, ...this.#visible.slice(end)]
+  }
+
+  #isHidden(seq: number): boolean {
+    if (this.#excluded.has(seq) || this.#edits.isFinallyDropped(seq)) return true
+    return this.#edits.isDropped(seq) && !this.isKeptByPin(seq)
+  }
+
+  #show(items: readonly Item[]): void {
+    if (items.length === 0) return
+    const visible = new Map(this.#visible.map((item) => [item.entry.seq, item]))
+    for (const item of items) visible.set(item.entry.seq, item)
+    this.#visible = [...visible.values()].sort((a, b) => a.entry.seq - b.entry.seq)
+  }
+
+  #hiddenFacts(): StateData['hidden'] {
+    const visible = new Set(this.#visible.map(({ entry }) => entry.seq))
+    const seqs = [...this.#facts.keys(), ...this.#messages.keys()].filter(
+      (seq) => !visible.has(seq),
+    )
+    return seqs.flatMap((seq) => {
+      const facts = this.facts(seq)
+      if (facts === undefined) return []
+      const { index, tokens, lengths, forPeople } = facts
+      const own = [seq, index, tokens, lengths] as const
+      return [forPeople === undefined ? own : ([...own, forPeople] as const)]
+    })
+  }
+
+  #restore(data: StateData, entries: readonly MessageEntry[]): void {
+    this.#version = data.version
+    this.#messageCount = data.messageCount
+    this.#assistantCount = data.assistantCount
+    this.#totalTokens = data.totalTokens
+    this.#turn = data.turn
+    this.#newestUser = data.newestUser ?? undefined
+    this.#firstSpoken = data.firstSpoken ?? undefined
+    this.#newestAssistant = data.newestAssistant ?? undefined
+    ;[this.#newestOrdinal, this.#answeredOrdinal] = data.ordinals
+    for (const seq of data.pinned) this.#pinned.add(seq)
+    for (const seq of data.excluded) this.#excluded.add(seq)
+    for (const [key, shown] of data.expansions) this.#expansions.set(key, shown)
+    for (const [seq, index, tokens, lengths, forPeople] of data.hidden) {
+      const facts = { index, tokens, lengths }
+      this.#facts.set(seq, forPeople === undefined ? facts : { ...facts, forPeople })
+    }
+    const bySeq = new Map(entries.map((entry) => [entry.seq, entry]))
+    for (const [seq, index, tokens, ordinal] of data.visible) {
+      const entry = bySeq.get(seq)
+      assert(entry !== undefined, 'a snapshot is restored with every visible message')
+      const item: Item = { entry, index, tokens, ...(ordinal == null ? {} : { ordinal }) }
+      this.#visible.push(item)
+      this.#know(item)
+    }
+  }
+}
+
+/** What a snapshot keeps: everything but the messages themselves, which stay in the log. */
+export interface StateData {
+  readonly version: number
+  readonly messageCount: number
+  readonly assistantCount: number
+  readonly totalTokens: number
+  readonly turn: number
+  readonly newestUser: number | null
+  readonly firstSpoken: number | null
+  readonly newestAssistant: number | null
+  /** The number of messages that bear retention: all, and those that the model has answered. */
+  readonly ordinals: readonly [newest: number, answered: number]
+  /** Visible messages: seq, index, tokens of each block, ordinal among those that bear retention. */
+  readonly visible: readonly (readonly [number, number, readonly number[], (number | null)?])[]
+  /** All others: seq, index, tokens and characters of each block, positions of those that no later request may show. */
+  readonly hidden: readonly (readonly [
+    number,
+    number,
+    readonly number[],
+    readonly number[],
+    (readonly number[])?,
+  ])[]
+  readonly pinned: readonly number[]
+  readonly excluded: readonly number[]
+  readonly expansions: readonly (readonly [string, ShownAgain])[]
+  readonly exchanges: ExchangeIndexData
+  readonly edits: EditIndexData
+  readonly moves: MovesData
+}
+
+/** A user's own message begins a turn; synthetic messages and tool results never do. */
+export function startsTurn(message: { readonly role: Role; readonly origin: Origin }): boolean {
+  return message.role === 'user' && message.origin === 'user'
+}
+
+/**
+ * The seq of the message that opens the turn of another, if there is one: what a view that begins in that turn must begin with. A system
+ * message needs none: it stands for itself.
+ */
+function openerOf(messages: ReadonlyMap<number, Item>, seq: number): readonly number[] {
+  const { turn, role } = messages.get(seq)?.entry ?? { role: 'system' }
+  if (role === 'system') return []
+  for (const [at, { entry }] of messages) {
+    if (at !== seq && entry.turn === turn && startsTurn(entry)) return [at]
+  }
+  return []
+}
+
+/** Whether a message opens the turn of one of the others. */
+function opensTurnOf(
+  messages: ReadonlyMap<number, Item>,
+  seq: number,
+  others: Iterable<number>,
+): boolean {
+  const entry = messages.get(seq)?.entry
+  if (entry === undefined || !startsTurn(entry)) return false
+  for (const other of others) {
+    const found = messages.get(other)?.entry
+    if (found !== undefined && found.turn === entry.turn && found.role !== 'system') return true
+  }
+  return false
+}
+
+export interface Clock {
+  /** The seq of a step's assistant message. */
+  readonly steps: ReadonlyMap<number, number>
+  /** The seq of a turn's user message. */
+  readonly turns: ReadonlyMap<number, number>
+}
+
+export function clockOf(state: State): Clock {
+  const steps = new Map<number, number>()
+  const turns = new Map<number, number>()
+  for (const { entry } of state.visible) {
+    if (entry.role === 'assistant') steps.set(entry.step, entry.seq)
+    else if (startsTurn(entry)) turns.set(entry.turn, entry.seq)
+  }
+  return { steps, turns }
+}
+
+/** A message of the log as the state knows it. */
+export interface Item {
+  readonly entry: MessageEntry
+  /** Position among the log's messages, from 0. */
+  readonly index: number
+  /** Tokens of each block in full form; counted when first asked for. */
+  readonly tokens: readonly number[]
+  /** Its number among the messages that bear retention, from 1; absent for all others. */
+  readonly ordinal?: number
+}
+
+/** Counting is most of the work of a short call, and many calls never look at it. */
+class LazyItem implements Item {
+  readonly entry: MessageEntry
+  readonly index: number
+  readonly ordinal?: number
+  readonly #counter: Counter
+  #tokens: readonly number[] | undefined
+
+  constructor(entry: MessageEntry, index: number, counter: Counter, ordinal?: number) {
+    this.entry = entry
+    this.index = index
+    if (ordinal !== undefined) this.ordinal = ordinal
+    this.#counter = counter
+  }
+
+  get tokens(): readonly number[] {
+    // What later requests do not show is counted where it is shown, at the tail.
+    this.#tokens ??= this.entry.blocks.map((block) => {
+      const shown = lastingBlock(this.entry, block)
+      return shown === undefined ? 0 : countBlock(this.#counter, shown)
+    })
+    return this.#tokens
+  }
+}
+
+/** What a trace needs to know of a message, also where the message itself is only in the store. */
+interface MessageFacts {
+  readonly index: number
+  /** Tokens of each block. */
+  readonly tokens: readonly number[]
+  /** Characters of each block. */
+  readonly lengths: readonly number[]
+  /** Positions of blocks that no later request may show: they are not expanded for a model. @default none */
+  readonly forPeople?: readonly number[]
+}
+
+/** Facts about a message that is at hand. */
+export function factsOf({ entry, index, tokens }: Item): MessageFacts {
+  const lengths = entry.blocks.map(lengthOf)
+  if (!isLasting(entry)) return { index, tokens, lengths, forPeople: positionsIn(entry) }
+  if (entry.blocks.every(isLasting)) return { index, tokens, lengths }
+  const forPeople = positionsIn(entry).filter(
+    (position) => !isLasting(entry.blocks[position] ?? entry),
+  )
+  return { index, tokens, lengths, forPeople }
+}
+
+/** One for each block; a message without blocks has one all the same. */
+function positionsIn({ blocks }: MessageEntry): readonly number[] {
+  return blocks.length === 0 ? [0] : [...blocks.keys()]
+}
+
+/** Index of the first item whose seq is at least `seq`. */
+function lowerBound(items: readonly Item[], seq: number): number {
+  let low = 0
+  let high = items.length
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((items[middle] as Item).entry.seq < seq) low = middle + 1
+    else high = middle
+  }
+  return low
+}

@@ -1,0 +1,114 @@
+// The smallest pieces that may be cut away: whole exchanges and single messages.
+
+import type { MessageEntry } from '../log/entry.ts'
+import { isResult } from './exchange.ts'
+import { type Item, type State, startsTurn } from './state.ts'
+
+export interface Unit {
+  readonly items: readonly Item[]
+  readonly turn: number
+  /** Whether it is a message that a user wrote. */
+  readonly isUser: boolean
+  readonly isAssistant: boolean
+  /** Whether it has calls. */
+  readonly isExchange: boolean
+}
+
+/** Visible messages, system ones aside, grouped so that an exchange is one unit, in the order they begin. */
+export function unitsOf(state: State, items: readonly Item[]): readonly Unit[] {
+  const groups = new Map<number, Item[]>()
+  let last: number | undefined
+  for (const item of items) {
+    if (item.entry.role === 'system') continue
+    const own = exchangeOf(state, item) ?? (isToolPart(item) ? last : undefined) ?? item.entry.seq
+    const key = state.exchanges.parts.of(own)[0] as number
+    last = key
+    const group = groups.get(key)
+    if (group === undefined) groups.set(key, [item])
+    else group.push(item)
+  }
+  return [...groups.values()].map((group) => {
+    const first = (group[0] as Item).entry
+    return {
+      items: group,
+      turn: first.turn,
+      isUser: group.length === 1 && startsTurn(first),
+      isAssistant: first.role === 'assistant',
+      isExchange: group.some(({ entry }) => state.exchanges.exchangeAt(entry.seq) !== undefined),
+    }
+  })
+}
+
+/** A tool message without results, such as what a person said of an approval: it belongs to what stands before it. */
+function isToolPart({ entry }: Item): boolean {
+  return entry.role === 'tool' && entry.blocks.every(({ type }) => type === 'opaque')
+}
+
+/** The seq of the exchange that a message opens or answers. */
+function exchangeOf(state: State, item: Item): number | undefined {
+  const own = state.exchanges.exchangeAt(item.entry.seq)
+  if (own !== undefined) return own.seq
+  for (const [block, content] of item.entry.blocks.entries()) {
+    if (content.type !== 'tool-result') continue
+    const answered = state.exchanges.answeredBy({ seq: item.entry.seq, block })
+    if (answered !== undefined) return answered.exchange.seq
+  }
+  return undefined
+}
+
+/**
+ * Hard protection: kept by a pin, the newest user message, results that the model has not seen, an answer that it is to go on with, or a form
+ * that a person took back.
+ */
+export function isProtected(state: State, unit: Unit): boolean {
+  return unit.items.some(
+    ({ entry }) =>
+      entry.seq === state.newestUser ||
+      entry.seq === state.exchanges.parts.open ||
+      isUnseenResult(state, entry) ||
+      state.isKeptByPin(entry.seq) ||
+      state.isVetoed(entry.seq, '*', 'dropped'),
+  )
+}
+
+/** User turns after which no result is expected any more: a call that was broken off must not stay for ever. */
+const patientTurns = 3
+
+/** Whether a result of its calls may still come: once the call has left, the result would answer nothing. */
+export function isWaiting({ exchanges, turn }: State, { items, isExchange }: Unit): boolean {
+  if (!isExchange) return false
+  return items.some(({ entry }) => {
+    const exchange = exchanges.exchangeAt(entry.seq)
+    if (exchange === undefined || turn - exchange.turn >= patientTurns) return false
+    return exchange.calls.some((call) => exchanges.waitingFor(call.callId)?.call === call)
+  })
+}
+
+/** Whether a message brings a result behind the newest answer, also one of an older call. */
+function isUnseenResult({ newestAssistant = 0 }: State, { seq, blocks }: MessageEntry): boolean {
+  return seq > newestAssistant && blocks.some(isResult)
+}
+
+export function tokensOf(items: readonly Item[]): number {
+  return items.reduce((sum, item) => sum + item.tokens.reduce((a, b) => a + b, 0), 0)
+}
+
+/** Inclusive ranges of seq that cover `dropped` and no other message, visible or not: each is covered once. */
+export function rangesOf(
+  items: readonly Item[],
+  dropped: ReadonlySet<number>,
+): readonly (readonly [number, number])[] {
+  const ranges: [number, number][] = []
+  let open: { readonly range: [number, number]; next: number } | undefined
+  for (const { entry, index } of items) {
+    if (!dropped.has(entry.seq)) open = undefined
+    else if (open?.next === index) {
+      open.range[1] = entry.seq
+      open.next += 1
+    } else {
+      open = { range: [entry.seq, entry.seq], next: index + 1 }
+      ranges.push(open.range)
+    }
+  }
+  return ranges
+}

@@ -1,0 +1,180 @@
+// The trace: every block that is not full or not there, with the rule and the reason.
+
+import type { Edit, Form } from '../log/entry.ts'
+import { seqsOf } from '../state/edits.ts'
+import type { State } from '../state/state.ts'
+import { whyUnshown } from './audience.ts'
+import type { Repair } from './profile.ts'
+import { finalIn } from './reduction.ts'
+import { editsShown, shownByPins } from './render.ts'
+import type { Change, ViewMessage } from './view.ts'
+
+export interface TraceInput {
+  readonly state: State
+  /** Edits that are not in the log (yet). */
+  readonly planned: readonly Edit[]
+  readonly repairs: readonly Repair[]
+  /** Reductions of the budget ladder. */
+  readonly fitted: { readonly edits: readonly Edit[]; readonly folded: readonly ViewMessage[] }
+  /** Position in what the caller passed of the log's message at `index`. */
+  readonly indexOf: (index: number) => number
+  readonly canExpand: boolean
+}
+
+/**
+ * The trace of a view, in the order of the log, made when it is asked for: a window over a long log drops more than it shows.
+ * What the state holds now is captured, so that later entries do not change it.
+ */
+export function traceOf(input: TraceInput): () => readonly Change[] {
+  const { state, planned, repairs, fitted } = input
+  const { dropEdits } = state
+  const dropCount = dropEdits.length
+  const blockEdits = liveBlockEdits(state)
+  const excluded = [...state.excluded]
+  const unshown = unshownBlocks(state)
+  const back = shownByPins(state)
+  let changes: readonly Change[] | undefined
+  return () => {
+    changes ??= list(input, {
+      drops: dropEdits.slice(0, dropCount),
+      back,
+      edits: newest([...blockEdits, ...planned, ...fitted.edits]),
+      folded: fitted.folded,
+      excluded,
+      unshown,
+      repairs,
+    })
+    return changes
+  }
+}
+
+interface Captured {
+  readonly drops: readonly Edit[]
+  /** Messages that those no longer drop. */
+  readonly back: ReadonlySet<number>
+  readonly edits: readonly Edit[]
+  readonly folded: readonly ViewMessage[]
+  readonly excluded: readonly number[]
+  readonly unshown: readonly Repair[]
+  readonly repairs: readonly Repair[]
+}
+
+function list(input: TraceInput, captured: Captured): readonly Change[] {
+  const { state, indexOf, canExpand } = input
+  const changes: (Change & { seq: number; block: number })[] = []
+  const isLost = finalIn(state, captured.edits)
+  const add: Add = (seq, block, { form, rule, reason, tokensAfter }) => {
+    const facts = state.facts(seq)
+    if (facts === undefined) return
+    const isForPeople = facts.forPeople?.includes(block) === true
+    const tokensBefore = facts.tokens[block] ?? 0
+    changes.push({
+      id: state.blockIdAt({ seq, block }),
+      index: indexOf(facts.index),
+      form,
+      rule,
+      reason,
+      tokensBefore,
+      tokensAfter: form === 'dropped' ? 0 : (tokensAfter ?? tokensBefore),
+      canExpand: canExpand && !isForPeople && !isLost(seq, block),
+      originalLength: facts.lengths[block] ?? 0,
+      seq,
+      block,
+    })
+  }
+  const drop = (seq: number, rule: string, reason: string): void => {
+    each(state, seq, (block) => add(seq, block, { form: 'dropped', rule, reason }))
+  }
+  const addDropped: Add = (seq, ...change) => {
+    if (!captured.back.has(seq)) add(seq, ...change)
+  }
+  for (const edit of captured.drops) addEdit(state, edit, addDropped)
+  for (const edit of captured.edits) addEdit(state, edit, add)
+  for (const seq of captured.excluded) drop(seq, 'exclude', 'excluded on request')
+  for (const { seq, block, form, reason } of captured.unshown) {
+    add(seq, block, { form, rule: 'audience', reason })
+  }
+  for (const { seq, block, form, reason } of captured.repairs) {
+    add(seq, block, { form, rule: 'repair', reason })
+  }
+  for (const { entry, blocks, positions } of captured.folded) {
+    if (entry === undefined) continue
+    const reason = 'folded into the digest'
+    const shown = blocks.length === 0 ? [0] : blocks.map((_, at) => positions?.[at] ?? at)
+    for (const block of shown) add(entry.seq, block, { form: 'dropped', rule: 'budget', reason })
+  }
+  // What is not there needs no other line: the first that took it away explains it.
+  const gone = new Map<string, Change>()
+  for (const change of changes) {
+    if (change.form === 'dropped' && !gone.has(change.id)) gone.set(change.id, change)
+  }
+  return changes
+    .filter((change) => (gone.get(change.id) ?? change) === change)
+    .sort((a, b) => a.seq - b.seq || a.block - b.block)
+    .map(({ seq: _seq, block: _block, ...change }) => change)
+}
+
+type Add = (
+  seq: number,
+  block: number,
+  change: {
+    form: Form
+    rule: string
+    reason: string
+    tokensAfter?: number
+  },
+) => void
+
+function addEdit(state: State, edit: Edit, add: Add): void {
+  const { form, rule, reason, tokensAfter } = edit
+  if ('seq' in edit.target) {
+    add(edit.target.seq, edit.target.block, { form, rule, reason, tokensAfter })
+    return
+  }
+  for (const seq of seqsOf(edit))
+    each(state, seq, (block) => add(seq, block, { form, rule, reason }))
+}
+
+/** Of several edits of one block the last: it gives the form. Edits of whole messages all stay. */
+function newest(edits: readonly Edit[]): readonly Edit[] {
+  const last = new Map<string, Edit>()
+  for (const edit of edits) {
+    if ('seq' in edit.target) last.set(`${edit.target.seq}:${edit.target.block}`, edit)
+  }
+  return edits.filter(
+    (edit) =>
+      !('seq' in edit.target) || last.get(`${edit.target.seq}:${edit.target.block}`) === edit,
+  )
+}
+
+function liveBlockEdits(state: State): readonly Edit[] {
+  const edits: Edit[] = []
+  const editOf = editsShown(state, [])
+  for (const { entry } of state.visible) {
+    for (let block = 0; block < entry.blocks.length; block++) {
+      const edit = editOf(entry, block)
+      if (edit !== undefined) edits.push(edit)
+    }
+  }
+  return edits
+}
+
+/** Blocks that this request does not show because of who they are for. */
+function unshownBlocks(state: State): readonly Repair[] {
+  const unshown: Repair[] = []
+  for (const item of state.visible) {
+    const { seq, blocks } = item.entry
+    blocks.forEach((content, block) => {
+      const why = whyUnshown(state, item, content)
+      if (why !== undefined) unshown.push({ seq, block, ...why })
+    })
+  }
+  return unshown
+}
+
+/** Each block of a message, if there is one at `seq`; a message without blocks still has one line. */
+function each(state: State, seq: number, visit: (block: number) => void): void {
+  const facts = state.facts(seq)
+  if (facts === undefined) return
+  for (let block = 0; block < Math.max(1, facts.lengths.length); block++) visit(block)
+}

@@ -1,0 +1,117 @@
+// Every scalar field of the policy: its path, how its text is read, and its default. Settings, docs and pages share this list.
+
+import { z } from 'zod'
+import { policySchema } from './schema.ts'
+
+/** The value a field has when its part is on and nobody set it. Absent = the field is off until set. */
+const defaults: Readonly<Record<string, string | number | boolean>> = {
+  'history.policy': 'lastN',
+  'history.length': 20,
+  'history.preserveSystemMessages': true,
+  'history.maxMessages': 0,
+  'history.keepRecentMessages': 0,
+  'retention.unit': 'newer',
+  'expiry.disable': false,
+  'expiry.preserveOriginals': true,
+  'toolOutput.maxLines': 2000,
+  'toolOutput.maxBytes': 51_200,
+  'toolOutput.maxChars': 204_800,
+  'toolOutput.largeOutputThreshold': 204_800,
+  'toolOutput.truncateMode': 'head_tail',
+  'toolResults.strategy': 'keepRecent',
+  'toolResults.max': 0,
+  'toolResults.placeholder': 'informative',
+  'toolResults.cutoff': 10,
+  'toolResults.summary': 'llm',
+  'compaction.auto': true,
+  'compaction.reserveTokens': 16_384,
+  'compaction.maxTokens': 8000,
+  'compaction.maxMessages': 50,
+  'compaction.keepRecentTokens': 20_000,
+  'compaction.keepRecent': 5,
+  schedule: 'immediate',
+}
+
+export interface PolicyField {
+  /** For example `history.length`, `expiry.duplicates.similarity`. */
+  readonly path: string
+  readonly part: string
+  /** The path inside the part. Absent for a part that is itself a value (`schedule`). */
+  readonly field?: string
+  /** A `share` is a number from 0 to 1. */
+  readonly kind: 'integer' | 'share' | 'boolean' | 'choice' | 'text'
+  readonly choices?: readonly string[]
+  readonly default?: string | number | boolean
+  /** The environment variable, for example `ORIEL_HISTORY_LENGTH`. */
+  readonly variable: string
+  /** The name in an address, for example `historyLength`. */
+  readonly parameter: string
+  /** Reads a text as the field's value; undefined when it is not one. */
+  readonly read: (text: string) => string | number | boolean | undefined
+  /** Whether a value of any type is one of this field's. */
+  readonly accepts: (value: unknown) => boolean
+}
+
+/** All scalar fields, in the order of the schema. */
+export const policyFields: readonly PolicyField[] = Object.entries(policySchema.shape).flatMap(
+  ([part, schema]) => fieldsOf(part, schema),
+)
+
+/** A scalar is a field, an object has those of its own. What users name themselves (tools, kinds) has none. */
+function fieldsOf(path: string, schema: z.ZodType): readonly PolicyField[] {
+  const inner = bare(schema)
+  if (!(inner instanceof z.ZodObject)) return fieldOf(path, inner)
+  return Object.entries(inner.shape as Record<string, z.ZodType>).flatMap(([name, value]) =>
+    fieldsOf(`${path}.${name}`, value),
+  )
+}
+
+function fieldOf(path: string, schema: z.ZodType): readonly PolicyField[] {
+  const kind = kindOf(schema)
+  if (kind === undefined) return []
+  const [part = path, ...names] = path.split('.')
+  const fallback = defaults[path]
+  const accepts = (value: unknown): boolean => schema.safeParse(value).success
+  return [
+    {
+      path,
+      part,
+      kind,
+      ...(names.length === 0 ? {} : { field: names.join('.') }),
+      ...(schema instanceof z.ZodEnum ? { choices: schema.options.map(String) } : {}),
+      ...(fallback === undefined ? {} : { default: fallback }),
+      variable: `ORIEL_${path
+        .replaceAll('.', '_')
+        .replaceAll(/([a-z])([A-Z])/g, '$1_$2')
+        .toUpperCase()}`,
+      parameter: path.replaceAll(/\.(\w)/g, (_, letter: string) => letter.toUpperCase()),
+      accepts,
+      read: (text) => {
+        const value = readText(kind, text.trim())
+        return value !== undefined && accepts(value) ? value : undefined
+      },
+    },
+  ]
+}
+
+function bare(schema: z.ZodType): z.ZodType {
+  const isWrapped = schema instanceof z.ZodOptional || schema instanceof z.ZodNullable
+  return isWrapped ? bare(schema.unwrap() as z.ZodType) : schema
+}
+
+function kindOf(schema: z.ZodType): PolicyField['kind'] | undefined {
+  if (schema instanceof z.ZodNumber) return schema.isInt ? 'integer' : 'share'
+  if (schema instanceof z.ZodBoolean) return 'boolean'
+  if (schema instanceof z.ZodEnum) return 'choice'
+  if (schema instanceof z.ZodString) return 'text'
+  return undefined
+}
+
+/** Strict on purpose: `5abc` and `1e3` are mistakes, not numbers. */
+function readText(kind: PolicyField['kind'], text: string): string | number | boolean | undefined {
+  if (kind === 'integer') return /^\d{1,15}$/.test(text) ? Number(text) : undefined
+  if (kind === 'share') return /^[01](?:\.\d{1,15})?$/.test(text) ? Number(text) : undefined
+  if (kind !== 'boolean') return text === '' ? undefined : text
+  if (text === 'true' || text === '1') return true
+  return text === 'false' || text === '0' ? false : undefined
+}

@@ -1,0 +1,359 @@
+// Settings from many places, resolved per field, each with its source: environment > request > agent > default.
+
+import { assertOptions, OrielError, wrongOption } from '../core/log/errors.ts'
+import { isObject, setField } from '../core/log/json.ts'
+import type { StoredSettings } from '../stores/agent-settings.ts'
+import { operatorPaths, parseCallerPolicy } from './caller-policy.ts'
+import { type PolicyField, policyFields } from './fields.ts'
+import { describe, type Policy, type PolicyInput, parsePolicy } from './schema.ts'
+import { withStoredSettings } from './stored-settings.ts'
+
+export type SettingSource = 'environment' | 'request' | 'agent' | 'default'
+
+/** What a request says: parameters of its address, a policy in a header, a policy in its body. */
+export interface RequestSettings {
+  /** For example `historyPolicy=all&historyLength=5`. */
+  readonly query?: URLSearchParams | Readonly<Record<string, unknown>>
+  /** A policy as JSON text or as an object. */
+  readonly header?: unknown
+  readonly body?: unknown
+}
+
+/** An agent template: JSON files with the settings of document 002 and a whole policy. */
+export interface AgentTemplate {
+  readonly chatSettings?: { readonly historyPolicy?: unknown; readonly historyLength?: unknown }
+  readonly policy?: PolicyInput
+}
+
+export interface ResolvePolicyOptions {
+  /** Environment variables; what they set is locked. @default {} */
+  readonly env?: Readonly<Record<string, string | undefined>>
+  /** The request: its parts, or its flat parameters, or a policy. @default {} */
+  readonly request?: RequestSettings | URLSearchParams | Readonly<Record<string, unknown>>
+  /** The agent: a template, or a policy. @default {} */
+  readonly agent?: AgentTemplate | PolicyInput | Readonly<Record<string, unknown>>
+  /** What the store keeps for the agent (`store.settings.read`): wins over the template, tool by tool. @default nothing */
+  readonly stored?: StoredSettings
+  /** What holds when nobody else says anything. @default {} */
+  readonly defaults?: PolicyInput
+  /** What an invalid value of a request does. @default { query: 'ignore', header: 'error', body: 'error' } */
+  readonly onInvalid?: {
+    readonly query?: 'ignore' | 'error'
+    readonly header?: 'ignore' | 'error'
+    readonly body?: 'ignore' | 'error'
+  }
+  /** Largest value a request may ask for, per numeric field, for example `{ 'history.length': 50 }`. @default {} */
+  readonly ceilings?: Readonly<Record<string, number>>
+  /** Whether requests may set anything. @default 'allow' */
+  readonly requestOverrides?: 'allow' | 'scoped-key' | 'deny'
+  /** Whether the caller's key may override, for `scoped-key`. @default false */
+  readonly hasScopedKey?: boolean
+}
+
+export interface ResolvedPolicy {
+  readonly policy: Policy
+  /** Where each field came from, keyed by its path, for example `history.length`. */
+  readonly sources: Readonly<Record<string, SettingSource>>
+  /** What was ignored and why. */
+  readonly warnings: readonly string[]
+}
+
+/** Document 002's own variables; ours win. */
+const aliases: Readonly<Record<string, string>> = {
+  'history.policy': 'NEXT_PUBLIC_DEFAULT_HISTORY_POLICY',
+  'history.length': 'NEXT_PUBLIC_DEFAULT_HISTORY_LENGTH',
+}
+
+/**
+ * The policy that holds, and the source of each field. An invalid environment value throws 'invalid-setting': the operator's wish
+ * is unknown, so nothing starts. An invalid query value is ignored with a warning; an invalid header or body value throws
+ * 'invalid-setting' too (a gateway answers 400). Options that are wrong themselves throw 'invalid-option'.
+ */
+export function resolvePolicy(options: ResolvePolicyOptions = {}): ResolvedPolicy {
+  assertResolveOptions(options)
+  const warnings: string[] = []
+  const layers: readonly Layer[] = [
+    { source: 'environment', values: readEnvironment(options.env ?? {}), rest: {} },
+    readRequest(options, warnings),
+    withStored(readAgent(options.agent), options.stored),
+    { source: 'default', ...fromPolicy(parsePolicy(options.defaults, 'defaults')) },
+  ]
+  const sources: Record<string, SettingSource> = {}
+  let parts: Readonly<Record<string, unknown>> = {}
+  // What cannot be set field by field (per-tool expiry and the like) comes from the first layer that has it.
+  for (const { rest, source } of [...layers].reverse()) {
+    for (const [part, fields] of Object.entries(rest)) {
+      parts = { ...parts, [part]: { ...(isObject(parts[part]) ? parts[part] : {}), ...fields } }
+      for (const name of Object.keys(fields)) sources[`${part}.${name}`] = source
+    }
+  }
+  const isOn = (part: string): boolean =>
+    part in parts ||
+    layers.some(({ values }) => [...values.keys()].some((field) => field.part === part))
+  for (const field of policyFields) {
+    const layer = layers.find(({ values }) => values.has(field))
+    const got = layer?.values.get(field)
+    const value = got === undefined && isOn(field.part) ? field.default : got
+    if (value === undefined) continue
+    sources[field.path] = layer?.source ?? 'default'
+    parts = withField(parts, field.path.split('.'), value)
+  }
+  return { policy: parsePolicy(parts), sources, warnings }
+}
+
+/** What guards the settings must not be ignored because of a slip. */
+function assertResolveOptions(options: ResolvePolicyOptions): void {
+  assertOptions(options)
+  const { onInvalid = {}, ceilings = {}, requestOverrides = 'allow' } = options
+  if (!isObject(onInvalid)) throw wrongOption('onInvalid', 'an object')
+  for (const [place, answer] of Object.entries(onInvalid)) {
+    const path = `onInvalid.${place}`
+    if (!['query', 'header', 'body'].includes(place)) {
+      throw wrongOption(path, 'query, header or body')
+    }
+    if (answer !== undefined && answer !== 'ignore' && answer !== 'error') {
+      throw wrongOption(path, "'ignore' or 'error'")
+    }
+  }
+  if (!isObject(ceilings)) throw wrongOption('ceilings', 'an object')
+  for (const [path, ceiling] of Object.entries(ceilings)) {
+    const field = policyFields.find((known) => known.path === path)
+    const isNumeric = field?.kind === 'integer' || field?.kind === 'share'
+    if (!isNumeric) throw wrongOption(`ceilings.${path}`, 'a numeric field, by its path')
+    if (typeof ceiling !== 'number') throw wrongOption(`ceilings.${path}`, 'a number')
+  }
+  if (!['allow', 'scoped-key', 'deny'].includes(requestOverrides)) {
+    throw wrongOption('requestOverrides', "'allow', 'scoped-key' or 'deny'")
+  }
+}
+
+/** Null leaves a field of an override as it is, whatever a lower layer says. */
+type Value = string | number | boolean | null
+type Values = ReadonlyMap<PolicyField, Value>
+
+interface Layer {
+  readonly source: SettingSource
+  readonly values: Values
+  /** Parts' fields that are not scalar. */
+  readonly rest: Readonly<Record<string, Readonly<Record<string, unknown>>>>
+}
+
+/** What one place says; problems are values that are none. */
+type Read = Omit<Layer, 'source'> & { readonly problems?: readonly string[] }
+
+function readEnvironment(env: Readonly<Record<string, string | undefined>>): Values {
+  const values = new Map<PolicyField, Value>()
+  for (const field of policyFields) {
+    const alias = aliases[field.path]
+    const names = alias === undefined ? [field.variable] : [field.variable, alias]
+    const name = names.find((candidate) => env[candidate] !== undefined && env[candidate] !== '')
+    if (name === undefined) continue
+    const text = env[name] as string
+    const value = field.read(text)
+    if (value === undefined) {
+      throw new OrielError(
+        'invalid-setting',
+        `The environment variable ${name} is ${describe(text)}; allowed: ${allowed(field)}. Correct it or unset it.`,
+        { path: name },
+      )
+    }
+    values.set(field, value)
+  }
+  return values
+}
+
+function readRequest(options: ResolvePolicyOptions, warnings: string[]): Layer {
+  const values = new Map<PolicyField, Value>()
+  const { query, header, body } = partsOfRequest(options.request)
+  const layer: Layer = { source: 'request', values, rest: {} }
+  const says = [query, header, body].some((part) => part !== undefined)
+  const { requestOverrides = 'allow', hasScopedKey = false } = options
+  if (requestOverrides === 'deny' || (requestOverrides === 'scoped-key' && !hasScopedKey)) {
+    if (says) warnings.push('The request may not override settings: ignored.')
+    return layer
+  }
+  const onInvalid = {
+    query: 'ignore',
+    header: 'error',
+    body: 'error',
+    ...options.onInvalid,
+  } as const
+  const rest: Record<string, Record<string, unknown>> = {}
+  // A more explicit place wins: address, then header, then body.
+  for (const [place, value] of [
+    ['query', query],
+    ['header', header],
+    ['body', body],
+  ] as const) {
+    if (value === undefined) continue
+    try {
+      const read: Read =
+        place === 'query' ? readQuery(value) : fromPolicy(parseCallerPolicy(fromText(value), place))
+      for (const [field, got] of read.values) {
+        values.set(field, bounded(field, got, options.ceilings, warnings))
+      }
+      for (const [part, fields] of Object.entries(read.rest))
+        rest[part] = { ...rest[part], ...fields }
+      for (const problem of read.problems ?? []) {
+        if (onInvalid.query === 'error')
+          throw new OrielError('invalid-setting', problem, { path: place })
+        warnings.push(problem)
+      }
+    } catch (error) {
+      if (onInvalid[place] === 'error' || !OrielError.is(error)) throw asSetting(error, place)
+      warnings.push(`Ignored: ${error.message}`)
+    }
+  }
+  return { ...layer, rest }
+}
+
+function asSetting(error: unknown, place: string): unknown {
+  if (!OrielError.is(error) || error.code === 'invalid-setting') return error
+  return new OrielError('invalid-setting', `The request's ${place}: ${error.message}`, {
+    path: error.path ?? place,
+    cause: error,
+  })
+}
+
+function partsOfRequest(request: ResolvePolicyOptions['request']): RequestSettings {
+  if (request === undefined) return {}
+  if (request instanceof URLSearchParams) return { query: request }
+  const isSplit = ['query', 'header', 'body'].some((key) => key in request)
+  if (isSplit) return request as RequestSettings
+  const isPolicy = policyFields.some(({ part }) =>
+    isObject((request as Record<string, unknown>)[part]),
+  )
+  return isPolicy ? { body: request } : { query: request as Readonly<Record<string, unknown>> }
+}
+
+function readQuery(query: unknown): Read {
+  const read = readParameters(query)
+  const values = new Map([...read.values].filter(([{ path }]) => !operatorPaths.has(path)))
+  const refused = [...read.values.keys()].filter(({ path }) => operatorPaths.has(path))
+  const problems = refused.map(({ path }) => `${path} is set by the operator only: ignored.`)
+  return { ...read, values, problems: [...(read.problems ?? []), ...problems] }
+}
+
+function readParameters(query: unknown): Read {
+  const values = new Map<PolicyField, Value>()
+  const problems: string[] = []
+  const given =
+    query instanceof URLSearchParams
+      ? Object.fromEntries(query)
+      : (query as Record<string, unknown>)
+  for (const field of policyFields) {
+    const { parameter: name } = field
+    const got = given[name]
+    if (got === undefined || got === null) continue
+    const value = typeof got === 'string' ? field.read(got) : accepted(field, got)
+    if (value !== undefined) values.set(field, value)
+    else
+      problems.push(
+        `The parameter ${name} is ${describe(got)}; allowed: ${allowed(field)}. Ignored.`,
+      )
+  }
+  return { values, rest: {}, problems }
+}
+
+function readAgent(agent: ResolvePolicyOptions['agent']): Layer {
+  if (agent === undefined) return { source: 'agent', values: new Map(), rest: {} }
+  if (typeof agent === 'string')
+    return { source: 'agent', ...fromPolicy(parsePolicy(agent, 'agent')) }
+  const { chatSettings, policy, ...others } = agent as AgentTemplate & Record<string, unknown>
+  const flat = { ...others, ...(isObject(chatSettings) ? chatSettings : {}) }
+  const isPolicy = policyFields.some(({ part }) => part in others)
+  const read = fromPolicy(parsePolicy(policy ?? (isPolicy ? others : {}), 'agent.policy'))
+  const values = new Map(read.values)
+  const { values: settings, problems = [] } = readParameters(flat)
+  if (problems.length > 0) {
+    throw new OrielError('invalid-setting', `The agent template: ${problems[0]}`, { path: 'agent' })
+  }
+  for (const [field, value] of settings) values.set(field, value)
+  return { source: 'agent', values, rest: read.rest }
+}
+
+function withStored(layer: Layer, stored: StoredSettings | undefined): Layer {
+  if (stored === undefined) return layer
+  // The layer's own fields came out of a policy that was checked.
+  const own = { expiry: layer.rest.expiry } as Policy
+  const { expiry } = withStoredSettings(own, stored)
+  const { values: chat } = readParameters({ ...stored.chat })
+  return {
+    ...layer,
+    values: new Map([...layer.values, ...chat]),
+    rest: expiry === undefined ? layer.rest : { ...layer.rest, expiry: { ...expiry } },
+  }
+}
+
+function fromPolicy(policy: Policy): Read {
+  const values = new Map<PolicyField, Value>()
+  const rest: Record<string, Record<string, unknown>> = {}
+  for (const [part, fields] of Object.entries(policy)) {
+    if (isObject(fields)) {
+      rest[part] = takeFields(part, fields, values)
+      continue
+    }
+    const field = policyFields.find(({ path }) => path === part)
+    if (field !== undefined && fields !== undefined) values.set(field, fields)
+  }
+  return { values, rest }
+}
+
+/** Takes the scalar fields of an object. Answers what is left: what cannot be set field by field, and that its own objects are there. */
+function takeFields(
+  path: string,
+  given: Readonly<Record<string, unknown>>,
+  values: Map<PolicyField, Value>,
+): Record<string, unknown> {
+  const rest: Record<string, unknown> = {}
+  for (const [name, value] of Object.entries(given)) {
+    const own = `${path}.${name}`
+    const field = policyFields.find((known) => known.path === own)
+    const hasFields = policyFields.some((known) => known.path.startsWith(`${own}.`))
+    if (field !== undefined) values.set(field, value as Value)
+    else setField(rest, name, hasFields && isObject(value) ? takeFields(own, value, values) : value)
+  }
+  return rest
+}
+
+function fromText(value: unknown): unknown {
+  if (typeof value !== 'string' || !value.trimStart().startsWith('{')) return value
+  try {
+    return JSON.parse(value)
+  } catch (cause) {
+    throw new OrielError('invalid-setting', 'The policy is not valid JSON.', { cause })
+  }
+}
+
+function bounded(
+  field: PolicyField,
+  value: Value,
+  ceilings: Readonly<Record<string, number>> = {},
+  warnings: string[],
+): Value {
+  const ceiling = ceilings[field.path]
+  if (ceiling === undefined || typeof value !== 'number' || value <= ceiling) return value
+  warnings.push(`${field.path} ${value} is above the ceiling: ${ceiling} is used.`)
+  return ceiling
+}
+
+function accepted(field: PolicyField, value: unknown): Value | undefined {
+  return field.accepts(value) ? (value as Value) : undefined
+}
+
+function allowed(field: PolicyField): string {
+  if (field.choices !== undefined) return field.choices.join(', ')
+  if (field.kind === 'integer') return `a whole number, ${field.accepts(0) ? 0 : 1} or more`
+  if (field.kind === 'share') return 'a number from 0 to 1'
+  return field.kind === 'boolean' ? 'true, false' : 'a text'
+}
+
+function withField(
+  object: Readonly<Record<string, unknown>>,
+  [name = '', ...inner]: readonly string[],
+  value: Value,
+): Readonly<Record<string, unknown>> {
+  const own = object[name]
+  const set = inner.length === 0 ? value : withField(isObject(own) ? own : {}, inner, value)
+  return { ...object, [name]: set }
+}

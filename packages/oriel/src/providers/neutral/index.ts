@@ -1,0 +1,165 @@
+// Oriel's own messages as input: checked, copied, nothing translated.
+
+import type { Block, Role } from '../../core/log/block.ts'
+import type { Draft } from '../../core/log/entry.ts'
+import { OrielError } from '../../core/log/errors.ts'
+import { isObject, type Json, type JsonObject } from '../../core/log/json.ts'
+import { fieldOf, type JsonAt, readList, readString, wrongShape } from '../foreign.ts'
+import type { Decoded } from '../format.ts'
+
+const roles: readonly string[] = ['system', 'user', 'assistant', 'tool']
+const origins: readonly string[] = ['user', 'assistant', 'tool', 'system', 'plugin', 'host']
+
+/** Messages `{ role, content: string | Block[], id?, origin?, kind?, tool?, expiry?, audience?, meta? }`. */
+export function decodeNeutral(messages: readonly unknown[], path: string): readonly Decoded[] {
+  return readList(messages, path).map((place, index) => ({
+    draft: draftOf(place),
+    from: index,
+    to: index + 1,
+  }))
+}
+
+function draftOf(place: JsonAt): Draft {
+  const role = readString(place, 'role')
+  if (!roles.includes(role))
+    throw wrongShape(`${place.path}.role`, `one of ${roles.join(', ')}`, role)
+  const origin = fieldOf(place, 'origin')
+  if (origin !== undefined && !(typeof origin === 'string' && origins.includes(origin))) {
+    throw wrongShape(`${place.path}.origin`, `one of ${origins.join(', ')}`, origin)
+  }
+  for (const key of ['id', 'kind', 'tool']) {
+    const value = fieldOf(place, key)
+    if (value !== undefined && typeof value !== 'string') {
+      throw wrongShape(`${place.path}.${key}`, 'a string', value)
+    }
+  }
+  checkCarried(place)
+  checkAudience(fieldOf(place, 'audience'), `${place.path}.audience`)
+  checkExpiry(fieldOf(place, 'expiry'), `${place.path}.expiry`)
+  // Every field was checked above or is carried unread; the copy shares nothing with the input.
+  return { ...(place.value as unknown as Draft), role: role as Role, content: contentOf(place) }
+}
+
+/** What formats carry along with a message or a block: fields of the foreign one, where it came from, how it was written. */
+function checkCarried(place: JsonAt): void {
+  for (const key of ['extra', 'source', 'native']) {
+    const value = fieldOf(place, key)
+    if (value !== undefined && !isObject(value)) {
+      throw wrongShape(`${place.path}.${key}`, 'an object', value)
+    }
+  }
+  const native = fieldOf(place, 'native')
+  if (isObject(native) && !(Array.isArray(native.value) && native.value.every(isObject))) {
+    throw wrongShape(`${place.path}.native.value`, 'an array of messages', native.value)
+  }
+}
+
+function contentOf(place: JsonAt): string | readonly Block[] {
+  const content = fieldOf(place, 'content')
+  if (typeof content === 'string') return content
+  if (!Array.isArray(content)) {
+    throw wrongShape(`${place.path}.content`, 'a string or an array of blocks', content)
+  }
+  return content.map((block: Json, index) => blockOf(block, `${place.path}.content[${index}]`))
+}
+
+/** Fields that a block of each type must have as strings. */
+const required: Readonly<Record<string, readonly string[]>> = {
+  text: ['text'],
+  image: [],
+  file: [],
+  reasoning: [],
+  'tool-call': ['callId', 'name', 'arguments'],
+  'tool-result': ['callId'],
+}
+
+/** Fields that a block of each type may have, as strings. */
+const optional: Readonly<Record<string, readonly string[]>> = {
+  image: ['mediaType', 'data', 'url'],
+  file: ['mediaType', 'name', 'data', 'url'],
+  reasoning: ['text', 'signature'],
+  'tool-result': ['name'],
+}
+
+/** Content that no rule and no format here reads would leave the view without a word. */
+function notOurs(path: string, type: string): OrielError {
+  const known = [...Object.keys(required), 'opaque'].join(', ')
+  const message = `'${type.slice(0, 40)}' at ${path} is no block of Oriel's own messages (${known}). Pass the messages' format, or keep the block as { type: 'opaque', format, value }.`
+  return new OrielError('invalid-input', message, { path })
+}
+
+function blockOf(block: Json, path: string): Block {
+  if (!isObject(block)) throw wrongShape(path, 'a block', block)
+  const value = block as JsonObject
+  const place: JsonAt = { value, path }
+  const type = readString(place, 'type')
+  checkLifetime(fieldOf(place, 'lifetime'), `${path}.lifetime`)
+  checkAudience(fieldOf(place, 'audience'), `${path}.audience`)
+  checkCarried(place)
+  if (type === 'opaque') {
+    readString(place, 'format')
+    if (value.value === undefined) throw wrongShape(`${path}.value`, 'any JSON', undefined)
+    return value as unknown as Block
+  }
+  if (!Object.hasOwn(required, type)) throw notOurs(`${path}.type`, type)
+  for (const key of required[type] as readonly string[]) readString(place, key)
+  for (const key of optional[type] ?? []) {
+    if (fieldOf(place, key) !== undefined) readString(place, key)
+  }
+  if (type === 'tool-result') return { ...(value as object), content: contentOf(place) } as Block
+  return value as unknown as Block
+}
+
+const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0
+const oneOf =
+  (...choices: readonly string[]) =>
+  (value: unknown): boolean =>
+    typeof value === 'string' && choices.includes(value)
+
+/** What a block's lifetime may be: one unit, and how many of it. */
+function checkLifetime(value: Json | undefined, path: string): void {
+  if (value === undefined) return
+  const [pair, ...others] = isObject(value) ? Object.entries(value) : []
+  const isUnit = pair !== undefined && ['newer', 'turns', 'steps'].includes(pair[0])
+  if (others.length === 0 && isUnit && isCount(pair[1])) return
+  const expected = '{ newer: n }, { turns: n } or { steps: n }, n a whole number, 0 or more,'
+  throw wrongShape(path, expected, value)
+}
+
+/** Who sees a message or a block. */
+function checkAudience(value: Json | undefined, path: string): void {
+  if (value === undefined) return
+  if (!isObject(value)) throw wrongShape(path, '{ now?, later?, person? }', value)
+  for (const key of ['now', 'later', 'person']) {
+    const flag = value[key]
+    if (flag !== undefined && typeof flag !== 'boolean') {
+      throw wrongShape(`${path}.${key}`, 'true or false', flag)
+    }
+  }
+}
+
+const expiryFields: Readonly<
+  Record<string, { expected: string; is: (value: unknown) => boolean }>
+> = {
+  after: { expected: 'a whole number, 0 or more, or null', is: (v) => v === null || isCount(v) },
+  unit: { expected: "'steps' or 'turns'", is: oneOf('steps', 'turns') },
+  mode: { expected: "'none', 'remove' or 'compact'", is: oneOf('none', 'remove', 'compact') },
+  compact: { expected: "'first-chars' or 'summary'", is: oneOf('first-chars', 'summary') },
+  length: { expected: 'a whole number above 0', is: (v) => isCount(v) && v !== 0 },
+  prompt: { expected: "a prompt's id", is: (v) => typeof v === 'string' && v !== '' },
+}
+
+/** When a message expires: its own setting, which goes before its tool's. */
+function checkExpiry(value: Json | undefined, path: string): void {
+  if (value === undefined) return
+  if (!isObject(value)) throw wrongShape(path, 'an expiry { after, mode, ... }', value)
+  for (const key of ['after', 'mode']) {
+    if (!(key in value))
+      throw wrongShape(`${path}.${key}`, expiryFields[key]?.expected ?? '', undefined)
+  }
+  for (const [key, field] of Object.entries(value)) {
+    const known = Object.hasOwn(expiryFields, key) ? expiryFields[key] : undefined
+    if (known === undefined) throw wrongShape(`${path}.${key}`, 'a field of an expiry', field)
+    if (!known.is(field)) throw wrongShape(`${path}.${key}`, known.expected, field)
+  }
+}

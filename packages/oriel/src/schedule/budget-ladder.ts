@@ -1,0 +1,195 @@
+// The budget ladder: one fixed order of reductions, of which the shortest sufficient prefix is taken. Needs no model.
+
+import { type ToolResultBlock, textOf } from '../core/log/block.ts'
+import type { Edit } from '../core/log/entry.ts'
+import { OrielError } from '../core/log/errors.ts'
+import { isCall, isResult } from '../core/state/exchange.ts'
+import type { State } from '../core/state/state.ts'
+import { clip } from '../core/text/clip.ts'
+import { placeholder } from '../core/text/placeholder.ts'
+import type { ViewMessage } from '../core/view/view.ts'
+import { type Fitted, Fitting, hasMedia, type Slot } from './fitted-view.ts'
+
+/** Older texts longer than this are clipped to it before anything is folded away. */
+const clippedLength = 1200
+/** The lengths to which results that the model has not seen are clipped, one after the other, at the very end. */
+const lastLengths = [16_000, 8000, 4000, 2000, 1000, 500, 250] as const
+
+export interface FitOptions {
+  readonly budget: number
+  /** Tokens of the frame, which no reduction can change. */
+  readonly frame: number
+  /** Edits of the view that are not in the log yet. @default none */
+  readonly planned?: readonly Edit[]
+  /** The checkpoint in the view. @default none */
+  readonly checkpoint?: Edit | undefined
+}
+
+/**
+ * Fits a valid view into a budget: omits old results, clips old texts, folds the oldest exchanges, then the checkpoint, into a
+ * digest, and clips the newest results last. System and pinned messages and the newest user message stay verbatim. Throws OrielError
+ * 'cannot-project' when what must stay is larger than the budget.
+ */
+export function fitToBudget(
+  state: State,
+  messages: readonly ViewMessage[],
+  options: FitOptions,
+): Fitted {
+  const work = new Fitting(state, messages, options)
+  if (work.total <= options.budget) return work.result()
+  for (const _reduction of ladder(state, work)) {
+    if (work.total <= options.budget) return work.result()
+  }
+  throw new OrielError(
+    'cannot-project',
+    `What must stay needs ${work.total} tokens, the budget is ${options.budget}. Raise the budget, shorten the system text or the newest message, or unpin entries.`,
+    { details: { budget: options.budget, needed: work.total, frame: options.frame } },
+  )
+}
+
+function* ladder(state: State, work: Fitting): Generator<void> {
+  const slots = slotsOf(state, work.messages)
+  const newest = slots.findLast((slot) => slot.isUnseen)
+  const older = slots.filter((slot) => slot !== newest && !slot.isProtected)
+  yield* omitResults(work, older)
+  yield* dropReasoning(work, older)
+  yield* clipTexts(work, older, clippedLength)
+  yield* fold(work, older)
+  yield* foldCheckpoint(work, slots)
+  if (newest !== undefined) yield* shrinkNewest(work, newest)
+  yield* work.shortenDigest()
+}
+
+function* omitResults(work: Fitting, slots: readonly Slot[]): Generator<void> {
+  for (const [message, block] of blocksOf(work, slots)) {
+    const shown = work.block(message, block)
+    const { id } = shown
+    if (!isResult(shown) || id === undefined) continue
+    const tool = (): { tool?: string } => toolOf(work, message, shown.callId)
+    const canExpand = work.canExpand(message, block)
+    const { text } = work.state.derive(`omitted:${id}:${canExpand}`, () => ({
+      text: placeholder({ ...tool(), ...originalOf(work, message, block, shown), id, canExpand }),
+    }))
+    if (work.reduce(message, block, 'omitted', text, 'over the budget')) yield
+  }
+}
+
+function* dropReasoning(work: Fitting, slots: readonly Slot[]): Generator<void> {
+  for (const [message, block] of blocksOf(work, slots)) {
+    if (work.block(message, block).type !== 'reasoning') continue
+    if (work.reduce(message, block, 'dropped', '', 'over the budget')) yield
+  }
+}
+
+function* clipTexts(work: Fitting, slots: readonly Slot[], length: number): Generator<void> {
+  for (const [message, block] of blocksOf(work, slots)) {
+    const shown = work.block(message, block)
+    const id = shown.id ?? ''
+    if (shown.type === 'text' && shown.text.length > length) {
+      if (work.reduce(message, block, 'clipped', clip(shown.text, length, id), 'over the budget'))
+        yield
+    } else if (shown.type === 'image' || shown.type === 'file') {
+      const kind = shown.mediaType === undefined ? '' : ` ${shown.mediaType}`
+      const text = `[Omitted: ${shown.type}${kind}; expand ${id}]`
+      if (work.reduce(message, block, 'omitted', text, 'over the budget')) yield
+    }
+  }
+}
+
+/** Folds oldest first; the first user message, which states the goal, goes last. What does not pay at first may once others have gone. */
+function* fold(work: Fitting, slots: readonly Slot[]): Generator<void> {
+  const goal = slots.find((slot) => slot.isUser)
+  const order = goal === undefined ? slots : [...slots.filter((slot) => slot !== goal), goal]
+  const refused: Slot[] = []
+  for (const slot of order) {
+    if (work.fold(slot)) yield
+    else refused.push(slot)
+  }
+  for (const slot of refused) if (work.fold(slot)) yield
+}
+
+/** The summary of what left the view before: it gives way to a digest, and only after the digest beside it was made short. */
+function* foldCheckpoint(work: Fitting, slots: readonly Slot[]): Generator<void> {
+  const slot = slots.find(({ messages: [message] }) => work.isCheckpoint(message as number))
+  if (slot === undefined) return
+  yield* work.shortenDigest()
+  work.lengthenDigest()
+  if (work.fold(slot)) yield
+}
+
+/** The newest exchange: results clipped step by step, then omitted; at last the model's own words around its calls. */
+function* shrinkNewest(work: Fitting, slot: Slot): Generator<void> {
+  for (const length of lastLengths) {
+    for (const [message, block] of blocksOf(work, [slot])) {
+      const shown = work.block(message, block)
+      if (!isResult(shown) || shown.id === undefined || hasMedia(shown.content)) continue
+      const original = textOf(work.original(message, block))
+      if (original.length <= length) continue
+      const text = clip(original, length, shown.id)
+      if (work.reduce(message, block, 'clipped', text, 'over the budget, newest result')) yield
+    }
+  }
+  yield* omitResults(work, [slot])
+  yield* clipTexts(work, [slot], lastLengths[lastLengths.length - 1] as number)
+  yield* dropReasoning(work, [slot])
+}
+
+function slotsOf(state: State, messages: readonly ViewMessage[]): readonly Slot[] {
+  const slots: Slot[] = []
+  for (let index = 0; index < messages.length; index++) {
+    const message = messages[index] as ViewMessage
+    const members = [index]
+    let hasCalls = message.blocks.some(isCall)
+    for (let next = messages[index + 1]; next !== undefined; next = messages[index + 1]) {
+      if (next.isLaterPart !== true && !(hasCalls && next.role === 'tool')) break
+      hasCalls ||= next.blocks.some(isCall)
+      index += 1
+      members.push(index)
+    }
+    const entries = members.flatMap((member) => messages[member]?.entry ?? [])
+    slots.push({
+      messages: members,
+      isUser: message.role === 'user' && message.origin === 'user',
+      isUnseen:
+        messages[members.at(-1) as number]?.role === 'tool' &&
+        entries.some(({ seq }) => seq === state.newestAssistant),
+      // A note that a repair put there (no entry, no calls) is what makes the view valid.
+      isProtected:
+        message.role === 'system' ||
+        message.entry === undefined ||
+        entries.some(
+          ({ seq }) =>
+            seq === state.newestUser || seq === state.exchanges.parts.open || state.isPinned(seq),
+        ),
+    })
+  }
+  return slots
+}
+
+function* blocksOf(work: Fitting, slots: readonly Slot[]): Generator<[number, number]> {
+  for (const slot of slots) {
+    for (const message of slot.messages) {
+      for (let block = 0; block < work.blockCount(message); block++) yield [message, block]
+    }
+  }
+}
+
+/** What the log holds of a result: every form derives from it. */
+function originalOf(
+  work: Fitting,
+  message: number,
+  block: number,
+  shown: ToolResultBlock,
+): Pick<ToolResultBlock, 'content' | 'isError'> {
+  return { ...shown, content: work.original(message, block) }
+}
+
+/** The name of the tool that made a result, from the call before it. */
+function toolOf(work: Fitting, message: number, callId: string): { tool?: string } {
+  for (let index = message - 1; index >= 0; index--) {
+    const call = work.messages[index]?.blocks.find((b) => isCall(b) && b.callId === callId)
+    if (call !== undefined && isCall(call)) return { tool: call.name }
+    if (work.messages[index]?.role !== 'tool') return {}
+  }
+  return {}
+}

@@ -1,0 +1,305 @@
+// A view while it is being fitted: what is shown, what it costs, what was done to it.
+
+import { type Block, textOf } from '../core/log/block.ts'
+import type { Edit, EditEntry, Form, MessageEntry } from '../core/log/entry.ts'
+import type { State } from '../core/state/state.ts'
+import { isAmong, withdrawnFrom } from '../core/text/checkpoint.ts'
+import { Digest } from '../core/text/digest.ts'
+import { type Readable, readableIn, readableMessage } from '../core/text/readable.ts'
+import { countBlock, overheadOf } from '../core/tokens/counter.ts'
+import { blockTokens } from '../core/tokens/tally.ts'
+import { finalIn } from '../core/view/reduction.ts'
+import { reduce } from '../core/view/render.ts'
+import type { ViewMessage } from '../core/view/view.ts'
+
+export interface Fitted {
+  readonly messages: readonly ViewMessage[]
+  readonly tokens: number
+  /** Reductions of single blocks. */
+  readonly edits: readonly Edit[]
+  /** Messages folded into the digest, as they were shown. */
+  readonly folded: readonly ViewMessage[]
+  readonly digest?: string
+}
+
+/** A unit of the view: one message, or an assistant message with its results. */
+export interface Slot {
+  readonly messages: readonly number[]
+  readonly isUser: boolean
+  /** The newest exchange, which the model has not seen. */
+  readonly isUnseen: boolean
+  readonly isProtected: boolean
+}
+
+const none: ReadonlySet<number> = new Set()
+
+/** Every reduction keeps `total` right, so that the ladder can stop at once. */
+export class Fitting {
+  readonly messages: readonly ViewMessage[]
+  total: number
+  readonly state: State
+  readonly #isLost: (seq: number, block: number) => boolean
+  readonly #readable: Readable
+  readonly #checkpoint: Edit | EditEntry | undefined
+  readonly #shown: (Block | undefined)[][]
+  readonly #tokens: number[][]
+  readonly #edits = new Map<string, Edit>()
+  readonly #folded = new Set<number>()
+  #digest = new Digest()
+  #digestTokens = 0
+  /** Of what was in the log: a digest does not stand for notices that repairs added. */
+  #foldedTokens = 0
+  #digestStyle: 'long' | 'brief' | 'none' = 'long'
+
+  constructor(
+    state: State,
+    messages: readonly ViewMessage[],
+    {
+      frame,
+      planned = [],
+      checkpoint,
+    }: {
+      readonly frame: number
+      readonly planned?: readonly Edit[]
+      readonly checkpoint?: Edit | undefined
+    },
+  ) {
+    this.#isLost = finalIn(state, planned)
+    this.#readable = readableIn(state, planned)
+    this.state = state
+    this.messages = messages
+    this.#checkpoint = checkpoint
+    this.#shown = messages.map((message) => [...message.blocks])
+    this.#tokens = messages.map((message) => blockTokens(state, message))
+    this.total = this.#tokens.reduce(
+      (sum, tokens, index) => sum + this.#overhead(index) + tokens.reduce((a, b) => a + b, 0),
+      frame,
+    )
+  }
+
+  blockCount(message: number): number {
+    return this.messages[message]?.blocks.length ?? 0
+  }
+
+  /** The block as it is shown now; a dropped one still answers with what it was. */
+  block(message: number, block: number): Block {
+    return this.#shown[message]?.[block] ?? (this.messages[message]?.blocks[block] as Block)
+  }
+
+  /** What a model may read of a result in the log: every form derives from it. */
+  original(message: number, block: number): string | readonly Block[] {
+    const { entry, positions } = this.messages[message] as ViewMessage
+    const position = positions?.[block] ?? block
+    if (entry === undefined) return ''
+    const readable = this.#readable(entry).find((one) => one.position === position)?.block
+    return readable?.type === 'tool-result' ? readable.content : ''
+  }
+
+  /** Whether the original of a block may be shown again. */
+  canExpand(message: number, block: number): boolean {
+    const { entry, positions } = this.messages[message] as ViewMessage
+    return entry === undefined || !this.#isLost(entry.seq, positions?.[block] ?? block)
+  }
+
+  /** Gives a block a smaller form; false when that would not make it smaller. */
+  reduce(message: number, block: number, form: Form, text: string, reason: string): boolean {
+    const view = this.messages[message] as ViewMessage
+    if (view.entry === undefined || this.#shown[message]?.[block] === undefined) return false
+    const position = view.positions?.[block] ?? block
+    if (this.state.isVetoed(view.entry.seq, position, form)) return false
+    const original = view.entry.blocks[position] as Block
+    const shown = reduce(original, { form, text })
+    const before = this.#tokens[message]?.[block] as number
+    const after =
+      shown === undefined ? 0 : this.#tokensOf(original, shown, `${form}:${text.length}`)
+    if (after >= before || isLonger(original, text)) return false
+    ;(this.#shown[message] as (Block | undefined)[])[block] = shown
+    ;(this.#tokens[message] as number[])[block] = after
+    this.total += after - before
+    this.#edits.set(`${view.entry.seq}:${position}`, {
+      rule: 'budget',
+      form,
+      target: { seq: view.entry.seq, block: position },
+      ...(form === 'dropped' ? {} : { text }),
+      reason,
+      tokensBefore: this.state.item(view.entry.seq)?.tokens[position] ?? before,
+      tokensAfter: after,
+    })
+    return true
+  }
+
+  /** Reduced forms derive from the log alone: each is counted once. */
+  #tokensOf(original: Block, shown: Block, form: string): number {
+    const count = (): number => countBlock(this.state.counter, shown)
+    if (original.id === undefined) return count()
+    const key = `tokens:${original.id}:${form}`
+    return this.state.derive(key, () => ({ tokens: count() })).tokens
+  }
+
+  /** Folds a unit into the digest; false, and nothing is changed, when a digest that must then be there costs more than it saves. */
+  fold(slot: Slot): boolean {
+    let digest = Digest.from(this.#digest.data())
+    let size = 0
+    let logged = 0
+    for (const message of slot.messages) {
+      this.#folded.add(message)
+      size += this.#sizeOf(message)
+      const { entry } = this.messages[message] as ViewMessage
+      if (this.isCheckpoint(message)) digest = this.#withCheckpoint()
+      else if (entry === undefined) continue
+      else this.#addReadable(digest, entry)
+      logged += this.#sizeOf(message)
+    }
+    const needed = this.#needsDigest() ? this.#noteTokens(digest.text(true)) : 0
+    if (needed > Math.min(this.#foldedTokens + logged, this.#digestTokens + size)) {
+      for (const message of slot.messages) this.#folded.delete(message)
+      return false
+    }
+    this.#digest = digest
+    this.total -= size
+    this.#foldedTokens += logged
+    this.#weighDigest()
+    return true
+  }
+
+  /** Whether a message is the summary of the checkpoint. */
+  isCheckpoint(message: number): boolean {
+    const { entry, blocks } = this.messages[message] as ViewMessage
+    const [block] = blocks
+    return entry === undefined && block?.type === 'text' && block.text === this.#checkpoint?.text
+  }
+
+  /** A digest of what the checkpoint covers and of everything folded so far. */
+  #withCheckpoint(): Digest {
+    const made = this.#checkpoint
+    const withdrawn = made !== undefined && 'seq' in made ? withdrawnFrom(this.state, made) : none
+    const digest = Digest.from(made?.digest, isAmong(withdrawn))
+    for (const index of [...this.#folded].sort((a, b) => a - b)) {
+      const entry = this.messages[index]?.entry
+      if (entry !== undefined) this.#addReadable(digest, entry)
+    }
+    return digest
+  }
+
+  #addReadable(digest: Digest, entry: MessageEntry): void {
+    const said = readableMessage(this.#readable, entry)
+    if (said !== undefined) digest.add(said)
+  }
+
+  #sizeOf(message: number): number {
+    const tokens = this.#tokens[message] as number[]
+    return this.#overhead(message) + tokens.reduce((a, b) => a + b, 0)
+  }
+
+  *shortenDigest(): Generator<void> {
+    if (this.#folded.size === 0) return
+    for (const style of ['brief', 'none'] as const) {
+      if (style === 'none' && this.#needsDigest()) return
+      this.#digestStyle = style
+      this.#weighDigest()
+      yield
+    }
+  }
+
+  lengthenDigest(): void {
+    this.#digestStyle = 'long'
+    this.#weighDigest()
+  }
+
+  result(): Fitted {
+    const digest = this.#digestText()
+    const first = Math.min(...this.#folded)
+    const messages = this.messages.flatMap((message, index): ViewMessage[] => {
+      const note: ViewMessage[] =
+        digest !== undefined && index === first
+          ? [{ role: 'user', origin: 'host', blocks: [{ type: 'text', text: digest }] }]
+          : []
+      return this.#folded.has(index) ? note : [...note, this.#message(message, index)]
+    })
+    const folded = [...this.#folded].sort((a, b) => a - b)
+    return {
+      messages,
+      tokens: this.total,
+      edits: this.#unfoldedEdits(),
+      folded: folded.map((index) => this.messages[index] as ViewMessage),
+      ...(digest === undefined ? {} : { digest }),
+    }
+  }
+
+  #message(message: ViewMessage, index: number): ViewMessage {
+    const shown = this.#shown[index] as (Block | undefined)[]
+    if (shown.every((block, at) => block === message.blocks[at])) return message
+    const kept = shown.flatMap((block, at) => (block === undefined ? [] : [at]))
+    const wireIds = new Map<number, string>()
+    kept.forEach((from, to) => {
+      const id = message.wireIds?.get(from)
+      if (id !== undefined) wireIds.set(to, id)
+    })
+    return {
+      ...message,
+      blocks: kept.map((at) => shown[at] as Block),
+      positions: kept.map((at) => message.positions?.[at] ?? at),
+      ...(message.wireIds === undefined ? {} : { wireIds }),
+    }
+  }
+
+  /** By block: results of one message may answer calls of several, of which only one is folded. */
+  #unfoldedEdits(): readonly Edit[] {
+    const folded = new Set<string>()
+    for (const index of this.#folded) {
+      const { entry, blocks, positions } = this.messages[index] as ViewMessage
+      blocks.forEach((_, block) => {
+        folded.add(`${entry?.seq}:${positions?.[block] ?? block}`)
+      })
+    }
+    return [...this.#edits].flatMap(([place, edit]) => (folded.has(place) ? [] : [edit]))
+  }
+
+  /** Whether the view began with a user's message and would not without the digest. */
+  #needsDigest(): boolean {
+    const isSpoken = ({ role }: ViewMessage): boolean => role !== 'system'
+    if (this.messages.find(isSpoken)?.role !== 'user') return false
+    const first = this.messages.find(
+      (message, index) => isSpoken(message) && !this.#folded.has(index),
+    )
+    return first?.role !== 'user'
+  }
+
+  #overhead(message: number): number {
+    return overheadOf(this.messages[message]?.role ?? 'user')
+  }
+
+  #weighDigest(): void {
+    const text = this.#digestText()
+    const tokens = text === undefined ? 0 : this.#noteTokens(text)
+    this.total += tokens - this.#digestTokens
+    this.#digestTokens = tokens
+  }
+
+  #noteTokens(text: string): number {
+    return overheadOf('user') + this.state.counter.count(text)
+  }
+
+  /** The longest note that the ladder allows and that costs no more than what it stands for. */
+  #digestText(): string | undefined {
+    if (this.#folded.size === 0 || this.#digestStyle === 'none') return undefined
+    // Nothing of it is for the model: only a request that would begin with something else needs a note.
+    if (this.#digest.size === 0 && !this.#needsDigest()) return undefined
+    const notes = [this.#digest.text(true)]
+    if (this.#digestStyle === 'long') notes.unshift(this.#digest.text(false))
+    const fits = notes.find((note) => this.#noteTokens(note) <= this.#foldedTokens)
+    return fits ?? (this.#needsDigest() ? notes.at(-1) : undefined)
+  }
+}
+
+export function hasMedia(content: string | readonly Block[]): boolean {
+  return typeof content !== 'string' && content.some((block) => block.type !== 'text')
+}
+
+function isLonger(original: Block, text: string): boolean {
+  if (original.type === 'text') return text.length > original.text.length
+  if (original.type === 'tool-result' && !hasMedia(original.content)) {
+    return text.length > textOf(original.content).length
+  }
+  return false
+}

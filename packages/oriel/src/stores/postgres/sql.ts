@@ -1,0 +1,119 @@
+// Every statement of the PostgreSQL store, as a fixed set: values are parameters, and only the schema's name, which was checked,
+// and counts become part of the text.
+
+import type { Statement } from './connections.ts'
+
+const threadColumns =
+  'tenant, thread, version, head, salt, bytes, created_at as "createdAt", updated_at as "updatedAt"'
+
+export type PostgresSql = Readonly<
+  Record<keyof ReturnType<typeof reads> | keyof ReturnType<typeof writes>, Statement>
+>
+
+/** The statements for one schema. */
+export function createSql(schema: string): PostgresSql {
+  const texts = { ...reads(tablesOf(schema)), ...writes(tablesOf(schema)) }
+  const named = Object.entries(texts).map(([name, text]) => {
+    return [name, { name: `${schema}-${name}`, text }]
+  })
+  return Object.fromEntries(named) as PostgresSql
+}
+
+type Tables = ReturnType<typeof tablesOf>
+
+function tablesOf(schema: string) {
+  return {
+    threads: `"${schema}".threads`,
+    entries: `"${schema}".entries`,
+    blobs: `"${schema}".blobs`,
+    uses: `"${schema}".uses`,
+    snapshots: `"${schema}".snapshots`,
+    leases: `"${schema}".leases`,
+  }
+}
+
+function reads({ threads, entries, blobs, snapshots }: Tables) {
+  return {
+    thread: `select ${threadColumns} from ${threads} where tenant = $1 and thread = $2`,
+    list: `select ${threadColumns} from ${threads} where tenant = $1 and thread > $2 and salt is not null
+      order by thread limit $3`,
+    // Without an index of its own: each append changes the time, and could then no longer update its row in place (HOT).
+    newest: `select ${threadColumns} from ${threads} where tenant = $1 and salt is not null and updated_at <= $2
+      and (updated_at < $2 or thread > $3) order by updated_at desc, thread limit $4`,
+    // One step of the index for each tenant, however many threads it has.
+    tenants: `with recursive found as (
+        (select tenant from ${threads} where tenant > $1 order by tenant limit 1)
+        union all
+        select (select t.tenant from ${threads} t where t.tenant > found.tenant order by t.tenant limit 1)
+        from found where found.tenant is not null
+      ) select tenant from found where tenant is not null limit $2`,
+    after: `select ${threadColumns} from ${threads} where (tenant, thread) > ($1, $2)
+      order by tenant, thread limit 100`,
+    /** A page of entries with the link before it, and on its first row the thread. */
+    page: `select e.*, case when coalesce(e.nth, 1) = 1 then t.tenant end as tenant,
+        case when coalesce(e.nth, 1) = 1 then t.thread end as thread,
+        case when coalesce(e.nth, 1) = 1 then t.version end as version,
+        case when coalesce(e.nth, 1) = 1 then t.head end as head,
+        case when coalesce(e.nth, 1) = 1 then t.salt end as salt,
+        case when coalesce(e.nth, 1) = 1 then t.bytes end as bytes,
+        case when coalesce(e.nth, 1) = 1 then t.created_at end as "createdAt",
+        case when coalesce(e.nth, 1) = 1 then t.updated_at end as "updatedAt"
+      from ${threads} t left join lateral (
+        select row_number() over (order by seq) as nth, seq, form, type, content, header,
+          case when seq >= $3 then cuts end as cuts, case when seq >= $3 then body end as body
+        from ${entries} where tenant = $1 and thread = $2 and seq between $3 - 1 and $4
+        order by seq limit $5
+      ) e on true
+      where t.tenant = $1 and t.thread = $2 order by e.seq`,
+    contents: `select content, header from ${entries} where tenant = $1 and thread = $2 and seq between $3 and $4
+      order by seq`,
+    external: `select seq from ${entries} where tenant = $1 and thread = $2 and external = $3 order by seq`,
+    parts: `select tenant, hash, content from ${blobs} where tenant = $1 and hash = any($2::bytea[])`,
+    snapshot: `select s.version, s.format, s.head, s.hash, s.value, e.header, t.tenant, t.thread
+      from ${threads} t join ${snapshots} s on s.tenant = $1 and s.thread = $2
+      left join ${entries} e on e.tenant = $1 and e.thread = $2 and e.seq = s.version
+      where t.tenant = $1 and t.thread = $2 and t.salt is not null and s.version <= t.version`,
+  }
+}
+
+function writes({ threads, entries, blobs, uses, snapshots, leases }: Tables) {
+  return {
+    lockThread: `select ${threadColumns} from ${threads} where tenant = $1 and thread = $2 for update`,
+    putBlob: `with kept as (
+        insert into ${blobs} (tenant, hash, content) values ($1, $2, $3)
+        on conflict (tenant, hash) do update set hash = excluded.hash returning hash
+      ) insert into ${uses} (tenant, hash, thread) select $1, hash, '' from kept on conflict do nothing`,
+    // The lock keeps an erasure from overtaking; an append does not wait for it.
+    saveSnapshot: `insert into ${snapshots} (tenant, thread, version, format, head, hash, value)
+      select $1, $2, $3::int, $4, coalesce(e.header, $7), $5, $6
+      from (select tenant, thread from ${threads} where tenant = $1 and thread = $2 and salt is not null
+        and version >= $3 for key share) t
+      left join ${entries} e on e.tenant = $1 and e.thread = $2 and e.seq = $3
+      on conflict (tenant, thread) do update set version = excluded.version, format = excluded.format,
+        head = excluded.head, hash = excluded.hash, value = excluded.value
+      where excluded.version >= snapshots.version`,
+    lockUsed: `select hash from ${blobs} where tenant = $1
+      and hash in (select hash from ${uses} where tenant = $1 and thread = $2) order by hash for update`,
+    releaseAll: `delete from ${uses} where tenant = $1 and thread = $2`,
+    dropUnused: `delete from ${blobs} b where b.tenant = $1 and b.hash = any($2::bytea[])
+      and not exists (select 1 from ${uses} u where u.tenant = $1 and u.hash = b.hash)`,
+    eraseEntries: `update ${entries} set body = null, cuts = null, external = null where tenant = $1 and thread = $2`,
+    eraseSnapshot: `delete from ${snapshots} where tenant = $1 and thread = $2`,
+    eraseLeases: `delete from ${leases} where tenant = $1 and thread = $2`,
+    addErased: `insert into ${entries} (tenant, thread, seq, form, type, content, header, body)
+      values ($1, $2, $3, $4, $5, $6, $7, $8)`,
+    eraseThread: `update ${threads} set salt = null, bytes = 0, version = $3, head = $4, updated_at = greatest(updated_at, $5)
+      where tenant = $1 and thread = $2`,
+    // The server's clock decides: those of the processes may differ.
+    lease: `with gone as (
+        delete from ${leases} where tenant = $1 and thread = $2 and name <> $3 and expires_at < clock_timestamp()
+      ) insert into ${leases} as held (tenant, thread, name, holder, expires_at)
+      values ($1, $2, $3, $4, clock_timestamp() + $5 * interval '1 millisecond')
+      on conflict (tenant, thread, name) do update set holder = excluded.holder, expires_at = excluded.expires_at
+      where held.expires_at < clock_timestamp() or held.holder = excluded.holder`,
+    renew: `update ${leases} set expires_at = clock_timestamp() + $5 * interval '1 millisecond'
+      where tenant = $1 and thread = $2 and name = $3 and holder = $4`,
+    release: `delete from ${leases} where tenant = $1 and thread = $2 and name = $3 and holder = $4`,
+    notify: 'select pg_notify($1, payload) from unnest($2::text[]) as payload',
+  }
+}

@@ -1,9 +1,0 @@
-// The thread that owns the connection for writing: no fsync ever stops the event loop of the process.
-
-import { parentPort, workerData } from 'node:worker_threads'
-import { assert } from '../core/errors.ts'
-import { serve } from './sqlite-serve.ts'
-import type { SessionSettings } from './sqlite-session.ts'
-
-assert(parentPort !== null, 'this file is started as a worker')
-serve(parentPort, workerData as SessionSettings)

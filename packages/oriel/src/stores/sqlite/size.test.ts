@@ -1,0 +1,82 @@
+// What a store needs on the disk for each byte of content.
+
+import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { describeRecorded, type RecordedMessage } from '../../../../../scripts/recorded.ts'
+import type { Block } from '../../core/log/block.ts'
+import type { Entry, EntryId } from '../../core/log/entry.ts'
+import { messageAt } from '../../testing/store-suite-data.ts'
+import { sqliteStore } from './index.ts'
+
+process.env.NODE_COMPILE_CACHE ??= join(tmpdir(), 'oriel-compile-cache')
+
+let directory = ''
+
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'oriel-size-'))
+})
+afterEach(() => rmSync(directory, { recursive: true }))
+
+/** Appends the threads in turns of two entries, as concurrent conversations would; gives bytes on disk per byte of content. */
+async function diskRatio(threads: readonly (readonly Entry[])[]): Promise<number> {
+  const store = sqliteStore(join(directory, 'store.db'))
+  const longest = Math.max(...threads.map((entries) => entries.length))
+  for (let from = 0; from < longest; from += 2) {
+    await Promise.all(
+      threads.map(async (entries, index) => {
+        const next = entries.slice(from, from + 2)
+        if (next.length > 0)
+          await store.append({ tenant: 'acme', thread: `t-${index}` }, next, from)
+      }),
+    )
+  }
+  const infos = await store.list('acme', { limit: 1000 })
+  const payload = infos.reduce((sum, info) => sum + info.bytes, 0)
+  await store.close()
+  const disk = readdirSync(directory).reduce(
+    (sum, name) => sum + statSync(join(directory, name)).size,
+    0,
+  )
+  return disk / payload
+}
+
+it('generated conversations need at most twice their size', async () => {
+  // Lengths of real messages, from the shortest to the longest tenth; as counted over recorded conversations.
+  const lengths = [20, 60, 90, 150, 220, 330, 500, 900, 1900, 7000]
+  const threads = Array.from({ length: 20 }, (_, thread) =>
+    Array.from({ length: 60 }, (_, index) => {
+      const length = lengths[(index * 7 + thread) % lengths.length] ?? 0
+      return messageAt(index + 1, `${thread} ${index} ${'some words of text '.repeat(length / 19)}`)
+    }),
+  )
+  expect(await diskRatio(threads)).toBeLessThan(2)
+})
+
+describeRecorded('recorded conversations', ({ files }) => {
+  it('need at most twice their size', async () => {
+    const threads = files
+      .flatMap((file) => file.conversations())
+      .map(({ messages }) => messages.map((message, index) => entryOf(message, index + 1)))
+    expect(await diskRatio(threads)).toBeLessThan(2)
+  })
+})
+
+/** Roughly the entry that the format would make of it: the size is what matters here. */
+function entryOf(message: RecordedMessage, seq: number): Entry {
+  const { role, content, tool_call_id: callId = '', tool_calls: calls = [] } = message
+  const text = typeof content === 'string' ? content : JSON.stringify(content ?? '')
+  const first: Block =
+    role === 'tool' ? { type: 'tool-result', callId, content: text } : { type: 'text', text }
+  const blocks = calls.map(
+    (call): Block => ({
+      type: 'tool-call',
+      callId: call.id,
+      name: call.function.name,
+      arguments: call.function.arguments,
+    }),
+  )
+  const id = `e${seq}` as EntryId
+  return { ...messageAt(seq, ''), id, role, origin: role, blocks: [first, ...blocks] }
+}

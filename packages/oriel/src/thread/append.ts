@@ -1,0 +1,261 @@
+// What comes in and becomes entries: messages that are new, and what a resent history says beside them.
+
+import type { Draft, EditEntry, Entry, MessageEntry } from '../core/log/entry.ts'
+import { OrielError } from '../core/log/errors.ts'
+import { cloneJson, equalJson, isObject } from '../core/log/json.ts'
+import type { State } from '../core/state/state.ts'
+import { countBlock } from '../core/tokens/counter.ts'
+import { reduce } from '../core/view/render.ts'
+import { detectForms, type Form } from '../providers/detect.ts'
+import type { Decoded, FormatName } from '../providers/format.ts'
+import { decodeNeutral } from '../providers/neutral/index.ts'
+import { formatNamed } from '../providers/registry.ts'
+import type { WriteOptions } from '../stores/store.ts'
+import type { KeyMatch, SeqRevision } from './branches/sync.ts'
+import type { EntryBody, Journal, Stamp } from './journal/journal.ts'
+
+/** A history that a client resends: system messages in front, and the conversation. */
+export interface History {
+  readonly leading: readonly Draft[]
+  readonly conversation: readonly Draft[]
+}
+
+/** Results that a client reduced in the history it resends: the view follows, the log keeps the originals. */
+export function revisionEdits(
+  state: State,
+  revisions: readonly SeqRevision[],
+): readonly EntryBody<EditEntry>[] {
+  return revisions.flatMap(({ seq, block, text }) => {
+    const item = state.item(seq)
+    const original = item?.entry.blocks[block]
+    if (item === undefined || original === undefined) return []
+    const edits = state.blockEdits(seq, block)
+    const isKnown = edits.some((edit) => edit.rule === 'client' && edit.text === text)
+    // A rule that already shows less of it wins.
+    const isWeaker = edits.some(({ form }) => form !== 'clipped' && form !== 'full')
+    if (isKnown || isWeaker || state.isVetoed(seq, block, 'clipped')) return []
+    const shown = reduce(original, { form: 'clipped', text })
+    return [
+      {
+        type: 'edit',
+        epoch: `c${state.version.toString(36)}`,
+        rule: 'client',
+        form: 'clipped',
+        target: { seq, block },
+        text,
+        reason: 'the client sends it so',
+        tokensBefore: item.tokens[block] ?? 0,
+        tokensAfter: shown === undefined ? 0 : countBlock(state.counter, shown),
+      },
+    ]
+  })
+}
+
+/** Says nothing for a history without system messages: formats that keep system text elsewhere never send it. */
+export function leadingSetting(
+  journal: Journal,
+  leading: readonly Draft[],
+  stamp: Stamp,
+): readonly Entry[] {
+  if (leading.length === 0) return []
+  if (equalJson(journal.setting('leading')?.value, leading)) return []
+  const value = cloneJson(leading, 'history')
+  return [stamp.entry({ type: 'setting', name: 'leading', value })]
+}
+
+/** The mark of an answer that the next one goes on with: the newest of all messages, where it is the assistant's. */
+export function continueMark(
+  { newestAssistant, exchanges }: State,
+  appended: readonly MessageEntry[],
+  stamp: Stamp,
+): readonly Entry[] {
+  const last = appended.at(-1) ?? { role: 'assistant', seq: newestAssistant }
+  const { seq: target } = last
+  const isOpen = last.role === 'assistant' && target !== exchanges.parts.open
+  return isOpen && target !== undefined
+    ? [stamp.entry({ type: 'mark', mark: 'continue', target })]
+    : []
+}
+
+export function messagesOf(entries: readonly Entry[]): readonly MessageEntry[] {
+  return entries.filter((entry): entry is MessageEntry => entry.type === 'message')
+}
+
+/** Drafts whose id neither the log nor an earlier draft has. */
+export function freshDrafts(
+  state: State,
+  drafts: readonly Draft[],
+  known: ReadonlySet<string>,
+): readonly Draft[] {
+  if (drafts.every(({ id }) => id === undefined)) return drafts
+  const seen = new Set<string>(known)
+  return drafts.filter(({ id }) => {
+    if (id === undefined) return true
+    if (seen.has(id) || state.seqOf(id) !== undefined) return false
+    seen.add(id)
+    return true
+  })
+}
+
+/** A whole state knows all ids. */
+export const noIds: ReadonlySet<string> = new Set()
+
+/** Ids that only the store knows: of messages from before the snapshot that the state began from. */
+export async function knownIds(
+  journal: Journal,
+  drafts: readonly Draft[],
+): Promise<ReadonlySet<string>> {
+  const known = new Set<string>()
+  for (const { id } of drafts) {
+    if (id !== undefined && (await journal.seqOf(id)) !== undefined) known.add(id)
+  }
+  return known
+}
+
+export interface AppendOptions {
+  /** @default Oriel's own messages stay as they are; others are read by the format that they show, and refused where that is not clear */
+  readonly format?: FormatName
+  /** Messages that the log must have; with another number it rejects with 'unexpected-head'. @default any */
+  readonly expected?: number
+  /**
+   * For messages that a client which resends its history never saw: the one message, in the same format, that it sends in their place,
+   * or none. `sync` then finds it there and the view still shows what was appended. @default they are resent as they are
+   */
+  readonly resentAs?: readonly unknown[]
+  /** Whether the provider paused the answer: the next request goes on with it, and what comes then is a part of it. @default false */
+  readonly isPaused?: boolean
+  /** The provider's own numbers, and the view that they are for: written in the same append. @default none */
+  readonly usage?: { readonly sample: object; readonly view: string }
+}
+
+/** How messages are appended. */
+export interface AppendAround {
+  /** Messages that the log must have. @default any */
+  readonly expected?: number | undefined
+  /** Whether the next answer goes on with the last of them. @default false */
+  readonly isPaused?: boolean | undefined
+  /** Commits what goes into the same append. */
+  readonly beside?: (() => Promise<void>) | undefined
+}
+
+/** How a resent history is written. */
+export interface HistoryAround {
+  /** What is already there, at the moment of writing. */
+  readonly meet: () => KeyMatch
+  /** Whether the view that follows writes it, in the same append. */
+  readonly isHeld: boolean
+  /** Whether the answer goes on with its last message, where that is the assistant's. */
+  readonly isContinuing: boolean
+}
+
+/** How a view is made beside what was asked for. */
+export interface ViewAround extends WriteOptions {
+  /** Whether the provider refused the one before as too long. @default false */
+  readonly isRecovery?: boolean
+}
+
+export interface WrittenHistory {
+  readonly meeting: KeyMatch
+  readonly appended: readonly MessageEntry[]
+}
+
+/** The state, if it has as many messages as expected. Refuses by a code that does not make `commit` try again. */
+export function withCount(state: State, expected: number | undefined): State {
+  if (expected === undefined || state.messageCount === expected) return state
+  throw new OrielError(
+    'unexpected-head',
+    `The thread has ${state.messageCount} messages, not ${expected}. Read again and decide.`,
+  )
+}
+
+/**
+ * Messages of a format as drafts. Without one, Oriel's own messages, and foreign ones by the format that they show; what shows none, or
+ * several, is refused.
+ */
+export function decodeDrafts(
+  messages: readonly unknown[],
+  { format, path }: { readonly format: FormatName | undefined; readonly path: string },
+): readonly Draft[] {
+  if (format !== undefined) {
+    return formatNamed(format)
+      .decode(messages, path)
+      .map(({ draft }) => draft)
+  }
+  const forms = detectForms(messages, path)
+  const drafts: Draft[] = []
+  // Neighbours in one form are read together: in some formats several of them are one message.
+  for (let from = 0; from < messages.length; ) {
+    const form = forms[from] as Form
+    const end = forms.findIndex((other, index) => index > from && other !== form)
+    const to = end === -1 ? messages.length : end
+    drafts.push(...decodeRun(messages, { form, path, from, to }))
+    from = to
+  }
+  return drafts
+}
+
+interface FormRun {
+  readonly form: Form
+  readonly path: string
+  readonly from: number
+  readonly to: number
+}
+
+/** Messages of one form, each at its own place in the list, so that errors name it. */
+function decodeRun(
+  messages: readonly unknown[],
+  { form, path, from, to }: FormRun,
+): readonly Draft[] {
+  const run = messages.slice(from, to)
+  const hasOwnIds = form === 'openai-responses' || form === 'langchain'
+  const read = hasOwnIds || form === 'neutral' ? run : run.map(withoutId)
+  try {
+    const decoded =
+      form === 'neutral' ? decodeNeutral(read, path) : formatNamed(form).decode(read, path)
+    return hasOwnIds || form === 'neutral'
+      ? decoded.map(({ draft }) => draft)
+      : decoded.map((one, index) => named(one, run, decoded.slice(0, index)))
+  } catch (error) {
+    if (from === 0 || !OrielError.is(error) || error.path === undefined) throw error
+    const shift = (text: string): string =>
+      text.replace(`${path}[`, `${path}[${from} + `).replace(/\[(\d+) \+ (\d+)/, sum)
+    throw new OrielError(error.code, shift(error.message), {
+      path: shift(error.path),
+      cause: error,
+    })
+  }
+}
+
+function sum(_text: string, from: string, index: string): string {
+  return `[${Number(from) + Number(index)}`
+}
+
+/** The id is the caller's, and no field of the format. */
+function withoutId(message: unknown): unknown {
+  if (!isObject(message)) return message
+  const { id: _id, ...rest } = message
+  return rest
+}
+
+/** A draft under the id that the caller gave its message; what else came out of the same message is numbered. */
+function named(
+  { draft, from, to }: Decoded,
+  messages: readonly unknown[],
+  before: readonly Decoded[],
+): Draft {
+  const message = messages[from]
+  const id = isObject(message) ? message.id : undefined
+  if (typeof id !== 'string' || draft.id !== undefined || to - from > 1) return draft
+  const count = before.filter((other) => other.from === from).length
+  return { ...draft, id: count === 0 ? id : `${id}#${count}` }
+}
+
+/** The name of a setting that is the host's own. */
+export function hostSetting(name: string): string {
+  if (/^[\w.-]{1,100}$/.test(name)) return `${hostPrefix}${name}`
+  const message = 'The name of a setting has 1 to 100 letters, digits or any of . _ -'
+  throw new OrielError('invalid-option', message, { path: 'name' })
+}
+
+/** What settings of the host begin with; forks inherit them. */
+export const hostPrefix = 'host/'

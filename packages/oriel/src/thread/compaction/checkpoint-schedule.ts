@@ -1,0 +1,267 @@
+// When a thread makes checkpoints: asked for, at the end of a turn, before a view that is due for one, after a refusal.
+
+import type { Edit, EditEntry, MessageEntry } from '../../core/log/entry.ts'
+import { isCall } from '../../core/state/exchange.ts'
+import { isSurelyBelow, type Measured, requestTokens } from '../../core/state/weight.ts'
+import type { Policy } from '../../policy/schema.ts'
+import { readableBy } from '../../rules/compaction.ts'
+import type { Window } from '../../schedule/window.ts'
+import type { BackgroundTask } from '../background.ts'
+import { Journal } from '../journal/journal.ts'
+import { askingOf, waitsForJobs } from '../summaries/prepare.ts'
+import type { Summaries } from '../summaries/summaries.ts'
+import { measuredFor, measuredOf, recordedFrame } from '../view/usage.ts'
+import {
+  contextWindowOf,
+  decisionOf,
+  proposalsOf,
+  type ViewOptions,
+  type ViewRequest,
+  windowOfView,
+} from '../view/view.ts'
+import { type CompactionSurroundings, Compactor, type CompactorOptions } from './compactor.ts'
+
+/** Checkpoints that one view may make, so that it ends whatever the rules propose. */
+const maxBeforeView = 3
+
+/** What a view is asked for with, beside its options. */
+export interface RequestAround {
+  /** A policy for this view only. */
+  readonly own?: Policy | undefined
+  /** @default the branch that is worked on */
+  readonly journal?: Journal
+  /** @default what plugins said last */
+  readonly pluginSystem?: ViewRequest['pluginSystem']
+}
+
+/** What it needs of the session. */
+export interface CheckpointHost {
+  readonly journal: Journal
+  readonly policy: Policy
+  readonly summaries: Summaries | undefined
+  /** Runs a task after all that were asked for before. */
+  run<T>(task: () => Promise<T>): Promise<T>
+  /** A view as it would be asked for now. */
+  request(options: ViewOptions, around?: RequestAround): ViewRequest
+  /** Runs work in the background; resolves when it is over, and never rejects. */
+  inBackground(task: BackgroundTask, work: () => Promise<unknown>): Promise<void>
+}
+
+export class CheckpointSchedule {
+  readonly #host: CheckpointHost
+  readonly #options: CompactorOptions
+  /** One for each branch that was worked on, which its family keeps as long. */
+  readonly #compactors = new Map<Journal, Compactor>()
+
+  constructor(host: CheckpointHost, options: CompactorOptions) {
+    this.#host = host
+    this.#options = options
+  }
+
+  /** Makes a checkpoint now, whatever the limit says. The model is asked outside the queue: appends go on meanwhile. */
+  async compact(instructions: string | undefined): Promise<{ readonly tokensSaved: number }> {
+    const host = this.#host
+    const start = async (): Promise<Compactor | undefined> => {
+      await host.journal.refresh()
+      const request = { trigger: 'manual', instructions, around: this.#around(undefined) } as const
+      const compactor = this.#compactor
+      return compactor.start(host.policy, request) ? compactor : undefined
+    }
+    const current = this.#compactor
+    const before = savedBy(await this.#finishUnderWay(current))
+    const started = await host.run(start)
+    const saved = started === undefined ? 0 : savedBy(await this.#finishUnderWay(started))
+    return { tokensSaved: before + saved }
+  }
+
+  /** A turn that ended: the checkpoint starts now, so that the next view finds it. A failure changes nothing but an event. */
+  async afterAppend(appended: readonly MessageEntry[]): Promise<void> {
+    const { policy, journal } = this.#host
+    const last = appended.at(-1)
+    const isOpen = journal.state.exchanges.parts.open !== undefined
+    const isEnd = last?.role === 'assistant' && !last.blocks.some(isCall) && !isOpen
+    if (!isEnd || policy.compaction === undefined) return
+    const around = this.#around(undefined)
+    if (this.#isLimitOpen(policy.compaction, around)) return
+    const compactor = this.#compactor
+    if (!compactor.startIfDue(policy, { trigger: 'turn-end', around })) return
+    if (compactor.hasSummarizer) this.#inBackground(compactor)
+    else await this.#host.inBackground('checkpoint', () => compactor.finish())
+  }
+
+  /**
+   * Between steps: a view waits for the checkpoint, or goes on without it, by its schedule. One that would be too long for the model
+   * without it takes it without a summary; so does one whose summary is not there at the time `until`. Answers the request where none
+   * was made: it is still what is asked for.
+   */
+  beforeView(
+    request: (journal: Journal) => ViewRequest,
+    until: number,
+  ): Promise<ViewRequest | undefined> {
+    return this.#make(this.#compactor, this.#host.journal, { request, until })
+  }
+
+  /** After a refusal: a checkpoint that leaves at most `limit` tokens, without a model. */
+  beforeRecovery(limit: number): Promise<void> {
+    return this.#makeRoom(this.#compactor, this.#host.journal, limit)
+  }
+
+  /**
+   * The branch as a view would find it, for one that keeps nothing: a copy with the checkpoint that is due, as it is without a model.
+   * With `limit`, the one after a refusal; with `copy`, that of a branch with more messages.
+   */
+  async simulate(
+    request: (journal: Journal) => ViewRequest,
+    limit: number | undefined,
+    { copy, branch = copy }: { readonly copy?: Journal; readonly branch?: Journal } = {},
+  ): Promise<Journal> {
+    const journal = copy ?? this.#host.journal
+    const own = this.#compactorOf(branch ?? journal, { isKept: branch !== copy })
+    const compactor = copy === undefined ? own : own.rehearsal(copy)
+    const now = request(journal)
+    const around = this.#around(now, journal)
+    const isBehind = (): boolean =>
+      own.hasSummarizer && !waitsForJobs(now.policy) && this.#fits(now, around)
+    const isNext = compactor.isDue(now.policy, around) && !isBehind()
+    if (limit === undefined && !isNext) return journal
+    const target = copy ?? Journal.copyOf(journal)
+    const rehearsal = copy === undefined ? own.rehearsal(target) : compactor
+    if (limit === undefined) await this.#make(rehearsal, target, { request, until: Infinity })
+    else await this.#makeRoom(rehearsal, target, limit)
+    return target
+  }
+
+  async #make(
+    compactor: Compactor,
+    journal: Journal,
+    {
+      request,
+      until,
+    }: { readonly request: (journal: Journal) => ViewRequest; readonly until: number },
+  ): Promise<ViewRequest | undefined> {
+    // One may leave another one due: what it was planned beside (a cut of the history) may no longer be proposed after it.
+    for (let made = 0; made < maxBeforeView; made++) {
+      const now = request(journal)
+      const { policy } = now
+      if (policy.compaction === undefined) return now
+      const around = this.#around(now, journal)
+      const waits = waitsForJobs(policy) || !compactor.hasSummarizer
+      const hasTime = lazy(() => waits || compactor.isBound || this.#fits(now, around))
+      if (!compactor.startIfDue(policy, { trigger: 'step', around, hasTime })) return now
+      if (!hasTime()) await compactor.finishNow()
+      else if (!waits) {
+        this.#inBackground(compactor)
+        return undefined
+      } else if ((await compactor.finish(until)) === undefined) return undefined
+    }
+    return undefined
+  }
+
+  async #makeRoom(compactor: Compactor, journal: Journal, limit: number): Promise<void> {
+    const { planned, ...rest } = this.#around(undefined, journal)
+    const around = { ...rest, planned, measured: { factor: 1 } }
+    const request = { trigger: 'recovery', limit, around } as const
+    if (compactor.start(this.#host.policy, request)) await compactor.finish()
+  }
+
+  /** Of the branch that is worked on: what is under way on another one does not hold it up. */
+  get #compactor(): Compactor {
+    return this.#compactorOf(this.#host.journal)
+  }
+
+  #compactorOf(journal: Journal, { isKept = true } = {}): Compactor {
+    const known = this.#compactors.get(journal)
+    if (known !== undefined) return known
+    const compactor = new Compactor(journal, this.#options)
+    if (isKept) this.#compactors.set(journal, compactor)
+    return compactor
+  }
+
+  #inBackground(compactor: Compactor): void {
+    this.#host.inBackground('checkpoint', () => this.#finishUnderWay(compactor))
+  }
+
+  #finishUnderWay(compactor: Compactor): Promise<EditEntry | undefined> {
+    return compactor.finishBehind((task) => this.#host.run(task))
+  }
+
+  /** Whether the model can read what a view would send now; where nobody knows its window, it can. */
+  #fits(view: ViewRequest, around: CompactionSurroundings): boolean {
+    const { journal, summaries } = this.#host
+    const { state, policy } = view
+    const limit = readableBy(policy.compaction ?? {}, around.contextWindow)
+    if (limit === Infinity || isSurelyBelow(limit, state, around)) return true
+    const { summaryOf } = askingOf(summaries, journal, view)
+    return requestTokens(state, decisionOf({ ...view, summaryOf }).edits, around) <= limit
+  }
+
+  /** Before the first request nobody knows the model: where the policy says no limit either, the view decides, which does. */
+  #isLimitOpen(
+    settings: NonNullable<Policy['compaction']>,
+    around: CompactionSurroundings,
+  ): boolean {
+    const window = settings.contextWindow ?? settings.maxTokens ?? around.contextWindow
+    return window === undefined && this.#host.journal.facts.newestRequest === undefined
+  }
+
+  /** What a checkpoint must know beside the state: for a view, or for the request that will come after the newest one. */
+  #around(view: ViewRequest | undefined, journal = this.#host.journal): CompactionSurroundings {
+    const { summaries } = this.#host
+    const model = journal.facts.newestRequest?.model
+    const request = view ?? this.#host.request(model === undefined ? {} : { model }, { journal })
+    const plan = (): readonly Edit[] => {
+      const { summaryOf } = askingOf(summaries, journal, request)
+      return proposalsOf({ ...request, summaryOf })
+    }
+    return view === undefined
+      ? new CompactionContext(request, plan, recordedFrame(journal), measuredOf(journal))
+      : new CompactionContext(
+          request,
+          plan,
+          view.framing.tokens(journal.state.counter),
+          measuredFor(journal, view),
+        )
+  }
+}
+
+/** What a checkpoint must know. Far from its limit, a conversation needs no plan. */
+class CompactionContext implements CompactionSurroundings {
+  readonly frameTokens: number
+  readonly measured: Measured
+  readonly window: Window | undefined
+  readonly memory: Policy['memory']
+  readonly contextWindow: number | undefined
+  readonly #plan: () => readonly Edit[]
+  #planned: readonly Edit[] | undefined
+
+  constructor(
+    request: ViewRequest,
+    plan: () => readonly Edit[],
+    frameTokens: number,
+    measured: Measured,
+  ) {
+    this.frameTokens = frameTokens
+    this.measured = measured
+    this.window = windowOfView(request)
+    this.memory = request.policy.memory
+    this.contextWindow = contextWindowOf(request)
+    this.#plan = plan
+  }
+
+  get planned(): readonly Edit[] {
+    this.#planned ??= this.#plan()
+    return this.#planned
+  }
+}
+
+function lazy<T>(make: () => T): () => T {
+  let made: { readonly value: T } | undefined
+  return () => {
+    made ??= { value: make() }
+    return made.value
+  }
+}
+
+function savedBy(edit: EditEntry | undefined): number {
+  return edit === undefined ? 0 : edit.tokensBefore - edit.tokensAfter
+}

@@ -1,0 +1,603 @@
+// The working parts of a thread: what its public operations have in common.
+
+import type {
+  Draft,
+  EditEntry,
+  Entry,
+  MarkEntry,
+  MessageEntry,
+  SettingEntry,
+} from '../core/log/entry.ts'
+import { assert, OrielError } from '../core/log/errors.ts'
+import { parseId } from '../core/log/ids.ts'
+import { equalJson, type Json, type JsonObject } from '../core/log/json.ts'
+import { prepare } from '../core/log/prepare.ts'
+import type { FileOf } from '../core/state/file-request.ts'
+import type { State } from '../core/state/state.ts'
+import type { SummaryOf } from '../core/state/summary-request.ts'
+import { isChecked, type Policy, parsePolicy } from '../policy/schema.ts'
+import {
+  type AppendAround,
+  continueMark,
+  freshDrafts,
+  type History,
+  type HistoryAround,
+  knownIds,
+  leadingSetting,
+  messagesOf,
+  noIds,
+  revisionEdits,
+  type ViewAround,
+  type WrittenHistory,
+  withCount,
+} from './append.ts'
+import { type BackgroundTask, codeOf, inBackground } from './background.ts'
+import type { MatchPreview } from './branches/branches.ts'
+import { leadingOf } from './branches/leading.ts'
+import type { KeyMatch } from './branches/sync.ts'
+import { CheckpointSchedule, type RequestAround } from './compaction/checkpoint-schedule.ts'
+import { shownCount } from './compaction/compactor.ts'
+import type { EventFields, EventType } from './events.ts'
+import {
+  filePrefix,
+  type OutputFile,
+  OutputFiles,
+  removeOutputFile,
+} from './expand/output-files.ts'
+import type { Journal, Stamp } from './journal/journal.ts'
+import { assertId } from './options.ts'
+import type { Plugin } from './plugins/plugin.ts'
+import { firstUnanswered, Plugins, replaced, systemOf, systemSetting } from './plugins/plugins.ts'
+import { Reporter, type ReporterOptions } from './reporter.ts'
+import type { Summarize } from './summaries/answer.ts'
+import { defaultTimeoutMs, Jobs } from './summaries/jobs.ts'
+import { askingOf, prepareSummaries, summaryEntries, waitsForJobs } from './summaries/prepare.ts'
+import { singleFlight } from './summaries/single-flight.ts'
+import { Summaries, type SummariesOptions, type SummaryPass } from './summaries/summaries.ts'
+import { cacheFor, type PricesOption } from './view/cache.ts'
+import { Framing } from './view/frame.ts'
+import { newestView } from './view/rebuild.ts'
+import { assertProgress, planRecovery } from './view/recovery.ts'
+import { resultLine } from './view/result-line.ts'
+import {
+  type BuiltView,
+  buildView,
+  type Epoch,
+  entriesOf,
+  proposalsOf,
+  toView,
+  type View,
+  type ViewOptions,
+  type ViewRequest,
+} from './view/view.ts'
+
+export interface SessionOptions extends ReporterOptions {
+  readonly now: () => number
+  readonly summarize?: Summarize | undefined
+  readonly prices?: PricesOption | undefined
+  /** Tokens that the summarizer's model can read. @default 32000 */
+  readonly summarizeWindow?: number | undefined
+  /** @default 30000 */
+  readonly summarizeTimeoutMs?: number | undefined
+  readonly plugins: readonly Plugin[]
+  readonly given: NonNullable<ViewRequest['given']>
+}
+
+/** How a history is previewed. */
+interface PreviewAround {
+  readonly options: ViewOptions
+  /** A policy for this view only. */
+  readonly own: Policy | undefined
+  readonly isContinuing: boolean
+}
+
+interface DryAround {
+  /** A copy of the branch with more messages. @default the branch that is worked on, as it is */
+  readonly copy?: Journal
+  /** The branch that was copied, where there is one. */
+  readonly branch?: Journal | undefined
+  /** Tokens that may be left after a refusal. */
+  readonly limit?: number | undefined
+}
+
+/** Small enough for the small models that summarize. */
+const defaultWindow = 32_000
+
+/** One writer of a thread. Operations run one after the other, in the order they were asked for. */
+export class ThreadEngine {
+  /** The branch that is worked on; `sync` may change it. */
+  journal: Journal
+  readonly #options: SessionOptions
+  /** A policy that is not in the log yet. */
+  #pending: Policy | undefined
+  #queue: Promise<unknown> = Promise.resolve()
+  readonly #jobs: Jobs
+  readonly summaries: Summaries | undefined
+  readonly #compacting: CheckpointSchedule
+  readonly #files: OutputFiles
+  #background: Promise<unknown> = Promise.resolve()
+  readonly #plugins: Plugins
+  readonly #reporter: Reporter
+  readonly #lastView = new LastView()
+
+  constructor(journal: Journal, options: SessionOptions, policy: Policy | undefined) {
+    this.journal = journal
+    this.#options = options
+    this.#pending = policy
+    this.#reporter = new Reporter(options)
+    this.#plugins = new Plugins(options.plugins, (name, reason) => {
+      this.emit('plugin-failed', { id: name, message: `The plugin ${name} added nothing.`, reason })
+    })
+    const { summarizeWindow: window = defaultWindow } = options
+    this.#jobs = new Jobs({ timeoutMs: this.#timeoutMs })
+    const onLeaseFailed = (error: unknown): void => this.backgroundFailed('lease', error)
+    const summarize =
+      options.summarize && singleFlight(options.summarize, () => this.journal, onLeaseFailed)
+    const emit: ThreadEngine['emit'] = (type, fields) => this.emit(type, fields)
+    this.#compacting = new CheckpointSchedule(this, { jobs: this.#jobs, summarize, window, emit })
+    this.#files = new OutputFiles((reason) =>
+      emit('job-failed', { message: 'An output was not saved as a file: the log has it.', reason }),
+    )
+    if (summarize === undefined) return
+    const onFailed: SummariesOptions['onFailed'] = (failure, count) => {
+      const message = `${count} summaries failed: the deterministic form serves.`
+      this.emit('job-failed', { message, ...failure })
+    }
+    this.summaries = new Summaries({ summarize, jobs: this.#jobs, window, onFailed })
+  }
+
+  /** The policy in force: the newest in the log, unless one was given that is not there yet. */
+  get policy(): Policy {
+    return this.#pending ?? loggedPolicy(this.journal)
+  }
+
+  get #timeoutMs(): number {
+    return this.#options.summarizeTimeoutMs ?? defaultTimeoutMs
+  }
+
+  get prices(): PricesOption | undefined {
+    return this.#options.prices
+  }
+
+  /** A policy that was given and is not in the log yet. */
+  get pending(): Policy | undefined {
+    return this.#pending
+  }
+
+  /** Takes the policy that a view gives the thread: it is written with the view. */
+  adopt({ threadPolicy, dryRun }: ViewOptions): void {
+    if (threadPolicy === undefined || dryRun === true) return
+    const policy = parsePolicy(threadPolicy)
+    if (policy !== this.policy) this.#pending = policy
+  }
+
+  /** A view sees every append that was asked for before it. */
+  run<T>(task: () => Promise<T>): Promise<T> {
+    const result = this.#queue.then(task)
+    this.#queue = result.catch(() => undefined)
+    return result
+  }
+
+  /** Appends drafts whose ids are not there yet. */
+  async append(
+    drafts: readonly Draft[],
+    { expected, beside, isPaused = false }: AppendAround = {},
+  ): Promise<readonly MessageEntry[]> {
+    if (this.journal.isStale) await this.journal.refresh()
+    const known = this.journal.state.isPartial ? await knownIds(this.journal, drafts) : noIds
+    const asked = (): readonly Draft[] => freshDrafts(this.journal.state, drafts, known)
+    const added = this.#plugins.isEmpty
+      ? undefined
+      : await this.#plugins.enrich(asked(), this.journal, this.policy)
+    const enriched = added === undefined ? drafts : replaced(drafts, added)
+    const build = (state: State, stamp: Stamp): readonly Entry[] => {
+      const fresh = freshDrafts(state, enriched, known)
+      const messages = prepare(withCount(state, expected), fresh, stamp.at)
+      for (const _message of messages) stamp.skip()
+      return isPaused ? [...messages, ...continueMark(state, messages, stamp)] : messages
+    }
+    const written = await this.journal.commit(build, { isHeld: beside !== undefined })
+    const entries = messagesOf(written)
+    await beside?.()
+    this.#reporter.added(this.journal, entries)
+    await this.#compacting.afterAppend(entries)
+    return entries
+  }
+
+  /** Writes what a resent history brings, in one append: new messages, results that the client reduced, system messages in front. */
+  async appendHistory(
+    journal: Journal,
+    history: History,
+    { meet, isHeld, isContinuing }: HistoryAround,
+  ): Promise<WrittenHistory> {
+    let meeting: KeyMatch | undefined
+    const met = (): KeyMatch => {
+      meeting = meet()
+      return meeting
+    }
+    const build = await this.#historyEntries(journal, history, { meet: met, isContinuing })
+    const entries = await journal.commit(build, { isHeld })
+    assert(meeting !== undefined, 'a commit asks for its entries')
+    this.journal = journal
+    const appended = messagesOf(entries)
+    // The view that follows what is held makes the checkpoint that is due.
+    if (isHeld) this.#reporter.hold(appended)
+    else {
+      this.#reporter.added(this.journal, appended)
+      await this.#compacting.afterAppend(appended)
+    }
+    return { meeting, appended: appended.filter(({ origin }) => origin !== 'plugin') }
+  }
+
+  /** The entries of a resent history, for a branch. */
+  async #historyEntries(
+    journal: Journal,
+    { conversation, leading }: History,
+    { meet, isContinuing }: Omit<HistoryAround, 'isHeld'>,
+  ): Promise<(state: State, stamp: Stamp) => readonly Entry[]> {
+    // Of a history that comes for the first time, only what the model has not answered is new to the plugins.
+    const asked = (): number => Math.max(meet().matched, firstUnanswered(conversation))
+    const enriched = this.#plugins.isEmpty
+      ? undefined
+      : await this.#plugins.enrich(conversation.slice(asked()), journal, this.policy)
+    return (state, stamp) => {
+      const { matched, revisions } = meet()
+      const came = conversation.slice(matched)
+      const fresh = enriched === undefined ? came : replaced(came, enriched)
+      const messages = prepare(state, fresh, stamp.at)
+      for (const _message of messages) stamp.skip()
+      return [
+        ...messages,
+        ...revisionEdits(state, revisions).map((edit) => stamp.entry(edit)),
+        ...leadingSetting(journal, leading, stamp),
+        ...this.#carriedPolicy(journal, stamp),
+        ...(isContinuing ? continueMark(state, messages, stamp) : []),
+      ]
+    }
+  }
+
+  /** The view of a history on a copy of its branch, where nothing is written. */
+  async preview(
+    { copy, branch, meeting }: MatchPreview,
+    history: History,
+    { options, own, isContinuing }: PreviewAround,
+  ): Promise<View> {
+    const meet = (): KeyMatch => meeting
+    const build = await this.#historyEntries(copy, history, { meet, isContinuing })
+    await copy.commit(build, { isHeld: true })
+    return this.#dryView(options, own, { copy, branch })
+  }
+
+  /** A view that commits nothing and asks no model. */
+  async #dryView(
+    options: ViewOptions,
+    own: Policy | undefined,
+    { copy, branch, limit }: DryAround,
+  ): Promise<View> {
+    const base = copy ?? this.journal
+    const pluginSystem = this.#plugins.isEmpty ? [] : await this.#plugins.system(base)
+    const request = (journal = base): ViewRequest =>
+      this.request(options, { own, pluginSystem, journal })
+    const around = { ...(copy && { copy }), ...(branch && { branch }) }
+    const journal =
+      own === undefined ? await this.#compacting.simulate(request, limit, around) : base
+    const now = request(journal)
+    const { summaryOf } = askingOf(this.summaries, journal, now)
+    // A request would wait for the model here; without it, it has what it has when the model fails.
+    const waits = copy !== undefined && waitsForJobs(now.policy)
+    const known: SummaryOf = (wish) => {
+      const answer = summaryOf(wish)
+      return waits && answer.state === 'waiting' ? { state: 'none' } : answer
+    }
+    return toView(now, buildView({ ...now, summaryOf: known }), this.#epoch(0))
+  }
+
+  /** What was held is lost: it was never there. */
+  forgetHeld(): void {
+    this.#reporter.hold([])
+    this.journal.forget()
+  }
+
+  /** A view as it is asked for, or would be. */
+  request(options: ViewOptions = {}, around: RequestAround = {}): ViewRequest {
+    const { own, journal = this.journal, pluginSystem = systemOf(journal) } = around
+    const isTemporary = own !== undefined
+    const { threadPolicy } = options
+    const given = threadPolicy === undefined ? this.policy : parsePolicy(threadPolicy)
+    const policy = own ?? given
+    const leading = leadingOf(journal)
+    const now = this.#options.now()
+    const framing = new Framing({ frame: options.frame, leading, pluginSystem })
+    const parts = { options, framing, now, policy }
+    // What the schedule must know of the provider.
+    const { cache, prices } = isTemporary ? {} : cacheFor(journal, parts, this.#options)
+    return {
+      ...parts,
+      cache,
+      prices,
+      leading,
+      pluginSystem,
+      state: journal.state,
+      isTemporary,
+      // Checkpoints are jobs of their own; only a view that keeps no edits makes one in passing.
+      hasCompactor: !isTemporary,
+      given: this.#options.given,
+      fileOf: this.#files.fileOf,
+    }
+  }
+
+  /** A smaller view after the provider refused one. No model is asked. Of a view that keeps no edits, no checkpoint is kept either. */
+  async recover(error: unknown, options: ViewOptions, own: Policy | undefined): Promise<View> {
+    await this.journal.refresh()
+    const { sent, budget } = planRecovery(error, this, options)
+    const before = shownCount(this.journal.state)
+    const isKept = own === undefined && options.dryRun !== true
+    if (isKept) await this.#compacting.beforeRecovery(budget)
+    const view = await this.view({ ...options, budget }, own, { isRecovery: true })
+    assertProgress(sent, view.tokens.after)
+    this.emit('recovery', {
+      message: `Reduced to ${view.tokens.after} tokens.`,
+      reason: 'the provider refused the request as too long',
+      messages: { before, after: view.messages.length },
+      tokens: { before: sent, after: view.tokens.after },
+      tokensSaved: sent - view.tokens.after,
+    })
+    return view
+  }
+
+  async view(
+    options: ViewOptions,
+    own: Policy | undefined,
+    { isRecovery = false, durable = 'now' }: ViewAround = {},
+  ): Promise<View> {
+    if (options.dryRun === true) {
+      return this.#dryView(options, own, { limit: isRecovery ? options.budget : undefined })
+    }
+    const before = this.journal.state.visible.length
+    const last = this.journal.facts.newestRequest?.seq ?? 0
+    const pluginSystem = this.#plugins.isEmpty ? [] : await this.#plugins.system(this.journal)
+    const request = (journal = this.journal): ViewRequest =>
+      this.request(options, { own, pluginSystem, journal })
+    const ask = (now: ViewRequest, journal = this.journal): SummaryPass =>
+      askingOf(this.summaries, journal, now)
+    this.adopt(options)
+    const policy = own ?? this.policy
+    this.#reporter.asked(this.journal, policy)
+    const files = await this.#writeFiles(policy, (fileOf) => proposalsOf({ ...request(), fileOf }))
+    const model = isRecovery ? undefined : this.summaries
+    const until = performance.now() + this.#timeoutMs
+    const finished = model && (await prepareSummaries(model, this.journal, { request, until }))
+    const isFirst = own === undefined && !isRecovery
+    const asked = isFirst ? await this.#compacting.beforeView(request, until) : undefined
+    const { version } = this.journal.state
+    let view: { request: ViewRequest; built: BuiltView; asking: SummaryPass } | undefined
+    const build = (state: State, stamp: Stamp): readonly Entry[] => {
+      const isStill = asked?.state === state && state.version === version
+      const base = isStill ? asked : request()
+      const asking = ask(base)
+      const now: ViewRequest = { ...base, isRecovery, summaryOf: asking.summaryOf }
+      view = { request: now, built: buildView(now), asking }
+      return [
+        ...this.#pendingSetting(stamp),
+        ...systemSetting(this.journal, pluginSystem, stamp),
+        ...(now.isTemporary ? summaryEntries(this.journal, finished ?? [], stamp) : []),
+        ...entriesOf(now, view.built, stamp, this.journal),
+      ]
+    }
+    const hadPolicy = this.journal.setting('policy') !== undefined
+    const entries = await this.#commitView(build, { durable, files })
+    this.#pending = undefined
+    if (hadPolicy && entries.some(isPolicy)) {
+      this.emit('policy-changed', { message: 'The policy changed.' })
+    }
+    this.#reporter.told(this.journal)
+    this.#plugins.settle(this.journal)
+    assert(view !== undefined, 'a commit asks for its entries')
+    this.#lastView.keep(this.journal, view.built)
+    const edits = entries.filter((entry): entry is EditEntry => entry.type === 'edit')
+    this.#reporter.applied(this.journal, edits, before)
+    const line = resultLine(this.journal.state, edits, view.built.assembled.repairs.length)
+    if (line !== undefined) this.say(line)
+    if (!waitsForJobs(view.request.policy)) this.#summarizeBehind(view.asking.wanted)
+    const { checkpoint } = this.journal.state
+    const made = checkpoint !== undefined && checkpoint.seq > last ? 1 : 0
+    const cause = made > 0 ? 'limit' : view.built.decision.cause
+    return toView(view.request, view.built, this.#epoch(edits.length + made, cause))
+  }
+
+  /** The newest view of this thread, whoever asked for it. */
+  lastView(): Promise<BuiltView | undefined> {
+    return this.#lastView.of(this.journal)
+  }
+
+  /** Makes a checkpoint now, whatever the limit says. */
+  compact(instructions: string | undefined): Promise<{ readonly tokensSaved: number }> {
+    return this.#compacting.compact(instructions)
+  }
+
+  /** Jobs of a schedule that never waits: their results come back as entries, for a later view. */
+  #summarizeBehind(wanted: SummaryPass['wanted']): void {
+    if (this.summaries === undefined || wanted.size === 0) return
+    const { journal } = this
+    const done = this.summaries.run(wanted, { step: journal.state.step, until: Infinity })
+    const keep = async (): Promise<void> => {
+      const finished = await done
+      await this.run(() => journal.commit((_, stamp) => summaryEntries(journal, finished, stamp)))
+    }
+    this.inBackground('summary', keep)
+  }
+
+  /** Runs work that no operation waits for. Resolves when it is over; a failure is an event and nothing else. */
+  inBackground(task: BackgroundTask, work: () => Promise<unknown>): Promise<void> {
+    const done = inBackground(work, (error) => this.backgroundFailed(task, error))
+    this.#background = Promise.all([this.#background, done])
+    return done
+  }
+
+  /** Work that no operation waits for failed. */
+  backgroundFailed(task: BackgroundTask, error: unknown): void {
+    const message = `A task in the background failed (${task}); the thread is unaffected.`
+    const reason = OrielError.is(error) ? error.message : 'unknown'
+    this.emit('job-failed', { id: task, message, reason, error: codeOf(error) })
+  }
+
+  /** Resolves when no job is under way behind a view. */
+  async settled(): Promise<void> {
+    await this.#background
+    await this.run(() => this.journal.settled())
+  }
+
+  /** The policy that was given and is not in the log yet. */
+  #pendingSetting(stamp: Stamp): readonly Entry[] {
+    if (this.#pending === undefined) return []
+    const logged = this.journal.setting('policy')?.value
+    if (equalJson(logged ?? {}, this.#pending)) return []
+    return [stamp.entry({ type: 'setting', name: 'policy', value: this.#pending as JsonObject })]
+  }
+
+  async #writeFiles(
+    { toolOutput }: Policy,
+    pass: (fileOf: FileOf) => unknown,
+  ): Promise<readonly OutputFile[]> {
+    if (toolOutput?.directory === undefined) return []
+    return this.#files.prepare(pass, (files) => this.#noteFiles(files))
+  }
+
+  /** Of a thread that was erased while its files were written, none may be left. */
+  async #commitView(
+    build: (state: State, stamp: Stamp) => readonly Entry[],
+    { durable = 'now', files }: Pick<ViewAround, 'durable'> & { files: readonly OutputFile[] },
+  ): Promise<readonly Entry[]> {
+    if (files.length === 0) return this.journal.commit(build, { durable })
+    const { store, key } = this.journal
+    try {
+      return await this.journal.commit(build, { durable })
+    } finally {
+      if ((await store.info(key)) === undefined) {
+        for (const file of files) await removeOutputFile(file)
+      }
+    }
+  }
+
+  /** Erasing the thread removes its files. */
+  async #noteFiles(files: readonly OutputFile[]): Promise<void> {
+    const { journal } = this
+    const isNoted = ({ directory, sha256 }: OutputFile): boolean =>
+      equalJson(journal.setting(`${filePrefix}${sha256}`)?.value ?? null, directory)
+    await journal.commit((_, stamp) =>
+      files
+        .filter((file) => !isNoted(file))
+        .map(({ directory, sha256 }) =>
+          stamp.entry({ type: 'setting', name: `${filePrefix}${sha256}`, value: directory }),
+        ),
+    )
+  }
+
+  /** The policy in force, where another branch has another one: logged with what moves there, so that every object sees it. */
+  #carriedPolicy(journal: Journal, stamp: Stamp): readonly Entry[] {
+    const { policy } = this
+    if (journal === this.journal || equalJson(loggedPolicy(journal), policy)) return []
+    return [stamp.entry({ type: 'setting', name: 'policy', value: policy as JsonObject })]
+  }
+
+  async setPolicy(policy: Policy): Promise<void> {
+    const value = policy as JsonObject
+    const logged = this.journal.setting('policy')?.value
+    if (!equalJson(logged ?? {}, value)) {
+      await this.set('policy', value)
+      if (logged !== undefined) this.emit('policy-changed', { message: 'The policy changed.' })
+    }
+    this.#pending = undefined
+  }
+
+  async set(name: string, value: Json): Promise<void> {
+    await this.journal.commit((_, stamp) => [stamp.entry({ type: 'setting', name, value })])
+  }
+
+  async mark(id: string, mark: MarkEntry['mark']): Promise<void> {
+    await this.journal.refresh()
+    // What was dropped may have to come back.
+    await this.journal.complete()
+    const found = await this.find(id)
+    if (found === undefined) {
+      throw new OrielError('not-found', `Nothing in this thread has the id ${id.slice(0, 40)}.`)
+    }
+    const target = found.entry.seq
+    await this.journal.commit((_, stamp) => [stamp.entry({ type: 'mark', mark, target })])
+  }
+
+  /** A message by its own id, by a block's, or by the caller's. */
+  find(id: string): Promise<FoundMessage | undefined> {
+    return findMessage(this.journal, id)
+  }
+
+  say(line: string): void {
+    this.#reporter.say(line)
+  }
+
+  emit(type: EventType, fields: EventFields): void {
+    this.#reporter.emit(this.journal, type, fields)
+  }
+
+  #epoch(applied: number, reason: Epoch['cause'] = 'policy'): Epoch {
+    const cause = applied === 0 ? 'none' : reason
+    return { id: this.journal.facts.newestEpoch ?? '', applied, cause }
+  }
+}
+
+function isPolicy(entry: Entry): boolean {
+  return entry.type === 'setting' && entry.name === 'policy'
+}
+
+class LastView {
+  #known:
+    | { readonly journal: Journal; readonly seq: number | undefined; readonly built: BuiltView }
+    | undefined
+
+  keep(journal: Journal, built: BuiltView): void {
+    this.#known = { journal, seq: newestSeq(journal), built }
+  }
+
+  /** The newest view of a branch, whoever asked for it. */
+  async of(journal: Journal): Promise<BuiltView | undefined> {
+    const known = this.#known
+    const isNewest = known?.journal === journal && known.seq === newestSeq(journal)
+    return isNewest ? known.built : newestView(journal)
+  }
+}
+
+function newestSeq({ facts }: Journal): number | undefined {
+  return facts.newestRequest?.seq
+}
+
+/** Entries never change, so each is read once. */
+const parsed = new WeakMap<SettingEntry, Policy>()
+
+/** The newest policy in the log; without one, the empty policy. */
+function loggedPolicy(journal: Pick<Journal, 'setting'>): Policy {
+  const entry = journal.setting('policy')
+  if (entry === undefined) return parsePolicy(undefined)
+  // What this process wrote itself needs no note: one for each thread would make the collector's work longer.
+  if (isChecked(entry.value)) return entry.value
+  const known = parsed.get(entry)
+  if (known !== undefined) return known
+  const policy = parsePolicy(entry.value)
+  parsed.set(entry, policy)
+  return policy
+}
+
+interface FoundMessage {
+  readonly entry: MessageEntry
+  /** The block that was meant, where the message has several. */
+  readonly block?: number
+}
+
+async function findMessage(journal: Journal, id: string): Promise<FoundMessage | undefined> {
+  assertId(id)
+  const seq = await journal.seqOf(id)
+  const place = seq === undefined ? parseId(journal.state.salt, id) : { seq, block: undefined }
+  const entry = place === undefined ? undefined : await journal.message(place.seq)
+  if (entry === undefined) return undefined
+  const block = entry.blocks.length <= 1 ? undefined : place?.block
+  return block === undefined ? { entry } : { entry, block }
+}

@@ -1,0 +1,499 @@
+// A thread's log in its store, and the state folded from it. Every write is one compare-and-append.
+
+import { hash, randomBytes } from 'node:crypto'
+import type {
+  Entry,
+  EntryId,
+  MessageEntry,
+  SettingEntry,
+  UsageEntry,
+} from '../../core/log/entry.ts'
+import { OrielError } from '../../core/log/errors.ts'
+import { entryId } from '../../core/log/ids.ts'
+import { isObject, type JsonObject } from '../../core/log/json.ts'
+import { State } from '../../core/state/state.ts'
+import type { Counter } from '../../core/tokens/counter.ts'
+import { resolveCounter, type TokensOption } from '../../counters.ts'
+import type { Store, ThreadKey, WriteOptions } from '../../stores/store.ts'
+import { threadNotFound } from '../../stores/stored/errors.ts'
+import { inBackground } from '../background.ts'
+import { KeyIndex } from '../branches/sync.ts'
+import { learn } from '../view/calibration.ts'
+import { withRequest, withUsage } from '../view/lanes.ts'
+import { inputTokens } from '../view/read-usage.ts'
+import {
+  type JournalFacts,
+  type LoadedSnapshot,
+  loadSnapshot,
+  type SnapshotValue,
+  saveSnapshot,
+} from './snapshot.ts'
+
+/** How often a writer that loses races tries again before it says so. */
+const maxAttempts = 50
+
+/** A tail of this length is read in a few milliseconds. */
+const defaultSnapshotEvery = 256
+
+export interface JournalOptions {
+  readonly store: Store
+  readonly key: ThreadKey
+  readonly tokens: TokensOption | undefined
+  readonly now: () => number
+  /** Entries between two snapshots, at least; 0 = never. @default 256 */
+  readonly snapshotEvery?: number | undefined
+  /** Called when a snapshot could not be saved: the log is unaffected. */
+  readonly onSnapshotFailed?: (error: unknown, journal: Journal) => void
+}
+
+/** An entry without what the log itself gives it. */
+export type EntryBody<E extends Entry = Entry> = E extends Entry
+  ? Omit<E, 'id' | 'seq' | 'at'>
+  : never
+
+export interface CommitOptions extends WriteOptions {
+  /** Whether the entries go to the store with the next commit. @default false */
+  readonly isHeld?: boolean
+}
+
+/** Numbers entries that are about to be appended. */
+export interface Stamp {
+  readonly at: number
+  entry(body: EntryBody): Entry
+  /** Leaves room for an entry that was numbered elsewhere. */
+  skip(): void
+}
+
+export class Journal {
+  readonly key: ThreadKey
+  readonly store: Store
+  readonly #options: JournalOptions
+  readonly #counter: Counter
+  #state: State
+  #header: JsonObject
+  #facts: JournalFacts = { settings: [], newestChange: 0, lastAt: 0 }
+  readonly #settings = new Map<string, SettingEntry>()
+  #settingNames: string[] = []
+  #keys: KeyIndex | undefined
+  #snapshotVersion = 0
+  /** Entries that the state has and the store does not have yet. */
+  #held: Entry[] = []
+  /** The log's length before entries that the state has and the store refused. */
+  #stale: number | undefined
+  #saving: Promise<void> = Promise.resolve()
+
+  private constructor(options: JournalOptions, header: JsonObject, loaded?: LoadedSnapshot) {
+    this.key = options.key
+    this.store = options.store
+    this.#options = options
+    this.#header = header
+    this.#counter = counterOf(header, options.tokens)
+    const stateOptions = { counter: this.#counter, salt: String(header.salt) }
+    if (loaded === undefined) {
+      this.#state = new State(stateOptions)
+      return
+    }
+    const { state, facts, keys } = loaded.value
+    this.#state = new State(stateOptions, state, loaded.messages)
+    this.#facts = facts
+    for (const setting of facts.settings) this.#keepSetting(setting)
+    if (keys !== undefined) this.#keys = new KeyIndex(keys, state.version)
+    this.#snapshotVersion = state.version
+  }
+
+  /** Opens a thread's log from its snapshot and tail; an absent thread is empty and begins with its first append. */
+  static async open(options: JournalOptions, parent?: JsonObject): Promise<Journal> {
+    const { store, key } = options
+    const header = await readHeader(store, key)
+    if (header === undefined) return Journal.begin(options, parent)
+    const isOff = options.snapshotEvery === 0
+    const loaded = isOff ? undefined : await loadSnapshot(store, key)
+    const journal = new Journal(options, header, loaded)
+    await journal.refresh()
+    return journal
+  }
+
+  /** The log of a thread that the store does not have. Where it has it after all, the first append notices. */
+  static begin(options: JournalOptions, parent?: JsonObject): Journal {
+    const { key, tokens } = options
+    const { name } = resolveCounter(tokens)
+    const header = parent ?? { salt: saltOf(key), tokens: name, version: headerVersion }
+    return new Journal(options, header)
+  }
+
+  /** The same log as it was when it had `version` entries. Reads it from the store. */
+  static async until(journal: Journal, version: number): Promise<Journal> {
+    const past = new Journal(journal.#options, journal.#header)
+    for await (const entry of journal.store.read(journal.key, { to: version })) past.#take(entry)
+    return past
+  }
+
+  /** The same log in memory, for a rehearsal: it shares the messages, and what is held there is never written. */
+  static copyOf(journal: Journal): Journal {
+    const state = journal.#state.data()
+    const messages = journal.#state.visible.map(({ entry }) => entry)
+    const facts = { ...journal.#facts, settings: [...journal.#settings.values()] }
+    return new Journal(journal.#options, journal.#header, { value: { state, facts }, messages })
+  }
+
+  /** The log folded so far. */
+  get state(): State {
+    return this.#state
+  }
+
+  get header(): JsonObject {
+    return this.#header
+  }
+
+  /** The newest value of a setting. */
+  setting(name: string): SettingEntry | undefined {
+    return this.#settings.get(name)
+  }
+
+  /** Names of all settings that the log holds, in the order they first came. */
+  get settingNames(): readonly string[] {
+    return this.#settingNames
+  }
+
+  /** The newest record of a request, the newest usage and epoch, and where the view last changed. */
+  get facts(): JournalFacts {
+    return this.#facts
+  }
+
+  /** The keys of all messages. After a snapshot without them, the log is read once. */
+  async keys(): Promise<KeyIndex> {
+    if (this.#keys === undefined) await this.complete()
+    return this.knownKeys ?? new KeyIndex()
+  }
+
+  /** The same, as far as nothing must be read for them. */
+  get knownKeys(): KeyIndex | undefined {
+    if (this.#keys === undefined && !this.#state.isPartial) this.#keys = new KeyIndex()
+    this.#keys?.update(this.#state)
+    return this.#keys
+  }
+
+  /** One message, also where the state no longer holds it. */
+  async message(seq: number): Promise<MessageEntry | undefined> {
+    const known = this.#state.item(seq)?.entry
+    if (known !== undefined || !this.#state.isPartial) return known
+    for await (const entry of this.store.read(this.key, { from: seq, to: seq })) {
+      if (entry.type === 'message') return entry
+    }
+    return undefined
+  }
+
+  /** The seq of the message with a caller's id. */
+  async seqOf(externalId: string): Promise<number | undefined> {
+    const known = this.#state.seqOf(externalId)
+    if (known !== undefined || !this.#state.isPartial) return known
+    return this.store.findExternalId(this.key, externalId)
+  }
+
+  /** Makes the state whole where it began from a snapshot: needed before something that was dropped comes back. */
+  async complete(): Promise<void> {
+    if (!this.#state.isPartial) return
+    const whole = await Journal.until(this, this.#state.version)
+    this.#state = whole.#state
+  }
+
+  /** Whether the store refused entries that the state has: `refresh` begins again from what the store has. */
+  get isStale(): boolean {
+    return this.#stale !== undefined
+  }
+
+  /** Resolves when no snapshot is being saved. */
+  settled(): Promise<void> {
+    return this.#saving
+  }
+
+  /** Takes in what other writers appended since. Throws when the thread was erased: what is in memory must not be shown. */
+  async refresh(): Promise<void> {
+    if (this.#stale !== undefined) await this.#reload(this.#stale)
+    // Nobody else can have written between what is held and what it builds on: the store will say so.
+    if (this.#held.length > 0) return
+    const known = this.#state.version
+    let isThere = known === 0
+    // The newest known entry is read again: where it is gone, so is the thread.
+    for await (const entry of this.store.read(this.key, { from: Math.max(1, known) })) {
+      isThere = true
+      if (entry.seq <= known) continue
+      // Another writer may bring back what was dropped before the snapshot.
+      if (entry.type === 'undo' || entry.type === 'mark') await this.complete()
+      this.#take(entry)
+    }
+    if (!isThere) throw threadNotFound(this.key)
+  }
+
+  /**
+   * Appends what `build` makes of the current state. When another writer was first, the log is read and `build` asked again, so it
+   * must be pure. Nothing changes when the store fails. With `isHeld` the entries go to the store with the next commit, in one
+   * append; where that fails they are lost, and it throws `HeldLost` if another writer was first.
+   */
+  async commit<E extends Entry>(
+    build: (state: State, stamp: Stamp) => readonly E[],
+    { isHeld = false, durable = 'now' }: CommitOptions = {},
+  ): Promise<readonly E[]> {
+    if (this.#stale !== undefined) await this.#reload(this.#stale)
+    const isFirst = this.#held.length === 0
+    for (let attempt = 0; attempt < maxAttempts; attempt++) {
+      try {
+        const entries = this.#build(build)
+        if (isHeld) this.#hold(entries)
+        else await this.#append(entries, durable)
+        return entries
+      } catch (error) {
+        if (!OrielError.is(error, 'version-conflict')) throw error
+        if (!isFirst) throw new HeldLost()
+        await this.refresh()
+      }
+    }
+    throw new OrielError(
+      'version-conflict',
+      `Thread ${this.key.thread} is written to so often that ${maxAttempts} attempts failed. Try again.`,
+    )
+  }
+
+  /** Appends what is held, if anything is. */
+  async flush(): Promise<void> {
+    if (this.#held.length > 0) await this.commit(() => [])
+  }
+
+  /** The header goes in front of the first entries, in the same append. */
+  #build<E extends Entry>(build: (state: State, stamp: Stamp) => readonly E[]): readonly E[] {
+    if (this.#state.version === 0) this.#hold([this.#headerEntry()])
+    const by = nextWriter()
+    let entries: readonly E[] = []
+    try {
+      entries = build(this.#state, this.#stamp())
+      // They were made for this append, and nobody else has them yet.
+      for (const entry of entries) (entry as { by?: string }).by = by
+    } finally {
+      // A header alone begins nothing.
+      const isAlone = this.#state.version === 1 && this.#held.length === 1
+      if (entries.length === 0 && isAlone) this.#lose()
+    }
+    return entries
+  }
+
+  #hold(entries: readonly Entry[]): void {
+    for (const entry of entries) this.#take(entry)
+    this.#held.push(...entries)
+  }
+
+  async #append(entries: readonly Entry[], durable: 'now' | 'soon'): Promise<void> {
+    const held = this.#held
+    if (held.length + entries.length === 0) return
+    const expected = this.#state.version - held.length
+    try {
+      const all = held.length === 0 ? entries : [...held, ...entries]
+      await this.store.append(this.key, all, expected, { durable })
+    } catch (error) {
+      if (held.length > 0) this.#lose()
+      throw error
+    }
+    this.#held = []
+    for (const entry of entries) this.#take(entry)
+    this.#maybeSnapshot()
+  }
+
+  /** Whether entries wait for the next commit. */
+  get isHolding(): boolean {
+    return this.#held.length > 0
+  }
+
+  /** Forgets what is held: the operation that held it failed. */
+  forget(): void {
+    if (this.#held.length > 0) this.#lose()
+  }
+
+  #lose(): void {
+    this.#stale = this.#state.version - this.#held.length
+    this.#held = []
+  }
+
+  /** Begins again from what the store has. */
+  async #reload(stored: number): Promise<void> {
+    const fresh = await Journal.open(this.#options, this.#header)
+    if (fresh.#state.version < stored) throw threadNotFound(this.key)
+    // Whoever works with a whole state counts on it: a snapshot would hide messages that others dropped meanwhile.
+    if (!this.#state.isPartial) await fresh.complete()
+    this.#state = fresh.#state
+    this.#header = fresh.#header
+    this.#facts = fresh.#facts
+    this.#settings.clear()
+    this.#settingNames = []
+    for (const setting of fresh.#settings.values()) this.#keepSetting(setting)
+    this.#keys = fresh.#keys
+    this.#snapshotVersion = fresh.#snapshotVersion
+    this.#stale = undefined
+  }
+
+  /** Snapshots cost the size of the state, so they are made the more rarely the longer the log is. */
+  #maybeSnapshot(): void {
+    const { snapshotEvery = defaultSnapshotEvery, onSnapshotFailed } = this.#options
+    const interval = Math.max(snapshotEvery, Math.ceil(this.#snapshotVersion / 16))
+    if (snapshotEvery <= 0 || this.#state.version - this.#snapshotVersion < interval) return
+    this.#snapshotVersion = this.#state.version
+    const before = this.#saving
+    const save = async (): Promise<void> => {
+      // At once: the state goes on while the store is busy.
+      const value = this.#snapshot()
+      await before
+      await saveSnapshot(this.store, this.key, value)
+    }
+    this.#saving = inBackground(save, (error) => onSnapshotFailed?.(error, this))
+  }
+
+  #snapshot(): SnapshotValue {
+    this.#keys?.update(this.#state)
+    return {
+      state: this.#state.data(),
+      facts: { ...this.#facts, settings: [...this.#settings.values()] },
+      ...(this.#keys === undefined ? {} : { keys: this.#keys.data(this.#state) }),
+    }
+  }
+
+  #take(entry: Entry): void {
+    this.#state.apply(entry)
+    this.#facts = factsOf(entry, this.#facts)
+    if (entry.type === 'setting') {
+      this.#keepSetting(entry)
+      if (entry.name === 'thread') this.#adopt(headerOf(entry))
+    }
+  }
+
+  #keepSetting(setting: SettingEntry): void {
+    if (!this.#settings.has(setting.name)) this.#settingNames.push(setting.name)
+    this.#settings.set(setting.name, setting)
+  }
+
+  /** Another writer began the thread first: its salt holds, and its counter. */
+  #adopt(header: JsonObject): void {
+    assertCounter(header, this.#counter)
+    if (header.salt === this.#header.salt) return
+    assertFresh(this.#state)
+    this.#header = header
+    this.#state = new State({ counter: this.#counter, salt: String(header.salt) })
+    this.#state.apply(this.#headerEntry())
+  }
+
+  #headerEntry(): SettingEntry {
+    return this.#stamp().entry({
+      type: 'setting',
+      name: 'thread',
+      value: this.#header,
+    }) as SettingEntry
+  }
+
+  #stamp(): Stamp {
+    // The clock may go backwards; the log's times never do.
+    const at = Math.max(this.#options.now(), this.#facts.lastAt)
+    const { salt } = this.#state
+    let seq = this.#state.version
+    return {
+      at,
+      entry: (body) => {
+        seq += 1
+        return { ...body, id: entryId(salt, seq) as EntryId, seq, at } as Entry
+      },
+      skip: () => {
+        seq += 1
+      },
+    }
+  }
+}
+
+/** Tells one append from every other, also of other processes: what a retry finds in the store may be its own. */
+const writer = randomBytes(9).toString('base64url')
+let appends = 0
+
+function nextWriter(): string {
+  appends += 1
+  return `${writer}${appends.toString(36)}`
+}
+
+/** Entries that were held are lost, since another writer was first: whatever led to them must be done again. */
+export class HeldLost extends Error {}
+
+/** What is known of the log after an entry, beside its state; the same object where the entry says nothing new. */
+export function factsOf(entry: Entry, before: JournalFacts): JournalFacts {
+  const lastAt = Math.max(before.lastAt, entry.at)
+  const { lanes = [] } = before
+  switch (entry.type) {
+    case 'request':
+      return { ...before, newestRequest: entry, lanes: withRequest(lanes, entry), lastAt }
+    case 'usage': {
+      const calibrations = calibrated(entry, before)
+      const facts = { ...before, newestUsage: entry, lanes: withUsage(lanes, entry), lastAt }
+      return calibrations === undefined ? facts : { ...facts, calibrations }
+    }
+    case 'edit':
+      return { ...before, newestChange: entry.seq, newestEpoch: entry.epoch, lastAt }
+    case 'undo':
+    case 'mark':
+      return { ...before, newestChange: entry.seq, lastAt }
+    default:
+      return lastAt === before.lastAt ? before : { ...before, lastAt }
+  }
+}
+
+/** A sample teaches something only about the request that it measured. */
+function calibrated(
+  { view, sample }: UsageEntry,
+  { newestRequest: request, calibrations }: JournalFacts,
+): JournalFacts['calibrations'] {
+  const estimated = request?.details?.tokens
+  if (request?.view !== view || typeof estimated !== 'number') return calibrations
+  const measured = inputTokens(sample)
+  return learn(calibrations ?? {}, { model: request.model ?? '', estimated, measured })
+}
+
+/** The stored form of the header; raised when its meaning changes. */
+const headerVersion = 1
+
+async function readHeader(store: Store, key: ThreadKey): Promise<JsonObject | undefined> {
+  for await (const first of store.read(key, { from: 1, to: 1 })) return headerOf(first)
+  return undefined
+}
+
+function assertFresh(state: State): void {
+  if (state.version <= 1) return
+  throw new OrielError('corrupt-entry', 'A thread has two different headers. Run `oriel doctor`.')
+}
+
+/** Handles derive from it. Thread ids are unguessable, so this is too; and two stores give one thread the same handles. */
+function saltOf(key: ThreadKey): string {
+  return hash('sha256', `oriel:${key.tenant}:${key.thread}`).slice(0, 32)
+}
+
+export function headerOf(entry: Entry): JsonObject {
+  if (entry.type === 'setting' && entry.name === 'thread' && isObject(entry.value)) {
+    const header = entry.value as JsonObject
+    if (typeof header.version === 'number' && header.version <= headerVersion) return header
+    throw new OrielError(
+      'schema-version',
+      `The thread was written by a later version (${String(header.version)}; this one knows ${headerVersion}). Update Oriel.`,
+    )
+  }
+  throw new OrielError('corrupt-entry', 'The log does not begin with a header. Run `oriel doctor`.')
+}
+
+export function counterOf(header: JsonObject, tokens: TokensOption | undefined): Counter {
+  const name = String(header.tokens)
+  const counter =
+    tokens === undefined && (name === 'estimate' || name === 'o200k')
+      ? resolveCounter(name)
+      : resolveCounter(tokens)
+  assertCounter(header, counter)
+  return counter
+}
+
+function assertCounter(header: JsonObject, counter: Counter): void {
+  if (header.tokens === counter.name) return
+  throw new OrielError(
+    'invalid-option',
+    `The thread counts tokens by '${String(header.tokens)}', which is fixed for a thread; got '${counter.name}'. Pass the same counter.`,
+    { path: 'tokens' },
+  )
+}

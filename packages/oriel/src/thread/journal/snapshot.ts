@@ -1,0 +1,83 @@
+// What a store may keep beside a log so that opening it does not read it all. Discardable at any time.
+
+import type { MessageEntry, RequestEntry, SettingEntry, UsageEntry } from '../../core/log/entry.ts'
+import type { JsonObject } from '../../core/log/json.ts'
+import type { StateData } from '../../core/state/state.ts'
+import type { Store, ThreadKey } from '../../stores/store.ts'
+import type { KeyData } from '../branches/sync.ts'
+import type { Calibrations } from '../view/calibration.ts'
+import type { Lane } from '../view/lanes.ts'
+
+/** Raised whenever the meaning of any part changes; snapshots of other formats are ignored. */
+const snapshotFormat = 7
+
+/** The facts about a log that a journal keeps beside its state. */
+export interface JournalFacts {
+  readonly settings: readonly SettingEntry[]
+  readonly newestRequest?: RequestEntry
+  readonly newestUsage?: UsageEntry
+  readonly newestEpoch?: string
+  readonly newestChange: number
+  /** How our estimates compare with the provider's numbers, by model. */
+  readonly calibrations?: Calibrations
+  /** The newest request of each consumer. */
+  readonly lanes?: readonly Lane[]
+  readonly lastAt: number
+}
+
+export interface SnapshotValue {
+  readonly state: StateData
+  readonly facts: JournalFacts
+  /** Keys of all messages, where a client resends its history. */
+  readonly keys?: KeyData
+}
+
+export interface LoadedSnapshot {
+  readonly value: SnapshotValue
+  /** The visible messages, read from the log. */
+  readonly messages: readonly MessageEntry[]
+}
+
+export async function saveSnapshot(
+  store: Store,
+  key: ThreadKey,
+  value: SnapshotValue,
+): Promise<void> {
+  await store.saveSnapshot(key, {
+    version: value.state.version,
+    format: snapshotFormat,
+    value: value as unknown as JsonObject,
+  })
+}
+
+/** The newest snapshot with its messages; undefined when there is none, or none that can be used. */
+export async function loadSnapshot(
+  store: Store,
+  key: ThreadKey,
+): Promise<LoadedSnapshot | undefined> {
+  const snapshot = await store.loadSnapshot(key)
+  if (snapshot === undefined || snapshot.format !== snapshotFormat) return undefined
+  // Written by `saveSnapshot` of the same format, and verified by the store.
+  const value = snapshot.value as unknown as SnapshotValue
+  const wanted = new Set(value.state.visible.map(([seq]) => seq))
+  const messages: MessageEntry[] = []
+  for (const [from, to] of runsOf([...wanted])) {
+    for await (const entry of store.read(key, { from, to })) {
+      if (entry.type === 'message' && wanted.has(entry.seq)) messages.push(entry)
+    }
+  }
+  return messages.length === value.state.visible.length ? { value, messages } : undefined
+}
+
+/** Gaps shorter than this are read through: a query costs more than a few rows. */
+const maxGap = 16
+
+function runsOf(seqs: readonly number[]): readonly (readonly [number, number])[] {
+  const runs: [number, number][] = []
+  for (const seq of seqs) {
+    const last = runs.at(-1)
+    if (last !== undefined && seq - last[1] <= maxGap) last[1] = seq
+    else runs.push([seq, seq])
+  }
+  return runs
+}

@@ -1,0 +1,135 @@
+// What a thread is opened with.
+
+import { assertOptions, OrielError, wrongOption } from '../core/log/errors.ts'
+import { isObject } from '../core/log/json.ts'
+import type { TokensOption } from '../counters.ts'
+import type { PolicyInput } from '../policy/schema.ts'
+import type { Prompt } from '../rules/compact-prompt.ts'
+import type { Relevance } from '../rules/relevance.ts'
+import type { Store } from '../stores/store.ts'
+import type { Listener } from './events.ts'
+import type { Plugin } from './plugins/plugin.ts'
+import type { Summarize } from './summaries/answer.ts'
+import type { PricesOption } from './view/cache.ts'
+
+export interface ThreadOptions {
+  /** The thread's id. @default a new random one */
+  readonly id?: string
+  /** Whether the id was made just now: then the store is not asked for what cannot be there. @default true without an id */
+  readonly isNew?: boolean
+  /** Whose thread it is; other tenants cannot see it. @default 'default' */
+  readonly tenant?: string
+  readonly store: Store
+  /** @default the policy the log has, or none */
+  readonly policy?: PolicyInput
+  /** The agent whose settings in the store (`store.settings`) stand over the policy's, tool by tool. @default none */
+  readonly agent?: string
+  /** How tokens are counted: fixed when the thread begins. @default 'estimate' */
+  readonly tokens?: TokensOption
+  /** The clock. @default Date.now */
+  readonly now?: () => number
+  /** Called after each event; cannot change the outcome. */
+  readonly on?: Listener
+  /** Where lines for people go. @default nowhere; with NODE_ENV=development, the console */
+  readonly log?: (line: string) => void
+  /** Write a line for everything that changes a view. @default false; with NODE_ENV=development, true */
+  readonly verbose?: boolean
+  /**
+   * Summarizes with a model. With the schedule `immediate` a view waits for it; `cache-aware` never does. Without it, or when it
+   * fails, the deterministic forms serve.
+   */
+  readonly summarize?: Summarize
+  /**
+   * How long one call of `summarize` may take, and how long one view waits for all of them together, in milliseconds. What is not
+   * there in time fails. @default 30000
+   */
+  readonly summarizeTimeoutMs?: number
+  /** Tokens that the summarizer's model can read. @default 32000 */
+  readonly summarizeWindow?: number
+  /** Whose prices and cache a `cache-aware` schedule reckons with: a provider's name, or numbers. @default by the view's model */
+  readonly prices?: PricesOption
+  /** Prompts for summaries, by id. @default only 'compactMessagePrompt', Oriel's own */
+  readonly prompts?: Readonly<Record<string, Prompt>>
+  /** Judges how relevant a result is, for `expiry.relevance`. @default the share of words it has in common with the recent steps */
+  readonly relevance?: Relevance
+  /** Asked for context that comes with each user message and tool result. @default none */
+  readonly plugins?: readonly Plugin[]
+  /** Entries between two snapshots of the state, at least; 0 = none. @default 256 */
+  readonly snapshotEvery?: number
+}
+
+export function assertThreadOptions(options: ThreadOptions): void {
+  assertOptions(options)
+  const { store } = options
+  if (!isObject(store) || typeof store.append !== 'function') {
+    throw wrongOption('store', 'a store, such as memoryStore()')
+  }
+  for (const name of ['on', 'log', 'now', 'summarize'] as const) {
+    const given = options[name]
+    if (given !== undefined && typeof given !== 'function') throw wrongOption(name, 'a function')
+  }
+  const { summarizeTimeoutMs: timeoutMs } = options
+  const isTime = typeof timeoutMs === 'number' && timeoutMs > 0 && timeoutMs <= 2 ** 31 - 1
+  if (timeoutMs !== undefined && !isTime) {
+    throw wrongOption('summarizeTimeoutMs', 'a number of milliseconds above 0')
+  }
+}
+
+/** An id of a message, an edit or an epoch. */
+export function assertId(id: string): void {
+  if (typeof id === 'string') return
+  throw new OrielError('invalid-input', `id must be a string, got ${typeof id}.`, { path: 'id' })
+}
+
+/** Where lines for people go, and which: who develops sees all of them. */
+export function linesOf({ log, verbose, agent }: ThreadOptions): {
+  readonly log: ThreadOptions['log']
+  readonly verbose: boolean
+  readonly agent: string | undefined
+} {
+  const isDeveloping = process.env.NODE_ENV === 'development'
+  const console = isDeveloping
+    ? (line: string) => void process.stdout.write(`${line}\n`)
+    : undefined
+  return { log: log ?? console, verbose: verbose ?? isDeveloping, agent }
+}
+
+/** What the host gives the rules, checked. A judge that throws keeps the result. */
+export function givenBy({ prompts, relevance, log }: ThreadOptions): {
+  readonly prompts?: Readonly<Record<string, Prompt>>
+  readonly relevance?: Relevance
+} {
+  for (const [id, prompt] of Object.entries(prompts ?? {})) {
+    if (isObject(prompt) && typeof prompt.template === 'string') continue
+    const message = `prompts.${id} must be { name, template, models? }.`
+    throw new OrielError('invalid-option', message, { path: `prompts.${id}` })
+  }
+  if (relevance !== undefined && typeof relevance !== 'function') {
+    const message = 'relevance must be a function (result, recent) => number.'
+    throw new OrielError('invalid-option', message, { path: 'relevance' })
+  }
+  const judge: Relevance = (result, recent) => {
+    try {
+      return relevance?.(result, recent) ?? Number.NaN
+    } catch {
+      log?.('[Oriel] The function `relevance` threw: the result stays.')
+      return Number.NaN
+    }
+  }
+  return {
+    ...(prompts === undefined ? {} : { prompts }),
+    ...(relevance === undefined ? {} : { relevance: judge }),
+  }
+}
+
+export interface CompactOptions {
+  /** What the summary should keep above all, in the user's words. Only a summarizer reads them. @default nothing */
+  readonly instructions?: string
+}
+
+export function readInstructions(options: CompactOptions): string | undefined {
+  const { instructions } = options
+  if (instructions === undefined || typeof instructions === 'string') return instructions
+  const message = `instructions must be a text, got ${typeof instructions}.`
+  throw new OrielError('invalid-option', message, { path: 'instructions' })
+}

@@ -1,0 +1,117 @@
+// The provider's cache as a thread knows it: what was sent, what it costs, and when it was lost.
+
+import type { EditEntry } from '../../core/log/entry.ts'
+import type { JsonObject } from '../../core/log/json.ts'
+import { seqsOf } from '../../core/state/edits.ts'
+import type { CacheState } from '../../schedule/cache-aware.ts'
+import { lookupPrices, type Prices, type PricesQuery } from '../../schedule/prices.ts'
+import type { ThreadEngine } from '../engine.ts'
+import type { Journal } from '../journal/journal.ts'
+import { frameSetting } from './frame.ts'
+import { breakOf, cacheOf } from './lanes.ts'
+import type { Usage } from './read-usage.ts'
+import type { ViewRequest } from './view.ts'
+
+/** A provider's name, what to look up, or numbers that stand over what is known. */
+export type PricesOption = string | (PricesQuery & Partial<Prices>)
+
+/** What is known of a model: what was given stands over what can be looked up. */
+export function pricesOf(option: PricesOption | undefined, model: string | undefined): Prices {
+  const query = model === undefined || model === '' ? {} : { model }
+  if (option === undefined) return lookupPrices(query)
+  const own = typeof option === 'string' ? { provider: option } : option
+  return { ...lookupPrices({ ...query, ...own }), ...own }
+}
+
+/** What a cache-aware schedule must know for a view; under another one, only the host's own numbers, for the limit of checkpoints. */
+export function cacheFor(
+  journal: Journal,
+  around: Pick<ViewRequest, 'options' | 'framing' | 'now' | 'policy'>,
+  { prices }: { readonly prices?: PricesOption | undefined },
+): Partial<Pick<ViewRequest, 'cache' | 'prices'>> {
+  const { options, policy } = around
+  if (policy.schedule !== 'cache-aware') {
+    const isAsked = prices !== undefined && policy.compaction !== undefined
+    return isAsked ? { prices: pricesOf(prices, options.model) } : {}
+  }
+  return {
+    cache: () => cacheStateOf(journal, around),
+    prices: pricesOf(prices, options.model),
+  }
+}
+
+function cacheStateOf(
+  { state, facts }: Journal,
+  { options, framing, now }: Pick<ViewRequest, 'options' | 'framing' | 'now'>,
+): CacheState {
+  const { format = 'openai-chat', model = '' } = options
+  const { lanes = [] } = facts
+  const cache = cacheOf(lanes, { format, model, frameHash: framing.hash }, { state, now })
+  const newest = state.visible.at(-1)?.entry.seq ?? 0
+  // Nothing was said since the newest request: it is asked for again, and must come out the same.
+  const isRetry = cache.sent !== undefined && newest < cache.sent
+  return isRetry ? { ...cache, idleMs: 0 } : cache
+}
+
+/** Writes the provider's numbers down, and tells when its cache did not hold what it should have. */
+export async function recordUsage(
+  session: ThreadEngine,
+  usage: Usage,
+  view: string,
+): Promise<void> {
+  const { journal, prices } = session
+  let broken: JsonObject | undefined
+  await journal.commit((_, stamp) => {
+    broken = brokenBy(journal, usage, view, prices)
+    const entry = { type: 'usage', view, sample: { ...usage } } as const
+    return [stamp.entry(broken === undefined ? entry : { ...entry, broken })]
+  })
+  if (broken === undefined) return
+  session.emit('cache-broken', {
+    message: `${String(broken.lost)} tokens were not in the provider's cache: ${String(broken.cause)}.`,
+    reason: String(broken.cause),
+    ...(typeof broken.lost === 'number' ? { tokensLost: broken.lost } : {}),
+    ...(typeof broken.first === 'string' ? { id: broken.first } : {}),
+  })
+}
+
+function brokenBy(
+  journal: Journal,
+  usage: Usage,
+  view: string,
+  option: PricesOption | undefined,
+): JsonObject | undefined {
+  const lane = journal.facts.lanes?.findLast((one) => one.view === view)
+  const { before } = lane ?? {}
+  if (lane === undefined || before === undefined) return undefined
+  const { uncached, cacheRead, cacheWrite } = usage
+  const measured = { input: uncached + cacheRead + cacheWrite, cacheRead, cacheWrite }
+  const { newestChange } = journal.facts
+  const found = breakOf({ ...lane, before }, measured, {
+    prices: pricesOf(option, lane.model),
+    hasEdits: newestChange > before.seq,
+    frame: (hash) => journal.setting(frameSetting(hash))?.value,
+  })
+  if (found === undefined) return undefined
+  const edits = found.cause === 'edit' ? editsBetween(journal, before.seq, lane.seq) : []
+  const first = firstChanged(journal, [...edits])
+  return { ...found, ...(first === undefined ? {} : { first }) }
+}
+
+function* editsBetween(journal: Journal, from: number, to: number): Generator<EditEntry> {
+  for (const edit of journal.state.liveEdits()) {
+    if (edit.seq > from && edit.seq < to) yield edit
+  }
+}
+
+/** The id of the first block that edits changed. */
+function firstChanged(journal: Journal, edits: readonly EditEntry[]): string | undefined {
+  let first: { seq: number; block: number } | undefined
+  for (const edit of edits) {
+    const { target } = edit
+    const [seq] = 'seq' in target ? [target.seq] : seqsOf(edit)
+    const block = 'seq' in target ? target.block : 0
+    if (seq !== undefined && (first === undefined || seq < first.seq)) first = { seq, block }
+  }
+  return first === undefined ? undefined : journal.state.blockIdAt(first)
+}

@@ -1,0 +1,117 @@
+// What each consumer of a thread was sent last, and what the provider measured of it: a consumer is format, model and frame.
+
+import type { RequestEntry, UsageEntry } from '../../core/log/entry.ts'
+import type { Json, JsonObject } from '../../core/log/json.ts'
+import { isObject } from '../../core/log/json.ts'
+import type { State } from '../../core/state/state.ts'
+import { type CacheBreak, findBreak, type Measurement } from '../../schedule/breaks.ts'
+import type { CacheState } from '../../schedule/cache-aware.ts'
+import type { Prices } from '../../schedule/prices.ts'
+
+/** Consumers that are remembered; a thread seldom has more than two. */
+const remembered = 8
+
+/** A request that the provider has measured. */
+export interface MeasuredLane extends Omit<Lane, 'before' | 'measured'> {
+  readonly measured: Measurement
+}
+
+/** One consumer's newest request. */
+export interface Lane {
+  readonly format: string
+  readonly model: string
+  readonly frameHash: string
+  readonly view: string
+  /** Where its record stands in the log. */
+  readonly seq: number
+  readonly at: number
+  readonly measured?: Measurement
+  /** The request before it that was measured: of this consumer, else of the one that it came from. */
+  readonly before?: MeasuredLane
+}
+
+export type LaneKey = Pick<Lane, 'format' | 'model' | 'frameHash'>
+
+/** The lanes after one more request, the newest last. */
+export function withRequest(lanes: readonly Lane[], request: RequestEntry): readonly Lane[] {
+  const { format, model = '', frameHash, view, seq, at } = request
+  const own = lanes.find((other) => isSame(other, { format, model, frameHash }))
+  const before =
+    own === undefined
+      ? measuredOf(lanes.findLast((other) => other.measured !== undefined))
+      : (measuredOf(own) ?? own.before)
+  const first = { format, model, frameHash, view, seq, at }
+  const lane: Lane = before === undefined ? first : { ...first, before }
+  return [...lanes.filter((other) => other !== own), lane].slice(-remembered)
+}
+
+function measuredOf(lane: Lane | undefined): MeasuredLane | undefined {
+  if (lane?.measured === undefined) return undefined
+  const { format, model, frameHash, view, seq, at, measured } = lane
+  return { format, model, frameHash, view, seq, at, measured }
+}
+
+/** The lanes after the provider measured a request. */
+export function withUsage(lanes: readonly Lane[], { view, sample }: UsageEntry): readonly Lane[] {
+  return lanes.map((lane) =>
+    lane.view === view ? { ...lane, measured: measurementOf(sample) } : lane,
+  )
+}
+
+/** What is known of the provider's cache for a consumer. A checkpoint made since then breaks the prefix anyway. */
+export function cacheOf(
+  lanes: readonly Lane[],
+  key: LaneKey,
+  { state, now }: { readonly state: State; readonly now: number },
+): CacheState {
+  const lane = lanes.find((other) => isSame(other, key))
+  const newest = lanes.reduce((last, { seq }) => Math.max(last, seq), 0)
+  if (lane === undefined || (state.checkpoint?.seq ?? 0) > lane.seq) return { newest, idleMs: 0 }
+  return { sent: lane.seq, newest, idleMs: Math.max(0, now - lane.at) }
+}
+
+/** Why the cache did not hold the request before; undefined when it did. */
+export function breakOf(
+  lane: Lane & { readonly before: MeasuredLane },
+  measured: Measurement,
+  around: {
+    readonly prices: Prices
+    readonly hasEdits: boolean
+    /** The recorded frame of a hash. */
+    readonly frame: (hash: string) => Json | undefined
+  },
+): CacheBreak | undefined {
+  const { before } = lane
+  const isFramed = before.frameHash === lane.frameHash
+  const [old, own] = isFramed ? [] : [around.frame(before.frameHash), around.frame(lane.frameHash)]
+  return findBreak({
+    before: before.measured,
+    now: measured,
+    idleMs: lane.at - before.at,
+    prices: around.prices,
+    changed: {
+      model: before.model !== lane.model,
+      tools: differs(old, own, 'tools'),
+      system: differs(old, own, 'system'),
+      parameters: differs(old, own, 'params'),
+      edit: around.hasEdits,
+    },
+  })
+}
+
+function differs(a: Json | undefined, b: Json | undefined, part: string): boolean {
+  const of = (frame: Json | undefined): string =>
+    JSON.stringify(isObject(frame) ? ((frame as JsonObject)[part] ?? null) : null)
+  return of(a) !== of(b)
+}
+
+function isSame(a: LaneKey, b: LaneKey): boolean {
+  return a.format === b.format && a.model === b.model && a.frameHash === b.frameHash
+}
+
+function measurementOf(sample: JsonObject): Measurement {
+  const number = (value: Json | undefined): number => (typeof value === 'number' ? value : 0)
+  const cacheRead = number(sample.cacheRead)
+  const cacheWrite = number(sample.cacheWrite)
+  return { input: number(sample.uncached) + cacheRead + cacheWrite, cacheRead, cacheWrite }
+}

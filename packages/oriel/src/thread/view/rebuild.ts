@@ -1,0 +1,156 @@
+// Past requests, rebuilt from the log: what was sent at a step, and the first thing that changed since the one before.
+
+import type { EditEntry, RequestEntry } from '../../core/log/entry.ts'
+import { OrielError } from '../../core/log/errors.ts'
+import { equalJson, isObject, type Json, type JsonObject } from '../../core/log/json.ts'
+import type { Change } from '../../core/view/view.ts'
+import { type Policy, parsePolicy } from '../../policy/schema.ts'
+import type { FormatName } from '../../providers/format.ts'
+import { leadingOf } from '../branches/leading.ts'
+import { assumeSaved } from '../expand/output-files.ts'
+import { Journal } from '../journal/journal.ts'
+import { systemOf } from '../plugins/plugins.ts'
+import { askLog } from '../summaries/prepare.ts'
+import { Framing, frameSetting } from './frame.ts'
+import { type BuiltView, buildView, encoderVersion } from './view.ts'
+
+export interface RequestChange {
+  /** Position of the first message that differs from the request before. */
+  readonly index: number
+  readonly cause: 'edit' | 'frame' | 'policy' | 'budget' | 'model' | 'repair'
+  /** The rule and reason of the first edit between the two, where edits are the cause. */
+  readonly rule?: string
+  readonly reason?: string
+}
+
+export interface RebuiltRequest {
+  /** The request body: messages (or input), system, tools and parameters as far as they were recorded. */
+  readonly body: JsonObject
+  /** Whether the body is byte for byte what was sent, by its recorded hash. */
+  readonly exact: boolean
+  readonly request: RequestEntry
+  /** What was not full then, and why. */
+  readonly trace: readonly Change[]
+  /** Absent when the request only extends the one before. */
+  readonly change?: RequestChange
+}
+
+/** Rebuilds the newest request of a step. Reads the log up to it. */
+export async function rebuildRequest(journal: Journal, step: number): Promise<RebuiltRequest> {
+  const requests: RequestEntry[] = []
+  const edits: EditEntry[] = []
+  for await (const entry of journal.store.read(journal.key)) {
+    if (entry.type === 'request') requests.push(entry)
+    else if (entry.type === 'edit') edits.push(entry)
+  }
+  const index = requests.findLastIndex((request) => request.step === step)
+  const request = requests[index]
+  if (request === undefined) {
+    const [first, last] = [requests[0]?.step, requests.at(-1)?.step]
+    const known = first === undefined ? 'none was made yet' : `they go from ${first} to ${last}`
+    throw new OrielError('not-found', `No request was made at step ${step}: ${known}.`)
+  }
+  const { messages, built: _built, ...answer } = await rebuild(journal, request)
+  const before = requests.slice(0, index).findLast((one) => one.format === request.format)
+  if (before === undefined) return { ...answer, request }
+  const previous = await rebuild(journal, before)
+  const change = compare(previous.messages, messages)
+  if (change === undefined) return { ...answer, request }
+  return { ...answer, request, change: { index: change, ...causeOf(before, request, edits) } }
+}
+
+/** What the log's edits say is already decided; how a body is marked follows the schedule. */
+function withoutRules({ schedule }: Policy): Policy {
+  return schedule === undefined ? {} : { schedule }
+}
+
+async function rebuild(
+  journal: Journal,
+  request: RequestEntry,
+): Promise<{
+  body: JsonObject
+  exact: boolean
+  messages: readonly Json[]
+  trace: readonly Change[]
+  built: BuiltView
+}> {
+  const past = await Journal.until(journal, request.seq - 1)
+  const details = request.details ?? {}
+  const temporary = details.policy
+  const policy: Policy = parsePolicy(temporary ?? past.setting('policy')?.value)
+  const frame = past.setting(frameSetting(request.frameHash))?.value
+  const format = request.format as FormatName
+  const framing = {
+    frame: isObject(frame) ? frame : undefined,
+    leading: leadingOf(past),
+    pluginSystem: systemOf(past),
+  }
+  const built = buildView({
+    state: past.state,
+    policy: temporary === undefined ? withoutRules(policy) : policy,
+    isTemporary: temporary !== undefined,
+    options: {
+      format,
+      ...(isObject(frame) ? { frame } : {}),
+      ...(request.model === undefined ? {} : { model: request.model }),
+      ...(typeof details.budget === 'number' ? { budget: details.budget } : {}),
+      ...(details.mayTurnReasoningOff === true ? { mayTurnReasoningOff: true } : {}),
+    },
+    leading: framing.leading,
+    pluginSystem: framing.pluginSystem,
+    framing: new Framing(framing),
+    now: request.at,
+    summaryOf: askLog(past),
+    fileOf: assumeSaved,
+  })
+  const exact = built.bodyHash === request.bodyHash && request.encoderVersion === encoderVersion
+  const { messages } = built
+  const body = bodyOf(format, request, built, frame)
+  return { body, exact, messages, trace: built.trace(), built }
+}
+
+/** The newest view, as it was sent. */
+export async function newestView(journal: Journal): Promise<BuiltView | undefined> {
+  const { newestRequest } = journal.facts
+  return newestRequest === undefined ? undefined : (await rebuild(journal, newestRequest)).built
+}
+
+function bodyOf(
+  format: FormatName,
+  request: RequestEntry,
+  built: { readonly messages: readonly Json[]; readonly system?: Json },
+  frame: Json | undefined,
+): JsonObject {
+  const { system, tools, params } = (isObject(frame) ? frame : {}) as Record<string, Json>
+  const own = built.system ?? system
+  return {
+    ...(request.model === undefined ? {} : { model: request.model }),
+    ...(isObject(params) ? (params as JsonObject) : {}),
+    ...(own === undefined
+      ? {}
+      : { [format === 'openai-responses' ? 'instructions' : 'system']: own }),
+    ...(tools === undefined ? {} : { tools }),
+    [format === 'openai-responses' ? 'input' : 'messages']: built.messages,
+  }
+}
+
+/** The first position at which `after` does not extend `before`. */
+function compare(before: readonly Json[], after: readonly Json[]): number | undefined {
+  const index = before.findIndex((message, at) => !equalJson(message, after[at]))
+  return index === -1 ? undefined : index
+}
+
+function causeOf(
+  before: RequestEntry,
+  after: RequestEntry,
+  edits: readonly EditEntry[],
+): Omit<RequestChange, 'index'> {
+  const between = edits.find((edit) => edit.seq > before.seq && edit.seq < after.seq)
+  if (between !== undefined) {
+    return { cause: 'edit', rule: between.rule, reason: between.reason }
+  }
+  if (before.model !== after.model) return { cause: 'model' }
+  if (before.frameHash !== after.frameHash) return { cause: 'frame' }
+  if (!equalJson(before.details?.policy, after.details?.policy)) return { cause: 'policy' }
+  return { cause: after.details?.budget === undefined ? 'repair' : 'budget' }
+}

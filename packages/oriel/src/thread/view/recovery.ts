@@ -1,0 +1,96 @@
+// After the provider refused a request as too long: how small the next one must be.
+
+import { OrielError } from '../../core/log/errors.ts'
+import { isObject } from '../../core/log/json.ts'
+import { isContextLengthError } from '../../providers/context-length.ts'
+import type { ThreadEngine } from '../engine.ts'
+import { pricesOf } from './cache.ts'
+import { estimateOf } from './usage.ts'
+import type { ViewOptions } from './view.ts'
+
+/** How much of the limit the next request may use: counters and providers differ. */
+const safety = 0.9
+/** Where the error names no numbers: how much of what was sent may be sent again. */
+const shrink = 0.7
+
+/** What was sent, and what may be sent instead. Throws when the error is another one, or when this was tried before. */
+export function planRecovery(
+  error: unknown,
+  { journal, policy, prices }: Pick<ThreadEngine, 'journal' | 'policy' | 'prices'>,
+  { budget = Infinity, model }: Pick<ViewOptions, 'budget' | 'model'>,
+): { readonly sent: number; readonly budget: number } {
+  if (!isContextLengthError(error)) {
+    const message = 'recover takes a context-length error; this is another one. Handle it as it is.'
+    throw new OrielError('invalid-option', message, { path: 'error', cause: error })
+  }
+  const { newestRequest } = journal.facts
+  const details = newestRequest?.details ?? {}
+  if (details.isRecovery === true && newestRequest?.step === journal.state.step) {
+    const message =
+      'The request was reduced once and refused again. Raise the window, shorten the system text or the newest message, or give a budget.'
+    throw new OrielError('cannot-project', message, { cause: error })
+  }
+  const sent = typeof details.tokens === 'number' ? details.tokens : estimateOf(journal)
+  const window = policy.compaction?.contextWindow ?? pricesOf(prices, model).contextWindow
+  return { sent, budget: Math.max(1, Math.min(budget, recoveryBudget(error, sent, window))) }
+}
+
+/** A retry of the same size would be refused again. */
+export function assertProgress(sent: number, after: number): void {
+  if (after < sent) return
+  throw new OrielError(
+    'cannot-project',
+    `Nothing can be left out: the request had ${sent} tokens and would have ${after}.`,
+    { details: { sent, after } },
+  )
+}
+
+/**
+ * The budget of the next request, in our counter's tokens. An error that names what was sent and what is allowed also tells how our
+ * count compares with the provider's. One that names nothing is about the known window, where that was passed.
+ */
+export function recoveryBudget(error: unknown, sentTokens: number, window = Infinity): number {
+  const { sent, limit } = numbersIn(error)
+  if (limit === undefined) {
+    return Math.floor(sentTokens > window ? window * safety : sentTokens * shrink)
+  }
+  const scale = sent === undefined || sent < limit ? 1 : sentTokens / sent
+  return Math.floor(Math.min(limit * scale * safety, sentTokens * safety))
+}
+
+/** Wordings that name both numbers, in either order. */
+const patterns: readonly {
+  readonly pattern: RegExp
+  readonly sent: number
+  readonly limit: number
+}[] = [
+  { pattern: /(\d+) tokens > (\d+) maximum/, sent: 1, limit: 2 },
+  { pattern: /maximum context length is (\d+) tokens\D{1,60}(\d+) tokens/, sent: 2, limit: 1 },
+  { pattern: /token count \((\d+)\) exceeds\D{1,60}\((\d+)\)/, sent: 1, limit: 2 },
+  { pattern: /maximum prompt length is (\d+)\D{1,60}(\d+) tokens/, sent: 2, limit: 1 },
+  {
+    pattern: /\((\d+) tokens\) exceeds the available context size \((\d+) tokens\)/,
+    sent: 1,
+    limit: 2,
+  },
+  { pattern: /contains (\d+) tokens.{1,80}with (\d+) maximum context length/, sent: 1, limit: 2 },
+  { pattern: /maximum context length (?:is|of) (\d+)/, sent: 9, limit: 1 },
+]
+
+function numbersIn(error: unknown): { sent?: number; limit?: number } {
+  const text = textsIn(error, 0).join('\n')
+  for (const { pattern, sent, limit } of patterns) {
+    const match = pattern.exec(text)
+    if (match === null) continue
+    const found = Number(match[sent])
+    return { limit: Number(match[limit]), ...(Number.isFinite(found) ? { sent: found } : {}) }
+  }
+  return {}
+}
+
+function textsIn(error: unknown, depth: number): readonly string[] {
+  if (typeof error === 'string') return [error.slice(0, 4000)]
+  if (!isObject(error) || depth > 3) return []
+  const { message, responseBody, body, error: inner, cause } = error
+  return [message, responseBody, body, inner, cause].flatMap((value) => textsIn(value, depth + 1))
+}

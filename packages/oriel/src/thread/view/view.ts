@@ -1,0 +1,376 @@
+// One view of a thread: what the policy changes, what the provider gets, and the entries that record both.
+
+import { type Assembled, assemble } from '../../assemble.ts'
+import type { Block } from '../../core/log/block.ts'
+import type { Edit, EditEntry, Entry, MessageEntry, RequestEntry } from '../../core/log/entry.ts'
+import {
+  canonicalJson,
+  cloneJson,
+  copyPlain,
+  type Json,
+  type JsonObject,
+} from '../../core/log/json.ts'
+import { firstOf } from '../../core/state/edits.ts'
+import { type FileOf, noFile } from '../../core/state/file-request.ts'
+import type { State } from '../../core/state/state.ts'
+import { noSummary, type SummaryOf } from '../../core/state/summary-request.ts'
+import { viewTokens } from '../../core/tokens/tally.ts'
+import { tailOf } from '../../core/view/audience.ts'
+import type { Repair } from '../../core/view/profile.ts'
+import { lossesAsRepairs } from '../../core/view/repair.ts'
+import { traceOf } from '../../core/view/trace.ts'
+import type { Change, Frame, TokenCount, ViewMessage } from '../../core/view/view.ts'
+import { plan, windowFor, windowOfModel } from '../../plan.ts'
+import type { Policy, PolicyInput } from '../../policy/schema.ts'
+import { type ProposeContext, propose } from '../../propose.ts'
+import { withCacheMarks } from '../../providers/anthropic/cache-marks.ts'
+import type { FormatName } from '../../providers/format.ts'
+import { formatNamed } from '../../providers/registry.ts'
+import { assertSize } from '../../providers/size.ts'
+import type { RuleContext } from '../../rules/rule.ts'
+import type { CacheState, Decision, DecisionCause } from '../../schedule/cache-aware.ts'
+import type { Prices } from '../../schedule/prices.ts'
+import { sha256 } from '../../sha256.ts'
+import type { WriteOptions } from '../../stores/store.ts'
+import type { EntryBody, Journal, Stamp } from '../journal/journal.ts'
+import { type Framing, frameSetting } from './frame.ts'
+
+/** Raised when the same log and options would encode to other bytes. */
+export const encoderVersion = 1
+
+export interface ViewOptions {
+  /** The format to answer in. @default 'openai-chat' */
+  readonly format?: FormatName
+  /** What stands around the messages: counted and recorded, sent by the caller. @default nothing */
+  readonly frame?: Frame
+  readonly model?: string
+  /** Tokens the request may use, frame included. @default no limit */
+  readonly budget?: number
+  /** A policy for this call only: its edits are not kept. @default the thread's policy */
+  readonly policy?: PolicyInput
+  /**
+   * The thread's policy from this call on, as `setPolicy` before it: in the same write, whatever other writers set meanwhile.
+   * @default the thread's own
+   */
+  readonly threadPolicy?: PolicyInput
+  /**
+   * Whether you turn reasoning off for a request where the view says so (`reasoning: 'off'`). Else a tool loop whose signed reasoning
+   * can no longer be sent goes on as a record in the user role. @default false
+   */
+  readonly mayTurnReasoningOff?: boolean
+  /** Commit nothing, neither edits nor the record of the request, and ask no model. @default false */
+  readonly dryRun?: boolean
+}
+
+/** How `request` asks for a view of the history that it brings. */
+export interface RequestOptions extends ViewOptions, WriteOptions {
+  /**
+   * Whether a history that ends with the assistant's message asks for more of it: the provider paused the answer, or the client began it.
+   * Only where a provider must else be asked by the user's side; a message with calls waits for their results. @default false
+   */
+  readonly isContinuing?: boolean
+}
+
+export interface View<M = Json> {
+  /** Names what was sent; pass it to `usage`. The same bytes for the same consumer have the same id. */
+  readonly id: string
+  readonly messages: M[]
+  readonly system?: Json
+  /** Made when first read: its cost is the number of changes, not the view's. */
+  readonly trace: readonly Change[]
+  readonly tokens: TokenCount
+  /** Send this request with reasoning turned off: the provider would refuse it otherwise. Only with `mayTurnReasoningOff`. */
+  readonly reasoning?: 'off'
+  readonly epoch: Epoch
+}
+
+export interface Epoch {
+  /** The id of the edits applied by this view, or of the newest ones before it; empty before the first. */
+  readonly id: string
+  /** How many edits this view applied. */
+  readonly applied: number
+  /** Why now; see the schedule. */
+  readonly cause: DecisionCause
+}
+
+export interface ViewRequest {
+  readonly state: State
+  readonly policy: Policy
+  /** Whether `policy` is for this call only. */
+  readonly isTemporary: boolean
+  readonly options: ViewOptions
+  /** Leading system messages that a client resends with its history. */
+  readonly leading: readonly MessageEntry[]
+  /** What the host gave the rules: prompts, a judge of relevance. */
+  readonly given?: Pick<RuleContext, 'prompts' | 'relevance'>
+  /** What plugins say in the system prompt. */
+  readonly pluginSystem: readonly Block[]
+  /** What stands around the messages, with both. */
+  readonly framing: Framing
+  readonly now: number
+  /** Whether checkpoints are made elsewhere, so that the rule is not asked here. @default false */
+  readonly hasCompactor?: boolean
+  /** Whether it answers a context-length error; recorded, so that there is only one for a request. @default false */
+  readonly isRecovery?: boolean
+  /** What models have said about single blocks. @default nothing */
+  readonly summaryOf?: SummaryOf
+  /** What is known of the provider's cache, when it is asked for. @default nothing */
+  readonly cache?: (() => CacheState) | undefined
+  /** @default the usual ones */
+  readonly prices?: Prices | undefined
+  /** Where outputs are kept as files. @default nowhere */
+  readonly fileOf?: FileOf
+}
+
+export interface BuiltView {
+  readonly planned: readonly Edit[]
+  /** Why these edits are applied now, and what was weighed. */
+  readonly decision: Decision
+  readonly assembled: Assembled
+  readonly messages: readonly Json[]
+  /** The messages before they were encoded. */
+  readonly shown: readonly ViewMessage[]
+  readonly system?: Json
+  readonly bodyHash: string
+  readonly frameHash: string
+  readonly viewId: string
+  readonly trace: () => readonly Change[]
+}
+
+/** Computes a view without committing anything. Pure. */
+export function buildView(request: ViewRequest): BuiltView {
+  const { state, options, framing } = request
+  const { format = 'openai-chat', budget, mayTurnReasoningOff } = options
+  const target = formatNamed(format)
+  const decision = decisionOf(request)
+  const planned = decision.edits
+  const { profile } = target
+  const aroundTokens = (): number => framing.tokens(state.counter)
+  const fitting = { profile, frameTokens: aroundTokens, budget, mayTurnReasoningOff }
+  const assembled = assemble(state, planned, fitting)
+  const { messages: shown, repairs } = withSystem(request, assembled.messages)
+  const encoded = target.encode(shown)
+  assertSize(target, encoded)
+  const { hash: frameHash, frame } = framing
+  const isMarked = request.policy.schedule === 'cache-aware'
+  const { system } = encoded
+  const messages = isMarked ? withCacheMarks(format, encoded.messages, frame) : encoded.messages
+  const body = system === undefined ? { messages } : { messages, system }
+  // Encoding is deterministic, so plain JSON is canonical enough here, and several times faster to write.
+  const bodyHash = sha256(JSON.stringify(body))
+  return {
+    ...body,
+    planned,
+    decision,
+    assembled,
+    shown,
+    bodyHash,
+    frameHash,
+    trace: traceOf({
+      state,
+      planned,
+      repairs: [...assembled.repairs, ...repairs, ...lossesAsRepairs(shown, encoded.losses ?? [])],
+      fitted: assembled.fitted,
+      indexOf: (index) => index,
+      canExpand: true,
+    }),
+    viewId: viewIdOf([format, options.model ?? '', frameHash, bodyHash]),
+  }
+}
+
+/** Names what was sent, and to whom. */
+function viewIdOf(parts: readonly string[]): string {
+  return `v${sha256(JSON.stringify(parts)).slice(0, 20)}`
+}
+
+/** What the policy changes now, and why now. Pure. */
+export function decisionOf(request: ViewRequest): Decision {
+  const { state, cache, prices } = request
+  const context = contextOf(request)
+  const priced = prices === undefined ? context : { ...context, prices }
+  return plan(state, rulesOf(request), cache === undefined ? priced : { ...priced, cache })
+}
+
+/** What the policy would change, whatever the schedule says. Pure. */
+export function proposalsOf(request: ViewRequest): readonly Edit[] {
+  const { state, policy } = request
+  const context = contextOf(request)
+  const window = windowOfView(request)
+  return propose(state, rulesOf(request), { ...context, window, memory: policy.memory })
+}
+
+/** How much conversation a cache-aware view carries; undefined under another schedule. */
+export function windowOfView(request: ViewRequest): ReturnType<typeof windowFor> {
+  const { state, policy, prices, framing } = request
+  const frameTokens = framing.tokens(state.counter)
+  const around = { frameTokens, contextWindow: contextWindowOf(request) }
+  return windowFor(state, policy, prices === undefined ? around : { ...around, prices })
+}
+
+/** The window of the model that a view is for, where the policy leaves it open: the host's own number, else the catalogue's. */
+export function contextWindowOf({ policy, options, prices }: ViewRequest): number | undefined {
+  return prices?.contextWindow ?? windowOfModel(policy, options.model)
+}
+
+function rulesOf({ policy, hasCompactor = false }: ViewRequest): Policy {
+  return hasCompactor ? { ...policy, compaction: undefined } : policy
+}
+
+function contextOf(request: ViewRequest): ProposeContext {
+  const { now, summaryOf = noSummary, fileOf = noFile, given, framing, state } = request
+  const frameTokens = framing.tokens(state.counter)
+  const contextWindow = contextWindowOf(request)
+  return { ...given, now, sha256, contextWindow, summaryOf, fileOf, frameTokens }
+}
+
+/** The entries that a view adds to the log: its edits, as one epoch, and the record of the request. */
+export function entriesOf(
+  request: ViewRequest,
+  built: BuiltView,
+  stamp: Stamp,
+  journal: Pick<Journal, 'facts' | 'setting'>,
+): readonly Entry[] {
+  const { state, options, isTemporary } = request
+  const epoch = `p${built.viewId.slice(1, 9)}${(state.version + 1).toString(36)}`
+  const edits = isTemporary
+    ? []
+    : built.planned.map((edit) => stamp.entry({ ...edit, type: 'edit', epoch } as EditEntry))
+  const last = journal.facts.newestRequest
+  const isSame = last?.view === built.viewId && last.step === state.step && edits.length === 0
+  if (isSame) return edits
+  const frame =
+    journal.setting(frameSetting(built.frameHash)) === undefined ? options.frame : undefined
+  const settings =
+    frame === undefined
+      ? []
+      : [
+          stamp.entry({
+            type: 'setting',
+            name: frameSetting(built.frameHash),
+            value: cloneJson(frame, 'frame'),
+          }),
+        ]
+  const record = recordOf(request, built, edits.length > 0 ? epoch : undefined)
+  return [...edits, ...settings, stamp.entry(record)]
+}
+
+/** The record of a request, in the order in which its fields are written. */
+function recordOf(
+  request: ViewRequest,
+  built: BuiltView,
+  epoch: string | undefined,
+): EntryBody<RequestEntry> {
+  const { state, policy, options } = request
+  const { format = 'openai-chat', model } = options
+  const asked = { type: 'request', step: state.step, format } as const
+  const sent = {
+    ...(model === undefined ? asked : { ...asked, model }),
+    view: built.viewId,
+    frameHash: built.frameHash,
+    policyHash: policyHashOf(policy),
+    bodyHash: built.bodyHash,
+    encoderVersion,
+  }
+  const details = detailsOf(request, built)
+  return epoch === undefined ? { ...sent, details } : { ...sent, epoch, details }
+}
+
+/** What the record of a request says beside what was sent. */
+function detailsOf(request: ViewRequest, built: BuiltView): JsonObject {
+  const { options, isTemporary, policy } = request
+  const { assembled, decision } = built
+  const details: Record<string, Json> = { tokens: assembled.tokens() }
+  if (options.budget !== undefined) details.budget = options.budget
+  if (options.mayTurnReasoningOff === true) details.mayTurnReasoningOff = true
+  if (request.isRecovery === true) details.isRecovery = true
+  const first = unkeptFrom(request, built)
+  if (first !== Infinity) details.unkeptFrom = first
+  if (assembled.isRecord) details.isRecord = true
+  const { cause, inputs } = decision
+  if (inputs !== undefined) details.schedule = { cause, ...inputs }
+  if (isTemporary) details.policy = policy as JsonObject
+  return details
+}
+
+/** From where a view shows what is not kept: reductions for its budget, and edits of a policy for one call. */
+function unkeptFrom({ isTemporary }: ViewRequest, { planned, assembled }: BuiltView): number {
+  const { fittedFrom = Infinity } = assembled
+  return Math.min(fittedFrom, ...(isTemporary ? planned.map(firstOf) : []))
+}
+
+/** Policies are never changed once they are read. */
+const policyHashes = new WeakMap<Policy, string>()
+
+function policyHashOf(policy: Policy): string {
+  const known = policyHashes.get(policy)
+  if (known !== undefined) return known
+  const hash = sha256(canonicalJson(policy as Json))
+  policyHashes.set(policy, hash)
+  return hash
+}
+
+/** The view as callers get it: theirs to change, so that nothing of the log is in it. */
+export function toView(request: ViewRequest, built: BuiltView, epoch: Epoch): View {
+  const { state, framing } = request
+  const tail = tailOf(state, built.planned)
+  const around =
+    framing.tokens(state.counter) + (tail === undefined ? 0 : viewTokens(state, [tail]))
+  return {
+    id: built.viewId,
+    messages: built.messages.map(copyPlain),
+    ...(built.system === undefined ? {} : { system: copyPlain(built.system) }),
+    get trace() {
+      return built.trace()
+    },
+    tokens: { before: state.totalTokens + around, after: built.assembled.tokens() },
+    ...(built.assembled.turnsReasoningOff ? { reasoning: 'off' as const } : {}),
+    epoch,
+  }
+}
+
+/** The messages behind the system text that the view puts in front of them. */
+function withSystem(
+  { state, leading, pluginSystem }: ViewRequest,
+  messages: readonly ViewMessage[],
+): { readonly messages: readonly ViewMessage[]; readonly repairs: readonly Repair[] } {
+  if (leading.length === 0 && pluginSystem.length === 0) return { messages, repairs: [] }
+  const system = leading.map(
+    (entry): ViewMessage => ({
+      role: entry.role,
+      origin: entry.origin,
+      blocks: entry.blocks,
+      entry,
+    }),
+  )
+  const spoken = leading.length > 0 ? withoutLeading(state, messages) : { messages, repairs: [] }
+  const all = withPluginSystem([...system, ...spoken.messages], pluginSystem)
+  return { messages: all, repairs: spoken.repairs }
+}
+
+/** System messages that lead the log give way to those that came with the history. */
+function withoutLeading(
+  state: State,
+  messages: readonly ViewMessage[],
+): { readonly messages: readonly ViewMessage[]; readonly repairs: readonly Repair[] } {
+  const { firstSpoken = Infinity } = state
+  const isLeading = ({ role, entry }: ViewMessage): boolean =>
+    role === 'system' && entry !== undefined && entry.seq < firstSpoken
+  const reason = 'frame: system messages that came with the history stand in its place'
+  const repairs = messages
+    .filter(isLeading)
+    .flatMap(({ entry, blocks }) =>
+      blocks.map((_, block): Repair => ({ seq: entry?.seq ?? 0, block, form: 'dropped', reason })),
+    )
+  return { messages: messages.filter((message) => !isLeading(message)), repairs }
+}
+
+/** What plugins say stands behind all other system text in front: what changes least comes first. */
+function withPluginSystem(
+  messages: readonly ViewMessage[],
+  blocks: readonly Block[],
+): readonly ViewMessage[] {
+  if (blocks.length === 0) return messages
+  const first = messages.findIndex(({ role }) => role !== 'system')
+  const at = first === -1 ? messages.length : first
+  return messages.toSpliced(at, 0, { role: 'system', origin: 'plugin', blocks })
+}
