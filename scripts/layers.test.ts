@@ -26,8 +26,8 @@ const layers: Readonly<Record<string, Layer>> = {
     allowed: ['./entry.ts'],
     forbidden: [
       '../rules/history.ts',
-      '../schedule/fit.ts',
-      '../formats/format.ts',
+      '../schedule/budget-ladder.ts',
+      '../providers/format.ts',
       '../stores/store.ts',
       '../project.ts',
       '../thread/thread.ts',
@@ -41,10 +41,10 @@ const layers: Readonly<Record<string, Layer>> = {
   },
   rules: {
     file: `${source}/rules/planted.ts`,
-    allowed: ['./rule.ts', '../core/entry.ts', 'zod'],
+    allowed: ['./rule.ts', '../core/log/entry.ts', 'zod'],
     forbidden: [
-      '../schedule/fit.ts',
-      '../formats/format.ts',
+      '../schedule/budget-ladder.ts',
+      '../providers/format.ts',
       '../stores/store.ts',
       '../project.ts',
       '../thread/thread.ts',
@@ -56,10 +56,10 @@ const layers: Readonly<Record<string, Layer>> = {
   },
   schedule: {
     file: `${source}/schedule/planted.ts`,
-    allowed: ['./fit.ts', '../core/entry.ts', 'zod'],
+    allowed: ['./budget-ladder.ts', '../core/log/entry.ts', 'zod'],
     forbidden: [
       '../rules/history.ts',
-      '../formats/format.ts',
+      '../providers/format.ts',
       '../stores/store.ts',
       '../project.ts',
       '../thread/thread.ts',
@@ -67,25 +67,12 @@ const layers: Readonly<Record<string, Layer>> = {
       ...outside,
     ],
   },
-  formats: {
-    file: `${source}/formats/planted.ts`,
-    allowed: ['./format.ts', '../core/entry.ts', 'zod'],
-    forbidden: [
-      '../rules/history.ts',
-      '../schedule/fit.ts',
-      '../stores/store.ts',
-      '../policy.ts',
-      '../thread/thread.ts',
-      ...detours,
-      ...outside,
-    ],
-  },
   providers: {
     file: `${source}/providers/planted.ts`,
-    allowed: ['./stream.ts', './anthropic/stream.ts', '../core/json.ts'],
+    allowed: ['./stream.ts', './anthropic/stream.ts', '../core/log/json.ts'],
     forbidden: [
       '../rules/history.ts',
-      '../formats/format.ts',
+      '../schedule/prices.ts',
       '../stores/store.ts',
       '../thread/thread.ts',
       'node:crypto',
@@ -96,10 +83,9 @@ const layers: Readonly<Record<string, Layer>> = {
   },
   'one provider': {
     file: `${source}/providers/anthropic/planted.ts`,
-    allowed: ['./stream.ts', '../stream.ts', '../../core/json.ts'],
+    allowed: ['./stream.ts', '../stream.ts', '../../core/log/json.ts'],
     forbidden: [
-      '../openai-chat/stream.ts',
-      '../../formats/format.ts',
+      '../../rules/history.ts',
       '../../thread/thread.ts',
       '../../core/../thread/thread.ts',
       './../../thread/thread.ts',
@@ -110,11 +96,11 @@ const layers: Readonly<Record<string, Layer>> = {
   },
   stores: {
     file: `${source}/stores/planted.ts`,
-    allowed: ['./store.ts', '../core/entry.ts', 'node:sqlite', 'kysely'],
+    allowed: ['./store.ts', '../core/log/entry.ts', 'node:sqlite', 'kysely'],
     forbidden: [
       '../rules/history.ts',
-      '../schedule/fit.ts',
-      '../formats/format.ts',
+      '../schedule/budget-ladder.ts',
+      '../providers/format.ts',
       '../project.ts',
       '../thread/thread.ts',
       ...detours,
@@ -125,10 +111,10 @@ const layers: Readonly<Record<string, Layer>> = {
     file: `${source}/planted.ts`,
     allowed: [
       './policy.ts',
-      './core/entry.ts',
+      './core/log/entry.ts',
       './rules/history.ts',
-      './schedule/fit.ts',
-      './formats/format.ts',
+      './schedule/budget-ladder.ts',
+      './providers/format.ts',
       './providers/stream.ts',
       './stores/store.ts',
       'zod',
@@ -146,7 +132,7 @@ const layers: Readonly<Record<string, Layer>> = {
   },
   'the public surface': {
     file: `${source}/index.ts`,
-    allowed: ['./project.ts', './core/errors.ts', './thread/thread.ts', './simulate/replay.ts'],
+    allowed: ['./project.ts', './core/log/errors.ts', './thread/thread.ts', './simulate/replay.ts'],
     forbidden: ['./testing/index.ts', '../test/planted.ts', ...outside],
   },
   thread: {
@@ -154,10 +140,10 @@ const layers: Readonly<Record<string, Layer>> = {
     allowed: [
       './events.ts',
       '../project.ts',
-      '../core/entry.ts',
+      '../core/log/entry.ts',
       '../rules/history.ts',
-      '../schedule/fit.ts',
-      '../formats/format.ts',
+      '../schedule/budget-ladder.ts',
+      '../providers/format.ts',
       '../providers/stream.ts',
       '../stores/store.ts',
     ],
@@ -172,7 +158,7 @@ const layers: Readonly<Record<string, Layer>> = {
   },
   simulate: {
     file: `${source}/simulate/planted.ts`,
-    allowed: ['./replay.ts', '../project.ts', '../thread/thread.ts', '../core/entry.ts'],
+    allowed: ['./replay.ts', '../project.ts', '../thread/thread.ts', '../core/log/entry.ts'],
     forbidden: ['../index.ts', '../integrations/ai-sdk.ts', '../testing/index.ts', ...outside],
   },
   integrations: {
@@ -183,15 +169,15 @@ const layers: Readonly<Record<string, Layer>> = {
       '../providers/stream.ts',
       '../providers/anthropic/stream.ts',
       '../thread/thread.ts',
-      '../core/entry.ts',
+      '../core/log/entry.ts',
     ],
     forbidden: ['../index.ts', '../simulate/replay.ts', '../testing/index.ts', ...outside],
   },
   testing: {
     file: `${source}/testing/planted.ts`,
     allowed: [
-      '../core/entry.ts',
-      '../formats/format.ts',
+      '../core/log/entry.ts',
+      '../providers/format.ts',
       '../thread/thread.ts',
       '../index.ts',
       'vitest',
@@ -206,7 +192,7 @@ const layers: Readonly<Record<string, Layer>> = {
   'a folder inside the stores': {
     file: `${source}/stores/sqlite/planted.ts`,
     allowed: ['./schema.ts', '../store.ts', '../../core/log/entry.ts', 'node:sqlite'],
-    forbidden: ['../../formats/format.ts', '../../thread/thread.ts', '../../project.ts'],
+    forbidden: ['../../providers/format.ts', '../../thread/thread.ts', '../../project.ts'],
   },
   'a folder inside the thread': {
     file: `${source}/thread/journal/planted.ts`,

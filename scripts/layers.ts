@@ -41,7 +41,8 @@ export const layers: readonly Layer[] = [
     ],
     packages: pure,
   },
-  { path: `${source}/providers`, imports: [`${source}/core`], packages: pure },
+  // Pages use them too.
+  { path: `${source}/providers`, imports: [`${source}/core`], packages: /^$/ },
   { path: `${source}/stores`, imports: [`${source}/core`], packages: thirdParty },
   { path: source, imports: leaves, except: upper, packages: thirdParty },
   {

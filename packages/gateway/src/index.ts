@@ -9,7 +9,11 @@ export { demoAgents, findStudio, type GatewayConfig, optionsOf, readConfig } fro
 export { createGateway, type Gateway } from './gateway.ts'
 export type { Route } from './http/router.ts'
 export { checkHost, type GatewayServer, type ServeOptions, serveGateway } from './http/server.ts'
-export { tuneHeap } from './limits/heap.ts'
+export {
+  tuneHeap,
+  /** @deprecated Use `tuneHeap`. */
+  tuneHeap as letHeapGrow,
+} from './limits/heap.ts'
 export type {
   AgentOptions,
   GatewayOptions,

@@ -4,11 +4,11 @@ import { readFileSync } from 'node:fs'
 
 // By a name that the compiler does not follow: the build need not be there to check the types of this package.
 const built = new URL('../../../gateway/dist/index.js', import.meta.url).href
-const { createGateway, letHeapGrow, optionsOf, readConfig, serveGateway } = (await import(
+const { createGateway, tuneHeap, optionsOf, readConfig, serveGateway } = (await import(
   built
 )) as typeof import('../../../gateway/src/index.ts')
 
-letHeapGrow()
+tuneHeap()
 const config = readConfig(JSON.parse(readFileSync(process.argv[2] ?? '', 'utf8')), process.env)
 const port = config.port ?? 0
 const server = await serveGateway(createGateway(optionsOf(config)), { port })

@@ -57,10 +57,7 @@ export interface ReadingOptions {
 }
 
 /** The bytes of a body. Rejects when the client leaves before their end. */
-export function readIncoming(
-  incoming: IncomingMessage,
-  options: ReadingOptions,
-): Promise<Uint8Array> {
+function readIncoming(incoming: IncomingMessage, options: ReadingOptions): Promise<Uint8Array> {
   return incoming.complete ? readAtOnce(incoming, options) : readOn(incoming, options)
 }
 

@@ -550,7 +550,7 @@ interface MessageFacts {
 }
 
 /** Facts about a message that is at hand. */
-export function factsOf({ entry, index, tokens }: Item): MessageFacts {
+function factsOf({ entry, index, tokens }: Item): MessageFacts {
   const lengths = entry.blocks.map(lengthOf)
   if (!isLasting(entry)) return { index, tokens, lengths, forPeople: positionsIn(entry) }
   if (entry.blocks.every(isLasting)) return { index, tokens, lengths }

@@ -214,7 +214,7 @@ interface ReadBlock {
 }
 
 /** A7, A8, A9. */
-export function* judgeCalls(messages: readonly ReadMessage[]): Iterable<Violation> {
+function* judgeCalls(messages: readonly ReadMessage[]): Iterable<Violation> {
   for (const message of messages) {
     const { index, path } = message
     const answered = new Set(resultsOf(messages[index + 1]).map(({ value }) => value.tool_use_id))
@@ -241,7 +241,7 @@ export function* judgeCalls(messages: readonly ReadMessage[]): Iterable<Violatio
 }
 
 /** A8, A9 and A10 for tools that the provider runs itself: call and result stand in one assistant content. */
-export function* judgeServerCalls(messages: readonly ReadMessage[]): Iterable<Violation> {
+function* judgeServerCalls(messages: readonly ReadMessage[]): Iterable<Violation> {
   let calls = noServerCalls
   for (const { role, blocks = [], index } of messages) {
     if (role !== 'assistant') continue
@@ -257,7 +257,7 @@ export function* judgeServerCalls(messages: readonly ReadMessage[]): Iterable<Vi
 }
 
 /** A10. */
-export function* judgeIds(messages: readonly ReadMessage[]): Iterable<Violation> {
+function* judgeIds(messages: readonly ReadMessage[]): Iterable<Violation> {
   const seen = new Set<unknown>()
   for (const message of messages) {
     for (const { value, path } of callsOf(message)) {
@@ -277,7 +277,7 @@ export function* judgeIds(messages: readonly ReadMessage[]): Iterable<Violation>
 }
 
 /** A11, A12. */
-export function* judgeOrder(messages: readonly ReadMessage[]): Iterable<Violation> {
+function* judgeOrder(messages: readonly ReadMessage[]): Iterable<Violation> {
   for (const { role, blocks = [] } of messages) {
     const others = blocks.findIndex(({ value }) => value.type !== 'tool_result')
     const calls = blocks.findIndex(({ value }) => value.type === 'tool_use')
@@ -295,14 +295,14 @@ export function* judgeOrder(messages: readonly ReadMessage[]): Iterable<Violatio
 }
 
 /** Calls that can be answered: those that stand in the right place with an id. */
-export function callsOf(message: ReadMessage | undefined): readonly ReadBlock[] {
+function callsOf(message: ReadMessage | undefined): readonly ReadBlock[] {
   if (message?.role !== 'assistant') return []
   return (message.blocks ?? []).filter(
     ({ value }) => value.type === 'tool_use' && typeof value.id === 'string',
   )
 }
 
-export function resultsOf(message: ReadMessage | undefined): readonly ReadBlock[] {
+function resultsOf(message: ReadMessage | undefined): readonly ReadBlock[] {
   if (message?.role !== 'user') return []
   return (message.blocks ?? []).filter(
     ({ value }) => value.type === 'tool_result' && typeof value.tool_use_id === 'string',
@@ -310,11 +310,11 @@ export function resultsOf(message: ReadMessage | undefined): readonly ReadBlock[
 }
 
 /** The provider writes `messages.3.content.0` where we write `messages[3].content[0]`. */
-export function dotted(path: string): string {
+function dotted(path: string): string {
   return path.replaceAll(/\[(\d+)\]/g, '.$1')
 }
 
-export function violation(rule: string, path: string, message: string): Violation {
+function violation(rule: string, path: string, message: string): Violation {
   return { rule, path, message }
 }
 
@@ -326,7 +326,7 @@ const maxMessages = 100_000
 export const maxBytes = 32 * 1024 * 1024
 
 /** The limits of a body whose `messages` are a list. */
-export function* judgeLimits(request: Fields): Iterable<Violation> {
+function* judgeLimits(request: Fields): Iterable<Violation> {
   const messages = request.messages as readonly unknown[]
   if (messages.length > maxMessages) {
     const message = `messages: at most ${maxMessages} messages are allowed`
@@ -358,7 +358,7 @@ export function countBreakpoints(blocks: readonly unknown[]): number {
 }
 
 /** Whether the body can be written as JSON in UTF-8, and how large it then is. */
-export function* judgeText(request: Fields): Iterable<Violation> {
+function* judgeText(request: Fields): Iterable<Violation> {
   const illFormed = findIllFormed(request, '')
   if (illFormed !== undefined) {
     const message = 'no low surrogate in string: surrogates not allowed'

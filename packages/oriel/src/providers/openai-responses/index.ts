@@ -185,7 +185,7 @@ export interface Shown {
  * - a call that stands before the reasoning of its run has no item id (R3),
  * - an output has the type that belongs to its call, or both are left out.
  */
-export function settle(items: readonly JsonObject[], shown: Shown): readonly JsonObject[] {
+function settle(items: readonly JsonObject[], shown: Shown): readonly JsonObject[] {
   const matched = withMatchingOutputs(withoutRepeats(items), shown)
   const led = matched.filter(
     (item, index) => kindOf(item) !== 'reasoning' || leadsToItem(matched, index),
@@ -263,7 +263,7 @@ function answerTo(call: JsonObject | undefined, item: JsonObject): JsonObject | 
 }
 
 /** Pictures and files of an output, as a function's output and a user's message may have them. */
-export function mediaIn({ output }: JsonObject): readonly JsonObject[] {
+function mediaIn({ output }: JsonObject): readonly JsonObject[] {
   if (Array.isArray(output)) {
     return output.filter(
       (part): part is JsonObject =>

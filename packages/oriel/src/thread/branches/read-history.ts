@@ -76,7 +76,7 @@ export function asRead(
 }
 
 /** Keys that go on from another. */
-export function keysOf(
+function keysOf(
   sent: readonly IncomingMessage[],
   after: HistoryKey | undefined,
 ): readonly HistoryKey[] {
