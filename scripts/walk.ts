@@ -51,7 +51,9 @@ if (import.meta.main) {
   }
   instrument()
   for (const name of wanted.length > 0 ? wanted : Object.keys(operations)) {
-    report(await walk(name), isShort)
+    const text = report(await walk(name), isShort)
+    // A pipe takes a long text in pieces: wait for the last one.
+    await new Promise((resolve) => process.stdout.write(text, resolve))
   }
   process.exit(0)
 }
@@ -87,27 +89,29 @@ async function walk(operation: string): Promise<Walk> {
   return { operation, entered: entered.filter(({ name }) => name !== ''), calls }
 }
 
-function report({ operation, entered, calls }: Walk, isShort: boolean): void {
+function report({ operation, entered, calls }: Walk, isShort: boolean): string {
   const files = new Set(entered.map(({ file }) => file))
   const covered = new Set([...calls.keys()].map((key) => key.split(' ')[0] as string))
   const missing = [...covered].filter((file) => !files.has(file))
   if (missing.length > 0) throw new Error(`Covered, but not in order: ${missing.join(', ')}`)
   const total = [...calls.values()].reduce((sum, count) => sum + count, 0)
-  process.stdout.write(
-    `${operation}: ${files.size} files, ${calls.size} functions with a name, ${total} calls\n`,
-  )
-  if (isShort) return
+  const head = `${operation}: ${files.size} files, ${calls.size} functions with a name, ${total} calls\n`
+  return isShort ? head : head + linesOf(entered, calls).join('')
+}
+
+/** Each function at its first entry, below its file. */
+function linesOf(entered: Walk['entered'], calls: Walk['calls']): readonly string[] {
   const seen = new Set<string>()
   let current = ''
-  for (const { file, name } of entered) {
+  return entered.flatMap(({ file, name }) => {
     const key = `${file} ${name}`
-    if (seen.has(key)) continue
+    if (seen.has(key)) return []
     seen.add(key)
-    if (file !== current) process.stdout.write(`  ${file}\n`)
+    const heading = file === current ? [] : [`  ${file}\n`]
     current = file
     const count = calls.get(key) ?? 1
-    process.stdout.write(`      ${name}${count > 1 ? ` (${count})` : ''}\n`)
-  }
+    return [...heading, `      ${name}${count > 1 ? ` (${count})` : ''}\n`]
+  })
 }
 
 /** A path below the repository for a module of a package's source; undefined for anything else. */
