@@ -20,7 +20,7 @@ const leaves = ['core', 'rules', 'schedule', 'policy', 'providers', 'stores'].ma
   (name) => `${source}/${name}`,
 )
 /** What `project` and its neighbours are made of; never what stands on them. */
-const upper = ['thread', 'simulate', 'integrations', 'testing', 'index.ts'].map(
+const upper = ['thread', 'inspect', 'simulate', 'integrations', 'testing', 'index.ts'].map(
   (name) => `${source}/${name}`,
 )
 const thirdParty = /^(?!oriel(\/|$)|@oriel\/)/
@@ -49,6 +49,12 @@ export const layers: readonly Layer[] = [
     path: `${source}/thread`,
     imports: [source],
     except: upper.filter((path) => path !== `${source}/thread`),
+    packages: thirdParty,
+  },
+  {
+    path: `${source}/inspect`,
+    imports: [source],
+    except: ['simulate', 'integrations', 'testing', 'index.ts'].map((name) => `${source}/${name}`),
     packages: thirdParty,
   },
   {

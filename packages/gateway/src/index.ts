@@ -1,10 +1,9 @@
 // The public surface of the gateway.
 
+export type { Timeline, TimelineStep, ViewBlock } from 'oriel/inspect'
 export type { Agent } from './api/agent-routes.ts'
 export type { Difference, StepRequest } from './api/difference.ts'
 export type { ThreadSummary } from './api/summary.ts'
-export type { Timeline, TimelineStep } from './api/timeline.ts'
-export type { ViewBlock } from './api/view-blocks.ts'
 export { demoAgents, findStudio, type GatewayConfig, optionsOf, readConfig } from './config.ts'
 export { createGateway, type Gateway } from './gateway.ts'
 export type { Route } from './http/router.ts'

@@ -19,6 +19,7 @@ import type {
   Policy,
   SettingSource,
   Usage,
+  View,
 } from 'oriel'
 
 export type {
@@ -83,7 +84,7 @@ export interface ThreadView {
   readonly trace: readonly Change[]
   readonly tokens: { readonly before: number; readonly after: number }
   readonly budget?: number
-  readonly epoch: { readonly id?: string; readonly applied: boolean; readonly cause?: string }
+  readonly epoch: View['epoch']
   readonly blocks: readonly ViewBlock[]
 }
 

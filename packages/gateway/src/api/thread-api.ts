@@ -3,6 +3,7 @@
 
 import { setImmediate } from 'node:timers/promises'
 import {
+  type Change,
   callerView,
   type Entry,
   eraseThread,
@@ -16,6 +17,7 @@ import {
   type ThreadKey,
   type WireFormat,
 } from 'oriel'
+import { listEdits, threadNumbers, timelineOf, type ViewBlock, viewBlocks } from 'oriel/inspect'
 import type { z } from 'zod'
 import type { Caller } from '../http/auth.ts'
 import { refuse } from '../http/errors.ts'
@@ -28,12 +30,11 @@ import type { Tenants } from '../threads/tenants.ts'
 import { differenceOf } from './difference.ts'
 import { paced } from './paced.ts'
 import { readCount, readFormat, readJson, readNumber } from './parameters.ts'
+import { renderedResults } from './rendered-results.ts'
 import { Replays } from './replays.ts'
-import { logTokens, Summaries, type ThreadSummary } from './summary.ts'
+import { Summaries, type ThreadSummary } from './summary.ts'
 import type { WhatIfBody } from './thread-routes.ts'
 import { cursorOf, threadsByAge } from './threads-by-age.ts'
-import { timelineOf } from './timeline.ts'
-import { blocksOf } from './view-blocks.ts'
 
 export interface ThreadApiOptions {
   readonly store: Store
@@ -218,7 +219,7 @@ export class ThreadApi {
       ...(system === undefined ? {} : { system }),
       trace,
       exact,
-      tokens: { before: logTokens(entries), after: request.details?.tokens ?? 0 },
+      tokens: { before: threadNumbers(entries).tokens.log, after: request.details?.tokens ?? 0 },
       blocks: blocksOf(entries, trace, listOf(messages ?? input)),
     })
   }
@@ -250,11 +251,7 @@ export class ThreadApi {
   async edits(context: RouteContext): Promise<Response> {
     const { key } = await this.#find(context)
     const entries = await this.#read(key, { signal: context.request.signal })
-    const undone = new Set(entries.flatMap((entry) => (entry.type === 'undo' ? [entry.edit] : [])))
-    const edits = entries
-      .filter((entry) => entry.type === 'edit')
-      .map((edit) => ({ ...edit, live: !undone.has(edit.id) }))
-    return json({ edits })
+    return json({ edits: listEdits(entries) })
   }
 
   async export(context: RouteContext): Promise<Response> {
@@ -371,6 +368,15 @@ export class ThreadApi {
 
 function listOf(value: Json | undefined): readonly Json[] {
   return Array.isArray(value) ? value : []
+}
+
+function blocksOf(
+  entries: readonly Entry[],
+  trace: readonly Change[],
+  messages: readonly Json[],
+): readonly ViewBlock[] {
+  const results = renderedResults(messages)
+  return viewBlocks(entries, { trace, sentResult: (callId) => results.get(callId) })
 }
 
 /** A name that no thread can have belongs to none. */

@@ -9,7 +9,8 @@ import {
   type Policy,
   type WireFormat,
 } from 'oriel'
-import { blocksOf, type ViewBlock } from './view-blocks.ts'
+import { type ViewBlock, viewBlocks } from 'oriel/inspect'
+import { renderedResults } from './rendered-results.ts'
 
 export interface WhatIfOptions {
   readonly policy: Policy
@@ -55,7 +56,12 @@ export async function whatIf(entries: readonly Entry[], options: WhatIfOptions):
     await thread.append(batch.map(draftOf))
   }
   const view = await thread.view({ ...limit, format, dryRun: true })
-  const blocks = placed(blocksOf(await thread.log(), view.trace, view.messages), messages)
+  const sent = renderedResults(view.messages)
+  const shown = viewBlocks(await thread.log(), {
+    trace: view.trace,
+    sentResult: (callId) => sent.get(callId),
+  })
+  const blocks = placed(shown, messages)
   const replay = isByStep ? { replay: replayed.sums } : {}
   return { ...view, trace: view.trace, format, ...limit, blocks, ...replay }
 }

@@ -2,6 +2,7 @@
 
 import type { Attributes } from '@opentelemetry/api'
 import { type JsonObject, readUsage, type ThreadEvent, type Usage, type View } from 'oriel'
+import { dollarsOfBreak, dollarsSaved } from 'oriel/inspect'
 import type { Answer, ResponseFacts } from 'oriel/providers'
 import { isObject } from '../call/rewrite.ts'
 import { boundedOutline } from '../http/request.ts'
@@ -9,7 +10,6 @@ import { defaultLimits } from '../options.ts'
 import { CallSpan, hostTracer, nameLike } from './call-span.ts'
 import type { RouteName } from './definitions.ts'
 import type { Meters } from './meters.ts'
-import { dollarsOfBreak, dollarsSaved } from './savings.ts'
 
 export interface CallStart {
   readonly request: Request

@@ -1,7 +1,11 @@
-// The log beside the view: every block in order, with the form that it has there.
+// The log beside a view: every block in order, with the form that it has in the view.
 
-import type { Block, Change, EditEntry, Entry, FileBlock, Form, ImageBlock, Json } from 'oriel'
-import { renderedResults } from './rendered-results.ts'
+import type { Block, FileBlock, ImageBlock } from '../core/log/block.ts'
+import type { EditEntry, Entry, Form } from '../core/log/entry.ts'
+import { isInRanges } from '../core/state/edits.ts'
+import { State } from '../core/state/state.ts'
+import type { Change } from '../core/view/view.ts'
+import { resolveCounter } from '../counters.ts'
 
 export interface ViewBlock {
   readonly id: string
@@ -31,27 +35,32 @@ export interface ViewBlock {
 
 const maxText = 20_000
 
-export function blocksOf(
+export interface ViewBlocksOptions {
+  readonly trace: readonly Change[]
+  /** The text of the result of a call as it was sent; undefined where it was not. */
+  readonly sentResult: (callId: string) => string | undefined
+}
+
+/** Every block of a log, with the form that a view gives it. */
+export function viewBlocks(
   entries: readonly Entry[],
-  trace: readonly Change[],
-  messages: readonly Json[],
+  { trace, sentResult }: ViewBlocksOptions,
 ): readonly ViewBlock[] {
-  const results = renderedResults(messages)
   const changes = new Map(trace.map((change) => [change.id, change]))
-  const edits = liveEdits(entries)
-  const marks = marksOf(entries)
+  const state = stateOf(entries)
   return entries.flatMap((entry) => {
     if (entry.type !== 'message') return []
     const { id, seq, turn, step, role, kind } = entry
-    const { isPinned, isExcluded } = marks(seq)
+    const isPinned = state.isPinned(seq)
+    const isExcluded = state.excluded.has(seq)
     return entry.blocks.map((block, index): ViewBlock => {
       const own = String(block.id ?? id)
       const change = changes.get(own)
-      const edit = change === undefined ? undefined : edits(seq, index)
+      const edit = change === undefined ? undefined : liveEdit(state, seq, index)
       const isHidden = isExcluded || (entry.audience !== undefined && !isShown(entry.audience))
       const form = change?.form ?? (isHidden ? 'dropped' : 'full')
       const isShort = form !== 'full' && form !== 'dropped'
-      const sent = block.type === 'tool-result' ? results.get(block.callId) : undefined
+      const sent = block.type === 'tool-result' ? sentResult(block.callId) : undefined
       const text = isShort ? (sent ?? edit?.text ?? '') : form === 'full' ? textOf(block) : ''
       return {
         id: own,
@@ -86,40 +95,16 @@ function isShown(audience: object): boolean {
   return !('now' in audience) || audience.now !== false
 }
 
-/** The newest edit of a block that was not undone. */
-function liveEdits(
-  entries: readonly Entry[],
-): (seq: number, block: number) => EditEntry | undefined {
-  const undone = new Set(entries.flatMap((entry) => (entry.type === 'undo' ? [entry.edit] : [])))
-  const own = new Map<string, EditEntry>()
-  const drops: EditEntry[] = []
-  for (const entry of entries) {
-    if (entry.type !== 'edit' || undone.has(entry.id)) continue
-    if ('ranges' in entry.target) drops.push(entry)
-    else own.set(`${entry.target.seq}/${entry.target.block}`, entry)
-  }
-  return (seq, block) =>
-    own.get(`${seq}/${block}`) ??
-    drops.findLast(
-      ({ target }) =>
-        'ranges' in target && target.ranges.some(([from, to]) => seq >= from && seq <= to),
-    )
+/** The fold of the log: pins, exclusions and live edits as the view saw them. */
+function stateOf(entries: readonly Entry[]): State {
+  const state = new State({ counter: resolveCounter('estimate'), salt: '' })
+  for (const entry of entries) state.apply(entry)
+  return state
 }
 
-function marksOf(
-  entries: readonly Entry[],
-): (seq: number) => { isPinned: boolean; isExcluded: boolean } {
-  const pinned = new Set<number>()
-  const excluded = new Set<number>()
-  for (const entry of entries) {
-    if (entry.type !== 'mark') continue
-    const { mark, target } = entry
-    if (mark === 'pin') pinned.add(target)
-    else if (mark === 'unpin') pinned.delete(target)
-    else if (mark === 'exclude') excluded.add(target)
-    else excluded.delete(target)
-  }
-  return (seq) => ({ isPinned: pinned.has(seq), isExcluded: excluded.has(seq) })
+/** The newest live edit of a block: its own, else the one that drops its message. */
+function liveEdit(state: State, seq: number, block: number): EditEntry | undefined {
+  return state.blockEdit(seq, block) ?? state.dropEdits.findLast((edit) => isInRanges(edit, seq))
 }
 
 function textOf(block: Block): string {

@@ -1,16 +1,9 @@
-// What happened at each step of a thread: tokens, numbers of the provider, epochs, breaks. Read off the log alone.
+// The timeline of a thread, folded from its log: for each step the tokens, the provider's usage, the cost, edits and cache breaks.
 
-import {
-  type Counter,
-  type EditEntry,
-  type Entry,
-  type RequestEntry,
-  resolveCounter,
-  type Usage,
-  type UsageEntry,
-} from 'oriel'
-import { isObject } from '../call/rewrite.ts'
-import { dollarsOf, tokensOf } from './summary.ts'
+import type { EditEntry, Entry, RequestEntry, UsageEntry } from '../core/log/entry.ts'
+import type { Usage } from '../thread/view/read-usage.ts'
+import { dollarsOf } from './cost.ts'
+import { ThreadNumbersFold } from './numbers.ts'
 
 export interface TimelineStep {
   readonly step: number
@@ -29,7 +22,7 @@ export interface TimelineStep {
     readonly tokensSaved: number
   }
   readonly compaction?: boolean
-  /** The provider's cache did not hold what it should have: why, and what else is known of it. */
+  /** The provider's cache missed what it should have held: the cause, and what else is known. */
   readonly cacheBreak?: { readonly cause: string; readonly [fact: string]: unknown }
   readonly interrupted?: boolean
 }
@@ -40,32 +33,27 @@ export interface Timeline {
 
 type Draft = { -readonly [Key in keyof TimelineStep]: TimelineStep[Key] }
 
+/** The timeline of a log. Give it the entries in order. */
 export async function timelineOf(
   entries: AsyncIterable<Entry> | Iterable<Entry>,
 ): Promise<Timeline> {
   const steps: Draft[] = []
   const byView = new Map<string, Draft>()
-  let counter: Counter = resolveCounter('estimate')
-  let logTokens = 0
+  const numbers = new ThreadNumbersFold()
   let edits: EditEntry[] = []
   for await (const entry of entries) {
+    numbers.take(entry)
     switch (entry.type) {
-      case 'setting':
-        if (entry.name === 'thread' && isObject(entry.value) && entry.value.tokens === 'o200k') {
-          counter = resolveCounter('o200k')
-        }
+      case 'message': {
+        const last = steps.at(-1)
+        if (entry.kind === 'interrupted' && last !== undefined) last.interrupted = true
         break
-      case 'message':
-        if (entry.kind === 'interrupted') {
-          const last = steps.at(-1)
-          if (last !== undefined) last.interrupted = true
-        } else logTokens += tokensOf(counter, entry)
-        break
+      }
       case 'edit':
         edits.push(entry)
         break
       case 'request': {
-        const step = stepOf(entry, edits, logTokens)
+        const step = stepOf(entry, edits, numbers.logTokens)
         edits = []
         steps.push(step)
         byView.set(entry.view, step)
