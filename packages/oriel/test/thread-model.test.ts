@@ -315,6 +315,33 @@ describe('a window in a tool loop with signed reasoning', () => {
   )
 })
 
+describe('reasoning in the second of two tool loops, behind a window', () => {
+  const step = (name: string) => [
+    {
+      role: 'assistant',
+      content: [{ type: 'thinking', thinking: 'the', signature: `sig ${name}` }],
+      tool_calls: [{ name: 'search', args: {}, id: name, type: 'tool_call' }],
+    },
+    { role: 'tool', tool_call_id: name, content: '' },
+  ]
+
+  it.each([
+    { name: 'after each message', skipped: [] },
+    { name: 'only at the end', skipped: [0, 1, 2, 3, 4, 5, 6] },
+  ])('[T6] stays, viewed $name', ({ skipped }) => {
+    const redacted = { type: 'redacted_thinking', data: 'sig reply' }
+    const messages = [
+      { role: 'user', content: 'the' },
+      ...step('call_1'),
+      { role: 'assistant', content: 'the' },
+      { role: 'user', content: 'the' },
+      ...step('call_2'),
+      { role: 'assistant', content: [redacted, { type: 'text', text: 'the' }] },
+    ]
+    return showsTheWhole('langchain', { messages, history: { length: 0 }, skipped })
+  })
+})
+
 describe('reasoning behind a system message that is not preserved', () => {
   it('[T6] has never seen it, and stays', () => {
     const thought = { type: 'thinking', thinking: 'hm', signature: 'sig' }

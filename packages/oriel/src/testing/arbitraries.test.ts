@@ -48,6 +48,14 @@ describe.each(formatNames)('conversations of %s', (format) => {
     expect(text.includes(piece)).toBe(true)
   })
 
+  it('sign no two thoughts alike', () => {
+    const signed = /"(?:signature|redactedData|data|\w*[eE]ncrypted_?[cC]ontent)":"(sig\+[^"]*)"/g
+    for (const messages of conversations) {
+      const signatures = [...JSON.stringify(messages).matchAll(signed)].map(([, one]) => one)
+      expect(new Set(signatures).size).toBe(signatures.length)
+    }
+  })
+
   it('are well-formed JSON that shares nothing', () => {
     expect(text.isWellFormed()).toBe(true)
     const [first, second] = conversations

@@ -2,17 +2,18 @@
 
 import type { Json, JsonObject } from '../core/log/json.ts'
 import type { Attachment, Reply, Said, Script, ScriptCall, Step } from './script.ts'
-import { createIds, data, pick } from './writing.ts'
+import { createIds, createSignatures, data, pick } from './writing.ts'
 
 export function writeAiSdk(script: Script): readonly JsonObject[] {
   const nextId = createIds(script.ids, ['call_', 'toolu_', 'aitxt-', 'call:é '])
+  const sign = createSignatures()
   const messages = [
     ...script.opening.map(systemMessage),
     ...script.turns.flatMap((turn) => [
       ...(turn.notice === undefined ? [] : [systemMessage(turn.notice)]),
       userMessage(turn.user),
-      ...turn.steps.flatMap((step) => exchange(step, nextId)),
-      ...(turn.reply === undefined ? [] : [replyMessage(turn.reply, nextId)]),
+      ...turn.steps.flatMap((step) => exchange(step, nextId, sign)),
+      ...(turn.reply === undefined ? [] : [replyMessage(turn.reply, nextId, sign)]),
     ]),
   ]
   // With this style of ids, a conversation that ends with an approved call still waits for the person.
@@ -76,7 +77,7 @@ function attachedPart(attachment: Attachment, shape: Said['shape']): JsonObject 
   }
 }
 
-function exchange(step: Step, nextId: () => string): readonly JsonObject[] {
+function exchange(step: Step, nextId: () => string, sign: () => string): readonly JsonObject[] {
   const calls = step.calls.map((call) => ({ call, id: nextId() }))
   const results = calls.map(({ call, id }) => resultPart(call, id))
   if (step.isReversed) results.reverse()
@@ -95,7 +96,7 @@ function exchange(step: Step, nextId: () => string): readonly JsonObject[] {
     {
       role: 'assistant',
       content: [
-        ...reasoningParts(step),
+        ...reasoningParts(step, sign),
         ...(step.text === '' ? [] : [{ type: 'text', text: step.text }]),
         ...calls.map(({ call, id }) => callPart(call, id)),
         ...(isAsked ? asked : []),
@@ -110,18 +111,26 @@ function exchange(step: Step, nextId: () => string): readonly JsonObject[] {
   ]
 }
 
-function reasoningParts({ reasoning, shape }: Step | Reply): readonly JsonObject[] {
+function reasoningParts(
+  { reasoning, shape }: Step | Reply,
+  sign: () => string,
+): readonly JsonObject[] {
   if (reasoning === undefined) return []
   const part = { type: 'reasoning', text: reasoning }
-  const signed = { providerOptions: { anthropic: { signature: `sig+${data}` } } }
+  const signed = { providerOptions: { anthropic: { signature: sign() } } }
   return pick<readonly JsonObject[]>(shape, [
     [{ ...part, ...signed }],
     [part],
     [
-      { ...part, text: '', providerOptions: { anthropic: { redactedData: data } } },
+      { ...part, text: '', providerOptions: { anthropic: { redactedData: sign() } } },
       { ...part, ...signed },
     ],
-    [{ ...part, providerOptions: { openai: { itemId: 'rs_1', reasoningEncryptedContent: data } } }],
+    [
+      {
+        ...part,
+        providerOptions: { openai: { itemId: 'rs_1', reasoningEncryptedContent: sign() } },
+      },
+    ],
   ])
 }
 
@@ -163,7 +172,7 @@ function attachedResult(attachment: Attachment): JsonObject {
   }
 }
 
-function replyMessage(reply: Reply, nextId: () => string): JsonObject {
+function replyMessage(reply: Reply, nextId: () => string, sign: () => string): JsonObject {
   const { text, shape, fields } = reply
   const part = { type: 'text', text }
   const id = `srv_${nextId()}`
@@ -191,7 +200,7 @@ function replyMessage(reply: Reply, nextId: () => string): JsonObject {
   const isPlain = shape === 0 && reply.reasoning === undefined
   return {
     role: 'assistant',
-    content: isPlain ? text : [...reasoningParts(reply), ...content],
+    content: isPlain ? text : [...reasoningParts(reply, sign), ...content],
     ...named('x_assistant', fields),
   }
 }

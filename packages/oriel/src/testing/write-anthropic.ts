@@ -2,18 +2,19 @@
 
 import type { JsonObject } from '../core/log/json.ts'
 import type { Attachment, Reply, Said, Script, ScriptCall, Step } from './script.ts'
-import { createIds, data, pick } from './writing.ts'
+import { createIds, createSignatures, data, pick } from './writing.ts'
 
 /** More than four cache breakpoints are refused. */
 const maxBreakpoints = 4
 
 export function writeAnthropic(script: Script): readonly JsonObject[] {
   const nextId = createIds(script.ids, ['toolu_', 'call_', '', 'srv-'])
+  const sign = createSignatures()
   const parts: Part[] = script.turns.flatMap((turn) => [
     ...(turn.notice === undefined ? [] : [userPart(turn.notice)]),
     userPart(turn.user),
-    ...turn.steps.flatMap((step) => exchange(step, nextId)),
-    ...(turn.reply === undefined ? [] : [replyPart(turn.reply, nextId)]),
+    ...turn.steps.flatMap((step) => exchange(step, nextId, sign)),
+    ...(turn.reply === undefined ? [] : [replyPart(turn.reply, nextId, sign)]),
   ])
   const messages = merge(parts)
   // The conversation must end with the user's side.
@@ -78,27 +79,32 @@ function attachedBlock(attachment: Attachment): JsonObject {
   }
 }
 
-function exchange(step: Step, nextId: () => string): readonly Part[] {
+function exchange(step: Step, nextId: () => string, sign: () => string): readonly Part[] {
   const calls = step.calls.map((call) => ({ call, id: nextId() }))
   const results = calls.map(({ call, id }) => resultBlock(call, id))
   const text = step.text.trim() === '' ? [] : [{ type: 'text', text: step.text }]
   return [
     {
       role: 'assistant',
-      content: [...thinking(step), ...text, ...calls.map(({ call, id }) => callBlock(call, id))],
+      content: [
+        ...thinking(step, sign),
+        ...text,
+        ...calls.map(({ call, id }) => callBlock(call, id)),
+      ],
       fields: step.fields === undefined ? {} : { x_assistant: step.fields },
     },
     { role: 'user', content: step.isReversed ? results.reverse() : results, fields: {} },
   ]
 }
 
-function thinking({ reasoning, shape }: Step | Reply): readonly JsonObject[] {
+function thinking({ reasoning, shape }: Step | Reply, sign: () => string): readonly JsonObject[] {
   if (reasoning === undefined) return []
-  const signed = { type: 'thinking', thinking: reasoning, signature: `sig+${data}` }
+  const signed = { type: 'thinking', thinking: reasoning, signature: sign() }
+  const redacted = { type: 'redacted_thinking', data: sign() }
   return pick<readonly JsonObject[]>(shape, [
     [signed],
-    [{ type: 'redacted_thinking', data }],
-    [signed, { type: 'redacted_thinking', data }],
+    [redacted],
+    [signed, redacted],
     [{ ...signed, thinking: '' }],
   ])
 }
@@ -126,7 +132,7 @@ function resultBlock({ result }: ScriptCall, id: string): JsonObject {
   ])
 }
 
-function replyPart(reply: Reply, nextId: () => string): Part {
+function replyPart(reply: Reply, nextId: () => string, sign: () => string): Part {
   const { text, shape, fields } = reply
   const block = { type: 'text', text }
   const id = `srvtoolu_${nextId()}`
@@ -143,7 +149,7 @@ function replyPart(reply: Reply, nextId: () => string): Part {
   const isPlain = shape === 0 && reply.reasoning === undefined
   return {
     role: 'assistant',
-    content: isPlain ? text : [...thinking(reply), ...content],
+    content: isPlain ? text : [...thinking(reply, sign), ...content],
     fields: fields === undefined ? {} : { x_assistant: fields },
   }
 }

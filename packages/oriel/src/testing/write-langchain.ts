@@ -2,7 +2,7 @@
 
 import type { Json, JsonObject } from '../core/log/json.ts'
 import type { Attachment, Reply, Said, Script, ScriptCall, Step } from './script.ts'
-import { createIds, data, pick } from './writing.ts'
+import { createIds, createSignatures, data, pick } from './writing.ts'
 
 type Speaker = 'system' | 'user' | 'assistant' | 'tool'
 
@@ -15,6 +15,7 @@ const classes: Readonly<Record<Speaker, readonly [type: string, name: string]>> 
 
 export function writeLangchain(script: Script): readonly JsonObject[] {
   const nextId = createIds(script.ids, ['call_', 'toolu_', '', 'call:é '])
+  const sign = createSignatures()
   const write = (speaker: Speaker, fields: JsonObject): JsonObject => {
     const [type, name] = classes[speaker]
     const id = ['langchain_core', 'messages', name]
@@ -36,8 +37,8 @@ export function writeLangchain(script: Script): readonly JsonObject[] {
     ...script.turns.flatMap((turn) => [
       ...(turn.notice === undefined ? [] : [write('system', systemFields(turn.notice))]),
       write('user', userFields(turn.user)),
-      ...turn.steps.flatMap((step) => exchange(step, nextId, write)),
-      ...(turn.reply === undefined ? [] : [write('assistant', replyFields(turn.reply))]),
+      ...turn.steps.flatMap((step) => exchange(step, { nextId, sign, write })),
+      ...(turn.reply === undefined ? [] : [write('assistant', replyFields(turn.reply, sign))]),
     ]),
   ]
 }
@@ -84,14 +85,21 @@ function attachedPart(attachment: Attachment, shape: Said['shape']): JsonObject 
 
 function exchange(
   step: Step,
-  nextId: () => string,
-  write: (speaker: Speaker, fields: JsonObject) => JsonObject,
+  {
+    nextId,
+    sign,
+    write,
+  }: {
+    readonly nextId: () => string
+    readonly sign: () => string
+    readonly write: (speaker: Speaker, fields: JsonObject) => JsonObject
+  },
 ): readonly JsonObject[] {
   const calls = step.calls.map((call) => ({ call, id: nextId() }))
   const results = calls.map(({ call, id }) => write('tool', resultFields(call, id)))
   if (step.isReversed) results.reverse()
   const { shape, text } = step
-  const parts = [...thinking(step), ...(text === '' ? [] : [{ type: 'text', text }])]
+  const parts = [...thinking(step, sign), ...(text === '' ? [] : [{ type: 'text', text }])]
   // Anthropic's models put their calls into the content as well.
   const uses = calls.map(({ call, id }) => ({
     type: 'tool_use',
@@ -112,14 +120,14 @@ function exchange(
   ]
 }
 
-function thinking({ reasoning, shape }: Step | Reply): readonly JsonObject[] {
+function thinking({ reasoning, shape }: Step | Reply, sign: () => string): readonly JsonObject[] {
   if (reasoning === undefined || shape === 4) return []
-  const signed = { type: 'thinking', thinking: reasoning, signature: `sig+${data}` }
+  const signed = { type: 'thinking', thinking: reasoning, signature: sign() }
   return pick<readonly JsonObject[]>(shape, [
     [signed],
-    [{ type: 'redacted_thinking', data }],
+    [{ type: 'redacted_thinking', data: sign() }],
     [{ type: 'reasoning', reasoning }],
-    [{ type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: data }],
+    [{ type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: sign() }],
   ])
 }
 
@@ -143,7 +151,7 @@ function resultFields({ name, result }: ScriptCall, id: string): JsonObject {
   ])
 }
 
-function replyFields(reply: Reply): JsonObject {
+function replyFields(reply: Reply, sign: () => string): JsonObject {
   const { text, shape, fields } = reply
   const part = { type: 'text', text }
   const content = pick<readonly JsonObject[]>(shape, [
@@ -151,7 +159,7 @@ function replyFields(reply: Reply): JsonObject {
     [{ ...part, annotations: [] }],
     [part, { type: 'text', text: 'And one more.' }],
   ])
-  const thoughts = thinking(reply)
+  const thoughts = thinking(reply, sign)
   const isPlain = (shape === 0 || shape === 4) && thoughts.length === 0
   const usage = { input_tokens: 5, output_tokens: 2, total_tokens: 7 }
   return {

@@ -72,8 +72,8 @@ function reasoningItems({ reasoning, shape }: Step | Reply, id: string): readonl
   const plain = { type: 'reasoning', id: `rs_${id}`, summary }
   return pick<readonly JsonObject[]>(shape, [
     [plain],
-    [{ ...plain, encrypted_content: data }],
-    [{ ...plain, summary: [], encrypted_content: data, status: null }],
+    [{ ...plain, encrypted_content: `sig+${id}` }],
+    [{ ...plain, summary: [], encrypted_content: `sig+${id}`, status: null }],
     [{ ...plain, content: [{ type: 'reasoning_text', text: reasoning }] }],
   ])
 }

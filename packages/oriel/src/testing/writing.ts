@@ -10,6 +10,11 @@ export function pick<T>(shape: Shape, ways: readonly [T, ...T[]]): T {
   return ways[shape] ?? ways[0]
 }
 
+/** Signatures of thoughts. No two answers of a model have the same one, even where they say the same. */
+export function createSignatures(): () => string {
+  return createIds(0, ['sig+iVBORw0KGgo'])
+}
+
 /** Ids that never repeat within one conversation. */
 export function createIds(style: number, prefixes: readonly string[]): () => string {
   let count = 0
