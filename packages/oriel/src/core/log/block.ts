@@ -1,20 +1,20 @@
-// The pieces a message is made of. Plain JSON data, never changed after it was logged.
+// Block types: the parts of a message. Plain JSON, immutable once logged.
 
 import type { Json, JsonObject } from './json.ts'
 
 declare const brand: unique symbol
-/** The stable, short id of a block; also what placeholders print and `expand` takes. */
+/** Stable short id of a block. Placeholders print it and `expand` takes it. */
 export type BlockId = string & { readonly [brand]: 'BlockId' }
 
-/** How long a block stays in view. Absent means for ever. */
+/** How long a block stays in view. Absent means forever. */
 export type Lifetime =
   | { readonly newer: number }
   | { readonly turns: number }
   | { readonly steps: number }
 
-/** Who sees a block. A block that no model sees is not sent and costs no tokens. */
+/** Audience of a block. A block that no model sees is not sent and costs no tokens. */
 export interface Audience {
-  /** The model, in the request made right after the block came in. @default true */
+  /** The model, in the first request after the block was appended. @default true */
   readonly now?: boolean
   /** The model, in later requests. @default true */
   readonly later?: boolean
@@ -23,14 +23,14 @@ export interface Audience {
 }
 
 interface BlockFields {
-  /** Given by Oriel when the block is logged. */
+  /** Assigned by Oriel when the block is logged. */
   readonly id?: BlockId
   readonly lifetime?: Lifetime
-  /** Who sees it. The usual audience is not written down. @default everybody, now and later */
+  /** Omitted when it is the default. @default everybody, now and later */
   readonly audience?: Audience
-  /** The plugin that added it; what the message itself says has none. */
+  /** The plugin that added the block. Absent for the message's own content. */
   readonly plugin?: string
-  /** Fields of the foreign block that Oriel does not read, replayed to the same format. */
+  /** Fields of the provider's block that Oriel does not interpret, sent back to the same format. */
   readonly extra?: JsonObject
 }
 
@@ -55,7 +55,10 @@ export interface FileBlock extends BlockFields {
   readonly url?: string
 }
 
-/** The model's own thinking. Bound to the provider that made it: replayed whole to that format, or left out whole. */
+/**
+ * The model's reasoning. Belongs to the provider that produced it: sent back whole to that format,
+ * or left out.
+ */
 export interface ReasoningBlock extends BlockFields {
   readonly type: 'reasoning'
   readonly text?: string
@@ -66,7 +69,7 @@ export interface ToolCallBlock extends BlockFields {
   readonly type: 'tool-call'
   readonly callId: string
   readonly name: string
-  /** The provider's own text, kept as it came, even if it is not valid JSON. */
+  /** The provider's text, unparsed. It may be invalid JSON. */
   readonly arguments: string
 }
 
@@ -78,7 +81,10 @@ export interface ToolResultBlock extends BlockFields {
   readonly isError?: boolean
 }
 
-/** A foreign block of a type that Oriel does not know. Kept whole; replayed only to the format it came from. */
+/**
+ * A provider block of a type unknown to Oriel. Kept whole; sent back only to the format it came
+ * from.
+ */
 export interface OpaqueBlock extends BlockFields {
   readonly type: 'opaque'
   readonly format: string
@@ -107,20 +113,20 @@ const knownTypes: ReadonlySet<string> = new Set([
   'opaque',
 ])
 
-/** A message of which blocks of a later version are opaque: kept whole, read by nobody here. */
+/** Wraps blocks of types unknown to this version as opaque blocks, so that nothing is lost. */
 export function withKnownBlocks<M extends { readonly blocks: readonly Block[] }>(message: M): M {
   if (message.blocks.every(({ type }) => knownTypes.has(type))) return message
   const blocks = message.blocks.map((block): Block => {
     if (knownTypes.has(block.type)) return block
     const { id, ...value } = block
-    // What a later version wrote is JSON like everything in the log.
+    // Every logged value is JSON, whatever version wrote it.
     const kept = value as unknown as Json
     return { type: 'opaque', format: 'unknown', value: kept, ...(id === undefined ? {} : { id }) }
   })
   return { ...message, blocks }
 }
 
-/** Characters of a block's text. */
+/** Length of a block's text in characters. */
 export function lengthOf(block: Block): number {
   switch (block.type) {
     case 'text':
@@ -136,7 +142,7 @@ export function lengthOf(block: Block): number {
   }
 }
 
-/** The text of a block or of a tool result's content; blocks without text contribute nothing. */
+/** The text of a block list or tool result. Blocks without text contribute nothing. */
 export function textOf(content: string | readonly Block[]): string {
   if (typeof content === 'string') return content
   return content

@@ -1,4 +1,4 @@
-// What the log is made of: immutable facts in one order.
+// Log entry types: immutable, ordered facts.
 
 import type { Audience, Block, Origin, Role } from './block.ts'
 import type { Json, JsonObject } from './json.ts'
@@ -6,63 +6,71 @@ import type { Json, JsonObject } from './json.ts'
 declare const brand: unique symbol
 export type EntryId = string & { readonly [brand]: 'EntryId' }
 
-/** What a foreign message looked like, kept only where the blocks alone would not give it back exactly. */
+/** The original provider message, kept only when the blocks alone cannot round-trip it exactly. */
 export interface Native {
   readonly format: string
-  /** The foreign messages or items, whole, in order. */
+  /** The provider's messages or items, whole, in order. */
   readonly value: readonly Json[]
 }
 
-/** Where a message came from: reasoning is replayed only to the format (and model) that made it. */
+/** Format and model that produced a message. Reasoning is sent back only to these. */
 export interface Source {
   readonly format: string
   readonly model?: string
 }
 
-/** When a result expires; see the policy part `expiry`. */
+/** When a tool result expires; see the policy part `expiry`. */
 export interface Expiry {
-  /** Age above which the result expires; null means never. */
+  /** Maximum age. The result expires above it; null means never. */
   readonly after: number | null
-  /** What the age counts: model calls, or user turns. @default 'steps' */
+  /** Unit of the age: model calls or user turns. @default 'steps' */
   readonly unit?: 'steps' | 'turns' | undefined
   /** `remove` leaves a placeholder, `compact` a shorter form. */
   readonly mode: 'none' | 'remove' | 'compact'
-  /** The shorter form: the first characters, or a summary by a model. @default 'first-chars' */
+  /**
+   * How `compact` shortens: the first characters, or a summary by a model. @default 'first-chars'
+   */
   readonly compact?: 'first-chars' | 'summary' | undefined
-  /** Characters that stay, or that a summary is asked for. @default 500 */
+  /** Characters to keep, or target length of the summary. @default 500 */
   readonly length?: number | undefined
-  /** The id of the prompt for a summary. @default the tool's, else 'compactMessagePrompt' */
+  /** Id of the summary prompt. @default the tool's, else 'compactMessagePrompt' */
   readonly prompt?: string | undefined
 }
 
 /**
- * What a client that resends its history sends for this message. 'nothing': it never saw it. A key: it sends one message with that key
- * and those details, for this message and the hidden ones before it.
+ * How a client that resends its history represents this message. 'nothing': the client never saw
+ * it. A key: the client sends one message with that key and those details, which stands for this
+ * message and the hidden ones before it.
  */
 export type ResentAs = 'nothing' | { readonly key: string; readonly details: string }
 
-/** A message as input: what a caller or a format's `decode` hands to the log. */
+/** An input message, before it is logged: from a caller or from a format's `decode`. */
 export interface Draft<M = Json> {
-  /** The caller's own id. Appending a message whose id is already there is a no-op. */
+  /** The caller's id. Appending a message with a known id is a no-op. */
   readonly id?: string
   readonly role: Role
-  /** A string is one text block. */
+  /** A string is shorthand for one text block. */
   readonly content: string | readonly Block[]
-  /** Who said it. @default the role's own: user, assistant, tool or system; the tool for its result in the user's role */
+  /**
+   * Author. @default derived from the role: user, assistant, tool or system; tool for a tool result
+   * in the user role
+   */
   readonly origin?: Origin
   readonly kind?: string
-  /** The tool's name, for results. */
+  /** The tool's name, for tool results. */
   readonly tool?: string
   readonly expiry?: Expiry
-  /** Who sees it. The usual audience is not written down. @default everybody, now and later */
+  /** Omitted when it is the default. @default everybody, now and later */
   readonly audience?: Audience
-  /** The caller's own data: carried, never read. */
+  /** The caller's own data: stored, never read. */
   readonly meta?: M
   readonly source?: Source
-  /** Fields of the foreign message that Oriel does not read, replayed to the same format. */
+  /**
+   * Fields of the provider's message that Oriel does not interpret, sent back to the same format.
+   */
   readonly extra?: JsonObject
   readonly native?: Native
-  /** What a client resends for it. @default the message as it is */
+  /** How a client resends it. @default unchanged */
   readonly resentAs?: ResentAs
 }
 
@@ -70,9 +78,9 @@ interface EntryFields {
   readonly id: EntryId
   /** Position in the log: 1, 2, 3 ... without gaps. */
   readonly seq: number
-  /** Milliseconds since 1970 by the host's clock; never used for order. */
+  /** Milliseconds since the epoch by the host's clock. Never used for ordering. */
   readonly at: number
-  /** Random, one for each append: two writers that say the same at the same time are still two. */
+  /** Random nonce per append. It distinguishes identical entries from concurrent writers. */
   readonly by?: string
 }
 
@@ -85,100 +93,118 @@ export interface MessageEntry<M = Json> extends EntryFields {
   readonly role: Role
   readonly origin: Origin
   readonly blocks: readonly Block[]
-  /** The caller's own id, if one was given. */
+  /** The caller's id, if given. */
   readonly externalId?: string
   readonly kind?: string
   readonly tool?: string
   readonly expiry?: Expiry
-  /** Who sees it. The usual audience is not written down. @default everybody, now and later */
+  /** Omitted when it is the default. @default everybody, now and later */
   readonly audience?: Audience
   readonly meta?: M
   readonly source?: Source
   readonly extra?: JsonObject
   readonly native?: Native
-  /** What a client resends for it. @default the message as it is */
+  /** How a client resends it. @default unchanged */
   readonly resentAs?: ResentAs
 }
 
-/** How a block appears, from most to least. */
+/** How a block appears, ordered from most to least content. */
 export const forms = ['full', 'clipped', 'summarized', 'omitted', 'dropped'] as const
 export type Form = (typeof forms)[number]
 
-/** What an edit acts on: one block of a message, or whole messages given as inclusive ranges of seq. */
+/** What an edit applies to: one block of a message, or whole messages as inclusive seq ranges. */
 export type Target =
   | { readonly seq: number; readonly block: number }
   | { readonly ranges: readonly (readonly [from: number, to: number])[] }
 
-/** One change of form, with its reason. */
+/** A change of form, with its reason. */
 export interface Edit {
   readonly rule: string
   readonly form: Form
   readonly target: Target
-  /** The text as rendered, for every form except `full` and `dropped`; for a checkpoint, what stands for all it covers. */
+  /**
+   * The rendered text, for every form except `full` and `dropped`. For a checkpoint, the text that
+   * replaces all covered messages.
+   */
   readonly text?: string
-  /** For a checkpoint: what its text was made from, so that the next one can go on from it. */
+  /**
+   * Checkpoints only: structured source data of the text, so that the next checkpoint can build on
+   * it.
+   */
   readonly digest?: JsonObject
   readonly reason: string
   readonly tokensBefore: number
   readonly tokensAfter: number
   /**
-   * The log's length when the edit took effect, where that is not now. Reasoning that was made later has already seen it.
-   * @default the edit's own place in the log
+   * Log length when the edit took effect, if earlier than the edit's own entry. Reasoning produced
+   * after that has already seen the edit.
+   * @default the edit's own position in the log
    */
   readonly since?: number
   /** The original must not be shown again. @default false */
   readonly isFinal?: boolean
-  /** Pictures and other blocks of a result stay beside the text. @default false */
+  /** Images and other non-text blocks of a result stay beside the text. @default false */
   readonly keepsMedia?: boolean
-  /** For a checkpoint that the limit asked for: the request was at the limit after it all the same. @default false */
+  /**
+   * Checkpoints forced by the token limit only: the request was still at the limit afterwards.
+   * @default false
+   */
   readonly isTight?: boolean
-  /** For a text that holds a model's summary: the key of what it was made from, and where in the text it stands. */
+  /** If the text contains a model's summary: the key of its source, and its offsets in the text. */
   readonly summary?: { readonly of: string; readonly at: readonly [from: number, to: number] }
 }
 
 export interface EditEntry extends EntryFields, Edit {
   readonly type: 'edit'
-  /** Edits of one epoch were applied together. */
+  /** Groups edits that were applied together. */
   readonly epoch: string
 }
 
-/** Takes an edit back, and forbids that form for that block from then on. */
+/** Reverts an edit and vetoes that form for that block from then on. */
 export interface UndoEntry extends EntryFields {
   readonly type: 'undo'
   readonly edit: EntryId
 }
 
-/** Pins a message (verbatim from now on), excludes one from every view, or takes either back; or shows a block again for a while. */
+/**
+ * Pins a message (shown verbatim), excludes it from every view, or reverts either; or expands a
+ * block for a few steps.
+ */
 export interface MarkEntry extends EntryFields {
   readonly type: 'mark'
-  /** `continue`: the next answer goes on with this message, and is a part of it. */
+  /** `continue`: the next answer continues this message and is part of it. */
   readonly mark: 'pin' | 'unpin' | 'exclude' | 'include' | 'expand' | 'continue'
   readonly target: number
   /** For `expand`: which block of the message. */
   readonly block?: number
-  /** For `expand`: the last step whose request shows it. */
+  /** For `expand`: the last step whose request shows the original. */
   readonly until?: number
-  /** For `expand`: the part of the original that is shown, where it is not the whole. */
+  /** For `expand`: the excerpt that is shown, if not the whole original. */
   readonly text?: string
 }
 
-/** A change of policy or of another setting. */
+/** A change of the policy or of another setting. */
 export interface SettingEntry extends EntryFields {
   readonly type: 'setting'
   readonly name: string
   readonly value: Json
 }
 
-/** The provider's own numbers for one view. */
+/** Token usage reported by the provider for one view. */
 export interface UsageEntry extends EntryFields {
   readonly type: 'usage'
   readonly view: string
   readonly sample: JsonObject
-  /** The cache did not hold what it should have: why, tokens lost, what that cost, the first block that an edit changed. */
+  /**
+   * Set when the provider cache missed unexpectedly: cause, tokens lost, their cost, and the first
+   * block that an edit changed.
+   */
   readonly broken?: JsonObject
 }
 
-/** What was sent at a step: enough to rebuild it and to compare it with the one before. */
+/**
+ * Record of the request sent at a step: enough to rebuild it and to diff it with the previous one.
+ */
 export interface RequestEntry extends EntryFields {
   readonly type: 'request'
   readonly step: number
@@ -193,7 +219,7 @@ export interface RequestEntry extends EntryFields {
   readonly details?: JsonObject
 }
 
-/** An entry of a type that this version does not know: kept and passed along, never dropped. */
+/** An entry of a type unknown to this version: kept and passed along, never dropped. */
 export interface UnknownEntry extends EntryFields {
   readonly type: `x-${string}`
   readonly value: Json

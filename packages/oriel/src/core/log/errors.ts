@@ -1,6 +1,6 @@
-// The one error class, and every code it can carry.
+// OrielError and its error codes.
 
-/** Every stable error code, with what it means. Callers test the code, never the text. */
+/** All stable error codes with their meaning. Callers test the code, never the text. */
 export const errorCodes = {
   'invalid-input': 'A message list, message or block does not have the shape its format requires.',
   'not-json': 'A value cannot be written as JSON (NaN, a cycle, a function, a class instance ...).',
@@ -29,10 +29,10 @@ export const errorCodes = {
 export type ErrorCode = keyof typeof errorCodes
 
 export interface OrielErrorOptions {
-  /** Where in the input the problem is, for example `messages[3].content[0].text`. */
+  /** Path of the problem in the input, for example `messages[3].content[0].text`. */
   readonly path?: string
   readonly cause?: unknown
-  /** Small machine-readable facts: ids, limits, counts. Never content. */
+  /** Small machine-readable facts: ids, limits, counts. Never user content. */
   readonly details?: Readonly<Record<string, string | number | boolean | readonly string[]>>
 }
 
@@ -56,30 +56,30 @@ export class OrielError extends Error {
     Object.defineProperty(this, marker, { value: true })
   }
 
-  /** True for an OrielError of any loaded copy of the package, optionally of one code. */
+  /** True for an OrielError from any loaded copy of the package, optionally with a given code. */
   static is(error: unknown, code?: ErrorCode): error is OrielError {
     if (typeof error !== 'object' || error === null || !(marker in error)) return false
     return code === undefined || ('code' in error && error.code === code)
   }
 }
 
-/** States what must hold. A failure is a bug of ours, not of the caller. */
+/** Checks an invariant. A failure is a bug in Oriel, not in the caller's code. */
 export function assert(condition: unknown, whatMustHold: string): asserts condition {
-  if (!condition) throw new Error(`Broken promise inside Oriel: ${whatMustHold}`)
+  if (!condition) throw new Error(`Internal error: ${whatMustHold}`)
 }
 
-/** Ends an exhaustive switch. */
+/** Makes a switch exhaustive at compile time. */
 export function assertNever(value: never): never {
-  throw new Error(`Broken promise inside Oriel: unexpected value ${String(value)}`)
+  throw new Error(`Internal error: unexpected value ${String(value)}`)
 }
 
-/** Refuses options that are no object, before the work begins. */
+/** Rejects an options argument that is not an object. */
 export function assertOptions(options: object): void {
   if (typeof options !== 'object' || options === null || Array.isArray(options))
     throw wrongOption('options', 'an object')
 }
 
-/** An option that has the wrong shape, with its path. */
+/** Builds the error for an option of the wrong shape. */
 export function wrongOption(path: string, expected: string): OrielError {
   return new OrielError('invalid-option', `${path} must be ${expected}.`, { path })
 }

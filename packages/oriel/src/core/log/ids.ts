@@ -1,25 +1,29 @@
-// Short ids that print well in a placeholder: deterministic, unique in the thread, hard to hit by chance.
+// Entry and block ids: short, deterministic, unique in the thread, with check letters against
+// guesses and typos.
 
 import type { BlockId } from './block.ts'
 import type { EntryId } from './entry.ts'
 
-/** The salt of `project`, which has no thread. */
+/** Salt for `project`, which has no thread. */
 export const fixedSalt = 'oriel'
 
 const letters = '0123456789abcdefghjkmnpqrstvwxyz'
 
-/** The id of the entry at `seq`: `e`, the position in base 36, two check letters. */
+/** Id of the entry at `seq`: `e`, the position in base 36, two check letters. */
 export function entryId(salt: string, seq: number): EntryId {
   return `e${seq.toString(36)}${check(salt, seq, -1)}` as EntryId
 }
 
-/** The id of a block: that of its entry for the first one, with the block's index for the others. */
+/** Id of a block: the entry's id for the first block, with the block index for the others. */
 export function blockId(salt: string, seq: number, block: number): BlockId {
   if (block === 0) return entryId(salt, seq) as string as BlockId
   return `e${seq.toString(36)}_${block.toString(36)}${check(salt, seq, block)}` as BlockId
 }
 
-/** Reads an id that `entryId` or `blockId` made with the same salt; anything else is undefined. */
+/**
+ * Parses an id made by `entryId` or `blockId` with the same salt. Returns undefined for anything
+ * else.
+ */
 export function parseId(salt: string, id: string): { seq: number; block: number } | undefined {
   const match = /^e([0-9a-z]{1,10})(?:_([0-9a-z]{1,6}))?([0-9a-z]{2})$/.exec(id)
   if (match === null) return undefined
@@ -33,7 +37,7 @@ function check(salt: string, seq: number, block: number): string {
   return `${letters[value % 32]}${letters[Math.floor(value / 32) % 32]}`
 }
 
-/** A fast 53-bit hash of a text (the well-known cyrb53 mixing). Not for secrets and not for integrity. */
+/** Fast 53-bit non-cryptographic hash (cyrb53). Not for secrets or integrity. */
 export function hash53(text: string): number {
   let high = 0xdeadbeef
   let low = 0x41c6ce57

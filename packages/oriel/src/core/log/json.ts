@@ -1,4 +1,5 @@
-// JSON as data: what is allowed in, how it is compared and written. Keys such as `__proto__` are data like any other.
+// JSON values: validation, copying, comparison, canonical text. Keys such as `__proto__` are plain
+// data.
 
 import { OrielError } from './errors.ts'
 
@@ -7,12 +8,15 @@ export interface JsonObject {
   readonly [key: string]: Json
 }
 
-/** Deeper values are refused: writers of JSON overflow far earlier than readers do. */
+/** Maximum nesting. JSON writers overflow the stack long before readers do. */
 export const maxDepth = 64
-/** Longer strings are refused: no provider accepts a request above 32 MB. */
+/** Maximum string length. No provider accepts a request above 32 MB. */
 export const maxStringLength = 32 * 1024 * 1024
 
-/** Throws a typed error that names the path unless `value` is plain JSON within the limits. Reads only. */
+/**
+ * Throws a typed error with the path unless `value` is plain JSON within the limits. Does not
+ * modify it.
+ */
 export function checkJson(
   value: unknown,
   path: string,
@@ -21,7 +25,7 @@ export function checkJson(
   begin(value, path, { depth, copy: false })
 }
 
-/** What JSON text says; undefined for text that is none, or that says more than `checkJson` takes: it could not be written again. */
+/** Parses JSON text. Returns undefined if it is invalid or exceeds the limits of `checkJson`. */
 export function parseJson(text: string): Json | undefined {
   try {
     const value: unknown = JSON.parse(text)
@@ -33,12 +37,12 @@ export function parseJson(text: string): Json | undefined {
 }
 
 /**
- * What stands for an instance of a class that a foreign format uses, such as a URL; undefined where it has no place. `depth` is 0
- * for the value itself.
+ * Converts a class instance of a foreign format, such as a URL, to JSON; undefined if it is not
+ * supported. `depth` is 0 for the value itself.
  */
 export type Convert = (value: object, depth: number) => unknown
 
-/** A deep copy that shares nothing with the input, checked as in `checkJson`, in one pass over the input. */
+/** Deep copy that shares nothing with the input, validated as in `checkJson`, in one pass. */
 export function cloneJson(value: unknown, path: string, convert?: Convert): Json {
   const copy = quickCopy(value, maxDepth)
   return copy === undefined
@@ -46,12 +50,15 @@ export function cloneJson(value: unknown, path: string, convert?: Convert): Json
     : copy
 }
 
-/** The copy of a value that is surely JSON within the limits; undefined for all that asks for a closer look, or for an error. */
+/**
+ * Fast path: copies a value that is certainly valid. Returns undefined if the slow path must decide
+ * or report an error.
+ */
 function quickCopy(value: unknown, depth: number): Json | undefined {
   if (typeof value === 'string') return value.length > maxStringLength ? undefined : value
   if (typeof value === 'boolean' || value === null) return value
   if (typeof value === 'number') return Number.isFinite(value) ? value : undefined
-  // A cycle has no end, so its depth is too large.
+  // A cycle exceeds the depth limit, so it ends here.
   if (typeof value !== 'object' || depth === 0) return undefined
   try {
     return Array.isArray(value) ? quickList(value, depth - 1) : quickObject(value, depth - 1)
@@ -81,10 +88,13 @@ function quickObject(value: object, depth: number): Json | undefined {
   return fields
 }
 
-/** A copy of plain data, made without looking at it closely: lists and objects are new, everything else is the same. */
+/**
+ * Deep copy of plain data without validation. Arrays and plain objects are copied, everything else
+ * is shared.
+ */
 export function copyPlain<T>(value: T): T {
   if (typeof value !== 'object' || value === null) return value
-  // What is copied has the shape that it had.
+  // The copy has the shape of the input.
   if (Array.isArray(value)) return value.map(copyPlain) as T
   const prototype: unknown = Object.getPrototypeOf(value)
   if (prototype !== null && prototype !== Object.prototype) return value
@@ -98,9 +108,9 @@ export function copyPlain<T>(value: T): T {
 }
 
 interface Walk {
-  /** Where it began, and the way from there: put together only where an error names it. */
+  /** Start of the path, and the keys from there. Joined only for an error message. */
   readonly path: string
-  readonly way: (string | number)[]
+  readonly keys: (string | number)[]
   readonly ancestors: object[]
   readonly depth: number
   readonly copy: boolean
@@ -112,7 +122,7 @@ function begin(
   path: string,
   how: Pick<Walk, 'depth' | 'copy' | 'convert'>,
 ): Json | undefined {
-  const by = { ...how, path, way: [], ancestors: [] }
+  const by = { ...how, path, keys: [], ancestors: [] }
   try {
     return walk(value, by)
   } catch (cause) {
@@ -138,7 +148,7 @@ function walk(value: unknown, by: Walk): Json | undefined {
   }
 }
 
-/** Getters and proxies run foreign code: what they throw becomes an error of ours, with the path. */
+/** Getters and proxies can throw. Wraps their errors with the path. */
 export function reading<T>(path: string, look: () => T): T {
   try {
     return look()
@@ -157,11 +167,11 @@ function walkArray(value: readonly unknown[], by: Walk): Json | undefined {
   enter(value, by)
   const result: Json[] = []
   for (let index = 0; index < value.length; index++) {
-    by.way.push(index)
+    by.keys.push(index)
     if (!(index in value)) throw notJson(pathOf(by), 'a hole in an array')
     const child = walk(value[index], by)
     if (by.copy) result.push(child as Json)
-    by.way.pop()
+    by.keys.pop()
   }
   by.ancestors.pop()
   return by.copy ? result : undefined
@@ -169,7 +179,8 @@ function walkArray(value: readonly unknown[], by: Walk): Json | undefined {
 
 function walkObject(value: object, by: Walk): Json | undefined {
   const prototype: unknown = Object.getPrototypeOf(value)
-  // A root prototype of any realm is plain; anything else is an instance of a class.
+  // A prototype without a parent is `Object.prototype` of some realm; anything else is a class
+  // instance.
   if (prototype !== null && Object.getPrototypeOf(prototype) !== null) {
     const converted = by.convert?.(value, by.ancestors.length)
     if (converted !== undefined && converted !== value) return walk(converted, by)
@@ -178,13 +189,13 @@ function walkObject(value: object, by: Walk): Json | undefined {
   enter(value, by)
   const result: Record<string, Json> = {}
   for (const key of Object.keys(value)) {
-    by.way.push(key)
+    by.keys.push(key)
     const field = (value as Record<string, unknown>)[key]
     if (field !== undefined) {
       const child = walk(field, by)
       if (by.copy) setField(result, key, child as Json)
     }
-    by.way.pop()
+    by.keys.pop()
   }
   by.ancestors.pop()
   return by.copy ? result : undefined
@@ -204,14 +215,14 @@ function enter(value: object, by: Walk): void {
   ancestors.push(value)
 }
 
-function pathOf({ path, way }: Pick<Walk, 'path' | 'way'>): string {
-  return way.reduce<string>(
+function pathOf({ path, keys }: Pick<Walk, 'path' | 'keys'>): string {
+  return keys.reduce<string>(
     (text, step) => (typeof step === 'number' ? `${text}[${step}]` : `${text}.${step}`),
     path,
   )
 }
 
-/** Sets an own field, also one called `__proto__`. */
+/** Sets an own property, even one called `__proto__`. */
 export function setField(target: Record<string, unknown>, key: string, value: unknown): void {
   if (key === '__proto__') {
     Object.defineProperty(target, key, {
@@ -223,7 +234,7 @@ export function setField(target: Record<string, unknown>, key: string, value: un
   } else target[key] = value
 }
 
-/** Whether two JSON values are the same, whatever the order of keys. Absent and undefined fields are the same. */
+/** Deep equality, independent of key order. An undefined property equals an absent one. */
 export function equalJson(a: unknown, b: unknown): boolean {
   if (Object.is(a, b)) return true
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false
@@ -236,7 +247,7 @@ export function equalJson(a: unknown, b: unknown): boolean {
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** Without lists of keys: this is asked of every message of a long conversation. */
+/** Compares without allocating key arrays: this runs for every message of a long conversation. */
 function equalFields(a: Fields, b: Fields): boolean {
   let fields = 0
   for (const key of Object.keys(a)) {
@@ -252,7 +263,7 @@ function definedKeys(value: object): string[] {
   return Object.keys(value).filter((key) => (value as Record<string, unknown>)[key] !== undefined)
 }
 
-/** JSON text with sorted keys: one text for one value, in every process. */
+/** JSON text with sorted keys: equal values give equal text. */
 export function canonicalJson(value: Json): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)
   if (isArray(value)) return `[${value.map((item) => canonicalJson(item)).join(',')}]`
@@ -285,12 +296,12 @@ function tooLarge(path: string, length: number): OrielError {
   )
 }
 
-/** Paths come from user keys: keep them short enough for a log line. */
+/** Truncates paths, which contain user keys, to fit a log line. */
 function shorten(path: string): string {
   return path.length <= 200 ? path : `${path.slice(0, 150)}...${path.slice(-40)}`
 }
 
-/** Whether no string has a lone surrogate. Nearly none does: looking costs nothing but time. */
+/** True if no string contains a lone surrogate. */
 export function isWellFormed(value: Json | undefined): boolean {
   if (typeof value === 'string') return value.isWellFormed()
   if (typeof value !== 'object' || value === null) return true

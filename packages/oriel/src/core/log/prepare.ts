@@ -1,4 +1,5 @@
-// Drafts become entries: ids, turns and steps are read off the log so far, nothing is changed.
+// Conversion of drafts to message entries: assigns ids, turns and steps without modifying the
+// state.
 
 import { type Call, type Exchange, ExchangeIndex, isCall } from '../state/exchange.ts'
 import { type State, startsTurn } from '../state/state.ts'
@@ -6,13 +7,16 @@ import type { Block, Origin } from './block.ts'
 import type { Draft, MessageEntry } from './entry.ts'
 import { blockId, entryId } from './ids.ts'
 
-/** The entries that appending these drafts would add, in order. A batch gives the same entries as one draft after another. */
+/**
+ * Returns the entries that appending these drafts would add. A batch gives the same entries as
+ * appending one by one.
+ */
 export function prepare(
   state: State,
   drafts: readonly Draft[],
   at: number,
 ): readonly MessageEntry[] {
-  // Only calls of the batch itself can be answered in it.
+  // Created lazily: a batch without calls needs no index of its own.
   let batch: ExchangeIndex | undefined
   const answered = new Set<Call>()
   let { version: seq, turn, step } = state
@@ -42,7 +46,6 @@ export function prepare(
   })
 }
 
-/** An entry that is being made. */
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] }
 
 function blocksOf(draft: Draft, salt: string, seq: number): readonly Block[] {
@@ -51,14 +54,14 @@ function blocksOf(draft: Draft, salt: string, seq: number): readonly Block[] {
   return content.map((block, index) => ({ ...block, id: blockId(salt, seq, index) }))
 }
 
-/** Who said it, where nobody says so. A tool's result in the user's role is still the tool's: it begins no turn. */
+/** Default author. A tool result in the user role still belongs to the tool and starts no turn. */
 function originOf({ role, kind, tool }: Draft, blocks: readonly Block[]): Origin {
   if (role !== 'user') return role
   const hasOnlyResults = blocks.length > 0 && blocks.every(({ type }) => type === 'tool-result')
   return hasOnlyResults || tool !== undefined || kind === 'tool-result' ? 'tool' : 'user'
 }
 
-/** The exchange that the first matching result answers. Calls answered earlier in the batch no longer wait. */
+/** The exchange of the first matching result. Calls answered earlier in the batch are skipped. */
 function answeredExchange(
   blocks: readonly Block[],
   indexes: readonly ExchangeIndex[],
@@ -78,7 +81,6 @@ function answeredExchange(
   return found
 }
 
-/** Absent fields are not written down. */
 function setOptional(entry: Mutable<MessageEntry>, draft: Draft): void {
   if (draft.id !== undefined) entry.externalId = draft.id
   if (draft.kind !== undefined) entry.kind = draft.kind

@@ -1,13 +1,14 @@
-// Answers in several parts: the provider paused, or a client began what the model was to go on with. The parts are one message.
+// Answers in several parts: the provider paused, or the client sent a prefill. The parts form one
+// message.
 
 import type { MessageEntry } from '../log/entry.ts'
 
-/** What a snapshot keeps of it. */
-export interface AnswerPartsData {
-  /** The newest message, if it is the assistant's. */
+/** Snapshot of `Continuations`. */
+export interface ContinuationsData {
+  /** Seq of the newest message, if it is an assistant message. */
   readonly newest: number | null
   readonly open: number | null
-  /** Each part that goes on with another, and that one. */
+  /** Each continuing part with the part it continues. */
   readonly joined: readonly (readonly [seq: number, before: number])[]
 }
 
@@ -18,24 +19,24 @@ export class Continuations {
   readonly #next = new Map<number, number>()
 
   constructor(
-    { newest, open, joined }: AnswerPartsData = { newest: null, open: null, joined: [] },
+    { newest, open, joined }: ContinuationsData = { newest: null, open: null, joined: [] },
   ) {
     this.#newest = newest ?? undefined
     this.#open = open ?? undefined
     for (const [seq, before] of joined) this.#join(seq, before)
   }
 
-  data(): AnswerPartsData {
+  data(): ContinuationsData {
     const { newest = null, open = null } = { newest: this.#newest, open: this.#open }
     return { newest, open, joined: [...this.#before] }
   }
 
-  /** The seq of the message that the next answer goes on with: the newest of all, and said to be unfinished. */
+  /** Seq of the message that the next answer continues: the newest one, marked as unfinished. */
   get open(): number | undefined {
     return this.#open
   }
 
-  /** Takes in a message that was just appended. */
+  /** Indexes a newly appended message. */
   add({ role, seq }: Pick<MessageEntry, 'role' | 'seq'>): void {
     if (role === 'system') return
     if (role === 'assistant' && this.#open !== undefined) this.#join(seq, this.#open)
@@ -43,17 +44,17 @@ export class Continuations {
     this.#open = undefined
   }
 
-  /** The next answer goes on with this message, if nothing came behind it. */
+  /** Marks that the next answer continues this message. Ignored if a newer message exists. */
   markContinued(seq: number): void {
     if (this.#newest === seq) this.#open = seq
   }
 
-  /** Whether a message goes on with the one before it. */
+  /** True if the message continues the one before it. */
   isLater(seq: number): boolean {
     return this.#before.has(seq)
   }
 
-  /** The seqs of all parts of the answer that a message is a part of, in order; its own alone where it is whole. */
+  /** Seqs of all parts of the answer that contains this message, in order. */
   of(seq: number): readonly number[] {
     let first = seq
     for (let at = this.#before.get(seq); at !== undefined; at = this.#before.get(at)) first = at

@@ -1,26 +1,29 @@
-// Which edits are in force: the newest of each block, those that drop whole messages, and what was taken back.
+// Index of live edits: the newest per block, those that drop whole messages, and vetoed forms.
 
 import type { EditEntry, EntryId } from '../log/entry.ts'
 
-/** What a snapshot keeps of it. */
+/** Snapshot of `EditIndex`. */
 export interface EditIndexData {
   readonly edits: readonly EditEntry[]
   readonly vetoes: readonly string[]
 }
 
 export class EditIndex {
-  /** Every edit in force, oldest first. */
+  /** All live edits, oldest first. */
   readonly #edits = new Map<EntryId, EditEntry>()
-  /** Edits of single blocks, newest last, by seq and block position. */
+  /** Block edits by `seq:block`, newest last. */
   readonly #byBlock = new Map<string, EditEntry[]>()
-  /** Edits that drop messages, oldest first. Replaced, never shortened in place: a trace may still hold it. */
+  /**
+   * Edits that drop messages, oldest first. Copy-on-write: a trace may still reference the old
+   * array.
+   */
   #drops: EditEntry[] = []
   #checkpoint: EditEntry | undefined
-  /** Edits in force that did not preserve the original, oldest first. */
+  /** Live edits that are final (original not to be shown again), oldest first. */
   #final: EditEntry[] = []
-  /** Edits whose text holds a model's summary, by what it was made from. */
+  /** Edits whose text contains a model's summary, by summary key. */
   readonly #summaries = new Map<string, EditEntry>()
-  /** Forms that a person took back: `seq:block:form`, block `*` for whole messages. */
+  /** Vetoed forms after an undo: `seq:block:form`, block `*` for whole messages. */
   readonly #vetoes = new Set<string>()
 
   static from(data: EditIndexData): EditIndex {
@@ -38,7 +41,7 @@ export class EditIndex {
     return this.#edits.get(id)
   }
 
-  /** Every edit in force, oldest first. */
+  /** All live edits, oldest first. */
   values(): Iterable<EditEntry> {
     return this.#edits.values()
   }
@@ -47,28 +50,31 @@ export class EditIndex {
     return this.#drops
   }
 
-  /** The checkpoint in force: the newest edit that drops messages and has a text. It stands for all that older ones covered. */
+  /**
+   * The live checkpoint: the newest edit that drops messages and has a text. It supersedes all
+   * older ones.
+   */
   get checkpoint(): EditEntry | undefined {
     return this.#checkpoint
   }
 
-  /** Edits in force that did not preserve the original, oldest first. */
+  /** Live edits that are final, oldest first. */
   get final(): readonly EditEntry[] {
     return this.#final
   }
 
-  /** The summary that a model made of the same thing before. */
+  /** Cached summary that a model made from the same source. */
   summaryOf(key: string): string | undefined {
     const edit = this.#summaries.get(key)
     return edit?.summary === undefined ? undefined : edit.text?.slice(...edit.summary.at)
   }
 
-  /** Every edit of one block that is in force, newest last. */
+  /** All live edits of one block, newest last. */
   allOfBlock(seq: number, block: number): readonly EditEntry[] {
     return this.#byBlock.get(`${seq}:${block}`) ?? []
   }
 
-  /** The newest edit of one block. */
+  /** The newest live edit of one block. */
   ofBlock(seq: number, block: number): EditEntry | undefined {
     if (this.#byBlock.size === 0) return undefined
     return this.#byBlock.get(`${seq}:${block}`)?.at(-1)
@@ -78,13 +84,13 @@ export class EditIndex {
     return this.#vetoes.has(`${seq}:${block}:${form}`)
   }
 
-  /** Whether the original of a block must not be shown again. */
+  /** True if the original of the block must not be shown again. */
   isFinal(seq: number, block: number): boolean {
     if (this.#final.length === 0) return false
     return this.isFinallyDropped(seq) || this.allOfBlock(seq, block).some(isNotPreserved)
   }
 
-  /** Whether a message left whole and its original must not be shown again. */
+  /** True if the whole message was dropped for good. */
   isFinallyDropped(seq: number): boolean {
     return this.#final.some((edit) => isInRanges(edit, seq))
   }
@@ -107,8 +113,8 @@ export class EditIndex {
   }
 
   /**
-   * When another edit in force took the place of this one: a newer one of its block, or one that drops all that it acts on. Undefined
-   * while it is what the view shows.
+   * Seq at which another live edit superseded this one: a newer edit of its block, or a drop of
+   * everything it applies to. Undefined while the view shows it.
    */
   coveredSince(edit: EditEntry): number | undefined {
     const { target } = edit
@@ -119,7 +125,7 @@ export class EditIndex {
     return newer.length === 0 ? undefined : Math.min(...newer.map(takesEffect))
   }
 
-  /** Takes an edit back and forbids its form; undefined when it is not in force. */
+  /** Reverts an edit and vetoes its form. Returns undefined if the edit is not live. */
   undo(id: EntryId): EditEntry | undefined {
     const edit = this.#edits.get(id)
     if (edit === undefined) return undefined
@@ -147,31 +153,31 @@ function isNotPreserved({ isFinal }: EditEntry): boolean {
   return isFinal === true
 }
 
-/** Whether an edit that drops messages covers this one. */
+/** True if the edit drops the message at `seq`. */
 export function isInRanges(edit: Pick<EditEntry, 'target'>, seq: number): boolean {
   return (
     'ranges' in edit.target && edit.target.ranges.some(([from, to]) => seq >= from && seq <= to)
   )
 }
 
-/** How long the log was when an edit took effect. */
+/** Log length when the edit took effect. */
 export function takesEffect({ since, seq }: Pick<EditEntry, 'since' | 'seq'>): number {
   return since ?? seq
 }
 
-/** Every seq that an edit covers. */
+/** All seqs that the edit covers. */
 export function* seqsOf(edit: Pick<EditEntry, 'target'>): Generator<number> {
   if ('seq' in edit.target) yield edit.target.seq
   else for (const [from, to] of edit.target.ranges) for (let seq = from; seq <= to; seq++) yield seq
 }
 
-/** The first seq that an edit acts on. */
+/** The first seq that the edit applies to. */
 export function firstOf({ target }: Pick<EditEntry, 'target'>): number {
   if ('seq' in target) return target.seq
   return target.ranges.reduce((first, [from]) => Math.min(first, from), Infinity)
 }
 
-/** The last seq that an edit acts on. */
+/** The last seq that the edit applies to. */
 export function lastOf({ target }: Pick<EditEntry, 'target'>): number {
   if ('seq' in target) return target.seq
   return target.ranges.reduce((last, [, to]) => Math.max(last, to), 0)

@@ -1,10 +1,11 @@
-// What belongs together: calls and their results, also where a conversation is broken, and the parts of one answer.
+// Index of exchanges: pairs tool calls with their results, even in malformed conversations, and
+// joins parts of one answer.
 
 import type { Block, ToolCallBlock, ToolResultBlock } from '../log/block.ts'
 import type { MessageEntry } from '../log/entry.ts'
-import { type AnswerPartsData, Continuations } from './continuations.ts'
+import { Continuations, type ContinuationsData } from './continuations.ts'
 
-/** Where a block lives: the message's seq and the block's position in it. */
+/** Address of a block: the message's seq and the block's index in it. */
 export interface BlockPosition {
   readonly seq: number
   readonly block: number
@@ -14,12 +15,12 @@ export interface Call {
   readonly callId: string
   readonly name: string
   readonly place: BlockPosition
-  /** True when an earlier call of the conversation has the same id: the wire then needs another one. */
+  /** An earlier call has the same id, so the wire needs a different one. */
   readonly isReused: boolean
   result: BlockPosition | undefined
 }
 
-/** An assistant message with its calls and all their results: the atom of every cut. */
+/** An assistant message with its calls and all their results: the atomic unit of every cut. */
 export interface Exchange {
   /** The assistant message's seq. */
   readonly seq: number
@@ -28,14 +29,17 @@ export interface Exchange {
   readonly calls: readonly Call[]
 }
 
-/** What a snapshot keeps of it: exchanges that are visible or still wait, and every id ever used. */
+/**
+ * Snapshot of `ExchangeIndex`: exchanges that are visible or pending, and every call id used so
+ * far.
+ */
 export interface ExchangeIndexData {
   readonly usedIds: readonly string[]
   readonly exchanges: readonly {
     readonly seq: number
     readonly turn: number
     readonly step: number
-    /** Id, name, block, whether the id was used before, and the result's place if there is one. */
+    /** Id, name, block, id reused, and the position of the result if it exists. */
     readonly calls: readonly (readonly [
       string,
       string,
@@ -45,21 +49,21 @@ export interface ExchangeIndexData {
       number | null,
     ])[]
   }[]
-  readonly parts: AnswerPartsData
+  readonly parts: ContinuationsData
 }
 
-/** Pairs calls with results as messages come in. */
+/** Pairs calls with results as messages are appended. */
 export class ExchangeIndex {
-  /** Answers that were given in several parts. */
+  /** Answers that consist of several messages. */
   readonly parts: Continuations
   readonly #exchanges = new Map<number, Exchange>()
-  /** Unanswered calls by id, oldest first. */
+  /** Pending calls by id, oldest first. */
   readonly #waiting = new Map<string, { call: Call; exchange: Exchange }[]>()
   readonly #usedIds = new Set<string>()
-  /** The exchange and call that a result block answers, by seq and block position. */
+  /** The call and exchange that each result block answers, by seq and block. */
   readonly #answers = new Map<number, Map<number, { call: Call; exchange: Exchange }>>()
 
-  constructor(parts?: AnswerPartsData) {
+  constructor(parts?: ContinuationsData) {
     this.parts = new Continuations(parts)
   }
 
@@ -111,33 +115,39 @@ export class ExchangeIndex {
     }
   }
 
-  /** Whether no call is known: then nothing can answer one. */
+  /** True if no call is known, so that no result can match. */
   get isEmpty(): boolean {
     return this.#exchanges.size === 0
   }
 
-  /** The exchange opened by the assistant message at `seq`, if it has calls. */
+  /** The exchange that the assistant message at `seq` opens, if it has calls. */
   exchangeAt(seq: number): Exchange | undefined {
     return this.#exchanges.get(seq)
   }
 
-  /** What the result block at `place` answers; undefined for an orphan or a second answer. */
+  /**
+   * The call that the result block at `place` answers. Undefined for an orphan or a duplicate
+   * result.
+   */
   answeredBy(
     place: BlockPosition,
   ): { readonly call: Call; readonly exchange: Exchange } | undefined {
     return this.#answers.get(place.seq)?.get(place.block)
   }
 
-  /** The call that a result with this id would answer now. */
+  /** The pending call that a result with this id would answer. */
   waitingFor(callId: string): { readonly call: Call; readonly exchange: Exchange } | undefined {
     const waiting = this.#waiting.get(callId)
     if (waiting === undefined || waiting.length === 0) return undefined
-    // The newest exchange that waits for this id; within it, its first call.
+    // The newest exchange with a pending call of this id; within it, its first such call.
     const newest = (waiting[waiting.length - 1] as { exchange: Exchange }).exchange
     return waiting.find((candidate) => candidate.exchange === newest)
   }
 
-  /** The seqs of all messages of the exchange that a message belongs to, and of the whole answer; the message alone if there is none. */
+  /**
+   * Seqs of all messages of the exchange and of the multi-part answer that contain this message;
+   * else the message alone.
+   */
   membersOf(seq: number): readonly number[] {
     const answered = this.#answers.get(seq)?.values().next().value
     return this.parts.of(answered?.exchange.seq ?? seq).flatMap((part) => {
@@ -150,7 +160,7 @@ export class ExchangeIndex {
     return this.#usedIds.has(callId)
   }
 
-  /** Takes in a message that was just appended. */
+  /** Indexes a newly appended message. */
   add(entry: MessageEntry): void {
     this.parts.add(entry)
     if (entry.role === 'assistant') this.#addCalls(entry)

@@ -1,32 +1,33 @@
-// Originals shown again in their place, for a few steps: afterwards the form that was in force returns.
+// Expansions: originals shown again in place for a few steps, after which the previous form
+// returns.
 
 import type { Edit, MessageEntry } from '../log/entry.ts'
 import { waitsFrom } from './reasoning.ts'
 import type { State } from './state.ts'
 
-/** The names that the tool for originals may have: the second where the first is taken by another tool. */
+/** Names of the expand tool. The second is used if another tool already has the first. */
 export const expandToolNames = ['expand_message', 'oriel_expand_message'] as const
 
 export function isExpandTool(name: string): boolean {
   return (expandToolNames as readonly string[]).includes(name)
 }
 
-/** A block that is shown again. */
-export interface ShownAgain {
-  /** The last step whose request shows it. */
+/** An expanded block. */
+export interface ExpandedBlock {
+  /** The last step whose request shows the original. */
   readonly until: number
-  /** The part of the original that is shown; absent for the whole. */
+  /** The excerpt that is shown; absent for the whole original. */
   readonly text?: string
-  /** The log's length when it was asked for. */
+  /** Log length when the expansion was requested. */
   readonly since: number
 }
 
-/** The block's expansion, while it lasts. */
-export type Expansions = (seq: number, block: number) => ShownAgain | undefined
+/** Looks up the active expansion of a block. */
+export type Expansions = (seq: number, block: number) => ExpandedBlock | undefined
 
 /**
- * Expansions in force. One that ends inside an open tool loop with signed reasoning lasts as long as the loop: its end would change
- * what stands before that reasoning.
+ * Returns the active expansions. An expansion that would end inside an open tool loop with signed
+ * reasoning lasts until the loop ends, because its end would change the prefix of that reasoning.
  */
 export function expansionsOf(state: State): Expansions {
   if (!state.hasExpansions) return () => undefined
@@ -38,15 +39,18 @@ export function expansionsOf(state: State): Expansions {
   }
 }
 
-/** Which messages show an original again: they stay as long as that lasts. */
+/** True for messages with an active expansion. They must not be dropped meanwhile. */
 export function shownAgainIn(state: State): (message: MessageEntry) => boolean {
   const expansionOf = expansionsOf(state)
   return ({ seq, blocks }) => blocks.some((_, block) => expansionOf(seq, block) !== undefined)
 }
 
-/** How an expansion appears in a trace; undefined for the whole original, which is simply full. */
+/**
+ * Represents an excerpt as an edit for the trace. Undefined for the whole original, which has full
+ * form.
+ */
 export function asEdit(
-  { text }: ShownAgain,
+  { text }: ExpandedBlock,
   target: { readonly seq: number; readonly block: number },
 ): Edit | undefined {
   if (text === undefined) return undefined

@@ -1,4 +1,5 @@
-// An open tool loop whose signed reasoning can no longer be sent: what it did so far goes on as data in the user role.
+// Open tool loops whose signed reasoning can no longer be sent: the loop so far is folded into a
+// transcript in the user role.
 
 import { type Block, type Role, textOf } from '../log/block.ts'
 import type { Edit } from '../log/entry.ts'
@@ -13,27 +14,27 @@ const opening =
   '[Work of this turn so far, as a record: what came before it has changed, so it cannot be sent as it was. Go on from here.]'
 
 export interface FoldOptions {
-  /** Messages whose signed reasoning had to leave. */
+  /** Seqs of messages that lost their signed reasoning. */
   readonly cut: ReadonlySet<number>
-  /** The provider's rule, for the trace. */
+  /** The provider's rule id, for the trace. */
   readonly rule: string
-  /** Characters of one result in the record. @default no limit */
+  /** Maximum characters of one result in the transcript. @default no limit */
   readonly resultLength?: number
-  /** Edits that are not in the log yet. @default none */
+  /** Edits that are not logged yet. @default none */
   readonly planned?: readonly Edit[]
 }
 
 /**
- * The seq behind which the open tool loop begins: that of the user message which it answers, 0 where there is none. Undefined where the
- * model has answered the newest results. An answer that the model is to go on with is as open as a loop. `planned` has edits that are not
- * in the log yet.
+ * Seq after which the open tool loop starts: that of the user message it answers, 0 if there is
+ * none. Undefined if no loop is open, that is, if the model has answered the newest results. An
+ * unfinished answer counts as an open loop. `planned` has edits that are not logged yet.
  */
 export function loopStart(state: State, planned: readonly Edit[] = []): number | undefined {
   const { newestAssistant, exchanges } = state
   if (newestAssistant === undefined) return undefined
   if (!hasCalls(state, newestAssistant) && exchanges.parts.open === undefined) return undefined
   const drops = planned.filter(({ target }) => 'ranges' in target)
-  // What is about to leave decides as if it were gone: the request is rebuilt from a log in which it is.
+  // Treat planned drops as applied: a rebuilt request reads a log that contains them.
   const visible =
     drops.length === 0
       ? state.visible
@@ -44,8 +45,8 @@ export function loopStart(state: State, planned: readonly Edit[] = []): number |
 }
 
 /**
- * Whether a visible message ends the tool loop before it: a user's, unless it stands right behind calls or results. There it goes out
- * with the results, as one message, and the loop goes on.
+ * True if the visible message ends the tool loop before it. A user message does, unless it directly
+ * follows calls or results: then it is sent together with the results and the loop continues.
  */
 export function endsLoop(state: State, visible: readonly Item[], index: number): boolean {
   const message = visible[index]?.entry
@@ -63,8 +64,9 @@ function hasCalls({ exchanges }: State, seq: number): boolean {
 }
 
 /**
- * The view with the loop up to its last unsendable reasoning as one user message. What the model said after that was said to this
- * very record, so it stays. The same object where no such loop is open.
+ * Replaces the loop, up to its last unsendable reasoning, by transcript messages in the user role.
+ * Later answers stay: the model gave them in reply to this transcript. Returns the same list if
+ * there is no such loop.
  */
 export function foldOpenLoop(
   state: State,
@@ -83,7 +85,7 @@ export function foldOpenLoop(
     entry === undefined || role === 'user'
       ? []
       : blocks.map((block, at): Repair => {
-          // What the loop itself could not show is not in its record either.
+          // A block without text has no place in the transcript.
           const form = pieceOf(role, block).length === 0 ? 'dropped' : 'full'
           return { seq: entry.seq, block: positions?.[at] ?? at, form, reason }
         }),
@@ -92,7 +94,7 @@ export function foldOpenLoop(
   return { messages: messages.toSpliced(start, end - start, ...shown), repairs }
 }
 
-/** What was done as records; what a user said in between stays as it is. */
+/** Folds everything except user messages into transcripts. */
 function recordsOf(folded: readonly ViewMessage[], resultLength?: number): readonly ViewMessage[] {
   const shown: ViewMessage[] = []
   let pieces: Block[] = []
@@ -112,7 +114,10 @@ function recordsOf(folded: readonly ViewMessage[], resultLength?: number): reado
   return shown
 }
 
-/** What was said and done, piece by piece. Results are texts of their own, so that nothing is put into them. */
+/**
+ * Converts a message to transcript blocks. Results are separate text blocks, so that their content
+ * cannot pose as a label.
+ */
 function piecesOf({ role, blocks }: ViewMessage, resultLength?: number): readonly Block[] {
   return blocks.flatMap((block) => pieceOf(role, block, resultLength))
 }
@@ -134,7 +139,7 @@ function asText(text: string): Block {
   return { type: 'text', text }
 }
 
-/** Pictures and files stay beside the record. */
+/** Images and files are kept beside the transcript. */
 function mediaIn(content: string | readonly Block[]): readonly Block[] {
   if (typeof content === 'string') return []
   return content.filter(({ type }) => type === 'image' || type === 'file')

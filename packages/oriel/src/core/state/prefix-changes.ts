@@ -1,48 +1,48 @@
-// What undos, marks and requests that had to fit did to a view: reasoning that was made before another beginning must not be sent behind
-// this one.
+// Prefix changes by undos, marks and budget fitting. Reasoning produced after one prefix must not
+// be sent after another.
 
 import type { MessageEntry, RequestEntry } from '../log/entry.ts'
 import { hash53 } from '../log/ids.ts'
 
-/** What a snapshot keeps of it. */
-export interface MovesData {
+/** Snapshot of `PrefixChanges`. */
+export interface PrefixChangesData {
   readonly toggled: readonly (readonly [seq: number, since: number])[]
   readonly past: readonly (readonly [first: number, from: number, until: number])[]
   readonly unkept: number | null
   readonly isRecord: boolean
   readonly records: readonly number[]
-  /** Answers that were said again, and where they were said first. */
+  /** Repeated answers, with the seq of their first occurrence. */
   readonly again: readonly (readonly [seq: number, first: number])[]
-  /** Where the newest signed thoughts were said first, by a hash of the signature. */
+  /** First occurrence of the newest signed reasoning blocks, by hash of the signature. */
   readonly signed: readonly (readonly [signature: string, first: number])[]
 }
 
-/** An answer is said again soon, or never: older ones are forgotten. */
+/** Answers are repeated soon or never, so older signatures are evicted. */
 const rememberedSignatures = 256
 
-const none: MovesData = {
+const none: PrefixChangesData = {
   ...{ toggled: [], past: [], unkept: null, isRecord: false },
   ...{ records: [], again: [], signed: [] },
 }
 
 export class PrefixChanges {
-  /** Messages that a mark shows or hides, against what they were before it. */
+  /** Messages shown or hidden by a mark, with the log length at that time. */
   readonly #toggled: Map<number, number>
-  /** Times in which a view began otherwise: from where, from when, until when. */
+  /** Past intervals with a different prefix: first changed seq, start, end. */
   readonly #past: (readonly [first: number, from: number, until: number])[]
 
-  /** From where the newest request showed what later ones do not. */
+  /** First seq at which the newest request differed from later ones. */
   #unkept: number | undefined
-  /** Whether it showed an open tool loop as a record. */
+  /** The newest request showed an open tool loop as a transcript. */
   #isRecord: boolean
-  /** Answers to such requests. */
+  /** Answers to requests with a transcript. */
   readonly #records: Set<number>
 
-  /** Where each signed thought was said first, the newest of them. */
+  /** First occurrence of each signed reasoning block, bounded to the newest ones. */
   readonly #signed: Map<string, number>
   readonly #again: Map<number, number>
 
-  constructor(data: MovesData = none) {
+  constructor(data: PrefixChangesData = none) {
     const { toggled, past, unkept, isRecord, records, again, signed } = data
     this.#toggled = new Map(toggled)
     this.#past = [...past]
@@ -53,7 +53,7 @@ export class PrefixChanges {
     this.#signed = new Map(signed)
   }
 
-  data(): MovesData {
+  data(): PrefixChangesData {
     return {
       toggled: [...this.#toggled],
       past: [...this.#past],
@@ -65,14 +65,17 @@ export class PrefixChanges {
     }
   }
 
-  /** A request was made; its details say from where it showed forms that are not kept. */
+  /** Records a request. Its details give the first seq shown in a form that is not kept. */
   asked({ details }: Pick<RequestEntry, 'details'>): void {
     const first = details?.unkeptFrom
     this.#unkept = typeof first === 'number' ? first : undefined
     this.#isRecord = details?.isRecord === true
   }
 
-  /** The newest request was answered: the answer alone has seen what it showed. One that is said again has not seen more. */
+  /**
+   * Records the answer to the newest request. Only this answer has seen that prefix; a repeated
+   * answer has the prefix of its first occurrence.
+   */
   answered({ seq, blocks }: Pick<MessageEntry, 'seq' | 'blocks'>): void {
     for (const block of blocks) {
       if (block.type !== 'reasoning' || block.signature === undefined) continue
@@ -95,17 +98,20 @@ export class PrefixChanges {
     if (oldest !== undefined) this.#signed.delete(oldest)
   }
 
-  /** Where an answer was said first: its reasoning is bound to what stood before it there. */
+  /** Seq of the first occurrence of an answer. Its reasoning depends on the prefix there. */
   firstSeenAt(seq: number): number {
     return this.#again.get(seq) ?? seq
   }
 
-  /** Whether an answer has seen the tool loop before it as a record: when the loop is over, it is shown as it was. */
+  /**
+   * True if the answer saw its tool loop as a transcript. Once the loop is over, the loop is shown
+   * in its original form.
+   */
   hasSeenRecord(seq: number): boolean {
     return this.#records.has(seq)
   }
 
-  /** A mark at `at` shows or hides a message; the next one that does takes it back. */
+  /** Records a mark at `at` that shows or hides a message. The next toggle reverts it. */
   toggle(seq: number, at: number): void {
     const since = this.#toggled.get(seq)
     if (since === undefined) this.#toggled.set(seq, at)
@@ -115,12 +121,12 @@ export class PrefixChanges {
     }
   }
 
-  /** An edit that began at `first` was in force from one time until another. */
+  /** Records that an edit starting at `first` was live during the interval. */
   undone(first: number, from: number, until: number): void {
     this.#past.push([first, from, until])
   }
 
-  /** Whether what stood before the message at `seq` when it was logged is not what stands there now. */
+  /** True if the prefix of the message at `seq` differs from the one at its append. */
   haveChangedBefore(seq: number): boolean {
     for (const [first, since] of this.#toggled) if (first < seq && since >= seq) return true
     return this.#past.some(([first, from, until]) => first < seq && from <= seq && seq < until)

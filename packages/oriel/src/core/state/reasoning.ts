@@ -1,4 +1,5 @@
-// Reasoning that is bound to its prefix: behind a later change it leaves the view whole, or the provider refuses the request.
+// Reasoning bound to its prefix: if the prefix changes, the reasoning must leave the view whole, or
+// the provider rejects the request.
 
 import type { Block, ReasoningBlock } from '../log/block.ts'
 import type { Edit, EditEntry } from '../log/entry.ts'
@@ -8,21 +9,23 @@ import { firstOf, takesEffect } from './edits.ts'
 import { endsLoop, loopStart } from './open-loop.ts'
 import { clockOf, type Item, type State } from './state.ts'
 
-/** One change: where it acts first, and how long the log was when it took effect. */
+/** A prefix change: the first seq it affects, and the log length when it took effect. */
 interface Cut {
   readonly first: number
   readonly since: number
 }
 
 export interface BindOptions {
-  /** The provider's, for the trace. */
+  /** The provider's rule id, for the trace. */
   readonly rule: string
   readonly isBound: (block: ReasoningBlock) => boolean
-  /** Whether some of the changes are for this view alone. */
+  /** True if some of the changes apply to this view only. */
   readonly isFitted: boolean
 }
 
-/** Leaves out reasoning whose prefix changed after it was made, naming the provider's rule in the trace. */
+/**
+ * Drops reasoning whose prefix changed after it was produced. The trace names the provider's rule.
+ */
 export function withoutUnboundReasoning(
   state: State,
   messages: readonly ViewMessage[],
@@ -31,7 +34,7 @@ export function withoutUnboundReasoning(
 ): {
   readonly messages: readonly ViewMessage[]
   readonly repairs: readonly Repair[]
-  /** Messages that lost signed reasoning. */
+  /** Seqs of messages that lost signed reasoning. */
   readonly cut: ReadonlySet<number>
 } {
   const cut = new Set<number>()
@@ -39,7 +42,8 @@ export function withoutUnboundReasoning(
   const isCuttable = (block: Block): block is ReasoningBlock =>
     block.type === 'reasoning' && isBound(block)
   const unbound = unboundIn(state, messages, planned, isCuttable)
-  // What was sent once may come to look the same again; reasoning may be left out there only from the beginning on.
+  // A later view may restore an earlier prefix. Providers accept missing reasoning only at the
+  // start, so drop all of it up to the last such message.
   const isAgain = ({ entry }: ViewMessage): boolean => {
     if (entry === undefined || !unbound.has(entry.seq)) return false
     return isFitted || hasMoved(state, entry.seq, planned)
@@ -73,7 +77,7 @@ export function withoutUnboundReasoning(
 const changed = 'what came before this reasoning has changed since'
 const leftLater = 'later reasoning is left out, and none may be missing in the middle'
 
-/** Messages whose reasoning is bound to what is not there any more. */
+/** Seqs of messages whose reasoning has lost its prefix. */
 function unboundIn(
   state: State,
   messages: readonly ViewMessage[],
@@ -93,7 +97,7 @@ function unboundIn(
   return unbound
 }
 
-/** Whether an answer has seen something in its request that later ones do not show. */
+/** True if the request for this answer showed something that later requests do not. */
 function hasMoved(state: State, seq: number, planned: readonly Edit[]): boolean {
   const { moves } = state
   const first = moves.firstSeenAt(seq)
@@ -102,8 +106,9 @@ function hasMoved(state: State, seq: number, planned: readonly Edit[]): boolean 
 }
 
 /**
- * Where edits must wait: the first message of the open tool loop that carries signed reasoning. A change before it would make the
- * provider refuse the loop; the model's answer ends it, or the next user message that does not come with results.
+ * Seq from which edits must wait: the first message of the open tool loop with signed reasoning. An
+ * edit before it would make the provider reject the loop. The loop ends with the model's answer, or
+ * with a user message that does not come with results.
  */
 export function waitsFrom(state: State): number {
   const { visible } = state
@@ -117,8 +122,9 @@ export function waitsFrom(state: State): number {
 }
 
 /**
- * When an edit that fell due at `since` took effect: at once, or, where it fell due in a tool loop with signed reasoning, when the
- * next user message ended the loop. Reasoning that was made while it waited has not seen it.
+ * When an edit that fell due at `since` took effect: at once, or, if it fell due in a tool loop
+ * with signed reasoning, when the next user message ended the loop. Reasoning produced in between
+ * has not seen it.
  */
 export function tookEffect(state: State, since: number): number {
   const { visible } = state
@@ -150,7 +156,7 @@ function cutsOf(state: State, planned: readonly Edit[]): Cut[] {
       const again = state.expansion(item.entry.seq, block)
       if (again === undefined) return
       cuts.push({ first: item.entry.seq, since: again.since })
-      // When it ended, the form before it returned: what was said until then has seen the original.
+      // The end of an expansion is a change as well: answers until then saw the original.
       if (again.until < state.step) {
         cuts.push({ first: item.entry.seq, since: answers.get(again.until) ?? again.since })
       }
@@ -159,7 +165,10 @@ function cutsOf(state: State, planned: readonly Edit[]): Cut[] {
   return cuts
 }
 
-/** Whether messages before `seq` were dropped after it was logged. Newest edits first: their number, not the log's, is the cost. */
+/**
+ * True if messages before `seq` were dropped after it was logged. Scans newest first, so the cost
+ * is the number of later edits, not the log's length.
+ */
 function wasDroppedBefore(state: State, seq: number): boolean {
   for (let index = state.dropEdits.length - 1; index >= 0; index--) {
     const edit = state.dropEdits[index] as EditEntry

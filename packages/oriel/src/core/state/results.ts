@@ -1,4 +1,4 @@
-// Tool results that a view shows, in order, with what rules need to know of each.
+// Tool results that a view shows, in order, with the facts that rules need.
 
 import { type Block, type ToolResultBlock, textOf } from '../log/block.ts'
 import type { Edit, MessageEntry } from '../log/entry.ts'
@@ -9,25 +9,25 @@ import type { Item, State } from './state.ts'
 
 export interface Result {
   readonly item: Item
-  /** Position of the block in the message. */
+  /** Index of the block in the message. */
   readonly block: number
-  /** The result as a model may read it: rules make every form from this. */
+  /** The result as a model may read it. Rules derive every form from this. */
   readonly content: ToolResultBlock
-  /** Its text as it came in, whatever became of it: to compare results by, never to make a form from. */
+  /** The original text, regardless of edits. Use it to compare results, never to derive a form. */
   readonly said: string
-  /** The tool that was called. */
+  /** Name of the called tool. */
   readonly tool: string
-  /** The exchange it belongs to: the seq of its assistant message. */
+  /** Seq of the exchange's assistant message. */
   readonly exchange: number
-  /** The seq of the first assistant message after it: from there on the model has seen it. */
+  /** Seq of the first assistant message after it, by which the model has seen the result. */
   readonly seenAt: number | undefined
-  /** Whether no rule may touch it: pinned, or not seen by the model yet. */
+  /** No rule may change it: it is pinned, or the model has not seen it yet. */
   readonly isProtected: boolean
 }
 
 /**
- * Results of visible exchanges, oldest first. Orphans are not shown, so no rule sees them. `planned` has what other rules propose in the
- * same pass: what they do not preserve is read in the form that they give it.
+ * Results of visible exchanges, oldest first. Orphans are skipped. `planned` has edits that other
+ * rules propose in the same pass; results that they make final are read in their planned form.
  */
 export function resultsOf(state: State, planned: readonly Edit[] = []): readonly Result[] {
   const results: Result[] = []
@@ -67,7 +67,10 @@ export function resultsOf(state: State, planned: readonly Edit[] = []): readonly
   return results.reverse()
 }
 
-/** A result as a model may read it: without what is hidden in it; where the original was not preserved, what took its place. */
+/**
+ * A result as a model may read it: without hidden blocks, and in the edited form if the original
+ * was not preserved.
+ */
 export function readableResult(
   state: State,
   entry: MessageEntry,
@@ -78,7 +81,7 @@ export function readableResult(
   }: {
     readonly content: ToolResultBlock
     readonly block: number
-    /** An edit that is not in the log yet and does not preserve it. */
+    /** A planned edit that does not preserve the original. */
     readonly lost?: Edit | undefined
   },
 ): ToolResultBlock {

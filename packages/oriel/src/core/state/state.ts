@@ -1,4 +1,4 @@
-// The incremental fold of a log: everything the rules and the view need, kept up to date entry by entry.
+// State: the incremental fold of a log, with everything that rules and views need.
 
 import { type BlockId, lengthOf, type Origin, type Role, withKnownBlocks } from '../log/block.ts'
 import type { EditEntry, Entry, EntryId, MarkEntry, MessageEntry } from '../log/entry.ts'
@@ -8,24 +8,25 @@ import { type Counter, countBlock, overheadOf } from '../tokens/counter.ts'
 import { bearsRetention, isLasting, lastingBlock } from '../view/audience.ts'
 import { EditIndex, type EditIndexData, firstOf, isInRanges, lastOf, seqsOf } from './edits.ts'
 import { type BlockPosition, ExchangeIndex, type ExchangeIndexData } from './exchange.ts'
-import type { ShownAgain } from './expansion.ts'
-import { type MovesData, PrefixChanges } from './prefix-changes.ts'
+import type { ExpandedBlock } from './expansion.ts'
+import { PrefixChanges, type PrefixChangesData } from './prefix-changes.ts'
 
 export interface StateOptions {
   readonly counter: Counter
-  /** Makes ids; the thread keeps it in its log. */
+  /** Salt for ids, stored in the thread's log. */
   readonly salt: string
 }
 
 /**
- * Applying entries one by one or all at once gives the same state. Cost of `apply`: the entry's own size. Nothing here reads a
- * clock, and nothing in an entry's content can change more than that entry.
+ * Folds log entries. Applying entries one by one or all at once gives the same state. `apply` costs
+ * no more than the entry's size. State reads no clock, and an entry's content affects that entry
+ * only.
  */
 export class State {
   readonly counter: Counter
   readonly salt: string
   readonly exchanges: ExchangeIndex
-  /** What undos and marks did to views. */
+  /** Prefix changes caused by undos and marks. */
   readonly moves: PrefixChanges
   readonly #edits: EditIndex
   readonly #isPartial: boolean
@@ -33,7 +34,7 @@ export class State {
   #messageCount = 0
   #assistantCount = 0
   #totalTokens = 0
-  /** Messages that `totalTokens` does not include yet. */
+  /** Messages not yet included in `totalTokens`. */
   #uncounted: Item[] = []
   #turn = 0
   #newestUser: number | undefined
@@ -46,12 +47,12 @@ export class State {
   readonly #messages = new Map<number, Item>()
   readonly #externalIds = new Map<string, number>()
   readonly #derived = new Map<string, object>()
-  /** Of messages that were hidden when the snapshot was made. */
+  /** Facts of messages that were hidden when the snapshot was taken. */
   readonly #facts = new Map<number, MessageFacts>()
   readonly #pinned = new Set<number>()
   readonly #excluded = new Set<number>()
-  /** Blocks that were shown again, by seq and block position; the newest of each. */
-  readonly #expansions = new Map<string, ShownAgain>()
+  /** The newest expansion of each block, by `seq:block`. */
+  readonly #expansions = new Map<string, ExpandedBlock>()
 
   constructor(options: StateOptions, data?: StateData, entries: readonly MessageEntry[] = []) {
     this.counter = options.counter
@@ -63,7 +64,7 @@ export class State {
     if (data !== undefined) this.#restore(data, entries)
   }
 
-  /** For a snapshot: the state without its messages. */
+  /** Snapshot of the state, without its messages. */
   data(): StateData {
     const visible = this.#visible.map(({ entry, index, tokens, ordinal }) =>
       ordinal === undefined
@@ -91,12 +92,12 @@ export class State {
     }
   }
 
-  /** Whether it began from a snapshot: messages that were dropped by then are only in the store. */
+  /** True if restored from a snapshot: messages dropped before it exist only in the store. */
   get isPartial(): boolean {
     return this.#isPartial
   }
 
-  /** The log's length: the seq of its newest entry. */
+  /** Length of the log: the seq of its newest entry. */
   get version(): number {
     return this.#version
   }
@@ -105,7 +106,7 @@ export class State {
     return this.#messageCount
   }
 
-  /** Tokens of all messages in full form, dropped ones included. */
+  /** Tokens of all messages in full form, including dropped ones. */
   get totalTokens(): number {
     for (const { entry, tokens } of this.#uncounted) {
       const overhead = isLasting(entry) ? overheadOf(entry.role) : 0
@@ -125,22 +126,25 @@ export class State {
     return this.#assistantCount + 1
   }
 
-  /** The seq of the newest message that a user wrote. */
+  /** Seq of the newest message written by a user. */
   get newestUser(): number | undefined {
     return this.#newestUser
   }
 
-  /** The seq of the first message that is no system message: what stands before it leads the conversation. */
+  /** Seq of the first message that is not a system message. */
   get firstSpoken(): number | undefined {
     return this.#firstSpoken
   }
 
-  /** The seq of the newest assistant message. */
+  /** Seq of the newest assistant message. */
   get newestAssistant(): number | undefined {
     return this.#newestAssistant
   }
 
-  /** Messages that bear retention and that the model has answered: what ages others. */
+  /**
+   * Count of retention-bearing messages that the model has answered. Retention ages are measured
+   * with it.
+   */
   get answeredOrdinal(): number {
     return this.#answeredOrdinal
   }
@@ -151,7 +155,7 @@ export class State {
     return this.#visible
   }
 
-  /** Messages looked at so far: what work per step is measured by. */
+  /** Messages read so far: a measure of work per step, for tests. */
   get visits(): number {
     return this.#visits
   }
@@ -161,7 +165,7 @@ export class State {
     return this.#messages.get(seq)
   }
 
-  /** Facts about a message, whether it is at hand or not. */
+  /** Facts about a message, even if only the store has the message itself. */
   facts(seq: number): MessageFacts | undefined {
     const item = this.item(seq)
     return item === undefined ? this.#facts.get(seq) : factsOf(item)
@@ -180,7 +184,7 @@ export class State {
     return this.#edits.ofBlock(seq, block)
   }
 
-  /** Every live edit of one block, newest last. */
+  /** All live edits of one block, newest last. */
   blockEdits(seq: number, block: number): readonly EditEntry[] {
     return this.#edits.allOfBlock(seq, block)
   }
@@ -190,17 +194,17 @@ export class State {
     return this.#edits.drops
   }
 
-  /** The checkpoint in force. */
+  /** The live checkpoint. */
   get checkpoint(): EditEntry | undefined {
     return this.#edits.checkpoint
   }
 
-  /** The summary that a model made of the same thing before, where an edit in force holds it. */
+  /** Cached summary of the same source, if a live edit contains it. */
   summaryOf(key: string): string | undefined {
     return this.#edits.summaryOf(key)
   }
 
-  /** Every edit that is still in force, oldest first. */
+  /** All live edits, oldest first. */
   liveEdits(): Iterable<EditEntry> {
     return this.#edits.values()
   }
@@ -210,7 +214,7 @@ export class State {
     return this.#edits.final
   }
 
-  /** Whether the original of a block must not be shown again: one of its live edits did not preserve it. */
+  /** True if a live edit of the block did not preserve the original. */
   isFinal(seq: number, block: number): boolean {
     return this.#edits.isFinal(seq, block)
   }
@@ -223,8 +227,8 @@ export class State {
     return this.#expansions.size > 0
   }
 
-  /** The newest expansion of a block, over or not; see `expansionsOf`. */
-  expansion(seq: number, block: number): ShownAgain | undefined {
+  /** The newest expansion of a block, active or not; see `expansionsOf`. */
+  expansion(seq: number, block: number): ExpandedBlock | undefined {
     return this.#expansions.get(`${seq}:${block}`)
   }
 
@@ -233,8 +237,9 @@ export class State {
   }
 
   /**
-   * Whether a pin shows a message that an edit drops, before or after the pin: its own, those of its exchange, and the user message that
-   * opens its turn. The pin of an excluded message shows nothing.
+   * True if a pin keeps the message visible although an edit drops it. A pin keeps its own message,
+   * the rest of its exchange, and the user message that opens its turn. A pin of an excluded
+   * message keeps nothing.
    */
   isKeptByPin(seq: number): boolean {
     if (this.#pinned.size === 0) return false
@@ -248,10 +253,13 @@ export class State {
     return this.#edits.isVetoed(seq, block, form)
   }
 
-  /** Something that derives from the log alone, made once. Not part of the state: it can be forgotten at any time. */
+  /**
+   * Memoizes a value derived from the log alone. It is not part of the state and may be evicted at
+   * any time.
+   */
   derive<T extends object>(key: string, make: () => T): T {
     const known = this.#derived.get(key)
-    // One kind of key always has one kind of value: the caller that made it reads it.
+    // Each key has one value type, known to its caller.
     if (known !== undefined) return known as T
     const made = make()
     this.#derived.set(key, made)
@@ -262,7 +270,7 @@ export class State {
     return blockId(this.salt, place.seq, place.block)
   }
 
-  /** Takes in the next entry of the log. */
+  /** Folds the next entry of the log. */
   apply(entry: Entry): void {
     assert(entry.seq === this.#version + 1, 'entries are applied in order, without gaps')
     this.#version = entry.seq
@@ -286,7 +294,7 @@ export class State {
         this.moves.asked(entry)
         break
       default:
-      // Settings, usage and entries of later versions do not change what is visible.
+      // Settings, usage and unknown entries do not change visibility.
     }
   }
 
@@ -322,9 +330,9 @@ export class State {
   #applyUndo(id: EntryId): void {
     const edit = this.#edits.undo(id)
     if (edit !== undefined) {
-      // What another edit covers is not seen, and taking it back changes nothing for what was said since.
+      // A superseded edit was not visible, so undoing it changes nothing for later answers.
       const until = this.#edits.coveredSince(edit) ?? this.#version
-      // Only what was said behind the edit has seen it, whatever the edit says of when it fell due.
+      // Only answers after the edit have seen it, even if its `since` is earlier.
       this.moves.undone(firstOf(edit), edit.seq, until)
     }
     if (edit === undefined || !('ranges' in edit.target)) return
@@ -353,14 +361,14 @@ export class State {
     const hidden = new Set(members.filter((seq) => this.#isHidden(seq)))
     this.#hide((seq) => hidden.has(seq), Math.max(...members))
     this.#show(members.flatMap((seq) => (hidden.has(seq) ? [] : (this.#messages.get(seq) ?? []))))
-    // A checkpoint that was made from a message shows another text when the message is excluded.
+    // Excluding a message changes the text of a checkpoint made from it.
     const isQuoted =
       wasExcluded !== this.#excluded.has(target) &&
       this.#edits.drops.some((edit) => edit.text !== undefined && isInRanges(edit, target))
     if (this.#visible.length !== before || isQuoted) this.moves.toggle(target, this.#version)
   }
 
-  /** Removes messages from `visible`; only the part up to `last` is looked at. */
+  /** Removes messages from `visible`; scans only up to `last`. */
   #hide(matches: (seq: number) => boolean, last: number): void {
     const end = lowerBound(this.#visible, last + 1)
     const kept = this.#visible.slice(0, end).filter((item) => !matches(item.entry.seq))
@@ -422,7 +430,7 @@ export class State {
   }
 }
 
-/** What a snapshot keeps: everything but the messages themselves, which stay in the log. */
+/** Snapshot of a `State`: everything except the messages, which stay in the log. */
 export interface StateData {
   readonly version: number
   readonly messageCount: number
@@ -432,11 +440,14 @@ export interface StateData {
   readonly newestUser: number | null
   readonly firstSpoken: number | null
   readonly newestAssistant: number | null
-  /** The number of messages that bear retention: all, and those that the model has answered. */
+  /** Counts of retention-bearing messages: all, and those the model has answered. */
   readonly ordinals: readonly [newest: number, answered: number]
-  /** Visible messages: seq, index, tokens of each block, ordinal among those that bear retention. */
+  /** Visible messages: seq, index, tokens per block, ordinal among retention-bearing messages. */
   readonly visible: readonly (readonly [number, number, readonly number[], (number | null)?])[]
-  /** All others: seq, index, tokens and characters of each block, positions of those that no later request may show. */
+  /**
+   * Other messages: seq, index, tokens and characters per block, indexes of blocks that later
+   * requests must not show.
+   */
   readonly hidden: readonly (readonly [
     number,
     number,
@@ -446,21 +457,18 @@ export interface StateData {
   ])[]
   readonly pinned: readonly number[]
   readonly excluded: readonly number[]
-  readonly expansions: readonly (readonly [string, ShownAgain])[]
+  readonly expansions: readonly (readonly [string, ExpandedBlock])[]
   readonly exchanges: ExchangeIndexData
   readonly edits: EditIndexData
-  readonly moves: MovesData
+  readonly moves: PrefixChangesData
 }
 
-/** A user's own message begins a turn; synthetic messages and tool results never do. */
+/** A user's own message starts a turn. Synthetic messages and tool results do not. */
 export function startsTurn(message: { readonly role: Role; readonly origin: Origin }): boolean {
   return message.role === 'user' && message.origin === 'user'
 }
 
-/**
- * The seq of the message that opens the turn of another, if there is one: what a view that begins in that turn must begin with. A system
- * message needs none: it stands for itself.
- */
+/** Seq of the user message that opens the turn of a message. System messages have none. */
 function openerOf(messages: ReadonlyMap<number, Item>, seq: number): readonly number[] {
   const { turn, role } = messages.get(seq)?.entry ?? { role: 'system' }
   if (role === 'system') return []
@@ -470,7 +478,7 @@ function openerOf(messages: ReadonlyMap<number, Item>, seq: number): readonly nu
   return []
 }
 
-/** Whether a message opens the turn of one of the others. */
+/** True if the message opens the turn of one of the others. */
 function opensTurnOf(
   messages: ReadonlyMap<number, Item>,
   seq: number,
@@ -486,9 +494,9 @@ function opensTurnOf(
 }
 
 export interface Clock {
-  /** The seq of a step's assistant message. */
+  /** Seq of each step's assistant message. */
   readonly steps: ReadonlyMap<number, number>
-  /** The seq of a turn's user message. */
+  /** Seq of each turn's user message. */
   readonly turns: ReadonlyMap<number, number>
 }
 
@@ -502,18 +510,20 @@ export function clockOf(state: State): Clock {
   return { steps, turns }
 }
 
-/** A message of the log as the state knows it. */
+/** A logged message with derived facts. */
 export interface Item {
   readonly entry: MessageEntry
-  /** Position among the log's messages, from 0. */
+  /** Index among the log's messages, from 0. */
   readonly index: number
-  /** Tokens of each block in full form; counted when first asked for. */
+  /** Tokens per block in full form, counted lazily. */
   readonly tokens: readonly number[]
-  /** Its number among the messages that bear retention, from 1; absent for all others. */
+  /** Number among retention-bearing messages, from 1; absent for others. */
   readonly ordinal?: number
 }
 
-/** Counting is most of the work of a short call, and many calls never look at it. */
+/**
+ * Counts tokens lazily: counting dominates the cost of a short call, and many calls never need it.
+ */
 class LazyItem implements Item {
   readonly entry: MessageEntry
   readonly index: number
@@ -529,7 +539,7 @@ class LazyItem implements Item {
   }
 
   get tokens(): readonly number[] {
-    // What later requests do not show is counted where it is shown, at the tail.
+    // Content hidden from later requests is counted at the tail, where it is shown.
     this.#tokens ??= this.entry.blocks.map((block) => {
       const shown = lastingBlock(this.entry, block)
       return shown === undefined ? 0 : countBlock(this.#counter, shown)
@@ -538,18 +548,20 @@ class LazyItem implements Item {
   }
 }
 
-/** What a trace needs to know of a message, also where the message itself is only in the store. */
+/** What a trace needs about a message, even if only the store has the message itself. */
 interface MessageFacts {
   readonly index: number
   /** Tokens of each block. */
   readonly tokens: readonly number[]
   /** Characters of each block. */
   readonly lengths: readonly number[]
-  /** Positions of blocks that no later request may show: they are not expanded for a model. @default none */
+  /**
+   * Indexes of blocks that later requests must not show, so models cannot expand them. @default
+   * none
+   */
   readonly forPeople?: readonly number[]
 }
 
-/** Facts about a message that is at hand. */
 function factsOf({ entry, index, tokens }: Item): MessageFacts {
   const lengths = entry.blocks.map(lengthOf)
   if (!isLasting(entry)) return { index, tokens, lengths, forPeople: positionsIn(entry) }
@@ -560,7 +572,7 @@ function factsOf({ entry, index, tokens }: Item): MessageFacts {
   return { index, tokens, lengths, forPeople }
 }
 
-/** One for each block; a message without blocks has one all the same. */
+/** A message without blocks still has one position. */
 function positionsIn({ blocks }: MessageEntry): readonly number[] {
   return blocks.length === 0 ? [0] : [...blocks.keys()]
 }

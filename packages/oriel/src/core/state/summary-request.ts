@@ -1,47 +1,49 @@
-// What a rule asks of a model: a summary in place of one block. A rule never awaits; it asks again in the next pass.
+// Summary requests: a rule asks a model to summarize one block. Rules never await; they ask again
+// in the next pass.
 
 import type { Edit } from '../log/entry.ts'
 
-/** A summary that a rule would like to have. */
+/** A summary that a rule asks for. */
 export interface SummaryRequest {
-  /** What kind of job it is; the host's `summarize` gets it. */
+  /** Kind of job, passed to the host's `summarize`. */
   readonly kind: 'tool-result' | 'message'
-  /** The block that the text comes from: the same object, the same text. */
+  /** The block that contains the text. The same object always has the same text. */
   readonly source: object
   /** The whole original. It is clipped before a model sees it. */
   readonly text: string
-  /** What the text is, in a line: `Tool: read; status: ok`. */
+  /** One-line description of the text: `Tool: read; status: ok`. */
   readonly about: string
-  /** What the model is told, without the text. */
+  /** Instructions for the model, without the text. */
   readonly prompt: string
-  /** Characters that are asked for. */
+  /** Target length in characters. */
   readonly targetChars: number
-  /** Characters above which an answer is cut. */
+  /** Longer answers are truncated. */
   readonly maxChars: number
-  /** Characters above which an answer is refused. @default none */
+  /** Longer answers are rejected. @default none */
   readonly ceilingChars?: number
-  /** Never in one call with others. @default false */
+  /** Do not batch with other summaries. @default false */
   readonly isAlone?: boolean
-  /** Models that the prompt is meant for; the host's `summarize` is told. */
+  /** Preferred models, passed to the host's `summarize`. */
   readonly models?: readonly string[]
-  /** Why no model can be asked at all: the wish fails with it. */
+  /** Why no model can be asked. The request fails with this message. */
   readonly fault?: string
 }
 
 /**
- * - `ready`: the model's summary, not empty and at most `maxChars` long. `key` names what it was made from.
- * - `waiting`: a job is or will be under way. The block keeps its form until then.
- * - `none`: there is no model, or it failed. The rule takes its deterministic form.
+ * - `ready`: the model's summary, not empty and at most `maxChars` long. `key` identifies its
+ *   source.
+ * - `waiting`: a job is running or queued. The block keeps its form until then.
+ * - `none`: there is no model, or it failed. The rule uses its deterministic form.
  */
 export type SummaryAnswer =
   | { readonly state: 'ready'; readonly text: string; readonly key: string }
   | { readonly state: 'waiting' }
   | { readonly state: 'none' }
 
-/** Answers are facts of a pass: asking twice in one pass gives the same answer. */
-export type SummaryOf = (wish: SummaryRequest) => SummaryAnswer
+/** Answers are stable within a pass: asking twice gives the same answer. */
+export type SummaryOf = (request: SummaryRequest) => SummaryAnswer
 
-/** A model's summary between what a rule writes around it: the text of an edit, and where the summary stands in it. */
+/** Wraps a model's summary in a rule's text, and records its offsets. */
 export function around(
   { text, key }: SummaryAnswer & { readonly state: 'ready' },
   { before, after }: { readonly before: string; readonly after: string },
@@ -50,5 +52,5 @@ export function around(
   return { text: `${before}${text}${after}`, summary: { of: key, at } }
 }
 
-/** What a rule knows where no model can be asked. */
+/** For hosts without a model. */
 export const noSummary: SummaryOf = () => ({ state: 'none' })

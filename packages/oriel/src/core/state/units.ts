@@ -1,4 +1,4 @@
-// The smallest pieces that may be cut away: whole exchanges and single messages.
+// Units: the smallest parts that may be cut, that is, whole exchanges and single messages.
 
 import type { MessageEntry } from '../log/entry.ts'
 import { isResult } from './exchange.ts'
@@ -7,14 +7,17 @@ import { type Item, type State, startsTurn } from './state.ts'
 export interface Unit {
   readonly items: readonly Item[]
   readonly turn: number
-  /** Whether it is a message that a user wrote. */
+  /** True for a message written by a user. */
   readonly isUser: boolean
   readonly isAssistant: boolean
-  /** Whether it has calls. */
+  /** True if it contains tool calls. */
   readonly isExchange: boolean
 }
 
-/** Visible messages, system ones aside, grouped so that an exchange is one unit, in the order they begin. */
+/**
+ * Groups visible messages, except system messages, into units in order of their first message. An
+ * exchange is one unit.
+ */
 export function unitsOf(state: State, items: readonly Item[]): readonly Unit[] {
   const groups = new Map<number, Item[]>()
   let last: number | undefined
@@ -39,12 +42,12 @@ export function unitsOf(state: State, items: readonly Item[]): readonly Unit[] {
   })
 }
 
-/** A tool message without results, such as what a person said of an approval: it belongs to what stands before it. */
+/** A tool message without results, such as an approval, belongs to the unit before it. */
 function isToolPart({ entry }: Item): boolean {
   return entry.role === 'tool' && entry.blocks.every(({ type }) => type === 'opaque')
 }
 
-/** The seq of the exchange that a message opens or answers. */
+/** Seq of the exchange that a message opens or answers. */
 function exchangeOf(state: State, item: Item): number | undefined {
   const own = state.exchanges.exchangeAt(item.entry.seq)
   if (own !== undefined) return own.seq
@@ -57,8 +60,8 @@ function exchangeOf(state: State, item: Item): number | undefined {
 }
 
 /**
- * Hard protection: kept by a pin, the newest user message, results that the model has not seen, an answer that it is to go on with, or a form
- * that a person took back.
+ * Hard protection: pinned, the newest user message, results the model has not seen, an unfinished
+ * answer, or a drop that a person undid.
  */
 export function isProtected(state: State, unit: Unit): boolean {
   return unit.items.some(
@@ -71,10 +74,13 @@ export function isProtected(state: State, unit: Unit): boolean {
   )
 }
 
-/** User turns after which no result is expected any more: a call that was broken off must not stay for ever. */
+/**
+ * Turns after which a missing result is given up, so that an interrupted call does not stay
+ * forever.
+ */
 const patientTurns = 3
 
-/** Whether a result of its calls may still come: once the call has left, the result would answer nothing. */
+/** True if a result of its calls may still arrive. Cutting the call would orphan that result. */
 export function isWaiting({ exchanges, turn }: State, { items, isExchange }: Unit): boolean {
   if (!isExchange) return false
   return items.some(({ entry }) => {
@@ -84,7 +90,7 @@ export function isWaiting({ exchanges, turn }: State, { items, isExchange }: Uni
   })
 }
 
-/** Whether a message brings a result behind the newest answer, also one of an older call. */
+/** True if the message has a result after the newest answer, even one for an older call. */
 function isUnseenResult({ newestAssistant = 0 }: State, { seq, blocks }: MessageEntry): boolean {
   return seq > newestAssistant && blocks.some(isResult)
 }
@@ -93,7 +99,7 @@ export function tokensOf(items: readonly Item[]): number {
   return items.reduce((sum, item) => sum + item.tokens.reduce((a, b) => a + b, 0), 0)
 }
 
-/** Inclusive ranges of seq that cover `dropped` and no other message, visible or not: each is covered once. */
+/** Inclusive seq ranges that cover exactly `dropped` and no other message, visible or not. */
 export function rangesOf(
   items: readonly Item[],
   dropped: ReadonlySet<number>,

@@ -1,4 +1,5 @@
-// What a conversation weighs as it is shown: every message in the form that live and planned edits give it.
+// Token weight of a conversation as shown: every message in the form given by live and planned
+// edits.
 
 import type { Edit } from '../log/entry.ts'
 import { overheadOf } from '../tokens/counter.ts'
@@ -7,11 +8,11 @@ import { editsShown } from '../view/render.ts'
 import { isInRanges } from './edits.ts'
 import type { Item, State } from './state.ts'
 
-/** The provider's own number for a request, and what is known about our estimates. */
+/** The provider's token count for the newest request, and a calibration factor for estimates. */
 export interface Measured {
-  /** Input tokens of the newest request, as far as nothing but messages came after it. */
+  /** Input tokens of the newest request, valid if only messages were appended since. */
   readonly request?: { readonly seq: number; readonly tokens: number }
-  /** The provider's tokens for one of ours. */
+  /** Provider tokens per estimated token. */
   readonly factor: number
 }
 
@@ -24,7 +25,10 @@ export function remaining(state: State, planned: readonly Edit[]): readonly Item
   return state.visible.filter(({ entry }) => !drops.some((edit) => isInRanges(edit, entry.seq)))
 }
 
-/** Tokens of a message in the form that live and planned edits give it. One that no later request shows weighs nothing. */
+/**
+ * Returns a function for the tokens of a message as shown. A message hidden from later requests
+ * weighs nothing.
+ */
 export function weigher(state: State, planned: readonly Edit[]): (item: Item) => number {
   const editOf = editsShown(state, planned)
   return ({ entry, tokens }) =>
@@ -34,7 +38,7 @@ export function weigher(state: State, planned: readonly Edit[]): (item: Item) =>
     )
 }
 
-/** Whether the next request is surely shorter than a limit, whatever is planned: seen without looking at all of it. */
+/** Cheap check: true if the next request is certainly below the limit, whatever is planned. */
 export function isSurelyBelow(
   limit: number,
   state: State,
@@ -57,8 +61,9 @@ export function isSurelyBelow(
 }
 
 /**
- * Tokens of the next request: the provider's own number for the newest one plus the estimate of what came after, without what
- * planned edits save; where there is none, everything estimated.
+ * Tokens of the next request: the provider's count for the newest request plus the estimate of
+ * later messages, minus the savings of planned edits. Without a provider count, everything is
+ * estimated.
  */
 export function requestTokens(
   state: State,

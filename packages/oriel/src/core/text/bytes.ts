@@ -1,9 +1,9 @@
-// Bytes that foreign messages hold, as base64.
+// Base64 encoding of binary data in foreign messages.
 
-/** Characters are joined in pieces: a call has a limited number of arguments. */
+/** Chunk size: a function call has a limited number of arguments. */
 const pieceLength = 0x8000
 
-/** Base64 of bytes or of a buffer; undefined for anything else. */
+/** Base64 of a byte array or buffer; undefined for anything else. */
 export function bytesToBase64(value: object): string | undefined {
   const bytes = bytesOf(value)
   if (bytes === undefined) return undefined

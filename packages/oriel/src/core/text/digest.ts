@@ -1,4 +1,5 @@
-// One note that stands for messages which were folded away: what they were, and how to get them back.
+// Digest: one note that replaces folded messages, with counts, quotes, and how to expand them; and
+// the listing of files and commands.
 
 import { textOf } from '../log/block.ts'
 import type { MessageEntry } from '../log/entry.ts'
@@ -6,14 +7,14 @@ import { isObject, type JsonObject } from '../log/json.ts'
 import { isCall } from '../state/exchange.ts'
 import { head } from './clip.ts'
 
-/** How many of the folded user messages are quoted, the newest ones. */
+/** How many folded user messages are quoted, newest first. */
 const quotedMessages = 3
 const quotedLength = 120
 const namedTools = 6
-/** Tools that are counted at all: a digest must stay small whatever a conversation does. */
+/** Maximum number of distinct tools, so that the digest stays small. */
 const countedTools = 64
 
-/** Collects folded messages one by one; `text` is short whatever their number. */
+/** Collects folded messages one by one. The text stays short whatever their number. */
 export class Digest {
   readonly #counts = new Map<string, number>()
   readonly #tools = new Map<string, { readonly count: number; readonly seq: number }>()
@@ -22,7 +23,7 @@ export class Digest {
   #last = ''
   #total = 0
 
-  /** Goes on from what `data` of an earlier digest holds, without what comes from messages that models may no longer read. */
+  /** Restores a digest from `data`, without content from withdrawn messages. */
   static from(data: JsonObject | undefined, isWithdrawn: IsWithdrawn = () => false): Digest {
     const digest = new Digest()
     if (data === undefined) return digest
@@ -56,7 +57,7 @@ export class Digest {
     return this.#total
   }
 
-  /** Takes in a message as a model may read it. */
+  /** Adds a message, as a model may read it. */
   add(entry: MessageEntry): void {
     const { blocks, seq } = entry
     this.#total += 1
@@ -79,7 +80,7 @@ export class Digest {
     this.#last = entry.id
   }
 
-  /** The note; `brief` leaves out everything but the count. */
+  /** The note. `brief` gives only the count and range. */
   text(brief: boolean): string {
     if (this.#total === 0) return '[Earlier messages left out; none of them is for the model]'
     const [first, last] = [this.#first, this.#last]
@@ -103,10 +104,10 @@ export class Digest {
   }
 }
 
-/** Whether models may no longer read the message at `seq`; asked with 0 where it is not known which message it was. */
+/** True if models may no longer read the message at `seq`; 0 means the source is unknown. */
 export type IsWithdrawn = (seq: number) => boolean
 
-/** Rows of kept data. A bare text is a row without its source: that is how it was kept before sources were. */
+/** Rows of stored data. A bare string is a row of an older version, without its source. */
 export function rowsOf(value: unknown): readonly (readonly unknown[])[] {
   if (!Array.isArray(value)) return []
   return value.flatMap((row): (readonly unknown[])[] =>
@@ -114,16 +115,16 @@ export function rowsOf(value: unknown): readonly (readonly unknown[])[] {
   )
 }
 
-/** The message that a row comes from; 0 where that was not kept. */
+/** The source message of a row; 0 if unknown. */
 export function seqIn(value: unknown): number {
   return typeof value === 'number' ? value : 0
 }
 
-/** The newest of each that are listed: a listing must stay small whatever a conversation does. */
+/** Limits of the newest entries listed, so that the listing stays small. */
 const maxFiles = 40
 const maxCommands = 20
 const maxLength = 160
-/** Arguments longer than this are not read: paths stand in short ones, or at their start. */
+/** Longer arguments are not parsed. */
 const inspectedLength = 100_000
 
 const pathKeys = [
@@ -140,17 +141,17 @@ const pathKeys = [
 ] as const
 const listKeys = ['paths', 'files'] as const
 const commandKeys = ['command', 'cmd', 'script'] as const
-/** Names of tools that change what they name. */
+/** Names of tools that modify their target. */
 const changing =
   /write|edit|create|patch|replace|delete|remove|move|rename|insert|update|append|save|apply/i
 
-/** Collects what calls name, newest last, each once. */
+/** Collects files and commands named in tool calls, newest last, deduplicated. */
 export class Listing {
   readonly #changed: Recent
   readonly #read: Recent
   readonly #commands: Recent
 
-  /** Goes on from what `data` of an earlier one holds, without what comes from messages that models may no longer read. */
+  /** Restores a listing from `data`, without content from withdrawn messages. */
   constructor(data: JsonObject = {}, isWithdrawn: IsWithdrawn = () => false) {
     this.#changed = new Recent(maxFiles, data.changed, isWithdrawn)
     this.#read = new Recent(maxFiles, data.read, isWithdrawn)
@@ -165,7 +166,7 @@ export class Listing {
     }
   }
 
-  /** Takes in a message as a model may read it. */
+  /** Adds a message, as a model may read it. */
   add({ blocks, seq }: MessageEntry): void {
     for (const block of blocks) {
       if (!isCall(block) || block.arguments.length > inspectedLength) continue
@@ -181,7 +182,7 @@ export class Listing {
     }
   }
 
-  /** One line for each kind that there is; empty where there is nothing. */
+  /** One line per non-empty kind. */
   text(): string {
     const changed = this.#changed.values()
     const read = this.#read.values().filter((path) => !changed.includes(path))
@@ -194,7 +195,7 @@ export class Listing {
   }
 }
 
-/** The newest values, each once, with the newest message that named it. */
+/** Bounded set of the most recent values, each with the newest message that named it. */
 class Recent {
   readonly #limit: number
   readonly #values = new Map<string, number>()

@@ -1,22 +1,23 @@
-// The first characters of a text, cut where it reads well: JSON stays JSON, a table keeps whole rows, no character is split.
+// Readable truncation to the first characters: JSON stays valid, tables keep whole rows, no
+// character is split.
 
 import { head } from './clip.ts'
 
 export interface Beginning {
-  /** What is shown. */
+  /** The text to show. */
   readonly text: string
-  /** How many characters of the original that is. */
+  /** Characters of the original that it covers. */
   readonly count: number
-  /** Items of a JSON array that are shown whole, and how many it has. */
+  /** Complete items of a JSON array, and its length. */
   readonly items?: readonly [shown: number, all: number]
 }
 
-/** Longer texts are not parsed to see whether they are JSON: they are cut as text. */
+/** Longer texts are not parsed as JSON. */
 const parsedLength = 2_000_000
-/** Rows that must look alike for a text to be a table. */
+/** Rows that must have the same columns for a text to count as a table. */
 const tableRows = 4
 
-/** At most `length` characters of a longer text; a cut that reads well is taken where at least half of them remain. */
+/** At most `length` characters. Prefers a readable cut if at least half of them remain. */
 export function beginningOf(text: string, length: number): Beginning {
   return jsonBeginning(text, length) ?? tableBeginning(text, length) ?? plain(text, length)
 }
@@ -44,13 +45,16 @@ function jsonBeginning(text: string, length: number): Beginning | undefined {
 
 interface Cut {
   readonly end: number
-  /** What closes everything that is still open there. */
+  /** Characters that close all open brackets. */
   readonly closers: string
-  /** Items of the outermost array that end before the cut. */
+  /** Complete items of the outermost array before the cut. */
   readonly items: number
 }
 
-/** Where valid JSON can end early: behind a whole value, or inside a long string. */
+/**
+ * The last position at which truncated JSON can be closed: after a whole value, or inside a long
+ * string.
+ */
 function jsonCut(text: string, length: number): Cut | undefined {
   const scan = new JsonScan()
   let best: Cut | undefined
@@ -71,17 +75,17 @@ function jsonCut(text: string, length: number): Cut | undefined {
   return (inString?.end ?? 0) > (best?.end ?? 0) ? inString : best
 }
 
-/** Reads valid JSON character by character. */
+/** Incremental scanner of valid JSON. */
 class JsonScan {
-  /** What closes everything that is open. */
+  /** Characters that close all open brackets. */
   closers = ''
-  /** Items of the outermost array that are begun. */
+  /** Items of the outermost array started so far. */
   items = 0
-  /** Whether a whole value ends here. */
+  /** A whole value ends here. */
   isBehindValue = false
-  /** Whether it ends before this character: a comma is not shown. */
+  /** The value ends before this character, a comma, which is not shown. */
   endsBefore = false
-  /** Whether this is a place inside a string value, not inside an escape. */
+  /** Inside a string value, outside an escape sequence. */
   canCutString = false
   #inString = false
   #isKey = false
@@ -128,7 +132,9 @@ class JsonScan {
     else if (character.trim() !== '') this.#begins()
   }
 
-  /** A value, or a further character of a number or word: an item of the outermost array is counted at its first one. */
+  /**
+   * Starts a value, or continues a number or literal. Counts an item of the outermost array once.
+   */
   #begins(): void {
     if (this.closers.length !== 1 || this.#isInItem) return
     this.#isInItem = true
@@ -141,7 +147,7 @@ class JsonScan {
   }
 }
 
-/** Whole rows of a table: comma- or tab-separated values, or columns between bars. */
+/** Whole rows of a table: CSV, TSV, or columns between bars. */
 function tableBeginning(text: string, length: number): Beginning | undefined {
   if (!isTable(text.slice(0, Math.max(length, 2000)))) return undefined
   const end = text.lastIndexOf('\n', length)

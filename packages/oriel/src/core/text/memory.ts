@@ -1,4 +1,5 @@
-// The memory of facts: of everything that left the view, the lines and values most likely to be needed again. No model, no clock.
+// Memory of facts: the lines and values of dropped messages that are most likely needed again.
+// Deterministic; no model, no clock.
 
 import { type Block, textOf } from '../log/block.ts'
 import type { MessageEntry } from '../log/entry.ts'
@@ -6,17 +7,17 @@ import { isObject, type Json, type JsonObject } from '../log/json.ts'
 import type { Counter } from '../tokens/counter.ts'
 import { type IsWithdrawn, rowsOf, seqIn } from './digest.ts'
 
-/** Candidates that are kept for the next memory, as a multiple of what this one shows. */
+/** Size of the candidate pool for the next memory, relative to this one. */
 const poolShare = 1.5
-/** Steps after which a use, or a sighting, counts half. */
+/** Half-lives in steps of a use and of a sighting. */
 const useHalfLife = 60
 const sightHalfLife = 40
-/** What the agent itself wrote, it often wrote because it knew it from elsewhere: the other line says more. */
+/** Weight of the agent's own lines. It often repeats values that another line explains better. */
 const ownWeight = 0.3
 const numberWeight = 0.3
-/** What a second value on a line adds, as a share of the best one. */
+/** Share of the further values on a line in its score. */
 const companyShare = 0.3
-/** Long lines must bring more. */
+/** Exponent of the length penalty. */
 const lengthPower = 0.8
 /** A line whose gain fell below this share since it was ranked is ranked again. */
 const staleShare = 0.7
@@ -26,18 +27,18 @@ interface Line {
   readonly text: string
   readonly values: readonly string[]
   readonly tokens: number
-  /** The entry it came from. */
+  /** The source entry. */
   readonly from: string
   readonly seq: number
   readonly weight: number
 }
 
 interface Sighting {
-  /** How often the agent wrote it. */
+  /** How often the agent wrote the value. */
   uses: number
   lastUse: number
   lastSeen: number
-  /** The newest message that has it. */
+  /** The newest message that contains it. */
   seq: number
 }
 
@@ -45,30 +46,33 @@ export interface MemoryRequest {
   readonly counter: Counter
   /** The current step. */
   readonly step: number
-  /** Tokens for lines. */
+  /** Token budget for lines. */
   readonly lines: number
-  /** Tokens for values without their lines. */
+  /** Token budget for bare values. */
   readonly values: number
-  /** Values that the view shows anyway. */
+  /** Values that the view already shows. */
   readonly visible: ReadonlySet<string>
 }
 
 export interface MemoryText {
-  /** Empty when there is nothing to keep. */
+  /** Empty if there is nothing to keep. */
   readonly text: string
-  /** What the next memory goes on from. */
+  /** Input of the next memory. */
   readonly data: JsonObject
 }
 
-/** Collects what leaves the view, message by message. Its cost is what is added and what it kept, never the log's length. */
+/**
+ * Collects messages as they leave the view. The cost depends on what is added and kept, not on the
+ * log's length.
+ */
 export class Memory {
   readonly #lines = new Map<string, Line>()
   readonly #sightings = new Map<string, Sighting>()
   readonly #counter: Counter
 
   /**
-   * Goes on from the data of an earlier memory, without what comes from messages that models may no longer read; anything else in it is
-   * ignored.
+   * Restores the data of an earlier memory, without content from withdrawn messages. Ignores
+   * unknown data.
    */
   constructor(counter: Counter, data?: Json, isWithdrawn: IsWithdrawn = () => false) {
     this.#counter = counter
@@ -87,7 +91,7 @@ export class Memory {
     }
   }
 
-  /** Takes in a message that leaves the view, as a model may read it. */
+  /** Adds a message that leaves the view, as a model may read it. */
   add(entry: MessageEntry): void {
     const isOwn = entry.role === 'assistant'
     const seen = new Set<string>()
@@ -104,7 +108,7 @@ export class Memory {
     for (const value of seen) this.#see(value, entry, isOwn)
   }
 
-  /** The memory's text within its budget, and what the next one needs. Deterministic. */
+  /** Composes the text within its budget, and the input of the next memory. Deterministic. */
   compose({ step, lines, values, visible }: MemoryRequest): MemoryText {
     const score = this.#scorer(step, visible)
     const chosen = this.#choose(score, lines)
@@ -126,7 +130,7 @@ export class Memory {
     values?: readonly string[],
   ): void {
     const known = this.#lines.get(text)
-    // The newest place of a line is where it is looked up; what someone else said counts more than what the agent said.
+    // Keep the newest position for lookup and the higher weight.
     if (known !== undefined) {
       this.#lines.set(text, { ...known, from, seq, weight: Math.max(known.weight, weight) })
       return
@@ -145,7 +149,7 @@ export class Memory {
     this.#sightings.set(value, known)
   }
 
-  /** How likely a value is needed again: how often and how lately it was used, how lately it was seen. 0 where it is visible. */
+  /** Score: how likely a value is needed again, by use count and recency. 0 if it is visible. */
   #scorer(step: number, visible: ReadonlySet<string>): (value: string) => number {
     const scores = new Map<string, number>()
     return (value) => {
@@ -157,7 +161,10 @@ export class Memory {
     }
   }
 
-  /** Lines that together bring most for their tokens: each counts only for values that no better line has. */
+  /**
+   * Greedy selection of lines by gain per token. A line scores only for values that no chosen line
+   * has.
+   */
   #choose(score: (value: string) => number, budget: number): readonly Line[] {
     const shown = new Set<string>()
     const chosen: Line[] = []
@@ -201,7 +208,7 @@ export class Memory {
     return bare
   }
 
-  /** What the next memory may choose from: the lines shown, and the best of the others. */
+  /** Candidates for the next memory: the lines shown, and the best of the others. */
   #pool(
     chosen: readonly Line[],
     shown: ReadonlySet<string>,
@@ -230,7 +237,7 @@ export class Memory {
       if (kept.has(value)) values.push([value, uses, lastUse, lastSeen, seq])
     }
     return {
-      // The lines that the text shows come first.
+      // Shown lines come first.
       shown: chosen.length,
       bare: [...bare],
       lines: pool.map(({ text, from, seq, weight }) => [text, from, seq, weight]),
@@ -239,7 +246,7 @@ export class Memory {
   }
 }
 
-/** The text of an earlier memory without what comes from messages that models may no longer read. */
+/** The text of an earlier memory without content from withdrawn messages. */
 export function memoryTextWithout(data: Json | undefined, isWithdrawn: IsWithdrawn): string {
   if (!isObject(data)) return ''
   const { lines, shown, bare, values } = data
@@ -253,10 +260,10 @@ export function memoryTextWithout(data: Json | undefined, isWithdrawn: IsWithdra
   return textOfMemory(chosen, open)
 }
 
-/** Messages never change, so their values are looked for once. */
+/** Cache: messages are immutable, so their values are extracted once. */
 const known = new WeakMap<readonly Block[], readonly string[]>()
 
-/** The values that messages show as they are. */
+/** The values in the given blocks. */
 export function valuesShown(blocks: readonly Block[]): readonly string[] {
   const found = known.get(blocks)
   if (found !== undefined) return found
@@ -318,7 +325,7 @@ function textOfMemory(
   return parts.join('\n')
 }
 
-/** What a message says: its text, the arguments of its calls, the text of its results. */
+/** Texts of a message: its text, call arguments, result texts. */
 function textsOf(blocks: readonly Block[]): readonly string[] {
   return blocks.flatMap((block) => {
     if (block.type === 'text') return [block.text]
@@ -327,28 +334,29 @@ function textsOf(blocks: readonly Block[]): readonly string[] {
   })
 }
 
-/** Lines are looked at in pieces of this many characters, so that no text can make a pattern slow. */
+/** Chunk size for regular expressions, so that no text can make them slow. */
 const pieceLength = 200
-/** How much of one text is looked at: a memory must cost the same for 200 KB and for 20 MB. */
+/** Maximum characters read from one text, so that the cost is bounded. */
 const readLength = 200_000
 
 const shortest = 4
 const longest = 80
 
-/** Addresses, paths, names (also dotted ones), ids and numbers. */
+/** Email addresses, paths, identifiers (also dotted), ids and numbers. */
 const pattern =
   /[\w.+-]+@[\w-]+\.[\w.]+|[\w.@~+-]*(?:\/[\w.@~+-]+)+|[A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*)+|#?[A-Za-z0-9-]*\d[\w-]*|[A-Za-z_$][\w$]*/g
-/** Where something is defined: agents look for these lines as a whole. */
+/** Definitions: agents search for these lines as a whole. */
 const definition =
   /\b(?:class|const|def|enum|fn|func|function|interface|struct|trait|type)\s+[A-Za-z_$][\w$]*/g
-/** What programs say, and what is said about them. */
+/** Quoted phrases. */
 const quoted = /"([^"]{6,60})"|'([^']{6,60})'|`([^`]{6,60})`/g
 
-/** The different values of one piece, in order. */
+/** The distinct values of one chunk, in order. */
 export function valuesOf(piece: string): readonly string[] {
   const found = new Set<string>()
   for (const [value] of piece.matchAll(pattern)) {
-    if (value.length >= shortest && value.length <= longest && isTelling(value)) found.add(value)
+    if (value.length >= shortest && value.length <= longest && isSignificant(value))
+      found.add(value)
   }
   for (const [value] of piece.matchAll(definition)) found.add(value)
   for (const [, double, single, back] of piece.matchAll(quoted)) {
@@ -358,17 +366,20 @@ export function valuesOf(piece: string): readonly string[] {
   return [...found]
 }
 
-/** Plain words tell nothing. */
-function isTelling(value: string): boolean {
+/** False for plain words. */
+function isSignificant(value: string): boolean {
   return /[\d_$@/.]|[a-z][A-Z]/.test(value)
 }
 
-/** Whether a value is a bare number: agents need those again far less often than names. */
+/** True for a bare number. Agents need numbers again far less often than names. */
 function isNumber(value: string): boolean {
   return /^[\d.,-]+$/.test(value)
 }
 
-/** A text as short pieces with blanks collapsed: its lines, long ones cut where they may be cut. */
+/**
+ * Splits a text into short chunks with collapsed whitespace: its lines, long ones cut at
+ * separators.
+ */
 export function* piecesOf(text: string): Generator<string> {
   const read = text.length > readLength ? text.slice(0, readLength) : text
   for (const line of read.split('\n')) {
@@ -384,7 +395,10 @@ export function* piecesOf(text: string): Generator<string> {
   }
 }
 
-/** Where a long line is cut: behind a separator, else behind a blank, else anywhere but inside a character. */
+/**
+ * Where to cut a long line: after a separator, else after a space, else anywhere but inside a
+ * surrogate pair.
+ */
 function cutOf(line: string): number {
   const window = line.slice(0, pieceLength)
   for (const separator of [', ', '; ', '. ', ',', ' ']) {

@@ -1,17 +1,17 @@
-// What stands in place of something left out: what it was, how large, and how to get it back.
+// Placeholder text for an omitted tool result: what it was, its size, and how to expand it.
 
 import type { Block } from '../log/block.ts'
 import { textOf } from '../log/block.ts'
 import { head } from './clip.ts'
 
-/** Longest list of keys or values that a placeholder names. */
+/** Maximum number of keys or ids that a placeholder names. */
 const namedItems = 4
-/** Longest single key or value that a placeholder names. */
+/** Maximum length of each. */
 const namedLength = 40
-/** Longest first line that a placeholder quotes, and the shortest text of which one is quoted. */
+/** Maximum length of the quoted first line, and the minimum text length for quoting one. */
 const lineLength = 60
 const quotedFrom = 400
-/** How much of a text is looked at for its shape: placeholders must cost the same for 1 KB and 10 MB. */
+/** Only this prefix is inspected, so that the cost does not grow with the text. */
 const inspectedLength = 20_000
 
 export interface Omitted {
@@ -19,13 +19,13 @@ export interface Omitted {
   readonly content: string | readonly Block[]
   readonly tool?: string
   readonly isError?: boolean
-  /** Whether the original can be had back. @default true */
+  /** The original can be expanded. @default true */
   readonly canExpand?: boolean
-  /** Why it is not needed here: `same as the newer e7k2`. @default nothing */
+  /** Why it is redundant, for example `same as the newer e7k2`. @default nothing */
   readonly note?: string
 }
 
-/** The informative placeholder of a tool result. Deterministic. */
+/** The placeholder of a tool result. Deterministic. */
 export function placeholder(omitted: Omitted): string {
   const text = textOf(omitted.content)
   const what =
@@ -34,7 +34,7 @@ export function placeholder(omitted: Omitted): string {
     `${omitted.isError === true ? 'failed ' : ''}${what}`,
     sizeOf(omitted.content, text),
   ]
-  // What was not kept is not quoted either.
+  // Do not quote an original that was not kept.
   const shape = omitted.canExpand === false ? '' : shapeOf(text)
   if (shape !== '') parts.push(shape)
   if (omitted.note !== undefined) parts.push(omitted.note)
@@ -54,7 +54,7 @@ function sizeOf(content: string | readonly Block[], text: string): string {
   return [size, ...extra].join(' and ')
 }
 
-/** A few words on what a text is: the keys or the count of JSON, the lines and the first line of a text, ids in it. */
+/** Describes a text in a few words: JSON keys or item count, line count and first line, ids. */
 function shapeOf(text: string): string {
   const ids = idsIn(text)
   const named = ids.length > 0 ? `with ${ids.join(' ')}` : ''
@@ -95,7 +95,7 @@ function keysOf(value: unknown): string {
   return `${named.join(', ')}${keys.length > namedItems ? ` and ${keys.length - namedItems} more` : ''}`
 }
 
-/** Id-like values: they are what an agent most often needs again. */
+/** Id-like values, which agents most often need again. */
 function idsIn(text: string): string[] {
   const found = new Set<string>()
   const pattern = /[A-Za-z0-9][A-Za-z0-9_./#-]{3,38}[A-Za-z0-9]/g

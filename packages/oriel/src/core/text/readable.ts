@@ -1,5 +1,5 @@
-// What a model may read of a message. Every text that derives from the log (memory, digest, summary, placeholder, expansion, search) is
-// made from this and from nothing else.
+// Readable content: what a model may read of a message. Every derived text (memory, digest,
+// summary, placeholder, expansion, search) must be made from this and from nothing else.
 
 import type { Block } from '../log/block.ts'
 import type { Edit, MessageEntry } from '../log/entry.ts'
@@ -11,17 +11,19 @@ import { reduce } from '../view/render.ts'
 
 export interface ReadableBlock {
   readonly block: Block
-  /** Position in the entry. */
+  /** Index in the entry. */
   readonly position: number
 }
 
-/** The blocks of a message that a model may read. */
+/** Returns the blocks of a message that a model may read. */
 export type Readable = (entry: MessageEntry) => readonly ReadableBlock[]
 
 /**
- * Reads messages as models may, now and in later requests:
- * - nothing of an excluded message, and nothing that is for people or was for one request only, inside tool results too;
- * - of an original that was not preserved, only the form that took its place. `planned` has edits that are not in the log yet.
+ * Returns a reader with these rules, for this and later requests:
+ * - An excluded message has no readable content; nor has content for people only or for one request
+ *   only, inside tool results too.
+ * - An original that was not preserved is readable only in its edited form. `planned` has edits
+ *   that are not logged yet.
  */
 export function readableIn(state: State, planned: readonly Edit[] = []): Readable {
   const isLost = finalIn(state, planned)
@@ -40,7 +42,10 @@ export function readableIn(state: State, planned: readonly Edit[] = []): Readabl
   }
 }
 
-/** A message with what a model may read of it, the same object where that is all; undefined where nothing is left. */
+/**
+ * The message reduced to its readable blocks: the same object if nothing is hidden, undefined if
+ * nothing is left.
+ */
 export function readableMessage(readable: Readable, entry: MessageEntry): MessageEntry | undefined {
   const blocks = readable(entry)
   if (blocks.length === 0 && entry.blocks.length > 0) return undefined
@@ -50,7 +55,10 @@ export function readableMessage(readable: Readable, entry: MessageEntry): Messag
   return isWhole ? entry : { ...entry, blocks: blocks.map(({ block }) => block) }
 }
 
-/** The edit that gives a block its form: one that removed its whole message, else the newest of its own. */
+/**
+ * The edit that determines a block's form: a final drop of its message, else the block's newest
+ * edit.
+ */
 function newestEdits(
   state: State,
   planned: readonly Edit[],

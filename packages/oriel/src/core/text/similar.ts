@@ -1,14 +1,21 @@
-// How alike two texts are, by the word triples they share, and how to find the like of a text among many without comparing all.
+// Text similarity by shared word shingles (Jaccard), with MinHash and locality-sensitive hashing to
+// find candidates.
 
-/** Longer texts are judged by their first characters: work per text is bounded. */
+/** Only this prefix is compared, to bound the work per text. */
 const inspectedLength = 20_000
-/** Words in a row that count as one feature. */
+/** Words per shingle. */
 const shingle = 3
-/** Numbers in a sketch, and how many of them make one bucket: texts that are 90 % alike meet in one with near certainty. */
+/**
+ * MinHash sketch size, and values per LSH band. Texts that are 90 % similar share a bucket with
+ * near certainty.
+ */
 const sketchSize = 32
 const bandSize = 4
 
-/** Share of word triples that two texts have in common: 1 for the same words in the same order, 0 for nothing in common. */
+/**
+ * Jaccard similarity of the shingle sets: 1 for the same words in the same order, 0 for nothing in
+ * common.
+ */
 export function similarity(a: string, b: string): number {
   if (a === b) return 1
   const [left, right] = [shinglesOf(a), shinglesOf(b)]
@@ -18,7 +25,7 @@ export function similarity(a: string, b: string): number {
   return all === 0 ? 0 : common / all
 }
 
-/** Buckets in which like texts meet. Equal texts have equal buckets. */
+/** LSH buckets. Similar texts share at least one with high probability; equal texts share all. */
 export function bucketsOf(text: string): readonly string[] {
   const sketch = new Uint32Array(sketchSize).fill(0xffffffff)
   for (const hash of shinglesOf(text)) {
@@ -56,7 +63,7 @@ function hashOf(word: string): number {
   return hash >>> 0
 }
 
-/** Spreads every bit of a number over the whole (the well-known murmur3 finish). */
+/** Murmur3 finalizer. */
 function mix(value: number): number {
   let hash = value >>> 0
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)

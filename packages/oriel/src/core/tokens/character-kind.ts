@@ -1,6 +1,6 @@
-// What a character is to a tokenizer: letter of which script, digit, space or symbol.
+// Character classes for token estimation: letters by script, digits, whitespace, symbols.
 
-/** Kinds of characters, as far as o200k's splitting and prices tell them apart. */
+/** Character classes that o200k's splitting and costs distinguish. */
 export const kinds = {
   symbol: 0,
   lower: 1,
@@ -25,14 +25,14 @@ export const kinds = {
 } as const
 
 /**
- * The kind of a UTF-16 code unit. `lower` and `upper` are ASCII only; `latin` are letters with
- * accents, and marks that join a letter. Halves of surrogate pairs are symbols: most are emoji.
+ * The class of a UTF-16 code unit. `lower` and `upper` are ASCII only; `latin` covers accented
+ * letters and combining marks. Surrogates are symbols: most are emoji.
  */
 export function kindOf(code: number): number {
   return code < 128 ? (asciiKinds[code] as number) : wideKind(code)
 }
 
-/** The kind of the character at an index, which may lie past the end. */
+/** The class of the character at an index; `end` past the end of the text. */
 export function kindAt(text: string, index: number): number {
   return index < text.length ? kindOf(text.charCodeAt(index)) : kinds.end
 }
@@ -49,7 +49,7 @@ function makeAsciiKinds(): Uint8Array {
   return table
 }
 
-// Ordered by how often a range is met, not by code.
+// Ordered by frequency, not by code.
 function wideKind(code: number): number {
   if (code < 0x250) return latinKind(code)
   if (code >= 0x4e00 && code <= 0x9fff) return kinds.ideograph

@@ -1,4 +1,4 @@
-// What a token counter is, and how many tokens a block costs in a request.
+// Token counter interface, and the token cost of a block in a request.
 
 import type { Block, FileBlock, Role } from '../log/block.ts'
 import { assertNever } from '../log/errors.ts'
@@ -9,23 +9,23 @@ export interface Counter {
   count(text: string): number
 }
 
-/** Role, separators and the like around one message. */
+/** Overhead of a message: role, separators. */
 export const messageTokens = 4
-/** Name, id and structure around one tool call or tool result. */
+/** Overhead of a tool call or tool result: name, id, structure. */
 export const callTokens = 8
-/** What it takes to wrap arguments that are no JSON object. */
+/** Cost of wrapping arguments that are not a JSON object. */
 const wrappingTokens = 6
-/** What providers charge for one picture, roughly, whatever its base64 length. */
+/** Approximate provider charge for one image, independent of its base64 length. */
 const imageTokens = 1200
-/** What providers charge for one attached file at least; the text inside is unknown to us. */
+/** Minimum provider charge for one attached file, whose text is unknown to us. */
 const fileTokens = 1200
 
-/** Tokens around a message. Results carry their own: some formats send each as a message of its own. */
+/** Overhead of a message. Results have their own, because some formats send each as a message. */
 export function overheadOf(role: Role): number {
   return role === 'tool' ? 0 : messageTokens
 }
 
-/** The tokens of one block in its full form. */
+/** Tokens of one block in full form. */
 export function countBlock(counter: Counter, block: Block): number {
   switch (block.type) {
     case 'text':
@@ -47,13 +47,16 @@ export function countBlock(counter: Counter, block: Block): number {
   }
 }
 
-/** Arguments that are no JSON object are wrapped in one by formats that demand one. */
+/** Some formats require an object, so other arguments are wrapped in one. */
 function countArguments(counter: Counter, text: string): number {
   const isObject = text.startsWith('{') && text.endsWith('}')
   return counter.count(text) + (isObject ? 0 : wrappingTokens)
 }
 
-/** A text file inside a request is read as text: about four characters a token, three of them per four of base64. */
+/**
+ * Text files are read as text: about four characters per token, three bytes per four base64
+ * characters.
+ */
 function textFileTokens(block: FileBlock): number {
   if (block.data === undefined || block.mediaType?.startsWith('text/') !== true) return 0
   return Math.ceil((block.data.length * 3) / 16)

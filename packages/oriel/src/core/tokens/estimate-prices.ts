@@ -1,31 +1,30 @@
-// What the estimate charges for each piece of a text. Every number is a mean measured against o200k
-// itself.
+// Token costs of text pieces. Every number is a mean measured against o200k.
 
-// Words in Latin letters, measured in half of the recorded conversations (the other half was kept
-// for checking) and in the code, manuals and settings of a development machine.
+// Words in Latin letters. Measured in half of the recorded conversations (the other half is the
+// test set), and in code, manuals and configuration files of a development machine.
 
-/** A word in Latin letters, as the scanner found it. */
+/** A word in Latin letters. */
 export interface Word {
   length: number
-  /** The capitals it begins with. */
+  /** Leading uppercase letters. */
   uppers: number
-  /** Letters with an accent. */
+  /** Accented letters. */
   accents: number
-  /** Neighbours that seldom stand together in words. */
+  /** Adjacent letter pairs that are rare in words. */
   rarePairs: number
   /**
-   * After a space a word is nearly always one token; bare (after a quote, a digit, a word) it
+   * After a space a word is nearly always one token. Bare (after a quote, a digit, a word) it
    * splits sooner.
    */
   isAfterSpace: boolean
 }
 
 interface Shape {
-  /** Tokens beyond the first, from three letters on. */
+  /** Cost beyond the first token, from three letters on. */
   readonly once: number
-  /** For each letter after the second. */
+  /** Per letter after the second. */
   readonly perLetter: number
-  /** For each letter after the seventh, on top. */
+  /** Additional, per letter after the seventh. */
   readonly perLateLetter: number
 }
 
@@ -33,25 +32,25 @@ const bareLower: Shape = { once: 0, perLetter: 0.041, perLateLetter: 0.133 }
 const spacedLower: Shape = { once: 0, perLetter: 0, perLateLetter: 0.03 }
 const bareCapital: Shape = { once: 0, perLetter: 0.018, perLateLetter: 0.027 }
 const spacedCapital: Shape = { once: 0, perLetter: 0.021, perLateLetter: 0.086 }
-// o200k knows few words in capitals: `SFO` is two tokens.
+// o200k has few uppercase words: `SFO` is two tokens.
 const bareUpper: Shape = { once: 0.21, perLetter: 0.11, perLateLetter: 0.258 }
 const spacedUpper: Shape = { once: 0.033, perLetter: 0.095, perLateLetter: 0.016 }
-// `HTMLParser` is one piece to o200k, but seldom one token.
+// `HTMLParser` is one piece in o200k, but seldom one token.
 const bareMixed: Shape = { once: 0.39, perLetter: 0.188, perLateLetter: 0 }
 const spacedMixed: Shape = { once: 0.39, perLetter: 0.07, perLateLetter: 0 }
 
 /**
- * For each letter after the sixteenth: hardly a word any more. Runs of one letter cost 0.13 to 0.5
- * a letter.
+ * Per letter after the sixteenth, where it is hardly a word. Runs of one letter cost 0.13 to 0.5
+ * per letter.
  */
 const perEndlessLetter = 0.15
-/** Where two letters meet that seldom meet, one token ends and another begins. */
+/** Tokens often end between letters that rarely occur together. */
 const rarePairTokens = 0.34
-/** An accent says that the word is not English, and o200k knows fewer of those. */
+/** Accented words are not English, and o200k has fewer of those. */
 const perAccent = 0.1
 const perAccentedLetter = 0.28
 
-/** The tokens of a word in Latin letters. */
+/** Tokens of a word in Latin letters. */
 export function wordTokens(word: Word): number {
   const { length, accents } = word
   if (length < 3) return 1 + accents * perAccent
@@ -63,7 +62,7 @@ export function wordTokens(word: Word): number {
   return tokens
 }
 
-/** The same for a word in small ASCII letters after a space. */
+/** `wordTokens` for a lowercase ASCII word after a space. */
 export function plainWordTokens(length: number, rare: number): number {
   if (length < 3) return 1
   let tokens = 1 + rare * rarePairTokens
@@ -80,22 +79,22 @@ function shapeOf({ length, uppers, isAfterSpace }: Word): Shape {
 }
 
 /**
- * The tokens of a word inside base64, hex and the like, where letters meet at random: measured 1.0
- * for one letter, 2.3 for four, 4.2 for eight.
+ * Tokens of a word inside random text such as base64 or hex: measured 1.0 for one letter, 2.3 for
+ * four, 4.2 for eight.
  */
 export function randomWordTokens(length: number): number {
   return 0.38 + 0.48 * length
 }
 
 /**
- * `'s` behind a word: in the conversations 4 of 10 are a token of their own. `n't`, `'re` and the
- * like are part of the word's.
+ * `'s` after a word: 4 of 10 in the conversations are a separate token. `n't`, `'re` and the like
+ * are part of the word.
  */
 export const possessiveTokens = 0.4
 
 /**
- * For each letter those that follow it in at least 5 of o200k's first 10,000 tokens. All other
- * pairs are rare.
+ * For each letter, the letters that follow it in at least 5 of o200k's first 10,000 tokens. All
+ * other pairs are rare.
  */
 const commonPairs: Readonly<Record<string, string>> = {
   a: 'abcdfgiklmnprstuvwxyz',
@@ -127,8 +126,8 @@ const commonPairs: Readonly<Record<string, string>> = {
 }
 
 /**
- * 1 where a pair of letters is rare, at `(first << 5) + second` with letters from 1 to 26; 0 is no
- * letter. A letter beside itself is not rare: runs of one letter merge well.
+ * 1 for a rare letter pair, at `(first << 5) + second` with letters from 1 to 26; 0 is not a
+ * letter. Doubled letters are not rare: runs of one letter merge well.
  */
 export const rarePairs: Uint8Array = makeRarePairs()
 
@@ -144,20 +143,20 @@ function makeRarePairs(): Uint8Array {
   return table
 }
 
-// Symbols. o200k has a token for most pairs of punctuation marks, and for long rows of those that
-// people draw with.
+// Symbols. o200k has a token for most pairs of punctuation marks, and for long runs of drawing
+// characters.
 
-/** What a symbol costs in front of a word: `.name` is mostly one token, `"name` is two. */
+/** Cost of a symbol before a word: `.name` is mostly one token, `"name` is two. */
 export function leadTokens(code: number): number {
   if (code < 128) return asciiLeads[code] as number
   return code === typographicApostrophe ? 0 : wideSymbolTokens(code)
 }
 
 const typographicApostrophe = 0x2019
-/** What the pair costs beyond the bare word: measured for each symbol, and alike within a group. */
+/** Cost of the pair beyond the bare word, measured per symbol and averaged within a group. */
 const asciiLeads = asciiTable(0.66, { '(._': 0.02, '-': 0.21, '/': 0.42 })
 
-/** A run of ASCII symbols; an escaped quote (`\"`) counts as one of them. */
+/** A run of ASCII symbols. An escaped quote (`\"`) counts as one. */
 export interface SymbolRun {
   length: number
   quotes: number
@@ -165,15 +164,15 @@ export interface SymbolRun {
 }
 
 /**
- * The tokens of a run of ASCII symbols. Measured: 1.0 for two, 1.3 for three, 1.9 for four, 4.0 for
- * eight. What stands between two strings in JSON (`","`, `":{"`) is one token.
+ * Tokens of a run of ASCII symbols. Measured: 1.0 for two, 1.3 for three, 1.9 for four, 4.0 for
+ * eight. JSON separators between two strings (`","`, `":{"`) are one token.
  */
 export function symbolTokens({ length, quotes, escapes }: SymbolRun): number {
   const known = quotes < 2 ? 0 : escapes > 0 ? 1 : 2
   return length - known < 3 ? 1 : 0.52 * (length - known) - 0.2
 }
 
-/** From this length on a symbol that repeats itself is priced as a row. */
+/** Minimum length at which a repeated symbol is priced as a row. */
 export const minRow = 3
 
 interface Row {
@@ -181,45 +180,44 @@ interface Row {
   readonly length: number
 }
 
-/**
- * One symbol many times over: a line of `=` is one or two tokens, of brackets one for each pair.
- */
+/** One repeated symbol: a line of `=` is one or two tokens, brackets are one per pair. */
 export function rowTokens({ code, length }: Row): number {
   const perToken = code < 128 ? (asciiRows[code] as number) : isDrawn(code) ? 8 : 1
   return Math.max(1, 0.5 + length / perToken)
 }
 
-/** Symbols to a token, measured in rows of 400. */
+/** Symbols per token, measured in rows of 400. */
 const asciiRows = asciiTable(4, { '-=*#_./': 64, '~+%!:;': 20, '<>?@^': 8, '[]{}&`': 2 })
 
-/** Dashes, dots and boxes. */
+/** Dashes, dots and box-drawing characters. */
 function isDrawn(code: number): boolean {
   return (code >= 0x2010 && code < 0x2030) || (code >= 0x2500 && code < 0x25a0)
 }
 
-/** A control character, for example the escape before a colour in a terminal's output. */
+/** A control character, for example the escape before a terminal colour. */
 export const controlTokens = 1
 
 /**
- * An emoji, or another character beyond the first 65,536. The best known are one token, most two,
- * some three.
+ * An emoji or another character outside the BMP. The most common are one token, most two, some
+ * three.
  */
 export const astralTokens = 2
 
-/** One symbol outside ASCII. */
+/** A symbol outside ASCII. */
 export function wideSymbolTokens(code: number): number {
-  // Quotes, dashes and common signs are one token, boxes too, other drawings one or two.
+  // Quotes, dashes, common signs and box-drawing characters are one token, other drawings one or
+  // two.
   if (code < 0x2500) return 1.1
   if (code < 0x2580) return 0.9
   if (code < 0x2c00) return 1.5
-  // CJK and full-width marks: some merge with what follows.
+  // CJK and full-width punctuation: some merge with the following character.
   if ((code >= 0x3000 && code < 0x3040) || (code >= 0xff00 && code < 0xff66)) return 0.75
-  // Variation selectors, the replacement character and the lone surrogates that become one.
+  // Variation selectors, the replacement character, and lone surrogates, which become one.
   const isSmall = (code >= 0xd800 && code < 0xe000) || code >= 0xfe00
   return isSmall ? 1 : 2.5
 }
 
-/** A value for each ASCII character, with those of some given by the strings they stand in. */
+/** A lookup table over ASCII. `values` maps strings of characters to their value. */
 function asciiTable(fallback: number, values: Readonly<Record<string, number>>): Float64Array {
   const table = new Float64Array(128).fill(fallback)
   for (const [characters, value] of Object.entries(values)) {
@@ -228,7 +226,7 @@ function asciiTable(fallback: number, values: Readonly<Record<string, number>>):
   return table
 }
 
-/** A run of spaces is one token up to 80 of them; 400 are four. */
+/** A run of up to 80 spaces is one token; 400 are four. */
 export function spaceTokens(length: number): number {
   return length <= 80 ? 1 : 1 + length / 110
 }

@@ -1,26 +1,25 @@
-// The estimate's part for writing that is not Latin: alphabets by the word, Chinese and Japanese by
-// the character.
+// Token estimate for non-Latin scripts: alphabets per word, Chinese and Japanese per character.
 
 import { kindOf, kinds } from './character-kind.ts'
 
-// Measured in the translated messages, manuals and tutors of a Debian system, and in passages of
-// prose and technical writing. Prose is cheaper than messages; the numbers lie between the two.
+// Measured in translated messages, manuals and tutorials of a Debian system, and in prose and
+// technical texts. Prose is cheaper than messages; the numbers lie between the two.
 
-/** Where in a text a count has come to, and how many tokens so far. */
+/** Position in the text, and the tokens counted so far. */
 export interface Cursor {
   readonly text: string
-  /** The first character that is not yet counted. */
+  /** The first character not yet counted. */
   index: number
   tokens: number
 }
 
 interface Script {
-  /** So many letters are covered by the first token. */
+  /** Letters covered by the first token. */
   readonly free: number
   readonly perLetter: number
-  /** Letters that merge less: of languages that o200k knows less well, or seldom ones. */
+  /** Letters that merge less: rare ones, or those of languages with less weight in o200k. */
   readonly isCostly: (code: number) => boolean
-  /** What each of them costs on top. */
+  /** Additional cost of each. */
   readonly perCostly: number
 }
 
@@ -33,7 +32,7 @@ const scripts: Readonly<Record<number, Script>> = {
     isCostly: (code) => isMergingSyllable[code - firstSyllable] === 0,
     perCostly: 0.5,
   },
-  // Ukrainian, Belarusian, Serbian, Kazakh beside Russian.
+  // Ukrainian, Belarusian, Serbian and Kazakh, beside Russian.
   [kinds.cyrillic]: {
     free: 2,
     perLetter: 0.155,
@@ -41,7 +40,7 @@ const scripts: Readonly<Record<number, Script>> = {
     perCostly: 0.65,
   },
   [kinds.greek]: { free: 2.3, perLetter: 0.4, ...evenly },
-  // Persian and Urdu beside Arabic.
+  // Persian and Urdu, beside Arabic.
   [kinds.arabic]: { free: 1.7, perLetter: 0.25, isCostly: (code) => code >= 0x670, perCostly: 0.2 },
   [kinds.hebrew]: { free: 1.4, perLetter: 0.37, ...evenly },
   [kinds.thai]: { free: -0.4, perLetter: 0.38, ...evenly },
@@ -49,10 +48,10 @@ const scripts: Readonly<Record<number, Script>> = {
   // Georgian, Armenian, Khmer, Burmese.
   [kinds.otherScript]: { free: 1.5, perLetter: 0.45, ...evenly },
 }
-/** Scripts of which o200k has not even all letters: Ethiopic, Yi, rare ideographs. */
+/** Scripts that o200k covers only partly: Ethiopic, Yi, rare ideographs. */
 const rareScript: Script = { free: 0.5, perLetter: 2, ...evenly }
 
-/** Counts one word of an alphabet other than Latin. */
+/** Counts one word of a non-Latin alphabet. */
 export function readScript(cursor: Cursor, kind: number): void {
   const { free, perLetter, isCostly, perCostly } = scripts[kind] ?? rareScript
   const { text } = cursor
@@ -74,9 +73,9 @@ export function readScript(cursor: Cursor, kind: number): void {
 const kanaTokens = 0.62
 /** An ideograph of `mergingIdeographs`: half of the time it is part of a longer token. */
 const mergingTokens = 0.61
-/** The same beside kana: Japanese has fewer of its compounds in the vocabulary. */
+/** Additional cost beside kana: o200k has fewer Japanese compounds. */
 const besideKanaTokens = 0.22
-/** Any other ideograph: one token if o200k knows it alone, else two or three. */
+/** Any other ideograph: one token if o200k has it, else two or three. */
 const otherIdeographTokens = 1.4
 
 /** Counts a run of Chinese or Japanese characters. */
@@ -102,7 +101,7 @@ export function readIdeographs(cursor: Cursor): void {
   cursor.index = index
 }
 
-/** The same character a third time: a row of one letter, which hardly merges in these scripts. */
+/** True for the third of three equal characters. Such runs hardly merge in these scripts. */
 function isThird(text: string, index: number): boolean {
   if (index < 2) return false
   const code = text.charCodeAt(index)
@@ -110,8 +109,8 @@ function isThird(text: string, index: number): boolean {
 }
 
 /**
- * The ideographs that are a token alone and stand in at least three longer tokens of o200k. Most of
- * simplified Chinese is written with them, two thirds of traditional Chinese, half of a novel.
+ * Ideographs that are a token on their own and occur in at least three longer tokens of o200k. They
+ * make up most of simplified Chinese, two thirds of traditional Chinese and half of a novel.
  */
 export const mergingIdeographs: string =
   '一丁万三上下不与专世业东个中为主举久么义之乐九也书买乱了予争事二于五亚些交产享京人什今介仕他' +
@@ -130,7 +129,7 @@ export const mergingIdeographs: string =
   '选透通速造道邀那部都采里重野量金钟钱银链销锋长開間门问间闻阅阳际陆限院除险随集電需霸青靠面韩' +
   '音页项预领频题额飞餐首香马验骗體高黄黑龙'
 
-/** The syllables that stand in at least five longer tokens of o200k. */
+/** Syllables that occur in at least five longer tokens of o200k. */
 export const mergingSyllables: string =
   '가간감개거것게결경계고공과관교구국그기까나내노는능니다당대데도동되드들등라래러려력로록료르를' +
   '리마만면명모무문미민바반발방번보부분비사상생서선설성세소수스습시신실아안않야어업없었에여역연' +
@@ -147,7 +146,7 @@ interface CodeRange {
   readonly last: number
 }
 
-/** 1 for each of the characters, by their distance from the first of the range. */
+/** Bitmap of the characters, indexed from the start of the range. */
 function makeTable(characters: string, { first, last }: CodeRange): Uint8Array {
   const table = new Uint8Array(last - first + 1)
   for (const character of characters) table[character.charCodeAt(0) - first] = 1

@@ -1,5 +1,4 @@
-// Counts tokens without a tokenizer: cuts a text where o200k cuts it, and prices each piece by its
-// shape.
+// Token estimate without a tokenizer: splits text like o200k and prices each piece by its shape.
 
 import { kindAt, kindOf, kinds } from './character-kind.ts'
 import type { Counter } from './counter.ts'
@@ -24,10 +23,10 @@ import type { Cursor } from './estimate-scripts.ts'
 import { readIdeographs, readScript } from './estimate-scripts.ts'
 
 /**
- * A token count that needs no vocabulary.
+ * A token counter that needs no vocabulary.
  *
  * - Models OpenAI's o200k encoding; docs/numbers-estimate.md has the measured errors.
- * - Pure, never throws, linear in the text's length; any string will do, lone surrogates too.
+ * - Pure, never throws, linear in the text's length; accepts any string, including lone surrogates.
  * - `count('')` is 0; any other text counts at least 1.
  */
 export const estimate: Counter = { name: 'estimate', count }
@@ -50,25 +49,30 @@ function count(text: string): number {
 }
 
 interface Scan extends Cursor {
-  /** The last word, one object for all of them. */
+  /** The last word. One object is reused for all words. */
   readonly word: Word
   readonly solid: Solid
 }
 
-/** The current run of letters, digits and `+/=-_` without a gap: perhaps base64, hex or an id. */
+/**
+ * The current run of letters, digits and `+/=-_` without whitespace: possibly base64, hex or an id.
+ */
 interface Solid {
   from: number
   end: number
   pieces: number
   digits: number
-  /** What its words cost on top if the run turns out to be random. */
+  /** Extra cost of its words if the run turns out to be random. */
   extraTokens: number
 }
 
 const space = 0x20
 const apostrophe = 0x27
 
-/** Counts words in small letters with one space before each, as all the rest would: most of any text, in one loop. */
+/**
+ * Fast path for lowercase words with one space before each, which are most of any text. Must give
+ * the same counts as the slow path.
+ */
 function readPlainWords(scan: Scan): void {
   const { text } = scan
   let { index, tokens } = scan
@@ -84,7 +88,7 @@ function readPlainWords(scan: Scan): void {
       previous = code & 31
     }
     const length = end - index - 1
-    // An accent would be a part of the word, an apostrophe the beginning of its end.
+    // Stop before non-ASCII letters and contractions; the slow path handles them.
     if (length === 0 || (end < text.length && (code > 0x7f || code === apostrophe))) break
     tokens += plainWordTokens(length, rare)
     index = end
@@ -115,8 +119,8 @@ function readBareWord(scan: Scan, from: number): void {
 }
 
 /**
- * Counts capitals and the small letters behind them; a capital after a small letter begins the next
- * word.
+ * Counts a word: uppercase letters, then lowercase ones. An uppercase letter after a lowercase one
+ * starts the next word.
  */
 function readWord(scan: Scan, isAfterSpace: boolean): number {
   const { text, word } = scan
@@ -162,23 +166,23 @@ function readDigits(scan: Scan): void {
   let index = start + 1
   while (kindAt(scan.text, index) === kinds.digit) index++
   scan.index = index
-  // Every group of three digits is one token.
+  // Three digits are one token.
   scan.tokens += Math.ceil((index - start) / 3)
   noteSolid(scan, start)
   scan.solid.digits++
 }
 
-/** Shorter runs are priced as words: a short id has too few pieces to tell. */
+/** Shorter runs are priced as words: they have too few pieces to classify. */
 const minSolid = 16
 /**
- * Longer ones are judged part by part, so that what is joined to a text cannot change how all of it
- * is priced.
+ * Longer runs are classified in parts, so that appended text cannot change the price of the whole
+ * run.
  */
 const maxSolid = 64
-/** Pieces for each character: names in camelCase have about 0.2, base64 0.43, hex 0.47. */
+/** Pieces per character: camelCase names have about 0.2, base64 0.43, hex 0.47. */
 const randomDensity = 0.3
 
-/** Adds the piece that ends here to the solid run, or begins a new run with it. */
+/** Adds the piece that ends here to the solid run, or starts a new run. */
 function noteSolid(scan: Scan, from: number): void {
   const { solid } = scan
   if (from !== solid.end || solid.end - solid.from >= maxSolid) {
@@ -199,7 +203,7 @@ function closeSolid(scan: Scan): void {
   if (isRandom) scan.tokens += extraTokens
 }
 
-/** Counts a run of white space. Its last space belongs to the word or symbol behind it. */
+/** Counts a run of whitespace. Its last space belongs to the following word or symbol. */
 function readSpace(scan: Scan): void {
   const { text } = scan
   const start = scan.index
@@ -211,7 +215,7 @@ function readSpace(scan: Scan): void {
     else if (kind !== kinds.blank) break
   }
   scan.index = index
-  // All up to the last line break is one piece.
+  // Everything up to the last line break is one piece.
   if (indentStart > start) scan.tokens += newlineTokens(indentStart - start)
   const indent = index - indentStart
   if (indent === 0) return
@@ -228,7 +232,10 @@ function readSpace(scan: Scan): void {
   else if (!mergesWithSpace(next)) scan.tokens += 1
 }
 
-/** Words of alphabets swallow the space before them; digits, symbols and ideographs do not. */
+/**
+ * True if a word of this class merges with the preceding space. Digits, symbols and ideographs do
+ * not.
+ */
 function mergesWithSpace(kind: number): boolean {
   const isApart = kind === kinds.digit || kind === kinds.symbol
   return !isApart && kind !== kinds.ideograph && kind !== kinds.kana
@@ -242,20 +249,20 @@ function readSymbol(scan: Scan): void {
 }
 
 /**
- * Counts `\n`, `\u` and the like in JSON and in code: a token of their own, whatever word stands
- * behind.
+ * Counts escapes such as `
+ * ` and `\u` in JSON and code: one token each, whatever word follows.
  */
 function readEscape(scan: Scan): void {
   scan.tokens += 1
   scan.index += isEscaped(scan.text, scan.index + 1) ? 2 : 1
 }
 
-/** Counts a word together with the one symbol before it. */
+/** Counts a word together with the symbol before it. */
 function readLedWord(scan: Scan): void {
   const start = scan.index++
   const isSolid = '+/=-_'.includes(scan.text.charAt(start))
   readBareWord(scan, isSolid ? start : scan.index)
-  // A symbol and a single letter are nearly always one token.
+  // A symbol with a single letter is nearly always one token.
   if (scan.word.length > 1) scan.tokens += leadTokens(scan.text.charCodeAt(start))
 }
 
@@ -263,7 +270,7 @@ const dot = 0x2e
 const quote = 0x22
 const backslash = 0x5c
 
-/** Counts a run of symbols, with the line breaks right behind it. */
+/** Counts a run of symbols, including the line breaks directly after it. */
 function readSymbols(scan: Scan): void {
   const { text } = scan
   const run = { length: 0, quotes: 0, escapes: 0 }
@@ -272,7 +279,7 @@ function readSymbols(scan: Scan): void {
     const code = text.charCodeAt(index)
     const length = sameFrom(text, index)
     if (code === dot && text.startsWith('../', index)) {
-      // A way up a path is about one token, however far it leads.
+      // A sequence of `../` is about one token, whatever its length.
       run.length++
       index += 3
     } else if (code === backslash && text.charCodeAt(index + 1) === quote) {
@@ -291,7 +298,7 @@ function readSymbols(scan: Scan): void {
     }
   }
   if (run.length > 0) scan.tokens += symbolTokens(run)
-  // In JSON the letter of an escape stands apart from the word behind it.
+  // In JSON, the letter of an escape is separate from the following word.
   if (text.charCodeAt(index - 1) === backslash && isEscaped(text, index)) {
     scan.tokens += 1
     index++
@@ -300,7 +307,7 @@ function readSymbols(scan: Scan): void {
   scan.index = index
 }
 
-/** How many times the character at an index stands there in a row. */
+/** Length of the run of equal characters at an index. */
 function sameFrom(text: string, index: number): number {
   const code = text.charCodeAt(index)
   let end = index + 1

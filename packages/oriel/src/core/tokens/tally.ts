@@ -1,11 +1,11 @@
-// Tokens of a view, counted once per block: full blocks are looked up, only rewritten ones are counted anew.
+// Token count of a view. Full blocks use cached counts; only rewritten blocks are counted again.
 
 import type { Block } from '../log/block.ts'
 import type { State } from '../state/state.ts'
 import type { Frame, ViewMessage } from '../view/view.ts'
 import { type Counter, countBlock, overheadOf } from './counter.ts'
 
-/** The tokens of each block of a message, in order. */
+/** Tokens per block of a message, in order. */
 export function blockTokens(state: State, message: ViewMessage): number[] {
   const item = message.entry === undefined ? undefined : state.item(message.entry.seq)
   return message.blocks.map((block, index) => {
@@ -15,13 +15,13 @@ export function blockTokens(state: State, message: ViewMessage): number[] {
   })
 }
 
-/** A checkpoint is long, and is shown unchanged by many views. */
+/** Caches long texts: a checkpoint is shown unchanged by many views. */
 function countShown(counter: Counter, block: Block): number {
   const isLong = block.type === 'text' && block.text.length > longText
   return isLong ? countAgain(counter, block.text) : countBlock(counter, block)
 }
 
-/** The tokens of a whole view, without its frame. */
+/** Tokens of a whole view, without its frame. */
 export function viewTokens(state: State, messages: readonly ViewMessage[]): number {
   let sum = 0
   for (const message of messages) {
@@ -31,7 +31,7 @@ export function viewTokens(state: State, messages: readonly ViewMessage[]): numb
   return sum
 }
 
-/** The tokens of what stands around the messages: system text and tools. */
+/** Tokens of the frame: system text and tools. */
 export function frameTokens(counter: Counter, frame: Frame | undefined): number {
   if (frame === undefined) return 0
   return countAny(counter, frame.system) + countAny(counter, frame.tools)
@@ -43,12 +43,12 @@ function countAny(counter: Counter, value: unknown): number {
   return overheadOf('system') + countAgain(counter, text)
 }
 
-/** What stands around the messages, and what checkpoints say, is the same in most requests: it is counted once. */
+/** LRU cache of token counts: frames and checkpoints are the same in most requests. */
 let counted = new WeakMap<Counter, Map<string, number>>()
 const maxCounted = 256
 const longText = 4000
 
-/** Forgets the texts: one of them may be of a thread that was erased. */
+/** Clears the cache: it may hold text of an erased thread. */
 export function forgetCountedTexts(): void {
   counted = new WeakMap()
 }

@@ -1,4 +1,4 @@
-// Who sees a block, and when: in the request made right after it came in, in later ones, or never.
+// Audience: which requests show a block (the first one after its append, later ones, or none).
 
 import type { Audience, Block, ToolResultBlock } from '../log/block.ts'
 import type { Edit } from '../log/entry.ts'
@@ -10,25 +10,33 @@ interface Seen {
   readonly audience?: Audience
 }
 
-/** Whether a model sees it in the request made right after it came in. */
+/** True if the first request after the append shows it. */
 function isForNow({ audience }: Seen): boolean {
   return audience?.now !== false
 }
 
-/** Whether a model sees it in later requests. What it does not is no part of a conversation's lasting size. */
+/**
+ * True if later requests show it. Other content does not count towards the conversation's lasting
+ * size.
+ */
 export function isLasting({ audience }: Seen): boolean {
   return audience?.later !== false
 }
 
-/** What stands in the place of a tool result that a request may not show: its call needs an answer. */
+/** Replaces a tool result that a request must not show, because its call needs an answer. */
 const withheld = '[Omitted: not for the model]'
 
-/** A block as later requests show it, without blocks inside it that are not for them; undefined where it leaves. */
+/**
+ * The block as later requests show it, without hidden blocks inside it; undefined if it is hidden.
+ */
 export function lastingBlock(entry: Item['entry'], block: Block): Block | undefined {
   return seenBlock(entry, block, isLasting)
 }
 
-/** Whether a message bears retention: some of it has a lifetime, or a plugin saved something with it. */
+/**
+ * True if retention applies to the message: a block has a lifetime, or a plugin stored a block in
+ * it.
+ */
 export function bearsRetention({ role, blocks }: Item['entry']): boolean {
   return (
     role !== 'assistant' &&
@@ -38,14 +46,15 @@ export function bearsRetention({ role, blocks }: Item['entry']): boolean {
   )
 }
 
-/** Whether a message is being shown for the first time: no assistant message follows it yet. */
+/** True if the message has not been answered yet: no assistant message follows it. */
 export function isCurrent(state: State, seq: number): boolean {
   return seq > (state.newestAssistant ?? 0)
 }
 
 /**
- * A block as it stands at its own place in this view; undefined where it does not. What is shown only now stands at the tail instead, so
- * that its leaving changes nothing before it. Calls and results never leave, because one needs the other: what they say does.
+ * The block as shown at its own position; undefined if it is not shown there. Content for this
+ * request only goes to the tail, so that its removal does not change the prefix. Calls and results
+ * always stay, because they need each other; their content is replaced.
  */
 export function blockInPlace(state: State, { entry }: Item, block: Block): Block | undefined {
   if (!isCurrent(state, entry.seq)) return lastingBlock(entry, block)
@@ -53,13 +62,19 @@ export function blockInPlace(state: State, { entry }: Item, block: Block): Block
   return seenBlock(entry, block, isSeen)
 }
 
-/** A message that this request does not show at all. One with results stays: their calls need them. */
+/**
+ * True if this request does not show the message at all. Messages with results stay, because their
+ * calls need them.
+ */
 export function isHidden(state: State, entry: Item['entry']): boolean {
   const isSeen = isCurrent(state, entry.seq) ? isForNow(entry) : isLasting(entry)
   return !isSeen && !entry.blocks.some(({ type }) => type === 'tool-result')
 }
 
-/** Why this request shows a block otherwise than it is or not at all, where that is because of who it is for. */
+/**
+ * Why the audience makes this request show a block differently or not at all; undefined if it does
+ * not.
+ */
 export function whyUnshown(
   state: State,
   item: Item,
@@ -78,7 +93,10 @@ export function whyUnshown(
   return { form, reason: 'it is for later requests, or for people' }
 }
 
-/** Everything that is shown only now, as one message of the user's side at the end; undefined when there is nothing. */
+/**
+ * All content for this request only, as one user-side message at the end; undefined if there is
+ * none.
+ */
 export function tailOf(state: State, planned: readonly Edit[]): ViewMessage | undefined {
   const { visible } = state
   const drops = planned.filter((edit) => 'ranges' in edit.target)
@@ -102,7 +120,10 @@ function isOnlyNow(entry: Seen, block: Seen): boolean {
   return isForNow(block) && !(isLasting(entry) && isLasting(block))
 }
 
-/** What of a block is shown only now: all of it, or what a result holds beside what stays. Calls stay where they are. */
+/**
+ * The parts of a block for this request only: all of it, or the blocks of a result that do not
+ * stay. Calls stay in place.
+ */
 function onlyNowOf(entry: Item['entry'], block: Block): readonly Block[] {
   if (block.type === 'tool-call') return []
   if (block.type !== 'tool-result') return isOnlyNow(entry, block) ? [block] : []
@@ -113,7 +134,10 @@ function onlyNowOf(entry: Item['entry'], block: Block): readonly Block[] {
   return content.filter((inner) => isForNow(inner) && !(isStaying && isLasting(inner)))
 }
 
-/** Results without a part that is hidden, each made once: summaries are known by the object they are made from. */
+/**
+ * Memoized results without hidden blocks. Summaries are keyed by object identity, so each must be
+ * created once.
+ */
 const narrowed = new WeakMap<ToolResultBlock, ToolResultBlock>()
 
 function seenBlock(

@@ -1,33 +1,43 @@
-// What a provider demands of a view, and what was done to a view to meet it.
+// Provider profiles: a provider's constraints on a message list, and the repairs made to satisfy
+// them.
 
 import type { ReasoningBlock } from '../log/block.ts'
 import type { Form, MessageEntry } from '../log/entry.ts'
 import type { Call } from '../state/exchange.ts'
 import type { ViewMessage } from './view.ts'
 
-/** What the provider demands of a list of messages, so that one repair pass serves every format. */
+/** Provider constraints on a message list, so that one repair pass serves every format. */
 export interface Profile {
-  /** The first message must be a user's (A2). */
+  /** The first message must be a user message (A2). */
   readonly startsWithUser: boolean
-  /** The last message must not be an assistant's (A6). */
+  /** The last message must not be an assistant message (A6). */
   readonly endsWithUser: boolean
   /** Text blocks must not be empty or blank (A4). */
   readonly refusesBlankText: boolean
-  /** Reasoning (or that for which it answers true) is bound to everything before it: behind a later change it must not be sent. @default false */
+  /**
+   * Reasoning (or the blocks for which it returns true) is bound to its prefix and must not be sent
+   * after a later change. @default false
+   */
   readonly bindsReasoning?: boolean | ((block: ReasoningBlock) => boolean)
-  /** Whether these calls of this message may stay unanswered at the end: they wait for a person. @default none may */
+  /**
+   * True if these calls may stay unanswered at the end because they wait for a person. @default
+   * none may
+   */
   readonly mayWait?: (entry: MessageEntry, missing: readonly Call[]) => boolean
-  /** Tool messages may hold other parts beside results, which stay with their exchange. @default false */
+  /**
+   * Tool messages may contain parts other than results, which stay with their exchange. @default
+   * false
+   */
   readonly hasToolParts?: boolean
-  /** Largest request in bytes (A17). @default no limit */
+  /** Maximum request size in bytes (A17). @default no limit */
   readonly maxBytes?: number
-  /** Longest call id allowed on the wire (O3). */
+  /** Maximum length of a call id on the wire (O3). */
   readonly maxIdLength: number
   /** Call ids must match (A10). */
   readonly idPattern: RegExp
-  /** Whether the calls of the message at `index` go out without ids, so that none can be wrong. @default none do */
+  /** True if the calls of the message at `index` are sent without ids. @default none are */
   readonly ignoresIds?: (messages: readonly ViewMessage[], index: number) => boolean
-  /** Rule ids named in the trace by each repair. */
+  /** Rule ids for the trace, per repair. */
   readonly rules: {
     readonly start: string
     readonly end: string
@@ -38,7 +48,7 @@ export interface Profile {
     readonly order: string
     readonly blank: string
     readonly id: string
-    /** For an id that an earlier call has. @default the same as `id` */
+    /** For an id already used by an earlier call. @default the same as `id` */
     readonly reused?: string
     readonly reasoning: string
   }

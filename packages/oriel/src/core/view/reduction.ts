@@ -1,4 +1,4 @@
-// The edit that gives a block a smaller form, or none where that would not help or is not allowed.
+// Reduction: the edit that gives a block a smaller form, if that is allowed and saves tokens.
 
 import { type TextBlock, type ToolResultBlock, textOf } from '../log/block.ts'
 import type { Edit } from '../log/entry.ts'
@@ -15,9 +15,9 @@ export type Reduction = Pick<
 }
 
 /**
- * An edit for one result, or one text of a message. None when the form was taken back by a person, or when the text is not shorter than
- * the original in characters and in tokens. `mayGrow` is for the literal placeholder of document 004 only; `isLimit` for a cut that must
- * be made though it may save no token.
+ * An edit for one result or one text block. Returns none if a person vetoed the form, or if the new
+ * text is not shorter than the original in characters and in tokens. `mayGrow` is for the literal
+ * placeholder of document 004 only; `isLimit` is for a required cut that may save no tokens.
  */
 export function reduceResult(
   state: State,
@@ -45,7 +45,10 @@ export function reduceResult(
   return [{ ...reduction, target: { seq, block }, tokensBefore, tokensAfter }]
 }
 
-/** Whether the original of a block must not be shown again: one of its edits, planned or in force, did not preserve it. */
+/**
+ * Tests whether the original of a block must not be shown again because a planned or live edit did
+ * not preserve it.
+ */
 export function finalIn(
   state: State,
   planned: readonly Edit[] = [],
@@ -60,7 +63,7 @@ export function finalIn(
     state.isFinal(seq, block)
 }
 
-/** Characters of the text; pictures are longer than any notice about them. */
+/** Characters of the text. Infinite with images, which are always larger than a placeholder. */
 function lengthIn(content: ToolResultBlock | TextBlock): number {
   if (content.type === 'text') return content.text.length
   const isText =

@@ -1,4 +1,4 @@
-// Blocks in the form that the live edits give them.
+// Rendering: blocks in the form given by live and planned edits.
 
 import type { Block, ToolResultBlock } from '../log/block.ts'
 import { type Edit, type EditEntry, type Form, forms, type MessageEntry } from '../log/entry.ts'
@@ -8,21 +8,21 @@ import { type Item, type State, startsTurn } from '../state/state.ts'
 import { countBlock } from '../tokens/counter.ts'
 import { blockInPlace, isHidden } from './audience.ts'
 
-/** A visible message with its blocks as they appear. */
+/** A visible message with its rendered blocks. */
 export interface Rendered {
   readonly item: Item
   readonly blocks: readonly RenderedBlock[]
 }
 
 export interface RenderedBlock {
-  /** The entry's own block when full, a new one otherwise. */
+  /** The entry's own object in full form, a new one otherwise. */
   readonly block: Block
-  /** Position in the entry. */
+  /** Index in the entry. */
   readonly position: number
   readonly form: Form
 }
 
-/** The messages that `state` and edits not yet logged would show. */
+/** Renders the visible messages, with `planned` edits applied as if they were logged. */
 export function render(state: State, planned: readonly Edit[]): readonly Rendered[] {
   const drops = planned.filter((edit) => 'ranges' in edit.target)
   const editOf = editsShown(state, planned)
@@ -39,15 +39,15 @@ export function render(state: State, planned: readonly Edit[]): readonly Rendere
       const shown = edit === undefined ? seen : reduce(seen, edit)
       if (shown !== undefined) blocks.push({ block: shown, position, form: edit?.form ?? 'full' })
     })
-    // A message whose every block is gone leaves the view; one that came without blocks stays as it is.
+    // Drop a message that lost all its blocks, but keep one that never had any.
     if (blocks.length > 0 || entry.blocks.length === 0) rendered.push({ item, blocks })
   }
   return rendered
 }
 
 /**
- * The edit that gives a block its form: none in a pinned message, unless the original was not kept; of what was asked for again, the part that is shown; else the one that
- * is planned, else the one in force.
+ * Returns the edit that determines a block's form. In a pinned message: none, unless the original
+ * was not kept. In an expanded block: its excerpt. Else the planned edit, else the live one.
  */
 export function editsShown(
   state: State,
@@ -70,7 +70,7 @@ export function editsShown(
     const edit = asEdit(again, { seq, block: position })
     const block = edit === undefined ? undefined : blocks[position]
     if (edit === undefined || block === undefined) return edit
-    // Counted only where somebody asks.
+    // Counted lazily.
     return {
       ...edit,
       get tokensAfter() {
@@ -80,7 +80,7 @@ export function editsShown(
   }
 }
 
-/** Messages that were dropped and that a pin brings back, with their exchanges and what opens their turns. */
+/** Dropped messages that a pin brings back, with their exchanges and the openers of their turns. */
 export function shownByPins(state: State): ReadonlySet<number> {
   const { visible } = state
   const pinned = visible.filter(({ entry }) => state.isPinned(entry.seq))
@@ -94,7 +94,10 @@ export function shownByPins(state: State): ReadonlySet<number> {
   ])
 }
 
-/** A block in an edit's form; undefined when it is dropped. Kinds that cannot be rewritten become text. */
+/**
+ * Applies an edit to a block; undefined if it is dropped. Block types that cannot be shortened
+ * become text.
+ */
 export function reduce(
   block: Block,
   edit: Pick<EditEntry, 'form' | 'text' | 'keepsMedia'>,
@@ -117,7 +120,7 @@ function reduceContent(
   return [{ type: 'text', text }, ...media]
 }
 
-/** The stronger of two forms. */
+/** The more reduced of two forms. */
 export function strongest(a: Form, b: Form): Form {
   return forms.indexOf(a) >= forms.indexOf(b) ? a : b
 }

@@ -1,5 +1,5 @@
-// Makes a view valid for a provider: every call followed by exactly one result, a start and an end the provider accepts.
-// What the log holds is never touched; each repair is a line of the trace that names the provider's rule.
+// Repair: makes a view valid for a provider (every call followed by exactly one result, an accepted
+// start and end). The log is not modified; each repair is traced with the provider's rule.
 
 import type { Block } from '../log/block.ts'
 import type { Form } from '../log/entry.ts'
@@ -17,10 +17,10 @@ export interface Repaired {
   readonly repairs: readonly Repair[]
 }
 
-/** What a call without a result gets, so that the request stays valid and the model knows. */
+/** Synthetic result for a call without one: the request stays valid and the model knows. */
 const missingResultText = '[No result was recorded for this call.]'
 
-/** Orders, pairs and trims rendered messages until `profile` is satisfied. */
+/** Reorders, pairs and trims rendered messages until they satisfy `profile`. */
 export function repair(
   state: State,
   rendered: readonly Rendered[],
@@ -33,13 +33,16 @@ export function repair(
   const marked = checkpoint === undefined ? paired : withCheckpoint(paired, checkpoint)
   const filled = profile.refusesBlankText ? withoutBlanks(marked, profile, repairs) : marked
   const started = profile.startsWithUser ? fromFirstUser(filled, profile, repairs) : filled
-  // An answer that the model is to go on with stays last.
+  // An unfinished answer stays last.
   const isCut = profile.endsWithUser && state.exchanges.parts.open === undefined
   const ended = isCut ? untilLastUser(started, profile, repairs) : started
   return { messages: withWireIds(state, ended, profile, repairs), repairs }
 }
 
-/** A checkpoint is user-role data right after the first user message, never system, never assistant. */
+/**
+ * Inserts the checkpoint in the user role after the first user message. Never as system or
+ * assistant.
+ */
 function withCheckpoint(messages: readonly ViewMessage[], text: string): readonly ViewMessage[] {
   const note: ViewMessage = { role: 'user', origin: 'host', blocks: [{ type: 'text', text }] }
   const first = messages.findIndex(({ role, entry }) => role === 'user' && entry !== undefined)
@@ -47,10 +50,10 @@ function withCheckpoint(messages: readonly ViewMessage[], text: string): readonl
   return messages.toSpliced(first === -1 ? Math.max(0, lead) : first + 1, 0, note)
 }
 
-/** Reasoning is sent as it came or not at all, and half a character cannot be sent. */
+/** Reasoning is sent unchanged or not at all, and lone surrogates cannot be sent. */
 function withoutBrokenReasoning(one: Rendered, profile: Profile, repairs: Repair[]): Rendered {
   const isBroken = ({ block }: RenderedBlock): boolean =>
-    // A block is JSON like everything in the log; what its format carries along goes out with it.
+    // Every block is JSON; its `extra` fields are sent with it, so check the whole block.
     block.type === 'reasoning' && !isWellFormed(block as unknown as Json)
   if (!one.blocks.some(isBroken)) return one
   for (const { position } of one.blocks.filter(isBroken)) {
@@ -60,7 +63,7 @@ function withoutBrokenReasoning(one: Rendered, profile: Profile, repairs: Repair
   return { ...one, blocks: one.blocks.filter((block) => !isBroken(block)) }
 }
 
-/** Puts each exchange together: the assistant message, then its results in the order they came. */
+/** Groups each exchange: the assistant message, then its results in order of arrival. */
 function pair(
   state: State,
   rendered: readonly Rendered[],
@@ -109,8 +112,8 @@ function pair(
 const noneBySeq: ReadonlyMap<number, Rendered> = new Map()
 
 /**
- * The newest exchange, if nothing but its own results follows it and some are still missing: as `waiting` it is not shown yet, as
- * `patient` it is shown as it is.
+ * The newest exchange, if only its own results follow it and some are missing. `waiting`: not shown
+ * yet. `patient`: shown as it is.
  */
 function openExchange(
   state: State,
@@ -146,11 +149,11 @@ interface Surroundings {
   readonly rendered: readonly Rendered[]
   readonly bySeq: ReadonlyMap<number, Rendered>
   readonly position: number
-  /** Whether missing results may go on missing. */
+  /** Missing results may stay missing. */
   readonly isPatient: boolean
 }
 
-/** The results of an exchange: grouped by the message that holds them, in the order they came; missing ones last. */
+/** The results of an exchange, grouped by message, in order of arrival; missing ones last. */
 function results(
   calls: readonly Call[],
   around: Surroundings,
@@ -203,10 +206,10 @@ function adjacentTools(
   const seqs = new Set<number>()
   for (let index = position + 1; index < rendered.length; index++) {
     const { entry } = (rendered[index] as Rendered).item
-    // What plugins add to one result stands behind it, and does not part it from the next.
+    // Plugin messages between results do not separate them.
     if (entry.origin === 'plugin') continue
     const isPart = hasToolParts && entry.role === 'tool'
-    // A message with results and the user's own words holds its results first: they are still adjacent.
+    // In a message with results and user text the results come first, so they are still adjacent.
     if (!isPart && !entry.blocks.some(isResult)) break
     seqs.add(entry.seq)
     if (entry.role !== 'tool') break
@@ -232,11 +235,14 @@ function missingResults(calls: readonly Call[], profile: Profile, repairs: Repai
 interface LossContext {
   readonly waiting: number | undefined
   readonly bySeq: ReadonlyMap<number, Rendered>
-  /** Parts of tool messages that are in the view, beside the results of an exchange. */
+  /** Parts of tool messages that the view shows beside the results of an exchange. */
   readonly shown: ReadonlySet<string>
 }
 
-/** Blocks of tool messages that answer nothing (or answer again, or wait with their open exchange) are not shown. */
+/**
+ * Reports blocks of tool messages that are not shown: orphans, duplicate answers, and results of a
+ * waiting exchange.
+ */
 function reportLost(
   state: State,
   one: Rendered,
@@ -288,7 +294,7 @@ function toMessage(one: Rendered, blocks: readonly RenderedBlock[]): ViewMessage
   }
 }
 
-/** What a format could not carry, as repairs of the blocks it came from. */
+/** Converts losses of a format to repairs of the source blocks. */
 export function lossesAsRepairs(
   messages: readonly ViewMessage[],
   losses: readonly { message: number; block: number; form: Form; reason: string }[],
@@ -319,8 +325,9 @@ function withoutBlanks(
 }
 
 /**
- * Drops what stands before the first user message. A conversation without any begins with a note that stands for its first unit:
- * what the provider demands, without words that nobody said.
+ * Drops everything before the first user message. A conversation without one starts with a note
+ * that replaces its first unit, because the provider requires a user message and we must not invent
+ * one.
  */
 function fromFirstUser(
   messages: readonly ViewMessage[],
@@ -353,7 +360,7 @@ function fromFirstUser(
   return kept.toSpliced(at === -1 ? kept.length : at, 0, note)
 }
 
-/** The index after the first message that is no system message, and after its results. */
+/** Index after the first non-system message and its results. */
 function firstUnitEnd(messages: readonly ViewMessage[]): number {
   let end = messages.findIndex((message) => message.role !== 'system') + 1
   while (end > 0 && messages[end]?.role === 'tool') end += 1

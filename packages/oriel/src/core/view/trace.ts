@@ -1,4 +1,4 @@
-// The trace: every block that is not full or not there, with the rule and the reason.
+// Trace: every block that is not shown in full, with the rule and the reason.
 
 import type { Edit, Form } from '../log/entry.ts'
 import { seqsOf } from '../state/edits.ts'
@@ -11,19 +11,19 @@ import type { Change, ViewMessage } from './view.ts'
 
 export interface TraceInput {
   readonly state: State
-  /** Edits that are not in the log (yet). */
+  /** Edits that are not logged (yet). */
   readonly planned: readonly Edit[]
   readonly repairs: readonly Repair[]
-  /** Reductions of the budget ladder. */
+  /** Reductions by the budget ladder. */
   readonly fitted: { readonly edits: readonly Edit[]; readonly folded: readonly ViewMessage[] }
-  /** Position in what the caller passed of the log's message at `index`. */
+  /** Maps the index of a logged message to its index in the caller's input. */
   readonly indexOf: (index: number) => number
   readonly canExpand: boolean
 }
 
 /**
- * The trace of a view, in the order of the log, made when it is asked for: a window over a long log drops more than it shows.
- * What the state holds now is captured, so that later entries do not change it.
+ * The trace of a view, in log order, computed lazily: a window over a long log drops more than it
+ * shows. Captures the state, so that later entries do not change it.
  */
 export function traceOf(input: TraceInput): () => readonly Change[] {
   const { state, planned, repairs, fitted } = input
@@ -50,7 +50,7 @@ export function traceOf(input: TraceInput): () => readonly Change[] {
 
 interface Captured {
   readonly drops: readonly Edit[]
-  /** Messages that those no longer drop. */
+  /** Dropped messages that a pin brings back. */
   readonly back: ReadonlySet<number>
   readonly edits: readonly Edit[]
   readonly folded: readonly ViewMessage[]
@@ -103,7 +103,7 @@ function list(input: TraceInput, captured: Captured): readonly Change[] {
     const shown = blocks.length === 0 ? [0] : blocks.map((_, at) => positions?.[at] ?? at)
     for (const block of shown) add(entry.seq, block, { form: 'dropped', rule: 'budget', reason })
   }
-  // What is not there needs no other line: the first that took it away explains it.
+  // A dropped block gets one line: that of the first change that dropped it.
   const gone = new Map<string, Change>()
   for (const change of changes) {
     if (change.form === 'dropped' && !gone.has(change.id)) gone.set(change.id, change)
@@ -135,7 +135,7 @@ function addEdit(state: State, edit: Edit, add: Add): void {
     each(state, seq, (block) => add(seq, block, { form, rule, reason }))
 }
 
-/** Of several edits of one block the last: it gives the form. Edits of whole messages all stay. */
+/** The last edit of each block, which determines its form. Edits of whole messages all stay. */
 function newest(edits: readonly Edit[]): readonly Edit[] {
   const last = new Map<string, Edit>()
   for (const edit of edits) {
@@ -159,7 +159,7 @@ function liveBlockEdits(state: State): readonly Edit[] {
   return edits
 }
 
-/** Blocks that this request does not show because of who they are for. */
+/** Blocks that this request does not show because of their audience. */
 function unshownBlocks(state: State): readonly Repair[] {
   const unshown: Repair[] = []
   for (const item of state.visible) {
@@ -172,7 +172,7 @@ function unshownBlocks(state: State): readonly Repair[] {
   return unshown
 }
 
-/** Each block of a message, if there is one at `seq`; a message without blocks still has one line. */
+/** Visits each block of the message at `seq`. A message without blocks still has one line. */
 function each(state: State, seq: number, visit: (block: number) => void): void {
   const facts = state.facts(seq)
   if (facts === undefined) return

@@ -1,4 +1,4 @@
-// What the model sees: messages rendered from the log, each block knowing where it came from.
+// View types: messages rendered from the log, each block with its origin.
 
 import type { Block, Origin, Role } from '../log/block.ts'
 import type { Form, MessageEntry } from '../log/entry.ts'
@@ -8,39 +8,42 @@ import type { Call } from '../state/exchange.ts'
 export interface ViewMessage {
   readonly role: Role
   readonly origin: Origin
-  /** Blocks as rendered. A block in full form is the very object of the entry. */
+  /** Rendered blocks. A block in full form is the entry's own object. */
   readonly blocks: readonly Block[]
-  /** Whether it goes on with the message before it, as another part of one answer. @default false */
+  /** Continues the previous message as part of one answer. @default false */
   readonly isLaterPart?: boolean
-  /** The entry it shows; absent for text that Oriel wrote itself (a digest, a checkpoint). */
+  /** The source entry; absent for text written by Oriel (a digest, a checkpoint). */
   readonly entry?: MessageEntry
-  /** Each block's position in the entry, where some of the entry's blocks are not shown. */
+  /** Index of each block in the entry, if some of the entry's blocks are not shown. */
   readonly positions?: readonly number[]
   /** The calls that blocks without an entry answer, in order. */
   readonly answers?: readonly Call[]
-  /** Call ids as they must appear on the wire, where they differ from the logged ones. Keyed by block position in `blocks`. */
+  /** Call ids on the wire, if they differ from the logged ones, by index in `blocks`. */
   readonly wireIds?: ReadonlyMap<number, string>
 }
 
-/** One line of the trace: a block that is not full or not there, or that a provider's rule moved or renamed. */
+/**
+ * One line of the trace: a block that is not shown in full, or that a provider's rule moved or
+ * renamed.
+ */
 export interface Change {
   /** The stable id: pass it to `expand`. */
   readonly id: string
-  /** Position of the message in the input of `project`, or among the thread's messages. */
+  /** Index of the message in the input of `project`, or among the thread's messages. */
   readonly index: number
   readonly form: Form
-  /** The rule that changed it: a policy part's name, `budget`, `repair`, or `audience` for what is not for this request. */
+  /** The responsible rule: a policy part's name, `budget`, `repair`, or `audience`. */
   readonly rule: string
   readonly reason: string
   readonly tokensBefore: number
   readonly tokensAfter: number
-  /** Whether the original can be had back by id. */
+  /** The original can be retrieved by id. */
   readonly canExpand: boolean
   /** Characters of the original text. */
   readonly originalLength: number
 }
 
-/** The part of a request around the messages: counted in the budget, never matched as history. */
+/** The request around the messages: counted in the budget, never matched as history. */
 export interface Frame {
   readonly system?: unknown
   readonly tools?: unknown

@@ -1,11 +1,13 @@
-// Call ids as they go on the wire: accepted by the provider, used once, the same at every step.
+// Call ids on the wire: accepted by the provider, unique in the view, stable across steps.
 
 import { type Call, isCall, isResult } from '../state/exchange.ts'
 import type { State } from '../state/state.ts'
 import type { Profile, Repair } from './profile.ts'
 import type { ViewMessage } from './view.ts'
 
-/** Gives every call and its result an id that the provider accepts and that no other call of the view has. */
+/**
+ * Gives every call and its result an id that the provider accepts and that is unique in the view.
+ */
 export function withWireIds(
   state: State,
   messages: readonly ViewMessage[],
