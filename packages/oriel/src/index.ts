@@ -26,6 +26,8 @@ export type {
   Form,
   MessageEntry,
   Native,
+  RecordedBreak,
+  RequestDetails,
   RequestEntry,
   Source,
   UsageEntry,

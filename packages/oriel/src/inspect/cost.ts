@@ -1,7 +1,7 @@
 // Dollars: what a call cost, what tokens that were not sent would have cost at least, what a cache break cost.
 
+import type { Usage } from '../core/log/entry.ts'
 import { lookupPrices } from '../schedule/prices.ts'
-import type { Usage } from '../thread/view/read-usage.ts'
 
 const million = 1_000_000
 /** Models whose prices are memoized. */

@@ -1,10 +1,9 @@
 // The numbers of a thread (messages, turns, steps, tokens, usage, cost), folded from its log entry by entry.
 
-import type { Entry, MessageEntry, RequestEntry, SettingEntry } from '../core/log/entry.ts'
+import type { Entry, MessageEntry, RequestEntry, SettingEntry, Usage } from '../core/log/entry.ts'
 import { isObject } from '../core/log/json.ts'
 import { type Counter, countBlock, overheadOf } from '../core/tokens/counter.ts'
 import { resolveCounter } from '../counters.ts'
-import type { Usage } from '../thread/view/read-usage.ts'
 import { dollarsOf } from './cost.ts'
 
 export interface ThreadNumbers {
@@ -63,7 +62,7 @@ export class ThreadNumbersFold {
         this.#takeRequest(entry)
         break
       case 'usage':
-        this.#takeUsage(entry.sample as unknown as Usage)
+        this.#takeUsage(entry.sample)
         break
       case 'setting':
         this.#takeSetting(entry)
@@ -101,7 +100,7 @@ export class ThreadNumbersFold {
 
   #takeRequest({ model, details }: RequestEntry): void {
     if (model !== undefined) this.#model = model
-    if (typeof details?.tokens === 'number') this.#viewTokens = details.tokens
+    this.#viewTokens = details?.tokens ?? this.#viewTokens
   }
 
   #takeUsage(usage: Usage): void {

@@ -1,7 +1,13 @@
 // The timeline of a thread, folded from its log: for each step the tokens, the provider's usage, the cost, edits and cache breaks.
 
-import type { EditEntry, Entry, RequestEntry, UsageEntry } from '../core/log/entry.ts'
-import type { Usage } from '../thread/view/read-usage.ts'
+import type {
+  EditEntry,
+  Entry,
+  RecordedBreak,
+  RequestEntry,
+  Usage,
+  UsageEntry,
+} from '../core/log/entry.ts'
 import { dollarsOf } from './cost.ts'
 import { ThreadNumbersFold } from './numbers.ts'
 
@@ -23,7 +29,7 @@ export interface TimelineStep {
   }
   readonly compaction?: boolean
   /** The provider's cache missed what it should have held: the cause, and what else is known. */
-  readonly cacheBreak?: { readonly cause: string; readonly [fact: string]: unknown }
+  readonly cacheBreak?: RecordedBreak
   readonly interrupted?: boolean
 }
 
@@ -70,16 +76,14 @@ export async function timelineOf(
 }
 
 function takeUsage(step: Draft, { sample, broken }: UsageEntry): void {
-  const usage = sample as unknown as Usage
-  const dollars = dollarsOf(usage, step.model)
-  step.usage = usage
+  const dollars = dollarsOf(sample, step.model)
+  step.usage = sample
   if (dollars !== undefined) step.cost = { dollars }
-  if (broken !== undefined) step.cacheBreak = { ...broken, cause: String(broken.cause) }
+  if (broken !== undefined) step.cacheBreak = broken
 }
 
 function stepOf(entry: RequestEntry, edits: readonly EditEntry[], logTokens: number): Draft {
   const { details = {} } = entry
-  const view = typeof details.tokens === 'number' ? details.tokens : 0
   return {
     step: entry.step,
     seq: entry.seq,
@@ -87,9 +91,9 @@ function stepOf(entry: RequestEntry, edits: readonly EditEntry[], logTokens: num
     format: entry.format,
     ...(entry.model === undefined ? {} : { model: entry.model }),
     tokens: {
-      view,
+      view: details.tokens ?? 0,
       log: logTokens,
-      ...(typeof details.budget === 'number' ? { budget: details.budget } : {}),
+      ...(details.budget === undefined ? {} : { budget: details.budget }),
     },
     ...(edits.length === 0
       ? {}

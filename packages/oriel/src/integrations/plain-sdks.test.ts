@@ -68,7 +68,7 @@ async function said(thread: Thread): Promise<readonly string[]> {
   return (await thread.log()).flatMap((entry) => (entry.type === 'message' ? [entry.role] : []))
 }
 
-async function samples(thread: Thread): Promise<readonly Json[]> {
+async function samples(thread: Thread): Promise<readonly object[]> {
   return (await thread.log()).flatMap((entry) => (entry.type === 'usage' ? [entry.sample] : []))
 }
 

@@ -39,13 +39,16 @@ describe('costsOf', () => {
     const second = step(2, {
       tokens: { view: 50, log: 200 },
       usage: usage(50),
-      cacheBreak: { cause: 'edit' },
+      cacheBreak: { cause: 'edit', lost: 0, cost: 0 },
     })
     const third = step(3, { tokens: { view: 50, log: 200 }, usage: usage(0, 50) })
     const [, broken, after] = costsOf([first, second, third], prices)
     expect(broken).toEqual({ step: 2, withOriel: 50, withoutOriel: 0.1 * 100 + 100 })
     expect(after).toEqual({ step: 3, withOriel: 5, withoutOriel: 20 })
-    const [, lost] = costsOf([first, { ...second, cacheBreak: { cause: 'ttl' } }, third], prices)
+    const [, lost] = costsOf(
+      [first, { ...second, cacheBreak: { cause: 'ttl', lost: 0, cost: 0 } }, third],
+      prices,
+    )
     expect(lost?.withoutOriel).toBe(200)
   })
 

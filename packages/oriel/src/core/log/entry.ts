@@ -194,12 +194,29 @@ export interface SettingEntry extends EntryFields {
 export interface UsageEntry extends EntryFields {
   readonly type: 'usage'
   readonly view: string
-  readonly sample: JsonObject
-  /**
-   * Set when the provider cache missed unexpectedly: cause, tokens lost, their cost, and the first
-   * block that an edit changed.
-   */
-  readonly broken?: JsonObject
+  readonly sample: Usage
+  /** Set when the provider's cache missed what it should have held. */
+  readonly broken?: RecordedBreak
+}
+
+/** Tokens of one model call, whatever the provider calls them. The three input numbers are disjoint. */
+export interface Usage {
+  /** Input tokens that were neither read from nor written to the cache. */
+  readonly uncached: number
+  readonly cacheRead: number
+  readonly cacheWrite: number
+  readonly output: number
+}
+
+/** A cache break as the log keeps it. */
+export interface RecordedBreak {
+  readonly cause: string
+  /** Tokens that should have been read from the cache and were not. */
+  readonly lost: number
+  /** Their cost, in base input tokens. */
+  readonly cost: number
+  /** The first block that an edit changed, where an edit was the cause. */
+  readonly first?: string
 }
 
 /**
@@ -216,7 +233,25 @@ export interface RequestEntry extends EntryFields {
   readonly bodyHash: string
   readonly encoderVersion: number
   readonly epoch?: string
-  readonly details?: JsonObject
+  readonly details?: RequestDetails
+}
+
+/** What the record of a request says beside what was sent. */
+export interface RequestDetails {
+  /** Tokens of the request, by the thread's counter. */
+  readonly tokens?: number
+  readonly budget?: number
+  readonly mayTurnReasoningOff?: boolean
+  /** It was made smaller after the provider refused its length. */
+  readonly isRecovery?: boolean
+  /** The first seq that it shows in a form which the log does not keep: reduced for a budget, or by a policy for one call. */
+  readonly unkeptFrom?: number
+  /** It shows an open tool loop as a transcript. */
+  readonly isRecord?: boolean
+  /** Why the schedule applied edits or not, with the numbers that it decided by. */
+  readonly schedule?: JsonObject
+  /** The policy, where it held for this call only. */
+  readonly policy?: JsonObject
 }
 
 /** An entry of a type unknown to this version: kept and passed along, never dropped. */

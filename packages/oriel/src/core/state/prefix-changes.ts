@@ -67,8 +67,7 @@ export class PrefixChanges {
 
   /** Records a request. Its details give the first seq shown in a form that is not kept. */
   asked({ details }: Pick<RequestEntry, 'details'>): void {
-    const first = details?.unkeptFrom
-    this.#unkept = typeof first === 'number' ? first : undefined
+    this.#unkept = details?.unkeptFrom
     this.#isRecord = details?.isRecord === true
   }
 

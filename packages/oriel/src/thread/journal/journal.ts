@@ -444,7 +444,7 @@ function calibrated(
   { newestRequest: request, calibrations }: JournalFacts,
 ): JournalFacts['calibrations'] {
   const estimated = request?.details?.tokens
-  if (request?.view !== view || typeof estimated !== 'number') return calibrations
+  if (request?.view !== view || estimated === undefined) return calibrations
   const measured = inputTokens(sample)
   return learn(calibrations ?? {}, { model: request.model ?? '', estimated, measured })
 }

@@ -1,7 +1,6 @@
 // The provider's cache as a thread knows it: what was sent, what it costs, and when it was lost.
 
-import type { EditEntry } from '../../core/log/entry.ts'
-import type { JsonObject } from '../../core/log/json.ts'
+import type { EditEntry, RecordedBreak } from '../../core/log/entry.ts'
 import { seqsOf } from '../../core/state/edits.ts'
 import type { CacheState } from '../../schedule/cache-aware.ts'
 import { lookupPrices, type Prices, type PricesQuery } from '../../schedule/prices.ts'
@@ -60,7 +59,7 @@ export async function recordUsage(
   view: string,
 ): Promise<void> {
   const { journal, prices } = session
-  let broken: JsonObject | undefined
+  let broken: RecordedBreak | undefined
   await journal.commit((_, stamp) => {
     broken = brokenBy(journal, usage, view, prices)
     const entry = { type: 'usage', view, sample: { ...usage } } as const
@@ -68,10 +67,10 @@ export async function recordUsage(
   })
   if (broken === undefined) return
   session.emit('cache-broken', {
-    message: `${String(broken.lost)} tokens were not in the provider's cache: ${String(broken.cause)}.`,
-    reason: String(broken.cause),
-    ...(typeof broken.lost === 'number' ? { tokensLost: broken.lost } : {}),
-    ...(typeof broken.first === 'string' ? { id: broken.first } : {}),
+    message: `${broken.lost} tokens were not in the provider's cache: ${broken.cause}.`,
+    reason: broken.cause,
+    tokensLost: broken.lost,
+    ...(broken.first === undefined ? {} : { id: broken.first }),
   })
 }
 
@@ -80,7 +79,7 @@ function brokenBy(
   usage: Usage,
   view: string,
   option: PricesOption | undefined,
-): JsonObject | undefined {
+): RecordedBreak | undefined {
   const lane = journal.facts.lanes?.findLast((one) => one.view === view)
   const { before } = lane ?? {}
   if (lane === undefined || before === undefined) return undefined

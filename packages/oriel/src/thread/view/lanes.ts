@@ -1,6 +1,6 @@
 // What each consumer of a thread was sent last, and what the provider measured of it: a consumer is format, model and frame.
 
-import type { RequestEntry, UsageEntry } from '../../core/log/entry.ts'
+import type { RequestEntry, Usage, UsageEntry } from '../../core/log/entry.ts'
 import type { Json, JsonObject } from '../../core/log/json.ts'
 import { isObject } from '../../core/log/json.ts'
 import type { State } from '../../core/state/state.ts'
@@ -109,9 +109,6 @@ function isSame(a: LaneKey, b: LaneKey): boolean {
   return a.format === b.format && a.model === b.model && a.frameHash === b.frameHash
 }
 
-function measurementOf(sample: JsonObject): Measurement {
-  const number = (value: Json | undefined): number => (typeof value === 'number' ? value : 0)
-  const cacheRead = number(sample.cacheRead)
-  const cacheWrite = number(sample.cacheWrite)
-  return { input: number(sample.uncached) + cacheRead + cacheWrite, cacheRead, cacheWrite }
+function measurementOf({ uncached, cacheRead, cacheWrite }: Usage): Measurement {
+  return { input: uncached + cacheRead + cacheWrite, cacheRead, cacheWrite }
 }

@@ -1,16 +1,10 @@
 // The provider's own numbers, in one shape whatever the provider calls them.
 
+import type { Usage } from '../../core/log/entry.ts'
 import { OrielError } from '../../core/log/errors.ts'
 import { isObject } from '../../core/log/json.ts'
 
-/** Tokens of one model call. The three input numbers are disjoint. */
-export interface Usage {
-  /** Input tokens that were neither read from nor written to the cache. */
-  readonly uncached: number
-  readonly cacheRead: number
-  readonly cacheWrite: number
-  readonly output: number
-}
+export type { Usage }
 
 /**
  * Reads a usage object of OpenAI (chat and responses: cached tokens are part of the input), Anthropic (three disjoint numbers), the

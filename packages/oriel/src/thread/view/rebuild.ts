@@ -93,7 +93,7 @@ async function rebuild(
       format,
       ...(isObject(frame) ? { frame } : {}),
       ...(request.model === undefined ? {} : { model: request.model }),
-      ...(typeof details.budget === 'number' ? { budget: details.budget } : {}),
+      ...(details.budget === undefined ? {} : { budget: details.budget }),
       ...(details.mayTurnReasoningOff === true ? { mayTurnReasoningOff: true } : {}),
     },
     leading: framing.leading,

@@ -30,7 +30,7 @@ export function planRecovery(
       'The request was reduced once and refused again. Raise the window, shorten the system text or the newest message, or give a budget.'
     throw new OrielError('cannot-project', message, { cause: error })
   }
-  const sent = typeof details.tokens === 'number' ? details.tokens : estimateOf(journal)
+  const sent = details.tokens ?? estimateOf(journal)
   const window = policy.compaction?.contextWindow ?? pricesOf(prices, model).contextWindow
   return { sent, budget: Math.max(1, Math.min(budget, recoveryBudget(error, sent, window))) }
 }

@@ -2,7 +2,14 @@
 
 import { type Assembled, assemble } from '../../assemble.ts'
 import type { Block } from '../../core/log/block.ts'
-import type { Edit, EditEntry, Entry, MessageEntry, RequestEntry } from '../../core/log/entry.ts'
+import type {
+  Edit,
+  EditEntry,
+  Entry,
+  MessageEntry,
+  RequestDetails,
+  RequestEntry,
+} from '../../core/log/entry.ts'
 import {
   canonicalJson,
   cloneJson,
@@ -276,10 +283,12 @@ function recordOf(
 }
 
 /** What the record of a request says beside what was sent. */
-function detailsOf(request: ViewRequest, built: BuiltView): JsonObject {
+function detailsOf(request: ViewRequest, built: BuiltView): RequestDetails {
   const { options, isTemporary, policy } = request
   const { assembled, decision } = built
-  const details: Record<string, Json> = { tokens: assembled.tokens() }
+  const details: { -readonly [Key in keyof RequestDetails]: RequestDetails[Key] } = {
+    tokens: assembled.tokens(),
+  }
   if (options.budget !== undefined) details.budget = options.budget
   if (options.mayTurnReasoningOff === true) details.mayTurnReasoningOff = true
   if (request.isRecovery === true) details.isRecovery = true
