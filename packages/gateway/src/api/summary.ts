@@ -1,5 +1,6 @@
 // An LRU of thread summaries, each kept up to date by reading only the new entries of its log.
 
+import { LRUCache } from 'lru-cache'
 import type { ErrorCode, Store, ThreadInfo, ThreadKey } from 'oriel'
 import { type ThreadNumbers, ThreadNumbersFold } from 'oriel/inspect'
 import { damageOf } from '../threads/damage.ts'
@@ -21,7 +22,7 @@ const maxKept = 5000
 
 export class Summaries {
   readonly #store: Store
-  readonly #kept = new Map<string, ThreadNumbersFold>()
+  readonly #kept = new LRUCache<string, ThreadNumbersFold>({ max: maxKept })
 
   constructor(store: Store) {
     this.#store = store
@@ -33,9 +34,7 @@ export class Summaries {
     const isCurrent = known !== undefined && known.version <= info.version
     const fold = isCurrent ? known : new ThreadNumbersFold()
     const damage = fold.version < info.version ? await this.#catchUp(key, fold) : undefined
-    this.#kept.delete(id)
     this.#kept.set(id, fold)
-    if (this.#kept.size > maxKept) this.#kept.delete(this.#kept.keys().next().value ?? '')
     const { thread, createdAt, updatedAt, bytes, version } = info
     const numbers = fold.numbers()
     const summary = { id: thread, createdAt, updatedAt, bytes, entries: version, ...numbers }

@@ -1,7 +1,8 @@
-// Agent templates, and what was stored for them since: stored settings win over the file.
+// Agent templates, and the settings that the store has for them. Stored settings win over the file.
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
+import { LRUCache } from 'lru-cache'
 import { type ChatSettings, OrielError, type Store, type StoredSettings } from 'oriel'
 import { z } from 'zod'
 import type { AgentOptions } from '../options.ts'
@@ -14,15 +15,15 @@ export const chatSettingsSchema = z.strictObject({
 
 /** Where settings are kept that hold for all tenants. */
 const shared = 'index:'
-/** Tenants' agents whose settings are remembered; those that were used least recently are read again. */
+/** Agents of tenants whose stored settings are cached. */
 const maxOwn = 10_000
 
 export class AgentRegistry implements Agents {
   readonly #templates: ReadonlyMap<string, AgentOptions>
   /** Templates with what was stored for all tenants. */
   readonly #changed = new Map<string, AgentOptions>()
-  /** Templates with what a tenant has stored on top, in the order of their use; undefined where it has nothing. */
-  readonly #own = new Map<string, AgentOptions | undefined>()
+  /** Templates with a tenant's own settings on top; without one where the tenant has stored none. */
+  readonly #own = new LRUCache<string, { readonly template?: AgentOptions }>({ max: maxOwn })
   readonly #stored = new WeakMap<AgentOptions, StoredSettings>()
   readonly #store: Store
 
@@ -37,7 +38,7 @@ export class AgentRegistry implements Agents {
   }
 
   get(name: string, tenant?: string): AgentOptions | undefined {
-    const own = tenant === undefined ? undefined : this.#own.get(ownKey(name, tenant))
+    const own = tenant === undefined ? undefined : this.#own.get(ownKey(name, tenant))?.template
     return own ?? this.#changed.get(name) ?? this.#templates.get(name)
   }
 
@@ -51,12 +52,8 @@ export class AgentRegistry implements Agents {
   }
 
   ready(name: string, tenant: string): Promise<void> | undefined {
-    const key = ownKey(name, tenant)
-    if (!this.#own.has(key)) return this.readOwn(name, tenant)
-    const known = this.#own.get(key)
-    this.#own.delete(key)
-    this.#own.set(key, known)
-    return undefined
+    const isCached = this.#own.get(ownKey(name, tenant)) !== undefined
+    return isCached ? undefined : this.readOwn(name, tenant)
   }
 
   /** Reads what a tenant has stored for an agent, again where it is known. */
@@ -66,11 +63,8 @@ export class AgentRegistry implements Agents {
     const own = await this.#store.settings.read({ tenant, agent: name })
     const base = this.#changed.get(name)
     const before = (base && this.#stored.get(base)) ?? nothing
-    const changed = isEmpty(own) ? undefined : this.#with(template, merged(before, own))
-    const key = ownKey(name, tenant)
-    this.#own.delete(key)
-    this.#own.set(key, changed)
-    if (this.#own.size > maxOwn) this.#own.delete(this.#own.keys().next().value ?? '')
+    const cached = isEmpty(own) ? {} : { template: this.#with(template, merged(before, own)) }
+    this.#own.set(ownKey(name, tenant), cached)
   }
 
   /** Stores settings for a tenant; without one, for all of them. */

@@ -18,7 +18,7 @@ describe('the index of conversations', () => {
       index.add(scope, answer(key), { root: `r${conversation}`, frame, at: 1 })
     const length = async (): Promise<number> =>
       (await store.info({ tenant: 'index:acme', thread: 'conversations' }))?.version ?? 0
-    const count = 20_001
+    const count = 50_001
     await Promise.all(Array.from({ length: count }, (_, one) => add(one, `k${one}`)))
     const full = await length()
     expect(full).toBeGreaterThanOrEqual(count)

@@ -1,6 +1,7 @@
-// Which conversation a history without a name belongs to: the answers that came from here, by what was said up to them.
+// The index of conversations: finds the thread of a history without a name by the answers in it that this gateway gave.
 
 import { hash } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
 import type { HistoryKey, JsonObject, Store } from 'oriel'
 import type { Background } from '../background.ts'
 import { FactLog } from './fact-log.ts'
@@ -20,8 +21,8 @@ export interface FrameFingerprint {
 
 /** Answers kept in memory; older ones are found by the first answer of their conversation, which is also in the store. */
 const maxAnswers = 100_000
-/** Conversations of a tenant of which is known that the store has them; of older ones another answer may be added. */
-const maxConversations = 20_000
+/** Conversations that the store is known to have; of one that was evicted another answer may be added. */
+const maxConversations = 50_000
 /** Tenants whose answers were asked for lately. */
 const maxTenants = 10_000
 /** Frames that many conversations share. */
@@ -31,9 +32,12 @@ const storedFromStart = 16
 
 export class ThreadIndex {
   readonly #store: Store
-  readonly #logs = new Map<string, { log: FactLog; known: Set<string> }>()
-  readonly #places = new Map<string, readonly IndexedThread[]>()
-  readonly #frames = new Map<string, FrameFingerprint>()
+  readonly #logs = new LRUCache<string, FactLog>({ max: maxTenants })
+  readonly #places = new LRUCache<string, readonly IndexedThread[]>({ max: maxAnswers })
+  /** Conversations that the store has. */
+  readonly #stored = new LRUCache<string, true>({ max: maxConversations })
+  /** Interned: many conversations share a frame. */
+  readonly #frames = new LRUCache<string, FrameFingerprint>({ max: maxFrames })
   readonly #background: Background
 
   constructor(store: Store, background: Background) {
@@ -48,7 +52,7 @@ export class ThreadIndex {
     if (found.length > 0 || answers.length === 0) return found
     const log = this.#logOf(scope.tenant)
     // Other processes add to it, so a miss is worth another look.
-    await log.log.refresh()
+    await log.refresh()
     return this.#findIn(scope, [...answers.slice(-4), ...answers.slice(0, storedFromStart)])
   }
 
@@ -64,10 +68,10 @@ export class ThreadIndex {
     const { root, frame, at } = place
     const id = idOf(scope, key.key)
     this.#remember(id, { root, frame })
-    const { log, known } = this.#logOf(scope.tenant)
-    const conversation = `${scope.session}\0${root}`
-    if (known.has(conversation)) return
-    keepNewest(known, conversation, maxConversations)
+    const log = this.#logOf(scope.tenant)
+    const conversation = conversationOf(scope, root)
+    if (this.#stored.get(conversation) === true) return
+    this.#stored.set(conversation, true)
     const value: JsonObject = {
       id,
       root,
@@ -80,7 +84,7 @@ export class ThreadIndex {
         await log.add(value, at)
       } catch (error) {
         // The next answer of the conversation is added instead.
-        known.delete(conversation)
+        this.#stored.delete(conversation)
         throw error
       }
     })
@@ -88,14 +92,14 @@ export class ThreadIndex {
 
   /** Forgets where the answers of a conversation were given: it was erased. */
   forget(tenant: string, root: string): void {
-    for (const [id, places] of this.#places) {
+    for (const [id, places] of [...this.#places.entries()]) {
       const others = places.filter((place) => place.root !== root)
       if (others.length === 0) this.#places.delete(id)
       else if (others.length < places.length) this.#places.set(id, others)
     }
-    const known = this.#logs.get(tenant)?.known ?? new Set<string>()
-    for (const conversation of known) {
-      if (conversation.endsWith(`\0${root}`)) known.delete(conversation)
+    for (const conversation of [...this.#stored.keys()]) {
+      const isOfRoot = conversation.startsWith(`${tenant}\0`) && conversation.endsWith(`\0${root}`)
+      if (isOfRoot) this.#stored.delete(conversation)
     }
   }
 
@@ -109,9 +113,7 @@ export class ThreadIndex {
 
   #remember(id: string, { root, frame }: IndexedThread): void {
     const others = (this.#places.get(id) ?? []).filter((one) => one.root !== root)
-    this.#places.delete(id)
     this.#places.set(id, [...others.slice(-7), { root, frame: this.#shared(frame) }])
-    dropOldest(this.#places, maxAnswers)
   }
 
   /** The same frame as one object, however many conversations have it. */
@@ -120,26 +122,22 @@ export class ThreadIndex {
     const known = this.#frames.get(key)
     if (known !== undefined) return known
     this.#frames.set(key, frame)
-    dropOldest(this.#frames, maxFrames)
     return frame
   }
 
-  #logOf(tenant: string): { log: FactLog; known: Set<string> } {
+  #logOf(tenant: string): FactLog {
     const existing = this.#logs.get(tenant)
     if (existing !== undefined) return existing
-    const known = new Set<string>()
     const key = { tenant: `index:${tenant}`, thread: 'conversations' }
     const log = new FactLog(this.#store, key, ({ id, root, tools, system, session }) => {
       this.#remember(String(id), {
         root: String(root),
         frame: { tools: String(tools), system: String(system) },
       })
-      keepNewest(known, `${String(session)}\0${String(root)}`, maxConversations)
+      this.#stored.set(conversationOf({ tenant, session: String(session) }, String(root)), true)
     })
-    const made = { log, known }
-    this.#logs.set(tenant, made)
-    dropOldest(this.#logs, maxTenants)
-    return made
+    this.#logs.set(tenant, log)
+    return log
   }
 }
 
@@ -150,20 +148,12 @@ export interface Scope {
   readonly session: string
 }
 
-/** A string of its own: a part of a longer one would keep that in memory. */
+function conversationOf({ tenant, session }: Scope, root: string): string {
+  return `${tenant}\0${session}\0${root}`
+}
+
+/** A copy: a slice would retain the string that it is a part of. */
 function idOf({ tenant, session }: Scope, key: string): string {
   const digest = hash('sha256', `${tenant}\0${session}\0${key}`, 'buffer')
   return digest.toString('base64url', 0, 18)
-}
-
-function keepNewest(set: Set<string>, value: string, most: number): void {
-  set.add(value)
-  dropOldest(set, most)
-}
-
-/** Maps and sets keep the order in which things came. */
-function dropOldest(kept: Map<string, unknown> | Set<string>, most: number): void {
-  if (kept.size <= most) return
-  const { value, done } = kept.keys().next()
-  if (done !== true) kept.delete(value)
 }
