@@ -78,6 +78,26 @@ export const examples: readonly Example[] = [
       { type: 'view', who: 0, choice: { format: 'openai-chat', budget: 1 } },
     ],
   },
+  ...[false, true].map(
+    (isWritten): Example => ({
+      name: `[I11] an append stays where the checkpoint at the end of its turn fails${isWritten ? ', though written' : ''}`,
+      scenario: {
+        policy: {
+          compaction: { maxTokens: 0, maxMessages: 3, keepRecent: 0, keepRecentTokens: 0 },
+        },
+      },
+      operations: [
+        append({ ...piece('exchange'), calls: 2 }),
+        {
+          type: 'fault',
+          fault: { nth: 2, isWritten },
+          isReloaded: false,
+          request: { ...append(piece('user'), piece('user'), piece('reply')), hasIds: true },
+        },
+        view,
+      ],
+    }),
+  ),
   {
     name: '[T1] a message whose id is there is not appended again by an object that was opened before the thread began',
     scenario: { policy: { history: { length: 0 } }, snapshotEvery: 1 },

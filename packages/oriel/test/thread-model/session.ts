@@ -40,6 +40,8 @@ export class Session {
   clock = 1000
   /** Every branch that was made, the first thread included. */
   readonly branches = new Set<string>(['t'])
+  /** Names of the background tasks that failed, as events report them. */
+  readonly failedTasks: string[] = []
   #actors: [Actor, Actor] | undefined
 
   private constructor(store: Store, tenant: string, scenario: Scenario) {
@@ -84,7 +86,10 @@ export class Session {
       store,
       now,
       snapshotEvery,
-      ...(isListenerBad ? { on: throwing } : {}),
+      on: ({ type, id }) => {
+        if (type === 'job-failed' && id !== undefined) this.failedTasks.push(id)
+        if (isListenerBad) throw new Error('A listener broke.')
+      },
       ...(summarize === undefined ? {} : { summarize }),
     }
     const journal = await Journal.open({ store, key, tokens: undefined, now, snapshotEvery })
@@ -127,8 +132,4 @@ export function dryView(thread: Thread, options: ViewOptions = {}): Promise<View
 /** Entries as text, one line each. */
 export function linesOf(log: readonly Entry[]): readonly string[] {
   return log.map((entry) => canonicalJson(entry as unknown as Json))
-}
-
-function throwing(): void {
-  throw new Error('A listener broke.')
 }
