@@ -1,4 +1,4 @@
-// A thread in a few numbers, gathered from its log and kept up to date by reading only what is new.
+// Thread summaries: key figures per thread, cached and updated incrementally from new log entries.
 
 import {
   type Counter,
@@ -16,11 +16,11 @@ import {
 } from 'oriel'
 import { isObject } from '../call/rewrite.ts'
 import { damageOf } from '../threads/damage.ts'
-import { paced } from './paced.ts'
+import { readCooperatively } from './cooperative-read.ts'
 
 export interface ThreadSummary {
   readonly id: string
-  /** The beginning of the first words of the user. */
+  /** The start of the first user message. */
   readonly title: string
   readonly createdAt: number
   readonly updatedAt: number
@@ -31,13 +31,13 @@ export interface ThreadSummary {
   readonly steps: number
   readonly tokens: { readonly log: number; readonly view: number }
   readonly usage: Usage
-  /** Absent where the price of a model is not known. */
+  /** Absent if the price of a model is unknown. */
   readonly cost?: { readonly dollars: number }
   readonly model?: string
   readonly forkedFrom?: { readonly thread: string; readonly at: number }
-  /** Why the log cannot be read to its end; the numbers are those of what stands before. */
+  /** Set if the log is damaged; the figures cover the readable part before it. */
   readonly damage?: ErrorCode
-  /** For callers that may see every tenant. */
+  /** For admin callers. */
   readonly tenant?: string
 }
 
@@ -80,16 +80,16 @@ export class Summaries {
     return damage === undefined ? summary : { ...summary, damage }
   }
 
-  /** Forgets a thread: it was erased. */
+  /** Evicts an erased thread. */
   forget({ tenant, thread }: ThreadKey): void {
     this.#kept.delete(`${tenant}\0${thread}`)
   }
 
-  /** Takes in what is new; answers why it could not be read to its end. */
+  /** Reads new entries. Returns an error code if the log could not be read to its end. */
   async #gather(key: ThreadKey, gathered: Gathered): Promise<ErrorCode | undefined> {
     try {
       const entries = this.#store.read(key, { from: gathered.version + 1 })
-      for await (const entry of paced(entries, undefined)) {
+      for await (const entry of readCooperatively(entries, undefined)) {
         if (entry.seq === gathered.version + 1) take(gathered, entry)
       }
       return undefined
@@ -163,7 +163,7 @@ export function tokensOf(counter: Counter, { role, blocks }: MessageEntry): numb
   return blocks.reduce((total, block) => total + countBlock(counter, block), overheadOf(role))
 }
 
-/** Tokens of all messages in full form: what a view without edits would hold. */
+/** Tokens of all messages in full form, as in a view without edits. */
 export function logTokens(entries: readonly Entry[]): number {
   const counter = resolveCounter('estimate')
   return entries.reduce(
@@ -206,7 +206,7 @@ function toSummary(info: ThreadInfo, gathered: Gathered): ThreadSummary {
   }
 }
 
-/** Dollars of one call, by the catalogue's prices; undefined for models that it does not know. */
+/** Cost of one call by catalogue prices; undefined for unknown models. */
 export function dollarsOf(usage: Usage, model: string | undefined): number | undefined {
   if (model === undefined) return undefined
   const { inputDollars, outputDollars, read, write } = lookupPrices({ model })

@@ -1,4 +1,4 @@
-// What happened at each step of a thread: tokens, numbers of the provider, epochs, breaks. Read off the log alone.
+// Thread timeline: tokens, provider usage, epochs and cache breaks per step, derived from the log.
 
 import {
   type Counter,
@@ -20,7 +20,7 @@ export interface TimelineStep {
   readonly model?: string
   readonly tokens: { readonly view: number; readonly log: number; readonly budget?: number }
   readonly usage?: Usage
-  /** Absent where the price of the model is not known. */
+  /** Absent if the price of the model is unknown. */
   readonly cost?: { readonly dollars: number }
   readonly epoch?: {
     readonly id: string
@@ -29,7 +29,7 @@ export interface TimelineStep {
     readonly tokensSaved: number
   }
   readonly compaction?: boolean
-  /** The provider's cache did not hold what it should have: why, and what else is known of it. */
+  /** An unexpected miss of the provider's cache: its cause and further facts. */
   readonly cacheBreak?: { readonly cause: string; readonly [fact: string]: unknown }
   readonly interrupted?: boolean
 }

@@ -1,14 +1,14 @@
-// The log beside the view: every block in order, with the form that it has there.
+// Log blocks in order, each with its form in the view.
 
 import type { Block, Change, EditEntry, Entry, FileBlock, Form, ImageBlock, Json } from 'oriel'
 import { renderedResults } from './rendered-results.ts'
 
 export interface ViewBlock {
   readonly id: string
-  /** The message it is a part of. */
+  /** The message that contains it. */
   readonly message: string
   readonly seq: number
-  /** Position of the block in its message. */
+  /** Index of the block in its message. */
   readonly index: number
   readonly turn: number
   readonly step: number
@@ -23,9 +23,9 @@ export interface ViewBlock {
   readonly canExpand: boolean
   readonly isPinned: boolean
   readonly isExcluded: boolean
-  /** The edit that gave it this form, where it is in the log: pass it to `undo`. */
+  /** The logged edit that gave it this form, for `undo`. */
   readonly edit?: string
-  /** As rendered, or the original where the block is full. Cut at 20,000 characters. */
+  /** The rendered text, or the original of a full block. Truncated to 20,000 characters. */
   readonly text: string
 }
 
@@ -86,7 +86,7 @@ function isShown(audience: object): boolean {
   return !('now' in audience) || audience.now !== false
 }
 
-/** The newest edit of a block that was not undone. */
+/** The newest edit of each block that was not undone. */
 function liveEdits(
   entries: readonly Entry[],
 ): (seq: number, block: number) => EditEntry | undefined {
@@ -143,10 +143,10 @@ function textOf(block: Block): string {
   }
 }
 
-/** Longer addresses are no names; one that begins with `data:` is the content itself. */
+/** Longer URLs are not shown, nor are `data:` URLs, which are the content itself. */
 const longestAddress = 200
 
-/** A picture or a file by what is known of it: `[image image/png 78 bytes]`. */
+/** A label for an image or file: `[image image/png 78 bytes]`. */
 function named({ type, mediaType, data, url = '' }: ImageBlock | FileBlock, name?: string): string {
   const isAddress = !url.startsWith('data:') && url.length <= longestAddress
   const place =

@@ -1,29 +1,29 @@
-// What was saved, in dollars: never more than what it must have been.
+// Cost savings in dollars, as lower bounds.
 
 import { lookupPrices } from 'oriel'
 
-/** Models whose prices are remembered. */
+/** Maximum cached prices. */
 const maxKnown = 200
 
 interface Rates {
-  /** Dollars of a token that is read from the provider's cache. */
+  /** Dollars per token read from the provider's cache. */
   readonly read: number
-  /** Dollars that a token costs more when it is written to the cache again instead of read from it. */
+  /** Extra dollars per token written to the cache instead of read. */
   readonly again: number
 }
 
 const known = new Map<string, Rates | undefined>()
 
 /**
- * Dollars that tokens would have cost which were not sent: at the price of a token from the provider's cache, the least that it can have.
- * Undefined where the price of the model is not known.
+ * Dollars saved by tokens not sent, at the cache read price, which is the minimum they would have
+ * cost. Undefined if the model's price is unknown.
  */
 export function dollarsSaved(tokens: number, model: string): number | undefined {
   const rates = ratesOf(model)
   return rates === undefined ? undefined : tokens * rates.read
 }
 
-/** Dollars that a break of the cache cost: its tokens are written again instead of read. */
+/** Dollars lost by a cache break: its tokens are written again instead of read. */
 export function dollarsOfBreak(tokens: number, model: string): number | undefined {
   const rates = ratesOf(model)
   return rates === undefined ? undefined : tokens * rates.again
