@@ -1,4 +1,4 @@
-// A script as LangChain messages, written down in one of the four ways in which they are.
+// Script writer for LangChain messages, in one of their four serialized forms.
 
 import type { Json, JsonObject } from '../core/log/json.ts'
 import type { Attachment, Reply, Said, Script, ScriptCall, Step } from './script.ts'
@@ -92,7 +92,7 @@ function exchange(
   if (step.isReversed) results.reverse()
   const { shape, text } = step
   const parts = [...thinking(step), ...(text === '' ? [] : [{ type: 'text', text }])]
-  // Anthropic's models put their calls into the content as well.
+  // Anthropic models put their calls into the content as well.
   const uses = calls.map(({ call, id }) => ({
     type: 'tool_use',
     id,
