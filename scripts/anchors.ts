@@ -1,4 +1,4 @@
-// Plain policies over chat messages, whose numbers are known: they show that the judge is right.
+// Reference policies over chat messages with known numbers, to validate the judge.
 
 import { resolveCounter } from '../packages/oriel/src/counters.ts'
 import type { CreateManager } from '../packages/oriel/src/simulate/replay.ts'
@@ -38,7 +38,7 @@ function rewriting(make: () => (messages: readonly Chat[]) => readonly Chat[]): 
   }
 }
 
-/** Old results give way to a placeholder once the gain reaches `batch` tokens. */
+/** Replaces old results by placeholders once the gain reaches `batch` tokens. */
 function keep(last: number, batch: number): CreateManager {
   return rewriting(() => {
     let cleared = 0
@@ -78,7 +78,10 @@ function protect(tail: number, batch: number): CreateManager {
   })
 }
 
-/** The newest messages that fit `to`, cut anew when over `from`; system messages, and the first user message if pinned, stay. */
+/**
+ * Keeps the newest messages that fit `to`, and cuts again above `from`; system messages, and the
+ * first user message if pinned, stay.
+ */
 function trim(from: number, to: number, pinned: boolean): CreateManager {
   return rewriting(() => {
     let start = 0
@@ -98,7 +101,7 @@ function trim(from: number, to: number, pinned: boolean): CreateManager {
           at -= 1
           if (!stays(messages[at] as Chat, at)) left -= size(messages[at] as Chat)
         }
-        // Only on exchange edges.
+        // Cut at exchange boundaries only.
         at = Math.min(at, messages.length - 1)
         while (at < messages.length && messages[at]?.role === 'tool') at += 1
         if (at >= messages.length) {

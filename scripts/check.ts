@@ -1,6 +1,6 @@
-// Everything that must hold before a commit: `npm run check`; types, lint and unit tests only: `npm run check:quick`. One line per
-// step; what a failing step printed follows its line. The last line is `N passed, M failed`: the numbers of tests, and one failed
-// for each other step that failed.
+// Full check before a commit: `npm run check`; types, lint and unit tests only: `npm run
+// check:quick`. Prints one line per step, followed by the output of a failing step. The last line
+// is `N passed, M failed`: the numbers of tests, plus one failure for each other failing step.
 
 import { spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -11,11 +11,11 @@ const root = join(import.meta.dirname, '..')
 
 interface Outcome {
   readonly isGood: boolean
-  /** What the step printed. */
+  /** Output of the step. */
   readonly output: string
-  /** A few words for the step's line. */
+  /** A short note for the step's line. */
   readonly note?: string
-  /** Printed below the step's line, also when it succeeds. */
+  /** Printed below the step's line, even if it succeeds. */
   readonly remarks?: readonly string[]
 }
 
@@ -24,7 +24,7 @@ interface Step {
   run(): Promise<Outcome>
 }
 
-/** The parts we read of what vitest's JSON reporter writes. */
+/** The fields used of vitest's JSON report. */
 export interface TestReport {
   readonly numPassedTests: number
   readonly numFailedTests: number
@@ -43,8 +43,9 @@ export interface TestCounts {
 }
 
 /**
- * The numbers of a test run. A file that fails outside its tests (it does not load, a hook throws) counts as one failed
- * test; so does a run that failed without a report or for a reason that the report does not have.
+ * The numbers of a test run. A file that fails outside its tests (load error, throwing hook) counts
+ * as one failed test; so does a run that failed without a report, or for a reason not in the
+ * report.
  */
 export function countTests(report: TestReport | undefined, hasFailed: boolean): TestCounts {
   if (report === undefined) return { passed: 0, failed: 1, skipped: 0 }
@@ -114,14 +115,14 @@ async function runTests(
   return { isGood: counts.failed === 0, output, note, remarks, counts }
 }
 
-/** Packages are packed from what this run builds, not from what an earlier one left behind. */
+/** Removes old builds, so that packages are packed from this run's build. */
 function removeBuilds(): void {
   for (const folder of workspaces()) {
     rmSync(join(root, folder, 'dist'), { recursive: true, force: true })
   }
 }
 
-/** Packs each published package as npm would, and checks what its users get. */
+/** Packs each published package as npm would, and checks the result. */
 function packageSteps(scratch: string): Step[] {
   return workspaces().flatMap((folder) => {
     const manifest = readJson(join(folder, 'package.json'))
@@ -152,7 +153,7 @@ function command(name: string, ...words: readonly string[]): Step {
   return { name, run: () => execute(words) }
 }
 
-/** Runs a program of this workspace. Its two streams are kept in one, as a terminal would show them. */
+/** Runs a program of this workspace, with stdout and stderr merged. */
 function execute(
   [program = '', ...options]: readonly string[],
   environment: Readonly<Record<string, string>> = {},
@@ -163,7 +164,7 @@ function execute(
       cwd: root,
       env: { ...process.env, ...environment, PATH: path },
       stdio: ['ignore', 'pipe', 'pipe'],
-      // Programs of npm are command files there, which only a shell can start.
+      // On Windows, npm programs are command files that need a shell.
       shell: process.platform === 'win32',
     })
     let output = ''

@@ -1,4 +1,4 @@
-// The same few scenes told in many languages, for measuring the token estimate.
+// Prose samples: the same few scenes in many languages, for measuring the token estimate.
 
 export const prose: Readonly<Record<string, readonly string[]>> = {
   English: [

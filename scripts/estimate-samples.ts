@@ -1,9 +1,9 @@
-// Texts of many kinds, written or generated, on which the token estimate is measured.
+// Text samples of many kinds, written or generated, for measuring the token estimate.
 
 import { createHash } from 'node:crypto'
 import { prose } from './estimate-prose.ts'
 
-/** Texts by category. The same on every run. */
+/** Texts by category, deterministic. */
 export function makeSamples(): ReadonlyMap<string, readonly string[]> {
   return new Map([...generated(), ...Object.entries(code), ...Object.entries(prose)])
 }

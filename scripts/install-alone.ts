@@ -1,5 +1,6 @@
-// Installs each published package alone, as a user would: its tarball in an empty project, with only the framework that it needs; then
-// the type checker and the example run there. `node scripts/install-alone.ts [tarballs]`, after a build.
+// Installation test: installs each published package's tarball in an empty project with only the
+// framework it needs, then runs the type checker and the example there. `node
+// scripts/install-alone.ts [tarballs]`, after a build.
 
 import { execFile } from 'node:child_process'
 import {
@@ -21,13 +22,13 @@ const run = promisify(execFile)
 
 interface Subject {
   readonly name: string
-  /** What a user installs beside the tarballs, with the versions that this workspace tests. */
+  /** Packages installed beside the tarballs, in the versions tested by this workspace. */
   readonly needs: readonly string[]
   readonly tarballs: readonly ('oriel' | 'oriel-cli')[]
-  /** Files of the example, copied; or texts written here. */
+  /** Files of the example to copy, or inline texts. */
   readonly copied?: string
   readonly written?: Readonly<Record<string, string>>
-  /** The file that is run, and what it must print. */
+  /** The file to run, and its expected output. */
   readonly main: string
   readonly args?: readonly string[]
   readonly prints: RegExp
@@ -194,7 +195,7 @@ function writeProject(folder: string, { copied, written = {} }: Subject): void {
   }
 }
 
-/** As many installations at once as this machine's cores are worth. */
+/** Concurrent installations. */
 const atOnce = 2
 
 async function main(): Promise<void> {

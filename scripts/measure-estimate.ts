@@ -9,7 +9,7 @@ const estimate = resolveCounter('estimate')
 const exact = resolveCounter('o200k')
 const dataFolder = new URL('../../shared/data/', import.meta.url)
 
-/** Only longer texts count for the error of single texts: in short ones half a token is a lot. */
+/** Minimum length for the error of single texts: in short ones half a token is a lot. */
 const minChars = 200
 
 interface Measured {
@@ -112,7 +112,7 @@ On the machine that wrote this page, in English, code and JSON, best of five: th
 second of processor time, the exact counter ${slow}.`)
 }
 
-/** Processor time, because other work on the machine does not change it. */
+/** CPU time, which other load on the machine does not affect. */
 function processorSeconds(work: () => void): number {
   const start = process.cpuUsage()
   work()
@@ -178,7 +178,7 @@ function worstError(texts: readonly Measured[]): number {
   return errors.reduce((worst, error) => (Math.abs(error) > Math.abs(worst) ? error : worst), 0)
 }
 
-/** Exact tokens, error of the total, p95 of the single texts' errors. */
+/** Exact tokens, error of the total, p95 error of single texts. */
 function columns(texts: readonly Measured[]): string[] {
   if (texts.length === 0) return ['', '', '']
   const total = sum(texts)

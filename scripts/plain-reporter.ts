@@ -1,10 +1,10 @@
-// Says what was left out and why, prints the seed of the property tests, and ends a test run with one plain line,
-// `N passed, M failed`, for people and programs that read only the last one.
+// Vitest reporter: lists skipped tests with their reason, prints the seed of the property tests,
+// and ends with one plain line, `N passed, M failed`.
 
 import type { Reporter, TestModule } from 'vitest/node'
 
 export function plainReporter(seed: string): Reporter {
-  /** Whether the command line chose tests by name (-t): what it did not choose needs no report. */
+  /** Tests were selected by name (-t), so skipped ones are not reported. */
   let isFiltered = false
   return {
     onInit({ config }) {
@@ -14,7 +14,7 @@ export function plainReporter(seed: string): Reporter {
       const counts = modules.map(countTests)
       const passed = counts.reduce((sum, count) => sum + count.passed, 0)
       const failed = counts.reduce((sum, count) => sum + count.failed, 0)
-      // A run can fail although no test did: an error that nobody caught, no test at all.
+      // A run can fail without a failing test: an uncaught error, or no test at all.
       const isGood = reason === 'passed' && unhandledErrors.length === 0
       for (const line of isFiltered ? [] : modules.flatMap(leftOut))
         process.stdout.write(`${line}\n`)
@@ -24,14 +24,14 @@ export function plainReporter(seed: string): Reporter {
   }
 }
 
-/** A file that fails outside its tests (it does not load, a hook throws) counts as one failed test. */
+/** A file that fails outside its tests (load error, throwing hook) counts as one failed test. */
 function countTests(module: TestModule): { passed: number; failed: number } {
   const passed = [...module.children.allTests('passed')].length
   const failed = [...module.children.allTests('failed')].length
   return { passed, failed: failed === 0 && !module.ok() ? 1 : failed }
 }
 
-/** One line for each test that was skipped, with its reason. */
+/** One line per skipped test, with its reason. */
 function leftOut(module: TestModule): readonly string[] {
   return [...module.children.allTests('skipped')].map((test) => {
     const result = test.result()

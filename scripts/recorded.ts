@@ -1,5 +1,6 @@
-// Recorded conversations for tests: a small set of the same shapes in this repository, and, where it is there, the large set in
-// ../shared/data, which is not part of the project. Tests run over both; where the large set is absent, they say so.
+// Recorded conversations for tests: a small set in this repository, and, if present, the large set
+// in ../shared/data, which is not part of the project. Tests run over both, and report if the large
+// set is absent.
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -28,14 +29,14 @@ export interface RecordedSet {
 export interface RecordedFile {
   readonly name: string
   readonly path: string
-  /** Reads the file. */
+  /** Loads the file. */
   conversations(): readonly RecordedConversation[]
 }
 
 const small = join(import.meta.dirname, '../packages/oriel/test/fixtures/conversations')
 const large = join(import.meta.dirname, '../../shared/data')
 
-/** Declares the tests once for the small set and once for the large one, or a skipped test that says why it was left out. */
+/** Declares the tests once for each set, or a skipped test with the reason. */
 export function describeRecorded(title: string, declare: (set: RecordedSet) => void): void {
   describe(`${title}, small set`, () => declare({ files: filesIn(small) }))
   describe(`${title}, large set`, () => {

@@ -1,6 +1,9 @@
-// A conversation to look at: questions to the demo agent, asked through a running gateway as any client would ask them.
+// Sample conversation with the demo agent, sent through a running gateway.
 
-/** They make every rule of the demo's policy act: window, expiry, placeholders, compaction, expansion. */
+/**
+ * Questions that trigger every rule of the demo's policy: window, expiry, placeholders, compaction,
+ * expansion.
+ */
 export const sampleQuestions: readonly string[] = [
   'What failed in the billing log?',
   'Which shipments are delayed? Look at the table.',
@@ -17,12 +20,15 @@ export const sampleQuestions: readonly string[] = [
 ]
 
 export interface TalkOptions {
-  /** Address of the gateway. */
+  /** URL of the gateway. */
   readonly url: string
   readonly questions?: readonly string[]
-  /** Names the conversation. */
+  /** The session id. */
   readonly session: string
-  /** Parameters that set the policy, for example `?agent=demo&historyLength=2`. @default '?agent=demo' */
+  /**
+   * Query parameters that set the policy, for example `?agent=demo&historyLength=2`. @default
+   * '?agent=demo'
+   */
   readonly parameters?: string
   readonly onAnswer?: (count: number) => void
 }
@@ -47,7 +53,7 @@ interface Agent {
 
 const maxSteps = 12
 
-/** Talks with the demo agent and returns the id of the thread. */
+/** Runs the conversation and returns the thread id. */
 export async function talk(options: TalkOptions): Promise<string> {
   const { url, session, questions = sampleQuestions, parameters = '?agent=demo' } = options
   const agent = (await ask(`${url}/api/agents/demo`)).value as Agent

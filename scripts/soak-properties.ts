@@ -1,6 +1,7 @@
-// Runs the property tests again and again, each time with a new seed, and stops at the first failure with the shrunk case:
-// `npm run soak:properties -- --minutes 30`, or `--seeds 200`. Each seed makes twice as many
-// cases as in the check (ORIEL_RUNS says otherwise). Other words are the test files to run instead of all with properties.
+// Property soak test: repeats the property tests with a new seed each time, and stops at the first
+// failure with the shrunk case. `npm run soak:properties -- --minutes 30`, or `--seeds 200`. Each
+// seed runs twice as many cases as the check (override with ORIEL_RUNS). Other arguments are the
+// test files to run instead of all with properties.
 
 import { spawn } from 'node:child_process'
 import { randomInt } from 'node:crypto'
@@ -43,7 +44,7 @@ function positive(name: string, text: string): number {
   return value
 }
 
-/** The tests of the library that draw random cases, its suites for formats and stores included. */
+/** The library's tests with random cases, including the suites for formats and stores. */
 function propertyTests(): readonly string[] {
   const all = globSync(['packages/oriel/test/*.test.ts', 'packages/oriel/src/**/*.test.ts'], {
     cwd: root,

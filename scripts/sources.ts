@@ -1,5 +1,6 @@
-// Lets a process of a test run the workspace's packages from their sources, as the tests themselves do:
-// `node --import ./scripts/sources.ts file.ts`. Without it, names of packages lead to what was last built.
+// Module resolution hook: lets a test's child process run the workspace's packages from their
+// sources, as the tests do. `node --import ./scripts/sources.ts file.ts`. Without it, package names
+// resolve to the last build.
 
 import { registerHooks } from 'node:module'
 

@@ -1,5 +1,5 @@
-// Compares SPEC.md with the tests: every rule has a test that names it, every named rule exists.
-// `node scripts/spec.ts` prints what does not match and exits with 1. The syntax is described at the top of SPEC.md.
+// SPEC check: every rule has a test that names it, and every named rule exists. `node
+// scripts/spec.ts` prints mismatches and exits with 1. The top of SPEC.md describes the syntax.
 
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -8,7 +8,7 @@ export interface SpecResult {
   readonly rules: number
   /** Tests that name at least one rule. */
   readonly tests: number
-  /** One sentence each, with file and line. Empty when all is well. */
+  /** One sentence each, with file and line. Empty if there are none. */
   readonly problems: readonly string[]
 }
 
@@ -35,13 +35,15 @@ export function checkSpec(root: string): SpecResult {
 }
 
 interface Rules {
-  /** The line of each rule, by its id. */
+  /** Line number by rule id. */
   readonly rules: ReadonlyMap<string, number>
   readonly problems: readonly string[]
 }
 
 const ruleLine = /^- \*\*([A-Z]{1,3}\d+)\*\* \S/
-/** A list item that opens with an id in any other way. Four spaces of indent make it an example. */
+/**
+ * A list item that starts with an id in any other form. Four spaces of indent make it an example.
+ */
 const almostRuleLine = /^ {0,3}(?:[-*+]|\d+\.)\s+[*_`[]{0,3}[A-Z]{1,3}\d+\b/
 
 function readRules(text: string): Rules {
@@ -73,12 +75,15 @@ interface NamedTest {
   readonly ids: readonly string[]
 }
 
-/** `it('[P3] ...`, `describe("[P3] ...` and `it.each(rows)('[P3] ...`; not `it.skip` and `it.todo`. */
+/**
+ * Matches `it('[P3] ...`, `describe("[P3] ...` and `it.each(rows)('[P3] ...`; not `it.skip` and
+ * `it.todo`.
+ */
 const namedTest =
   /(?:\b(?:it|test|describe)(?:\.(?!skip\b|todo\b)\w+)*|[)`])\s*\(\s*['"`]((?:\[[A-Z]{1,3}\d+\]\s*)+)/g
 
 function readTests(text: string): NamedTest[] {
-  // Emptied, not removed: the line numbers stay right.
+  // Blank the lines instead of removing them, to keep line numbers.
   const code = text.replace(/^[ \t]*(?:\/\/|\*|\/\*).*$/gm, '')
   return [...code.matchAll(namedTest)].map((match) => ({
     line: code.slice(0, match.index).split('\n').length,

@@ -11,7 +11,7 @@ const root = join(import.meta.dirname, '..')
 const gatewayFolder = join(root, 'packages/gateway')
 const studioFolder = join(gatewayFolder, 'dist/studio')
 
-/** Whether the page is not built, or older than what it is made from. */
+/** True if the page is not built, or older than its sources. */
 function isPageStale(): boolean {
   const page = join(studioFolder, 'index.html')
   if (!existsSync(page)) return true
@@ -19,7 +19,7 @@ function isPageStale(): boolean {
   return sources.some((file) => statSync(join(root, file)).mtimeMs > statSync(page).mtimeMs)
 }
 
-/** The compiler sees by itself what there is to do. */
+/** The compiler builds incrementally. */
 function build(): void {
   const isFirst = !existsSync(join(gatewayFolder, 'dist/index.js'))
   if (isFirst || isPageStale()) process.stdout.write('Building ...\n')
@@ -42,7 +42,7 @@ async function start(): Promise<void> {
     },
   })
   build()
-  // Not before the build: it makes what these names stand for.
+  // After the build, which creates these modules.
   const { createGateway, tuneHeap, readAgents, serveGateway } = await import('@oriel/gateway')
   const { sqliteStore } = await import('oriel')
   tuneHeap()
@@ -78,7 +78,7 @@ async function start(): Promise<void> {
   process.once('SIGTERM', () => void stop())
 }
 
-/** The sample thread; made by talking to the demo agent where the store has none yet. */
+/** The sample thread; created by talking to the demo agent if the store has none. */
 async function sampleOf(url: string): Promise<string> {
   const found = await fetch(`${url}/api/threads?limit=200&search=billing%20log`)
   const { threads } = (await found.json()) as { threads: { id: string; title: string }[] }

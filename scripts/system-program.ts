@@ -1,10 +1,10 @@
-// Programs that tests need from the operating system: one that is installed or, on Debian as root, one that gets installed now.
+// System programs for tests: finds an installed one or, on Debian as root, installs it.
 
 import { spawnSync } from 'node:child_process'
 import { accessSync, constants, existsSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 
-/** Where servers and tools live that are not on everybody's path. */
+/** Directories of servers and tools that are often not on the PATH. */
 const furtherFolders = ['/usr/local/sbin', '/usr/sbin', '/sbin']
 
 export interface SystemProgramOptions {
@@ -12,7 +12,9 @@ export interface SystemProgramOptions {
   readonly names?: readonly string[]
 }
 
-/** The path of a program, by the Debian package that has it; undefined where there is none and none can be installed. */
+/**
+ * The path of a program, by its Debian package; undefined if it is missing and cannot be installed.
+ */
 export function systemProgram(
   debianPackage: string,
   { names = [debianPackage] }: SystemProgramOptions = {},
@@ -42,7 +44,7 @@ function canInstall(): boolean {
 }
 
 function install(debianPackage: string): void {
-  // Test files run side by side: the second one waits for the first one's lock.
+  // Test files run concurrently, so wait for the package manager's lock.
   const lock = 'DPkg::Lock::Timeout=300'
   for (const words of [
     ['update', '-qq'],

@@ -1,11 +1,12 @@
-// An agent that talks for as long as a benchmark wants: the same words every time, of the sizes that recorded agents have.
+// Synthetic agent conversation of any length: deterministic, with the message sizes of recorded
+// agents.
 
 import type { ChatMessage } from './conversations.ts'
 
-/** What happens between two model calls: messages that are appended before the next request. */
+/** Messages appended between two model calls. */
 export type Step = readonly ChatMessage[]
 
-/** Characters of each kind of message, about the mean of the recorded conversations. */
+/** Characters per kind of message, about the mean of the recorded conversations. */
 export interface Sizes {
   readonly user: number
   readonly arguments: number
@@ -21,8 +22,9 @@ const words = (
 ).split(' ')
 
 /**
- * Turn number `turn`, as steps: first the user's message (behind the reply to the one before), then one call with its result
- * per step. A turn of `calls` calls is `calls + 1` model calls and `2 * calls + 2` messages.
+ * Turn number `turn`, as steps: first the user message (after the previous reply), then one call
+ * with its result per step. A turn of `calls` calls is `calls + 1` model calls and `2 * calls + 2`
+ * messages.
  */
 export function turnOf(turn: number, calls = 3, sizes: Sizes = usualSizes): readonly Step[] {
   const before: Step =
@@ -47,14 +49,14 @@ export function turnOf(turn: number, calls = 3, sizes: Sizes = usualSizes): read
   return [opening, ...exchanges]
 }
 
-/** The first messages of the conversation: at least `count`, whole turns. */
+/** The first messages of the conversation: at least `count`, in whole turns. */
 export function conversationOf(count: number): ChatMessage[] {
   const messages: ChatMessage[] = []
   for (let turn = 0; messages.length < count; turn++) messages.push(...turnOf(turn).flat())
   return messages
 }
 
-/** A text of about `length` characters, another one for every `key`, half as long to twice as long. */
+/** A text of about `length` characters, different for every `key`, from half to twice as long. */
 function text(key: number, length: number): string {
   let state = Math.imul(key + 1, 2654435761) >>> 0
   const next = (): number => {

@@ -1,4 +1,4 @@
-// All benchmarks, one after the other, each in a process of its own so that none leaves garbage to the next: `npm run bench`.
+// Runs all benchmarks, each in its own process, so that none affects the next: `npm run bench`.
 
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
@@ -15,7 +15,7 @@ for (const name of names) {
 }
 if (isJson) process.stdout.write(`${JSON.stringify(results, undefined, 2)}\n`)
 
-/** Runs one benchmark; its tables appear as it prints them, its JSON is given back. */
+/** Runs one benchmark. Prints its tables as they appear and returns its JSON. */
 function run(name: string): Promise<string> {
   const file = join(import.meta.dirname, `${name}.ts`)
   const child = spawn(process.execPath, [file, ...options], {

@@ -1,4 +1,4 @@
-// The conversations that are measured: recorded ones when they are there, else generated ones, always the same.
+// Benchmark corpus: recorded conversations if available, else generated ones, deterministic.
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -21,24 +21,24 @@ export interface ChatCall {
 
 export interface Conversation {
   readonly id: string
-  /** Where it comes from: several conversations of one source share what is common to it. */
+  /** Its source. Conversations of one source share what is common to it. */
   readonly source?: string
   readonly messages: readonly ChatMessage[]
 }
 
 export interface Corpus {
-  /** Where the conversations come from, for the heading of a table. */
+  /** Name of the corpus, for table headings. */
   readonly name: string
   readonly conversations: readonly Conversation[]
 }
 
-/** Recordings lie outside the repository, beside it. */
+/** Recordings are outside the repository, beside it. */
 const folder = join(import.meta.dirname, '../../../../shared/data')
 const generatedCount = 60
 const scriptsPerConversation = 25
 const seed = 42
 
-/** All recorded conversations, or as many generated ones as keep the benchmarks short. */
+/** All recorded conversations, or enough generated ones for short benchmarks. */
 export function readCorpus(): Corpus {
   if (!existsSync(folder)) return { name: 'generated conversations', conversations: generated() }
   const files = readdirSync(folder).filter((name) => name.endsWith('.jsonl'))
@@ -49,7 +49,7 @@ export function readCorpus(): Corpus {
   return { name: 'recorded conversations', conversations }
 }
 
-/** The text pieces of a message: what is said, what calls are given. */
+/** The texts of a message: its content and call arguments. */
 export function textsOf(message: ChatMessage): readonly string[] {
   const calls = message.tool_calls ?? []
   return [message.content ?? '', ...calls.map((call) => call.function.arguments)].filter(
@@ -57,20 +57,23 @@ export function textsOf(message: ChatMessage): readonly string[] {
   )
 }
 
-/** Long conversations, each made of many scripts of the library's own generators, in the plainest way of writing. */
+/** Long conversations, each made of many generated scripts, in the plainest notation. */
 function generated(): readonly Conversation[] {
   const scripts = sample(script(), { seed, numRuns: generatedCount * scriptsPerConversation })
   return Array.from({ length: generatedCount }, (_, index) => {
     const from = index * scriptsPerConversation
-    // Some are short, some long.
+    // Mix short and long ones.
     const own = scripts.slice(from, from + 1 + (index % scriptsPerConversation))
-    // The plainest way of writing has the fields of a ChatMessage and no others.
+    // The plainest notation has exactly the fields of a ChatMessage.
     const messages = writeOpenaiChat(plainest(own)) as unknown as readonly ChatMessage[]
     return { id: `generated-${index}`, messages }
   })
 }
 
-/** One script of all, without attachments, unknown fields and unusual shapes: what every peer can take. */
+/**
+ * Concatenates scripts, without attachments, unknown fields and unusual shapes, so that every peer
+ * accepts them.
+ */
 function plainest(scripts: readonly Script[]): Script {
   const said = <T extends { readonly text: string }>({ text }: T) =>
     ({ text: text.trim() === '' ? 'ok' : text, shape: 0, attachment: 'none' }) as const

@@ -1,4 +1,4 @@
-// How fast token counters are, and how far off: `npm run bench:counters`.
+// Speed and accuracy of token counters: `npm run bench:counters`.
 
 import { type ChatMessage, readCorpus } from './conversations.ts'
 import { quantile, race } from './harness.ts'
@@ -24,9 +24,9 @@ interface Text {
   readonly exact: number
 }
 
-/** Shorter texts say nothing: one token of five is 20 %. */
+/** Minimum tokens: in shorter texts one token is a large error. */
 const smallestTokens = 50
-/** Characters of the sample that is timed: long enough for a steady time, short enough for many rounds. */
+/** Characters of the timed sample: enough for stable times and many rounds. */
 const sampleLength = 1_000_000
 
 const exact = resolveCounter('o200k')
@@ -95,7 +95,7 @@ async function speedRows(): Promise<readonly Row[]> {
   }))
 }
 
-/** Every so-manieth text, so that all sources are in it. */
+/** Every nth text, so that all sources are included. */
 function sampleOf(): readonly string[] {
   const total = texts.reduce((sum, { text }) => sum + text.length, 0)
   const every = Math.max(1, Math.floor(total / sampleLength))

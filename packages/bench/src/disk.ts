@@ -1,4 +1,4 @@
-// The disk that the stores are measured on, and the plainest durable table to compare them with.
+// Disk baseline: sync times, and a minimal durable SQLite table for comparison.
 
 import {
   closeSync,
@@ -15,7 +15,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { Contender } from './harness.ts'
 
-/** Names of the kinds of file systems that matter here: one in memory makes every number of a disk meaningless. */
+/** File system types. An in-memory one makes disk numbers meaningless. */
 const fileSystems: Readonly<Record<number, string>> = {
   61267: 'ext4',
   2435016766: 'btrfs',
@@ -24,7 +24,7 @@ const fileSystems: Readonly<Record<number, string>> = {
   2035054128: 'overlayfs',
 }
 
-/** A new folder below `parent` that is removed when the work is done. */
+/** A temporary directory below `parent`, removed afterwards. */
 export async function withFolder<T>(
   parent: string | undefined,
   work: (folder: string) => Promise<T>,
@@ -42,7 +42,7 @@ export function fileSystemOf(folder: string): string {
   return fileSystems[type] ?? `file system 0x${type.toString(16)}`
 }
 
-/** Overwrites 4 KB of a file and waits until the disk has them: what one sync costs, whoever asks for it. */
+/** Overwrites 4 KB of a file and syncs: the cost of one sync. */
 export function fsyncContender(file: string, steps: number): Contender {
   const page = Buffer.alloc(4096, 1)
   writeFileSync(file, Buffer.alloc(steps * page.length))
@@ -60,7 +60,10 @@ export function fsyncContender(file: string, steps: number): Contender {
   }
 }
 
-/** One row per message in SQLite, with the store's durability (WAL, synchronous=FULL) and nothing else. */
+/**
+ * One row per message in SQLite, with the store's durability (WAL, synchronous=FULL) and nothing
+ * else.
+ */
 export class RawTable {
   readonly #database: DatabaseSync
   #rows = 0
@@ -73,13 +76,13 @@ export class RawTable {
     )
   }
 
-  /** One transaction for each text, as soon as it comes. */
+  /** One transaction per text. */
   insertEach(texts: readonly string[]): void {
     const insert = this.#database.prepare('insert into message values (?, ?, ?)')
     for (const text of texts) insert.run('thread', ++this.#rows, text)
   }
 
-  /** One transaction for all. */
+  /** One transaction for all texts. */
   insertTogether(texts: readonly string[]): void {
     this.#database.exec('begin immediate')
     this.insertEach(texts)

@@ -1,4 +1,4 @@
-// What forgetting costs with a prompt cache, and what the model can still see of what it will need: `npm run bench:fidelity`.
+// Cost with a prompt cache, and visibility of needed facts: `npm run bench:fidelity`.
 
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
@@ -38,10 +38,10 @@ import {
   report,
   words,
 } from './report.ts'
-import { chatTokens, remembered } from './tokens.ts'
+import { chatTokens, memoize } from './tokens.ts'
 
 const plots = join(import.meta.dirname, '../../../docs/plots')
-const counter = remembered(resolveCounter('estimate'))
+const counter = memoize(resolveCounter('estimate'))
 const tokens = (message: ChatMessage): number => chatTokens(counter, message)
 const { count: countText } = counter
 const keep = (newest: number, batch: number) => keepResults({ newest, batch, count: countText })
@@ -136,7 +136,7 @@ async function main(): Promise<void> {
   publish('fidelity', tables, '![Cost and visible facts](plots/cost-fidelity.svg)\n\n')
 }
 
-/** Contenders are dealt out to as many threads as there are cores. */
+/** Distributes contenders over one worker per core. */
 async function judgeOnAllCores(): Promise<ReadonlyMap<string, Found>> {
   const names = Object.keys(contenders)
   const found = new Map<string, Found>()
@@ -217,7 +217,7 @@ function sourceRows(judged: readonly Found[]): readonly Row[] {
   }))
 }
 
-/** `tau-bench/gpt-4o-airline` is of the family `tau-bench`. */
+/** `tau-bench/gpt-4o-airline` belongs to the family `tau-bench`. */
 function family(source: string): string {
   return source.split('/')[0] ?? ''
 }

@@ -1,16 +1,16 @@
-// One way to measure for every benchmark: contenders take turns inside one run, and medians are compared. On a machine that does
-// other work as well, single times mean little, while ratios of interleaved medians hold.
+// Measurement harness: contenders are interleaved in every round, and medians are compared. On a
+// shared machine single times mean little, but ratios of interleaved medians hold.
 
 /**
- * What is timed: `wall` is the clock on the wall; `cpu` is the work of all of the process's cores, garbage collection included,
- * which other programs on the machine hardly change. Work that waits for a disk is timed by the wall.
+ * `wall` is elapsed time; `cpu` is CPU time of the whole process including garbage collection,
+ * which other load hardly affects. Work that waits for a disk uses `wall`.
  */
 export type Clock = 'wall' | 'cpu'
 
 /** Something to be timed. */
 export interface Contender {
   readonly name: string
-  /** How many steps one call of `run` does; times are given per step. @default 1 */
+  /** Steps per call of `run`; times are per step. @default 1 */
   readonly steps?: number
   run(): unknown
 }
@@ -20,16 +20,16 @@ export interface Timing {
   readonly rounds: number
   /** Milliseconds per step. */
   readonly medianMs: number
-  /** With the work that comes only now and then, such as a snapshot. */
+  /** Includes occasional work, such as snapshots. */
   readonly meanMs: number
 }
 
 export interface RaceOptions {
   /** Rounds in which each contender runs once. @default 30 */
   readonly rounds?: number
-  /** Runs of each contender before anything is counted. @default 3 */
+  /** Untimed runs of each contender. @default 3 */
   readonly warmUps?: number
-  /** A contender that would take longer than this in all gets fewer rounds, but never fewer than 3. @default 5000 */
+  /** Contenders that would take longer in total get fewer rounds, at least 3. @default 5000 */
   readonly maxMs?: number
   /** @default 'wall' */
   readonly clock?: Clock
@@ -37,7 +37,7 @@ export interface RaceOptions {
   readonly onRound?: (done: number, of: number) => void
 }
 
-/** Times all contenders, one after the other in every round, each round beginning with another one. */
+/** Times all contenders, interleaved, with a rotating start. */
 export async function race(
   contenders: readonly Contender[],
   { rounds = 30, warmUps = 3, maxMs = 5000, clock = 'wall', onRound }: RaceOptions = {},
@@ -68,7 +68,7 @@ export async function time({ run, steps = 1 }: Contender, clock: Clock): Promise
   return (now(clock) - start) / steps
 }
 
-/** Milliseconds since some moment. */
+/** Milliseconds since an arbitrary origin. */
 export function now(clock: Clock): number {
   if (clock === 'wall') return performance.now()
   const { user, system } = process.cpuUsage()
@@ -79,7 +79,7 @@ export function median(values: readonly number[]): number {
   return quantile(values, 0.5)
 }
 
-/** The value below which this share of the values lies; NaN when there are none. */
+/** Quantile of the values; NaN if there are none. */
 export function quantile(values: readonly number[], share: number): number {
   const sorted = [...values].sort((a, b) => a - b)
   const place = (sorted.length - 1) * share
@@ -92,7 +92,9 @@ export function mean(values: readonly number[]): number {
   return values.reduce((a, b) => a + b, 0) / values.length
 }
 
-/** Runs a contender until it is warm, and says how many rounds it may have. A slow one is warm after its first run. */
+/**
+ * Warms up a contender and returns its number of rounds. A slow one is warm after its first run.
+ */
 async function warmUp(
   contender: Contender,
   { rounds, warmUps, maxMs }: { rounds: number; warmUps: number; maxMs: number },

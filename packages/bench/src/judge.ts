@@ -1,17 +1,17 @@
-// Judges what a contender would send, by nothing but the messages: no contender is asked what it did.
+// Judges a contender's requests only by their messages.
 
 import { type ChatMessage, textsOf } from './conversations.ts'
 import { type Counter, type JsonObject, validate } from './oriel.ts'
 import { chatTokens } from './tokens.ts'
 
 export interface Judgement {
-  /** Whether OpenAI's Chat Completions would take it. */
+  /** Valid for OpenAI Chat Completions. */
   readonly isOpenai: boolean
-  /** Whether Anthropic's Messages would take it, rewritten for them. */
+  /** Valid for Anthropic Messages, after conversion. */
   readonly isAnthropic: boolean
   readonly fits: boolean
   readonly tokens: number
-  /** Share of the tokens of all texts so far that are in the view unchanged. */
+  /** Share of the tokens of all texts so far that are unchanged in the view. */
   readonly keptShare: number
   readonly hasNewestUser: boolean
 }
@@ -21,7 +21,7 @@ interface Case {
   readonly chat: readonly ChatMessage[]
   /** What would be sent to Anthropic: messages and system text. @default `chat`, rewritten */
   readonly anthropic?: JsonObject
-  /** Everything that was said before this request. */
+  /** All messages before this request. */
   readonly messages: readonly ChatMessage[]
   readonly budget: number
 }
@@ -37,7 +37,7 @@ export class Judge {
     const tokens = view.reduce((sum, message) => sum + chatTokens(this.#counter, message), 0)
     const newest = messages.findLast(({ role }) => role === 'user')
     return {
-      // The API refuses an empty list; `validate` also takes parts of requests and lets it pass.
+      // The API rejects an empty list; `validate` accepts partial requests and so allows it.
       isOpenai: view.length > 0 && validate('openai-chat', { messages: view }).length === 0,
       isAnthropic: validate('anthropic', wholeRequest(anthropic)).length === 0,
       fits: tokens <= budget,
@@ -67,8 +67,9 @@ export class Judge {
 }
 
 /**
- * The same messages for Anthropic, as adapters do it: system text on top, results as blocks of the user, neighbours of one role as one
- * message. Blank texts, which Anthropic refuses, are left out, so that only the structure is judged.
+ * Converts to Anthropic as adapters do: system text at the top, results as user blocks, adjacent
+ * messages of one role merged. Drops blank texts, which Anthropic rejects, so that only the
+ * structure is judged.
  */
 function toAnthropic(view: readonly ChatMessage[]): JsonObject {
   const messages: { role: 'user' | 'assistant'; content: JsonObject[] }[] = []
@@ -88,7 +89,7 @@ function toAnthropic(view: readonly ChatMessage[]): JsonObject {
   return { messages, ...(system.length === 0 ? {} : { system: system.join('\n\n') }) }
 }
 
-/** With all that a request needs beside its messages: some rules hold for whole requests only, as the one against an empty list. */
+/** Adds the fields of a whole request, because some rules apply to whole requests only. */
 function wholeRequest(body: JsonObject): JsonObject {
   const tools = [{ name: 'search', input_schema: { type: 'object' } }]
   return { model: 'any', max_tokens: 1, ...body, tools }
@@ -110,7 +111,10 @@ function blocksOf(message: ChatMessage): readonly JsonObject[] {
   ]
 }
 
-/** Arguments are an object there; a text that is none would be refused for a reason that no contender can help. */
+/**
+ * Anthropic requires an object; other arguments would be rejected for a reason that no contender
+ * can avoid.
+ */
 function parse(text: string): JsonObject {
   try {
     const value: unknown = JSON.parse(text)

@@ -1,4 +1,4 @@
-// What loops without a library do to stay short: the plain ways of forgetting, over chat messages.
+// Naive baselines: the plain ways of truncating chat messages without a library.
 
 import type { ChatMessage } from './conversations.ts'
 import type { CreateManager } from './oriel.ts'
@@ -7,7 +7,7 @@ export type Rewrite = (
   messages: readonly ChatMessage[],
 ) => readonly ChatMessage[] | Promise<readonly ChatMessage[]>
 
-/** Keeps all messages of a conversation and rewrites them before each model call. `make` begins a conversation. */
+/** Keeps all messages and rewrites them before each model call. `make` starts a conversation. */
 export function rewriting(make: () => Rewrite): CreateManager {
   return () => {
     const messages: ChatMessage[] = []
@@ -32,7 +32,7 @@ export function lastMessages(count: number): CreateManager {
 
 export interface KeepOptions {
   readonly newest: number
-  /** Old results give way together, once that saves this many tokens. */
+  /** Clear old results together once that saves this many tokens. */
   readonly batch: number
   readonly count: (text: string) => number
 }
@@ -64,7 +64,7 @@ export interface TrimOptions {
   readonly tokens: (message: ChatMessage) => number
 }
 
-/** The newest messages that fit, on the edges of exchanges; system messages and the task stay. */
+/** The newest messages that fit, cut at exchange boundaries; system messages and the task stay. */
 export function trimTo({ over, to, tokens }: TrimOptions): CreateManager {
   return rewriting(() => {
     let start = 0
@@ -92,7 +92,7 @@ export function trimTo({ over, to, tokens }: TrimOptions): CreateManager {
   })
 }
 
-/** Where the newest exchange begins. */
+/** Start of the newest exchange. */
 function lastExchange(messages: readonly ChatMessage[]): number {
   return Math.max(
     0,
@@ -100,7 +100,7 @@ function lastExchange(messages: readonly ChatMessage[]): number {
   )
 }
 
-/** Every tool result is cut when it comes in. */
+/** Truncates every tool result when it arrives. */
 export function cutResults(characters: number): CreateManager {
   return rewriting(
     () => (messages) =>
@@ -116,8 +116,8 @@ const linesLength = 120
 const summaryLength = 4000
 
 /**
- * What stands in for a model that summarizes: the beginning of each text, up to a length. Every contender that asks a model gets
- * this one, so that they differ only in what they do with it.
+ * Stub summarizer: the start of each text, up to a length. All contenders that use a model get this
+ * one, so that they differ only in how they use it.
  */
 export function extract(texts: readonly string[]): string {
   const lines = texts

@@ -1,4 +1,4 @@
-// How long it takes until a thread that is on the disk can go on: part of `npm run bench:stores`.
+// Time to open a stored thread: part of `npm run bench:stores`.
 
 import { join } from 'node:path'
 import { conversationOf, turnOf } from './agent.ts'
@@ -69,7 +69,9 @@ async function raceOpenings(folder: string, size: number) {
   return { timings, version }
 }
 
-/** A thread that had a view a step. Played in memory and copied, entry by entry, since the disk would take minutes. */
+/**
+ * A thread with a view per step. Built in memory and copied, because the disk would take minutes.
+ */
 async function writeThread(path: string, size: number): Promise<void> {
   const played = memoryStore()
   const policy = { history: { policy: 'lastN', length: 10 } } as const

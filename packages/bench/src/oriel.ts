@@ -1,5 +1,5 @@
-// The one place that says where the library is: its sources beside this package, run by Node as they are. So nothing has to be
-// built or linked first, and what is measured is always what the working tree holds.
+// Imports of the library from its sources, so that nothing has to be built, and the working tree is
+// measured.
 
 export { prepare } from '../../oriel/src/core/log/prepare.ts'
 export { State } from '../../oriel/src/core/state/state.ts'

@@ -1,4 +1,4 @@
-// One plot of a benchmark, as an SVG file that any page can show.
+// Scatter plot of a benchmark as an SVG file.
 
 export interface PlotPoint {
   readonly name: string

@@ -1,5 +1,6 @@
-// What the PostgreSQL store costs beside plain inserts with the same durability, and beside LangGraph's checkpointer on the same
-// conversation: `npm run bench:postgres`. Starts a PostgreSQL of its own, with its usual settings (fsync on).
+// PostgreSQL store compared with plain inserts of the same durability, and with LangGraph's
+// checkpointer on the same conversation: `npm run bench:postgres`. Starts its own PostgreSQL with
+// default settings (fsync on).
 
 import {
   AIMessage,
@@ -177,7 +178,10 @@ async function loadTable(): Promise<Table> {
   }
 }
 
-/** One more step of a conversation that already has so many messages, and what the whole conversation takes in the database. */
+/**
+ * One more step of a conversation with so many messages, and the database size of the whole
+ * conversation.
+ */
 async function growthTable(): Promise<Table> {
   const sizes = [100, 500, 2000]
   const rows: Row[] = []
@@ -290,7 +294,7 @@ function appender(store: Store, entries: readonly Entry[], name: string): Conten
   }
 }
 
-/** Writers that know nothing of each other: each appends where it thinks the end is. */
+/** Uncoordinated writers: each appends at the version it last saw. */
 async function compete(store: Store, entries: readonly Entry[], appends: number): Promise<void> {
   const key = { tenant, thread: 'hot' }
   let left = appends

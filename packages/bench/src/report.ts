@@ -1,4 +1,4 @@
-// What a benchmark prints: tables for people, JSON for machines, progress on the side.
+// Benchmark output: tables for people, JSON for machines, progress on stderr.
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { cpus, totalmem } from 'node:os'
@@ -17,13 +17,13 @@ export type Row = Readonly<Record<string, Cell>>
 export interface Table {
   readonly title: string
   readonly rows: readonly Row[]
-  /** What a reader must know to read the table rightly. */
+  /** Notes that a reader needs to interpret the table. */
   readonly notes?: readonly string[]
 }
 
 export interface Settings {
   readonly json: boolean
-  /** Whether docs/numbers.md gets the tables, in the place that is marked for them. */
+  /** Write the tables to docs/numbers.md, in their marked section. */
   readonly write: boolean
   /** Where files are written that measure a disk. */
   readonly directory: string | undefined
@@ -56,7 +56,10 @@ export function report(bench: string, tables: readonly Table[], { json }: Settin
 
 const numbers = join(import.meta.dirname, '../../../docs/numbers.md')
 
-/** Puts a benchmark's tables into docs/numbers.md, between the marks that name it. The words around them are written by people. */
+/**
+ * Replaces a benchmark's tables in docs/numbers.md, between its marks. The surrounding text is
+ * written by people.
+ */
 export function publish(
   bench: string,
   tables: readonly Table[],
@@ -74,11 +77,11 @@ export function publish(
   writeFileSync(numbers, `${text.slice(0, from)}${section}${text.slice(to)}`)
 }
 
-/** How often progress is written where it cannot replace the line before, as in a log file. */
+/** Interval of progress lines if they cannot be overwritten, as in a log file. */
 const quietMs = 5000
 let lastProgress = Number.NEGATIVE_INFINITY
 
-/** Shows how far a benchmark is; on the standard error, so that it never mixes with the results. */
+/** Shows progress on stderr, so that it never mixes with the results. */
 export function progress(text: string): void {
   const now = performance.now()
   if (process.stderr.isTTY) process.stderr.write(`\r\u001b[2K${text}`)

@@ -1,4 +1,5 @@
-// A whole session of 9,500 turns, against a loop that sends everything each time: `npm run bench:session`.
+// A whole session of 9,500 turns, compared with a loop that sends everything each time: `npm run
+// bench:session`.
 
 import { join } from 'node:path'
 import { turnOf } from './agent.ts'
@@ -19,7 +20,10 @@ import {
 import { naiveLoop } from './tokens.ts'
 
 const turns = 9500
-/** What reads the whole conversation each time is run at every so-manieth turn only: in full it would take most of an hour. */
+/**
+ * Contenders that read the whole conversation are sampled at every nth turn; in full they would
+ * take most of an hour.
+ */
 const sampledEvery = 95
 /** Turns at the start and at the end whose mean is shown. */
 const edge = 475

@@ -1,4 +1,4 @@
-// What one more step costs in a conversation that grows: `npm run bench:steps`.
+// Cost of one more step in a growing conversation: `npm run bench:steps`.
 
 import { trimMessages } from '@langchain/core/messages'
 import { pruneMessages } from 'ai'
@@ -22,7 +22,10 @@ import {
 import { chatTokens, naiveLoop } from './tokens.ts'
 
 const sizes = [100, 1000, 10_000]
-/** Only the thread with a window goes on to this length: what the others do grows with the conversation. */
+/**
+ * Only the thread with a window reaches this length; the cost of the others grows with the
+ * conversation.
+ */
 const longest = 100_000
 const baseSize = 1000
 const budget = 32_000
@@ -91,7 +94,7 @@ async function raceAll() {
   return raceSized(contenders)
 }
 
-/** By itself, since a heap that holds 100,000 messages slows down whoever makes garbage beside it. */
+/** Raced alone, because a heap with 100,000 messages slows down others. */
 async function raceWindow() {
   const threads: GrowingThread[] = []
   for (const size of [...sizes, longest])
@@ -132,7 +135,10 @@ function statelessContenders(size: number): readonly Sized[] {
   return Object.entries(runs).map(([row, run]) => ({ name: row, row, size, run }))
 }
 
-/** A thread that has come to `size` messages by whole turns with a view each, and goes on by a turn per run. */
+/**
+ * A thread grown to `size` messages in whole turns with a view each, which continues by a turn per
+ * run.
+ */
 async function growingThread(
   size: number,
   row: 'thread, lastN 10' | 'thread, 32k tokens',

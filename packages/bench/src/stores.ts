@@ -1,4 +1,4 @@
-// What the embedded store costs beside the plainest table with the same durability: `npm run bench:stores`.
+// Embedded store compared with a minimal table of the same durability: `npm run bench:stores`.
 
 import { statSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// One way to count a chat message for everyone: what the library itself counts, so that all contenders play by one rule.
+// Token counts of chat messages, as in the library, so that all contenders follow one rule.
 
 import type { ChatMessage } from './conversations.ts'
 import { type Counter, resolveCounter } from './oriel.ts'
@@ -18,13 +18,16 @@ export function chatTokens(counter: Counter, message: ChatMessage): number {
   return messageTokens + content + calls + (message.role === 'tool' ? callTokens : 0)
 }
 
-/** The exact counter with a memory: benchmarks that are not about speed count the same texts thousands of times. */
-export function rememberingCounter(): Counter {
-  return remembered(resolveCounter('o200k'))
+/**
+ * Memoized exact counter: benchmarks that are not about speed count the same texts thousands of
+ * times.
+ */
+export function memoizedCounter(): Counter {
+  return memoize(resolveCounter('o200k'))
 }
 
-/** The same counter, which counts each text once. */
-export function remembered(inner: Counter): Counter {
+/** Memoizes a counter. */
+export function memoize(inner: Counter): Counter {
   const known = new Map<string, number>()
   return {
     name: inner.name,
@@ -39,7 +42,7 @@ export function remembered(inner: Counter): Counter {
   }
 }
 
-/** What a loop without any library does before a model call: it copies everything, and counts how large it is. */
+/** The work of a loop without a library before a model call: copy everything and count its size. */
 export function naiveLoop(messages: readonly ChatMessage[]): number {
   const counter = resolveCounter('estimate')
   const body = JSON.parse(JSON.stringify(messages)) as readonly ChatMessage[]

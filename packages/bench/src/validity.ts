@@ -1,4 +1,4 @@
-// Whether a provider would take what is left, and whether it fits: `npm run bench:validity`.
+// Validity of the reduced requests for providers, and whether they fit: `npm run bench:validity`.
 
 import { trimMessages } from '@langchain/core/messages'
 import { pruneMessages } from 'ai'
@@ -20,18 +20,21 @@ import {
   type Table,
   words,
 } from './report.ts'
-import { chatTokens, rememberingCounter } from './tokens.ts'
+import { chatTokens, memoizedCounter } from './tokens.ts'
 
 const budgets = [4000, 8000, 16_000, 32_000]
 /** Model calls that are looked at in each conversation, spread evenly, the last one included. */
 const requestsPerConversation = 6
 const sliceLength = 20
 
-/** What a contender would send to OpenAI, and to Anthropic if it knows that format; undefined when it says that it cannot. */
+/**
+ * A contender's request for OpenAI, and for Anthropic if it supports that format; undefined if it
+ * cannot build one.
+ */
 type View = { readonly chat: readonly ChatMessage[]; readonly anthropic?: JsonObject } | undefined
 type Contender = (messages: readonly ChatMessage[], budget: number) => View | Promise<View>
 
-const counter = rememberingCounter()
+const counter = memoizedCounter()
 const judge = new Judge(counter)
 const contenders: Readonly<Record<string, Contender>> = {
   'everything, unchanged': (chat) => ({ chat }),
@@ -92,7 +95,7 @@ async function rowOf(name: string, contender: Contender, budget: number): Promis
 
 /** The prefixes of a conversation with which the model was called. */
 function requestsOf({ messages }: Conversation): readonly (readonly ChatMessage[])[] {
-  // A greeting before anyone spoke was no model call.
+  // A greeting before any user message was not a model call.
   const first = messages.findIndex(({ role }) => role !== 'system')
   const ends = messages.flatMap((message, index) =>
     message.role === 'assistant' && index > first ? [index] : [],

@@ -1,4 +1,4 @@
-// The help text: what the command does, by example first.
+// Help text, starting with examples.
 
 import type { cac } from 'cac'
 import type { Colors } from './terminal.ts'

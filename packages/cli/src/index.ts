@@ -1,4 +1,4 @@
-// The `oriel` command as a function, so that the bin files stay small and tests can run it in their own process.
+// Entry point of the `oriel` command as a function, for small bin files and in-process tests.
 
 export { main } from './main.ts'
 export type { Output, Terminal } from './terminal.ts'

@@ -1,12 +1,13 @@
-// The command line: which command, which options, and every failure as one sentence.
+// Command line parsing: selects the command, checks its options, and reports every failure as one
+// sentence.
 
 import { readFileSync } from 'node:fs'
 import { tuneHeap } from '@oriel/gateway'
 import { cac } from 'cac'
 import { OrielError } from 'oriel'
 import { doctor } from './doctor/command.ts'
-import { defaultFolder } from './doctor/place.ts'
 import { readDoctorSettings } from './doctor/settings.ts'
+import { defaultFolder } from './doctor/store-options.ts'
 import { exportThreads } from './export/command.ts'
 import { readExportSettings } from './export/settings.ts'
 import { renderHelp } from './help.ts'
@@ -24,25 +25,25 @@ import { colorsFor, processTerminal, type Terminal } from './terminal.ts'
 type Cli = ReturnType<typeof cac>
 
 /**
- * Stands in front of words that the parser would change: it drops `-`, and makes numbers of ids that look like one. No word of a
- * command line holds a NUL.
+ * Prefix that protects words from the parser, which drops `-` and converts ids that look like
+ * numbers. No command line argument can contain a NUL.
  */
 const mark = '\0'
 
-/** Options whose values stay as they were typed. */
+/** Options whose values stay text. */
 const textOptions: readonly string[] = [
   ...['--conversation', '--policy', '--prices', '--html', '--fail-if'],
   ...['--data', '--store', '--tenant', '--thread', '--out'],
   ...['--host', '--upstream', '--config'],
 ]
 
-/** The request was wrong, or the input cannot be used. */
+/** Exit code for invalid usage or unusable input. */
 const failed = 2
 
 /**
- * Runs the command and resolves to the exit code: 0; 1 if `--strict` found broken structure, `--fail-if` holds, `doctor` found problems, or `export` or
- * `import` left something out; 2 if the request was wrong or the input cannot be used. Never ends the process. `argv` is that of
- * the process: the program and the script come first.
+ * Runs the command and resolves to the exit code: 0; 1 if `--strict` found broken structure,
+ * `--fail-if` holds, `doctor` found problems, or `export` or `import` left something out; 2 for
+ * invalid usage or unusable input. Never exits the process. `argv` is `process.argv`.
  */
 export async function main(
   argv: readonly string[],
@@ -160,7 +161,7 @@ function addSimulate(cli: Cli): void {
     .option('--fail-if <condition>', 'Exit code 1 if a policy meets this: "recall<0.99"')
 }
 
-/** The commands around a store. */
+/** Adds the store commands. */
 function addKeeping(cli: Cli): void {
   const commands = [
     cli
@@ -204,12 +205,12 @@ function optionsOf(cli: Cli): RawOptions {
   )
 }
 
-/** Words behind `--` are files, even if they look like options. */
+/** Arguments after `--` are files, even if they look like options. */
 function filesOf(cli: Cli): readonly string[] {
   return [...cli.args, ...cli.options['--']].map((word) => String(unmark(word)))
 }
 
-/** Refuses options that the command does not have, and options without their value. */
+/** Rejects unknown options, and options without their value. */
 function checkOptions(cli: Cli): void {
   const command = cli.matchedCommand ?? cli.globalCommand
   command.checkUnknownOptions()
@@ -221,7 +222,7 @@ function version(): string {
   return String((JSON.parse(readFileSync(manifest, 'utf8')) as { version: unknown }).version)
 }
 
-/** One sentence. Messages may quote names from the input: they are cleaned like everything else that is printed. */
+/** One sentence. Messages may quote names from the input, so they are sanitized. */
 function explain(error: unknown): string {
   if (!(error instanceof Error)) return 'something failed without saying why.'
   if (error.name === 'CACError') {

@@ -1,21 +1,21 @@
-// A progress bar on standard error, for people who wait longer than a second.
+// Progress bar on standard error, shown after one second.
 
 import { Presets, SingleBar } from 'cli-progress'
 import type { Terminal } from './terminal.ts'
 
-/** Reading runs ahead of the work on what was read: the bar shows the work. */
+/** Shows progress of the work, which lags behind reading. */
 export interface Progress {
-  /** More bytes have been read. */
+  /** More bytes were read. */
   read(bytes: number): void
-  /** This part of what has been read is done; 1 is all of it. */
+  /** Fraction of the bytes read so far that is done, from 0 to 1. */
   work(share: number): void
   stop(): void
 }
 
-/** Work that is done sooner needs no bar. */
+/** Shorter work shows no bar. */
 const patienceMs = 1000
 
-/** A bar that appears late, only in a terminal, and leaves nothing behind. */
+/** A delayed bar, only in a terminal, that is erased at the end. */
 export function createProgress({ stderr, now }: Terminal, totalBytes: number): Progress {
   const start = now()
   let open = 0
@@ -31,7 +31,7 @@ export function createProgress({ stderr, now }: Terminal, totalBytes: number): P
           barsize: 40,
           clearOnComplete: true,
           hideCursor: true,
-          // The bar asks for a stream, and uses of it what an output has.
+          // The bar uses only what an output has.
           stream: stderr as NodeJS.WriteStream,
         },
         Presets.shades_classic,

@@ -1,4 +1,4 @@
-// What the command needs of the world around it, so that tests can hand in their own.
+// Terminal abstraction: streams, environment and clock, replaceable in tests.
 
 import picocolors from 'picocolors'
 
@@ -15,22 +15,22 @@ export interface Terminal {
   readonly stdout: Output
   readonly stderr: Output
   readonly env: Readonly<Record<string, string | undefined>>
-  /** A clock in milliseconds; only the progress bar looks at it. */
+  /** Milliseconds; used by the progress bar only. */
   now(): number
 }
 
-/** Lines are never wider: longer ones are hard to read, and hard to paste. */
+/** Maximum line width, for readability. */
 const maxWidth = 100
-/** Narrower terminals wrap lines; tables need at least this much. */
+/** Minimum width for tables; narrower terminals wrap. */
 const minWidth = 72
 
 /** The terminal of this process. */
 export function processTerminal(): Terminal {
-  // A reader that has seen enough (`oriel inspect x | head`) is no failure.
+  // A closed pipe (`oriel inspect x | head`) is not a failure.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error
   })
-  // Who read the log of a server may end before the server does.
+  // The reader of a server's log may exit before the server.
   process.stderr.on('error', () => {})
   return {
     stdin: process.stdin,
@@ -41,13 +41,13 @@ export function processTerminal(): Terminal {
   }
 }
 
-/** Columns that the output may use. */
+/** Columns available to the output. */
 export function widthOf({ isTTY, columns }: Output): number {
   if (isTTY !== true || columns === undefined) return maxWidth
   return Math.min(maxWidth, Math.max(minWidth, columns))
 }
 
-/** Colours for an output: none for files, pipes and dumb terminals, nor where NO_COLOR is set. */
+/** Colours for an output: none for files, pipes and dumb terminals, or if NO_COLOR is set. */
 export function colorsFor(output: Output, env: Terminal['env']): Colors {
   const isForced = isSet(env.FORCE_COLOR) && env.FORCE_COLOR !== '0'
   const isCapable = output.isTTY === true && env.TERM !== 'dumb'

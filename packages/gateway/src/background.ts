@@ -1,24 +1,28 @@
-// The one way in which the gateway does work that no request waits for. A failure is logged with its code, counted, and stops nothing.
+// Background tasks: the only way in which the gateway runs work that no request awaits. A failure
+// is logged with its code, counted, and stops nothing.
 
 import { OrielError } from 'oriel'
 
-/** Every task in the background, as the label of its metric: those of the gateway, of its threads, and what reached the process. */
+/**
+ * All background tasks, as labels of their metric: of the gateway, of its threads, and errors that
+ * reached the process.
+ */
 export const backgroundTasks = {
-  'answer-end': 'Ending an answer whose client left or whose upstream broke off.',
-  'answer-interrupted': 'Logging what came of an answer that broke off.',
-  'known-bodies': 'Remembering a conversation, so that the next request is read faster.',
-  'thread-index': 'Remembering which thread a conversation without a name belongs to.',
-  tenants: 'Remembering a tenant, for those who may list all of them.',
-  changes: 'Listening to the store for changes by other processes.',
-  settings: 'Reading the stored settings of agents.',
-  'live-updates': 'Telling a listener of live updates what happened.',
-  pressure: 'Measuring how late the process is.',
-  'client-connection': 'Writing to a client after its request was handled.',
-  checkpoint: 'A checkpoint behind a view.',
-  summary: 'Keeping a summary that was made behind a view.',
-  snapshot: 'Saving a snapshot of a thread.',
-  lease: 'Renewing the lease of a summary, or giving it back.',
-  process: 'A failure that reached the process itself.',
+  'answer-end': 'Ends an answer after the client disconnected or the upstream broke off.',
+  'answer-interrupted': 'Logs the received part of an interrupted answer.',
+  'known-bodies': 'Caches a parsed request body.',
+  'thread-index': 'Indexes the thread of a conversation without a session id.',
+  tenants: 'Registers a tenant for the list of all tenants.',
+  changes: 'Watches the store for changes by other processes.',
+  settings: 'Loads the stored settings of agents.',
+  'live-updates': 'Sends a live update to a subscriber.',
+  pressure: 'Samples the event loop lag.',
+  'client-connection': 'Writes a response to a client connection.',
+  checkpoint: 'Compacts a thread in the background.',
+  summary: 'Stores a summary made in the background.',
+  snapshot: 'Saves a snapshot of a thread.',
+  lease: 'Renews or releases the lease of a summary.',
+  process: 'An uncaught error in the process.',
 } as const
 
 export type BackgroundTask = keyof typeof backgroundTasks
@@ -34,7 +38,7 @@ export class Background {
     this.#report = report
   }
 
-  /** Runs work that begins at once. Resolves when it is over. Never throws and never rejects. */
+  /** Starts work at once. Resolves when it is done. Never throws or rejects. */
   async run(task: BackgroundTask, work: () => unknown): Promise<void> {
     try {
       await work()
@@ -43,7 +47,7 @@ export class Background {
     }
   }
 
-  /** For timers and listeners: a function that runs work without a promise, and never throws. */
+  /** Wraps a callback of a timer or listener so that it never throws. */
   callback(task: BackgroundTask, work: () => void): () => void {
     return () => {
       try {
@@ -58,12 +62,12 @@ export class Background {
     try {
       this.#report(task, error)
     } catch {
-      // A reporter that fails has nobody to report to.
+      // The reporter failed; there is nowhere to report it.
     }
   }
 }
 
-/** A code for an error of anybody: never its words, which may hold content. */
+/** A code for any error. Never its message, which may contain content. */
 export function codeOf(error: unknown): string {
   if (OrielError.is(error)) return error.code
   const code = error instanceof Error && 'code' in error ? error.code : undefined
@@ -72,7 +76,7 @@ export function codeOf(error: unknown): string {
   return /^\w{1,40}$/.test(name) ? name : 'unknown'
 }
 
-/** Where an error was thrown, without its message, which may hold content. */
+/** Stack frames of an error, without its message, which may contain content. */
 export function framesOf(error: unknown): readonly string[] {
   const stack = error instanceof Error && typeof error.stack === 'string' ? error.stack : ''
   return stack.split('\n').flatMap((line) => /^ {4}at (.{1,300})$/.exec(line)?.[1] ?? [])

@@ -1,4 +1,4 @@
-// The configuration file of `oriel serve`: everything that an operator can say, checked, with secrets taken from the environment.
+// Configuration file of `oriel serve`: validated, with secrets from the environment.
 
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -59,7 +59,7 @@ const limits = z.strictObject({
 const schema = z.strictObject({
   upstreams: z.array(upstream).optional(),
   keys: z.array(key).optional(),
-  /** A folder with templates, from where the file is. */
+  /** Directory of agent templates, relative to the file. */
   agents: z.string().min(1).optional(),
   policy: z.unknown().optional(),
   requestOverrides: z.enum(['allow', 'scoped-key', 'deny']).optional(),
@@ -87,7 +87,10 @@ const schema = z.strictObject({
 
 export type GatewayConfig = z.infer<typeof schema>
 
-/** A configuration as a file has it. Keys written as `$NAME` are read from the environment. Throws 'invalid-option' with the path. */
+/**
+ * Validates a configuration. Keys written as `$NAME` are read from the environment. Throws
+ * 'invalid-option' with the path.
+ */
 export function readConfig(
   value: unknown,
   env: Readonly<Record<string, string | undefined>>,
@@ -124,7 +127,7 @@ function withSecret<T extends { readonly name: string; readonly key?: string | u
   throw new OrielError('invalid-option', message, { path: variable })
 }
 
-/** What a configuration says about the gateway itself. */
+/** The gateway options in a configuration. */
 export function optionsOf(config: GatewayConfig): GatewayOptions {
   const { agents: _agents, port: _port, host: _host, data: _data, store: _store, ...most } = config
   const { log: logFormat, ...rest } = most
@@ -132,12 +135,12 @@ export function optionsOf(config: GatewayConfig): GatewayOptions {
   return { ...rest, ...(logFormat === undefined ? {} : { logFormat }) } as GatewayOptions
 }
 
-/** The agent templates that come with the gateway, for its demo. */
+/** The built-in agent templates of the demo. */
 export function demoAgents(): Readonly<Record<string, AgentOptions>> {
   return readAgents(fileURLToPath(new URL('../agents', import.meta.url)))
 }
 
-/** The folder of the studio's files, where it was built: beside this file, or, from the source, where the build puts it. */
+/** The directory of the built studio: beside this file, or, from source, in the build output. */
 export function findStudio(): string | undefined {
   const places = ['./studio', '../dist/studio'].map((path) =>
     fileURLToPath(new URL(path, import.meta.url)),

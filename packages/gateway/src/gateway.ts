@@ -1,9 +1,9 @@
-// The gateway as one function from request to response.
+// Gateway: one function from request to response, assembled from its parts.
 
 import { randomBytes } from 'node:crypto'
 import { callerView, memoryStore, OrielError, type Store } from 'oriel'
 import { agentRoutes } from './api/agent-routes.ts'
-import { ownRoutes } from './api/own-routes.ts'
+import { gatewayRoutes } from './api/gateway-routes.ts'
 import { ThreadApi } from './api/thread-api.ts'
 import { threadRoutes } from './api/thread-routes.ts'
 import { type Background, type BackgroundTask, codeOf } from './background.ts'
@@ -39,51 +39,57 @@ import { Tenants } from './threads/tenants.ts'
 import { version } from './version.ts'
 
 export interface Gateway {
-  /** Answers any request; never rejects. */
+  /** Answers any request. Never rejects. */
   fetch(request: Request): Promise<Response>
-  /** As `fetch`, for servers that write to a connection themselves. */
+  /** Like `fetch`, for servers that write to a connection themselves. */
   reply(request: Request): Promise<HttpReply>
-  /** Every route, for documentation and tests. */
+  /** All routes, for documentation and tests. */
   readonly routes: readonly Route[]
   readonly store: Store
-  /** Whether callers need a key. */
+  /** Callers need a key. */
   readonly hasKeys: boolean
   readonly limits: Limits
-  /** Takes note of a failure outside of any request: it is counted, and logged with its code. */
+  /** Counts and logs a failure outside of any request. */
   failed(task: BackgroundTask, error: unknown): void
-  /** Ends what would never end by itself, such as streams of events: a server that closes need not wait for it. */
+  /**
+   * Ends endless streams, such as server-sent events, so that a closing server need not wait for
+   * them.
+   */
   endStreams(): void
-  /** Resolves when everything that calls had to log is logged. */
+  /** Resolves when all pending log writes are done. */
   settled(): Promise<void>
-  /** Waits for what is under way, then closes the store if the gateway made it. */
+  /** Waits for active work, then closes the store if the gateway created it. */
   close(): Promise<void>
 }
 
-/** An HTTP handler that manages the context of the model calls that pass through it. Wrong options throw at once. */
+/**
+ * Creates an HTTP handler that manages the context of model calls. Throws at once on invalid
+ * options.
+ */
 export function createGateway(options: GatewayOptions = {}): Gateway {
   const parts = assemble(options)
-  const { routes, limits, via, store, families, threads, telemetry } = parts
+  const { routes, limits, via, store, callThreads, apiThreads, telemetry } = parts
   const { keys = [], hosts = [], origins = [] } = options
   const authenticate = createAuthenticate(keys)
   const notFound = (): Response =>
-    json({ error: { code: 'not-found', message: 'There is nothing here.' } }, 404)
+    json({ error: { code: 'not-found', message: 'Not found: no route has this path.' } }, 404)
   const router = createRouter(routes, notFound)
-  const { turnstile } = parts
+  const { limiter } = parts
   const cors = new Cors(origins)
   const answer = async (request: Request): Promise<HttpReply> => {
     const url = locationOf(request)
-    // Before anything else: turning away must cost next to nothing.
-    turnstile.check(url.pathname)
+    // First, because rejecting must be cheap.
+    limiter.check(url.pathname)
     guard(request, url, { hosts, origins, via })
     const preflight = cors.preflight(request)
     if (preflight !== undefined) return preflight
     const caller = authenticate(request.headers)
     if (caller === undefined && !router.isOpen(request.method, url.pathname)) {
-      throw refuse(401, 'unauthorized', 'A valid key is needed.')
+      throw refuse(401, 'unauthorized', 'A valid API key is required.')
     }
     const known = caller ?? { tenant: '', isAdmin: false, mayOverride: false, keyHeaders: [] }
     await parts.loading()
-    return turnstile.pass(known.tenant, url.pathname, (room) =>
+    return limiter.pass(known.tenant, url.pathname, (room) =>
       router.handle(request, { caller: known, url, room }),
     )
   }
@@ -107,21 +113,24 @@ export function createGateway(options: GatewayOptions = {}): Gateway {
     reply,
     fetch: async (request) => toResponse(await reply(request)),
     failed: (task, error) => telemetry.background.failed(task, error),
-    endStreams: () => parts.hub.close(),
-    settled: () => families.settled(),
+    endStreams: () => parts.events.close(),
+    settled: () => callThreads.settled(),
     async close() {
-      parts.hub.close()
-      parts.pressure.close()
+      parts.events.close()
+      parts.overload.close()
       await parts.mcp.close()
-      await families.settled()
-      await threads.settled()
+      await callThreads.settled()
+      await apiThreads.settled()
       await parts.changes.close()
       if (options.store === undefined) await store.close()
     },
   }
 }
 
-/** A failure as a response, with its codes. Messages of others may hold content: they are not read. */
+/**
+ * Converts a failure to a response. Foreign error messages may contain content, so they are not
+ * used.
+ */
 function failed(
   request: Request,
   error: unknown,
@@ -145,15 +154,15 @@ interface Parts {
   readonly limits: Limits
   readonly via: string
   readonly store: Store
-  readonly families: OpenThreads
-  readonly threads: OpenThreads
+  readonly callThreads: OpenThreads
+  readonly apiThreads: OpenThreads
   readonly changes: StoreWatcher
-  readonly hub: EventBus
-  readonly pressure: OverloadDetector
-  readonly turnstile: ConcurrencyLimiter
+  readonly events: EventBus
+  readonly overload: OverloadDetector
+  readonly limiter: ConcurrencyLimiter
   readonly mcp: Mcp
   readonly telemetry: Telemetry
-  /** Resolves when what the store keeps for the gateway is read; undefined once it is. */
+  /** Resolves when the gateway's stored data is loaded; undefined once it is. */
   loading(): Promise<void> | undefined
 }
 
@@ -166,27 +175,27 @@ function assemble(options: GatewayOptions): Parts {
   const limits = { ...defaultLimits, ...options.limits }
   const via = `1.1 oriel-${randomBytes(6).toString('hex')}`
   const { background } = telemetry
-  const hub = new EventBus(background)
+  const events = new EventBus(background)
   const agents = new AgentRegistry(templates, store)
   const settings = settingsOf(options, agents)
   const upstreams = upstreamsOf(options, limits)
   const summarize = summarizeOf(options, upstreams, via)
   const on: ConstructorParameters<typeof OpenThreads>[0]['on'] = (tenant, event) => {
     telemetry.happened(tenant, event)
-    hub.publish({ tenant, type: event.type, data: event })
+    events.publish({ tenant, type: event.type, data: event })
   }
-  const changes = new StoreWatcher(store, hub, background)
+  const changes = new StoreWatcher(store, events, background)
   const changed: StoreWatcher['tell'] = (tenant, thread) => changes.tell(tenant, thread)
   const shared = { store, policy: settings.base, tokens: options.tokens, now, log, limits }
   const summaries = { summarize, summarizeTimeoutMs: options.summarizer?.timeoutMs }
-  const families = new OpenThreads({ ...shared, ...summaries, on })
-  const threads = new OpenThreads({ ...shared, policy: undefined, ...summaries, on })
+  const callThreads = new OpenThreads({ ...shared, ...summaries, on })
+  const apiThreads = new OpenThreads({ ...shared, policy: undefined, ...summaries, on })
   const tenants = new Tenants(store, background)
-  const sessions = new ThreadResolver(families, new ThreadIndex(store, background), now)
-  const pressure = new OverloadDetector({ mostMs: limits.lateMs, background })
-  const turnstile = new ConcurrencyLimiter(limits, pressure)
+  const sessions = new ThreadResolver(callThreads, new ThreadIndex(store, background), now)
+  const overload = new OverloadDetector({ mostMs: limits.lateMs, background })
+  const limiter = new ConcurrencyLimiter(limits, overload)
   const calls = new Calls({
-    pressure,
+    pressure: overload,
     sessions,
     settings,
     upstreams,
@@ -203,20 +212,20 @@ function assemble(options: GatewayOptions): Parts {
   const api = new ThreadApi({
     store,
     settings,
-    families: threads,
+    threads: apiThreads,
     tenants,
     limits,
     changed,
-    quiet: (tenant) => families.quiet(tenant),
+    quiet: (tenant) => callThreads.quiet(tenant),
     erased: (tenant, thread) => calls.forget(tenant, thread),
   })
   const mcp = createMcp({ api, limits, failed: (code) => telemetry.failed('mcp', code) })
   const own = [
     ...agentRoutes({ agents, limits }),
-    ...ownRoutes({ store, calls, sessions, settings, agents, hub, limits, info }),
+    ...gatewayRoutes({ store, calls, sessions, settings, agents, events, limits, info }),
     ...threadRoutes(api),
     ...mcp.routes,
-    metricsOf({ telemetry, store, families, threads, turnstile, upstreams }),
+    metricsOf({ telemetry, store, callThreads, apiThreads, limiter, upstreams }),
   ]
   const routes = withPages([...own, ...modelRoutes(calls, telemetry)], options.studio)
   return {
@@ -224,12 +233,12 @@ function assemble(options: GatewayOptions): Parts {
     limits,
     via,
     store,
-    families,
-    threads,
+    callThreads,
+    apiThreads,
     changes,
-    hub,
-    pressure,
-    turnstile,
+    events,
+    overload,
+    limiter,
     mcp,
     telemetry,
     loading: loader(background, { settings: () => agents.load(), changes: () => changes.open() }),
@@ -237,26 +246,26 @@ function assemble(options: GatewayOptions): Parts {
 }
 
 function metricsOf(
-  parts: Pick<Parts, 'telemetry' | 'store' | 'families' | 'threads' | 'turnstile'> & {
+  parts: Pick<Parts, 'telemetry' | 'store' | 'callThreads' | 'apiThreads' | 'limiter'> & {
     readonly upstreams: readonly Upstream[]
   },
 ): Route {
-  const { telemetry, store, families, threads, turnstile, upstreams } = parts
+  const { telemetry, store, callThreads, apiThreads, limiter, upstreams } = parts
   return metricsRoute({
     meters: telemetry.meters,
     store: store.name,
-    openThreads: () => families.size + threads.size,
-    reservedBytes: () => turnstile.reservedBytes,
+    openThreads: () => callThreads.size + apiThreads.size,
+    reservedBytes: () => limiter.reservedBytes,
     upstreamLoads: () => upstreams.map(({ load }) => load),
   })
 }
 
-/** Time between two attempts to load what failed. */
+/** Delay between attempts to load. */
 const reloadMs = 1000
 
 /**
- * Loads when first asked; the first requests wait for it. What fails does not fail them: it is loaded again in the background, until it
- * succeeds.
+ * Loads on first use; the first requests wait for it. A failure does not fail them: loading is
+ * retried in the background until it succeeds.
  */
 function loader(
   background: Background,
@@ -365,7 +374,7 @@ function withPages(routes: readonly Route[], folder: string | undefined): readon
       summary: 'Files of the studio.',
       handle: ({ url }) => {
         const file = files.file(url.pathname)
-        if (file === undefined) throw refuse(404, 'not-found', 'There is nothing here.')
+        if (file === undefined) throw refuse(404, 'not-found', 'Not found: no route has this path.')
         return file
       },
     },
@@ -373,7 +382,7 @@ function withPages(routes: readonly Route[], folder: string | undefined): readon
   return all
 }
 
-/** The demo answers in the same process; its address is never asked for. */
+/** The demo runs in-process, so this address is never contacted. */
 const demo: UpstreamOptions = { name: 'demo', baseUrl: 'http://demo.invalid' }
 
 function upstreamsOf(options: GatewayOptions, limits: Limits): readonly Upstream[] {

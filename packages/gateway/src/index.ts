@@ -1,18 +1,15 @@
-// The public surface of the gateway.
+// Public API of the gateway.
 
 export type { Timeline, TimelineStep, ViewBlock } from 'oriel/inspect'
 export type { Agent } from './api/agent-routes.ts'
-export type { Difference, StepRequest } from './api/difference.ts'
+export type { Difference, StepRequest } from './api/request-diff.ts'
 export type { ThreadSummary } from './api/summary.ts'
 export { demoAgents, findStudio, type GatewayConfig, optionsOf, readConfig } from './config.ts'
 export { createGateway, type Gateway } from './gateway.ts'
 export type { Route } from './http/router.ts'
 export { checkHost, type GatewayServer, type ServeOptions, serveGateway } from './http/server.ts'
-export {
-  tuneHeap,
-  /** @deprecated Use `tuneHeap`. */
-  tuneHeap as letHeapGrow,
-} from './limits/heap.ts'
+/** `letHeapGrow` is the former name of `tuneHeap`, kept for one version. */
+export { tuneHeap, tuneHeap as letHeapGrow } from './limits/heap.ts'
 export type {
   AgentOptions,
   GatewayOptions,

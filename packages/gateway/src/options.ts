@@ -1,43 +1,50 @@
-// What a gateway is told by its operator. Nothing here can be set by a request.
+// Gateway options, set by the operator. A request cannot set any of them.
 
 import { getHeapStatistics } from 'node:v8'
 import type { AgentTemplate, PolicyInput, ResolvePolicyOptions, Store, TokensOption } from 'oriel'
 
-/** Where model calls go. Only the operator names hosts; no part of a request can. */
+/** An upstream for model calls. Only the operator names hosts; no part of a request can. */
 export interface UpstreamOptions {
   readonly name: string
   /** For example `https://api.example.com`; `/v1/...` is appended. */
   readonly baseUrl: string
-  /** The key that is sent instead of the caller's. @default the caller's own key is passed on */
+  /** The key to send instead of the caller's. @default the caller's own key is forwarded */
   readonly key?: string
   /** The header that carries `key`. @default 'authorization' as a bearer token; 'x-api-key' for calls that came with that header */
   readonly keyHeader?: 'authorization' | 'x-api-key'
-  /** Models that go here: exact names, or beginnings that end with `*`. @default all that no other upstream names */
+  /**
+   * Models served here: exact names, or prefixes that end with `*`. @default all that no other
+   * upstream names
+   */
   readonly models?: readonly string[]
-  /** How requests are sent. @default Node's own HTTP client, which follows no redirects */
+  /** Sends requests. @default Node's HTTP client, without following redirects */
   readonly fetch?: (request: Request) => Promise<Response>
   /**
-   * Whether managed calls ask for the provider's cache where the client does not: marks in Anthropic's messages, a `prompt_cache_key`
-   * of the thread in OpenAI's formats. Changes more than the messages, and servers that do not know the fields may refuse them.
+   * Add hints for the provider's prompt cache to managed calls if the client does not: cache marks
+   * in Anthropic messages, a `prompt_cache_key` per thread in the OpenAI formats. This changes more
+   * than the messages, and servers that do not know the fields may reject them.
    * @default false
    */
   readonly cacheHints?: boolean
-  /** Times that a 408, 409, 429 or 5xx is asked again, honouring retry-after. Clients do that themselves. @default 0 */
+  /**
+   * Retries after a 408, 409, 429 or 5xx, honouring retry-after. Clients usually retry themselves.
+   * @default 0
+   */
   readonly retries?: number
 }
 
-/** A key that lets a caller in. Only its hash is kept. */
+/** An API key for callers. Only its hash is kept. */
 export interface KeyOptions {
   readonly name: string
-  /** The key itself; give `hash` instead where the configuration is a file. */
+  /** The key itself. Use `hash` instead in a configuration file. */
   readonly key?: string
   /** SHA-256 of the key, as 64 hexadecimal digits. */
   readonly hash?: string
-  /** Whose threads it reads and writes. @default the key's own */
+  /** The tenant whose threads it reads and writes. @default the key's own */
   readonly tenant?: string
-  /** Whether it may override settings where `requestOverrides` is 'scoped-key'. @default false */
+  /** May override settings if `requestOverrides` is 'scoped-key'. @default false */
   readonly mayOverride?: boolean
-  /** Whether it may see the threads of every tenant. @default false */
+  /** May see the threads of every tenant. @default false */
   readonly isAdmin?: boolean
 }
 
@@ -46,85 +53,102 @@ export interface AgentOptions extends AgentTemplate {
   readonly name?: string
   readonly title?: string
   readonly description?: string
-  /** The model that is asked when the caller names the agent as its model. @default the caller's */
+  /** The model to call when the caller uses the agent's name as the model. @default the caller's */
   readonly model?: string
   readonly upstream?: string
-  /** As the gateway's own `expand`, for calls of this agent. @default the gateway's */
+  /** Overrides the gateway's `expand` for this agent. @default the gateway's */
   readonly expand?: boolean
   readonly [field: string]: unknown
 }
 
-/** Bounds on what one caller can ask of the server. */
+/** Limits on what callers can ask of the server. */
 export interface Limits {
-  /** Bytes of a request body; the largest that a provider takes. @default 33554432 */
+  /**
+   * Size of a request body in bytes; the default is the largest that a provider accepts. @default
+   * 33554432
+   */
   readonly bodyBytes: number
-  /** Nesting of a request body. @default 64 */
+  /** Nesting depth of a request body. @default 64 */
   readonly depth: number
-  /** Values in a request body. @default 500000 */
+  /** JSON values in a request body. @default 500000 */
   readonly nodes: number
   /** Messages in a request. @default 10000 */
   readonly messages: number
   /** Time for a request body to arrive. @default 60000 */
   readonly bodyMs: number
-  /** Time until the upstream's first byte, waiting for a slot at the upstream included. @default 600000 */
+  /**
+   * Time until the upstream's first byte, including the wait for an upstream slot. @default 600000
+   */
   readonly firstByteMs: number
-  /** Time between two chunks of the upstream's answer. @default 300000 */
+  /** Time between two chunks of the upstream's response. @default 300000 */
   readonly idleMs: number
-  /** Time that a client may leave an answer unread. @default 30000 */
+  /** Time that a client may leave a response unread. @default 30000 */
   readonly slowClientMs: number
-  /** Time of a whole answer. @default 3600000 */
+  /** Total time of a response. @default 3600000 */
   readonly streamMs: number
-  /** Calls of one tenant at the same time; more get 429. @default 256 */
+  /** Concurrent calls per tenant; more get 429. @default 256 */
   readonly concurrentCalls: number
-  /** Calls of everybody at the same time; more get 503. @default 2048 */
+  /** Concurrent calls in total; more get 503. @default 2048 */
   readonly totalCalls: number
-  /** Requests to one upstream at the same time, each with a connection of its own; more wait. @default 1024 */
+  /**
+   * Concurrent requests per upstream, each with its own connection; more are queued. @default 1024
+   */
   readonly upstreamCalls: number
-  /** Requests that may wait for one upstream; more get 503. Tenants are served in turn. @default 256 */
+  /** Queued requests per upstream; more get 503. Tenants are served round robin. @default 256 */
   readonly upstreamQueue: number
-  /** Time that a request may wait for its upstream; then it gets 503. @default 10000 */
+  /** Time that a request may wait in the upstream queue; then it gets 503. @default 10000 */
   readonly upstreamQueueMs: number
   /**
-   * Bytes of an answer that are read for the log, decompressed. The client gets all of a longer one; the log has what fits, marked as
-   * cut. @default 67108864, at most an eighth of the heap that the process may have
+   * Decompressed bytes of a response that are read for the log. The client gets all of a longer
+   * one; the log has the part that fits, marked as truncated. @default 67108864, at most an eighth
+   * of the process's heap limit
    */
   readonly answerBytes: number
   /**
-   * Bytes of the bodies of all calls under way, and of their answers as far as they are kept; more get 503. Each takes several times as much memory. One that is alone is always taken.
-   * @default an eighth of the heap that the process may have
+   * Bytes of the bodies and logged responses of all active calls; more get 503. Each takes several
+   * times as much memory. The only active call is always accepted.
+   * @default an eighth of the process's heap limit
    */
   readonly totalBytes: number
   /**
-   * How late the process may be with its work, again and again, before new calls get 503: then more comes in than it can do. Calls may
-   * wait half as long for their turn. In milliseconds; 0 = never. @default 2000
+   * Event loop lag, sustained, above which new calls get 503 (load shedding). Calls may queue for
+   * half of it. In milliseconds; 0 = never. @default 2000
    */
   readonly lateMs: number
   /**
-   * Memory for conversations that were read before, so that the next request is read from where it differs; about four times a body for
-   * each; 0 = none. @default 268435456, at most an eighth of the heap that the process may have
+   * Size of the cache of parsed request bodies, which lets the next request of a conversation be
+   * parsed from where it differs. Each takes about four times its body; 0 = none. @default
+   * 268435456, at most an eighth of the process's heap limit
    */
   readonly knownBytes: number
   /**
-   * Memory for threads that stay open while nobody uses them, about three times their content; the least recently used go first.
-   * @default 268435456, at most an eighth of the heap that the process may have
+   * Size of the LRU cache of idle open threads, each about three times its content.
+   * @default 268435456, at most an eighth of the process's heap limit
    */
   readonly openBytes: number
-  /** Rounds of one answer in which the model may ask for originals; then it is told to go on without. @default 4 */
+  /**
+   * Rounds per answer in which the model may expand originals; after that it must go on without.
+   * @default 4
+   */
   readonly expandRounds: number
-  /** Time after the first of them in which another one may begin. @default 120000 */
+  /** Time after the first round in which another may start. @default 120000 */
   readonly expandMs: number
-  /** Silence in a stream, while such a round is under way, after which the client hears that the connection is alive. @default 10000 */
+  /** Interval of keep-alive events in a silent stream while a round is running. @default 10000 */
   readonly expandPulseMs: number
-  /** Time of one replay (a what-if from the start), waiting for its turn included; a longer one gets 413. @default 30000 */
+  /**
+   * Time of one replay (a what-if from the start), including the wait in the queue; a longer one
+   * gets 413. @default 30000
+   */
   readonly replayMs: number
   /**
-   * Memory of one replay, beside the heap of the process; one that needs more gets 413. Two run at the same time.
-   * @default 268435456, at most a quarter of the heap that the process may have
+   * Heap limit of one replay, beside the heap of the process; one that needs more gets 413. Two run
+   * concurrently.
+   * @default 268435456, at most a quarter of the process's heap limit
    */
   readonly replayBytes: number
 }
 
-/** What large things may take together: an eighth of the heap, for each kind of them. */
+/** Share of each kind of large data: an eighth of the heap limit. */
 const heapShare = Math.floor(getHeapStatistics().heap_size_limit / 8)
 
 export const defaultLimits: Limits = {
@@ -140,7 +164,7 @@ export const defaultLimits: Limits = {
   concurrentCalls: 256,
   totalCalls: 2048,
   upstreamCalls: 1024,
-  // As many as one tenant may have under way.
+  // As many as one tenant may have active.
   upstreamQueue: 256,
   upstreamQueueMs: 10_000,
   answerBytes: Math.min(64 * 1024 * 1024, heapShare),
@@ -156,61 +180,68 @@ export const defaultLimits: Limits = {
 }
 
 export interface SummarizerOptions {
-  /** The name of an upstream that has its own key. */
+  /** The name of an upstream with its own key. */
   readonly upstream: string
   readonly model: string
-  /** Models to ask when the first one fails. @default [] */
+  /** Models to try when the first one fails. @default [] */
   readonly fallbacks?: readonly string[]
   /**
-   * How long one summary may take, with all its models, and how long a call waits for all summaries that it needs, in milliseconds.
-   * What is not there in time has its deterministic form. @default 30000
+   * Timeout of one summary, over all its models, and of a call's wait for all summaries it needs,
+   * in milliseconds. A late summary is replaced by its deterministic form. @default 30000
    */
   readonly timeoutMs?: number
 }
 
 export interface GatewayOptions {
-  /** Where threads are kept. @default in memory, gone with the process */
+  /** The thread store. @default in memory, lost with the process */
   readonly store?: Store
   /** @default the built-in demo, which needs no network */
   readonly upstreams?: readonly UpstreamOptions[]
-  /** What holds when neither environment, request nor agent says anything. @default 'recommended' */
+  /** The policy if neither environment, request nor agent sets one. @default 'recommended' */
   readonly policy?: PolicyInput
   /** Settings locked by the operator: `ORIEL_HISTORY_LENGTH` and the like. @default {} */
   readonly env?: Readonly<Record<string, string | undefined>>
   /** Agent templates by name. @default {} */
   readonly agents?: Readonly<Record<string, AgentOptions>>
-  /** Who may call. @default everyone who reaches the port, each in the tenant of the credential that it sends */
+  /**
+   * Keys of callers. @default everyone who reaches the port, each in the tenant of its credential
+   */
   readonly keys?: readonly KeyOptions[]
-  /** Whether requests may set policy fields. @default 'allow' */
+  /** Which requests may set policy fields. @default 'allow' */
   readonly requestOverrides?: ResolvePolicyOptions['requestOverrides']
-  /** Largest values that requests may ask for. @default {} */
+  /** Maximum values that requests may ask for. @default {} */
   readonly ceilings?: ResolvePolicyOptions['ceilings']
-  /** What invalid values in a request do. @default ignored with a warning in the address, refused in header and body */
+  /**
+   * How invalid values in a request are handled. @default ignored with a warning in the query
+   * string, rejected in header and body
+   */
   readonly onInvalid?: ResolvePolicyOptions['onInvalid']
-  /** Whether histories are managed; off, everything passes through byte for byte. @default true */
+  /** Manage histories. If off, everything is forwarded byte for byte. @default true */
   readonly management?: boolean
   /**
-   * Whether the model gets the tool `expand_message`, from a thread's first request on. The gateway answers its calls within the same
-   * request; the client sees one answer. @default false
+   * Offer the model the tool `expand_message` from a thread's first request on. The gateway answers
+   * its calls within the same request; the client sees one answer. @default false
    */
   readonly expand?: boolean
   readonly limits?: Partial<Limits>
-  /** Names that the Host header may have besides loopback's. @default [] */
+  /** Host header values to accept besides loopback names. @default [] */
   readonly hosts?: readonly string[]
-  /** Origins of pages that may call and read the answers, besides the gateway's own. @default [] */
+  /**
+   * Origins of pages that may call and read the responses, besides the gateway's own. @default []
+   */
   readonly origins?: readonly string[]
-  /** Summarizes with a model. @default deterministic forms only */
+  /** Summarize with a model. @default deterministic forms only */
   readonly summarizer?: SummarizerOptions
-  /** How new threads count tokens. @default 'estimate' */
+  /** Token counter of new threads. @default 'estimate' */
   readonly tokens?: TokensOption
-  /** A folder with the studio's files. @default none are served */
+  /** Directory of the studio's files. @default not served */
   readonly studio?: string
   /** The clock. @default Date.now */
   readonly now?: () => number
-  /** Where lines for operators go; never content, never secrets. @default nowhere */
+  /** Receives log lines; never content, never secrets. @default discarded */
   readonly log?: (line: string) => void
-  /** Whether a line is text for people or one JSON object for machines. @default 'text' */
+  /** Log format: text for people or JSON lines for machines. @default 'text' */
   readonly logFormat?: 'text' | 'json'
-  /** Whether every request gets a line. @default true for 'json', false for 'text' */
+  /** Log every request. @default true for 'json', false for 'text' */
   readonly logRequests?: boolean
 }

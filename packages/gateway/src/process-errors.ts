@@ -1,21 +1,26 @@
-// What a process that serves a gateway does with errors that nobody caught. See docs/decisions/0010-errors-nobody-caught.md.
+// Handling of uncaught errors in a gateway process. See
+// docs/decisions/0010-errors-nobody-caught.md.
 
 import { framesOf } from './background.ts'
 import type { Gateway } from './gateway.ts'
 
 export interface ProcessErrorsOptions {
-  /** Called once, at the first exception after which the state of the process cannot be trusted: stop accepting, drain, close. */
+  /**
+   * Called once, at the first exception after which the process state cannot be trusted: stop
+   * accepting, drain, close.
+   */
   readonly stop: () => void
-  /** Ends the process where it did not end by itself. @default process.exit */
+  /** Exits if the process did not end by itself. @default process.exit */
   readonly exit?: (code: number) => void
 }
 
-/** Longer than the server needs to drain and to close. */
+/** Longer than the server needs to drain and close. */
 const maxStopMs = 20_000
 
 /**
- * Reports every error that nobody caught. The process goes on after an unhandled rejection, and after an error that a socket or stream
- * emitted without a listener; after any other exception `stop` is called. Returns a function that ends this.
+ * Reports every uncaught error. The process continues after an unhandled rejection, and after an
+ * error that a socket or stream emitted without a listener; after any other exception it calls
+ * `stop`. Returns a function that removes the handlers.
  */
 export function watchProcess(
   gateway: Pick<Gateway, 'failed'>,
@@ -39,13 +44,13 @@ export function watchProcess(
 }
 
 /**
- * Whether an exception is an error of the operating system that Node emitted by itself: `ECONNRESET` of a socket that nobody listens
- * to. All its frames are Node's own, so that no function of ours, and no function of a package, was left half-way.
+ * True for a system error that Node emitted by itself, such as `ECONNRESET` of a socket without a
+ * listener. All its frames are Node's own, so no function of ours or of a package was interrupted.
  */
 function interruptedNothing(error: unknown): boolean {
   if (!(error instanceof Error) || !('syscall' in error)) return false
   const frames = framesOf(error)
-  // A stack that was cut off, or that is missing, proves nothing.
+  // A truncated or missing stack proves nothing.
   if (frames.length === 0 || frames.length >= Error.stackTraceLimit) return false
   return frames.every((frame) => /\(node:[\w/:]+\)$|^node:[\w/:]+$/.test(frame))
 }

@@ -1,4 +1,4 @@
-// The version in package.json, so that it is written in one place.
+// Package version, read from package.json.
 
 import { readFileSync } from 'node:fs'
 

@@ -1,14 +1,16 @@
-// The address bar is the page's memory: what is open can be shared, reloaded and gone back from.
+// URL state: the URL holds everything that is open, so that it can be shared, reloaded and
+// navigated back to.
 
 import { useLayoutEffect, useSyncExternalStore } from 'react'
 
 const moved = 'oriel-moved'
 
-/** The chat with the first agent that there is. */
+/** The chat with the first agent. */
 export const chatAddress = '/chat?debug=true'
 
 /**
- * The address of a thread. Callers may have named theirs alike, so another one's says whose it is; links within its page stay with it.
+ * URL of a thread. Thread ids are unique per tenant only, so a foreign thread's URL names its
+ * tenant; links within its page keep it.
  */
 export function threadAddress(
   id: string,
@@ -21,7 +23,7 @@ export function threadAddress(
   return `/threads/${encodeURIComponent(id)}${search.size === 0 ? '' : `?${search}`}`
 }
 
-/** Whose thread the page shows; undefined is the caller's own. */
+/** The tenant of the shown thread; undefined for the caller's own. */
 export function shownTenant(): string | undefined {
   return new URLSearchParams(location.search).get('tenant') ?? undefined
 }
@@ -31,7 +33,7 @@ export interface Address {
   readonly params: URLSearchParams
 }
 
-/** The current address; the component renders again when it changes. */
+/** The current URL; the component re-renders when it changes. */
 export function useAddress(): Address {
   const href = useSyncExternalStore(subscribe, () => location.href)
   const { pathname, searchParams } = new URL(href)
@@ -57,7 +59,7 @@ export function go(href: string, how: 'push' | 'replace' = 'push'): void {
   dispatchEvent(new Event(moved))
 }
 
-/** What the history of the browser holds of a page that was left: how far it was scrolled. */
+/** Entry of the browser history: the scroll position of a page. */
 interface Left {
   readonly top: number | undefined
 }
@@ -66,7 +68,7 @@ function scroller(): HTMLElement | null {
   return document.querySelector('main')
 }
 
-/** Brings a page that somebody comes back to where it was left, as soon as its content is there. */
+/** Restores the scroll position of a revisited page as soon as its content is loaded. */
 export function useLeftPlace(isThere: boolean): void {
   useLayoutEffect(() => {
     const main = scroller()
@@ -74,7 +76,7 @@ export function useLeftPlace(isThere: boolean): void {
   }, [isThere])
 }
 
-/** Sets parameters of the current address; undefined takes one away. */
+/** Sets query parameters of the current URL; undefined removes one. */
 export function setParams(
   values: Readonly<Record<string, string | undefined>>,
   how: 'push' | 'replace' = 'replace',

@@ -1,4 +1,4 @@
-// Everything the page asks of the gateway. No other file calls fetch.
+// API client: all requests to the gateway. No other file calls fetch.
 
 import { shownTenant } from './address.ts'
 import type {
@@ -18,7 +18,7 @@ import type {
   TimelineStep,
 } from './contract.ts'
 
-/** What went wrong, in the gateway's words. */
+/** An error of the gateway, with its message. */
 export class ApiError extends Error {
   readonly status: number
   readonly code: string
@@ -31,20 +31,23 @@ export class ApiError extends Error {
   }
 }
 
-/** Whether the gateway itself could not be asked. */
+/** True if the gateway could not be reached. */
 export function isUnreachable(error: unknown): boolean {
   return error instanceof ApiError && error.code === 'unreachable'
 }
 
 const keyName = 'oriel-key'
 
-/** The key that the person typed in. It is kept for this tab only, and never in the address. */
+/** The API key entered by the user. Kept for this tab only, never in the URL. */
 export const key = {
   read: (): string | undefined => sessionStorage.getItem(keyName) ?? undefined,
   write: (value: string): void => sessionStorage.setItem(keyName, value),
 }
 
-/** A request to the gateway, with the key where there is one. Throws ApiError for anything but success. */
+/**
+ * Sends a request to the gateway, with the key if there is one. Throws ApiError for anything but
+ * success.
+ */
 export async function send(path: string, options: RequestInit = {}): Promise<Response> {
   const headers = withKey(options.headers)
   let response: Response
@@ -65,7 +68,7 @@ function withKey(init: HeadersInit | undefined): Headers {
   try {
     headers.set('x-oriel-key', held)
   } catch {
-    // Letters that no header can carry are in no key either: the page asks for another.
+    // Characters that no header can carry are in no key: ask for another.
     throw new ApiError(401, 'unauthorized', 'This cannot be a key.')
   }
   return headers
@@ -100,7 +103,7 @@ async function post<T>(path: string, body: unknown): Promise<T> {
   return (await response.json()) as T
 }
 
-/** The address of a thread, or of a part of it. */
+/** URL path of a thread or of a part of it. */
 function thread(
   id: string,
   part = '',
@@ -108,7 +111,7 @@ function thread(
 ): string {
   const isPlain = /^[\w~-]+(\.[\w~-]+)*$/.test(id)
   const tenant = shownTenant()
-  // The gateway refuses paths that can be read in two ways: such an id goes into the query.
+  // The gateway rejects ambiguous paths, so such an id goes into the query string.
   return isPlain
     ? `/api/threads/${id}${part}${query({ ...values, tenant })}`
     : `/api/threads/-${part}${query({ ...values, tenant, thread: id })}`

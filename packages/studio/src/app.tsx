@@ -1,4 +1,4 @@
-// The frame around every page: where one is, where one can go, and what the whole page needs to know.
+// Application shell: navigation, and the state that every page needs.
 
 import { type ReactNode, useState } from 'react'
 import { chatAddress, shownTenant, useAddress } from './address.ts'
@@ -77,7 +77,7 @@ function Page({ path, info }: { readonly path: string; readonly info: Info }): R
   return <Empty title="There is no such page.">Chat and Threads are at the top.</Empty>
 }
 
-/** The thread that a path names; none where it is cut or written wrongly. */
+/** The thread id in a path; undefined if it is truncated or malformed. */
 function threadIn(path: string): string | undefined {
   const written = /^\/threads\/([^/]+)$/.exec(path)?.[1]
   try {

@@ -1,6 +1,8 @@
+// Plain text of a block.
+
 import type { Block, FileBlock, ImageBlock } from './contract.ts'
 
-/** A block as text. Pictures and files are named, not shown. */
+/** A block as text. Images and files are labelled, not shown. */
 export function textOf(block: Block): string {
   switch (block.type) {
     case 'text':
@@ -22,10 +24,10 @@ export function textOf(block: Block): string {
   }
 }
 
-/** Longer addresses are no names; one that begins with `data:` is the content itself. */
+/** Longer URLs are not shown, nor are `data:` URLs, which are the content itself. */
 const longestAddress = 200
 
-/** A picture or a file by what is known of it: `[image image/png 78 bytes]`. */
+/** A label for an image or file: `[image image/png 78 bytes]`. */
 function named({ type, mediaType, data, url = '' }: ImageBlock | FileBlock, name?: string): string {
   const isAddress = !url.startsWith('data:') && url.length <= longestAddress
   const place =

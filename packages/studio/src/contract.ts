@@ -1,4 +1,4 @@
-// What the gateway answers, as far as the page reads it.
+// Response types of the gateway, as far as the page uses them.
 
 import type {
   Agent,
@@ -49,7 +49,7 @@ export interface Info {
   readonly presets: readonly string[]
   readonly agents: readonly Pick<Agent, 'name' | 'title' | 'model'>[]
   readonly requestOverrides: string
-  /** The caller's own, where it may see the threads of all. */
+  /** The caller's own tenant, for admin keys. */
   readonly tenant?: string
 }
 
@@ -60,7 +60,7 @@ export interface Settings {
   readonly chat: { readonly historyPolicy: string; readonly historyLength?: number }
 }
 
-/** A thread in the list; asked for alone, it also says its policy. */
+/** A thread in the list; a single thread also has its policy. */
 export interface ThreadSummary extends Summary {
   readonly policy?: Policy
 }
@@ -88,7 +88,7 @@ export interface ThreadView {
   readonly blocks: readonly ViewBlock[]
 }
 
-/** A view under another policy; `replay` is what all steps together would have sent. */
+/** A view under another policy; `replay` is the total that all steps would have sent. */
 export interface OtherView extends ThreadView {
   readonly replay?: { readonly steps: number; readonly input: number; readonly repeated: number }
 }

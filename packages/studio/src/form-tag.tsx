@@ -1,3 +1,5 @@
+// Tag that shows the form of a block.
+
 import type { ReactNode } from 'react'
 import type { Form } from './contract.ts'
 

@@ -1,4 +1,4 @@
-// Asked for where the gateway has keys. The key stays in this tab.
+// API key form, shown if the gateway requires a key. The key stays in this tab.
 
 import { type FormEvent, type ReactNode, useState } from 'react'
 import { key } from './api.ts'

@@ -1,3 +1,5 @@
+// Dialog with the keyboard shortcuts.
+
 import { type ReactNode, useEffect, useRef } from 'react'
 import { shortcuts } from './keyboard.ts'
 

@@ -1,4 +1,4 @@
-// Keys that work on every page.
+// Global keyboard shortcuts.
 
 import { useEffect, useRef } from 'react'
 import { chatAddress, go } from './address.ts'
@@ -13,10 +13,10 @@ export const shortcuts: readonly (readonly [keys: string, what: string])[] = [
   ['?', 'this list'],
 ]
 
-/** Whether a key is for something else: text, a shortcut of the browser, an open dialog. */
+/** True if the key belongs to something else: text input, a browser shortcut, an open dialog. */
 function isTaken({ metaKey, ctrlKey, altKey, target }: KeyboardEvent): boolean {
   if (metaKey || ctrlKey || altKey || document.querySelector('dialog[open]') !== null) return true
-  // Nothing is typed into a box to tick or a slider: they keep the focus after a click.
+  // Checkboxes and sliders keep the focus after a click, but take no text.
   const fields = 'input:not([type=checkbox], [type=range]), textarea, select, [contenteditable]'
   return target instanceof HTMLElement && target.closest(fields) !== null
 }
@@ -45,7 +45,7 @@ function focusField(event: KeyboardEvent): void {
   field.focus()
 }
 
-/** Keys of one page, while nothing is being typed. */
+/** Keyboard shortcuts of one page, inactive during text input. */
 export function useKeys(keys: Readonly<Record<string, () => void>>): void {
   const latest = useRef(keys)
   latest.current = keys

@@ -1,4 +1,4 @@
-// A link within the page: it loads nothing anew, and still opens in another tab when asked to.
+// Client-side link: navigates without a page load, but can still be opened in a new tab.
 
 import type { MouseEvent, ReactNode } from 'react'
 import { go } from './address.ts'

@@ -1,3 +1,5 @@
+// Entry point of the studio.
+
 import { createRoot } from 'react-dom/client'
 import { App } from './app.tsx'
 import { applyTheme } from './theme.ts'

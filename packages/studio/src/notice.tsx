@@ -1,4 +1,4 @@
-// What stands where content is not (yet): loading, nothing there, failed.
+// Placeholders for missing content: loading, empty, failed.
 
 import type { ReactNode } from 'react'
 

@@ -1,4 +1,4 @@
-// Numbers as people read them.
+// Number formatting.
 
 const whole = new Intl.NumberFormat('en-US')
 

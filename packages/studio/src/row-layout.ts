@@ -1,9 +1,9 @@
-// Where the rows of a long list stand. Heights are guessed until a row has been measured.
+// Row positions of a virtual list. Heights are estimated until measured.
 
 export class RowLayout {
   readonly #guess: number
   #heights: Float64Array
-  /** `#tops[i]` is the sum of the heights before row i; right up to `#valid`. */
+  /** `#tops[i]` is the sum of the heights before row i; valid up to `#valid`. */
   #tops: Float64Array
   #valid = 0
   #count: number
@@ -19,12 +19,12 @@ export class RowLayout {
     return this.#count
   }
 
-  /** Height of everything. */
+  /** Total height. */
   get total(): number {
     return this.topOf(this.#count)
   }
 
-  /** More or fewer rows at the end; those that stay keep their heights. */
+  /** Adds or removes rows at the end; the others keep their heights. */
   resize(count: number): void {
     if (count === this.#count) return
     const heights = new Float64Array(count).fill(this.#guess)
@@ -35,11 +35,11 @@ export class RowLayout {
     this.#count = count
   }
 
-  /** Notes a measured height and returns by how much it differs from what was held before. */
+  /** Records a measured height and returns the difference to the previous one. */
   measure(index: number, height: number): number {
     if (index >= this.#count) return 0
     const difference = height - (this.#heights[index] ?? 0)
-    // Sub-pixel noise would make the list measure for ever.
+    // Ignore sub-pixel noise, which would cause endless measuring.
     if (Math.abs(difference) < 0.5) return 0
     this.#heights[index] = height
     this.#valid = Math.min(this.#valid, index)

@@ -1,4 +1,4 @@
-// Light, dark, or as the system has it.
+// Theme: light, dark, or the system's.
 
 export type Theme = 'system' | 'light' | 'dark'
 

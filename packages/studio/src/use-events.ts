@@ -1,20 +1,21 @@
-// The gateway's events, live. Read with fetch, so that the key goes in a header; opened again when the connection breaks.
+// Live events of the gateway (SSE). Read with fetch, so that the key goes in a header; reconnects
+// automatically.
 
 import { EventSourceParserStream } from 'eventsource-parser/stream'
 import { useEffect, useRef, useSyncExternalStore } from 'react'
 import { isUnreachable, send } from './api.ts'
 
-/** `reconnected` is the page's own: the connection was broken, and what happened meanwhile was not heard. */
+/** `reconnected` is emitted by the page: events during the outage were missed. */
 export interface GatewayEvent {
   readonly type: string
   readonly data: Readonly<Record<string, unknown>>
 }
 
-/** Pause before the first new attempt; it doubles up to the second number. */
+/** Reconnect backoff: initial delay, doubled up to the maximum. */
 const firstPauseMs = 500
 const longestPauseMs = 10_000
 
-/** Calls `onEvent` for every event of a thread, or of all threads; not at all where there is no thread yet. */
+/** Calls `onEvent` for every event of a thread, or of all threads; inactive without a thread. */
 export function useEvents(
   of: { readonly thread: string | undefined } | 'all',
   onEvent: (event: GatewayEvent) => void,
@@ -53,7 +54,7 @@ async function listen(
         onEvent({ type: event ?? 'message', data: JSON.parse(data) as Record<string, unknown> })
       }
     } catch (error) {
-      // Broken off or refused: the next attempt says more, and the page has its own requests to show errors.
+      // Ignore the error: the next attempt reports more, and the page's own requests show errors.
       if (isUnreachable(error)) note(signal, 'lost')
     }
     await new Promise((resolve) => setTimeout(resolve, pauseMs))
@@ -63,7 +64,7 @@ async function listen(
 
 type Connection = 'live' | 'lost'
 
-/** Connections that could not be opened again so far. */
+/** Connections that are currently lost. */
 const lost = new Set<AbortSignal>()
 const changed = new EventTarget()
 
@@ -73,7 +74,7 @@ function note(signal: AbortSignal, state: Connection): void {
   changed.dispatchEvent(new Event('change'))
 }
 
-/** Whether the page hears what happens, or shows what was there when the gateway last answered. */
+/** The connection state: live, or showing stale data. */
 export function useConnection(): Connection {
   return useSyncExternalStore(subscribe, () => (lost.size === 0 ? 'live' : 'lost'))
 }

@@ -1,5 +1,5 @@
-// Something asked of the gateway: not there yet, there, or failed. What is shown stays while it is asked again, and while the gateway is
-// away.
+// Data loading hook: loading, loaded or failed. Keeps stale data while reloading and while the
+// gateway is unreachable.
 
 import { useCallback, useEffect, useRef, useState } from 'react'
 import { isUnreachable } from './api.ts'
@@ -12,8 +12,8 @@ export interface Loaded<T> {
 }
 
 /**
- * Loads anew when `key` changes, and again, with what was there still shown, when `version` does. An answer that comes too late
- * is dropped. No key, no question.
+ * Reloads when `key` changes, and, with stale data still shown, when `version` does. Discards late
+ * responses. Loads nothing without a key.
  */
 export function useLoad<T>(
   key: string | undefined,

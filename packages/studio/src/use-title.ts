@@ -1,4 +1,4 @@
-// What the tab and the history of the browser call the page.
+// Document title hook.
 
 import { useEffect } from 'react'
 

@@ -1,4 +1,5 @@
-// A list of which only the rows in sight exist. Rows have any height; they are measured as they appear.
+// Virtual list: only visible rows are in the DOM. Rows have variable heights and are measured when
+// rendered.
 
 import {
   type ReactNode,
@@ -12,22 +13,22 @@ import {
 import { RowLayout } from './row-layout.ts'
 
 export interface VirtualListProps {
-  /** What the list is, for people who cannot see it. */
+  /** Accessible name of the list. */
   readonly label: string
   readonly count: number
-  /** Height of a row nobody has seen yet. */
+  /** Estimated height of an unmeasured row. */
   readonly guess: number
-  /** Another list begins: heights and position are forgotten. */
+  /** Changes with the list; heights and scroll position are reset. */
   readonly resetKey: string
   readonly keyOf: (index: number) => string
   readonly renderRow: (index: number) => ReactNode
-  /** The row that the list begins at, until somebody scrolls. @default the first */
+  /** The initial row, until the user scrolls. @default the first */
   readonly start?: number
-  /** A row to bring into sight, each time the number changes. */
+  /** A row to scroll to, each time the number changes. */
   readonly scrollTo?: number | undefined
 }
 
-/** Rows kept beyond each edge, so that fast scrolling finds something there. */
+/** Rows rendered beyond each edge, for fast scrolling. */
 const overscan = 4
 
 export function VirtualList(props: VirtualListProps): ReactNode {
@@ -78,7 +79,7 @@ function useLayout(count: number, guess: number, resetKey: string): RowLayout {
 
 type Box = RefObject<HTMLDivElement | null>
 
-/** Measures the rows that exist; what is in sight stays where it is when rows above it turn out taller. */
+/** Measures rendered rows. Visible rows stay in place when rows above them turn out taller. */
 function useRowSizes(box: Box, layout: RowLayout, render: () => void): void {
   const measure = useCallback(() => {
     const { current } = box
@@ -99,14 +100,14 @@ function useRowSizes(box: Box, layout: RowLayout, render: () => void): void {
   useLayoutEffect(measure)
   useEffect(() => {
     if (box.current === null) return
-    // Rows are as wide as the list: its size is what changes theirs.
+    // Rows are as wide as the list, so its resize changes their heights.
     const observer = new ResizeObserver(() => render())
     observer.observe(box.current)
     return () => observer.disconnect()
   }, [box, render])
 }
 
-/** Times that a row is brought into sight: each time, rows around it turn out to be taller than guessed. */
+/** Attempts to scroll to a row: each measures rows around it that differ from their estimate. */
 const attempts = 5
 
 interface Wish {
@@ -114,7 +115,10 @@ interface Wish {
   readonly scrollTo: number | undefined
 }
 
-/** Brings a row into sight. A list at its end stays there when it grows; one that somebody has moved stays where it is. */
+/**
+ * Scrolls a row into view. A list at its end follows new rows; one that the user has scrolled
+ * stays.
+ */
 function useScrolling(
   box: Box,
   layout: RowLayout,
@@ -154,7 +158,7 @@ function useScrolling(
   })
   useEffect(() => {
     const { current } = box
-    // Whoever scrolls has the last word.
+    // User scrolling takes precedence.
     const release = (): void => {
       wanted.current.left = 0
       isMoved.current = true
@@ -167,7 +171,9 @@ function useScrolling(
   }, [box])
 }
 
-/** Where to scroll: nowhere if the row is in sight, to the end for the last one, else a little above the row. */
+/**
+ * Scroll target: none if the row is visible, the end for the last row, else slightly above the row.
+ */
 function goalOf(layout: RowLayout, index: number, box: HTMLElement): number {
   const [top, bottom] = [layout.topOf(index), layout.topOf(index + 1)]
   if (index === layout.count - 1) return layout.total

@@ -1,5 +1,6 @@
-// Real coding agents work on two tasks, once with the scripted upstream and once through the gateway before it: the same answers, fewer
-// tokens. `npm run gateway:agents [part of a name] [--json]`, after `npm install` in src/record/agents and `npm ci` in the root.
+// Coding agents with and without the gateway: two tasks against a scripted upstream, expecting the
+// same answers with fewer tokens. `npm run gateway:agents [part of a name] [--json]`, after `npm
+// install` in src/record/agents and `npm ci` in the root.
 
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -29,18 +30,18 @@ const tasks: readonly { readonly prompt: string; readonly mode: Mode }[] = [
 ]
 
 interface Outcome {
-  /** What the agent printed at the end of each task. */
+  /** The agent's output at the end of each task. */
   readonly printed: readonly string[]
-  /** The last answer of the model in each task, made from the newest result that it saw. */
+  /** The model's last answer in each task, made from the newest result that it saw. */
   readonly answers: readonly string[]
   readonly requests: number
   readonly tokens: number
-  /** The rules that its requests broke. */
+  /** The rules that its requests violated. */
   readonly breaches: readonly string[]
 }
 
 const wanted = process.argv.slice(2).find((argument) => !argument.startsWith('--')) ?? ''
-// Codex with its free-text tool is left out: the upstream has no such calls.
+// Codex with its free-text tool is left out: the upstream does not support such calls.
 const agents = [...pi, ...codex.slice(0, 1), claudeCode, qwenCode, ...opencode, continueCli]
 
 for (const agent of agents.filter(({ name }) => name.startsWith(wanted))) {
@@ -78,7 +79,7 @@ async function work(agent: Agent, isManaged: boolean): Promise<Outcome> {
   }
 }
 
-/** Only the work itself: titles and the like come when they come. */
+/** Only the task itself: titles and other side calls are not deterministic. */
 function measured(agent: Agent, upstream: Upstream): Omit<Outcome, 'printed' | 'answers'> {
   const main = upstream.requests.filter((asked) => agent.route(asked) === 'main')
   return {
@@ -90,7 +91,7 @@ function measured(agent: Agent, upstream: Upstream): Omit<Outcome, 'printed' | '
   }
 }
 
-/** Prints one part of the ledger after the other; the answer is the code at the end of the newest part that is in view. */
+/** Prints the ledger part by part; the answer is the code at the end of the newest visible part. */
 function scripted(agent: Agent, answers: string[]): (asked: Asked) => Action {
   let step = 0
   return (asked) => {
@@ -127,7 +128,7 @@ function report(agent: Agent, direct: Outcome, managed: Outcome): void {
     JSON.stringify(direct.answers) === JSON.stringify(managed.answers) &&
     JSON.stringify(direct.printed) === JSON.stringify(managed.printed) &&
     direct.answers.length === tasks.length
-  // What an agent breaks by itself is its provider's to judge.
+  // Ignore violations that the agent makes without the gateway.
   const own = new Set(direct.breaches)
   const breaches = managed.breaches.filter((breach) => !own.has(breach))
   const isValid = breaches.length === 0

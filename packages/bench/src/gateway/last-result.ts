@@ -1,4 +1,4 @@
-// The text of the newest tool result of a request, in any of the three formats.
+// Text of the newest tool result in a request, in any of the three formats.
 
 import type { WireFormat } from '../record/reply.ts'
 

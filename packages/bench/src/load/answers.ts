@@ -1,4 +1,4 @@
-// What the mock upstream answers, in the three formats, encoded before the first request arrives.
+// Responses of the mock upstream in the three formats, encoded in advance.
 
 /** The formats, by the end of the path. */
 export type Format = 'chat' | 'responses' | 'messages'
@@ -12,13 +12,13 @@ export const paths: Readonly<Record<Format, string>> = {
 /** The model that every request names. */
 export const model = 'gpt-4.1'
 
-/** What the model says to everything: as long as the mean answer of recorded agents. */
+/** The model's only answer: the mean length of recorded agents. */
 export const answerText =
   'I looked at the file and the failing check: the total is wrong because two lines are counted twice. '.repeat(
     4,
   )
 
-/** Stands in each chunk before the time at which it was written, in microseconds of the machine's monotonic clock. */
+/** Precedes the write time in each chunk, in microseconds of the monotonic clock. */
 export const timeMark = '"at":"'
 /** Digits of that time. */
 export const timeDigits = 16
@@ -28,7 +28,7 @@ export function wholeAnswer(format: Format): Buffer {
   return Buffer.from(JSON.stringify(wholes[format]))
 }
 
-/** The events of a streamed answer whose text comes in so many pieces: opening, one buffer for each piece, ending. */
+/** The events of a streamed answer in so many pieces: opening, one buffer per piece, ending. */
 export function streamedAnswer(
   format: Format,
   pieces: number,
@@ -49,7 +49,7 @@ export function streamedAnswer(
   }
 }
 
-/** What a client sees last of a whole answer. */
+/** Last text of a complete answer. */
 export const lastWords: Readonly<Record<Format, string>> = {
   chat: '[DONE]',
   responses: 'response.completed',
@@ -61,7 +61,10 @@ type Fields = Readonly<Record<string, unknown>>
 const done = 'data: [DONE]\n\n'
 const created = 1_790_000_000
 const at = '0'.repeat(timeDigits)
-/** Stands for the tokens of the request, which the mock fills in: a manager that trusts its provider's numbers must get likely ones. */
+/**
+ * Placeholder for the request's tokens, which the mock fills in: managers that use provider counts
+ * need plausible ones.
+ */
 const inputMark = 987_654_321
 const usage = {
   prompt_tokens: inputMark,

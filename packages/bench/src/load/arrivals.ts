@@ -1,22 +1,23 @@
-// When requests are due. Arrivals do not wait for answers: a slow server meets the same load as a fast one.
+// Open-loop arrival times: requests do not wait for answers, so a slow server gets the same load as
+// a fast one.
 
 export interface Arrivals {
-  /** Requests in a second, in the mean. */
+  /** Mean requests per second. */
   readonly rate: number
   readonly seconds: number
   /**
-   * Bursts, as traffic has them (a Markov-modulated Poisson process): quiet and busy times take turns, each of random length, and within
-   * them arrivals are random. Without, they come evenly.
+   * Bursts (a Markov-modulated Poisson process): quiet and busy phases of random length, with
+   * random arrivals. Otherwise evenly spaced.
    */
   readonly hasBursts?: boolean
 }
 
-/** In busy times, this many times as many requests come as in quiet ones, and they last a fifth of the time. */
+/** Rate of busy phases relative to quiet ones; they last a fifth of the time. */
 const burstFactor = 6
 const busyShare = 0.2
 const meanPhaseSeconds = 0.5
 
-/** Times in milliseconds from the start, in order. */
+/** Sorted times in milliseconds from the start. */
 export function dueTimes({ rate, seconds, hasBursts = false }: Arrivals): readonly number[] {
   const count = Math.round(rate * seconds)
   if (!hasBursts) return Array.from({ length: count }, (_, index) => (index * 1000) / rate)
@@ -31,7 +32,7 @@ export function dueTimes({ rate, seconds, hasBursts = false }: Arrivals): readon
       phaseEnd = at + exponential(meanPhaseSeconds * (isBusy ? busyShare : 1 - busyShare) * 2)
     }
     const next = at + exponential(1 / (quietRate * (isBusy ? burstFactor : 1)))
-    // What would fall into the next phase is drawn again there, at its rate.
+    // Redraw arrivals beyond the phase at the next phase's rate.
     if (next > phaseEnd) at = phaseEnd
     else {
       at = next

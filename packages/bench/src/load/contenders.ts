@@ -1,4 +1,4 @@
-// The processes that are measured, each started as its users start it, and the mock upstream behind them.
+// Processes under test, started as users start them, and the mock upstream.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -12,11 +12,11 @@ import type { MockSettings } from './mock.ts'
 export interface Contender {
   readonly name: string
   readonly port: number
-  /** Absent for the mock upstream asked directly. */
+  /** Absent for direct calls to the mock upstream. */
   readonly pid: number | undefined
-  /** Headers of every request, each with its end of line. */
+  /** Headers of every request, each with a line break. */
   readonly headers: string
-  /** How late its event loop ran since the last time that this was asked; undefined where the process cannot say. */
+  /** Event loop lag since the last call; undefined if the process cannot report it. */
   loopDelay(): Promise<LoopDelay | undefined>
   stop(): Promise<void>
 }
@@ -52,7 +52,10 @@ export async function startMock(settings: MockSettings): Promise<Mock> {
   }
 }
 
-/** `oriel serve` as it is installed; the store in memory, which the command does not offer, by a script of three lines. */
+/**
+ * `oriel serve` as installed. A small script provides the in-memory store, which the command does
+ * not offer.
+ */
 export async function startOriel(
   mode: OrielMode,
   { upstream, folder, limits }: { upstream: number; folder: string; limits?: object },
@@ -85,7 +88,10 @@ const orielNames: Readonly<Record<OrielMode, string>> = {
   sqlite: 'oriel, durable',
 }
 
-/** Of the versions of @hono/node-server that it allows, those from 1.14 on break its streams; package.json holds it at the last one before. */
+/**
+ * Versions of @hono/node-server from 1.14 on break its streams; package.json pins the last one
+ * before.
+ */
 export async function startPortkey({ upstream }: { upstream: number }): Promise<Contender> {
   const file = createRequire(import.meta.url).resolve('@portkey-ai/gateway/build/start-server.js')
   const port = await freePort()
@@ -95,7 +101,7 @@ export async function startPortkey({ upstream }: { upstream: number }): Promise<
   return { ...handle('portkey', child, port), headers }
 }
 
-/** Where contenders write CPU profiles when they end; empty for nowhere. */
+/** Directory for CPU profiles; empty for none. */
 const profileFolder = process.env.LOAD_PROFILE ?? ''
 
 function launch(command: readonly string[]): ChildProcess {

@@ -1,4 +1,4 @@
-// How long the disk takes for a sync, measured while a run goes on: a part of each durable answer's time that no store can take away.
+// Disk sync times during a run: a part of each durable answer's time that no store can avoid.
 
 import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
@@ -7,8 +7,8 @@ import { setTimeout as wait } from 'node:timers/promises'
 const page = Buffer.alloc(4096, 1)
 
 /**
- * Milliseconds of each of so many writes of 4 KB with their syncs, to a file in the folder, at the pace of the requests: a disk that
- * rested is slower than one that is asked without a break.
+ * Milliseconds of each 4 KB write with sync, at the request rate: an idle disk is slower than a
+ * busy one.
  */
 export async function measureSyncs(
   folder: string,

@@ -1,11 +1,11 @@
-// A client of HTTP/1.1 that costs little: connections stay open and are used again, requests are bytes that are ready, and of an answer only
-// what has to be known is read.
+// Minimal HTTP/1.1 client: keep-alive connections, prepared request bytes, minimal response
+// parsing.
 
 import { connect, type Socket } from 'node:net'
 import { timeDigits, timeMark } from './answers.ts'
 
 export interface Outcome {
-  /** 0 where no answer came. */
+  /** 0 if there was no response. */
   readonly status: number
   /** Times of `performance.now()`. */
   readonly firstByteAt: number
@@ -13,25 +13,25 @@ export interface Outcome {
   readonly endedAt: number
   /** Chunks of text in a stream. */
   readonly chunks: number
-  /** Time that each chunk took from the mock upstream to here. */
+  /** Time of each chunk from the mock upstream to here. */
   readonly delaysMs: readonly number[]
   readonly hasRetryAfter: boolean
-  /** Whether the answer arrived with its end. */
+  /** The response was complete. */
   readonly isWhole: boolean
 }
 
 export interface Exchange {
   readonly request: readonly Buffer[]
-  /** Whether chunks are counted and timed. */
+  /** Count and time chunks. */
   readonly isStream: boolean
-  /** What the answer's last bytes hold; looked for in streams. */
+  /** Expected in the last bytes of a stream. */
   readonly lastWord: string
   onEnd(outcome: Outcome): void
 }
 
-/** Answers that take longer are given up. */
+/** Timeout of a response. */
 const maxAnswerMs = 60_000
-/** Servers close connections that are idle for some seconds; one that was idle for so long is not used again. */
+/** Connections idle for longer are not reused, because servers close them. */
 const maxIdleMs = 2500
 
 /** Connections to one server. */
@@ -145,7 +145,7 @@ class Connection {
     }
   }
 
-  /** Reads one part of the answer; gives the bytes that it took, 0 if it needs more. */
+  /** Parses one part of the response; returns the bytes consumed, 0 if it needs more. */
   #step(data: Buffer): number {
     switch (this.#part) {
       case 'head':
@@ -216,7 +216,7 @@ class Connection {
       from = end
     }
     this.#hasLastWord ||= text.includes(lastWord, from)
-    // Enough to find what was cut.
+    // Keep enough to find a mark that was split.
     this.#tail = text.subarray(Math.max(from, text.length - 60))
   }
 

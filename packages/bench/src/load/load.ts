@@ -1,4 +1,5 @@
-// The gateway under load, beside direct calls and another gateway: `npm run load [-- cases and options]`. See packages/bench/README.md.
+// Gateway load test, compared with direct calls and another gateway: `npm run load [-- cases and
+// options]`. See packages/bench/README.md.
 
 import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
@@ -44,7 +45,7 @@ if (unknown !== undefined)
 const rounds = Number(values.rounds ?? (values.quick ? 1 : 5))
 const sliceSeconds = Number(values.seconds ?? (values.quick ? 1.2 : 4))
 const stepSeconds = Number(values.seconds ?? (values.quick ? 1.5 : 8))
-/** Every long session must have been there once. */
+/** Enough to visit every long session once. */
 const quickWarmRequests = 30
 const usualMock = { latencyMs: 50, chunks: 20, intervalMs: 10 }
 const workload = (pairedCases.small as (typeof pairedCases)[string]).workload

@@ -1,5 +1,6 @@
-// The mock upstream, a process of its own: waits a fixed time and answers with bytes that are ready, in any of the three formats, whole or
-// as a stream. It reads a request no further than to see whether a stream is wanted. `node mock.ts '<MockSettings as JSON>'`.
+// Mock upstream in its own process: waits a fixed time and answers with prepared bytes, in any
+// format, whole or streamed. It reads a request only to detect streaming. `node mock.ts
+// '<MockSettings as JSON>'`.
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -27,7 +28,7 @@ let streams = prepare()
 
 const formats = Object.keys(paths) as Format[]
 const wholes = new Map(formats.map((format) => [paths[format], wholeAnswer(format)]))
-/** Inside of a text its quotes would be escaped. */
+/** Inside a text its quotes would be escaped. */
 const streamMark = Buffer.from('"stream":true')
 
 function prepare() {

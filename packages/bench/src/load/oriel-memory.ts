@@ -1,8 +1,9 @@
-// The built gateway with its store in memory, which `oriel serve` does not offer. `node oriel-memory.ts <configuration file>`.
+// Gateway build with an in-memory store, which `oriel serve` does not offer. `node oriel-memory.ts
+// <configuration file>`.
 
 import { readFileSync } from 'node:fs'
 
-// By a name that the compiler does not follow: the build need not be there to check the types of this package.
+// A computed name, so that type checking does not need the build.
 const built = new URL('../../../gateway/dist/index.js', import.meta.url).href
 const { createGateway, tuneHeap, optionsOf, readConfig, serveGateway } = (await import(
   built

@@ -1,4 +1,4 @@
-// Three times as many requests as can be answered: what is turned away, in which words, how many are still answered, and is all well afterwards?
+// Overload test at three times the capacity: rejections, goodput, and recovery.
 
 import { constants, setPriority } from 'node:os'
 import type { Contender } from './contenders.ts'
@@ -10,7 +10,7 @@ import { runSlice, type Slice } from './slice.ts'
 export interface OverloadOptions {
   readonly contenders: readonly Contender[]
   readonly workload: Workload
-  /** The highest rate that each contender holds, by its name. */
+  /** Highest sustained rate per contender. */
   readonly capacity: (name: string) => number
   readonly seconds: number
   onContender(text: string): void
@@ -21,14 +21,14 @@ export interface OverloadResult {
   readonly rate: number
   readonly requests: number
   readonly answered: number
-  /** Whole answers in a second. */
+  /** Complete answers per second. */
   readonly goodput: number
   readonly latency: Percentiles
   readonly failures: Readonly<Record<string, number>>
-  /** Share of the 429 and 503 that said when to come again. */
+  /** Share of the 429 and 503 responses with retry-after. */
   readonly retryAfterShare: number
   readonly rssMb: number
-  /** Failures at a quarter of the capacity, right afterwards. */
+  /** Failures at a quarter of the capacity, directly afterwards. */
   readonly failedAfterwards: number
 }
 
@@ -54,15 +54,16 @@ export async function runOverload(options: OverloadOptions): Promise<readonly Ov
 }
 
 /**
- * Whether client and mock go first where all share the cores: as if they had a machine of their own, so that what is measured is the
- * contender's overload and not theirs.
+ * Lowers the contender's priority if all share the cores, so that its overload is measured and not
+ * that of client and mock.
  */
 function yieldTo({ pid }: Contender, isLast: boolean): void {
   if (pid === undefined) return
   try {
     setPriority(pid, isLast ? constants.priority.PRIORITY_LOW : constants.priority.PRIORITY_NORMAL)
   } catch {
-    // Without the right to go back the contender stays last, which the next case would show: overload is the last one.
+    // Without permission to raise the priority again the contender stays low, so overload is the
+    // last case.
   }
 }
 

@@ -1,5 +1,5 @@
-// Contenders beside direct calls: short slices take turns, each slice of a contender next to one of direct calls, and what a contender adds is
-// the difference of the two. So what else the machine does falls on both.
+// Paired comparison with direct calls: short slices alternate, and a contender's overhead is the
+// difference to the adjacent direct slice, so that other load affects both.
 
 import { median, quantile } from '../harness.ts'
 import type { Contender, LoopDelay, Mock } from './contenders.ts'
@@ -17,11 +17,11 @@ export interface PairedOptions {
   readonly hasBursts?: boolean
   readonly rounds: number
   readonly sliceSeconds: number
-  /** Requests of each contender before anything counts: code that has not run yet is slow. */
+  /** Warm-up requests per contender: cold code is slow. */
   readonly warmRequests: number
-  /** Their rate. @default twice the rate that is measured, so that it does not take long */
+  /** Warm-up rate. @default twice the measured rate */
   readonly warmRate?: number | undefined
-  /** Where the disk's syncs are measured. */
+  /** Directory for measuring disk syncs. */
   readonly folder: string
   onRound(text: string): void
 }
@@ -39,14 +39,14 @@ export interface PairedResult {
 export interface Measured {
   readonly name: string
   readonly slices: readonly Slice[]
-  /** The slices of direct calls next to them, in the same order. */
+  /** The adjacent slices of direct calls, in the same order. */
   readonly direct: readonly Slice[]
   readonly loop: readonly (LoopDelay | undefined)[]
 }
 
 /** Syncs that are measured in each round. */
 const syncsPerRound = 25
-/** Requests at the start of a slice that open connections again, and do not count. */
+/** Seconds at the start of a slice that open connections again, and do not count. */
 const skipSeconds = 0.3
 
 export async function runPaired(options: PairedOptions): Promise<PairedResult> {
@@ -98,7 +98,7 @@ interface Part {
   readonly loop: (LoopDelay | undefined)[]
 }
 
-/** Sessions that a client of long conversations has at the same time. */
+/** Concurrent sessions of a client with long conversations. */
 const longSessions = 12
 let seeds = 0
 
@@ -122,18 +122,21 @@ async function warmUp(parts: readonly Part[], options: PairedOptions): Promise<v
   }
 }
 
-/** What the slices of a contender say together. */
+/** Aggregate of a contender's slices. */
 export interface Summary {
   readonly name: string
   readonly requests: number
   readonly failures: Readonly<Record<string, number>>
   readonly latency: Percentiles
-  /** Beside direct calls: the median over the rounds of the difference of each percentile, with the least and the greatest. */
+  /**
+   * Overhead over direct calls: the median over the rounds of the difference per percentile, with
+   * minimum and maximum.
+   */
   readonly added: Readonly<Record<'p50' | 'p95' | 'p99', Spread>>
   readonly firstText: Percentiles | undefined
   readonly addedFirstText: Readonly<Record<'p50' | 'p99', Spread>> | undefined
   readonly addedRelay: Readonly<Record<'p50' | 'p99', Spread>> | undefined
-  /** Chunks of text in each stream: the fewest and the most. */
+  /** Minimum and maximum text chunks per stream. */
   readonly chunks: readonly [number, number] | undefined
   readonly cpuMs: Spread
   readonly rssMb: number
@@ -214,7 +217,7 @@ function spread(values: readonly number[]): Spread {
   return { median: median(values), least, greatest }
 }
 
-/** Without spreading the values over arguments, of which there may be too many. */
+/** Avoids spreading the values over arguments, which are limited. */
 function extent(values: readonly number[]): readonly [number, number] {
   let [least, greatest] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
   for (const value of values) {

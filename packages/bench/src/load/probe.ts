@@ -1,4 +1,4 @@
-// Loaded into each measured process before anything else: says on request how late its event loop ran since the last time it was asked.
+// Preloaded into each measured process: reports its event loop lag since the last query.
 
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 

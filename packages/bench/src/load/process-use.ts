@@ -1,4 +1,4 @@
-// What a process used, from /proc: CPU time of all its threads, memory, open files.
+// Resource usage of a process from /proc: CPU time, memory, open files.
 
 import { readdirSync, readFileSync } from 'node:fs'
 

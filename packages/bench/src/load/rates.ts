@@ -1,4 +1,4 @@
-// Rising rates: up to which one does a contender answer everything, and in what time?
+// Rate sweep: the highest rate at which a contender answers everything, and its latency.
 
 import type { Contender, Mock } from './contenders.ts'
 import { HttpClient } from './http-client.ts'
@@ -17,7 +17,7 @@ export interface RatesOptions {
 export interface RateStep {
   readonly contender: string
   readonly rate: number
-  /** Whole answers in a second, counted until the last one is there. */
+  /** Complete answers per second, counted until the last one. */
   readonly answered: number
   readonly latency: Percentiles
   readonly failures: Readonly<Record<string, number>>
@@ -26,10 +26,10 @@ export interface RateStep {
   readonly isHeld: boolean
 }
 
-/** A step is held when nothing fails and answers keep up with requests. */
+/** A step is sustained if nothing fails and answers keep up with requests. */
 const keepUpShare = 0.9
 
-/** The steps of every contender, up to the first that it does not hold. */
+/** The steps of every contender, up to the first that it does not sustain. */
 export async function runRates(options: RatesOptions): Promise<readonly RateStep[]> {
   const { contenders, workload, rates, stepSeconds, onStep } = options
   const steps: RateStep[] = []
@@ -54,7 +54,7 @@ export async function runRates(options: RatesOptions): Promise<readonly RateStep
   return steps
 }
 
-/** The highest rate that a contender held. */
+/** The highest sustained rate of a contender. */
 export function highestOf(steps: readonly RateStep[], contender: string): number {
   const held = steps.filter((step) => step.contender === contender && step.isHeld)
   return Math.max(0, ...held.map(({ rate }) => rate))

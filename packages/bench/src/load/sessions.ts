@@ -1,5 +1,5 @@
-// What the clients say: conversations that resend everything with each request, as bytes that are ready. All sessions differ, so that no
-// store and no cache can share what they hold.
+// Client sessions: conversations that resend everything with each request, as prepared bytes. All
+// sessions differ, so that stores and caches cannot share content.
 
 import { turnOf } from '../agent.ts'
 import type { ChatMessage } from '../conversations.ts'

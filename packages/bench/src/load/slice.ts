@@ -1,5 +1,5 @@
-// One slice of a run: requests are sent when they are due, whatever became of those before. Latency counts from when a request was due, so
-// that a server which stops for a while cannot hide those that had to wait.
+// One slice of a run: requests are sent when due, regardless of earlier ones. Latency counts from
+// the due time, so that a stalled server cannot hide waiting requests (coordinated omission).
 
 import { lastWords, paths } from './answers.ts'
 import { type Arrivals, dueTimes } from './arrivals.ts'
@@ -27,11 +27,11 @@ export interface Slice {
   /** From the mock's write to the client, of each chunk. */
   readonly relayMs: readonly number[]
   readonly chunks: readonly number[]
-  /** Answers other than 200, by status; 0 is none at all, and `cut` an answer that broke off. */
+  /** Failures by status; 0 is no response, `cut` a truncated one. */
   readonly failures: Readonly<Record<string, number>>
-  /** Failures with 429 or 503 that say when to come again. */
+  /** 429 and 503 responses with retry-after. */
   readonly withRetryAfter: number
-  /** How late the requests themselves were sent. */
+  /** Delay of sending the requests themselves. */
   readonly lagMs: readonly number[]
   readonly seconds: number
   /** Per request, of the contender's whole process; NaN for direct calls. */
@@ -39,7 +39,7 @@ export interface Slice {
   readonly rssMb: number
 }
 
-/** Time for what goes on behind the answers. */
+/** Time for background work after the answers. */
 const settleMs = 150
 
 export async function runSlice(options: SliceOptions): Promise<Slice> {

@@ -1,4 +1,5 @@
-// The durable gateway for a long time at a steady rate: does its memory grow, does it keep files open, does the write-ahead log stay small?
+// Soak test of the durable gateway at a steady rate: memory growth, open files, size of the
+// write-ahead log.
 
 import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'

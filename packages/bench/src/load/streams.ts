@@ -1,4 +1,4 @@
-// Many streams at the same time: are they all whole, how late is each chunk, and what do they take?
+// Concurrent streams: completeness, chunk delay and resource usage.
 
 import type { Contender, Mock } from './contenders.ts'
 import { HttpClient } from './http-client.ts'

@@ -1,4 +1,4 @@
-// What the load harness prints.
+// Tables of the load test.
 
 import { quantile } from '../harness.ts'
 import { type Cell, count, figure, percent, type Row, type Table } from '../report.ts'

@@ -1,4 +1,4 @@
-// The cases of the load harness in which contenders are compared with direct calls.
+// Load test cases compared with direct calls.
 
 import type { Workload } from './sessions.ts'
 
@@ -27,7 +27,7 @@ export const pairedCases: Readonly<Record<string, PairedCase>> = {
   small: {
     workload: { ...small, name: '2 KB, conversations of four turns' },
     rate: 100,
-    // V8 goes on making code that runs once for each request faster for about so long.
+    // V8 keeps optimizing code that runs once per request for about this long.
     warmRequests: 12_000,
     warmRate: 300,
     hasPortkey: true,

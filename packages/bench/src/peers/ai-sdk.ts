@@ -1,4 +1,4 @@
-// The AI SDK's pruneMessages, fed and read as its users would. Conversion is not part of what is timed.
+// The AI SDK's pruneMessages, used as documented. Conversion is not timed.
 
 import type { AssistantModelMessage, ModelMessage, ToolModelMessage } from 'ai'
 import type { ChatCall, ChatMessage } from '../conversations.ts'

@@ -1,4 +1,4 @@
-// context-chef, compiling a whole history before each model call, as its documentation has it.
+// context-chef, compiling the whole history before each model call, as documented.
 
 import { ContextChef, type Message, summarize } from '@context-chef/core'
 import type { ChatMessage } from '../conversations.ts'

@@ -1,4 +1,5 @@
-// LangChain's middleware for agents, asked as its agent asks it: clearing of tool results, and summaries.
+// LangChain's agent middleware, called as its agent calls it: clearing of tool results, and
+// summaries.
 
 import { SimpleChatModel } from '@langchain/core/language_models/chat_models'
 import type { BaseMessage, ToolMessage } from '@langchain/core/messages'

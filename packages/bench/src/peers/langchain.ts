@@ -1,5 +1,5 @@
-// LangChain's trimMessages, fed and read as its users would. Conversion is not part of what is timed: they have their messages in
-// LangChain's classes already.
+// LangChain's trimMessages, used as documented. Conversion is not timed: users already have
+// LangChain messages.
 
 import {
   AIMessage,
@@ -49,8 +49,8 @@ export function countCharacters(messages: readonly BaseMessage[]): number {
 }
 
 /**
- * A counter that remembers each message's tokens by its id. trimMessages counts the whole list again for every message that it
- * leaves out; without a memory, an exact counter would take minutes.
+ * Memoizes each message's tokens by id. trimMessages counts the whole list again for every message
+ * it drops, so an exact counter would take minutes.
  */
 export function createCounter(
   tokensOf: (index: number) => number,

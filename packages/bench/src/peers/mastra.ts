@@ -1,4 +1,4 @@
-// Mastra's processors, at the stage in which they work on what the model gets.
+// Mastra's processors, at the stage that edits the model's input.
 
 import { type Processor, TokenLimiterProcessor, ToolCallFilter } from '@mastra/core/processors'
 import { rewriting } from '../naive.ts'

@@ -1,4 +1,4 @@
-// Counts what the prototype gets wrong over all recordings: `npm run count [-- --details]`.
+// Counts the prototype's errors over all recordings: `npm run count [-- --details]`.
 
 import { readdirSync, readFileSync } from 'node:fs'
 import type { Fixture } from './fixture.ts'
@@ -75,7 +75,7 @@ function row(title: string, cells: readonly string[]): string {
   return [title.padEnd(44), ...cells.map((cell) => cell.padStart(18))].join('')
 }
 
-/** Takes one request of each recording in turn, as if all clients worked at the same time. */
+/** Interleaves the requests of all recordings, as if all clients worked concurrently. */
 function interleave(group: readonly NamedFixture[]): readonly Sample[] {
   const samples: Sample[] = []
   const positions = group.map((): number[] => [])

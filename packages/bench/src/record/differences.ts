@@ -1,4 +1,5 @@
-// Lists how answers and results come back altered: `npm run differences [part of a name]`.
+// Lists how clients alter answers and results when they resend them: `npm run differences [part of
+// a name]`.
 
 import { readdirSync, readFileSync } from 'node:fs'
 import type { Fixture } from './fixture.ts'

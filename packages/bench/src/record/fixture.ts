@@ -1,4 +1,4 @@
-// What a recording looks like on disk, and how it is cleaned before it is written.
+// Recording file format, and its scrubbing.
 
 import { createHash } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
@@ -22,7 +22,7 @@ export interface Fixture {
   readonly format: WireFormat
   readonly description: string
   readonly requests: readonly RecordedRequest[]
-  /** What each request is in truth, known from the script, not from its content. */
+  /** Ground truth of each request, from the script, not from its content. */
   readonly expected: readonly Expected[]
 }
 

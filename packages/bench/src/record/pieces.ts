@@ -1,4 +1,4 @@
-// Foreign messages taken apart into pieces that can be found again in a later request.
+// Pieces of provider messages that can be found again in a later request.
 
 import type { WireFormat } from './reply.ts'
 import { messagesOf } from './script.ts'

@@ -1,4 +1,4 @@
-// One recording: a client, the script that it is taken through, and how it is driven.
+// Recording: a client, its script, and its driver.
 
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'

@@ -1,4 +1,4 @@
-// What the scripted server says, before it is put into one of the wire formats.
+// Scripted replies, before encoding in a wire format.
 
 import { createHash } from 'node:crypto'
 

@@ -1,4 +1,4 @@
-// A script: answers in order, each with what the request that gets it is in truth.
+// Script: replies in order, each with the ground truth of its request.
 
 import type { Reply } from './reply.ts'
 import type { Asked, Exchange } from './server.ts'

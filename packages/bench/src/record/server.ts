@@ -1,4 +1,4 @@
-// A model server on loopback that answers from a script and writes down what it was asked.
+// Scripted model server on loopback that records its requests.
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer } from 'node:http'

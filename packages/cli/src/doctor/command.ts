@@ -1,4 +1,4 @@
-// `oriel doctor`: checks a store from the file down to every view, and repairs what is safe to repair.
+// `oriel doctor`: checks a store, from its files to every view, and repairs what is safe to repair.
 
 import { statSync } from 'node:fs'
 import { OrielError, type ThreadState } from 'oriel'
@@ -6,22 +6,25 @@ import { createProgress } from '../progress.ts'
 import { colorsFor, type Terminal, widthOf } from '../terminal.ts'
 import { checkModes, checkPages, checkPlace, checkSettings, damagedFile } from './file-check.ts'
 import { toJson } from './json.ts'
-import { type Choice, commandFor, isServer, nameOf, wrong } from './place.ts'
+import { doctorServer } from './postgres-command.ts'
 import { renderDoctor } from './render.ts'
 import { acceptTruncated, isConfirmed, makePrivate, type Repair } from './repair.ts'
 import { type DoctorReport, type Finding, Findings, type ThreadCounts } from './report.ts'
-import { doctorServer } from './server.ts'
 import type { DoctorSettings } from './settings.ts'
 import { isDamage, StoreFile } from './store-file.ts'
+import { type Choice, commandFor, isServer, nameOf, wrong } from './store-options.ts'
 import { checkChain, checkReadable, checkViews } from './thread-check.ts'
 
-/** Resolves to the exit code: 0 when the store is sound, 1 when problems are left. Throws when it cannot be looked at. */
+/**
+ * Resolves to the exit code: 0 if the store is sound, 1 if problems remain. Throws if it cannot be
+ * checked.
+ */
 export async function doctor(settings: DoctorSettings, terminal: Terminal): Promise<number> {
   if (isServer(settings.path)) return doctorServer(settings, terminal)
   const file = new StoreFile(settings.path)
   let isOpen = false
   try {
-    const visit = new Visit(file, settings, terminal)
+    const visit = new StoreCheck(file, settings, terminal)
     isOpen = await visit.open()
     const counts = await visit.checkThreads(isOpen)
     const report: DoctorReport = {
@@ -41,8 +44,8 @@ export async function doctor(settings: DoctorSettings, terminal: Terminal): Prom
   }
 }
 
-/** One run over one store. */
-class Visit {
+/** One check of one store. */
+class StoreCheck {
   readonly findings = new Findings()
   readonly repairs: string[] = []
   readonly #file: StoreFile
@@ -55,13 +58,16 @@ class Visit {
     this.#terminal = terminal
   }
 
-  /** Checks the files and opens the store; false when it does not open, and its threads can only be read. */
+  /**
+   * Checks the files and opens the store. Returns false if it does not open, so that its threads
+   * can only be read.
+   */
   async open(): Promise<boolean> {
     const file = this.#file
     for (const finding of checkPlace(file.path)) this.#add(finding)
     const modes = [...checkModes(file.path)]
     if (file.isReadOnly) {
-      // Settings are not compared: opened this way, SQLite does not tell the journal mode.
+      // Skip the settings: with a read-only connection SQLite does not report the journal mode.
       for (const finding of modes) this.#add(finding)
       this.#terminal.stderr.write(
         'oriel doctor: nothing can be written there, so the store was not opened: entries are checked, views are not\n',
@@ -110,7 +116,7 @@ class Visit {
     return counts
   }
 
-  /** How many problems a thread has. */
+  /** Returns the number of problems of a thread. */
   async #checkThread(state: ThreadState, isOpen: boolean, onHalf: () => void): Promise<number> {
     const { store } = this.#file
     const count = await this.#take(
@@ -120,7 +126,7 @@ class Visit {
     return count > 0 || !isOpen ? count : this.#take(checkViews(store, state))
   }
 
-  /** True when everything that was asked for was repaired. */
+  /** Returns true if every requested repair was made. */
   async #repair(repairs: readonly Repair[]): Promise<boolean> {
     const { isRepairing, isSure } = this.#settings
     if (!isRepairing || repairs.length === 0) return false
@@ -157,7 +163,7 @@ class Visit {
   }
 }
 
-/** Why the store refuses to open, where that is a problem of this file; other reasons are thrown. */
+/** Why the store does not open, if the file itself is the problem. Rethrows other errors. */
 async function openingProblem(file: StoreFile): Promise<Finding | undefined> {
   try {
     await file.open()
@@ -187,7 +193,7 @@ async function openingProblem(file: StoreFile): Promise<Finding | undefined> {
   }
 }
 
-/** A store without threads is sound; a thread that was asked for by name must be there. */
+/** A store without threads is sound, but a thread named by the user must exist. */
 function checkFound({ tenant, threads }: Choice): void {
   const [thread] = threads
   if (thread === undefined) return

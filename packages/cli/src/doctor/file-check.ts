@@ -1,15 +1,15 @@
-// What can be said about a store without looking into its threads: who may read its files, and how they were set.
+// Checks of a store's files: permissions, location, settings, page integrity.
 
 import { lstatSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
-import { shellWord } from './place.ts'
 import type { Finding } from './report.ts'
 import { isDamage, type StoreFile } from './store-file.ts'
+import { shellWord } from './store-options.ts'
 
-/** The database and the files that stand beside it. */
+/** Suffixes of the database and its companion files. */
 const endings = ['', '-wal', '-shm', '-high-water'] as const
 
-/** Files of the store that others than their owner may read or write. */
+/** Files of the store that other users can read or write. */
 export function openFiles(path: string): readonly string[] {
   // Windows has no such modes.
   if (process.platform === 'win32') return []
@@ -21,7 +21,7 @@ export function openFiles(path: string): readonly string[] {
     })
 }
 
-/** Copied together, these are the store as it is. */
+/** The files that together make a complete copy of the store. */
 export function filesToCopy(path: string): readonly { from: string; ending: string }[] {
   return endings
     .filter((ending) => ending !== '-shm')
@@ -43,7 +43,7 @@ export function* checkModes(path: string): Generator<Finding> {
   }
 }
 
-/** What others could do to the store without touching its files: a link in its place, or a folder that everybody may write to. */
+/** Risks outside the files themselves: a symlink in their place, or a world-writable directory. */
 export function* checkPlace(path: string): Generator<Finding> {
   if (process.platform === 'win32') return
   if (lstatSync(path).isSymbolicLink()) {
@@ -64,7 +64,7 @@ export function* checkPlace(path: string): Generator<Finding> {
   }
 }
 
-/** Compares settings as they were before the store opened the file. */
+/** Checks the settings as they were before the store opened the file. */
 export function* checkSettings({ settings }: Pick<StoreFile, 'settings'>): Generator<Finding> {
   if (settings.journalMode === 'wal') return
   yield {
@@ -74,7 +74,7 @@ export function* checkSettings({ settings }: Pick<StoreFile, 'settings'>): Gener
   }
 }
 
-/** SQLite's own check of all pages and indexes. */
+/** Runs SQLite's integrity check. */
 export function* checkPages(file: StoreFile): Generator<Finding> {
   let complaint: string | undefined
   try {
@@ -86,7 +86,7 @@ export function* checkPages(file: StoreFile): Generator<Finding> {
   if (complaint !== undefined) yield damagedFile(complaint)
 }
 
-/** The message of SQLite may run over several lines; it names tables and pages, no content. */
+/** SQLite's message may have several lines. It names tables and pages, not content. */
 export function damagedFile(complaint: string): Finding {
   return {
     code: 'damaged-file',

@@ -1,11 +1,12 @@
-// The report for machines. The shape is documented in docs/guides/keep.md; `version` grows when a field changes its meaning.
+// JSON report of `oriel doctor`. docs/guides/keep.md documents the shape; `version` is incremented
+// when a field changes its meaning.
 
 import { escapeControls } from '../export/lines.ts'
 import type { DoctorReport } from './report.ts'
 
 const version = 1
 
-/** One JSON object and a line end. */
+/** One JSON object and a line break. */
 export function toJson(report: DoctorReport): string {
   const { file, bytes, sqlite, settings, counts, findings, more, repairs } = report
   const value = {

@@ -1,4 +1,4 @@
-// Which entry makes a sound log unusable: the one with which the trouble begins.
+// Poison entries: bisects a sound log for the entry that makes the thread unusable.
 
 import { type Entry, memoryStore, type Store, type ThreadKey } from 'oriel'
 import { type Failure, failureOf, openFromLog } from './view-check.ts'
@@ -7,19 +7,19 @@ export interface Poison {
   readonly seq: number
   readonly id: string
   readonly type: string
-  /** What the thread fails with from this entry on. */
+  /** The failure of the thread from this entry on. */
   readonly failure: Failure
-  /** Whether leaving the message out of every view helps; tried on a copy in memory. */
+  /** Excluding the message from every view helps. Tried on a copy in memory. */
   readonly canExclude: boolean
 }
 
-/** More poisoned entries than this are not looked for. */
+/** Maximum poison entries to search for. */
 const maxPoisons = 5
 
-/** Entries that one append to the copy holds. */
+/** Entries per append to the copy. */
 const batchSize = 500
 
-/** The entries that must go so that the thread can be used again. Empty for a thread that can be used. */
+/** The entries that make the thread unusable. Empty for a usable thread. */
 export async function findPoisons(store: Store, key: ThreadKey): Promise<readonly Poison[]> {
   const entries: Entry[] = []
   for await (const entry of store.read(key)) entries.push(entry)
@@ -41,11 +41,11 @@ export async function findPoisons(store: Store, key: ThreadKey): Promise<readonl
 interface Log {
   readonly key: ThreadKey
   readonly entries: readonly Entry[]
-  /** Messages that are taken out of every view. */
+  /** Messages excluded from every view. */
   readonly excluded: readonly Entry[]
 }
 
-/** Halves the log until the entry is found with which the thread begins to fail. */
+/** Binary search for the first entry with which the thread fails. */
 async function firstFailing(
   log: Log,
 ): Promise<{ readonly entry: Entry; readonly failure: Failure } | undefined> {
@@ -66,13 +66,13 @@ async function firstFailing(
   return entry === undefined ? undefined : { entry, failure }
 }
 
-/** Whether excluding the entry moves the trouble away from it. */
+/** True if excluding the entry fixes its failure. */
 async function helps(log: Log, entry: Entry): Promise<boolean> {
   if (entry.type !== 'message') return false
   return (await failureWith(log, entry.seq)) === undefined
 }
 
-/** How the first `count` entries fail as a thread of their own. */
+/** The failure of a thread made of the first `count` entries. */
 async function failureWith(log: Log, count: number): Promise<Failure | undefined> {
   const { key, entries, excluded } = log
   const store = memoryStore()
@@ -83,7 +83,7 @@ async function failureWith(log: Log, count: number): Promise<Failure | undefined
     const thread = await openFromLog(store, key)
     for (const { id, seq } of excluded) if (seq <= count) await thread.exclude(id)
   } catch {
-    // A thread that cannot be opened fails in the same way below, where the reason is found.
+    // A thread that cannot be opened fails below as well, with a reason.
   }
   return failureOf(store, key)
 }

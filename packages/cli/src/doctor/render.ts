@@ -1,14 +1,14 @@
-// The report for people. Pure: the same report gives the same text.
+// Text report of `oriel doctor`. Pure: the same report gives the same text.
 
 import { heading, number, type Paper, plural, table } from '../render/layout.ts'
 import { clean, fit, wrap } from '../render/text.ts'
-import { nameOf } from './place.ts'
 import type { DoctorReport, Finding } from './report.ts'
+import { nameOf } from './store-options.ts'
 
-/** What decides how a report without lists of content looks. */
+/** Layout options of a report without content. */
 export type PlainPaper = Pick<Paper, 'colors' | 'width'>
 
-/** Problems that are written out; `--json` has them all. */
+/** Maximum problems printed; `--json` has them all. */
 const shownFindings = 20
 const margin = '      '
 const noteLines = 4
@@ -19,7 +19,7 @@ export function renderDoctor(report: DoctorReport, paper: PlainPaper): string {
     `${colors.bold('oriel doctor')}  ${colors.cyan(fit(clean(report.file), width - 14))}`,
     '',
     ...table([{}, { takesRest: true }], facts(report, paper), width),
-    // Names of files are there to be copied: they are never cut.
+    // File names are never truncated, so that they can be copied.
     ...report.repairs.map((text) => `  ${colors.yellow('repaired')}  ${clean(text)}`),
     ...renderFindings(report, paper),
   ]
@@ -77,7 +77,7 @@ function renderFinding(finding: Finding, { colors, width }: PlainPaper): string[
     ...wrap(clean(`To do: ${remedy}.`), width - margin.length, noteLines).map(
       (line) => margin + colors.green(line),
     ),
-    // Never cut either.
+    // Not truncated either.
     ...(command === undefined ? [] : [`${margin}  ${clean(command)}`]),
   ]
 }

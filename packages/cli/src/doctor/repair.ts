@@ -1,4 +1,4 @@
-// What `--repair` may do: only what loses nothing that was not lost before. Each step is named first and asked for.
+// Repairs of `--repair`: only those that lose nothing more. Each is described and confirmed first.
 
 import { chmodSync, constants, copyFileSync, statSync } from 'node:fs'
 import { basename } from 'node:path'
@@ -8,13 +8,13 @@ import { filesToCopy, openFiles } from './file-check.ts'
 import type { StoreFile } from './store-file.ts'
 
 export interface Repair {
-  /** What will be done, for the question. */
+  /** What will be done, for the confirmation. */
   readonly plan: string
-  /** Does it, and says what was done. */
+  /** Makes the repair and returns what was done. */
   run(): Promise<string>
 }
 
-/** Takes what is left of a log as the whole of it, after keeping a copy of all files as they were. */
+/** Accepts a truncated log as complete, after copying all files. */
 export function acceptTruncated(file: StoreFile): Repair {
   const copy = `${file.path}.bak-${timestamp()}`
   return {
@@ -27,14 +27,14 @@ export function acceptTruncated(file: StoreFile): Repair {
   }
 }
 
-/** Takes read and write permission from everybody but the owner. */
+/** Removes the permissions of other users. */
 export function makePrivate(path: string): Repair {
   return {
     plan: `make ${openFiles(path)
       .map((file) => basename(file))
       .join(', ')} readable by the owner alone`,
     async run() {
-      // Some may be gone by now: SQLite removes its log when the store is closed.
+      // Some files may be gone: SQLite removes its write-ahead log on close.
       const files = openFiles(path)
       for (const file of files) chmodSync(file, statSync(file).mode & 0o700)
       return `Only the owner may read ${files.map((file) => basename(file)).join(', ')} now.`
@@ -42,7 +42,7 @@ export function makePrivate(path: string): Repair {
   }
 }
 
-/** Shows what would be done and waits for a `y`. No answer is a no. */
+/** Prints the plan and waits for a `y`. No answer means no. */
 export async function isConfirmed(
   repairs: readonly Repair[],
   { stdin, stderr }: Terminal,
@@ -53,7 +53,7 @@ export async function isConfirmed(
   return false
 }
 
-/** The copy is a store by itself: its log and its mark stand beside it under the names that SQLite and Oriel look for. */
+/** The copy is a complete store: companion files get the names that SQLite and Oriel expect. */
 function copyStore(path: string, copy: string): void {
   for (const { from, ending } of filesToCopy(path)) {
     const to = `${copy}${ending}`
@@ -62,7 +62,7 @@ function copyStore(path: string, copy: string): void {
   }
 }
 
-/** `20260131T235959Z`, without characters that some file systems refuse. */
+/** `20260131T235959Z`, without characters that some file systems reject. */
 function timestamp(): string {
   return new Date().toISOString().replaceAll(/[-:]|\.\d+/g, '')
 }

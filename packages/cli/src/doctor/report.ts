@@ -1,15 +1,16 @@
-// What `oriel doctor` found. Plain data: ids and numbers, never content.
+// Findings of `oriel doctor`. Plain data: ids and numbers, never content.
 
 import type { Problem } from 'oriel'
 import type { FileSettings } from './store-file.ts'
 
 /**
- * - `corrupt-entry`, `gap`, `log-truncated`, `missing-blob`: as the store reports them
- * - `damaged-file`: SQLite's own check of the file complains
- * - `settings`, `file-mode`: the file was changed by another program, or others may read it or write beside it
- * - `file-link`: the path is a link to the database
+ * - `corrupt-entry`, `gap`, `log-truncated`, `missing-blob`: as reported by the store
+ * - `damaged-file`: SQLite's integrity check failed
+ * - `settings`, `file-mode`: another program changed the file, or other users can read it or write
+ *   beside it
+ * - `file-link`: the path is a symlink to the database
  * - `cannot-open`: the log does not fold into a thread
- * - `cannot-view`: a provider would refuse the view, or there is none
+ * - `cannot-view`: a provider would reject the view, or there is none
  */
 export type FindingCode =
   | Problem['code']
@@ -20,7 +21,7 @@ export type FindingCode =
   | 'cannot-open'
   | 'cannot-view'
 
-/** One problem, and what to do about it. */
+/** One problem and its remedy. */
 export interface Finding {
   readonly code: FindingCode
   readonly tenant?: string
@@ -29,7 +30,7 @@ export interface Finding {
   readonly message: string
   /** What to do, in words. */
   readonly remedy: string
-  /** The same as a command or a line of code, to be copied. */
+  /** The remedy as a command or a line of code to copy. */
   readonly command?: string
 }
 
@@ -47,13 +48,13 @@ export interface DoctorReport {
   readonly settings: FileSettings
   readonly counts: ThreadCounts
   readonly findings: readonly Finding[]
-  /** Findings beyond those that are kept. */
+  /** Number of findings beyond the limit. */
   readonly more: number
   /** What `--repair` did, one sentence each. */
   readonly repairs: readonly string[]
 }
 
-/** A store with more problems than this has one problem. */
+/** Maximum findings kept. */
 const maxFindings = 1000
 
 /** Collects findings up to a limit, and counts the rest. */

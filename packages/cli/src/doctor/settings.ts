@@ -1,13 +1,13 @@
-// The options of `oriel doctor`, checked.
+// Options of `oriel doctor`.
 
 import type { RawOptions } from '../inspect/settings.ts'
-import { type Choice, readChoice, readPath } from './place.ts'
+import { type Choice, readChoice, readPath } from './store-options.ts'
 
 export interface DoctorSettings {
   readonly path: string
   readonly choice: Choice
   readonly isRepairing: boolean
-  /** Repairs without asking. */
+  /** Repair without confirmation. */
   readonly isSure: boolean
   readonly isJson: boolean
 }

@@ -1,4 +1,5 @@
-// An existing store as a file: every thread of every tenant, as far as it can be read, beside the store itself.
+// Direct access to a store file: reads every thread of every tenant as far as possible, even if the
+// store itself does not open.
 
 import { statSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
@@ -14,9 +15,9 @@ import {
   type ThreadKey,
   type ThreadState,
 } from 'oriel'
-import { type Choice, isChosen, nameOf } from './place.ts'
+import { type Choice, isChosen, nameOf } from './store-options.ts'
 
-/** How long to wait for another process that writes. */
+/** How long to wait for a lock of another process. */
 const busyTimeoutMs = 5000
 
 // Primary result codes of SQLite: https://sqlite.org/rescode.html
@@ -24,7 +25,7 @@ const corrupt = 11
 const cannotOpen = 14
 const notADatabase = 26
 
-/** What the file says about itself, as it was before the store opened it. */
+/** Settings in the file before the store opened it. */
 export interface FileSettings {
   readonly journalMode: string
   readonly schema: number
@@ -32,14 +33,18 @@ export interface FileSettings {
 }
 
 /**
- * Contracts:
- * - A file that is not there, or is empty, is refused; nothing is created.
- * - As long as this is open, closing the store does not empty the write-ahead log: what is damaged in it stays to be copied.
+ * Guarantees:
+ * - Rejects a missing or empty file; creates nothing.
+ * - While this is open, closing the store does not truncate the write-ahead log, so that damage in
+ *   it can be copied.
  */
 export class StoreFile {
   readonly path: string
   readonly settings: FileSettings
-  /** Whether nothing can be written where the file is: then the store cannot be opened, but its threads can be read. */
+  /**
+   * Nothing can be written at the file's location. The store cannot be opened, but its threads can
+   * be read.
+   */
   readonly isReadOnly: boolean
   readonly #database: DatabaseSync
   readonly #reader: SqliteReader
@@ -60,12 +65,15 @@ export class StoreFile {
     return this.#store
   }
 
-  /** Opens the store. What is wrong with the file as a whole is the error. */
+  /** Opens the store. Throws if the file as a whole is damaged. */
   async open(): Promise<void> {
     await this.#store.list('default', { limit: 1 })
   }
 
-  /** Opens the store although acknowledged entries are missing: what is left is the whole log from now on. */
+  /**
+   * Opens the store although acknowledged entries are missing, and accepts the rest as the whole
+   * log.
+   */
   async openTruncated(): Promise<void> {
     const store = sqliteStore(this.path, { busyTimeoutMs, truncated: 'accept' })
     try {
@@ -78,15 +86,15 @@ export class StoreFile {
     await this.open()
   }
 
-  /** The first complaint of SQLite's own check of every page and index, if it has one. */
+  /** The first complaint of SQLite's integrity check, if any. */
   complaint(): string | undefined {
     const answer = reading(this.path, () => String(pragma(this.#database, 'integrity_check')))
     return answer === 'ok' ? undefined : answer
   }
 
   /**
-   * The chosen threads in the order they were begun, erased ones included. Where the list is damaged, it gives all that can be found,
-   * and throws at the end; the details name the threads that are `lost`.
+   * The selected threads in order of creation, including erased ones. If the list is damaged, it
+   * yields everything that can be found, then throws; the details name the `lost` threads.
    */
   *threads(choice: Choice): Generator<ThreadState> {
     const passed = new Set<string>()
@@ -114,7 +122,7 @@ export class StoreFile {
       const page = reading(this.path, () => this.#reader.threadsAfter(last))
       if (page.length === 0) return
       for (const state of page) {
-        // A damaged page may give rows in any order, and the same ones for ever.
+        // A damaged page may return rows in any order, or repeat them forever.
         if (state.id <= last) throw damagedFile(this.path, corrupt)
         last = state.id
         yield state
@@ -122,7 +130,7 @@ export class StoreFile {
     }
   }
 
-  /** The names of threads, as far as the index can be read. */
+  /** Thread names, as far as the index can be read. */
   *#names(): Generator<ThreadKey> {
     const names = this.#reader.names()
     for (;;) {
@@ -148,8 +156,9 @@ export class StoreFile {
   }
 
   /**
-   * A thread's entries up to `last`, each checked against its hash. Needs no open store, so it works where that refuses to open.
-   * Throws 'corrupt-entry' or 'log-truncated' at the first one that is damaged or missing; ends early if the thread is erased.
+   * A thread's entries up to `last`, each verified by its hash. Works without opening the store.
+   * Throws 'corrupt-entry' or 'log-truncated' at the first damaged or missing entry; ends early if
+   * the thread is erased.
    */
   *entries({ key }: ThreadState, last: number): Generator<Entry> {
     for (let next = 1; next <= last; ) {
@@ -163,7 +172,7 @@ export class StoreFile {
     }
   }
 
-  /** Runs `copy` while no process can change what the file and its log hold now. */
+  /** Runs `copy` while no process can change the file and its log. */
   frozen<T>(copy: () => T): T {
     this.#database.exec('begin')
     try {
@@ -176,19 +185,19 @@ export class StoreFile {
   }
 
   async close(): Promise<void> {
-    // The store is the last to close: then SQLite tidies up its log files.
+    // The store closes last, so that SQLite cleans up its log files.
     this.#reader.close()
     await this.#store.close()
   }
 
-  /** Closes without tidying up, so that a damaged write-ahead log stays as it is. */
+  /** Closes without cleanup, so that a damaged write-ahead log is preserved. */
   async leave(): Promise<void> {
     await this.#store.close()
     this.#reader.close()
   }
 }
 
-/** Whether an error says that pages of the file are damaged, rather than that it is foreign, locked or not allowed. */
+/** True if the error means damaged pages, rather than a foreign, locked or forbidden file. */
 export function isDamage(error: unknown): error is OrielError {
   if (!OrielError.is(error)) return false
   const code = Number(error.details?.sqlite ?? 0) & 0xff
@@ -209,11 +218,11 @@ function checkFile(path: string): void {
       { cause },
     )
   }
-  // SQLite would take an empty file for a new database, and make a store of it.
+  // SQLite would turn an empty file into a new database.
   if (size === 0) throw notAStore(path)
 }
 
-/** Opens a file for reading, also one that was cut short. */
+/** Opens a file for reading, even a truncated one. */
 function openFile(path: string): { database: DatabaseSync; settings: FileSettings } {
   const open = (isCut: boolean): { database: DatabaseSync; settings: FileSettings } =>
     reading(path, () => {
@@ -241,7 +250,7 @@ function settingsOf(database: DatabaseSync): FileSettings {
   }
 }
 
-/** The library's reading functions throw what SQLite throws; here it becomes an error with a sentence. */
+/** Wraps SQLite errors of the library's read functions in a readable error. */
 function reading<T>(path: string, read: () => T): T {
   try {
     return read()

@@ -1,14 +1,14 @@
-// One thread: its chain of hashes, then whether it can be used.
+// Checks of one thread: hash chain, fold and views.
 
 import { setImmediate } from 'node:timers/promises'
 import { OrielError, type Problem, type Store, type ThreadKey, type ThreadState } from 'oriel'
-import { optionsFor } from './place.ts'
 import { findPoisons, type Poison } from './poison.ts'
 import type { Finding } from './report.ts'
 import { isDamage, type StoreFile } from './store-file.ts'
+import { optionsFor } from './store-options.ts'
 import { failureOf } from './view-check.ts'
 
-/** The problems of a thread's chain. */
+/** Problems of a thread's hash chain. */
 export async function* checkChain(store: Store, key: ThreadKey): AsyncGenerator<Finding> {
   let first: number | undefined
   for await (const problem of store.verify(key)) {
@@ -17,7 +17,10 @@ export async function* checkChain(store: Store, key: ThreadKey): AsyncGenerator<
   }
 }
 
-/** Where a thread stops being readable, of a store that does not open. Reading holds the event loop, so it lets go now and then. */
+/**
+ * Finds where a thread becomes unreadable, in a store that does not open. Reads synchronously, so
+ * it yields to the event loop regularly.
+ */
 export async function* checkReadable(file: StoreFile, state: ThreadState): AsyncGenerator<Finding> {
   const { key, salt, version } = state
   if (salt === undefined) return
@@ -34,7 +37,10 @@ export async function* checkReadable(file: StoreFile, state: ThreadState): Async
   }
 }
 
-/** What an error of reading says about the thread; undefined when it says nothing. `next` is the entry that was to be read. */
+/**
+ * Interprets a read error; undefined if it does not concern the thread. `next` is the entry to be
+ * read.
+ */
 export function damageOf(error: unknown, next: number): Damage | undefined {
   const code = (['corrupt-entry', 'log-truncated'] as const).find((one) =>
     OrielError.is(error, one),
@@ -45,14 +51,14 @@ export function damageOf(error: unknown, next: number): Damage | undefined {
   return isDamage(error) ? { code: 'corrupt-entry', seq: next, message: error.message } : undefined
 }
 
-/** The first entry of a thread that cannot be read, and why. */
+/** The first unreadable entry of a thread, and the reason. */
 export interface Damage extends Pick<Problem, 'code' | 'message'> {
   readonly seq: number
 }
 
 const pageSize = 256
 
-/** What keeps a thread with a sound chain from being used. An erased one has nothing to show. */
+/** Finds why a thread with a sound chain cannot be used. Erased threads are skipped. */
 export async function* checkViews(
   store: Store,
   state: Pick<ThreadState, 'key' | 'salt'>,
@@ -64,7 +70,7 @@ export async function* checkViews(
 
 function damaged({ code, seq, message }: Problem, key: ThreadKey, first?: number): Finding {
   const place = seq === undefined ? {} : { seq }
-  // Who reads this has run it.
+  // The user is already running it.
   const text = message.replace(' Run `oriel doctor`.', '')
   return { code, ...key, ...place, message: text, ...goOnBefore(first, key) }
 }
@@ -82,7 +88,7 @@ function poisoned(poison: Poison, key: ThreadKey): Finding {
 
 type Cure = Pick<Finding, 'remedy' | 'command'>
 
-/** Reasons that a newer version may not have any more. */
+/** Reasons that a newer version may fix. */
 const versionReasons: ReadonlySet<string> = new Set(['schema-version', 'invalid-policy'])
 
 function cureOf({ seq, id, type, failure, canExclude }: Poison, key: ThreadKey): Cure {
@@ -97,7 +103,7 @@ function cureOf({ seq, id, type, failure, canExclude }: Poison, key: ThreadKey):
   return goOnBefore(seq, key)
 }
 
-/** Nothing is cut off from a log; what stands before the damage can go on as another thread. */
+/** Logs are never truncated. The entries before the damage can continue as another thread. */
 function goOnBefore(firstBad: number | undefined, key: ThreadKey): Cure {
   // The first entry is only the thread's header.
   if (firstBad === undefined || firstBad < 3) {

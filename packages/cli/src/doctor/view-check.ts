@@ -1,4 +1,5 @@
-// Whether a thread can still be used: its log folds, and every format gets a view that its provider accepts.
+// Check that a thread is usable: its log folds, and every format has a view that its provider
+// accepts.
 
 import {
   type Entry,
@@ -16,16 +17,19 @@ import {
 
 /** Why a thread cannot be used. */
 export interface Failure {
-  /** Absent when the thread cannot even be opened. */
+  /** Absent if the thread cannot be opened at all. */
   readonly format?: FormatName
-  /** An error code, or the provider's rule and the place. */
+  /** An error code, or the provider's rule and the path. */
   readonly reason: string
 }
 
-/** Errors that say nothing about the thread. */
+/** Errors that do not concern the thread. */
 const storeCodes: ReadonlySet<string> = new Set(['storage-failed', 'storage-full', 'closed'])
 
-/** The first failure; undefined when every format has a valid view. Reads the whole log, writes nothing. */
+/**
+ * The first failure; undefined if every format has a valid view. Reads the whole log, writes
+ * nothing.
+ */
 export async function failureOf(store: Store, key: ThreadKey): Promise<Failure | undefined> {
   let thread: Thread
   try {
@@ -40,7 +44,7 @@ export async function failureOf(store: Store, key: ThreadKey): Promise<Failure |
   return undefined
 }
 
-/** The thread folded from its first entry, whatever snapshots there are. */
+/** Opens the thread by folding its whole log, ignoring snapshots. */
 export async function openFromLog(store: Store, { tenant, thread }: ThreadKey): Promise<Thread> {
   const tokens = await counterOf(store, { tenant, thread })
   return openThread({ id: thread, tenant, store, snapshotEvery: 0, ...(tokens && { tokens }) })
@@ -49,7 +53,7 @@ export async function openFromLog(store: Store, { tenant, thread }: ThreadKey): 
 async function viewFailure(thread: Thread, format: FormatName): Promise<string | undefined> {
   try {
     const view = await thread.view({ format, dryRun: true })
-    // Before the first message there is nothing to send.
+    // An empty thread has nothing to send.
     if (view.messages.length === 0) return undefined
     const [violation] = validate(format, bodyOf(format, view))
     return violation === undefined ? undefined : `rule ${violation.rule} at ${violation.path}`
@@ -64,8 +68,8 @@ function bodyOf(format: FormatName, { messages, system }: View): object {
 }
 
 /**
- * A thread may count by a counter that only its program has. Views without a budget do not depend on it, so one of the same name
- * stands in.
+ * A thread may use a custom counter that only its own program has. Views without a budget do not
+ * depend on it, so a stub of the same name is used.
  */
 async function counterOf(store: Store, key: ThreadKey): Promise<TokensOption | undefined> {
   for await (const first of store.read(key, { to: 1 })) {
@@ -83,7 +87,7 @@ function tokensOf(entry: Entry): string | undefined {
   return typeof value.tokens === 'string' && value.tokens !== '' ? value.tokens : undefined
 }
 
-/** The code of our own errors. The text of any other could quote content. */
+/** The code of an OrielError. Other messages could quote content. */
 function reasonOf(error: unknown): string {
   if (!OrielError.is(error)) return error instanceof Error ? error.name : 'unknown error'
   if (storeCodes.has(error.code)) throw error

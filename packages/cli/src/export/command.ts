@@ -1,10 +1,18 @@
-// `oriel export`: threads as lines of JSON, with a hash for every entry. Streams: no thread is ever held in memory.
+// `oriel export`: writes threads as JSON lines, with a hash per entry. Streams, so that no thread
+// is loaded into memory.
 
 import { OrielError, type ThreadKey } from 'oriel'
-import { type Choice, commandFor, isServer, nameOf, optionsFor, wrong } from '../doctor/place.ts'
+import { StoreServer, type ThreadFacts, type Threads } from '../doctor/postgres-threads.ts'
 import { entriesText } from '../doctor/render.ts'
 import { isDamage, StoreFile } from '../doctor/store-file.ts'
-import { StoreServer, type ThreadFacts, type Threads } from '../doctor/store-server.ts'
+import {
+  type Choice,
+  commandFor,
+  isServer,
+  nameOf,
+  optionsFor,
+  wrong,
+} from '../doctor/store-options.ts'
 import { damageOf } from '../doctor/thread-check.ts'
 import { createProgress, type Progress } from '../progress.ts'
 import { plural } from '../render/layout.ts'
@@ -14,7 +22,10 @@ import { entryHash, exportVersion, HeadHash, LinesHash, toLine } from './lines.t
 import type { ExportSettings } from './settings.ts'
 import { openSink, type Sink } from './sink.ts'
 
-/** Resolves to the exit code: 0, or 1 when a damaged thread was left out. Throws when nothing can be exported. */
+/**
+ * Resolves to the exit code: 0, or 1 if a damaged thread was left out. Throws if nothing can be
+ * exported.
+ */
 export async function exportThreads(settings: ExportSettings, terminal: Terminal): Promise<number> {
   if (isServer(settings.path)) {
     const server = new StoreServer(settings.path)
@@ -47,7 +58,7 @@ async function exportFrom(
     const run = new Run(from, sink, progress)
     await run.writeAll(from.threads(settings.choice), settings.until)
     await sink.finish()
-    // A reader that has seen enough is no failure, and wants no summary.
+    // A closed pipe is not a failure and needs no summary.
     if (!run.hasReader) return 0
     report(run, settings, terminal)
     return isOpen && run.damaged.length === 0 && run.missing === undefined ? 0 : 1
@@ -57,9 +68,9 @@ async function exportFrom(
   }
 }
 
-/** Whether the store is in order as a whole. Where it is damaged or has lost its end, what can be read is exported all the same. */
+/** True if the store opens. If it is damaged or truncated, the readable part is exported anyway. */
 async function opens(file: StoreFile, { stderr }: Terminal): Promise<boolean> {
-  // Where nothing can be written, reading is all there is to do.
+  // A read-only location allows only reading.
   if (file.isReadOnly) return true
   try {
     await file.open()
@@ -73,7 +84,7 @@ async function opens(file: StoreFile, { stderr }: Terminal): Promise<boolean> {
   }
 }
 
-/** A thread that cannot be read, and the first entry of it that is damaged. */
+/** A damaged thread, and its first damaged entry. */
 interface Damaged {
   readonly key: ThreadKey
   readonly seq: number
@@ -84,7 +95,7 @@ class Run {
   threads = 0
   entries = 0
   hasReader = true
-  /** What is said about threads that cannot be found. */
+  /** Message about threads that cannot be found. */
   missing: string | undefined
   readonly #from: Threads
   readonly #sink: Sink
@@ -103,13 +114,13 @@ class Run {
   ): Promise<void> {
     try {
       for await (const state of threads) {
-        // Of an erased thread nothing is left to export.
+        // An erased thread has nothing to export.
         if (state.salt === undefined) continue
         await this.#writeThread(state, Math.min(until, state.version))
         if (!this.hasReader) return
       }
     } catch (error) {
-      // The list of threads is damaged: all that could be found is written.
+      // The thread list is damaged: everything that was found has been written.
       if (!isDamage(error)) throw error
       this.missing = error.message
     }
@@ -118,7 +129,10 @@ class Run {
     await this.#sink.write(toLine({ oriel: 'end', threads: count, entries, hash }))
   }
 
-  /** Reads twice: the header names the hash of everything behind it, and a damaged thread must not leave half of itself. */
+  /**
+   * Reads twice: the header contains the hash of all entries, and a damaged thread must not be
+   * written in part.
+   */
   async #writeThread(state: ThreadFacts, last: number): Promise<void> {
     const { key } = state
     const head = await this.#measure(state, last)
@@ -139,7 +153,7 @@ class Run {
     }
   }
 
-  /** The hash over the thread's entries; undefined when one of them is damaged, or all are gone. */
+  /** The hash over the thread's entries; undefined if one is damaged or the thread was erased. */
   async #measure(state: ThreadFacts, last: number): Promise<string | undefined> {
     const { key } = state
     const head = new HeadHash(key)
@@ -165,7 +179,7 @@ class Run {
     this.hasReader = await this.#sink.write(line)
   }
 
-  /** One more entry was read; each counts as much as the average of its thread. */
+  /** Advances the progress bar by one entry of average size. */
   #advance({ bytes, version }: ThreadFacts): void {
     this.#progress.read(bytes / version)
     this.#progress.work(1)
@@ -176,7 +190,7 @@ function vanished(key: ThreadKey): OrielError {
   return new OrielError('not-found', `${nameOf(key)} was erased meanwhile; export again.`)
 }
 
-/** Bytes of the chosen threads. Every thread that was named must be there. */
+/** Bytes of the selected threads. Throws if a named thread does not exist. */
 async function sizeOf(from: Threads, choice: Choice): Promise<number> {
   const missing = new Set(choice.threads)
   let bytes = 0
@@ -187,7 +201,7 @@ async function sizeOf(from: Threads, choice: Choice): Promise<number> {
       bytes += own
     }
   } catch (error) {
-    // Writing meets the same damage, and reports it.
+    // Writing finds the same damage, and reports it.
     if (!isDamage(error)) throw error
     return bytes
   }
@@ -197,7 +211,7 @@ async function sizeOf(from: Threads, choice: Choice): Promise<number> {
   throw wrong(`there is no thread ${thread}${where}; leave --thread out to export all.`)
 }
 
-/** Standard output belongs to the lines when they go there. */
+/** Prints the summary to standard error if the lines go to standard output. */
 function report(
   { threads, entries, damaged, missing }: Run,
   { out, path }: ExportSettings,

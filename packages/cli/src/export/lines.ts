@@ -1,46 +1,46 @@
-// The lines of an export: JSON that a reader of lines, a terminal and another program can all take, and the hashes in it.
+// Export file format: JSON lines with hashes, safe for line readers and terminals.
 
 import { createHash, type Hash } from 'node:crypto'
 import { canonicalJson, type Entry, type Json, type ThreadKey } from 'oriel'
 
-/** Raised when a field changes its meaning. Files of other versions are refused. */
+/** Incremented when a field changes its meaning. Files of other versions are rejected. */
 export const exportVersion = 1
 
-/** Opens the entries of one thread. */
+/** Starts the entries of one thread. */
 export interface HeaderLine extends ThreadKey {
   readonly oriel: 'export'
   readonly version: typeof exportVersion
-  /** How many entries follow. */
+  /** Number of entries that follow. */
   readonly entries: number
-  /** Covers the names and all entries of the thread; see `HeadHash`. */
+  /** Hash of the names and all entries of the thread; see `HeadHash`. */
   readonly head: string
 }
 
-/** One entry, in the order of the log. */
+/** One entry, in log order. */
 export interface EntryLine {
   readonly seq: number
-  /** SHA-256 of the entry's canonical JSON: sorted keys, no spaces. */
+  /** SHA-256 of the entry's canonical JSON: sorted keys, no whitespace. */
   readonly hash: string
   readonly entry: Entry
 }
 
-/** Closes the file. */
+/** Ends the file. */
 export interface EndLine {
   readonly oriel: 'end'
   readonly threads: number
   readonly entries: number
-  /** SHA-256 of every line before this one, line ends included. */
+  /** SHA-256 of every line before this one, including line breaks. */
   readonly hash: string
 }
 
 export function entryHash(entry: Entry): string {
-  // Entries are plain JSON data; their interfaces only lack the index signature that says so.
+  // Entries are plain JSON; their interfaces only lack an index signature.
   return createHash('sha256')
     .update(canonicalJson(entry as unknown as Json))
     .digest('hex')
 }
 
-/** SHA-256 over the thread's names and the hashes of its entries, one a line. */
+/** SHA-256 over the thread's names and the hashes of its entries, one per line. */
 export class HeadHash {
   readonly #hash: Hash = createHash('sha256')
 
@@ -57,7 +57,7 @@ export class HeadHash {
   }
 }
 
-/** SHA-256 over lines, each with its end. */
+/** SHA-256 over lines, including line breaks. */
 export class LinesHash {
   readonly #hash: Hash = createHash('sha256')
 
@@ -70,10 +70,13 @@ export class LinesHash {
   }
 }
 
-/** Part of JavaScript and of every Node that runs this; TypeScript's library does not have it yet. */
+/** Available in every supported Node, but missing in TypeScript's library. */
 const { rawJSON } = JSON as typeof JSON & { rawJSON(text: string): unknown }
 
-/** One line of JSON, without its end, that gives back exactly `value`: also a negative zero, which JSON otherwise loses. */
+/**
+ * One line of JSON without its line break that round-trips `value` exactly, including negative
+ * zero.
+ */
 export function toLine(value: HeaderLine | EntryLine | EndLine): string {
   return escapeControls(
     JSON.stringify(value, (_, field: unknown) => (Object.is(field, -0) ? rawJSON('-0') : field)),
@@ -81,8 +84,8 @@ export function toLine(value: HeaderLine | EntryLine | EndLine): string {
 }
 
 /**
- * The same JSON with every character escaped that could steer a terminal or that some readers take for the end of a line. All of
- * them stand inside strings; line ends between lines stay.
+ * Escapes characters that could control a terminal or that some readers treat as a line break. All
+ * of them are inside strings; line breaks between lines stay.
  */
 export function escapeControls(json: string): string {
   return json.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (character) =>

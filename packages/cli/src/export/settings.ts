@@ -1,6 +1,6 @@
-// The options of `oriel export`, checked.
+// Options of `oriel export`.
 
-import { type Choice, readChoice, readPath, readText, wrong } from '../doctor/place.ts'
+import { type Choice, readChoice, readPath, readText, wrong } from '../doctor/store-options.ts'
 import type { RawOptions } from '../inspect/settings.ts'
 
 export interface ExportSettings {
@@ -8,7 +8,7 @@ export interface ExportSettings {
   readonly choice: Choice
   /** The last entry to export. @default the newest */
   readonly until?: number
-  /** A file; `-` is standard output. */
+  /** Output file; `-` is standard output. */
   readonly out: string
 }
 

@@ -1,23 +1,23 @@
-// Where an export goes: a private file that appears whole or not at all, or standard output.
+// Export output: a private file that is created atomically, or standard output.
 
 import { randomUUID } from 'node:crypto'
 import { EventEmitter } from 'node:events'
 import { type FileHandle, open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { wrong } from '../doctor/place.ts'
+import { wrong } from '../doctor/store-options.ts'
 import type { Output } from '../terminal.ts'
 
-/** Takes lines in order. Each call waits until there is room for more. */
+/** Writes lines in order, with backpressure. */
 export interface Sink {
-  /** False once nobody reads any more. */
+  /** Returns false once the reader is gone. */
   write(line: string): Promise<boolean>
-  /** Everything was written: makes it last. */
+  /** Flushes and publishes the output. */
   finish(): Promise<void>
-  /** Leaves nothing behind. Does nothing after `finish`. */
+  /** Removes the partial output. No-op after `finish`. */
   abandon(): Promise<void>
 }
 
-/** Lines are gathered up to this length; one write for each would be slow. */
+/** Lines are buffered up to this length. */
 const chunkLength = 256 * 1024
 
 export async function openSink(out: string, stdout: Output): Promise<Sink> {
@@ -89,7 +89,7 @@ class OutputSink implements Sink {
     const output: unknown = this.#output
     const hasRoom = this.#output.write(`${line}\n`) !== false
     if (!(output instanceof EventEmitter)) return true
-    // A reader that has seen enough closes the pipe: then no room will come.
+    // A closed pipe never drains.
     if (!hasRoom && isOpen(output)) await drainedOrClosed(output)
     return isOpen(output)
   }
@@ -115,7 +115,7 @@ function drainedOrClosed(output: EventEmitter): Promise<void> {
   })
 }
 
-/** Makes the new name survive a power loss, where the system can do that for folders. */
+/** Makes the rename durable, if the system supports syncing directories. */
 async function syncFolder(folder: string): Promise<void> {
   if (process.platform === 'win32') return
   const handle = await open(folder, 'r')

@@ -1,17 +1,20 @@
-// `oriel import`: an export, or a history in a provider's format, into a store. Importing twice changes nothing.
+// `oriel import`: imports an export file, or a history in a provider's format. Idempotent.
 
 import { postgresStore, type Store, sqliteStore } from 'oriel'
-import { isServer } from '../doctor/place.ts'
+import { isServer } from '../doctor/store-options.ts'
 import { createProgress, type Progress } from '../progress.ts'
 import { colorsFor, type Terminal, widthOf } from '../terminal.ts'
-import { type Imported, importExport } from './exported.ts'
+import { type Imported, importExport } from './export-file.ts'
+import { isExport } from './export-line.ts'
 import { importHistories } from './history.ts'
 import { renderImport } from './outcome.ts'
-import { isExport } from './reading.ts'
 import type { ImportSettings } from './settings.ts'
 import { Source } from './source.ts'
 
-/** Resolves to the exit code: 0, or 1 when something of the file is not in the store. Throws when nothing can be imported. */
+/**
+ * Resolves to the exit code: 0, or 1 if part of the file was not imported. Throws if nothing can be
+ * imported.
+ */
 export async function importThreads(settings: ImportSettings, terminal: Terminal): Promise<number> {
   const source = await Source.open(settings.file, terminal.stdin)
   try {

@@ -1,4 +1,4 @@
-// Imports a history that another program kept, in a provider's format: each conversation becomes a thread.
+// Import of a history in a provider's format: each conversation becomes a thread.
 
 import { createHash } from 'node:crypto'
 import {
@@ -13,20 +13,20 @@ import {
   type Store,
   type ThreadKey,
 } from 'oriel'
-import { wrong } from '../doctor/place.ts'
+import { wrong } from '../doctor/store-options.ts'
 import { plural } from '../render/layout.ts'
 import { type Conversation, readValue } from '../transcript/conversation.ts'
 import { readTranscripts } from '../transcript/read.ts'
-import { type Imported, refusalOf } from './exported.ts'
+import { type Imported, refusalOf } from './export-file.ts'
 import type { Outcome } from './outcome.ts'
 import type { ImportSettings } from './settings.ts'
 import { parse, type Source } from './source.ts'
 
-/** What stands around the messages of a request belongs to the caller, in threads as in `project`. */
+/** The frame of a request belongs to the caller, in threads as in `project`. */
 const frameNote =
   'system text and tools beside the messages were left out: pass them to view() as its frame'
 
-/** Enough of a hash that no two histories share an id, and nobody guesses one. */
+/** Hash length that avoids collisions and cannot be guessed. */
 const idLength = 32
 
 export async function importHistories(
@@ -43,7 +43,8 @@ export async function importHistories(
     onNote: ({ text }) => notes.push(text),
     onBytes,
   })
-  // One is held back: only after the last is it known whether its end is torn, and whether it is the only one.
+  // Holds back one conversation: only after the last one is it known whether its end is torn, and
+  // whether it is the only one.
   let held: Conversation | undefined
   let hasFrame = false
   for await (const conversation of conversations) {
@@ -82,7 +83,7 @@ async function importOne(
       const other = 'the store has a thread of that id with other content; name another --thread'
       return refused(conversation, other)
     }
-    // The clock of the import: histories seldom say when something was said.
+    // Uses the time of the import: histories seldom have timestamps.
     const opened = await openThread({ id: thread, tenant, store })
     await opened.append(messages, { format })
     await opened.settled()
@@ -102,7 +103,7 @@ function nameOf({ number, id }: Conversation): string {
   return id === undefined ? `conversation #${number}` : `conversation #${number} (${id})`
 }
 
-/** One id for one content, so that importing twice finds the thread again. */
+/** A content-derived id, so that a repeated import finds the thread again. */
 function idOf(format: string, messages: readonly Json[]): string {
   const hash = createHash('sha256').update(canonicalJson([format, messages]))
   return `h${hash.digest('hex').slice(0, idLength)}`
@@ -114,7 +115,7 @@ async function messagesOf(store: Store, key: ThreadKey): Promise<readonly Messag
   return messages
 }
 
-/** Whether a thread begins with exactly these messages. It may have gone on since. */
+/** True if a thread starts with exactly these messages. It may have continued since. */
 function isBeginning(decoded: readonly Decoded[], known: readonly MessageEntry[]): boolean {
   return decoded.every(({ draft }, index) => {
     const entry = known[index]
@@ -132,18 +133,18 @@ function ofEntry({ role, origin, blocks, extra, native }: MessageEntry): string 
   return canonical({ role, origin, blocks: blocks.map(withoutId), extra, native })
 }
 
-/** The log gives every block an id. */
+/** Removes the block id, which the log assigns. */
 function withoutId(block: Block): Block {
   const { id: _id, ...rest } = block
   return rest
 }
 
 function canonical(value: object): string {
-  // Messages are plain JSON data, absent fields aside, which the canonical text leaves out.
+  // Messages are plain JSON; the canonical text omits absent fields.
   return canonicalJson(value as Json)
 }
 
-/** Whether the file has one message a line: then a torn line is a part of the conversation. */
+/** True if the file has one message per line, so that a torn line is part of the conversation. */
 async function hasLooseMessages(source: Source): Promise<boolean> {
   for await (const { text } of source.lines()) {
     if (readValue(parse(text)).type === 'message') return true

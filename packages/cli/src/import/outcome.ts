@@ -1,22 +1,22 @@
-// What became of each thread of an imported file, and the text that says so.
+// Outcome of an import per thread, and its text report.
 
 import type { ThreadKey } from 'oriel'
-import { nameOf } from '../doctor/place.ts'
 import type { PlainPaper } from '../doctor/render.ts'
+import { nameOf } from '../doctor/store-options.ts'
 import { plural } from '../render/layout.ts'
 import { clean, fit } from '../render/text.ts'
 
 /**
  * - `imported`: a new thread
- * - `continued`: the store had the beginning of it; the rest was added
+ * - `continued`: the store had its beginning; the rest was appended
  * - `already there`: nothing was written
- * - `refused`: nothing was written, and the reason says why
+ * - `refused`: nothing was written, with a reason
  */
 export type Outcome =
   | {
       readonly type: 'imported' | 'continued' | 'already there'
       readonly key: ThreadKey
-      /** What was written, or what was there. */
+      /** What was written, or what already existed. */
       readonly remark: string
     }
   | { readonly type: 'refused'; readonly what: string; readonly reason: string }
@@ -27,7 +27,7 @@ export interface ImportReport {
   readonly notes: readonly string[]
 }
 
-/** Ids and reasons are there to be copied and read: they are not cut. */
+/** Ids and reasons are not truncated, so that they can be copied. */
 export function renderImport(report: ImportReport, paper: PlainPaper): string {
   const { colors, width } = paper
   const { file, outcomes, notes } = report

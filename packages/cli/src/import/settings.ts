@@ -1,18 +1,18 @@
-// The options of `oriel import`, checked.
+// Options of `oriel import`.
 
 import { type FormatName, formatNames } from 'oriel'
-import { readPath, readText, wrong } from '../doctor/place.ts'
+import { readPath, readText, wrong } from '../doctor/store-options.ts'
 import type { RawOptions } from '../inspect/settings.ts'
 
 export interface ImportSettings {
   /** The file to import; `-` is standard input. */
   readonly file: string
   readonly path: string
-  /** @default the tenant that an export names, else 'default' */
+  /** @default the tenant in the export, else 'default' */
   readonly tenant?: string
-  /** @default the id that an export names, else one derived from the content */
+  /** @default the id in the export, else one derived from the content */
   readonly thread?: string
-  /** The format of a history. @default found out */
+  /** The format of a history. @default detected */
   readonly format?: FormatName
 }
 

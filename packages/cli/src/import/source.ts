@@ -1,4 +1,4 @@
-// The file to import, in a form that can be read twice: first to verify, then to append.
+// Import source that can be read twice: to verify, then to append.
 
 import { randomUUID } from 'node:crypto'
 import { createReadStream, createWriteStream, rmSync, statSync } from 'node:fs'
@@ -6,13 +6,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { wrong } from '../doctor/place.ts'
+import { wrong } from '../doctor/store-options.ts'
 import { type Line, readLines } from '../transcript/lines.ts'
 
-/** Two names of 512 characters, all of them escaped, and the rest of the line. */
+/** Maximum header length: two names of 512 escaped characters, and the other fields. */
 const maxHeaderLength = 16 * 1024
 
-/** Standard input becomes a private file for as long as the import takes. */
+/** Buffers standard input in a private temporary file during the import. */
 export class Source {
   readonly #path: string
   readonly #isTemporary: boolean
@@ -50,14 +50,14 @@ export class Source {
     }
   }
 
-  /** The lines of the file that hold something. */
+  /** The non-blank lines of the file. */
   async *lines(onBytes?: (bytes: number) => void): AsyncGenerator<Line> {
     for await (const line of readLines(this.chunks(onBytes))) {
       if (line.text.trim() !== '') yield line
     }
   }
 
-  /** The first line that holds something, parsed; undefined when it is not JSON, or too long to be a header. */
+  /** The first non-blank line, parsed; undefined if it is not JSON or too long for a header. */
   async first(): Promise<unknown> {
     for await (const { text } of this.lines()) {
       return text.length > maxHeaderLength ? undefined : parse(text)
@@ -70,7 +70,7 @@ export class Source {
   }
 }
 
-/** The value of a line; undefined when it is not JSON. No line of JSON is undefined. */
+/** The parsed line; undefined if it is not JSON. */
 export function parse(text: string): unknown {
   try {
     return JSON.parse(text)

@@ -1,4 +1,4 @@
-// Where the tokens of one conversation go: by part, by tool, by turn, by result, and how the context grew. Pure.
+// Token breakdown of one conversation: by part, tool, turn and result, and its growth. Pure.
 
 import {
   type Block,
@@ -10,10 +10,10 @@ import {
   overheadOf,
 } from 'oriel'
 import type { Conversation } from '../transcript/conversation.ts'
-import { findRepeats, type Repeat, type Repeatable } from './repeats.ts'
-import { blocksOf, textOfResult, weighFrame } from './weigh.ts'
+import { findRepeats, type Repeat, type Repeatable } from './duplicates.ts'
+import { blocksOf, textOfResult, weighFrame } from './token-cost.ts'
 
-/** What a request is made of, in the order it is sent. */
+/** Parts of a request, in wire order. */
 export const parts = [
   'system',
   'tool definitions',
@@ -29,7 +29,7 @@ export interface ToolUse {
   readonly tool: string
   readonly calls: number
   readonly results: number
-  /** Results that carry an error flag. OpenAI's formats have none. */
+  /** Results with an error flag. OpenAI's formats have none. */
   readonly failed: number
   readonly callTokens: number
   readonly resultTokens: number
@@ -37,7 +37,7 @@ export interface ToolUse {
 }
 
 export interface Turn {
-  /** 0 is what stands before the first user message. */
+  /** 0 is before the first user message. */
   readonly turn: number
   /** Index of its first and last message. */
   readonly from: number
@@ -48,7 +48,7 @@ export interface Turn {
 
 export interface Result extends Repeatable {
   readonly turn: number
-  /** It holds more than text: two of them with the same text may show different pictures. */
+  /** Contains more than text: results with the same text may have different images. */
   readonly hasMedia: boolean
 }
 
@@ -60,20 +60,20 @@ export interface Anatomy {
   readonly parts: Readonly<Record<Part, number>>
   readonly tools: readonly ToolUse[]
   readonly turnList: readonly Turn[]
-  /** Tokens in front of each step: what its request would have sent without any policy. */
+  /** Input tokens of each step without any policy. */
   readonly growth: readonly number[]
   /** The sum of `growth`: input tokens of the whole run. */
   readonly sentTokens: number
   /** Largest first. */
   readonly results: readonly Result[]
-  /** Most wasteful first. */
+  /** Most wasted tokens first. */
   readonly repeats: readonly Repeat[]
 }
 
-/** How a result is called whose call is not there. */
+/** Tool name for a result without its call. */
 export const unknownTool = '(no call)'
 
-/** Throws OrielError with the path when a message is not one. */
+/** Throws OrielError with the path for an invalid message. */
 export function dissect(conversation: Conversation, counter: Counter): Anatomy {
   const { frame, messages, detection } = conversation
   const walk = new Walk(counter)
@@ -85,7 +85,7 @@ export function dissect(conversation: Conversation, counter: Counter): Anatomy {
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] }
 
-/** Collects while walking through the messages once. */
+/** Collects the figures in one pass over the messages. */
 class Walk {
   readonly #counter: Counter
   readonly #parts = Object.fromEntries(parts.map((part) => [part, 0])) as Record<Part, number>
@@ -171,7 +171,7 @@ class Walk {
     })
   }
 
-  /** A tool result belongs to the turn of its call, even where a user spoke in between. */
+  /** A tool result belongs to the turn of its call, even if a user message came in between. */
   #turnOf(blocks: readonly Block[]): number {
     for (const block of blocks) {
       const call = block.type === 'tool-result' ? this.#calls.get(block.callId) : undefined
@@ -214,7 +214,7 @@ class Walk {
   }
 }
 
-/** Most tokens first; equal ones by name, so that the output is always the same. */
+/** Most tokens first; ties by name, so that the output is deterministic. */
 export function byTokens(a: ToolUse, b: ToolUse): number {
   const difference = b.callTokens + b.resultTokens - a.callTokens - a.resultTokens
   return difference === 0 ? (a.tool < b.tool ? -1 : 1) : difference

@@ -1,4 +1,4 @@
-// `oriel inspect`: reads transcripts, looks at each conversation, prints what it found.
+// `oriel inspect`: reads transcripts, analyses each conversation and prints a report.
 
 import { statSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -16,7 +16,7 @@ import { SummarySum } from './summary.ts'
 
 const sample = new URL('../../samples/coding-agent.json', import.meta.url)
 
-/** Resolves to the exit code. Throws OrielError when there is nothing to inspect. */
+/** Resolves to the exit code. Throws OrielError if there is nothing to inspect. */
 export async function inspect(
   files: readonly string[],
   settings: InspectSettings,
@@ -116,7 +116,7 @@ function chosenTrial({ policy, budget }: InspectSettings): readonly Trial[] {
   return [{ name, policy: policy.policy, ...(budget === undefined ? {} : { budget }) }]
 }
 
-/** All conversations; or the one with that id, else the one with that number. */
+/** All conversations, or the one with that id, else the one with that number. */
 async function* chosen(
   conversations: AsyncIterable<Conversation>,
   wanted: string | number | undefined,

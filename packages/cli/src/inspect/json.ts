@@ -1,20 +1,21 @@
-// The report for machines. The shape is documented in docs/guides/inspect.md; `version` grows when a field changes its meaning.
+// JSON report of `oriel inspect`. docs/guides/inspect.md documents the shape; `version` is
+// incremented when a field changes its meaning.
 
 import { firstLine } from '../render/text.ts'
 import { parts } from './anatomy.ts'
 import type { InspectReport } from './report.ts'
 import type { Saving } from './savings.ts'
 
-/** The version of the shape. */
+/** Version of the shape. */
 const version = 1
 
 export interface JsonOptions {
-  /** Rows of the lists of largest and repeated results. */
+  /** Rows in the lists of largest and repeated results. */
   readonly top: number
   readonly showContent: boolean
 }
 
-/** One JSON object and a line end. Characters that could steer a terminal are escaped. */
+/** One JSON object and a line break. Characters that could control a terminal are escaped. */
 export function toJson(report: InspectReport, options: JsonOptions): string {
   const { files, isSample, notes, counter, summary, trialCount } = report
   const { conversations, formats, messages, turns, steps, tokens, sentTokens } = summary
@@ -89,7 +90,7 @@ function largestOf({ detail }: InspectReport, { top, showContent }: JsonOptions)
   }
 }
 
-/** Line ends and the spaces in front of lines are our own; everything else stands inside a string. */
+/** Line breaks and indentation are ours; everything else is inside a string. */
 function escaped(character: string): string {
   if (character === '\n') return character
   return [...Array(character.length).keys()]

@@ -1,4 +1,4 @@
-// What policies would save on the next request of a conversation. Pure.
+// Savings of policies on the next request of a conversation. Pure.
 
 import {
   type Change,
@@ -11,7 +11,7 @@ import {
 } from 'oriel'
 import type { Conversation } from '../transcript/conversation.ts'
 
-/** One policy to try. */
+/** A policy to try. */
 export interface Trial {
   readonly name: string
   readonly policy?: PolicyInput
@@ -22,25 +22,25 @@ export type Outcome =
   | {
       readonly type: 'fits'
       readonly tokens: number
-      /** Blocks that are not full or not there; repairs are not counted. */
+      /** Blocks that are reduced or dropped; repairs are not counted. */
       readonly changes: readonly Change[]
     }
   | {
-      /** No valid request is that small. */
+      /** No valid request fits the budget. */
       readonly type: 'cannot-project'
-      /** Tokens that would be needed, where that is known. */
+      /** Tokens that would be needed, if known. */
       readonly needed?: number
     }
 
-/** What one policy does to all conversations. */
+/** The effect of one policy on all conversations. */
 export interface Saving extends Trial {
   readonly tokensBefore: number
-  /** A conversation that cannot be projected counts as it was. */
+  /** A conversation that cannot be projected counts unchanged. */
   readonly tokensAfter: number
   readonly changedConversations: number
-  /** Conversations of which no valid request fits the budget. */
+  /** Conversations without a valid request within the budget. */
   readonly cannotProject: number
-  /** The smallest budget that would do for all of them, where that is known. */
+  /** The smallest budget that would suffice for all, if known. */
   readonly needed?: number
   /** Changes by rule and form, and by reason; most tokens first. */
   readonly forms: readonly ChangeKind[]
@@ -49,18 +49,21 @@ export interface Saving extends Trial {
 
 export interface ChangeKind {
   readonly rule: string
-  /** The form, or the reason. */
+  /** The form or the reason. */
   readonly what: string
   readonly count: number
   readonly savedTokens: number
 }
 
-/** Windows over user turns: the two ends of what the guide on history recommends, and a short one for short chats. */
+/**
+ * Windows in user turns: the range recommended by the history guide, and a short one for short
+ * chats.
+ */
 const windows = [2, 5, 20] as const
-/** Context windows, and parts of them, that people set as a budget. */
+/** Common context windows and fractions of them. */
 const budgets = [128_000, 64_000, 32_000, 16_000, 8000, 4000] as const
 
-/** The policies that are always tried: windows, presets that this version has, and budgets (or only the given one). */
+/** The standard policies: windows, presets, and budgets (or only the given one). */
 export function standardTrials(budget?: number): readonly Trial[] {
   const history = windows.map((length) => ({
     name: `history: last ${length} turns`,
@@ -77,7 +80,7 @@ export function standardTrials(budget?: number): readonly Trial[] {
   return [...history, ...others, ...limits]
 }
 
-/** The request that would be sent without a policy, made valid; undefined where there is no valid one. */
+/** The request without a policy, repaired; undefined if there is no valid one. */
 export function projectUnchanged(
   conversation: Conversation,
   counter: Counter,
@@ -85,7 +88,7 @@ export function projectUnchanged(
   return attempt(conversation, { name: 'none' }, counter).projection
 }
 
-/** Throws OrielError if the policy is wrong. */
+/** Throws OrielError if the policy is invalid. */
 export function tryPolicy(conversation: Conversation, trial: Trial, counter: Counter): Outcome {
   const { projection, needed } = attempt(conversation, trial, counter)
   if (projection === undefined) {
@@ -98,7 +101,7 @@ export function tryPolicy(conversation: Conversation, trial: Trial, counter: Cou
   }
 }
 
-/** Adds up what one policy does. */
+/** Sums the effects of one policy. */
 export class SavingSum {
   readonly #trial: Trial
   readonly #forms = new Map<string, ChangeKind>()

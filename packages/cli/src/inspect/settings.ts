@@ -1,4 +1,4 @@
-// The options of `oriel inspect`, checked. A wrong one is refused with the option, the value and what is allowed.
+// Options of `oriel inspect`. An invalid one is rejected with its name, value and allowed values.
 
 import { readFileSync } from 'node:fs'
 import { type FormatName, formatNames, OrielError, type PolicyInput, presets, project } from 'oriel'
@@ -16,13 +16,13 @@ export interface InspectSettings {
   readonly showContent: boolean
 }
 
-/** Up to here an exact count is a matter of seconds. */
+/** Up to this size an exact count takes seconds. */
 export const exactMegabytes = 32
 
-/** Rows of each list, where nothing else is asked for: the report then fits two screens. */
+/** Default rows per list: the report fits two screens. */
 export const defaultTop = 5
 
-/** Options as the parser found them: text that looks like a number has become one. */
+/** Options as parsed: text that looks like a number is a number. */
 export type RawOptions = Readonly<Record<string, unknown>>
 
 export function readSettings(raw: RawOptions): InspectSettings {
@@ -75,7 +75,7 @@ export function readPolicy(name: string): { readonly name: string; readonly poli
   const policy = Object.hasOwn(presets, name)
     ? (name as keyof typeof presets)
     : (readJson(name) as PolicyInput)
-  // Says at once whether the policy is right, and whether this version has what it asks for.
+  // Validates the policy at once.
   project([{ role: 'user', content: 'Hello.' }], policy)
   return { name, policy }
 }

@@ -1,4 +1,4 @@
-// What a provider would refuse in a conversation, rule by rule, and what Oriel does about it. Pure.
+// Structure check: the provider's rules that a conversation violates, and Oriel's repairs. Pure.
 
 import { type FormatName, type Projection, validate } from 'oriel'
 import type { Conversation } from '../transcript/conversation.ts'
@@ -7,9 +7,9 @@ import type { Conversation } from '../transcript/conversation.ts'
 export interface Break {
   readonly rule: string
   readonly count: number
-  /** Where the first one is. */
+  /** Path of the first one. */
   readonly path: string
-  /** What the provider says about the first one. */
+  /** The provider's message for the first one. */
   readonly message: string
 }
 
@@ -23,14 +23,14 @@ export interface RepairKind {
 export interface Structure {
   readonly breaks: readonly Break[]
   readonly repairs: readonly RepairKind[]
-  /** Violations in the request after Oriel's repairs. */
+  /** Violations left after Oriel's repairs. */
   readonly left: number
 }
 
-/** A transcript may well end with the model's answer; these rules are about requests that do. */
+/** Rules about a final assistant message. A transcript may well end with one. */
 const endingRules: ReadonlySet<string> = new Set(['A5', 'A6', 'A15'])
 
-/** `repaired` is the projection without a policy; undefined where there is none. */
+/** `repaired` is the projection without a policy; undefined if there is none. */
 export function examine(
   conversation: Conversation,
   repaired: Projection<unknown> | undefined,
@@ -71,7 +71,7 @@ function groupBreaks(violations: Violations): readonly Break[] {
   return [...groups.values()].sort((a, b) => b.count - a.count || compareIds(a.rule, b.rule))
 }
 
-/** A repair's reason opens with the id of the provider's rule: `O1: no result was recorded ...`. */
+/** A repair's reason starts with the provider's rule id: `O1: no result was recorded ...`. */
 function groupRepairs(repaired: Projection<unknown> | undefined): readonly RepairKind[] {
   const groups = new Map<string, RepairKind>()
   for (const change of repaired?.trace ?? []) {
@@ -84,7 +84,7 @@ function groupRepairs(repaired: Projection<unknown> | undefined): readonly Repai
   return [...groups.values()].sort((a, b) => b.count - a.count || compareIds(a.rule, b.rule))
 }
 
-/** A2 before A10. */
+/** Natural order: A2 before A10. */
 export function compareIds(a: string, b: string): number {
   return a.localeCompare(b, 'en', { numeric: true })
 }

@@ -1,4 +1,5 @@
-// All conversations together. Each is added and let go, so that a file may be larger than memory.
+// Summary of all conversations, accumulated one at a time, so that a file may be larger than
+// memory.
 
 import type { FormatName } from 'oriel'
 import type { Detection } from '../transcript/detect.ts'
@@ -23,9 +24,9 @@ export interface ConversationLine {
 export interface FormatSeen {
   readonly format: FormatName
   readonly conversations: number
-  /** Conversations by how sure the format is. */
+  /** Conversations by certainty of the format. */
   readonly certainty: Readonly<Partial<Record<Detection['certainty'], number>>>
-  /** What gave the format away, in the first conversation that showed it. */
+  /** Evidence for the format, from the first conversation that had some. */
   readonly evidence: readonly string[]
 }
 
@@ -49,14 +50,14 @@ export interface Summary {
   readonly repeats: { readonly copies: number; readonly wastedTokens: number }
   readonly breaks: readonly BreakEverywhere[]
   readonly repairs: readonly RepairKind[]
-  /** Violations that are left after Oriel's repairs. */
+  /** Violations left after Oriel's repairs. */
   readonly left: number
   /** Conversations without any valid request. */
   readonly hopeless: number
   readonly savings: readonly Saving[]
 }
 
-/** Adds up reports. */
+/** Accumulates reports. */
 export class SummarySum {
   readonly #lines: ConversationLine[] = []
   readonly #formats = new Map<FormatName, FormatSeen>()

@@ -1,15 +1,15 @@
-// Tables, bars and sparklines, as lines of text.
+// Text layout: tables, bars and sparklines.
 
 import type { Colors } from '../terminal.ts'
 import { clean, fit, pad, widthOfText } from './text.ts'
 
-/** Everything that decides how a report looks. */
+/** Layout options of a report. */
 export interface Paper {
   readonly colors: Colors
   readonly width: number
-  /** Rows of each list. */
+  /** Rows per list. */
   readonly top: number
-  /** Whether first lines of results may be shown. */
+  /** First lines of results may be shown. */
   readonly showContent: boolean
 }
 
@@ -23,16 +23,16 @@ export interface Cell {
 export interface Column {
   /** @default 'left' */
   readonly align?: 'left' | 'right'
-  /** Takes what the others leave, and is cut to it. @default false */
+  /** Takes the remaining width, and is truncated to it. @default false */
   readonly takesRest?: boolean
-  /** Longer texts are cut. @default no limit */
+  /** Longer texts are truncated. @default no limit */
   readonly maxWidth?: number
 }
 
 const indent = '  '
 const gap = '  '
 
-/** Aligned rows. Every text is cleaned here: no caller can forget it. */
+/** Aligned rows. Sanitizes every text, so that no caller can forget it. */
 export function table(
   columns: readonly Column[],
   rows: readonly (readonly (Cell | string)[])[],
@@ -58,7 +58,7 @@ export function table(
   })
 }
 
-/** A section's heading, with a remark beside it. */
+/** A section heading with an optional remark. */
 export function heading({ colors, width }: Paper, title: string, remark = ''): string[] {
   const text = fit(clean(title), width)
   const room = width - widthOfText(text) - gap.length
@@ -68,7 +68,7 @@ export function heading({ colors, width }: Paper, title: string, remark = ''): s
 
 const eighths = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉'] as const
 
-/** A bar for a share between 0 and 1. Anything above nothing is visible. */
+/** A bar for a share between 0 and 1. Any share above 0 is visible. */
 export function bar(share: number, width: number): string {
   if (share <= 0) return ''
   const units = Math.max(1, Math.round(Math.min(1, share) * width * 8))
@@ -77,7 +77,7 @@ export function bar(share: number, width: number): string {
 
 const levels = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'] as const
 
-/** A line of small columns; where there are more values than columns, the largest of each group is shown. */
+/** A sparkline. If there are more values than columns, it shows the maximum of each group. */
 export function sparkline(values: readonly number[], width: number): string {
   const count = Math.min(width, values.length)
   const highest = Math.max(1, ...groups(values, count))
@@ -93,12 +93,12 @@ export function number(value: number): string {
   return grouped.format(value)
 }
 
-/** `12.3 million` above a million, else as it is. */
+/** `12.3 million` above a million, else the exact number. */
 export function roughly(value: number): string {
   return value < 1_000_000 ? number(value) : `${number(Math.round(value / 100_000) / 10)} million`
 }
 
-/** `45%`; small shares that are not nothing are `<1%`. */
+/** `45%`; small shares above 0 are `<1%`. */
 export function percent(share: number): string {
   if (share > 0 && share < 0.005) return '<1%'
   return `${Math.round(share * 100)}%`

@@ -1,4 +1,4 @@
-// The head of a report: what was read, how large it is, and which conversations it holds.
+// Report header: files, sizes and conversations.
 
 import { basename } from 'node:path'
 import type { InspectReport } from '../inspect/report.ts'
@@ -6,7 +6,7 @@ import type { FormatSeen } from '../inspect/summary.ts'
 import { heading, number, type Paper, percent, plural, roughly, table } from './layout.ts'
 import { clean, fit, wrap } from './text.ts'
 
-/** Files that are named in the head. */
+/** Maximum files named. */
 const namedFiles = 3
 const noteLines = 3
 
@@ -48,7 +48,7 @@ function renderNote(note: string, { colors, width }: Paper): string[] {
   )
 }
 
-/** The largest conversations, where there are several. */
+/** The largest conversations, if there are several. */
 export function renderConversations({ summary }: InspectReport, paper: Paper): string[] {
   const { colors, top, width } = paper
   const lines = summary.conversations
@@ -101,7 +101,7 @@ function formatsText(formats: readonly FormatSeen[]): string {
     .join('; ')
 }
 
-/** No tokenizer of Anthropic's current models is public. */
+/** Anthropic's current tokenizers are not public. */
 function claudeText(formats: readonly FormatSeen[]): string {
   return formats.some(({ format }) => format === 'anthropic')
     ? '; Claude itself counts otherwise'

@@ -1,4 +1,4 @@
-// A whole report as text. Pure: the same report and paper give the same text.
+// Text report of `oriel inspect`. Pure: the same report and paper give the same text.
 
 import type { InspectReport } from '../inspect/report.ts'
 import { heading, number, type Paper } from './layout.ts'

@@ -1,13 +1,13 @@
-// Tool results: the largest, and those that say the same again.
+// Tool result section: the largest, and duplicates.
 
 import type { Anatomy } from '../inspect/anatomy.ts'
 import type { Summary } from '../inspect/summary.ts'
 import { heading, number, type Paper, percent, plural, table } from './layout.ts'
 import { firstLine } from './text.ts'
 
-/** Indexes that are named of one repeated result. */
+/** Maximum indexes listed per duplicate. */
 const namedIndexes = 4
-/** Longest tool name in a list whose last column needs the room. */
+/** Maximum width of tool names, because the last column needs the space. */
 const toolWidth = 24
 
 export function renderLargestResults({ results, tokens }: Anatomy, paper: Paper): string[] {
@@ -32,7 +32,7 @@ export function renderLargestResults({ results, tokens }: Anatomy, paper: Paper)
   return [...heading(paper, 'Largest results'), ...table(columns, rows, width)]
 }
 
-/** One line about all conversations, where there are several. */
+/** One line about all conversations, if there are several. */
 export function renderAllRepeats({ repeats, tokens }: Summary, paper: Paper): string[] {
   if (repeats.copies === 0) return []
   const share = percent(repeats.wastedTokens / Math.max(1, tokens))

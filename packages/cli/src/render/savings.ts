@@ -1,4 +1,4 @@
-// What policies would save, and one policy in detail.
+// Savings section: all policies, and one policy in detail.
 
 import type { InspectReport } from '../inspect/report.ts'
 import type { ChangeKind, Saving } from '../inspect/savings.ts'
@@ -23,7 +23,7 @@ export function renderSavings({ summary, trialCount }: InspectReport, paper: Pap
       { text: failureText(saving, summary), style: colors.yellow },
     ]
   })
-  // That a large budget changes nothing goes without saying.
+  // Budgets larger than the conversation are not listed as having no effect.
   const idle = savings.filter((saving) => saving.policy !== undefined && !hasEffect(saving))
   const remark = `no effect here: ${idle.map(({ name }) => name).join('; ')}`
   const right = { align: 'right' } as const
@@ -38,7 +38,7 @@ export function renderSavings({ summary, trialCount }: InspectReport, paper: Pap
   ]
 }
 
-/** The policy that was asked for: what it changes, in which form and why. */
+/** The requested policy: its changes by form and reason. */
 export function renderPolicy({ summary, trialCount }: InspectReport, paper: Paper): string[] {
   const saving = summary.savings[trialCount]
   if (saving === undefined) return []
@@ -81,7 +81,7 @@ function renderChanges(
   )
 }
 
-/** Policies that do something; of the budgets in which nothing fits, only the largest. */
+/** Policies with an effect; of the budgets in which nothing fits, only the largest. */
 function shownRows(savings: readonly Saving[], summary: Summary): readonly Saving[] {
   const effective = savings.filter(hasEffect)
   const hopeless = effective.filter((saving) => fitsNowhere(saving, summary))

@@ -1,4 +1,4 @@
-// What the provider would refuse, and what Oriel does about it.
+// Structure section: violations of the provider's rules, and repairs.
 
 import type { RepairKind } from '../inspect/structure.ts'
 import type { BreakEverywhere, Summary } from '../inspect/summary.ts'
@@ -6,7 +6,7 @@ import { heading, number, type Paper, plural } from './layout.ts'
 import { clean, fit, pad, wrap } from './text.ts'
 
 const margin = ' '.repeat(8)
-/** Lines of the provider's own words. */
+/** Maximum lines of the provider's message. */
 const messageLines = 2
 
 export function renderStructure(summary: Summary, paper: Paper): string[] {
@@ -54,7 +54,7 @@ function renderRepair({ what, count }: RepairKind, { colors, width }: Paper): st
   return [margin + colors.green('repair  ') + fit(text, width - margin.length - 8)]
 }
 
-/** Repairs that go by another rule than the violation they answer. */
+/** Repairs for a rule other than the violations shown. */
 function unrelated(repairs: readonly RepairKind[], { colors, width }: Paper): string[] {
   return repairs.map(({ rule, what, count }) => {
     const text = `${clean(what)} (${plural(count, 'block')})`

@@ -1,13 +1,13 @@
-// Text that is safe to print and whose width is known. What transcripts hold is untrusted: it must not steer the terminal.
+// Safe terminal text of known width. Transcripts are untrusted and must not control the terminal.
 
 import { stripVTControlCharacters } from 'node:util'
 
-/** Left out of what is searched for a first line: enough for any line that fits the screen. */
+/** Maximum characters searched for a first line. */
 const lookedAt = 4000
 
 /**
- * The same text without escape sequences; other control characters, and those that hide or turn the text around them, are
- * written out, as in `\x07`.
+ * Removes escape sequences, and writes other control and bidirectional characters as escapes, such
+ * as `\x07`.
  */
 export function clean(text: string): string {
   return stripVTControlCharacters(text)
@@ -15,14 +15,14 @@ export function clean(text: string): string {
     .toWellFormed()
 }
 
-/** The first line that is not blank, cleaned, with each run of spaces as one. */
+/** The first non-blank line, sanitized, with collapsed whitespace. */
 export function firstLine(text: string): string {
   const lines = text.slice(0, lookedAt).split(/\r?\n/)
   const line = lines.find((one) => one.trim() !== '') ?? ''
   return clean(line.replaceAll(/\s+/g, ' ').trim())
 }
 
-/** Columns that a text takes in a terminal. */
+/** Width of a text in terminal columns. */
 export function widthOfText(text: string): number {
   let width = 0
   for (const character of stripVTControlCharacters(text)) {
@@ -32,7 +32,7 @@ export function widthOfText(text: string): number {
   return width
 }
 
-/** Cuts a text to a width, with an ellipsis where something is missing. */
+/** Truncates a text to a width, with an ellipsis. */
 export function fit(text: string, width: number): string {
   if (widthOfText(text) <= width) return text
   let kept = ''
@@ -45,13 +45,13 @@ export function fit(text: string, width: number): string {
   return `${kept.trimEnd()}…`
 }
 
-/** Fills a text up to a width. */
+/** Pads a text to a width. */
 export function pad(text: string, width: number, align: 'left' | 'right'): string {
   const space = ' '.repeat(Math.max(0, width - widthOfText(text)))
   return align === 'left' ? text + space : space + text
 }
 
-/** Breaks a text between words; the last of `maxLines` is cut. */
+/** Wraps a text at words; the last of `maxLines` is truncated. */
 export function wrap(text: string, width: number, maxLines: number): readonly string[] {
   const lines: string[] = []
   const words = text.split(' ')
@@ -73,7 +73,7 @@ export function wrap(text: string, width: number, maxLines: number): readonly st
   return line === '' ? lines : [...lines, line]
 }
 
-/** East Asian wide characters and pictures. */
+/** East Asian wide characters and emoji. */
 const wide =
   /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97c\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1b000}-\u{1b2ff}\u{20000}-\u{3fffd}]|\p{Emoji_Presentation}/u
 

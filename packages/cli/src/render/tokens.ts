@@ -1,4 +1,4 @@
-// Where the tokens go: by part, by tool, by turn.
+// Token sections: by part, by tool, by turn.
 
 import { type Anatomy, type Part, parts, type ToolUse, type Turn } from '../inspect/anatomy.ts'
 import type { Summary } from '../inspect/summary.ts'

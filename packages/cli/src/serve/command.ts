@@ -1,4 +1,4 @@
-// `oriel serve`: the gateway and the studio on one port, until it is told to stop.
+// `oriel serve`: runs the gateway and the studio on one port until stopped.
 
 import {
   checkHost,
@@ -12,14 +12,14 @@ import {
 } from '@oriel/gateway'
 import { postgresStore, sqliteStore } from 'oriel'
 import { checkModes, checkPlace } from '../doctor/file-check.ts'
-import { isServer } from '../doctor/place.ts'
+import { isServer } from '../doctor/store-options.ts'
 import { clean } from '../render/text.ts'
 import { colorsFor, type Terminal } from '../terminal.ts'
 import type { ServeSettings } from './settings.ts'
 
 /**
- * Resolves to the exit code when `stopped` does: by default at the first signal to stop. A second one ends the process at once. An
- * exception that nobody caught stops it in the same way, with the exit code 1.
+ * Resolves to the exit code when `stopped` does, by default at the first stop signal. A second
+ * signal exits at once. An uncaught exception stops it in the same way, with exit code 1.
  */
 export async function serve(
   { port, host, path, gateway: options }: ServeSettings,
@@ -39,7 +39,7 @@ export async function serve(
     ...(agents === undefined ? {} : { agents }),
     ...(studio === undefined ? {} : { studio }),
   })
-  // All settings are checked before anything is written.
+  // Check all settings before anything is written.
   checkHost(gateway, host)
   const server = await start(gateway, { port, host, path })
   const lines = [
@@ -68,12 +68,12 @@ export async function serve(
   }
 }
 
-/** The exit code after an error that nobody caught: whoever supervises the process starts another one. */
+/** Exit code after an uncaught error, so that a supervisor restarts the process. */
 const failed = 1
 
 /**
- * A file that cannot be used is told before the gateway listens; a database may still be on its way up. Of a gateway that cannot
- * listen nothing stays open.
+ * Reports an unusable file before listening; a database may still be starting up. Closes everything
+ * if the gateway cannot listen.
  */
 async function start(
   gateway: Gateway,
@@ -90,7 +90,7 @@ async function start(
   }
 }
 
-/** SIGHUP is what is left of a terminal that was closed. */
+/** SIGHUP: the terminal was closed. */
 const stopSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 function signalled(): Promise<void> {

@@ -1,4 +1,4 @@
-// The options of `oriel serve`, from the command line over those of the configuration file.
+// Options of `oriel serve`: the command line overrides the configuration file.
 
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
@@ -17,7 +17,7 @@ import {
   readGivenPath,
   readText,
   wrong,
-} from '../doctor/place.ts'
+} from '../doctor/store-options.ts'
 import type { RawOptions } from '../inspect/settings.ts'
 
 export const defaultPort = 4141
@@ -25,7 +25,7 @@ export const defaultPort = 4141
 export interface ServeSettings {
   readonly port: number
   readonly host: string
-  /** The SQLite file, or the address of the database. */
+  /** The SQLite file, or the database URL. */
   readonly path: string
   readonly gateway: GatewayOptions
 }
@@ -80,7 +80,7 @@ function readPort(raw: RawOptions): number | undefined {
   throw wrong(`--port must be a number from 0 to 65535; got '${String(port)}'.`)
 }
 
-/** A preset's name, or a file with a policy, or with several parts of one. */
+/** A preset's name, or a file with a policy. */
 function readPolicy(text: string): PolicyInput {
   if (Object.hasOwn(presets, text)) return text as PolicyInput
   if (existsSync(text)) return readJson(text, '--policy') as PolicyInput

@@ -1,4 +1,5 @@
-// `oriel simulate`: replays recorded conversations under several policies and shows what each costs and keeps.
+// `oriel simulate`: replays recorded conversations under several policies and reports their cost
+// and the facts they keep.
 
 import { writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -17,22 +18,25 @@ const samples = ['coding-agent.json', 'support-chat.jsonl'].map((name) =>
   fileURLToPath(new URL(`../../samples/${name}`, import.meta.url)),
 )
 
-/** Everything that a report shows. */
+/** Data of a report. */
 export interface SimulateReport {
   readonly isSample: boolean
   readonly simulation: Simulation
   readonly settings: SimulateSettings
-  /** Whether the recordings say when messages were made. */
+  /** The recordings have timestamps. */
   readonly hasTimes: boolean
   readonly notes: readonly string[]
-  /** Policies that meet the condition of `--fail-if`, and how. */
+  /** Policies that meet the condition of `--fail-if`, and why. */
   readonly failures: readonly { readonly policy: string; readonly why: string }[]
 }
 
 /** Steps of the progress bar. */
 const barSteps = 1000
 
-/** Resolves to the exit code: 1 if a policy meets `--fail-if`. Throws OrielError when there is nothing to replay. */
+/**
+ * Resolves to the exit code: 1 if a policy meets `--fail-if`. Throws OrielError if there is nothing
+ * to replay.
+ */
 export async function simulateCommand(
   files: readonly string[],
   settings: SimulateSettings,

@@ -1,9 +1,9 @@
-// The condition of `--fail-if`, such as `cost>0.8 or recall<0.99`: what a pipeline refuses.
+// Condition of `--fail-if`, such as `cost>0.8 or recall<0.99`.
 
 import { OrielError } from 'oriel'
 import type { Outcome, Simulation } from 'oriel/simulate'
 
-/** What a condition can look at. Shares are between 0 and 1. */
+/** Metrics in a condition. Shares are between 0 and 1. */
 export const metrics = {
   cost: 'cost relative to doing nothing',
   tokens: 'input tokens relative to doing nothing',
@@ -29,7 +29,7 @@ interface Comparison {
   readonly value: number
 }
 
-/** Any of the lists holds when all of its comparisons do. */
+/** Disjunction of conjunctions: any list whose comparisons all hold. */
 export interface Condition {
   readonly text: string
   readonly any: readonly (readonly Comparison[])[]
@@ -37,7 +37,7 @@ export interface Condition {
 
 const comparison = /^\s*([a-z]+)\s*(<=|>=|<|>)\s*(\d+(?:\.\d+)?)(%?)\s*$/
 
-/** Reads comparisons joined by `and` and `or`; `and` binds closer. */
+/** Parses comparisons joined by `and` and `or`; `and` binds tighter. */
 export function readCondition(text: string): Condition {
   const any = text.split(/\bor\b|\|\|/).map((part) =>
     part.split(/\band\b|&&/).map((one): Comparison => {
@@ -54,7 +54,7 @@ export function readCondition(text: string): Condition {
   return { text, any }
 }
 
-/** The numbers of one policy. */
+/** The metrics of one policy. */
 export function measure({ totals }: Outcome, simulation: Simulation): Record<Metric, number> {
   const { none, optimum } = simulation
   const { needed, visible, anchored, recoverable } = totals.arguments
@@ -77,7 +77,7 @@ export function measure({ totals }: Outcome, simulation: Simulation): Record<Met
   }
 }
 
-/** The comparisons that make a policy fail, in words; undefined when it passes. */
+/** The comparisons that make a policy fail, in words; undefined if it passes. */
 export function failureOf(
   condition: Condition,
   measured: Readonly<Record<Metric, number>>,

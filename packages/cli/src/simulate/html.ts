@@ -1,11 +1,11 @@
-// The report as one HTML file: works offline, runs no script, and takes every name for untrusted text.
+// HTML report: one file that works offline, runs no script and escapes every name.
 
 import type { Judgement, Outcome } from 'oriel/simulate'
 import type { SimulateReport } from './command.ts'
 import { measure } from './condition.ts'
 import { escapeText, plot, timeline } from './svg.ts'
 
-/** Conversations with a timeline: those that cost most. More would make a file that no browser likes. */
+/** Maximum conversations with a timeline, most expensive first, to bound the file size. */
 const shownConversations = 60
 
 export function renderHtml(report: SimulateReport): string {

@@ -1,4 +1,4 @@
-// The report for machines.
+// JSON report of `oriel simulate`.
 
 import type { FactCount, Outcome, Totals } from 'oriel/simulate'
 import type { SimulateReport } from './command.ts'
@@ -44,7 +44,7 @@ export function toJson(report: SimulateReport): string {
   return `${JSON.stringify(value, undefined, 2)}\n`
 }
 
-/** The tables' words: `lost` is what is neither visible nor recoverable. */
+/** As in the tables, `lost` is neither visible nor recoverable. */
 function totals(own: Totals): Totals & { readonly compactions: number } {
   const facts = (count: FactCount): FactCount => ({ ...count })
   return {

@@ -1,4 +1,4 @@
-// Transcripts as recordings that can be replayed: files and folders in, conversations out.
+// Recordings for replay, read from transcript files and directories.
 
 import { readdirSync, statSync } from 'node:fs'
 import { basename, join } from 'node:path'
@@ -14,7 +14,7 @@ export interface ReadRecordingsOptions {
   readonly onNote: (note: string) => void
 }
 
-/** Folders stand for the transcripts in them, at any depth, in the order of their names. */
+/** Expands directories to the transcripts in them, recursively, sorted by name. */
 export function expandFolders(files: readonly string[]): readonly string[] {
   return files.flatMap((file) => {
     if (file === '-' || statSync(file, { throwIfNoEntry: false })?.isDirectory() !== true) {
@@ -30,7 +30,10 @@ export function expandFolders(files: readonly string[]): readonly string[] {
   })
 }
 
-/** Every conversation of the files. What cannot be replayed is left out with a note; it is an error if nothing is left. */
+/**
+ * All conversations of the files. Skips those that cannot be replayed, with a note; throws if none
+ * is left.
+ */
 export async function readRecordings(
   files: readonly string[],
   { format, stdin, onNote }: ReadRecordingsOptions,

@@ -1,4 +1,4 @@
-// The options of `oriel simulate`, checked.
+// Options of `oriel simulate`.
 
 import { type FormatName, formatNames, OrielError } from 'oriel'
 import { lookupPrices, type NamedPolicy, type Prices, priceProviders } from 'oriel/simulate'
@@ -17,7 +17,7 @@ export interface SimulateSettings {
   readonly failIf?: Condition
 }
 
-/** What is compared where nothing is asked for. */
+/** Policies compared by default. */
 const defaultPolicies: readonly string[] = [
   'recommended',
   'placeholders',
@@ -26,7 +26,7 @@ const defaultPolicies: readonly string[] = [
   'history-window',
 ]
 
-/** Whose dollars are shown where only the provider is named: its usual model for agents. */
+/** The default model per provider, for prices. */
 const usualModels: Readonly<Record<string, string>> = {
   anthropic: 'claude-sonnet-4-6',
   openai: 'gpt-5.6-terra',

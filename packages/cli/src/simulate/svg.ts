@@ -1,16 +1,16 @@
-// Plots as inline SVG.
+// Inline SVG plots.
 
 import type { Step } from 'oriel/simulate'
 
 export interface Point {
   readonly name: string
-  /** Cost relative to doing nothing. */
+  /** Cost relative to no policy. */
   readonly x: number
-  /** Share of the facts that are visible. */
+  /** Share of facts that are visible. */
   readonly y: number
 }
 
-/** Text for HTML and SVG: nothing in it is markup. */
+/** Escapes text for HTML and SVG. */
 export function escapeText(text: string): string {
   return text
     .replaceAll(/\p{Cc}/gu, ' ')
@@ -20,7 +20,7 @@ export function escapeText(text: string): string {
 
 const plotSize = { width: 720, height: 380, left: 60, top: 16, right: 150, bottom: 44 }
 
-/** Cost to the right, facts upwards: the upper left corner is where one wants to be. */
+/** Cost on the x axis, facts on the y axis: the upper left corner is best. */
 export function plot(points: readonly Point[]): string {
   const { width, height, left, top, right, bottom } = plotSize
   const highest = Math.max(1, ...points.map(({ x }) => x)) * 1.05
@@ -48,9 +48,9 @@ ${[...ticksX, ...ticksY, ...dots].join('\n')}
 }
 
 const lineSize = { width: 900, plot: 150, left: 60, top: 10 }
-/** Each policy's cache breaks have a row of their own. */
+/** Row height of each policy's cache breaks. */
 const breakRow = 7
-/** More points than this are drawn as the largest of each group. */
+/** Maximum points drawn; more are reduced to the maximum of each group. */
 const shownPoints = 450
 
 /** Tokens of every request under each policy, with cache breaks and missing facts. */

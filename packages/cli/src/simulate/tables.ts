@@ -1,4 +1,4 @@
-// The report for a terminal: cost, facts, and each source by itself.
+// Terminal report of `oriel simulate`: cost, facts, and each source.
 
 import type { Outcome, Simulation, Totals } from 'oriel/simulate'
 import { type Column, heading, number, percent, plural, table } from '../render/layout.ts'

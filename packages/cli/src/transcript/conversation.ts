@@ -1,4 +1,4 @@
-// One conversation of a transcript, whatever it was wrapped in.
+// Conversations in a transcript, unwrapped from any container.
 
 import type { FormatName, Frame } from 'oriel'
 import { type Detection, detectFormat, type Fields, isFields, isMessage } from './detect.ts'
@@ -6,37 +6,40 @@ import { withLineTime } from './time.ts'
 import { fromUiMessages } from './ui-messages.ts'
 
 export interface Conversation {
-  /** Its place among all conversations that are read, from 1. */
+  /** Number among all conversations read, from 1. */
   readonly number: number
-  /** The file it comes from. */
+  /** The source file. */
   readonly file: string
-  /** The id that the file gives it, if it gives one. */
+  /** The id in the file, if any. */
   readonly id?: string
   readonly detection: Detection
   /** Messages, or items for openai-responses. */
   readonly messages: readonly unknown[]
-  /** What stands around the messages. */
+  /** The request frame. */
   readonly frame: Frame
   /** The request body without its messages; empty for a bare list. */
   readonly body: Fields
 }
 
-/** What one JSON value of a transcript holds. */
+/** Contents of one JSON value of a transcript. */
 export type Reading =
   | { readonly type: 'conversations'; readonly bodies: readonly Body[] }
   | { readonly type: 'message'; readonly message: Fields }
   | { readonly type: 'nothing' }
 
-/** A conversation before its format is looked for. */
+/** A conversation before format detection. */
 export interface Body {
   readonly id?: string
-  /** The format, where the file itself tells. */
+  /** The format, if the file states it. */
   readonly format?: FormatName
   readonly fields: Fields
   readonly messages: readonly unknown[]
 }
 
-/** Reads a list of messages, a request body, a list of either, one message, or a line of a log that wraps one of these. */
+/**
+ * Reads a message list, a request body, a list of either, one message, or a log line that wraps one
+ * of these.
+ */
 export function readValue(value: unknown): Reading {
   if (Array.isArray(value)) return readList(value)
   if (!isFields(value)) return { type: 'nothing' }
@@ -46,7 +49,7 @@ export function readValue(value: unknown): Reading {
   return message === undefined ? { type: 'nothing' } : { type: 'message', message }
 }
 
-/** The conversation of a body, with its format found or as told. */
+/** The conversation of a body, with its format detected or as given. */
 export function toConversation(
   body: Body,
   options: {
@@ -72,7 +75,7 @@ export function toConversation(
   }
 }
 
-/** The format that the caller names, else the file itself. */
+/** The format given by the caller, else by the file. */
 function told(format: FormatName | undefined, body: Body): Detection | undefined {
   if (format !== undefined) return { format, certainty: 'told', evidence: [] }
   if (body.format === undefined) return undefined
@@ -89,7 +92,7 @@ function readList(values: readonly unknown[]): Reading {
 }
 
 function readBody(value: Fields): Body | undefined {
-  // Logs and batch files put the request into a field of its own, LangGraph its state.
+  // Logs and batch files wrap the request in a field, LangGraph its state.
   const inner = [value.body, value.request, value.values, value.channel_values].find(isFields)
   const own = bodyOf(value)
   const found = own ?? (inner === undefined ? undefined : bodyOf(inner))
@@ -102,7 +105,7 @@ function bodyOf(fields: Fields): Body | undefined {
   if (Array.isArray(fields.messages)) return { fields, messages: fields.messages }
   if (Array.isArray(fields.prompt)) return { fields, messages: fields.prompt }
   if (Array.isArray(fields.input)) return { fields, messages: fields.input }
-  // A request to openai-responses may be one string.
+  // `input` of openai-responses may be a string.
   if (typeof fields.input === 'string' && fields.model !== undefined) {
     return { fields, messages: [{ role: 'user', content: fields.input }] }
   }

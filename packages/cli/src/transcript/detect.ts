@@ -1,26 +1,26 @@
-// Which message format a conversation is written in, and what gives it away.
+// Format detection of a conversation, with its evidence.
 
 import type { FormatName } from 'oriel'
 
 export interface Detection {
   readonly format: FormatName
   /**
-   * - `told`: the caller said so
-   * - `certain`: signs of this format and of no other
-   * - `likely`: signs of several; of this one the most
-   * - `assumed`: none; plain text looks the same in all of them
+   * - `told`: given by the caller
+   * - `certain`: evidence for this format only
+   * - `likely`: evidence for several; most for this one
+   * - `assumed`: no evidence; plain text looks the same in all formats
    */
   readonly certainty: 'told' | 'certain' | 'likely' | 'assumed'
-  /** What was seen, most frequent first. */
+  /** Evidence, most frequent first. */
   readonly evidence: readonly string[]
 }
 
 export type Fields = Readonly<Record<string, unknown>>
 
-/** How many signs are named. */
+/** Maximum evidence named. */
 const namedSigns = 2
 
-/** Reads the signs in a request body and its messages. `fallback` is the answer where there are none. */
+/** Collects evidence from a request body and its messages. Returns `fallback` if there is none. */
 export function detectFormat(
   body: Fields,
   messages: readonly unknown[],
@@ -37,7 +37,7 @@ export function isFields(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Roles that frameworks have too: they say nothing where a framework shows its own signs. */
+/** Roles that frameworks use too: ignored if a framework's own evidence is present. */
 const roleSigns = ['role system', 'role tool']
 
 class Signs {
@@ -106,7 +106,7 @@ const itemTypes: ReadonlySet<unknown> = new Set([
   'mcp_call',
 ])
 
-/** The formats that a content part's type belongs to; `text`, `image` and the like are in more than one. */
+/** Formats by content part type. `text`, `image` and the like are in more than one. */
 const partTypes: ReadonlyMap<unknown, FormatName> = new Map<unknown, FormatName>([
   ['tool_use', 'anthropic'],
   ['tool_result', 'anthropic'],
@@ -125,7 +125,7 @@ const partTypes: ReadonlyMap<unknown, FormatName> = new Map<unknown, FormatName>
 
 const langchainTypes: ReadonlySet<unknown> = new Set(['human', 'ai', 'system', 'tool', 'generic'])
 
-/** Whether a value is a LangChain message as it is serialized: with its class, or with its type. */
+/** True for a serialized LangChain message, with its class or with its type. */
 function isLangchain({ lc, type, id, kwargs, data, content }: Fields): boolean {
   if (lc === 1 && Array.isArray(id) && isFields(kwargs)) return true
   return langchainTypes.has(type) && (isFields(data) || content !== undefined)
@@ -137,14 +137,14 @@ function readMessage(message: Fields, signs: Signs): void {
     signs.add('langchain', message.lc === 1 ? 'lc' : `type ${String(type)}`)
     return
   }
-  // What a page of the AI SDK keeps.
+  // AI SDK UI messages.
   if (Array.isArray(message.parts) && message.content === undefined) signs.add('ai-sdk', 'parts')
   const parts: readonly unknown[] = Array.isArray(message.content) ? message.content : []
   const isAiSdk = parts.some((part) => isFields(part) && partTypes.get(part.type) === 'ai-sdk')
   if (itemTypes.has(type)) signs.add('openai-responses', String(type))
   if (Array.isArray(message.tool_calls)) readCalls(message.tool_calls, signs)
   if ((role === 'tool' && !isAiSdk) || role === 'function') signs.add('openai-chat', `role ${role}`)
-  // Responses items have these roles too, but they call themselves messages.
+  // Responses items have these roles too, but with a type.
   if ((role === 'system' || role === 'developer') && type === undefined) {
     signs.add('openai-chat', `role ${role}`)
   }
@@ -156,14 +156,14 @@ function readMessage(message: Fields, signs: Signs): void {
   }
 }
 
-/** LangChain's calls have parsed arguments of their own name. */
+/** LangChain calls have parsed arguments under their own name. */
 function readCalls(calls: readonly unknown[], signs: Signs): void {
   const isParsed = calls.some((call) => isFields(call) && isFields(call.args))
   if (isParsed) signs.add('langchain', 'tool_calls[].args')
   else signs.add('openai-chat', 'tool_calls')
 }
 
-/** Whether a value looks like one message or item of any format. */
+/** True if a value looks like one message or item of any format. */
 export function isMessage(value: unknown): value is Fields {
   if (!isFields(value)) return false
   return typeof value.role === 'string' || itemTypes.has(value.type) || isLangchain(value)

@@ -1,4 +1,4 @@
-// A text stream, line by line. Node's own reader also breaks lines at U+2028, which JSON allows inside strings.
+// Line reader. Node's readline also splits at U+2028, which JSON allows inside strings.
 
 import { OrielError } from 'oriel'
 
@@ -8,10 +8,14 @@ export interface Line {
   readonly number: number
 }
 
-/** Longer values are refused: a string of JavaScript cannot hold much more. */
+/** Longer values are rejected, near the maximum string length. */
 export const maxValueLength = 256 * 1024 * 1024
 
-/** The lines of a stream, without their ends; only `\n` and `\r\n` end one. A byte order mark is left out. */
+/**
+ * The lines of a stream, without line breaks; only `
+ * ` and `\r
+ * ` count. Skips a byte order mark.
+ */
 export async function* readLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Line> {
   const decoder = new TextDecoder()
   let rest = ''

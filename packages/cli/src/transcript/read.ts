@@ -1,31 +1,34 @@
-// Reads transcripts: JSON or JSONL, from files or standard input, one conversation at a time.
+// Transcript reader: JSON or JSONL, from files or standard input, one conversation at a time.
 
 import { createReadStream } from 'node:fs'
 import { type FormatName, OrielError } from 'oriel'
-import { isExport } from '../import/reading.ts'
+import { isExport } from '../import/export-line.ts'
 import { type Body, type Conversation, readValue, toConversation } from './conversation.ts'
 import type { Fields } from './detect.ts'
-import { readExport } from './exported.ts'
+import { readExport } from './export-file.ts'
 import { type Line, maxValueLength, readLines, tooLong } from './lines.ts'
 
 export interface ReadOptions {
-  /** The format, where the caller knows it. @default found out for each conversation */
+  /** The format, if known. @default detected per conversation */
   readonly format?: FormatName | undefined
-  /** What `-` stands for. */
+  /** The stream for `-`. */
   readonly stdin: AsyncIterable<Uint8Array>
-  /** Told of everything that was left out. */
+  /** Called for everything that was left out. */
   readonly onNote: (note: Note) => void
-  /** Told how many bytes have been read, each time some are. */
+  /** Called with the number of bytes after each read. */
   readonly onBytes?: (bytes: number) => void
 }
 
-/** Something a reader of the output must know about the file. */
+/** A note about the file for the user. */
 export interface Note {
   readonly file: string
   readonly text: string
 }
 
-/** The conversations of all files, in order. Throws OrielError with one clear sentence when a file cannot be used. */
+/**
+ * The conversations of all files, in order. Throws OrielError with one clear sentence if a file
+ * cannot be used.
+ */
 export async function* readTranscripts(
   files: readonly string[],
   options: ReadOptions,
@@ -36,7 +39,7 @@ export async function* readTranscripts(
     for await (const body of readFile(file, options)) {
       number += 1
       const conversation = toConversation(body, { number, file, format: options.format, fallback })
-      // A conversation without a sign of its own is taken to be written like the one before it.
+      // A conversation without evidence is assumed to have the format of the previous one.
       fallback = conversation.detection.format
       yield conversation
     }
@@ -72,7 +75,10 @@ async function* counted(
   }
 }
 
-/** A file whose first line is JSON and not its last is JSONL, of Oriel's own or of others; anything else is one value. */
+/**
+ * A file whose first of several lines is JSON is JSONL, of Oriel or others; anything else is one
+ * value.
+ */
 async function* readBodies(
   source: AsyncIterable<Uint8Array>,
   file: string,
@@ -123,7 +129,7 @@ async function* readJsonLines(
   if (skipped > 0) note(`${skipped} ${skipped === 1 ? 'line holds' : 'lines hold'} no message`)
 }
 
-/** Some agents log a message in pieces, one line for each part of its content, all with the message's id. */
+/** Some agents log a message in pieces: one line per content part, all with the message's id. */
 function join(messages: Fields[], message: Fields): void {
   const last = messages.at(-1)
   const isPiece =
@@ -152,7 +158,7 @@ async function readWhole(first: Line, lines: AsyncIterable<Line>): Promise<unkno
   try {
     return JSON.parse(text)
   } catch (error) {
-    // The parser's own message quotes the content: only the place is taken from it.
+    // The parser's message quotes content, so use only its position.
     const place = /\(line (\d+) column (\d+)\)/.exec(String(error))
     const where = place === null ? '' : ` after line ${place[1]}, column ${place[2]}`
     throw notJson(texts.length === 1 ? 'it is not JSON' : `it is not JSON${where}`)

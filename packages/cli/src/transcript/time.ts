@@ -1,11 +1,11 @@
-// When a message was made: from its own fields, or from the line of a session log that holds it.
+// Message timestamps, from the message's own fields or from its session log line.
 
 import { type Fields, isFields } from './detect.ts'
 
-/** Fields in which loggers keep the time of a message. */
+/** Fields in which loggers store the time of a message. */
 const timeFields = ['timestamp', 'created_at', 'createdAt', 'time', 'at'] as const
 
-/** Keeps a line's time beside the message in it, under a symbol: no format reads it, no JSON shows it. */
+/** Symbol key for a line's time on its message: invisible to formats and JSON. */
 const lineTime = Symbol('lineTime')
 
 /** The message of a line, with the line's time. */
@@ -14,7 +14,7 @@ export function withLineTime(message: Fields, line: Fields): Fields {
   return time === undefined ? message : { ...message, [lineTime]: time }
 }
 
-/** Milliseconds since 1970; undefined where nothing tells. */
+/** Milliseconds since the epoch; undefined if unknown. */
 export function timeOf(message: unknown): number | undefined {
   if (!isFields(message)) return undefined
   return ownTime(message) ?? (message as { readonly [lineTime]?: number })[lineTime]

@@ -1,13 +1,14 @@
-// What a page of the AI SDK keeps (`UIMessage`: parts, with calls and their outputs in one), as the messages that a model gets.
+// AI SDK UI messages (`UIMessage`: parts, with calls and outputs together), converted to model
+// messages.
 
 import { type Fields, isFields } from './detect.ts'
 
-/** Whether a message is one of a page: its content is called parts. */
+/** True for a UI message, which has `parts` instead of content. */
 function isUiMessage(message: unknown): message is Fields & { parts: readonly unknown[] } {
   return isFields(message) && Array.isArray(message.parts) && message.content === undefined
 }
 
-/** The messages of the AI SDK for those of its page; others stay as they are. */
+/** Converts UI messages; others are returned unchanged. */
 export function fromUiMessages(messages: readonly unknown[]): readonly unknown[] {
   return messages.flatMap((message) => {
     if (!isUiMessage(message)) return [message]
@@ -18,7 +19,7 @@ export function fromUiMessages(messages: readonly unknown[]): readonly unknown[]
   })
 }
 
-/** Each step of an answer is a model call of its own. */
+/** Each step of an answer is a separate model call. */
 function stepsOf(parts: readonly Fields[]): readonly (readonly Fields[])[] {
   const steps: Fields[][] = [[]]
   for (const part of parts) {
@@ -55,7 +56,7 @@ function callPart(part: Fields): Fields {
   return { type: 'tool-call', toolCallId, toolName: toolNameOf(part), input }
 }
 
-/** A call that still waits has no result. */
+/** A pending call has no result. */
 function resultPart(part: Fields): readonly Fields[] {
   const { toolCallId, state, output, errorText } = part
   const named = { type: 'tool-result', toolCallId, toolName: toolNameOf(part) }

@@ -1,4 +1,4 @@
-// Agents as the studio's chat uses them: what they are told, and the tools that the server runs for them.
+// Agent routes for the studio's chat: instructions, and the tools that the server runs.
 
 import { z } from 'zod'
 import { type DemoTool, demoTools, runDemoTool } from '../demo/tools.ts'
@@ -14,7 +14,7 @@ export interface Agent {
   readonly description?: string
   readonly model?: string
   readonly system?: string
-  /** Empty unless the template says `"tools": "demo"`: the only tools that the server has. */
+  /** Empty unless the template has `"tools": "demo"`, the only tools of the server. */
   readonly tools: readonly DemoTool[]
 }
 
@@ -47,7 +47,7 @@ export function agentRoutes({ agents, limits }: AgentRouteOptions): readonly Rou
         const { tools } = agentOf(agents, param('name'))
         const name = param('tool')
         if (tools.every((tool) => tool.name !== name)) {
-          throw refuse(404, 'not-found', 'This agent has no such tool.')
+          throw refuse(404, 'not-found', 'This agent has no tool of this name.')
         }
         const body = await readJson(context, toolBody, limits)
         return json({ text: runDemoTool(name, body.arguments) })

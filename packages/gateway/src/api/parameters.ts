@@ -1,4 +1,4 @@
-// Bodies and parameters of the gateway's own API, checked.
+// Validation of the gateway API's bodies and query parameters.
 
 import { type WireFormat, wireFormats } from 'oriel'
 import type { z } from 'zod'
@@ -26,7 +26,7 @@ export async function readJson<Body extends z.ZodType>(
   throw refuse(
     400,
     'invalid-input',
-    `The body: ${issue?.path.join('.') ?? ''} ${issue?.message ?? 'is wrong'}.`,
+    `The body: ${issue?.path.join('.') ?? ''} ${issue?.message ?? 'is invalid'}.`,
   )
 }
 

@@ -1,4 +1,4 @@
-// What a call would send, without sending it. Nothing is written.
+// Request preview: what a call would send, without sending or writing anything.
 
 import { callerView, readHistory, type Store } from 'oriel'
 import type { Calls } from '../call/calls.ts'
@@ -38,7 +38,7 @@ export async function preview(options: PreviewOptions, context: RouteContext): P
     frame: endpoint.frame(body.value),
   })
   const { thread: branch } = await family.exclusive((thread) => thread.match(read))
-  // What is shown of the thread takes room like a body.
+  // The thread is loaded into memory, so reserve its size too.
   const info = await store.info({ tenant, thread: branch })
   context.room.take(body.bytes.length + (info?.bytes ?? 0))
   const shown = await family.exclusive(async (thread) => {
@@ -68,7 +68,7 @@ function endpointOf({ value }: ClientBody, asked: string | null): Endpoint {
   return found
 }
 
-/** Told by what only one of the formats has. */
+/** Detects the format by fields that only it has. */
 function formatOf({ input, system, messages }: ClientBody['value']): string {
   if (input !== undefined) return 'openai-responses'
   const isAnthropic = /"type":"tool_(?:use|result)"/.test(JSON.stringify(messages ?? []))

@@ -1,15 +1,15 @@
-// A what-if in a thread of its own: gets the entries of a log, answers the JSON text of the outcome.
+// Worker thread of a what-if replay: receives log entries, returns the outcome as JSON text.
 
 import { parentPort, workerData } from 'node:worker_threads'
 import { type Entry, OrielError } from 'oriel'
 import { type WhatIfOptions, whatIf } from './what-if.ts'
 
 export interface ReplayJob extends WhatIfOptions {
-  /** The length of the log, for the answer. */
+  /** The length of the log, for the response. */
   readonly version: number
 }
 
-/** `more` asks for the next entries. */
+/** `more` requests the next batch. */
 export type ReplayReply =
   | 'more'
   | { readonly bytes: Uint8Array<ArrayBuffer> }

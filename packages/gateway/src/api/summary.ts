@@ -4,7 +4,7 @@ import { LRUCache } from 'lru-cache'
 import type { ErrorCode, Store, ThreadInfo, ThreadKey } from 'oriel'
 import { type ThreadNumbers, ThreadNumbersFold } from 'oriel/inspect'
 import { damageOf } from '../threads/damage.ts'
-import { paced } from './paced.ts'
+import { readCooperatively } from './cooperative-read.ts'
 
 export interface ThreadSummary extends ThreadNumbers {
   readonly id: string
@@ -50,7 +50,7 @@ export class Summaries {
   async #catchUp(key: ThreadKey, fold: ThreadNumbersFold): Promise<ErrorCode | undefined> {
     try {
       const entries = this.#store.read(key, { from: fold.version + 1 })
-      for await (const entry of paced(entries, undefined)) {
+      for await (const entry of readCooperatively(entries, undefined)) {
         // Another request may have folded it meanwhile.
         if (entry.seq === fold.version + 1) fold.take(entry)
       }

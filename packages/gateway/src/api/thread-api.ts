@@ -1,5 +1,5 @@
-// The thread API: what pages and scripts read and do. Every thread is looked for in the caller's tenant first; a foreign one looks
-// exactly like an absent one.
+// Thread API for pages and scripts. Every thread is looked up in the caller's tenant; a foreign
+// thread is indistinguishable from an absent one.
 
 import { setImmediate } from 'node:timers/promises'
 import {
@@ -27,25 +27,25 @@ import type { SettingsResolver } from '../settings/resolve.ts'
 import { damageOf } from '../threads/damage.ts'
 import type { OpenThreads } from '../threads/open-threads.ts'
 import type { Tenants } from '../threads/tenants.ts'
-import { differenceOf } from './difference.ts'
-import { paced } from './paced.ts'
+import { readCooperatively } from './cooperative-read.ts'
 import { readCount, readFormat, readJson, readNumber } from './parameters.ts'
 import { renderedResults } from './rendered-results.ts'
-import { Replays } from './replays.ts'
+import { ReplayPool } from './replay-pool.ts'
+import { differenceOf } from './request-diff.ts'
 import { Summaries, type ThreadSummary } from './summary.ts'
+import { cursorOf, threadsByAge } from './thread-list.ts'
 import type { WhatIfBody } from './thread-routes.ts'
-import { cursorOf, threadsByAge } from './threads-by-age.ts'
 
 export interface ThreadApiOptions {
   readonly store: Store
   readonly settings: SettingsResolver
-  /** Threads opened for the API alone: no call moves them to another branch. */
-  readonly families: OpenThreads
+  /** Threads opened for the API alone. No call moves them to another branch. */
+  readonly threads: OpenThreads
   readonly tenants: Tenants
   readonly limits: Limits
-  /** Resolves when what calls of a tenant, or of everybody, have to log is logged. */
+  /** Resolves when the pending log writes of a tenant, or of all, are done. */
   readonly quiet: (tenant?: string) => Promise<void>
-  /** Told when a thread was erased, so that calls forget it too. */
+  /** Called when a thread was erased, so that caches evict it. */
   readonly erased: (tenant: string, thread: string) => void
   readonly changed: (tenant: string, thread: string) => void
 }
@@ -54,9 +54,9 @@ export interface ThreadsQuery {
   readonly limit: number
   /** Empty for all. */
   readonly search: string
-  /** Where the last page ended. */
+  /** Cursor of the previous page. */
   readonly after: string | null
-  /** Ends the search when the caller leaves. */
+  /** Aborts the search when the caller disconnects. */
   readonly signal?: AbortSignal
 }
 
@@ -68,24 +68,24 @@ export interface FoundThreads {
 export interface FoundThread {
   readonly key: ThreadKey
   readonly summary: ThreadSummary
-  /** Where to go on after it. */
+  /** Cursor for the next page. */
   readonly cursor: string
 }
 
 const maxPage = 200
-/** Time that one search may take. */
+/** Time budget of one search. */
 const searchMs = 3000
 const maxLogPage = 1000
 
 export class ThreadApi {
   readonly #options: ThreadApiOptions
   readonly #summaries: Summaries
-  readonly #replays: Replays
+  readonly #replays: ReplayPool
 
   constructor(options: ThreadApiOptions) {
     this.#options = options
     this.#summaries = new Summaries(options.store)
-    this.#replays = new Replays(options.limits)
+    this.#replays = new ReplayPool(options.limits)
   }
 
   async list({ caller, url, request }: RouteContext): Promise<Response> {
@@ -103,7 +103,7 @@ export class ThreadApi {
     return json({ threads: shown, ...(cursor === undefined ? {} : { cursor }) })
   }
 
-  /** The caller's threads, the most recently used first: those with a text in them, or all. */
+  /** The caller's threads, most recently used first, optionally filtered by text. */
   async threads(
     caller: Caller,
     { limit, search: asked, after, signal }: ThreadsQuery,
@@ -119,7 +119,7 @@ export class ThreadApi {
       if ((threads.length === limit || isOver) && last !== undefined)
         return { threads, cursor: last }
       last = cursorOf(found)
-      // Reading short logs never waits: without a pause nobody else would have a turn until all are read.
+      // Short logs are read synchronously, so yield to the event loop between threads.
       await setImmediate()
       signal?.throwIfAborted()
       const { key, info } = found
@@ -156,7 +156,7 @@ export class ThreadApi {
 
   async view(context: RouteContext): Promise<Response> {
     const { key, info } = await this.#find(context)
-    // What is read of the thread takes room like a body.
+    // The thread is loaded into memory, so reserve its size.
     context.room.take(info.bytes)
     const { searchParams } = context.url
     const format = readFormat(searchParams.get('format'))
@@ -167,7 +167,7 @@ export class ThreadApi {
     return json(await this.open(key, (thread) => this.viewOf(thread, format, options)))
   }
 
-  /** What the model would see under another policy. Nothing is written: neither to the log nor to the disk. */
+  /** The view under another policy. Writes nothing to the log or the disk. */
   async whatIf(context: RouteContext, schema: WhatIfBody): Promise<Response> {
     const { key, info } = await this.#find(context)
     const { store, limits } = this.#options
@@ -175,7 +175,7 @@ export class ThreadApi {
     const { format = 'openai-chat', budget, from = 'now' } = body
     const policy = parseCallerPolicy(body.policy)
     const limit = budget === undefined ? {} : { budget }
-    // What is read of the thread takes room like a body.
+    // The thread is loaded into memory, so reserve its size.
     context.room.take(info.bytes)
     const { version } = info
     if (from === 'now') {
@@ -184,17 +184,17 @@ export class ThreadApi {
     }
     const { signal } = context.request
     const job = { policy, format, budget, version }
-    const entries = paced(store.read(key, { to: version }), signal)
+    const entries = readCooperatively(store.read(key, { to: version }), signal)
     const bytes = await this.#replays.run(job, entries, { tenant: context.caller.tenant, signal })
     return jsonBytes(bytes)
   }
 
-  /** The policy that a caller may give a thread. */
+  /** Validates a policy that the caller wants to set on a thread. */
   policyFor(input: unknown, caller: Caller): Policy {
     return this.#options.settings.forThread(input, caller)
   }
 
-  /** A view of the head that commits nothing. */
+  /** A dry-run view of the head. */
   async viewOf(thread: Thread, format: WireFormat, options: object): Promise<object> {
     const view = await thread.view({ ...options, format, dryRun: true })
     const entries = await thread.log()
@@ -228,7 +228,7 @@ export class ThreadApi {
     const { key } = await this.#find(context)
     const requests = []
     const entries = this.#options.store.read(key)
-    for await (const entry of paced(entries, context.request.signal)) {
+    for await (const entry of readCooperatively(entries, context.request.signal)) {
       if (entry.type !== 'request') continue
       const { details = {}, type: _type, ...request } = entry
       requests.push({ ...request, ...details })
@@ -245,7 +245,7 @@ export class ThreadApi {
   async timeline(context: RouteContext): Promise<Response> {
     const { key } = await this.#find(context)
     const entries = this.#options.store.read(key)
-    return json(await timelineOf(paced(entries, context.request.signal)))
+    return json(await timelineOf(readCooperatively(entries, context.request.signal)))
   }
 
   async edits(context: RouteContext): Promise<Response> {
@@ -256,7 +256,7 @@ export class ThreadApi {
 
   async export(context: RouteContext): Promise<Response> {
     const { key } = await this.#find(context)
-    const read = paced(this.#options.store.read(key), context.request.signal)
+    const read = readCooperatively(this.#options.store.read(key), context.request.signal)
     const entries = read[Symbol.asyncIterator]()
     const encoder = new TextEncoder()
     const body = new ReadableStream<Uint8Array>({
@@ -289,11 +289,11 @@ export class ThreadApi {
 
   async erase(context: RouteContext): Promise<Response> {
     const { key } = await this.#find(context)
-    const { store, families, changed, erased } = this.#options
-    // Its forks hold what it said, too.
+    const { store, threads: open, changed, erased } = this.#options
+    // Forks share its content, so they are erased too.
     const { threads } = await eraseThread({ store, tenant: key.tenant, id: key.thread })
     for (const thread of threads) {
-      families.forget(key.tenant, thread)
+      open.forget(key.tenant, thread)
       this.#summaries.forget({ tenant: key.tenant, thread })
       erased(key.tenant, thread)
       changed(key.tenant, thread)
@@ -302,12 +302,12 @@ export class ThreadApi {
   }
 
   #find({ caller, param, url }: RouteContext): Promise<{ key: ThreadKey; info: ThreadInfo }> {
-    // Some ids cannot stand in a path: `..` leads up, a slash begins another part.
+    // Ids such as `..` or with a slash do not fit in a path, so accept a query parameter.
     const id = url.searchParams.get('thread') ?? param('id')
     return this.locate(caller, id, url.searchParams.get('tenant'))
   }
 
-  /** A thread of the caller. Refuses with the same words where it is another's and where there is none. */
+  /** Finds a thread of the caller. The error is the same for a foreign and an absent thread. */
   async locate(
     caller: Caller,
     thread: string,
@@ -336,10 +336,10 @@ export class ThreadApi {
   ): Promise<boolean> {
     if (summary.id.toLowerCase().includes(search) || summary.title.toLowerCase().includes(search))
       return true
-    // As the text stands in JSON, quotes and line ends included.
+    // Search for the text in its JSON-escaped form.
     const written = JSON.stringify(search).slice(1, -1)
     try {
-      for await (const entry of paced(this.#options.store.read(key), signal)) {
+      for await (const entry of readCooperatively(this.#options.store.read(key), signal)) {
         if (entry.type !== 'message') continue
         if (JSON.stringify(entry.blocks).toLowerCase().includes(written)) return true
       }
@@ -354,15 +354,15 @@ export class ThreadApi {
     { signal, ...range }: { from?: number; to?: number; signal: AbortSignal },
   ): Promise<readonly Entry[]> {
     const entries: Entry[] = []
-    for await (const entry of paced(this.#options.store.read(key, range), signal)) {
+    for await (const entry of readCooperatively(this.#options.store.read(key, range), signal)) {
       entries.push(entry)
     }
     return entries
   }
 
-  /** Does something with a thread, after what was asked of it before. */
+  /** Runs a task with exclusive access to a thread. */
   open<T>({ tenant, thread }: ThreadKey, task: (thread: Thread) => Promise<T>): Promise<T> {
-    return this.#options.families.get(tenant, thread).exclusive(task)
+    return this.#options.threads.get(tenant, thread).exclusive(task)
   }
 }
 

@@ -1,4 +1,4 @@
-// The routes of the thread API.
+// Route table of the thread API.
 
 import { type Thread, wireFormats } from 'oriel'
 import { z } from 'zod'

@@ -1,4 +1,5 @@
-// A thread under another policy from its first message on: its messages are replayed into memory, step by step. Nothing is kept.
+// What-if replay: replays a thread's messages into memory under another policy, step by step.
+// Stores nothing.
 
 import {
   type Entry,
@@ -20,15 +21,17 @@ export interface WhatIfOptions {
 
 export interface Replay {
   readonly steps: number
-  /** Input of all steps together, in tokens. */
+  /** Input tokens of all steps. */
   readonly input: number
-  /** What of it stood, unchanged, at the beginning of the request before: what a provider's cache could hold. */
+  /**
+   * Tokens that repeat the prefix of the previous request, which the provider's cache could hold.
+   */
   readonly repeated: number
 }
 
-/** Longer threads are looked at as they are at the end only. */
+/** Longer threads are evaluated at their end only. */
 const maxReplayed = 2000
-/** Messages of those that are appended at once. */
+/** Messages appended per batch for those. */
 const batchSize = 500
 
 export async function whatIf(entries: readonly Entry[], options: WhatIfOptions): Promise<object> {
@@ -66,7 +69,7 @@ export async function whatIf(entries: readonly Entry[], options: WhatIfOptions):
   return { ...view, trace: view.trace, format, ...limit, blocks, ...replay }
 }
 
-/** What broke off was never a part of the conversation. */
+/** Interrupted answers are not part of the conversation. */
 function isSaid({ kind }: MessageEntry): boolean {
   return kind !== 'interrupted'
 }
@@ -79,7 +82,7 @@ function draftOf(message: MessageEntry): object {
   return Object.fromEntries(Object.entries(draft).filter(([, value]) => value !== undefined))
 }
 
-/** Blocks of the replayed thread with the places and ids that they have in the real one. */
+/** Maps blocks of the replayed thread to their positions and ids in the real one. */
 function placed(
   blocks: readonly ViewBlock[],
   messages: readonly MessageEntry[],
@@ -119,7 +122,7 @@ class Replayed {
     }
     this.#steps += 1
     this.#input += tokens
-    // By length, since a view says its tokens as a whole.
+    // Proportional to length, because a view reports only its total tokens.
     this.#repeated += all === 0 ? 0 : (tokens * same) / all
     this.#before = now
   }

@@ -1,4 +1,4 @@
-// Who calls: keys are known by their hash, tenants by the hash of the credential.
+// Authentication: API keys are stored as hashes, and a tenant is the hash of its credential.
 
 import { hash, timingSafeEqual } from 'node:crypto'
 import { OrielError } from 'oriel'
@@ -7,10 +7,10 @@ import type { ReadableHeaders } from './header-list.ts'
 
 export interface Caller {
   readonly tenant: string
-  /** Whether every tenant's threads may be seen. */
+  /** May see the threads of every tenant. */
   readonly isAdmin: boolean
   readonly mayOverride: boolean
-  /** Headers that carried the gateway's own key: they are not passed on. */
+  /** Headers that carried the gateway's own key. They are not forwarded. */
   readonly keyHeaders: readonly string[]
 }
 
@@ -19,7 +19,7 @@ interface KnownKey {
   readonly caller: Omit<Caller, 'keyHeaders'>
 }
 
-/** Tells callers from their headers; undefined for those that may not call. */
+/** Identifies the caller from its headers; undefined if it is not authorized. */
 export type Authenticate = (headers: ReadableHeaders) => Caller | undefined
 
 export function createAuthenticate(keys: readonly KeyOptions[]): Authenticate {
@@ -36,7 +36,10 @@ export function createAuthenticate(keys: readonly KeyOptions[]): Authenticate {
   }
 }
 
-/** Without keys the port itself is the border: callers share it, but never a thread, unless they send the same credential. */
+/**
+ * Without configured keys, access to the port is the only check. Callers share the port, but not
+ * threads, unless they send the same credential.
+ */
 function openCaller(credentials: readonly Credential[]): Caller {
   const [credential] = credentials
   return {
@@ -44,14 +47,15 @@ function openCaller(credentials: readonly Credential[]): Caller {
       credential === undefined
         ? 'local'
         : `c-${digestOf(credential.value).toString('hex').slice(0, 32)}`,
-    // Whoever can read the file of the store may also see it here.
+    // A caller without a credential is local: whoever can read the store's file may also see it
+    // here.
     isAdmin: credential === undefined,
     mayOverride: true,
     keyHeaders: [],
   }
 }
 
-/** Looks at every key, so that the time says nothing about which one is near. */
+/** Compares with every key, so that timing leaks nothing. */
 function find(known: readonly KnownKey[], value: string): KnownKey | undefined {
   const digest = digestOf(value)
   let found: KnownKey | undefined
@@ -71,7 +75,8 @@ function credentialsOf(headers: ReadableHeaders): readonly Credential[] {
     { header: 'authorization', value: bearer ?? headers.get('authorization') ?? '' },
     { header: 'x-api-key', value: headers.get('x-api-key') ?? '' },
   ]
-  // However long: one that was left out would be nobody's, and its caller would be taken for everybody without one.
+  // Keep credentials of any length: skipping a long one would treat its caller as the anonymous
+  // tenant.
   return all.filter(({ value }) => value !== '')
 }
 

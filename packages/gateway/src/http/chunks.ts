@@ -1,4 +1,5 @@
-// The chunks of an answer that a connection brings, one at a time. A stream's own iterator does the same for several times the work.
+// Pull-based reader of response chunks. The stream's own async iterator costs several times as
+// much.
 
 import type { IncomingMessage } from 'node:http'
 
@@ -6,7 +7,7 @@ export class IncomingChunks implements AsyncIterableIterator<Uint8Array> {
   readonly #incoming: IncomingMessage
   #isListening = false
   #failure: Error | undefined
-  /** Tells who waits that something happened. */
+  /** Wakes the waiting reader. */
   #wake: (() => void) | undefined
 
   constructor(incoming: IncomingMessage) {
@@ -33,7 +34,10 @@ export class IncomingChunks implements AsyncIterableIterator<Uint8Array> {
     return this
   }
 
-  /** Resolves when there may be more, or when nothing more can come. A short answer is there at once, and nobody listens to it. */
+  /**
+   * Resolves when more data may be available or the stream has ended. Listeners are attached
+   * lazily: a short response is complete at once.
+   */
   #change(): Promise<void> {
     if (!this.#isListening) this.#listen()
     return new Promise((resolve) => {

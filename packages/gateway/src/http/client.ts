@@ -1,4 +1,5 @@
-// Sends a request to an upstream and hands back its answer as it arrives: no redirects, no decompression, nothing buffered.
+// HTTP client for upstreams: streams the response, follows no redirects, does not decompress or
+// buffer.
 
 import {
   type ClientRequest,
@@ -18,12 +19,12 @@ import { refuse } from './errors.ts'
 
 export interface UpstreamRequest {
   readonly method: string
-  /** Path and query, from `/v1` on. */
+  /** Path and query, starting with `/v1`. */
   readonly path: string
   readonly headers: readonly (readonly [string, string])[]
   readonly body: string | Uint8Array | undefined
   readonly signal: AbortSignal
-  /** Whose request it is: tenants wait for the upstream in turn. @default '' */
+  /** The tenant of the request, for fair queueing at the upstream. @default '' */
   readonly tenant?: string
 }
 
@@ -31,30 +32,30 @@ export interface UpstreamAnswer {
   readonly status: number
   readonly headers: readonly (readonly [string, string])[]
   readonly body: AsyncIterable<Uint8Array>
-  /** Whether everything of it has come, where that is known. */
+  /** True if the whole response has arrived, if that is known. */
   readonly isThere?: () => boolean
-  /** Ends the answer: nothing more is read, the upstream is told. */
+  /** Aborts the response and the upstream request. */
   cancel(): void
 }
 
 export interface Upstream {
   readonly name: string
-  /** Whether managed calls ask for the provider's cache. */
+  /** Managed calls add hints for the provider's prompt cache. */
   readonly wantsCacheHints: boolean
-  /** Requests at the upstream now, and those that wait for a slot. */
+  /** Active requests, and requests that wait for a slot. */
   readonly load: { readonly active: number; readonly waiting: number }
   serves(model: string): 'named' | 'any' | 'no'
   send(request: UpstreamRequest): Promise<UpstreamAnswer>
 }
 
-/** Times that a connection is made again which failed before anything of the request was sent. */
+/** Retries of a connection that failed before any byte of the request was sent. */
 const maxConnects = 2
-/** Failures that may pass. */
+/** Error codes that a retry may fix. */
 const transient = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'ECONNRESET', 'EPIPE'])
-/** Methods that may be repeated whatever became of the first attempt. */
+/** Methods that are safe to repeat after any failure. */
 const idempotent = new Set(['GET', 'HEAD', 'OPTIONS'])
 const retryStatuses = new Set([408, 409, 429, 500, 502, 503, 504, 529])
-/** Longer waits are the client's business. */
+/** Longer waits are left to the client. */
 const maxRetryAfterMs = 10_000
 
 export function createUpstream(options: UpstreamOptions, limits: Limits): Upstream {
@@ -98,14 +99,16 @@ export function createUpstream(options: UpstreamOptions, limits: Limits): Upstre
   }
 }
 
-/** The slots of the upstream bound the number of connections: Node's own queue has no bound and no order between tenants. */
+/**
+ * Upstream slots limit the connections. Node's own queue is unbounded and not fair between tenants.
+ */
 const agentOptions = {
   keepAlive: true,
   maxFreeSockets: 128,
   scheduling: 'lifo',
 } as const
 
-/** `/v1` at the end is part of every path already. */
+/** Removes a trailing `/v1`, which every path already has. */
 function readBase({ name, baseUrl }: UpstreamOptions): URL {
   const url = URL.canParse(baseUrl)
     ? new URL(baseUrl.replace(/\/+$/, '').replace(/\/v1$/, ''))
@@ -125,7 +128,7 @@ function readBase({ name, baseUrl }: UpstreamOptions): URL {
   return url
 }
 
-/** Where an upstream is, as `request` takes it: an address that is read once. */
+/** The parsed upstream address, in the form that `request` takes. */
 interface Target {
   readonly send: typeof httpRequest
   readonly host: string
@@ -157,11 +160,11 @@ function withKey(
   return [...others, [header, header === 'authorization' ? `Bearer ${key}` : key]]
 }
 
-/** What is known of one attempt when it fails. */
+/** Progress of one attempt, for the retry decision. */
 interface Attempt {
-  /** Whether the upstream may have read something of the request. */
+  /** The upstream may have read part of the request. */
   isSent: boolean
-  /** Whether it went over a connection that an earlier request had used. */
+  /** The attempt used a keep-alive connection. */
   isReused: boolean
 }
 
@@ -184,7 +187,8 @@ async function withRetries(
       answer.cancel()
       await pause(waitMs, signal)
     } catch (error) {
-      // An upstream that closes an idle connection loses the request that is on its way: repeated only where that does no harm.
+      // An upstream that closes an idle connection loses the request in flight. Retry only if that
+      // is safe.
       const isRepeatable = !attempt.isSent || (isIdempotent && attempt.isReused)
       if (!isRepeatable || !isTransient(error) || connects >= maxConnects || signal.aborted) {
         throw error
@@ -229,7 +233,7 @@ function pause(ms: number, signal: AbortSignal): Promise<void> {
 interface Sending {
   readonly target: Target
   readonly request: UpstreamRequest
-  /** Told how far the request got. */
+  /** Updated as the request progresses. */
   readonly attempt: Attempt
   readonly limits: Limits
 }
@@ -263,7 +267,7 @@ function sendHttp(
     headers: ['host', host, ...headers.flat(), ...length],
   })
   endWith(outgoing, signal)
-  // By the clock: a connection that is not quiet may still never begin an answer.
+  // A wall-clock timeout: an active connection may still never start a response.
   const beginning = setTimeout(
     () => outgoing.destroy(timeout('began no answer')),
     limits.firstByteMs,
@@ -271,18 +275,19 @@ function sendHttp(
   outgoing.once('close', () => clearTimeout(beginning))
   outgoing.once('close', closed)
   outgoing.on('error', reject)
-  // A connection may also end without an answer and without an error, as after `101 Switching Protocols`.
+  // A connection can also close without a response and without an error, for example after `101
+  // Switching Protocols`.
   const end = (): void => reject(brokeOff())
   outgoing.once('close', end)
   outgoing.on('response', (incoming) => {
     if (!outgoing.writableEnded) {
-      // An answer to nothing, such as a 408 before an idle connection is closed.
+      // A response without a request, such as a 408 before an idle connection is closed.
       outgoing.destroy(Object.assign(new Error('Answered too early'), { code: 'ECONNRESET' }))
       return
     }
     outgoing.off('close', end)
     clearTimeout(beginning)
-    // A short answer comes with its headers: then there is nothing to wait for.
+    // A short response arrives with its headers and needs no timers.
     queueMicrotask(() => {
       if (!incoming.complete) limitTime(outgoing, incoming, limits)
     })
@@ -298,7 +303,7 @@ function sendHttp(
   return promise
 }
 
-/** Writes the request to its connection, and notes when something of it may have been sent. */
+/** Writes the request to its socket, and records when bytes may have been sent. */
 function writeTo(
   socket: Socket,
   {
@@ -318,7 +323,8 @@ function writeTo(
     return
   }
   attempt.isReused = true
-  // The event loop reads from all connections first: one that the upstream has closed meanwhile fails before anything is written to it.
+  // Let the event loop read from all sockets first, so that a socket closed by the upstream fails
+  // before anything is written.
   setImmediate(() =>
     setImmediate(() => {
       if (outgoing.destroyed) return
@@ -328,7 +334,7 @@ function writeTo(
   )
 }
 
-/** Ends an answer that pauses or goes on for too long. */
+/** Aborts a response that stalls or takes too long. */
 function limitTime(
   outgoing: ClientRequest,
   incoming: IncomingMessage,
@@ -340,9 +346,10 @@ function limitTime(
 }
 
 /**
- * Ends a request when its signal says so. Node's own way watches the whole stream for it, which costs more than the request. Once the
- * response is complete, the socket is about to return to the agent, which removes the request's error listener: an error given to
- * `destroy` would then be emitted on a socket without one and end the process.
+ * Aborts a request with its signal. Node's `signal` option watches the whole stream, which costs
+ * more than the request. Once the response is complete, the socket is about to return to the agent,
+ * which removes the request's error listener: an error passed to `destroy` would then be emitted
+ * without a listener and end the process.
  */
 function endWith(outgoing: ClientRequest, signal: AbortSignal): void {
   let answer: IncomingMessage | undefined

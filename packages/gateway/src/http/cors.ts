@@ -1,9 +1,9 @@
-// Pages of other origins that may call: their browsers ask first, and show them only what is meant for them.
+// CORS: preflight responses and headers for pages of allowed origins.
 
 import type { ReadableHeaders } from './header-list.ts'
 import { type HttpReply, wholeReply } from './response.ts'
 
-/** Seconds for which a browser need not ask again. */
+/** Cache lifetime of a preflight response, in seconds. */
 const maxAge = '600'
 
 export class Cors {
@@ -13,7 +13,7 @@ export class Cors {
     this.#origins = new Set(origins)
   }
 
-  /** The answer to a browser that asks whether a page may call; undefined for any other request. */
+  /** Answers a CORS preflight; undefined for any other request. */
   preflight({ method, headers }: Request): HttpReply | undefined {
     const asked = headers.get('access-control-request-method')
     if (method !== 'OPTIONS' || asked === null || !this.#allows(headers)) return undefined
@@ -26,7 +26,7 @@ export class Cors {
     return wholeReply(200, allowed, '')
   }
 
-  /** Lets the page read the answer. */
+  /** Adds CORS headers so that the page can read the response. */
   mark({ headers }: Request, reply: HttpReply): HttpReply {
     if (!this.#allows(headers)) return reply
     try {
@@ -34,7 +34,7 @@ export class Cors {
       reply.headers.set('access-control-expose-headers', '*')
       reply.headers.append('vary', 'origin')
     } catch {
-      // Headers of another's answer may not be changed.
+      // Headers of a fetched response are immutable.
     }
     return reply
   }

@@ -1,14 +1,15 @@
-// Decompresses answers. Upstreams are asked for plain ones (`accept-encoding: identity`), and some compress all the same.
+// Decompression of upstream responses. The gateway asks for `accept-encoding: identity`, but some
+// upstreams compress anyway.
 
 import { Readable, type Transform } from 'node:stream'
 import * as zlib from 'node:zlib'
 import type { UpstreamAnswer } from './client.ts'
 
-/** What takes a stream apart, by the name of the coding. Zstandard came to Node with 22.15. */
+/** Decompressors by content coding. Zstandard requires Node 22.15. */
 const makers: Readonly<Record<string, (first: Uint8Array) => Transform>> = {
   gzip: () => zlib.createGunzip(),
   'x-gzip': () => zlib.createGunzip(),
-  // The standard means the format of zlib; some servers send the bare one.
+  // The standard says zlib format; some servers send raw deflate.
   deflate: (first) => (isZlib(first) ? zlib.createInflate() : zlib.createInflateRaw()),
   br: () => zlib.createBrotliDecompress(),
   ...('createZstdDecompress' in zlib ? { zstd: () => zlib.createZstdDecompress() } : {}),
@@ -19,13 +20,13 @@ function isZlib([first = 0, second]: Uint8Array): boolean {
   return isDeflate && (second === undefined || ((first << 8) | second) % 31 === 0)
 }
 
-/** The content coding of a message in lower case; undefined where there is none. */
+/** The content coding in lower case; undefined if there is none. */
 export function codingOf(header: string | null | undefined): string | undefined {
   const coding = header?.trim().toLowerCase() ?? ''
   return coding === '' || coding === 'identity' ? undefined : coding
 }
 
-/** Whether a coding, or none, can be undone here. */
+/** True if the coding is supported or absent. */
 export function isDecodable(coding: string | undefined): boolean {
   return coding === undefined || Object.hasOwn(makers, coding)
 }
@@ -35,23 +36,26 @@ export class Decoder {
   readonly #coding: string
   readonly #sink: (bytes: Uint8Array) => boolean
   #stream: Transform | undefined
-  /** Whether the bytes are not what their coding says. */
+  /** The bytes do not match their coding. */
   isDamaged = false
 
-  /** `sink` gets what comes out; false ends it, so that a small input cannot become a large output. */
+  /**
+   * `sink` receives the output. It returns false to stop, which protects against decompression
+   * bombs.
+   */
   constructor(coding: string, sink: (bytes: Uint8Array) => boolean) {
     this.#coding = coding
     this.#sink = sink
   }
 
-  /** Resolves when the sink has everything that the bytes so far give. */
+  /** Resolves when the sink has received all output of the bytes so far. */
   take(chunk: Uint8Array): Promise<void> {
     if (chunk.byteLength === 0 || this.#stream?.destroyed === true) return Promise.resolve()
     this.#stream ??= this.#open(chunk)
     return this.#settled(this.#stream, (done) => this.#stream?.write(chunk, done))
   }
 
-  /** No more comes. */
+  /** Signals the end of the input. */
   async end(): Promise<void> {
     if (this.#stream === undefined || this.#stream.destroyed) return
     await this.#settled(this.#stream, (done) => {
@@ -80,7 +84,7 @@ export class Decoder {
     return new Promise((resolve) => {
       const done = (): void => {
         stream.off('close', done)
-        // What is still in the buffer goes to the sink.
+        // Drain the buffer into the sink.
         while (!stream.destroyed && stream.read() !== null);
         resolve()
       }
@@ -90,7 +94,10 @@ export class Decoder {
   }
 }
 
-/** The same answer without its coding, for those who change it; unchanged where the coding is unknown. */
+/**
+ * The response with its coding removed, for code that rewrites it. Unchanged if the coding is
+ * unknown.
+ */
 export function decodedAnswer(answer: UpstreamAnswer): UpstreamAnswer {
   const coding = codingOf(headerOf(answer, 'content-encoding'))
   if (coding === undefined || !isDecodable(coding)) return answer
@@ -124,7 +131,7 @@ async function* decodedBody(
   }
 }
 
-/** Decodes a short body; as it came where that fails or gives more than `maxBytes`. */
+/** Decompresses a short body. Returns it unchanged if that fails or exceeds `maxBytes`. */
 export function decodedBytes(
   bytes: Uint8Array,
   { coding, maxBytes }: { readonly coding: string | undefined; readonly maxBytes: number },

@@ -1,7 +1,8 @@
-// Headers by their lower-case names, in the order in which they came. The standard class checks what Node's parser has checked already, sorts
-// what nobody reads in order, and takes more time than everything else that is done to the headers of a small call.
+// HTTP headers by lower-case name, in order of arrival. Replaces the standard `Headers` class,
+// which validates again what Node's parser has validated, sorts, and dominates the header cost of a
+// small call.
 
-/** What is read of headers; the standard class has it too. */
+/** Read access to headers, compatible with the standard class. */
 export interface ReadableHeaders {
   get(name: string): string | null
   has(name: string): boolean
@@ -9,7 +10,7 @@ export interface ReadableHeaders {
   [Symbol.iterator](): Iterator<[string, string]>
 }
 
-/** Headers of an answer, to which the gateway adds its own. */
+/** Response headers, to which the gateway adds its own. */
 export interface WritableHeaders extends ReadableHeaders {
   set(name: string, value: string): void
   append(name: string, value: string): void
@@ -19,12 +20,12 @@ export interface WritableHeaders extends ReadableHeaders {
 /** The one header whose values cannot be joined. */
 const cookie = 'set-cookie'
 
-/** Names are given in lower case, except to `append`. */
+/** Names are lower case, except in `append`. */
 export class HeaderList implements WritableHeaders {
   readonly #values = new Map<string, string>()
   readonly #cookies: string[] = []
 
-  /** The headers of a message as Node gives them: names and values in turn. */
+  /** Builds the list from Node's raw headers: alternating names and values. */
   static ofRaw(raw: readonly string[]): HeaderList {
     const list = new HeaderList()
     for (let index = 0; index + 1 < raw.length; index += 2) {
@@ -45,7 +46,7 @@ export class HeaderList implements WritableHeaders {
     this.#values.set(name, value)
   }
 
-  /** Values of one name are one list, as everybody reads them. */
+  /** Joins values of the same name into a list. */
   append(name: string, value: string): void {
     const lower = name.toLowerCase()
     if (lower === cookie) this.#cookies.push(value)

@@ -1,8 +1,8 @@
-// Which headers travel on.
+// Header forwarding: which headers pass between client and upstream.
 
 import { HeaderList, type ReadableHeaders } from './header-list.ts'
 
-/** Headers about one connection, and those that the next one sets itself. */
+/** Hop-by-hop headers, and those that the next hop sets itself. */
 const hops = new Set([
   'connection',
   'keep-alive',
@@ -18,10 +18,10 @@ const hops = new Set([
   'expect',
 ])
 
-/** What a browser adds, which is about the page and not about the call. */
+/** Browser headers about the page, not about the call. */
 const browser = new Set(['cookie', 'origin', 'referer'])
 
-/** The client's headers as the upstream gets them. */
+/** Client headers to forward to the upstream. */
 export function requestHeaders(
   headers: ReadableHeaders,
   { via, keyHeaders }: { readonly via: string; readonly keyHeaders: readonly string[] },
@@ -33,7 +33,7 @@ export function requestHeaders(
     if (isPassedOn(name) && !dropped.has(name) && !keyHeaders.includes(name)) passed.push(header)
   }
   const before = headers.get('via')
-  // The answer is read on its way: it must come as plain text.
+  // The gateway reads the response, so ask for it uncompressed.
   passed.push(['accept-encoding', 'identity'])
   passed.push(['via', before === null ? via : `${before}, ${via}`])
   return passed
@@ -46,7 +46,7 @@ function isPassedOn(name: string): boolean {
   return !name.startsWith('x-oriel-') && !name.startsWith('sec-fetch-')
 }
 
-/** The upstream's headers as the client gets them. */
+/** Upstream headers to forward to the client. */
 export function responseHeaders(headers: readonly (readonly [string, string])[]): HeaderList {
   const connection = headers.find(([name]) => name.toLowerCase() === 'connection')?.[1] ?? null
   const dropped = droppedBy(connection)

@@ -1,4 +1,4 @@
-// The description of the API, made from the table of routes: what is not there is not here.
+// OpenAPI description, generated from the route table.
 
 import { z } from 'zod'
 import type { Route } from './router.ts'

@@ -1,4 +1,5 @@
-// Passes an answer on chunk by chunk, and lets the gateway read along. A cut answer stays cut; a reader who leaves ends it.
+// Response relay: passes chunks to the client with backpressure while the gateway reads along. An
+// aborted response stays truncated; a client that disconnects aborts it.
 
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Background } from '../background.ts'
@@ -6,39 +7,51 @@ import type { Limits } from '../options.ts'
 import type { UpstreamAnswer } from './client.ts'
 import { joined } from './request.ts'
 
-/** How an answer ended. */
+/** How a response ended. */
 export type Ending = 'complete' | 'client-left' | 'upstream-broke'
 
-/** A body that comes as one piece is waited for this long, so that it also leaves as one; a long one leaves in several. */
+/**
+ * A non-streamed body is collected for this long, so that it leaves in one write; a larger one
+ * leaves in several.
+ */
 const wholeMs = 50
 const maxPieceBytes = 1024 * 1024
 
 export interface RelayOptions {
-  /** Whether the client can use the body only when it is whole. @default false */
+  /** The client needs the whole body at once. @default false */
   readonly isWhole?: boolean
   readonly limits: Pick<Limits, 'slowClientMs' | 'streamMs'>
   readonly signal: AbortSignal
-  /** Runs `onEnd` where nobody waits for it: the client left, or the answer broke off. */
+  /** Runs `onEnd` when no request awaits it: the client disconnected, or the response broke off. */
   readonly background: Background
-  /** Sees each chunk before the client does. The client gets it when this is done; the answer is cut when it fails. */
+  /**
+   * Receives each chunk before the client does. The client gets the chunk when this resolves; a
+   * failure aborts the response.
+   */
   onChunk(chunk: Uint8Array): Promise<void> | void
-  /** Called once. A whole answer ends for the client when this is done; it is cut when it fails. */
+  /**
+   * Called once. A complete response ends for the client when this resolves; a failure aborts the
+   * response.
+   */
   onEnd(ending: Ending): Promise<void> | void
 }
 
-/** A body on its way to the client. */
+/** A response body on its way to the client. */
 export interface RelayedBody {
-  /** The next chunk; undefined at the end. Rejects where the answer was cut. One call at a time. */
+  /**
+   * The next chunk; undefined at the end. Rejects if the response was aborted. Must not be called
+   * concurrently.
+   */
   next(): Promise<Uint8Array | undefined>
-  /** Whether nothing comes after the last chunk that was given. */
+  /** The last chunk returned was the final one. */
   readonly isOver?: boolean
-  /** The reader leaves. */
+  /** The client disconnected. */
   cancel(): void
-  /** The client has everything: nothing of the body is in memory any more. */
+  /** The client has received everything; the body is no longer in memory. */
   written?(): void
 }
 
-/** The body for the client. The upstream is read only as fast as the client reads. */
+/** Relays a body with backpressure: reads the upstream only as fast as the client reads. */
 export function relayBody(answer: UpstreamAnswer, options: RelayOptions): RelayedBody {
   return new Relay(answer, options)
 }
@@ -47,19 +60,19 @@ class Relay implements RelayedBody {
   readonly #answer: UpstreamAnswer
   readonly #options: RelayOptions
   readonly #chunks: AsyncIterator<Uint8Array>
-  /** Runs out when the answer takes too long; absent where all of it has come. */
+  /** Timeout of the whole response; absent if it has already arrived. */
   readonly #whole: NodeJS.Timeout | undefined
   readonly #leave = (): void => this.#cut('client-left', 'The client left.')
-  /** A chunk that was asked for and has not been given yet. */
+  /** A chunk that was read ahead. */
   #early: Promise<IteratorResult<Uint8Array>> | undefined
-  /** Runs out when the reader has been away for too long. */
+  /** Timeout of a client that stopped reading. */
   #slow: NodeJS.Timeout | undefined
-  /** Whether the reader has the last chunk, and did not ask for another one yet. */
+  /** The client has the last chunk and has not asked for the next one. */
   #isAway = false
   #isEnded = false
-  /** Why the answer was cut. */
+  /** Why the response was aborted. */
   #failure: Error | undefined
-  /** Tells a reader who waits that the answer was cut. */
+  /** Rejects the pending read when the response is aborted. */
   #interrupt: ((error: Error) => void) | undefined
 
   constructor(answer: UpstreamAnswer, options: RelayOptions) {
@@ -103,7 +116,10 @@ class Relay implements RelayedBody {
     }
   }
 
-  /** The reader has a chunk. One timer serves for all of them: making one for each would cost more than passing it on. */
+  /**
+   * Starts the slow-client timeout. One timer is reused: a new one per chunk would cost more than
+   * the relay.
+   */
   #leaveReader(): void {
     this.#isAway = true
     if (this.#slow !== undefined) {
@@ -115,7 +131,7 @@ class Relay implements RelayedBody {
     }, this.#options.limits.slowClientMs)
   }
 
-  /** One chunk, as it comes. */
+  /** Reads one chunk. */
   async #take(next = this.#chunks.next()): Promise<Uint8Array | undefined> {
     const { done, value } = await next
     if (this.#isEnded) throw this.#failure ?? new Error('The answer has ended.')
@@ -128,7 +144,7 @@ class Relay implements RelayedBody {
     return value
   }
 
-  /** All that comes within a moment. */
+  /** Collects the chunks that arrive within `wholeMs`. */
   async #gather(): Promise<Uint8Array | undefined> {
     const first = await this.#take(this.#early)
     this.#early = undefined
@@ -180,7 +196,7 @@ class Relay implements RelayedBody {
   }
 }
 
-/** A body read whole, up to a limit. */
+/** Reads a whole body, up to a limit. */
 export async function readWhole(
   answer: UpstreamAnswer,
   maxBytes: number,

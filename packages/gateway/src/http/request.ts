@@ -1,5 +1,5 @@
-// A request as a connection brings it: the part of `Request` that model calls need, without the streams behind the standard one, which
-// cost more than everything else that is done to a small request.
+// Incoming requests: the part of the `Request` interface that model calls need, without web
+// streams, which dominate the cost of a small request; bounded body reading; the query string.
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type Outline, outlineOf } from '../call/json-outline.ts'
@@ -13,7 +13,7 @@ export class IncomingRequest {
   readonly incoming: IncomingMessage
   readonly method: string
   readonly url: string
-  /** The address, read once. */
+  /** The URL, parsed once. */
   readonly location: URL
   readonly headers: HeaderList
   readonly signal: AbortSignal
@@ -32,36 +32,39 @@ export class IncomingRequest {
     })
   }
 
-  /** As the type that handlers know. They use method, url, headers and signal, and read the body by `readBytes`. */
+  /**
+   * Typed as `Request` for handlers. They use method, url, headers and signal, and read the body
+   * with `readBytes`.
+   */
   get asRequest(): Request {
     return this as unknown as Request
   }
 }
 
-/** The address of a request. Throws where it is none. */
+/** The URL of a request. Throws if it is invalid. */
 export function locationOf(request: Request): URL {
   return request instanceof IncomingRequest ? request.location : new URL(request.url)
 }
 
-/** The path of a request; empty where its address is none. */
+/** The path of a request; empty if its URL is invalid. */
 export function pathOf({ url }: Pick<Request, 'url'>): string {
   return URL.parse(url)?.pathname ?? ''
 }
 
 export interface ReadingOptions {
-  /** Told how many bytes have come; throws where they are too many. */
+  /** Called with the bytes received so far; throws if there are too many. */
   readonly took: (size: number) => void
   readonly mostMs: number
-  /** What is wrong with a body that takes longer. */
+  /** The error for a body that exceeds `mostMs`. */
   readonly late: () => Error
 }
 
-/** The bytes of a body. Rejects when the client leaves before their end. */
+/** Reads a body. Rejects if the client disconnects before its end. */
 function readIncoming(incoming: IncomingMessage, options: ReadingOptions): Promise<Uint8Array> {
   return incoming.complete ? readAtOnce(incoming, options) : readOn(incoming, options)
 }
 
-/** A small body comes with its headers. */
+/** Fast path: a small body arrives with its headers. */
 async function readAtOnce(
   incoming: IncomingMessage,
   { took }: ReadingOptions,
@@ -97,7 +100,7 @@ function readOn(
         chunks.push(chunk)
       } catch (error) {
         fail(error)
-        // What still comes is not kept.
+        // Discard the rest.
         incoming.resume()
       }
     }
@@ -111,14 +114,14 @@ function readOn(
   })
 }
 
-/** All of it; mostly nothing, which needs no list of its own. */
+/** The query parameters. Shares one empty instance, the common case. */
 export function queryOf(url: URL): URLSearchParams {
   return url.search === '' ? noQuery : url.searchParams
 }
 
 const noQuery = new URLSearchParams()
 
-/** What the query says to the upstream. */
+/** The query string for the upstream, without Oriel's parameters. */
 export function foreignQuery(url: URL): string {
   if (url.search === '') return ''
   const others = [...url.searchParams].filter(([name]) => !ownParameters.has(name))
@@ -128,7 +131,7 @@ export function foreignQuery(url: URL): string {
 const tooLarge = (limit: number) =>
   refuse(413, 'too-large', `The body is larger than ${limit} bytes.`)
 
-/** The bytes of a body, where there is room for them. Stops reading at the limit, whatever the header promised. */
+/** Reads a body into reserved memory. Stops at the limit, whatever content-length says. */
 export async function readBytes(
   { request, room }: { readonly request: Request; readonly room: Pick<Reservation, 'take'> },
   limits: Pick<Limits, 'bodyBytes' | 'bodyMs'>,
@@ -146,7 +149,7 @@ export async function readBytes(
   return readStream(request, limits.bodyMs, took)
 }
 
-/** Told of all that has come so far; throws where it is too much. */
+/** Called with the bytes received so far; throws if there are too many. */
 type Took = (size: number) => void
 
 async function readStream(request: Request, bodyMs: number, took: Took): Promise<Uint8Array> {
@@ -181,24 +184,27 @@ function late(): Error {
   return refuse(408, 'timeout', 'The body did not arrive in time.')
 }
 
-/** The outline of a text, if it is within the limits. Must come before `JSON.parse`: deep nesting keeps that busy for many seconds. */
+/**
+ * Scans the JSON structure within the limits. Must run before `JSON.parse`, which deep nesting can
+ * block for many seconds.
+ */
 export function boundedOutline(text: string, limits: Pick<Limits, 'depth' | 'nodes'>): Outline {
   const outline = outlineOf(text, limits)
   if (outline.depth > limits.depth) {
     throw refuse(400, 'too-deep', `The body is nested deeper than ${limits.depth} levels.`)
   }
   if (outline.nodes > limits.nodes) {
-    throw refuse(413, 'too-large', `The body holds more than ${limits.nodes} values.`)
+    throw refuse(413, 'too-large', `The body has more than ${limits.nodes} values.`)
   }
   return outline
 }
 
-/** The same bytes, with what a buffer can do. */
+/** A Buffer view of the same memory. */
 export function bufferOf(bytes: Uint8Array): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }
 
-/** All chunks as one. */
+/** Concatenates chunks. */
 export function joined(chunks: readonly Uint8Array[]): Uint8Array {
   const [first] = chunks
   return chunks.length === 1 && first !== undefined ? first : Buffer.concat(chunks)

@@ -1,14 +1,14 @@
-// An answer on its way: a response of the gateway's own, or an upstream's answer that is passed on chunk by chunk.
+// HTTP replies: a standard `Response`, or an upstream response relayed chunk by chunk.
 
 import type { WritableHeaders } from './header-list.ts'
 import type { RelayedBody } from './relay.ts'
 
-/** Passed on without the layers of a `Response`, which cost more than everything else that is done to a small answer. */
+/** Relayed without a `Response`, whose layers dominate the cost of a small reply. */
 export interface RelayedReply {
   readonly status: number
   readonly headers: WritableHeaders
   readonly relayed: RelayedBody | undefined
-  /** Whether the client can use the body only when it is whole. @default false */
+  /** The client needs the whole body at once. @default false */
   readonly isWhole?: boolean
 }
 
@@ -18,7 +18,7 @@ export function isRelayed(reply: HttpReply): reply is RelayedReply {
   return 'relayed' in reply
 }
 
-/** A short answer of the gateway's own. */
+/** A short reply written by the gateway. */
 export function wholeReply(status: number, headers: WritableHeaders, text: string): RelayedReply {
   let bytes: Uint8Array | undefined = Buffer.from(text)
   const relayed = {
@@ -35,12 +35,12 @@ export function wholeReply(status: number, headers: WritableHeaders, text: strin
   return { status, headers, relayed, isWhole: true }
 }
 
-/** Statuses that come without a body. */
+/** True for statuses without a body. */
 export function hasNoBody(status: number): boolean {
   return status === 204 || status === 205 || status === 304
 }
 
-/** The same as a standard response. */
+/** Converts to a standard `Response`. */
 export function toResponse(reply: HttpReply): Response {
   if (!isRelayed(reply)) return reply
   const { status, headers, relayed } = reply
@@ -50,7 +50,7 @@ export function toResponse(reply: HttpReply): Response {
   })
 }
 
-/** Names and values, with each cookie by itself. */
+/** Header pairs, with each cookie separate. */
 export function pairsOf(headers: WritableHeaders): [string, string][] {
   const pairs = [...headers].filter(([name]) => name !== 'set-cookie')
   for (const cookie of headers.getSetCookie()) pairs.push(['set-cookie', cookie])

@@ -1,4 +1,4 @@
-// One table lists every route. Who may use it is a field of the route, checked before anything is routed.
+// Router: one table of all routes. Each route declares its access, which is checked before routing.
 
 import { type Context, Hono } from 'hono'
 import type { z } from 'zod'
@@ -10,26 +10,26 @@ export interface RouteContext {
   readonly request: Request
   readonly url: URL
   readonly caller: Caller
-  /** For the body of the request. */
+  /** Memory reservation for the request body. */
   readonly room: Reservation
-  /** Values of the path's `:name` parts. */
+  /** Value of a `:name` path parameter. */
   param(name: string): string
 }
 
 export interface Route {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE' | 'ALL'
-  /** For example `/api/threads/:id`; `*` at the end stands for anything. */
+  /** For example `/api/threads/:id`; a trailing `*` matches anything. */
   readonly path: string
-  /** `open` needs no key: the page itself, and whether the server is up. */
+  /** `open` needs no key: the studio's files and the health check. */
   readonly access: 'open' | 'key'
   readonly summary: string
-  /** Parameters of the address, with what they mean. */
+  /** Query parameters with their description. */
   readonly query?: Readonly<Record<string, string>>
-  /** The body, where it is the gateway's own. */
+  /** Schema of the request body, if it is the gateway's own. */
   readonly body?: z.ZodType
-  /** What is answered with 200. */
+  /** Description of the 200 response. */
   readonly answer?: string
-  /** Whether each call counts against the limits on calls at the same time. */
+  /** Counts against the concurrency limits. */
   readonly isCall?: boolean
   handle(context: RouteContext): Promise<HttpReply> | HttpReply
 }
@@ -39,7 +39,7 @@ interface Environment {
 }
 
 export interface Router {
-  /** Whether a path may be asked for without a key. */
+  /** True if the path needs no key. */
   isOpen(method: string, path: string): boolean
   handle(request: Request, bindings: Environment['Bindings']): Promise<HttpReply> | HttpReply
 }
@@ -60,7 +60,7 @@ export function createRouter(routes: readonly Route[], notFound: () => Response)
     if (route.method === 'ALL') app.all(route.path, handle)
     else app.on(route.method, route.path, handle)
   }
-  /** Model calls have fixed addresses and need nothing of a router. */
+  /** Model calls have fixed paths and skip the router. */
   const calls = new Map(
     routes
       .filter(
@@ -100,7 +100,7 @@ export function json(value: unknown, status = 200): Response {
   return new Response(JSON.stringify(value), { status, headers: jsonHeaders })
 }
 
-/** An answer whose JSON text is written already. */
+/** A response with already serialized JSON. */
 export function jsonBytes(bytes: Uint8Array<ArrayBuffer>): Response {
   return new Response(bytes, { headers: jsonHeaders })
 }

@@ -1,4 +1,4 @@
-// Listens for the gateway: loopback unless told otherwise, with limits on headers, time and connections.
+// HTTP server of the gateway: loopback by default, with limits on headers, time and connections.
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -11,35 +11,35 @@ import { IncomingRequest } from './request.ts'
 import { type WriteOptions, writeReply } from './write-response.ts'
 
 export interface ServeOptions {
-  /** 0 takes any free port. @default 4141 */
+  /** 0 picks a free port. @default 4141 */
   readonly port?: number
   /** @default '127.0.0.1' */
   readonly host?: string
-  /** Connections at the same time. @default 4096 */
+  /** Maximum concurrent connections. @default 4096 */
   readonly maxConnections?: number
-  /** Time for the headers of a request. @default 10000 */
+  /** Timeout for the headers of a request. @default 10000 */
   readonly headersMs?: number
-  /** Time that calls under way get when the server closes. @default 10000 */
+  /** Time for active calls to finish when the server closes. @default 10000 */
   readonly drainMs?: number
 }
 
 export interface GatewayServer {
   readonly url: string
   readonly port: number
-  /** Lets calls under way finish for a while, then cuts them. */
+  /** Graceful shutdown: lets active calls finish for a while, then aborts them. */
   close(): Promise<void>
 }
 
 const loopback = new Set(['127.0.0.1', '::1', 'localhost'])
 const maxHeaderBytes = 32 * 1024
-/** Time that calls which were cut get to end, so that what had come of their answers is logged. */
+/** Time after the abort in which the received part of an answer is logged. */
 const cutMs = 1000
-/** How often a server that closes lets go of connections whose answers are over. */
+/** Interval at which a closing server drops idle connections. */
 const sweepMs = 100
-/** Connections that the system accepts before the process does. */
+/** Listen backlog. */
 const maxWaiting = 1024
 
-/** Starts listening. Rejects with 'invalid-option' to listen beyond this machine without keys. */
+/** Starts listening. Rejects with 'invalid-option' for a non-loopback host without keys. */
 export async function serveGateway(
   gateway: Gateway,
   options: ServeOptions = {},
@@ -58,9 +58,10 @@ export async function serveGateway(
     {
       maxHeaderSize: maxHeaderBytes,
       headersTimeout: headersMs,
-      // The whole request; answers have limits of their own.
+      // The whole request. Responses have their own limits.
       requestTimeout: headersMs + bodyMs,
-      // Longer than clients keep theirs: a server that closes first meets requests on their way.
+      // Longer than clients keep connections idle: a server that closes first can race with a
+      // request in flight.
       keepAliveTimeout: 75_000,
       connectionsCheckingInterval: 1000,
       requireHostHeader: true,
@@ -69,7 +70,7 @@ export async function serveGateway(
   )
   server.maxConnections = maxConnections
   await listen(server, port, host)
-  // A connection that could not be accepted, for want of a file descriptor or of memory; an error without a listener ends the process.
+  // Accept errors, such as too many open files. Without a listener they would end the process.
   server.on('error', (error) => gateway.failed('client-connection', error))
   const bound = (server.address() as AddressInfo).port
   return {
@@ -83,17 +84,20 @@ export async function serveGateway(
   }
 }
 
-/** Throws 'invalid-option' for a host beyond this machine where callers need no key: for those who have more to do before they listen. */
+/**
+ * Throws 'invalid-option' for a non-loopback host without keys. Exported for callers that want to
+ * fail before other startup work.
+ */
 export function checkHost({ hasKeys }: Pick<Gateway, 'hasKeys'>, host: string): void {
   if (loopback.has(host) || hasKeys) return
   throw new OrielError(
     'invalid-option',
-    `Listening on ${host} lets others in: configure keys first, or listen on 127.0.0.1.`,
+    `Listening on ${host} exposes the gateway to the network: configure keys first, or listen on 127.0.0.1.`,
     { path: 'host' },
   )
 }
 
-/** `running` holds the model calls under way. */
+/** `running` holds the active model calls. */
 function listener(
   gateway: Gateway,
   running: Set<Promise<void>>,
@@ -124,11 +128,14 @@ function listener(
   }
 }
 
-/** Reads addresses. Most calls go to the same one as the call before, so that the newest is kept; nobody changes it. */
+/**
+ * Parses URLs and caches the newest one, because most calls repeat it. The result must not be
+ * modified.
+ */
 function addressReader(): (url: string, host: string | undefined) => URL | null {
   let newest: { readonly address: string; readonly location: URL | null } | undefined
   return (url, host) => {
-    // Absolute addresses are for proxies; HTTP/1.0 may leave the host out; some hosts are none.
+    // Absolute URLs are for proxies, HTTP/1.0 may omit the host, and some hosts are invalid.
     if (!url.startsWith('/') || url.startsWith('//') || host === undefined) return null
     const address = `http://${host}${url}`
     if (newest?.address !== address) newest = { address, location: URL.parse(address) }
@@ -136,7 +143,10 @@ function addressReader(): (url: string, host: string | undefined) => URL | null 
   }
 }
 
-/** A model call, without the layers of a standard request. Never rejects: a request that nobody can answer loses its connection. */
+/**
+ * Serves a model call without a standard `Request`. Never rejects: a request that cannot be
+ * answered loses its connection.
+ */
 async function answerCall(
   gateway: Gateway,
   { asRequest, incoming }: IncomingRequest,
@@ -144,7 +154,7 @@ async function answerCall(
 ): Promise<void> {
   try {
     await writeReply(await gateway.reply(asRequest), outgoing, writing)
-    // What the client still sends of a request that was refused is of no use to anybody.
+    // Discard the rest of the body of a rejected request.
     if (!incoming.complete) incoming.resume()
   } catch (error) {
     gateway.failed('client-connection', error)
@@ -170,7 +180,8 @@ function listen(server: Server, port: number, host: string): Promise<void> {
         }),
       )
     })
-    // Connections beyond the usual length of the line would wait for seconds; here they are told to come again.
+    // With the default backlog, connections in a burst would wait for seconds. Accept them, so that
+    // they get a 503 at once.
     server.listen({ port, host, backlog: maxWaiting }, () => resolve())
   })
 }
@@ -179,7 +190,7 @@ async function close(server: Server, gateway: Gateway, drainMs: number): Promise
   const closed = new Promise<void>((resolve) => server.close(() => resolve()))
   server.closeIdleConnections()
   gateway.endStreams()
-  // Node looks for idle connections once: one whose answer ends later would be kept for its next request.
+  // Node closes idle connections once. Repeat it for connections whose response ends later.
   const sweep = setInterval(() => server.closeIdleConnections(), sweepMs)
   const timer = setTimeout(() => server.closeAllConnections(), drainMs)
   await closed

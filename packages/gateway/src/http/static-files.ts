@@ -1,4 +1,5 @@
-// The studio's files: read from one folder when the gateway starts, so that no path of a request ever names a file.
+// Static files of the studio, loaded into memory at startup, so that a request path never reaches
+// the file system.
 
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { extname, join, relative, sep } from 'node:path'
@@ -30,9 +31,9 @@ interface File {
 }
 
 export interface StaticFiles {
-  /** The page, whatever its address. */
+  /** The single-page app, for any route. */
   page(): Response
-  /** A file by its path; undefined where there is none. */
+  /** A file by path; undefined if it does not exist. */
   file(path: string): Response | undefined
 }
 
@@ -41,7 +42,7 @@ export function readStatic(folder: string | undefined): StaticFiles {
   const answer = (path: string): Response | undefined => {
     const file = files.get(path)
     if (file === undefined) return undefined
-    // A name with a hash in it never gets other content.
+    // File names with a content hash are immutable.
     const isFixed = /[.-][\w-]{8,}\.\w+$/.test(path) && path.startsWith('/assets/')
     return new Response(file.bytes, {
       headers: {
@@ -76,7 +77,7 @@ function readFolder(folder: string): ReadonlyMap<string, File> {
   }
 }
 
-/** What stands at `/` where no studio was built. */
+/** Shown at `/` if the studio is not built. */
 function plainPage(): Response {
   const text =
     '<!doctype html><meta charset="utf-8"><title>Oriel</title><p>The gateway is running. Point base_url at /v1; the thread API is described at /api/openapi.json.</p>'

@@ -1,10 +1,10 @@
-// A client's body without what only the gateway understands.
+// Upstream body: the client's body without Oriel's own fields.
 
 import { type ClientBody, parseBody } from '../call/client-body.ts'
 import { withoutMembers } from '../call/json-outline.ts'
 import type { RequestSettings } from '../settings/resolve.ts'
 
-/** The body without what is only for the gateway, and with the model of the agent that was named as one. */
+/** Removes Oriel's fields, and replaces an agent's name in `model` by the agent's model. */
 export function forUpstream(body: ClientBody, { agent }: RequestSettings): ClientBody {
   const model = agent?.template.model
   const isAlias = body.value.model === agent?.name || body.value.model === undefined
@@ -19,7 +19,7 @@ export function forUpstream(body: ClientBody, { agent }: RequestSettings): Clien
   return parseBody(Buffer.from(withoutMembers(text, own)), { depth: Infinity, nodes: Infinity })
 }
 
-/** The text with this model wherever it names one: which of two holds is up to the reader. */
+/** Replaces every `model` member: parsers differ on which duplicate wins. */
 function withModel({ text, value, outline }: ClientBody, model: string): string {
   const name = JSON.stringify(model)
   const members = outline.members.get('model')
@@ -37,5 +37,5 @@ function withModel({ text, value, outline }: ClientBody, model: string): string 
   return parts.join('') + text.slice(at)
 }
 
-/** A name without quotes in it, up to its value. */
+/** A member name without escapes, up to its value. */
 const fieldName = /^"[^"]*"\s*:\s*/

@@ -1,21 +1,24 @@
-// Writes a response to a connection: each chunk as it comes, as fast as the client reads, and a body that breaks ends the connection, so
-// that the client can tell half an answer from a whole one.
+// Response writer: writes chunks with backpressure. A body that breaks off closes the connection,
+// so that the client can tell a truncated response from a complete one.
 
 import type { ServerResponse } from 'node:http'
 import type { Limits } from '../options.ts'
 import type { RelayedBody } from './relay.ts'
 import { type HttpReply, isRelayed, pairsOf } from './response.ts'
 
-/** What is handed to a connection at once: the time for a client to read counts for each of these. */
+/** Maximum size of one write. The slow-client timeout applies to each. */
 const maxWriteBytes = 256 * 1024
 
 export interface WriteOptions {
   readonly limits: Pick<Limits, 'slowClientMs'>
-  /** Called where something fails that is neither the client's nor the upstream's fault: a head that cannot be written. */
+  /** Reports a failure that is neither the client's nor the upstream's, such as invalid headers. */
   readonly failed: (error: unknown) => void
 }
 
-/** Resolves when the connection has taken the answer or is gone. Never rejects. A client that does not read is let go. */
+/**
+ * Resolves when the connection has taken the response or is closed. Never rejects. Disconnects a
+ * client that does not read.
+ */
 export async function writeReply(
   reply: HttpReply,
   outgoing: ServerResponse,
@@ -39,7 +42,7 @@ async function write(
     body?.cancel()
     return
   }
-  // Names and values in turn, as Node sends them on.
+  // Node's raw format: alternating names and values.
   const headers = pairsOf(reply.headers).flat()
   if (body === undefined) {
     outgoing.writeHead(reply.status, headers).end()
@@ -47,7 +50,7 @@ async function write(
   }
   const leave = (): void => body.cancel()
   outgoing.once('close', leave)
-  // Headers leave with the first chunk if it is there already, else before it.
+  // Send the headers together with the first chunk if it is ready, else before it.
   const head = (): unknown => outgoing.headersSent || outgoing.writeHead(reply.status, headers)
   const begin = (): void => {
     try {
@@ -86,7 +89,7 @@ async function write(
   }
 }
 
-/** Writes a chunk as fast as the client reads. */
+/** Writes a chunk and waits for the client to read it. */
 async function writeChunk(
   outgoing: ServerResponse,
   chunk: Uint8Array,
@@ -99,7 +102,7 @@ async function writeChunk(
   }
 }
 
-/** Writes the last chunk and the end, and waits until the connection has taken both. */
+/** Writes the last chunk and the end, and waits until both are flushed. */
 async function finish(
   outgoing: ServerResponse,
   last: Uint8Array | undefined,
@@ -131,7 +134,7 @@ function bodyOf(reply: HttpReply): RelayedBody | undefined {
   }
 }
 
-/** Resolves at the event, or when nothing can be written any more: after a while nobody waits for the client. */
+/** Resolves at the event, or when the connection is closed or has timed out. */
 function happened(
   outgoing: ServerResponse,
   event: 'drain' | 'finish',
@@ -150,7 +153,7 @@ function happened(
   })
 }
 
-/** Ends the connection after what was written has left; a client that does not read is not waited for. */
+/** Closes the connection after flushing, with a timeout for clients that do not read. */
 function cut(outgoing: ServerResponse): void {
   const timer = setTimeout(() => outgoing.destroy(), 1000)
   outgoing.socket?.write('', () => outgoing.destroy())

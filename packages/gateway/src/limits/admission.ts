@@ -1,15 +1,19 @@
-// Calls begin a few at a time, so that between them the process hears who else is there: new connections, answers of upstreams. When more
-// come than can be served, for longer than a moment, those who would wait too long are told at once to come again.
+// Admission queue with load shedding: starts a few calls per turn of the event loop, so that new
+// connections and upstream responses are handled in between. Under sustained overload, calls that
+// would wait too long are rejected at once.
 
-/** Calls that begin in one turn of the event loop, usually and while some are turned away: then newcomers must be heard soon. */
+/**
+ * Calls started per turn of the event loop. Fewer while shedding, so that new calls are rejected
+ * quickly.
+ */
 const perTurn = 4
 const perTurnWhileShedding = 1
 
-/** A pause of the garbage collector or of the machine is over by then, and what has piled up is done. */
+/** Delays shorter than this, such as a garbage collection pause, recover without shedding. */
 const graceMs = 500
 
-export interface TurnsOptions {
-  /** Time that a call may wait for its turn, in milliseconds; 0 = any time. */
+export interface AdmissionOptions {
+  /** Maximum queueing time in milliseconds; 0 = unlimited. */
   readonly mostMs: number
   /** The clock. @default performance.now */
   readonly now?: () => number
@@ -17,52 +21,56 @@ export interface TurnsOptions {
 
 interface Waiting {
   readonly since: number
-  /** True: it is its turn. False: it waited too long. */
-  readonly resolve: (isTurn: boolean) => void
+  /** True if admitted, false if it waited too long. */
+  readonly resolve: (isAdmitted: boolean) => void
 }
 
 /**
- * Contracts:
- * - Calls begin in the order in which they came.
- * - Nobody is turned away before all calls of half a second have waited longer than half of `mostMs`.
- * - From then on newcomers are, while the first in line has waited for so long, until hardly anybody waits.
+ * Guarantees:
+ * - Calls start in order of arrival (FIFO).
+ * - Shedding starts only after every call of half a second has waited longer than half of `mostMs`.
+ * - While shedding, new calls are rejected if the head of the queue has waited that long. Shedding
+ *   stops when the queue is nearly empty.
  */
 export class AdmissionQueue {
   readonly #mostMs: number
   readonly #now: () => number
-  #line: Waiting[] = []
-  #begun = 0
+  #queue: Waiting[] = []
+  #started = 0
   #isScheduled = false
-  /** When a call last began in time. */
-  #calmAt: number
+  /** When a call was last admitted in time. */
+  #lastOnTimeAt: number
   #isShedding = false
 
-  constructor({ mostMs, now = () => performance.now() }: TurnsOptions) {
+  constructor({ mostMs, now = () => performance.now() }: AdmissionOptions) {
     this.#mostMs = mostMs
     this.#now = now
-    this.#calmAt = now()
+    this.#lastOnTimeAt = now()
   }
 
-  /** Whether one more call had better come again later. */
+  /** True if a new call should be rejected. */
   get isFull(): boolean {
-    const [first] = this.#line
+    const [first] = this.#queue
     if (first === undefined) return false
     const now = this.#now()
-    if (this.#mostMs > 0 && now - this.#calmAt > graceMs) this.#isShedding = true
+    if (this.#mostMs > 0 && now - this.#lastOnTimeAt > graceMs) this.#isShedding = true
     return this.#isShedding && now - first.since > this.#mostMs / 2
   }
 
-  /** Undefined: begin at once. Else resolves at the call's turn with true, or with false when it has waited too long. */
+  /**
+   * Returns undefined if the call may start at once. Else resolves with true when it is admitted,
+   * or false if it waited too long.
+   */
   enter(): Promise<boolean> | undefined {
     this.#schedule()
-    if (this.#line.length === 0 && this.#begun < this.#most) {
-      this.#begin(0)
+    if (this.#queue.length === 0 && this.#started < this.#batchSize) {
+      this.#start(0)
       return undefined
     }
-    return new Promise((resolve) => this.#line.push({ since: this.#now(), resolve }))
+    return new Promise((resolve) => this.#queue.push({ since: this.#now(), resolve }))
   }
 
-  get #most(): number {
+  get #batchSize(): number {
     return this.#isShedding ? perTurnWhileShedding : perTurn
   }
 
@@ -71,28 +79,28 @@ export class AdmissionQueue {
     this.#isScheduled = true
     setImmediate(() => {
       this.#isScheduled = false
-      this.#turn()
+      this.#drain()
     })
   }
 
-  #turn(): void {
-    this.#begun = 0
+  #drain(): void {
+    this.#started = 0
     const now = this.#now()
     let passed = 0
-    for (const { since, resolve } of this.#line) {
+    for (const { since, resolve } of this.#queue) {
       const isTooLate = this.#isShedding && now - since > this.#mostMs
-      if (!isTooLate && this.#begun >= this.#most) break
-      if (!isTooLate) this.#begin(now - since)
+      if (!isTooLate && this.#started >= this.#batchSize) break
+      if (!isTooLate) this.#start(now - since)
       resolve(!isTooLate)
       passed += 1
     }
-    this.#line.splice(0, passed)
-    if (this.#line.length > 0 || this.#begun > 0) this.#schedule()
+    this.#queue.splice(0, passed)
+    if (this.#queue.length > 0 || this.#started > 0) this.#schedule()
   }
 
-  #begin(waitedMs: number): void {
-    this.#begun += 1
-    if (waitedMs <= this.#mostMs / 2) this.#calmAt = this.#now()
+  #start(waitedMs: number): void {
+    this.#started += 1
+    if (waitedMs <= this.#mostMs / 2) this.#lastOnTimeAt = this.#now()
     if (waitedMs <= this.#mostMs / 20) this.#isShedding = false
   }
 }

@@ -1,5 +1,5 @@
-// How many calls may be under way: of one tenant, of all, and by the size of their bodies and answers. A call is under way until its answer
-// has been written to its client. They begin in turn.
+// Concurrency limiter: bounds active calls per tenant, in total, and by memory. A call is active
+// until its response has been written to the client.
 
 import { RefusedError, refuse } from '../http/errors.ts'
 import type { RelayedBody } from '../http/relay.ts'
@@ -9,44 +9,44 @@ import { AdmissionQueue } from './admission.ts'
 import { MemoryBudget, type Reservation } from './memory-budget.ts'
 import type { OverloadDetector } from './overload.ts'
 
-type TurnstileLimits = Pick<Limits, 'concurrentCalls' | 'totalCalls' | 'totalBytes' | 'lateMs'>
+type ConcurrencyLimits = Pick<Limits, 'concurrentCalls' | 'totalCalls' | 'totalBytes' | 'lateMs'>
 
-type Handle = (room: Reservation) => Promise<HttpReply> | HttpReply
+type Handle = (reservation: Reservation) => Promise<HttpReply> | HttpReply
 
 export class ConcurrencyLimiter {
-  readonly #limits: TurnstileLimits
+  readonly #limits: ConcurrencyLimits
   readonly #tenants = new Map<string, number>()
-  readonly #pressure: OverloadDetector
-  readonly #turns: AdmissionQueue
-  readonly #rooms: MemoryBudget
+  readonly #overload: OverloadDetector
+  readonly #queue: AdmissionQueue
+  readonly #memory: MemoryBudget
   #total = 0
 
-  constructor(limits: TurnstileLimits, pressure: OverloadDetector) {
+  constructor(limits: ConcurrencyLimits, overload: OverloadDetector) {
     this.#limits = limits
-    this.#pressure = pressure
-    this.#turns = new AdmissionQueue({ mostMs: limits.lateMs })
-    this.#rooms = new MemoryBudget(limits.totalBytes)
+    this.#overload = overload
+    this.#queue = new AdmissionQueue({ mostMs: limits.lateMs })
+    this.#memory = new MemoryBudget(limits.totalBytes)
   }
 
-  /** Memory that is reserved for calls under way, in bytes. */
+  /** Memory reserved for active calls. */
   get reservedBytes(): number {
-    return this.#rooms.bytes
+    return this.#memory.bytes
   }
 
-  /** Refuses a call while there is too much to do, whoever asks. */
+  /** Throws if the gateway is overloaded, whoever the caller is. */
   check(path: string): void {
     if (!isCall(path)) return
-    const isFull = this.#total >= this.#limits.totalCalls || this.#turns.isFull
-    if (isFull || this.#pressure.isHigh) throw overloaded()
+    const isFull = this.#total >= this.#limits.totalCalls || this.#queue.isFull
+    if (isFull || this.#overload.isHigh) throw overloaded()
   }
 
   async pass(tenant: string, path: string, handle: Handle): Promise<HttpReply> {
-    const room = this.#rooms.open()
-    if (!isCall(path)) return within(room, handle)
+    const reservation = this.#memory.open()
+    if (!isCall(path)) return within(reservation, handle)
     this.check(path)
     const own = this.#tenants.get(tenant) ?? 0
     if (own >= this.#limits.concurrentCalls) {
-      const message = 'Too many calls of this caller are under way. Try again.'
+      const message = 'Too many concurrent calls by this caller. Retry later.'
       throw new RefusedError({
         status: 429,
         code: 'busy',
@@ -60,16 +60,16 @@ export class ConcurrencyLimiter {
     const over = (): void => {
       if (isOver) return
       isOver = true
-      room.leave()
+      reservation.leave()
       this.#total -= 1
       const left = (this.#tenants.get(tenant) ?? 1) - 1
       if (left === 0) this.#tenants.delete(tenant)
       else this.#tenants.set(tenant, left)
     }
     try {
-      const turn = this.#turns.enter()
-      if (turn !== undefined && !(await turn)) throw overloaded()
-      const response = await handle(room)
+      const admitted = this.#queue.enter()
+      if (admitted !== undefined && !(await admitted)) throw overloaded()
+      const response = await handle(reservation)
       return whenRead(response, over)
     } catch (error) {
       over()
@@ -78,12 +78,12 @@ export class ConcurrencyLimiter {
   }
 }
 
-/** The room is free again when the answer is there. */
-async function within(room: Reservation, handle: Handle): Promise<HttpReply> {
+/** Releases the reservation when the reply is ready. */
+async function within(reservation: Reservation, handle: Handle): Promise<HttpReply> {
   try {
-    return await handle(room)
+    return await handle(reservation)
   } finally {
-    room.leave()
+    reservation.leave()
   }
 }
 
@@ -92,16 +92,16 @@ function isCall(path: string): boolean {
 }
 
 function overloaded(): RefusedError {
-  return refuse(503, 'overloaded', 'Too many calls are under way. Try again.')
+  return refuse(503, 'overloaded', 'Too many concurrent calls. Retry later.')
 }
 
-/** The same reply; tells when its body has ended, however it ends. */
+/** Calls `over` when the body of the reply has ended, however it ends. */
 function whenRead(reply: HttpReply, over: () => void): HttpReply {
   if (isRelayed(reply)) {
     const { relayed } = reply
     if (relayed !== undefined) return { ...reply, relayed: new CountedBody(relayed, over) }
   }
-  // Our own answers are there at once.
+  // Replies of the gateway itself are complete.
   over()
   return reply
 }

@@ -1,13 +1,19 @@
-// How many bytes of request bodies, and of answers that are read for the log, may be under way at the same time: each takes several times
-// its size in memory until its call is over.
+// Memory budget: bounds the bytes of request bodies and logged responses of all active calls. Each
+// takes several times its size in memory until its call ends.
 
 import { refuse } from '../http/errors.ts'
 
-/** What the body and the answer of one call take. */
+/** Memory reserved for the body and response of one call. */
 export interface Reservation {
-  /** Takes room for so many bytes in all. Refuses where others have it; a body that is alone always has room. */
+  /**
+   * Sets the reservation to a total. Throws if the budget is exhausted; the only active reservation
+   * always succeeds.
+   */
   take(bytes: number): void
-  /** Takes room for more bytes; false where others have it. Bytes that are alone always have room. */
+  /**
+   * Adds to the reservation. Returns false if the budget is exhausted; the only active reservation
+   * always succeeds.
+   */
   grow(bytes: number): boolean
   leave(): void
 }
@@ -20,7 +26,7 @@ export class MemoryBudget {
     this.#maxBytes = maxBytes
   }
 
-  /** What all calls under way take. */
+  /** Bytes reserved by all active calls. */
   get bytes(): number {
     return this.#bytes
   }
@@ -38,7 +44,7 @@ export class MemoryBudget {
     return {
       take: (bytes) => {
         if (bytes > own && !tryTake(bytes)) {
-          throw refuse(503, 'overloaded', 'Too many large requests are under way. Try again.')
+          throw refuse(503, 'overloaded', 'Too many large requests are in progress. Retry later.')
         }
       },
       grow: (bytes) => tryTake(own + bytes),

@@ -1,16 +1,16 @@
-// Whether this process keeps up: how late its timers come, and how long calls wait before they can be sent on.
+// Overload detector: measures event loop lag and the time until calls are forwarded.
 
 import type { Background } from '../background.ts'
 
-/** How often it is looked at. */
+/** Sampling interval. */
 const intervalMs = 50
-/** Calls are judged together that were sent on within this time. */
-const spanMs = 250
-/** Fewer calls than this say nothing. */
-const leastCalls = 4
+/** Window in which forwarded calls are judged together. */
+const windowMs = 250
+/** Minimum calls in a window for a verdict. */
+const minCalls = 4
 
-export interface PressureOptions {
-  /** Time above which there is too much to do, in milliseconds; 0 = never. */
+export interface OverloadOptions {
+  /** Delay above which the process is overloaded, in milliseconds; 0 = never. */
   readonly mostMs: number
   /** The clock. @default performance.now */
   readonly now?: () => number
@@ -18,9 +18,9 @@ export interface PressureOptions {
 }
 
 /**
- * Late once is one large request, or a pause of the garbage collector, and passes by itself. Late again and again, or not even one
- * call in time, means that more comes in than is done: then those that come last had better come again later, while those that are
- * there are served in time.
+ * A single delay is one large request or a garbage collection pause, and passes. Repeated delays,
+ * or a window without a single call in time, mean that load exceeds capacity: new calls should be
+ * rejected so that active ones finish in time.
  */
 export class OverloadDetector {
   readonly #mostMs: number
@@ -28,46 +28,46 @@ export class OverloadDetector {
   readonly #background: Background
   #timer: NodeJS.Timeout | undefined
   #due = 0
-  /** How late the last two looks were. */
-  #late: readonly [number, number] = [0, 0]
-  /** The calls of this span, and the shortest time that one of them took. */
-  #span = { until: 0, calls: 0, least: Infinity }
-  /** What the span before had to say, and until when it counts. */
+  /** Lag of the last two samples. */
+  #lag: readonly [number, number] = [0, 0]
+  /** The calls of this window, and the shortest delay among them. */
+  #window = { until: 0, calls: 0, least: Infinity }
+  /** Verdict of the previous window, and its expiry. */
   #verdict = { isHigh: false, until: 0 }
 
-  constructor({ mostMs, background, now = () => performance.now() }: PressureOptions) {
+  constructor({ mostMs, background, now = () => performance.now() }: OverloadOptions) {
     this.#mostMs = mostMs
     this.#now = now
     this.#background = background
   }
 
-  /** Whether more comes in than is done. */
+  /** True if load exceeds capacity. */
   get isHigh(): boolean {
     if (this.#mostMs === 0) return false
     this.#start()
     const { isHigh, until } = this.#verdict
-    return Math.min(...this.#late) > this.#mostMs || (isHigh && this.#now() < until)
+    return Math.min(...this.#lag) > this.#mostMs || (isHigh && this.#now() < until)
   }
 
-  /** A call was sent on so long after it had come in. */
+  /** Records the time from the arrival of a call to its forwarding. */
   noteDuration(ms: number): void {
     const now = this.#now()
-    if (now >= this.#span.until) {
-      const { calls, least } = this.#span
+    if (now >= this.#window.until) {
+      const { calls, least } = this.#window
       this.#verdict = {
-        isHigh: calls >= leastCalls && least > this.#mostMs,
-        until: now + spanMs,
+        isHigh: calls >= minCalls && least > this.#mostMs,
+        until: now + windowMs,
       }
-      this.#span = { until: now + spanMs, calls: 0, least: Infinity }
+      this.#window = { until: now + windowMs, calls: 0, least: Infinity }
     }
-    this.#span.calls += 1
-    this.#span.least = Math.min(this.#span.least, ms)
+    this.#window.calls += 1
+    this.#window.least = Math.min(this.#window.least, ms)
   }
 
-  /** Called every few milliseconds, if the process finds the time. */
+  /** Called at every interval, if the event loop is not blocked. */
   sample(): void {
     const now = this.#now()
-    this.#late = [Math.max(0, now - this.#due), this.#late[0]]
+    this.#lag = [Math.max(0, now - this.#due), this.#lag[0]]
     this.#due = now + intervalMs
   }
 
@@ -78,7 +78,7 @@ export class OverloadDetector {
   #start(): void {
     if (this.#timer !== undefined) return
     this.#due = this.#now() + intervalMs
-    const look = this.#background.callback('pressure', () => this.sample())
-    this.#timer = setInterval(look, intervalMs).unref()
+    const sample = this.#background.callback('pressure', () => this.sample())
+    this.#timer = setInterval(sample, intervalMs).unref()
   }
 }

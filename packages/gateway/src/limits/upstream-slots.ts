@@ -1,10 +1,10 @@
-// Bounds the requests that one upstream gets at the same time. The next ones wait in a queue that is bounded in length and in time, and is
-// served round robin between tenants, so that one that asks for much does not keep the others waiting.
+// Upstream slots: a semaphore per upstream with a bounded queue, served round robin between
+// tenants, so that one busy tenant cannot starve the others.
 
 import { type RefusedError, refuse } from '../http/errors.ts'
 import type { Limits } from '../options.ts'
 
-/** Frees a slot. Only the first call counts. */
+/** Releases a slot. Idempotent. */
 export type Release = () => void
 
 export interface SlotRequest {
@@ -18,18 +18,19 @@ interface Waiter {
 }
 
 /**
- * Contracts:
- * - No more than `upstreamCalls` slots are taken, no more than `upstreamQueue` requests wait.
- * - A request waits for `upstreamQueueMs` at most, and never longer than `firstByteMs`.
- * - Tenants that wait get slots in turn; requests of one tenant in the order in which they came.
- * - When the queue is full, a tenant with fewer waiting requests takes the place of the newest request of the tenant with most.
+ * Guarantees:
+ * - At most `upstreamCalls` slots are taken, and at most `upstreamQueue` requests wait.
+ * - A request waits at most `upstreamQueueMs`, and never longer than `firstByteMs`.
+ * - Waiting tenants get slots round robin; requests of one tenant in order of arrival.
+ * - If the queue is full, a tenant with fewer waiting requests replaces the newest request of the
+ *   tenant with the most.
  */
 export class UpstreamSlots {
   readonly #most: number
   readonly #maxWaiting: number
   readonly #maxWaitMs: number
   readonly #refused: () => RefusedError
-  /** Waiting requests by tenant. The first tenant is the next to be served. */
+  /** Waiting requests by tenant. The first tenant is served next. */
   readonly #queues = new Map<string, Waiter[]>()
   #active = 0
   #waiting = 0
@@ -45,7 +46,7 @@ export class UpstreamSlots {
     this.#refused = () => refuse(503, 'upstream-busy', message)
   }
 
-  /** Slots that are taken. */
+  /** Slots in use. */
   get active(): number {
     return this.#active
   }
@@ -54,7 +55,10 @@ export class UpstreamSlots {
     return this.#waiting
   }
 
-  /** A slot, at once or in turn. Rejects with 'upstream-busy' where the queue is full or the wait too long, and when the signal aborts. */
+  /**
+   * Acquires a slot, at once or after queueing. Rejects with 'upstream-busy' if the queue is full
+   * or the wait too long, and when the signal aborts.
+   */
   acquire(request: SlotRequest): Release | Promise<Release> {
     if (this.#waiting === 0 && this.#active < this.#most) return this.#take()
     return this.#wait(request)
@@ -103,7 +107,9 @@ export class UpstreamSlots {
     })
   }
 
-  /** Sheds the newest request of the tenant with most of them; throws where that is the newcomer's own. */
+  /**
+   * Drops the newest request of the tenant with the most. Throws if that is the newcomer itself.
+   */
   #makeRoomFor(tenant: string): void {
     let longest: readonly Waiter[] = this.#queues.get(tenant) ?? []
     let owner = tenant
@@ -127,7 +133,7 @@ export class UpstreamSlots {
       const [tenant, [waiter]] = next
       if (waiter === undefined) return
       this.#remove(tenant, waiter)
-      // Others have their turn first.
+      // Move the tenant to the end of the round.
       const rest = this.#queues.get(tenant)
       if (rest !== undefined) {
         this.#queues.delete(tenant)

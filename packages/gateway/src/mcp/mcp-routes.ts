@@ -1,4 +1,5 @@
-// The Model Context Protocol at `/mcp`: JSON-RPC over HTTP without sessions, behind the same guards and limits as every other route.
+// MCP endpoint at `/mcp`: stateless JSON-RPC over HTTP, with the same guards and limits as every
+// other route.
 
 import type { McpHttpHandler } from '@modelcontextprotocol/server'
 import { isObject } from '../call/rewrite.ts'
@@ -15,13 +16,13 @@ export interface McpOptions extends ThreadToolsOptions {
 
 export interface Mcp {
   readonly routes: readonly Route[]
-  /** Ends what is under way. */
+  /** Aborts active requests. */
   close(): Promise<void>
 }
 
-/** Arguments are short; a larger body is none of ours. */
+/** Arguments are short, so larger bodies are rejected. */
 const maxBytes = 1024 * 1024
-/** Calls in one request; today's clients send one. */
+/** Maximum calls per batch. Current clients send one. */
 const maxBatch = 20
 
 export function createMcp(options: McpOptions): Mcp {
@@ -31,7 +32,7 @@ export function createMcp(options: McpOptions): Mcp {
       const { createHandler } = await import('./handler.ts')
       return createHandler({ ...options, maxBytes })
     } catch (error) {
-      // The next request tries again.
+      // Let the next request retry.
       loading = undefined
       throw error
     }
@@ -39,7 +40,7 @@ export function createMcp(options: McpOptions): Mcp {
   const handle = async (context: RouteContext): Promise<HttpReply> => {
     const { request, caller } = context
     const own = request.method === 'POST' ? await readMessage(context, options.limits) : request
-    // The key itself stays behind.
+    // Do not pass the key itself.
     const authInfo = { token: '', clientId: caller.tenant, scopes: [], extra: { caller } }
     loading ??= load()
     const handler = await loading
@@ -65,14 +66,16 @@ export function createMcp(options: McpOptions): Mcp {
       route('DELETE', 'Answers 405: there are no sessions to end.', 'nothing'),
     ],
     close: async () => {
-      // One that could not be loaded has nothing to end.
+      // Nothing to close if loading failed.
       const handler = await loading?.catch(() => undefined)
       await handler?.close()
     },
   }
 }
 
-/** The same answer as one that is under way until it has been read: the work may go on behind its first byte. */
+/**
+ * Keeps the call active until the response has been read: work may continue after the first byte.
+ */
 function untilRead({ status, headers, body }: Response): HttpReply {
   const reader = body?.getReader()
   if (reader === undefined) return { status, headers, relayed: undefined }
@@ -86,7 +89,10 @@ function untilRead({ status, headers, body }: Response): HttpReply {
   }
 }
 
-/** The request with its body, read within the limits. What is wrong with the message itself is said in JSON-RPC, by the handler. */
+/**
+ * Reads the body within the limits. The handler reports errors in the message itself as JSON-RPC
+ * errors.
+ */
 async function readMessage(context: RouteContext, limits: Limits): Promise<Request> {
   const { request } = context
   const bodyBytes = Math.min(limits.bodyBytes, maxBytes)
@@ -94,16 +100,16 @@ async function readMessage(context: RouteContext, limits: Limits): Promise<Reque
   const text = Buffer.from(bytes).toString()
   boundedOutline(text, limits)
   if (batchSize(text) > maxBatch) {
-    throw refuse(413, 'too-large', `The body holds more than ${maxBatch} calls.`)
+    throw refuse(413, 'too-large', `The body has more than ${maxBatch} calls.`)
   }
   const { method, headers, signal, url } = request
   return new Request(url, { method, headers, signal, body: withPlainNames(text) })
 }
 
-/** A name that is none is said back in an error: what is left of it is short and plain. */
+/** Tool names are echoed in errors, so unknown ones are shortened and sanitized. */
 const maxName = 64
 
-/** The messages with the names of the tools that they call made plain. No tool of ours has another one. */
+/** Sanitizes the tool names in the messages. Names of real tools are unaffected. */
 function withPlainNames(text: string): string {
   const value = parsed(text)
   let isChanged = false

@@ -1,5 +1,5 @@
-// What models may do over MCP: expand an original, search, and read, in the threads of their caller. Answers are bounded, so that reading
-// cannot fill the context that was just made smaller.
+// MCP tools for models: expand, search and read, in the caller's threads. Results are bounded, so
+// that reading cannot refill a context that was just reduced.
 
 import { type CallToolResult, McpServer } from '@modelcontextprotocol/server'
 import type { ExpandOptions, ReadMessage, Thread, ThreadKey } from 'oriel'
@@ -12,22 +12,25 @@ import { version } from '../version.ts'
 
 export interface ThreadToolsOptions {
   readonly api: ThreadApi
-  /** Told the code of a failure that is the gateway's own. */
+  /** Reports the code of an internal failure. */
   readonly failed: (code: string) => void
 }
 
-/** Characters of one answer: about ten thousand tokens, where clients begin to warn or to cut by themselves. */
+/**
+ * Maximum characters of one result: about ten thousand tokens, where clients start to warn or
+ * truncate.
+ */
 const maxAnswer = 40_000
-/** Characters of one message when several are read; the rest is expanded by id. */
+/** Maximum characters per message when several are read; the rest can be expanded by id. */
 const maxMessage = 4000
 const maxMessages = 50
 const maxMatches = 50
 const defaultMatches = 10
-/** Characters around a match. */
+/** Characters of context around a match. */
 const around = 120
-/** Time that one search may take; then it says where to go on. */
+/** Time budget of one search; after it, the result says where to continue. */
 const searchMs = 3000
-/** Threads that one search looks into. */
+/** Maximum threads per search. */
 const maxThreads = 20
 
 const moreThreads =
@@ -81,7 +84,7 @@ const annotations = {
 const instructions =
   'Threads are conversations whose older messages are shortened to save tokens. Nothing is lost: a placeholder such as [Omitted: ...] names an id (e7k2), and expand_message shows the original. Where you do not know the id, find it with search_thread. Use read_thread to read messages in order. The id of a thread is in the header x-oriel-thread of every answer of the gateway, and in the matches of search_thread.'
 
-/** A server with the tools for one caller: it sees the threads that the caller sees, and nothing else. */
+/** An MCP server for one caller. It sees exactly the threads that the caller may see. */
 export function createThreadTools(options: ThreadToolsOptions, caller: Caller): McpServer {
   const { api } = options
   const server = new McpServer({ name: 'oriel', version }, { instructions })
@@ -169,7 +172,7 @@ async function search(
     search: query,
     after: input.after ?? null,
   })
-  // Finding the threads may have taken its time: reading them has its own.
+  // Listing the threads may take long, so reading has its own time budget.
   const end = performance.now() + searchMs
   const cut: { readonly thread: string; readonly next: number }[] = []
   let after: string | undefined
@@ -195,11 +198,11 @@ interface Find {
   readonly from: number
   readonly limit: number
   readonly deadline: number
-  /** Where matches go. */
+  /** Collects the matches. */
   readonly matches: Match[]
 }
 
-/** Adds what one thread has. Answers where to go on, if it did not come to the end. */
+/** Searches one thread. Returns where to continue, if it did not reach the end. */
 function find(
   api: ThreadApi,
   key: ThreadKey,
@@ -226,7 +229,7 @@ function find(
   })
 }
 
-/** A damaged thread has no more matches. */
+/** Treats a damaged thread as having no more matches. */
 function unlessDamaged(error: unknown): undefined {
   if (damageOf(error) === undefined) throw error
 }
@@ -251,7 +254,7 @@ async function read(
 
 interface Page {
   readonly messages: readonly object[]
-  /** Where to go on; absent at the end. */
+  /** Where to continue; absent at the end. */
   readonly next?: number
 }
 
@@ -304,7 +307,7 @@ function failure(reason: string): CallToolResult {
   return { ...text(reason), isError: true }
 }
 
-/** A failure in words for the model. Those of others are not shown. */
+/** An error message for the model. Messages from other systems are not shown. */
 function refused(error: unknown, { failed }: ThreadToolsOptions): CallToolResult {
   const { status, code, message } = refusalOf(error)
   if (status >= 500) failed(code)

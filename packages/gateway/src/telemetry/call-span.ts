@@ -1,4 +1,5 @@
-// One model call as a span, by OpenTelemetry's GenAI conventions. Names, numbers and ids only: never content, never words of others.
+// OpenTelemetry span of one model call, by the GenAI conventions. Contains names, numbers and ids;
+// never content or error messages from elsewhere.
 
 import {
   type Attributes,
@@ -54,7 +55,7 @@ export class CallSpan {
     this.#span.setAttributes(attributes)
   }
 
-  /** Headers that carry the trace on. The same list where no propagator is registered. */
+  /** Adds trace propagation headers. Returns the same list if no propagator is registered. */
   inject(headers: HeaderList): HeaderList {
     const carrier: [string, string][] = []
     propagation.inject(this.#context, carrier, setter)
@@ -72,7 +73,7 @@ export class CallSpan {
   }
 }
 
-/** The tracer that the host has registered by now; without one nothing is made for a span. */
+/** The tracer registered by the host; undefined if there is none, so that no span is created. */
 export function hostTracer(): Tracer | undefined {
   const provider = trace.getTracerProvider()
   return provider instanceof ProxyTracerProvider
@@ -80,7 +81,7 @@ export function hostTracer(): Tracer | undefined {
     : provider.getTracer(scope, version)
 }
 
-/** The span that is active already, for example of an instrumented server; else the one that the client names. */
+/** The active span, for example of an instrumented server; else the client's. */
 function parentOf(headers: ReadableHeaders): Context {
   const active = context.active()
   if (trace.getSpan(active) !== undefined) return active
@@ -96,7 +97,7 @@ const setter: TextMapSetter<[string, string][]> = {
   set: (carrier, key, value) => void carrier.push([key.toLowerCase(), value]),
 }
 
-/** A name or id of others, if it looks like one: what could be a sentence is left out. */
+/** An external name or id, if it looks like one. Anything that could be a sentence is left out. */
 export function nameLike(value: unknown, maxLength = 100): string | undefined {
   const isName =
     typeof value === 'string' && value.length <= maxLength && /^[\w.:@/+~-]+$/.test(value)

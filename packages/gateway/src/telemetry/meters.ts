@@ -1,4 +1,5 @@
-// Records every measurement twice: in the gateway's own registry, for `/metrics`, and with OpenTelemetry, where a host has registered it.
+// Meters: record every measurement in the gateway's registry for `/metrics`, and in OpenTelemetry
+// if the host has registered it.
 
 import {
   type Attributes,
@@ -21,7 +22,7 @@ type Instrument = Counter | Histogram | UpDownCounter
 export class Meters {
   readonly models = new ModelNames()
   readonly #metrics: Readonly<Record<MetricName, Metric>>
-  /** The meter of the host, once there is one. */
+  /** The host's meter, once registered. */
   #meter: Meter = createNoopMeter()
   #isIdle = true
   #instruments = new Map<MetricName, Instrument>()
@@ -35,7 +36,7 @@ export class Meters {
     return Object.values(this.#metrics)
   }
 
-  /** Looks whether a host has registered OpenTelemetry since: it may do so at any time. */
+  /** Checks again for a registered OpenTelemetry provider, which may appear at any time. */
   refresh(): void {
     const meter = metrics.getMeter(scope, version)
     if (meter === this.#meter) return

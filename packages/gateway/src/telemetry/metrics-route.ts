@@ -1,4 +1,4 @@
-// `/metrics`: what Prometheus reads.
+// Prometheus endpoint `/metrics`.
 
 import { type IntervalHistogram, monitorEventLoopDelay, performance } from 'node:perf_hooks'
 import type { Route } from '../http/router.ts'
@@ -7,12 +7,12 @@ import { Metric, type MetricDefinition, metricsContentType, printMetrics } from 
 
 export interface MetricsOptions {
   readonly meters: Meters
-  /** What kind of store the gateway has. */
+  /** The kind of store. */
   readonly store: string
   readonly openThreads: () => number
-  /** Memory that is reserved for calls under way. */
+  /** Memory reserved for active calls. */
   readonly reservedBytes: () => number
-  /** The load of each upstream. */
+  /** Load per upstream. */
   readonly upstreamLoads: () => readonly { readonly active: number; readonly waiting: number }[]
 }
 
@@ -25,45 +25,51 @@ const gauge = (name: string, help: string): MetricDefinition => ({
   labels: [],
 })
 
-/** What is read at the moment of asking; under the names that dashboards of Node know. */
+/** Metrics sampled at scrape time, with the conventional Node names. */
 export const processMetrics = {
-  resident: gauge('process_resident_memory_bytes', 'Memory that the process holds.'),
-  heapUsed: gauge('nodejs_heap_size_used_bytes', 'Memory of objects.'),
-  heapTotal: gauge('nodejs_heap_size_total_bytes', 'Memory reserved for objects.'),
-  external: gauge('nodejs_external_memory_bytes', 'Memory of buffers and native parts.'),
-  started: gauge('process_start_time_seconds', 'When the process started, in seconds since 1970.'),
+  resident: gauge('process_resident_memory_bytes', 'Resident memory size in bytes.'),
+  heapUsed: gauge('nodejs_heap_size_used_bytes', 'Used V8 heap size in bytes.'),
+  heapTotal: gauge('nodejs_heap_size_total_bytes', 'Total V8 heap size in bytes.'),
+  external: gauge(
+    'nodejs_external_memory_bytes',
+    'Memory of buffers and other objects outside the V8 heap in bytes.',
+  ),
+  started: gauge(
+    'process_start_time_seconds',
+    'Start time of the process in seconds since the Unix epoch.',
+  ),
   cpu: {
-    ...gauge('process_cpu_seconds_total', 'Time on the processor, of people and of the system.'),
+    ...gauge('process_cpu_seconds_total', 'Total user and system CPU time in seconds.'),
     type: 'counter',
   },
   delay50: gauge(
     'nodejs_eventloop_lag_p50_seconds',
-    'Delay of the event loop since the last reading: median.',
+    'Median event loop lag since the last scrape in seconds.',
   ),
   delay99: gauge(
     'nodejs_eventloop_lag_p99_seconds',
-    'Delay of the event loop since the last reading: 99 of 100 are below.',
+    '99th percentile of event loop lag since the last scrape in seconds.',
   ),
   delayMax: gauge(
     'nodejs_eventloop_lag_max_seconds',
-    'Delay of the event loop since the last reading: the longest.',
+    'Maximum event loop lag since the last scrape in seconds.',
   ),
   utilization: gauge(
     'nodejs_eventloop_utilization_ratio',
-    'Share of the time since the last reading that the event loop was busy.',
+    'Event loop utilization since the last scrape, from 0 to 1.',
   ),
-  threads: gauge('oriel_threads_open', 'Threads that are kept open.'),
+  threads: gauge('oriel_threads_open', 'Open threads, in use or cached.'),
   reserved: gauge(
     'oriel_memory_reserved_bytes',
-    'Bytes that are reserved for the bodies and answers of calls under way.',
+    'Memory reserved for the bodies and answers of active calls in bytes.',
   ),
-  upstreamActive: gauge('oriel_upstream_requests_active', 'Requests that upstreams work on.'),
+  upstreamActive: gauge('oriel_upstream_requests_active', 'Active upstream requests.'),
   upstreamWaiting: gauge(
     'oriel_upstream_requests_waiting',
-    'Requests that wait because an upstream has as many as it may get.',
+    'Requests queued for an upstream slot.',
   ),
   store: {
-    ...gauge('oriel_store_info', 'The kind of store; always 1.'),
+    ...gauge('oriel_store_info', 'The kind of store as a label. Always 1.'),
     labels: [{ name: 'store', attribute: '', values: 1 }],
   },
 } as const satisfies Record<string, MetricDefinition>
@@ -79,8 +85,7 @@ export function metricsRoute(options: MetricsOptions): Route {
     method: 'GET',
     path: '/metrics',
     access: 'key',
-    summary:
-      'Metrics in the text format of Prometheus; names of models only for a key that sees every tenant.',
+    summary: 'Metrics in Prometheus text format. Model names are shown to admin keys only.',
     answer: metricsContentType,
     handle({ caller }) {
       readProcess(own)
@@ -88,7 +93,7 @@ export function metricsRoute(options: MetricsOptions): Route {
       readGateway(own, options)
       const text = printMetrics(
         [...meters.all, ...Object.values(own)],
-        caller.isAdmin ? undefined : ofTenants,
+        caller.isAdmin ? undefined : tenantLabels,
       )
       return new Response(text, {
         headers: { 'content-type': metricsContentType, 'cache-control': 'no-store' },
@@ -97,8 +102,8 @@ export function metricsRoute(options: MetricsOptions): Route {
   }
 }
 
-/** Labels whose values come from what tenants ask for: only a key that sees every tenant sees them. */
-const ofTenants: ReadonlySet<string> = new Set(['model'])
+/** Labels with values from tenants. Only admin keys see them. */
+const tenantLabels: ReadonlySet<string> = new Set(['model'])
 
 function readGateway(own: Own, options: MetricsOptions): void {
   const loads = options.upstreamLoads()
@@ -123,7 +128,7 @@ function readProcess(own: Own): void {
 
 const tickMs = 20
 
-/** Watches the event loop from the first reading on: where nobody reads, nothing is watched. */
+/** Event loop statistics, started by the first scrape. */
 class EventLoop {
   #delay: IntervalHistogram | undefined
   #before = performance.eventLoopUtilization()
@@ -138,7 +143,7 @@ class EventLoop {
       return
     }
     const { count } = this.#delay
-    // What is measured is the time between two ticks.
+    // The histogram measures the time between two ticks.
     const late = (nanoseconds: number): number =>
       count === 0 ? 0 : Math.max(0, nanoseconds / 1e6 - tickMs) / 1000
     own.delay50.set(late(this.#delay.percentile(50)))

@@ -1,6 +1,7 @@
-// Names of models as labels. A client can make up any name, so one counts only when an upstream has answered for it.
+// Model names as metric labels. Clients can invent names, so a name becomes a label only after an
+// upstream has answered for it.
 
-/** Names that are told apart. */
+/** Maximum distinct names. */
 export const maxModels = 50
 
 const other = 'other'
@@ -8,12 +9,12 @@ const other = 'other'
 export class ModelNames {
   readonly #answered = new Set<string>()
 
-  /** An upstream has answered for this model. */
+  /** Records that an upstream answered for this model. */
   answered(name: string): void {
     if (this.#answered.size < maxModels) this.#answered.add(name)
   }
 
-  /** What stands for the name in metrics: itself, or `other`. */
+  /** The label for a model: its name, or `other`. */
   labelOf(name: string): string {
     return this.#answered.has(name) ? name : other
   }

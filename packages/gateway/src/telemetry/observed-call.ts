@@ -1,4 +1,4 @@
-// One model call as telemetry sees it: told by the call itself what happens, in the order that it happens.
+// Telemetry of one model call: collects its events in order, for metrics, span and log.
 
 import type { Attributes } from '@opentelemetry/api'
 import { type JsonObject, readUsage, type ThreadEvent, type Usage, type View } from 'oriel'
@@ -15,29 +15,32 @@ export interface CallStart {
   readonly request: Request
   readonly format: RouteName
   readonly meters: Meters
-  /** Told when the call is over and everything of it is written down. */
+  /** Called when the call has ended and everything is recorded. */
   readonly over: (call: ObservedCall) => void
 }
 
-/** How an answer ended. `refused`: the gateway gave none of an upstream; `unlogged`: it was cut since the store could not keep it. */
+/**
+ * How an answer ended. `refused`: the gateway rejected the call; `unlogged`: it was aborted because
+ * the store failed.
+ */
 export type CallEnding = 'complete' | 'refused' | Broken
 
 type Broken = 'client-left' | 'upstream-broke' | 'cut-short' | 'unlogged'
 
 export interface ViewedFacts {
   readonly thread: string
-  /** Which layer the policy came from. */
+  /** The layer that the policy came from. */
   readonly policySource: string
   readonly ms: number
-  /** Whether the view before it was answered, and this one goes on from there. */
+  /** The previous view was answered, and this one continues it. */
   readonly isNextRound: boolean
 }
 
 export class ObservedCall {
   readonly format: RouteName
-  /** The request's own id, where one is given. */
+  /** The request id, if assigned. */
   id: string | undefined
-  /** The tenant and thread under which it is found. */
+  /** Key of the call's tenant and thread. */
   place = ''
   readonly #start: CallStart
   readonly #startedAt = Date.now()
@@ -85,7 +88,7 @@ export class ObservedCall {
     return this.#view?.tokens
   }
 
-  /** The body was understood. */
+  /** The body was parsed. */
   asked(body: JsonObject, upstream: string): void {
     const model = nameLike(body.model)
     this.#model = model ?? 'other'
@@ -105,12 +108,15 @@ export class ObservedCall {
     this.#span?.set({ 'oriel.managed': false })
   }
 
-  /** A call that is passed on unread; only a trace is worth a look at its body. */
+  /** An unmanaged call. Its body is parsed only for a trace. */
   passed(bytes: Uint8Array, upstream: string): void {
     this.asked(hostTracer() === undefined ? {} : readObject(bytes), upstream)
   }
 
-  /** A view was made: at first, again after the upstream refused one as too long, and for each round of an expansion. */
+  /**
+   * A view was built: initially, again after a context length error, and for each round of an
+   * expansion.
+   */
   viewed(view: View, { thread, policySource, ms, isNextRound }: ViewedFacts): void {
     const { meters } = this.#start
     if (isNextRound) this.#count()
@@ -124,13 +130,13 @@ export class ObservedCall {
     }
     const span = this.#span
     if (span?.isRecording !== true) return
-    // What was never for the model is not missing.
+    // Content that was never for the model has 0 tokens and is not missing.
     const isCompacted = view.trace.some(
       ({ form, tokensBefore }) => form !== 'full' && tokensBefore > 0,
     )
     span.set({
       'gen_ai.conversation.id': thread,
-      // The convention: true or not at all.
+      // By convention: true or absent.
       ...(isCompacted ? { 'gen_ai.conversation.compacted': true } : {}),
       'oriel.managed': true,
       'oriel.tokens.before': tokens.before,
@@ -143,7 +149,7 @@ export class ObservedCall {
     })
   }
 
-  /** A request goes upstream, with these headers. */
+  /** A request is sent upstream with these headers. */
   sent(headers: readonly (readonly [string, string])[]): readonly (readonly [string, string])[] {
     this.#sentAt = performance.now()
     this.#rounds += 1
@@ -153,23 +159,23 @@ export class ObservedCall {
     return this.#span?.inject(headers) ?? headers
   }
 
-  /** A chunk of the answer came. */
+  /** A chunk of the answer arrived. */
   chunk(): void {
     this.#firstMs ??= performance.now() - this.#sentAt
   }
 
-  /** What the answer said, whole or not. */
+  /** The parsed answer, complete or not. */
   answered({ usage, response }: Answer): void {
     this.#response = response ?? {}
     this.#details = usage
     try {
       this.#usage = usage === undefined ? undefined : readUsage(usage)
     } catch {
-      // Numbers in a shape that nobody knows count for nothing.
+      // Ignore usage in an unknown shape.
     }
   }
 
-  /** Something is still being written down; call the result when it is. */
+  /** Something is still being recorded. Call the returned function when it is done. */
   pending(): () => void {
     this.#pending += 1
     return () => {
@@ -178,7 +184,7 @@ export class ObservedCall {
     }
   }
 
-  /** What happened in the thread of this call meanwhile. */
+  /** An event in the thread of this call. */
   happened({ type, reason, tokensLost = 0 }: ThreadEvent): void {
     if (type === 'message-expanded') this.#expansions += 1
     if (type !== 'cache-broken') return
@@ -188,7 +194,7 @@ export class ObservedCall {
     if (dollars !== undefined) this.#start.meters.record('costOfBreaks', dollars, [this.#label])
   }
 
-  /** The answer came whole; it is over when it is kept. */
+  /** The answer is complete. The call ends once it is stored. */
   whole(status: number, kept: Promise<void>): void {
     kept.then(
       () => this.ended(status, 'complete'),
@@ -196,7 +202,7 @@ export class ObservedCall {
     )
   }
 
-  /** The answer is over. `code` names a refusal of the gateway itself. */
+  /** The call has ended. `code` is set if the gateway rejected it. */
   ended(status: number, ending: CallEnding, code?: string): void {
     if (this.#end !== undefined) return
     const ms = performance.now() - this.#started
@@ -223,12 +229,12 @@ export class ObservedCall {
     if (status < 400) this.#count()
   }
 
-  /** The model's name in metrics. */
+  /** The model's label in metrics. */
   get #label(): string {
     return this.#start.meters.models.labelOf(this.#model)
   }
 
-  /** What the newest view saved, once it is answered. */
+  /** Counts the savings of the newest view, once it is answered. */
   #count(): void {
     if (this.#view === undefined) return
     const { meters } = this.#start
@@ -244,7 +250,7 @@ export class ObservedCall {
   #finish(): void {
     if (this.#pending > 0 || this.#end === undefined) return
     const { ms, errorType } = this.#end
-    // A call that was refused before its body was understood has a span, too.
+    // A call rejected before its body was parsed has a span, too.
     const span = this.#span ?? this.#open({})
     if (span?.isRecording === true) span.set(this.#results())
     span?.end(this.#startedAt + ms, errorType)
@@ -273,7 +279,7 @@ export class ObservedCall {
             'gen_ai.usage.input_tokens': inputOf(usage),
             'gen_ai.usage.output_tokens': usage.output,
             'gen_ai.usage.cache_read.input_tokens': usage.cacheRead,
-            // Under its name in the published constants, and its newer one in the conventions.
+            // The name in the published constants, and the newer one in the conventions.
             'gen_ai.usage.cache_creation.input_tokens': usage.cacheWrite,
             'gen_ai.usage.cache_write.input_tokens': usage.cacheWrite,
           }),
@@ -316,7 +322,7 @@ function inputOf({ uncached, cacheRead, cacheWrite }: Usage): number {
   return uncached + cacheRead + cacheWrite
 }
 
-/** Tokens of reasoning, where the provider tells them apart. */
+/** Reasoning tokens, if the provider reports them. */
 function reasoningOf(usage: JsonObject | undefined): number | undefined {
   const details = usage?.completion_tokens_details ?? usage?.output_tokens_details
   const count = isObject(details)

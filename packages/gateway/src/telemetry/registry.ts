@@ -1,45 +1,45 @@
-// Counters, gauges and histograms in the memory of the process, printed in Prometheus' text format. Every label has a closed set of values,
-// or a bound on how many it may have: what comes from outside can never grow it.
+// Metrics registry: counters, gauges and histograms in Prometheus text format. Every label has a
+// closed or bounded set of values, so that input from clients cannot grow it.
 
 export interface Label {
   readonly name: string
-  /** The attribute's name in OpenTelemetry. */
+  /** The OpenTelemetry attribute name. */
   readonly attribute: string
-  /** The values that it may have, or how many different ones are told apart; the rest is `other`. */
+  /** The allowed values, or the maximum number of distinct ones; the rest is `other`. */
   readonly values: readonly string[] | number
 }
 
 export interface MetricDefinition {
-  /** As Prometheus has it. */
+  /** The Prometheus name. */
   readonly name: string
-  /** As OpenTelemetry has it. */
+  /** The OpenTelemetry name. */
   readonly otel: string
   readonly type: 'counter' | 'gauge' | 'histogram'
   readonly help: string
-  /** As OpenTelemetry writes units. */
+  /** The OpenTelemetry unit. */
   readonly unit: string
   readonly labels: readonly Label[]
-  /** Upper bounds of a histogram's buckets, ascending, without the last one. */
+  /** Ascending upper bounds of the histogram buckets, without +Inf. */
   readonly buckets?: readonly number[]
 }
 
-/** Longer values are no names. */
+/** Longer values are not names. */
 const maxValueLength = 100
-/** Series that are there from the start, at zero, so that the first increase is seen as one. */
+/** Series that are exported as 0 from the start, so that the first increase is visible. */
 const maxPrepared = 64
 const other = 'other'
-/** Stands for all values of a label that is hidden. */
+/** Replaces all values of a hidden label. */
 const every = 'all'
 
 interface Series {
   readonly values: readonly string[]
-  /** A counter's or gauge's value; a histogram's sum. */
+  /** The value of a counter or gauge; the sum of a histogram. */
   sum: number
-  /** A histogram's buckets, each by itself, the last one for everything above. */
+  /** Histogram counts per bucket (not cumulative); the last is +Inf. */
   readonly counts: Float64Array
 }
 
-/** One metric with all of its series. */
+/** One metric with all its series. */
 export class Metric {
   readonly definition: MetricDefinition
   readonly #buckets: readonly number[]
@@ -55,7 +55,9 @@ export class Metric {
     for (const values of prepared(definition)) this.#of(values)
   }
 
-  /** Adds to a counter or gauge, or takes a histogram's measurement. Values that are no number are left out. */
+  /**
+   * Adds to a counter or gauge, or observes a histogram value. Ignores values that are not finite.
+   */
   record(value: number, values: readonly string[] = none): void {
     if (!Number.isFinite(value)) return
     const series = this.#seriesOf(values)
@@ -70,14 +72,14 @@ export class Metric {
     this.#seriesOf(values).sum = value
   }
 
-  /** The values that stand for those given: the same, or `other`. */
+  /** Maps label values to themselves or `other`. */
   bounded(values: readonly string[]): readonly string[] {
     const { labels } = this.definition
     if (labels.length === 0) return none
     return labels.map((label, index) => this.#bound(label, index, values[index]))
   }
 
-  /** Series that differ only in labels that are hidden are added up. */
+  /** Sums series that differ only in hidden labels. */
   lines(hidden: ReadonlySet<string> = new Set()): readonly string[] {
     const { name, type, help } = this.definition
     const head = [`# HELP ${name} ${help.replace(/[\\\n]/g, ' ')}`, `# TYPE ${name} ${type}`]
@@ -109,7 +111,7 @@ export class Metric {
     return value
   }
 
-  /** Without a list of its own for what is known already: this is done several times for each call. */
+  /** Avoids allocating for known series: this runs several times per call. */
   #seriesOf(values: readonly string[]): Series {
     const { labels } = this.definition
     let key = ''
@@ -145,7 +147,7 @@ export class Metric {
 
 const none: readonly string[] = []
 
-/** All combinations of closed sets, where they are few. */
+/** All combinations of closed label sets, if there are few. */
 function prepared({ labels, type }: MetricDefinition): readonly (readonly string[])[] {
   if (type === 'histogram' && labels.length > 0) return []
   let all: (readonly string[])[] = [[]]
@@ -156,7 +158,7 @@ function prepared({ labels, type }: MetricDefinition): readonly (readonly string
   return all.length > maxPrepared ? [] : all
 }
 
-/** A sum may overflow; Prometheus writes infinity in its own way. */
+/** Prometheus writes infinity as `+Inf`. */
 function numberText(value: number): string {
   return String(value).replace(/^(-?)Infinity$/, (_, sign: string) => `${sign || '+'}Inf`)
 }
@@ -165,7 +167,7 @@ function escapeValue(value: string): string {
   return value.replace(/[\\"\n]/g, (found) => (found === '\n' ? '\\n' : `\\${found}`))
 }
 
-/** The text that Prometheus reads, without the values of labels that are hidden. */
+/** Prometheus text format, without the values of hidden labels. */
 export function printMetrics(metrics: Iterable<Metric>, hidden?: ReadonlySet<string>): string {
   return `${[...metrics].flatMap((metric) => metric.lines(hidden)).join('\n')}\n`
 }

@@ -1,4 +1,4 @@
-// What operators see of the gateway: metrics, spans, lines. Everything that happens is told here, once.
+// Telemetry facade: the one place that turns events into metrics, spans and log lines.
 
 import { randomBytes } from 'node:crypto'
 import type { ThreadEvent } from 'oriel'
@@ -17,48 +17,48 @@ import type { Log, LogEvent, LogFields } from './log.ts'
 import { Meters } from './meters.ts'
 import { ObservedCall } from './observed-call.ts'
 
-/** Time between two lines for the same task and code; the metric counts every failure. */
+/** Rate limit of log lines per task and code. The metric counts every failure. */
 const sayAgainMs = 1000
-/** Of an error that reached the process, where it was thrown. */
+/** Stack frames logged for an uncaught error. */
 const maxFrames = 8
-/** Codes may be names of errors of anybody. */
+/** Maximum remembered task and code pairs. Codes may come from foreign errors. */
 const maxSaid = 1000
 
 export interface Responded {
   readonly request: Request
   readonly reply: HttpReply
   readonly startedMs: number
-  /** The refusal's own code, where the gateway refused. */
+  /** The gateway's error code, if it rejected the request. */
   readonly code?: string
-  /** What failed inside, as a code. */
+  /** The code of an internal failure. */
   readonly kind?: string
 }
 
 export class Telemetry {
   readonly meters = new Meters()
   readonly log: Log
-  /** Runs what no request waits for. */
+  /** Runs background tasks. */
   readonly background = new Background((task, error) =>
     this.#backgroundFailed(task, {
       code: codeOf(error),
-      // Nobody knows where it came from.
+      // Its origin is unknown, so log the stack.
       ...(task === 'process' ? { stack: framesOf(error).slice(0, maxFrames).join('\n') } : {}),
     }),
   )
-  /** Calls that have no answer yet. */
+  /** Calls without a response yet. */
   readonly #calls = new Map<Request, ObservedCall>()
-  /** Calls by tenant and thread, so that what happens in a thread finds the call that made it happen. */
+  /** Calls by tenant and thread, to attribute thread events to their call. */
   readonly #threads = new Map<string, ObservedCall>()
   readonly #boot = randomBytes(4).toString('hex')
   #count = 0
-  /** When a task last failed with a code, as far as there is a line for it. */
+  /** When a task and code was last logged. */
   readonly #saidAt = new Map<string, number>()
 
   constructor(log: Log) {
     this.log = log
   }
 
-  /** A model call began. */
+  /** A model call started. */
   begin(request: Request, format: RouteName): ObservedCall {
     const call = new ObservedCall({
       request,
@@ -71,13 +71,13 @@ export class Telemetry {
     return call
   }
 
-  /** A request has its answer, or the beginning of it. */
+  /** A request was answered, or its response started. */
   responded({ request, reply, startedMs, code, kind }: Responded): void {
     const { status } = reply
     const call = this.#calls.get(request)
     this.#calls.delete(request)
     const route = call?.format ?? routeOf(request)
-    // Who left got no status at all.
+    // A client that disconnected got no status.
     const isLeft = code !== undefined && request.signal.aborted
     this.meters.record('requests', 1, [route, isLeft ? 'other' : classOf(status)])
     const isShed = shedCodes.some((one) => one === code)
@@ -108,7 +108,7 @@ export class Telemetry {
     this.#threads.set(call.place, call)
   }
 
-  /** Something happened in a thread. */
+  /** An event in a thread. */
   happened(tenant: string, event: ThreadEvent): void {
     const { meters } = this
     switch (event.type) {
@@ -144,13 +144,13 @@ export class Telemetry {
     this.log.write('warn', event, fields, text)
   }
 
-  /** Something of the gateway failed without failing a request. */
+  /** An internal failure that did not fail a request. */
   failed(route: RouteName, code: string): void {
     this.meters.record('failures', 1, [code])
     this.log.write('error', 'failed', { route, code }, `[gateway] ${route}: ${code}`)
   }
 
-  /** The reason is a sentence of Oriel's own, but the code is enough, and has a closed set of values. */
+  /** Logs only the code, which has a closed set of values. */
   #jobFailed({ thread, id = '', error: code = 'job-failed' }: ThreadEvent): void {
     if (isBackgroundTask(id)) {
       this.#backgroundFailed(id, { code, thread })
@@ -166,7 +166,7 @@ export class Telemetry {
   ): void {
     this.meters.record('backgroundFailures', 1, [task])
     const { code } = fields
-    // A store that is away fails the same task with every request.
+    // A store that is down fails the same task with every request.
     const now = performance.now()
     const saidAt = this.#saidAt.get(`${task}\0${code}`) ?? -Infinity
     if (now - saidAt < sayAgainMs) return
@@ -222,7 +222,7 @@ function classOf(status: number): string {
   return status >= 200 && status < 600 ? `${Math.floor(status / 100)}xx` : 'other'
 }
 
-/** Where a request goes, by its path alone. */
+/** The route label, from the path alone. */
 function routeOf(request: Request): RouteName {
   const { method } = request
   const pathname = pathOf(request)
@@ -241,6 +241,6 @@ function setHeader({ headers }: HttpReply, id: string): void {
   try {
     headers.set('x-oriel-request', id)
   } catch {
-    // Headers of another's answer may not be changed.
+    // Headers of a fetched response are immutable.
   }
 }

@@ -1,36 +1,36 @@
-// What a sequence of requests costs with a provider's prefix cache, in base input tokens.
+// Cost of a sequence of requests with a provider's prefix cache, in base input tokens.
 
 import type { Counter } from '../core/tokens/counter.ts'
 import { type Piece, sharedPrefix } from './pieces.ts'
 
 export interface CachePrices {
-  /** Price of a cached token, in units of an uncached input token. @default 0.1 */
+  /** Price of a cache read, relative to an uncached input token. @default 0.1 */
   readonly read?: number
-  /** Price of a token that is not cached yet. @default 1.25 */
+  /** Price of a cache write. @default 1.25 */
   readonly write?: number
-  /** How long a prefix stays cached, in milliseconds. @default for ever */
+  /** Time to live of a cached prefix, in milliseconds. @default unlimited */
   readonly ttlMs?: number
-  /** The shortest prefix that is cached, in tokens. @default 0 */
+  /** Minimum length of a cached prefix, in tokens. @default 0 */
   readonly minimumTokens?: number
 }
 
 export interface RequestCost {
   /** Tokens of the whole request. */
   readonly tokens: number
-  /** Tokens that were read from the cache. */
+  /** Tokens read from the cache. */
   readonly cached: number
   /** In base input tokens. */
   readonly cost: number
-  /** Why the cache did not hold all of the request before, if it did not. */
+  /** Why the cache did not cover the whole previous request, if it did not. */
   readonly broken?: 'edit' | 'ttl'
-  /** Tokens of the request before that had to be written again, or were given up. */
+  /** Tokens of the previous request that were written again or dropped. */
   readonly lost: number
-  /** The first piece that is not cached. */
+  /** Index of the first piece that is not cached. */
   readonly shared: number
 }
 
-/** The same counter, which counts each text once: replays show the same texts again and again. */
-export function remembering({ name, count }: Counter): Counter {
+/** Memoizes a counter: replays show the same texts repeatedly. */
+export function memoizeCounter({ name, count }: Counter): Counter {
   const known = new Map<string, number>()
   return {
     name,
@@ -45,7 +45,7 @@ export function remembering({ name, count }: Counter): Counter {
   }
 }
 
-/** A provider's cache in front of one conversation. It holds the newest request. */
+/** Simulated provider cache of one conversation. It holds the newest request. */
 export class CacheMeter {
   readonly #counter: Counter
   readonly #prices: Required<CachePrices>
@@ -58,7 +58,7 @@ export class CacheMeter {
     this.#prices = { read, write, ttlMs, minimumTokens }
   }
 
-  /** Sends a request; `at` is when, in milliseconds, where that is known. */
+  /** Sends a request at time `at`, in milliseconds, if known. */
   send(pieces: readonly Piece[], at?: number): RequestCost {
     const { read, write, ttlMs, minimumTokens } = this.#prices
     const before = this.#before

@@ -1,4 +1,5 @@
-// The facts that a recorded agent really used: values it typed that came from an earlier tool result or user message.
+// Needed facts of a recorded agent: values it typed that came from an earlier tool result or user
+// message.
 
 import type { Opened, RecordedMessage } from './recording.ts'
 import type { Sightings } from './sightings.ts'
@@ -6,27 +7,30 @@ import { isPath, plain, suffixesOf, valuesIn, wholeValue } from './values.ts'
 
 export interface Fact {
   readonly value: string
-  /** Whether it was typed in a tool call's arguments (the primary measure) or in text. */
+  /** Typed in a tool call's arguments (the primary measure) or in text. */
   readonly place: 'arguments' | 'text'
-  /** Position of the recorded message in which it first stood. */
+  /** Index of the recorded message in which it first appeared. */
   readonly first: number
-  /** Model calls since it last stood in anything, its own repetitions included. */
+  /** Model calls since it last appeared anywhere, including the agent's own messages. */
   readonly age: number
 }
 
-/** What one model call needed. */
+/** Facts needed by one model call. */
 export interface Need {
-  /** Position of the assistant message in the recording. */
+  /** Index of the assistant message in the recording. */
   readonly answer: number
   readonly facts: readonly Fact[]
 }
 
-/** A value that more than this share of a source's conversations need is common to the source, and no fact of one of them. */
+/**
+ * A value needed by more than this share of a source's conversations is common to the source, not a
+ * fact.
+ */
 const commonShare = 0.3
-/** Sources with fewer conversations cannot tell what is common. */
+/** Minimum conversations of a source for that test. */
 const fewestConversations = 5
 
-/** What each model call of a conversation needed, before what is common to its source is left out. */
+/** The facts needed by each model call, before removing values common to the source. */
 export function needsOf(recording: Opened, sightings: Sightings): readonly Need[] {
   const history = new History(recording, sightings)
   const answers = new Set(recording.answers)
@@ -40,7 +44,7 @@ export function needsOf(recording: Opened, sightings: Sightings): readonly Need[
   return needs
 }
 
-/** The values that are common to a source, from those that each of its conversations needed: too many of them did. */
+/** Values common to a source, computed from the values needed by each of its conversations. */
 export function commonValues(conversations: readonly (readonly string[])[]): ReadonlySet<string> {
   const common = new Set<string>()
   if (conversations.length < fewestConversations) return common
@@ -54,7 +58,7 @@ export function commonValues(conversations: readonly (readonly string[])[]): Rea
   return common
 }
 
-/** Every value that a conversation needed. */
+/** All values that a conversation needed. */
 export function neededValues(needs: readonly Need[]): readonly string[] {
   return [...new Set(needs.flatMap(({ facts }) => facts.map(({ value }) => value)))]
 }
@@ -70,11 +74,11 @@ export function withoutCommon(
   }))
 }
 
-/** What was said so far, by word, so that a value is found without reading everything again. */
+/** Inverted index of the messages so far, so that values are found without a full scan. */
 class History {
   readonly #recording: Opened
   readonly #sightings: Sightings
-  /** Positions at which each word stands. */
+  /** Message indexes by word. */
   readonly #positions = new Map<string, number[]>()
   readonly #names = new Set<string>()
   #calls = 0
@@ -124,7 +128,10 @@ class History {
     return [...facts.values()]
   }
 
-  /** A value, or the longest end of a path, that was there before, with its first and last place. */
+  /**
+   * Finds a value, or the longest suffix of a path, in earlier messages, with its first and last
+   * position.
+   */
   #find(
     value: string,
   ): { readonly value: string; readonly first: number; readonly last: number } | undefined {
@@ -154,7 +161,10 @@ class History {
     return texts.some((text) => this.#sightings.has(text, value))
   }
 
-  /** Whether it came from a tool or the user, and is neither a name of a tool or argument nor in the system text. */
+  /**
+   * True if it came from a tool or the user, and is not a tool or argument name or in the system
+   * text.
+   */
   #isNeed({ value, first }: { readonly value: string; readonly first: number }): boolean {
     const { role } = this.#recording.recorded[first] as RecordedMessage
     if (role !== 'tool' && role !== 'user') return false
@@ -167,7 +177,7 @@ class History {
   }
 }
 
-/** The names of a tool and of its arguments. */
+/** The names of a tool and its arguments. */
 function namesIn(call: { readonly name: string; readonly arguments: string }): readonly string[] {
   const names = [call.name]
   visit(parse(call.arguments), (_, key) => {
@@ -176,7 +186,7 @@ function namesIn(call: { readonly name: string; readonly arguments: string }): r
   return names
 }
 
-/** The strings and numbers of a call's arguments; the whole text where it is no JSON. */
+/** The strings and numbers in a call's arguments; the whole text if it is not JSON. */
 function leavesOf(text: string): readonly string[] {
   const value = parse(text)
   if (value === undefined) return [plain(text)]

@@ -1,4 +1,4 @@
-// Of the facts that an agent really used at a step, how many could it see in the request of that step?
+// Fidelity: how many of the facts an agent needed at a step were visible in its request.
 
 import type { Fact } from './facts.ts'
 import type { Piece } from './pieces.ts'
@@ -7,19 +7,19 @@ import type { Sightings } from './sightings.ts'
 import { indexOfValue } from './values.ts'
 
 /**
- * - `anchored`: visible as it was said, or rewritten with words that stood beside it
- * - `bare`: visible, but only in rewritten text and without its words
+ * - `anchored`: visible verbatim, or rewritten with words that were beside it
+ * - `bare`: visible only in rewritten text, without its words
  * - `recoverable`: not visible, but in a text whose id the request prints
  * - `lost`: none of these
  */
 export type Fate = 'anchored' | 'bare' | 'recoverable' | 'lost'
 
-/** How many words on each side of a value count as its neighbours. */
+/** Words on each side of a value that count as its neighbours. */
 const reach = 6
-/** How many of them must survive with it. */
+/** Neighbours that must survive with it. */
 const wanted = 2
 
-/** Whether someone who asks for what the ids in a rewritten text stand for gets a value. */
+/** True if expanding the ids in a rewritten text yields the value. */
 export type Recover = (text: string, value: string) => boolean | Promise<boolean>
 
 export class Witness {
@@ -34,7 +34,7 @@ export class Witness {
     for (const { texts } of recording.recorded) for (const text of texts) this.#original.add(text)
   }
 
-  /** What became of each fact in a request. `until` is the position of the answer that needs them. */
+  /** Classifies each fact in a request. `until` is the index of the answer that needs them. */
   async fates(
     facts: readonly Fact[],
     pieces: readonly Piece[],
@@ -66,7 +66,7 @@ export class Witness {
     return fates
   }
 
-  /** Whether enough of a value's neighbours in any of its original lines stand beside it here. */
+  /** True if enough neighbours of the value, from any of its original lines, are beside it here. */
   #isAnchored(text: string, { value }: Fact, until: number): boolean {
     const here = this.#sightings.plain(text)
     const lines: string[] = []
@@ -80,7 +80,7 @@ export class Witness {
     })
   }
 
-  /** The words around a value, one list for each place where it was said before. */
+  /** The words around a value, one list per earlier occurrence. */
   #neighboursOf(value: string, until: number): readonly (readonly string[])[] {
     const key = `${until}:${value}`
     const known = this.#neighbours.get(key)
@@ -108,7 +108,7 @@ export class Witness {
 function neighboursAt(text: string, at: number, length: number): readonly string[] {
   const from = text.lastIndexOf('\n', at - 1) + 1
   const end = text.indexOf('\n', at)
-  // Lines of JSON can be megabytes: neighbours are near.
+  // JSON lines can be megabytes; neighbours are near.
   const before = text.slice(Math.max(from, at - 300), at)
   const after = text.slice(at + length, Math.min(end === -1 ? text.length : end, at + length + 300))
   return [...new Set([...wordsOf(before).slice(-reach), ...wordsOf(after).slice(0, reach)])]

@@ -1,4 +1,5 @@
-// What `oriel/simulate` offers: replays of recorded conversations, judged by cost and by what the model could still see.
+// Public API of `oriel/simulate`: replays of recorded conversations, judged by cost and by what the
+// model could still see.
 
 export type { Counter } from '../core/tokens/counter.ts'
 export { lookupPrices, type Prices, type PricesQuery, priceProviders } from '../schedule/prices.ts'

@@ -1,4 +1,5 @@
-// Judges how a manager of contexts did on one recorded conversation, by nothing but the requests that it would have sent.
+// Judge: scores a context manager on one recorded conversation, only by the requests it would have
+// sent.
 
 import type { Counter } from '../core/tokens/counter.ts'
 import type { FormatName } from '../providers/format.ts'
@@ -15,9 +16,9 @@ export interface FactCount {
   readonly needed: number
   /** Somewhere in the request. */
   readonly visible: number
-  /** Visible as it was said, or with words that stood beside it. */
+  /** Visible verbatim, or with words that were beside it. */
   readonly anchored: number
-  /** Not visible, but behind an id that the request prints. */
+  /** Not visible, but reachable by an id that the request prints. */
   readonly recoverable: number
   readonly lost: number
 }
@@ -28,9 +29,9 @@ export interface Step {
   readonly cached: number
   /** In base input tokens. */
   readonly cost: number
-  /** What broke the cached prefix, if anything did: a rule's name, `edit`, or `ttl`. */
+  /** Cause of a broken cache prefix: a rule's name, `edit`, or `ttl`. */
   readonly broken?: string
-  /** Facts that were needed and not visible. */
+  /** Needed facts that were not visible. */
   readonly missing: number
 }
 
@@ -40,14 +41,14 @@ export interface Judgement {
   readonly steps: readonly Step[]
   readonly arguments: FactCount
   readonly text: FactCount
-  /** Facts of arguments that were last seen four or more calls before. */
+  /** Facts in arguments that last appeared four or more calls before. */
   readonly old: FactCount
-  /** Calls that needed facts, and those of them that saw all. */
+  /** Calls that needed facts, and those that saw all of them. */
   readonly calls: { readonly needing: number; readonly complete: number }
-  /** Requests that the provider would refuse, and those that could not be made. */
+  /** Requests that the provider would reject, and those that could not be built. */
   readonly invalid: number
   readonly refused: number
-  /** Share of the user's text, up to 2,000 tokens a message, that stands verbatim, mean over requests. */
+  /** Share of user text, up to 2,000 tokens per message, that is verbatim; mean over requests. */
   readonly userText: number
 }
 
@@ -56,13 +57,13 @@ export interface JudgeOptions {
   readonly needs: readonly Need[]
   readonly sightings: Sightings
   readonly prices?: CachePrices
-  /** The format of the requests. @default the recording's */
+  /** Request format. @default the recording's */
   readonly format?: FormatName
 }
 
-/** User messages longer than this need not stay verbatim. */
+/** Longer user messages need not stay verbatim. */
 const longUserMessage = 2000
-/** From how many calls on a fact is an old one. */
+/** Minimum age in calls of an old fact. */
 const oldAge = 4
 
 export async function judge(

@@ -1,4 +1,5 @@
-// The least that clearing old tool results can cost on a conversation whose end is known: what a schedule is measured against.
+// Offline optimum: the minimum cost of clearing old tool results when the whole conversation is
+// known. A baseline for schedules.
 
 import type { Counter } from '../core/tokens/counter.ts'
 import type { CachePrices } from './cost.ts'
@@ -10,13 +11,14 @@ export interface OptimumOptions {
   readonly prices?: CachePrices
   /** Newest results that are never cleared. @default 4 */
   readonly keep?: number
-  /** Tokens of what stands for a cleared result. @default those of `[Omitted]` */
+  /** Tokens of a cleared result's placeholder. @default those of `[Omitted]` */
   readonly placeholderTokens?: number
 }
 
 /**
- * The cost, in base input tokens, of the best schedule of this class: results are cleared oldest first, for good, the newest
- * `keep` are untouched. Dynamic programming over (request, results cleared so far).
+ * Cost, in base input tokens, of the best schedule of this class: results are cleared oldest first,
+ * permanently, and the newest `keep` are untouched. Dynamic programming over (request, results
+ * cleared so far).
  */
 export function optimalCost(recording: Opened, options: OptimumOptions): number {
   const { prices, keep = 4, counter } = options
@@ -24,7 +26,7 @@ export function optimalCost(recording: Opened, options: OptimumOptions): number 
   const { placeholderTokens = counter.count('[Omitted]') } = options
   const ledger = new Ledger(recording, counter, placeholderTokens)
   const saved = (cached: number): number => (cached < minimumTokens ? 0 : (write - read) * cached)
-  // The least cost so far, by the number of results cleared.
+  // Minimum cost so far, by number of cleared results.
   let best: readonly number[] = [0]
   let before: number | undefined
   let beforeAt: number | undefined
@@ -35,7 +37,7 @@ export function optimalCost(recording: Opened, options: OptimumOptions): number 
     beforeAt = at ?? beforeAt
     const most = Math.max(best.length - 1, now.results - keep)
     const next: number[] = []
-    // What it takes to come from the best state with fewer results cleared.
+    // Minimum cost of a transition from a state with fewer cleared results.
     let breaking = Infinity
     for (let cleared = 0; cleared <= most; cleared++) {
       const stay = best[cleared] ?? Infinity
@@ -51,11 +53,11 @@ export function optimalCost(recording: Opened, options: OptimumOptions): number 
   return recording.answers.length === 0 ? 0 : Math.min(...best)
 }
 
-/** Tokens of a conversation, by position and by result. */
+/** Token sums of a conversation, by position and by result. */
 class Ledger {
   readonly #tokens: number[] = [0]
   readonly #results: number[] = [0]
-  /** Tokens before each result, in full, and what clearing it saves. */
+  /** Tokens before each result in full, and the gain of clearing it. */
   readonly #places: { readonly before: number; readonly gain: number }[] = []
   readonly #gains: number[] = [0]
 
@@ -79,7 +81,7 @@ class Ledger {
     }
   }
 
-  /** Everything before a position, nothing cleared. */
+  /** Tokens before a position with nothing cleared. */
   at(position: number): { readonly tokens: number; readonly results: number } {
     return {
       tokens: this.#tokens[position] as number,
@@ -87,12 +89,15 @@ class Ledger {
     }
   }
 
-  /** What clearing the oldest results saves. */
+  /** Gain of clearing the oldest results. */
   gain(cleared: number): number {
     return this.#gains[cleared] ?? (this.#gains.at(-1) as number)
   }
 
-  /** What stays cached when the next result is cleared too: everything before the first one whose clearing changes anything. */
+  /**
+   * Tokens that stay cached when the next result is cleared: everything before the first changed
+   * result.
+   */
   prefix(cleared: number, full: number): number {
     let next = cleared
     while (this.#places[next]?.gain === 0) next += 1
@@ -101,10 +106,10 @@ class Ledger {
   }
 }
 
-/** Anthropic has results among the user's own content. */
+/** Anthropic has results in user messages. */
 const resultTypes: ReadonlySet<string> = new Set(['tool_result'])
 
-/** A tool's result; other pieces of the same message, such as a user's text, are none. */
+/** True for a tool result; other pieces of the same message, such as user text, are not. */
 function isResult({ role }: RecordedMessage, piece: Piece): boolean {
   if (role !== 'tool') return false
   return piece.role !== 'user' || piece.identity.some((one) => resultTypes.has(one))

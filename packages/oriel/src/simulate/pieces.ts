@@ -1,21 +1,22 @@
-// A request as a flat sequence of pieces: one text, tool call or tool result each. Caches and judges look at nothing else.
+// Request pieces: a request as a flat sequence of texts, tool calls and tool results, the unit of
+// caching and judging.
 
 import { callTokens, messageTokens } from '../core/tokens/counter.ts'
 import type { Frame } from '../core/view/view.ts'
 
 export interface Piece {
   readonly role: string
-  /** Every text that the model reads in it: contents, names, arguments. */
+  /** All texts that the model reads: contents, names, arguments. */
   readonly texts: readonly string[]
-  /** Everything that makes it this piece, texts included: equal lists are equal bytes to a cache. */
+  /** Cache identity, including texts: equal lists mean equal bytes. */
   readonly identity: readonly string[]
-  /** Tokens that no text accounts for: pictures, separators. */
+  /** Tokens not covered by text: images, separators. */
   readonly extraTokens: number
 }
 
-/** What providers charge for one picture or file, roughly. */
+/** Approximate provider charge for one image or file. */
 const mediaTokens = 1200
-/** Fields that say where a piece belongs, and not what it says. */
+/** Structural fields, not content. */
 const structural: ReadonlySet<string> = new Set([
   'type',
   'id',
@@ -26,7 +27,7 @@ const structural: ReadonlySet<string> = new Set([
   'toolCallId',
   'call_id',
 ])
-/** Fields that no provider gets, or that its cache ignores. */
+/** Fields that are not sent, or that provider caches ignore. */
 const ignored: ReadonlySet<string> = new Set([
   'cache_control',
   'cacheControl',
@@ -43,7 +44,9 @@ const media: ReadonlySet<unknown> = new Set([
   'document',
 ])
 
-/** The pieces of a request body in any format, in the order in which they are sent. Grouping into messages leaves no trace. */
+/**
+ * The pieces of a request body in any format, in wire order. Message boundaries are not preserved.
+ */
 export function piecesOf(messages: readonly unknown[], system?: unknown): readonly Piece[] {
   const pieces: Piece[] = []
   if (system !== undefined && system !== null) addContent(pieces, 'system', system)
@@ -51,7 +54,7 @@ export function piecesOf(messages: readonly unknown[], system?: unknown): readon
   return pieces
 }
 
-/** What stands around the messages, in the order in which providers cache it: tools, system text. */
+/** Frame pieces in the order in which providers cache them: tools, system text. */
 export function framePieces(frame: Frame | undefined): readonly Piece[] {
   const pieces: Piece[] = []
   for (const tool of Array.isArray(frame?.tools) ? frame.tools : []) {
@@ -62,7 +65,7 @@ export function framePieces(frame: Frame | undefined): readonly Piece[] {
   return pieces
 }
 
-/** How many pieces two requests have in common from the start. */
+/** Length of the common prefix of two requests, in pieces. */
 export function sharedPrefix(a: readonly Piece[], b: readonly Piece[]): number {
   const end = Math.min(a.length, b.length)
   for (let index = 0; index < end; index++) {
@@ -83,7 +86,7 @@ function isEqual(a: Piece, b: Piece): boolean {
 function addMessage(pieces: Piece[], message: unknown): void {
   if (typeof message !== 'object' || message === null) return
   const { role, content, tool_calls: calls, ...rest } = message as Record<string, unknown>
-  // Items of OpenAI's Responses that are no messages have no role.
+  // Non-message items of OpenAI Responses have no role.
   if (typeof role !== 'string') {
     pieces.push(toPiece('item', message, messageTokens))
     return
@@ -96,7 +99,10 @@ function addMessage(pieces: Piece[], message: unknown): void {
   if (pieces.length === first) pieces.push(toPiece(role, rest, messageTokens))
 }
 
-/** A string is one piece, a list one for each part. Fields beside the content, such as a call's id, belong to the first. */
+/**
+ * A string is one piece, a list one per part. Fields beside the content, such as a call id, belong
+ * to the first.
+ */
 function addContent(pieces: Piece[], role: string, content: unknown, rest: object = {}): void {
   if (typeof content === 'string') {
     const extra = role === 'tool' ? messageTokens + callTokens : messageTokens
@@ -140,7 +146,7 @@ function collect(value: unknown, leaves: Leaves): void {
     const isMedia = media.has((value as { type?: unknown }).type)
     for (const [key, item] of Object.entries(value)) {
       if (ignored.has(key)) continue
-      // Pictures are bytes, not text.
+      // Images are bytes, not text.
       const isText = leaves.isText && !structural.has(key) && !isMedia
       collect(item, { ...leaves, isText })
     }

@@ -1,53 +1,55 @@
-// Spreads tasks over the cores of the machine. Each worker does one at a time, and the pool prefers conversations that it has read.
+// Worker pool: spreads tasks over the cores. Each worker runs one task at a time, preferably on a
+// conversation it has already loaded.
 
 import { Worker } from 'node:worker_threads'
 import { type ErrorCode, OrielError } from '../core/log/errors.ts'
-import { Desk, type Task, type TaskResult } from './task.ts'
+import { type Task, type TaskResult, TaskRunner } from './task.ts'
 
 export type Reply =
   | { readonly ok: true; readonly result: TaskResult }
   | { readonly ok: false; readonly message: string; readonly code?: ErrorCode }
 
-/** Someone who does tasks, one after the other. */
-interface Hand {
+/** A worker, or the calling thread. */
+interface Executor {
   do(task: Task): Promise<TaskResult>
   stop(): Promise<void>
 }
 
 export interface WeighedTask {
   readonly task: Task
-  /** How long it takes, in any unit. */
+  /** Relative duration. */
   readonly weight: number
 }
 
 export class Pool {
-  readonly #hands: readonly Hand[]
-  /** Which hand has read each conversation. */
+  readonly #executors: readonly Executor[]
+  /** The worker that has loaded each conversation. */
   readonly #readers = new Map<number, number>()
 
-  /** With no workers the work is done here. */
+  /** With 0 workers, runs in the calling thread. */
   constructor(workers: number) {
-    this.#hands = workers === 0 ? [deskHand()] : Array.from({ length: workers }, () => workerHand())
+    this.#executors =
+      workers === 0 ? [inlineExecutor()] : Array.from({ length: workers }, () => workerExecutor())
   }
 
-  /** Does all tasks; results are in the order of the tasks. The first failure ends it. */
+  /** Runs all tasks; results are in task order. The first failure aborts. */
   async run(
     tasks: readonly WeighedTask[],
     onDone: (weight: number) => void,
   ): Promise<readonly TaskResult[]> {
     const results: TaskResult[] = []
-    // The heaviest first, so that no core is left with a long one at the end.
+    // Longest first, so that no core ends with a long task alone.
     const waiting = tasks.map((one, place) => ({ ...one, place }))
     waiting.sort((a, b) => b.weight - a.weight)
-    const next = (hand: number): (typeof waiting)[number] | undefined => {
-      const own = waiting.findIndex(({ task }) => this.#readers.get(task.index) === hand)
+    const next = (executor: number): (typeof waiting)[number] | undefined => {
+      const own = waiting.findIndex(({ task }) => this.#readers.get(task.index) === executor)
       return waiting.splice(own === -1 ? 0 : own, 1)[0]
     }
     await Promise.all(
-      this.#hands.map(async (hand, number) => {
+      this.#executors.map(async (executor, number) => {
         for (let one = next(number); one !== undefined; one = next(number)) {
           if (!this.#readers.has(one.task.index)) this.#readers.set(one.task.index, number)
-          results[one.place] = await hand.do(one.task).catch((error: unknown) => {
+          results[one.place] = await executor.do(one.task).catch((error: unknown) => {
             waiting.length = 0
             throw error
           })
@@ -59,17 +61,17 @@ export class Pool {
   }
 
   async stop(): Promise<void> {
-    await Promise.all(this.#hands.map((hand) => hand.stop()))
+    await Promise.all(this.#executors.map((executor) => executor.stop()))
   }
 }
 
-function deskHand(): Hand {
-  const desk = new Desk()
-  return { do: (task) => desk.do(task), stop: async () => undefined }
+function inlineExecutor(): Executor {
+  const runner = new TaskRunner()
+  return { do: (task) => runner.do(task), stop: async () => undefined }
 }
 
-function workerHand(): Hand {
-  // The process's own flags may be ones that a worker refuses, and the worker needs none.
+function workerExecutor(): Executor {
+  // Workers reject some flags of the process, and need none.
   const worker = new Worker(workerFile(), { name: 'oriel-simulate', execArgv: [] })
   let settle: { resolve(result: TaskResult): void; reject(error: unknown): void } | undefined
   worker.on('message', (reply: Reply) => {
@@ -83,7 +85,7 @@ function workerHand(): Hand {
     do: (task) =>
       new Promise((resolve, reject) => {
         settle = { resolve, reject }
-        // A conversation is sent once: copying a long one takes a while.
+        // Send a conversation once: copying a long one is slow.
         const { recording, ...rest } = task
         worker.postMessage(sent.has(task.index) ? rest : { ...rest, recording })
         sent.add(task.index)

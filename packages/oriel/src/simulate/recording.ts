@@ -1,4 +1,4 @@
-// A recorded conversation, read once: its messages as drafts, and the model calls in it.
+// Recorded conversation, parsed once: its messages as drafts, and its model calls.
 
 import type { Block } from '../core/log/block.ts'
 import type { Draft } from '../core/log/entry.ts'
@@ -7,27 +7,27 @@ import type { FormatName } from '../providers/format.ts'
 import { formatNamed } from '../providers/registry.ts'
 import { framePieces } from './pieces.ts'
 
-/** A conversation as it was recorded. */
+/** A conversation as recorded. */
 export interface Recording {
   readonly id: string
-  /** Where it comes from: what many conversations of one source share is no fact of one of them. @default '' */
+  /** Its source. Values shared by many conversations of a source are not facts. @default '' */
   readonly source?: string
   /** @default 'openai-chat' */
   readonly format?: FormatName
   /** Messages, or items for openai-responses. */
   readonly messages: readonly unknown[]
   readonly frame?: Frame
-  /** When each message was made, in milliseconds since 1970; absent or undefined = unknown. */
+  /** Time of each message, in milliseconds since the epoch; absent or undefined = unknown. */
   readonly times?: readonly (number | undefined)[]
 }
 
 export interface RecordedMessage {
   readonly role: Draft['role']
-  /** The message as a thread takes it. */
+  /** The message as a draft. */
   readonly draft: Draft
-  /** The foreign messages it was made from. Of two made from the same one, the first has it. */
+  /** The source messages. If two drafts share one, the first has it. */
   readonly foreign: readonly unknown[]
-  /** What a model reads in it. */
+  /** Texts that a model reads. */
   readonly texts: readonly string[]
   /** Tool calls in it. */
   readonly calls: readonly { readonly name: string; readonly arguments: string }[]
@@ -37,10 +37,13 @@ export interface RecordedMessage {
 export interface Opened extends Recording {
   readonly source: string
   readonly format: FormatName
-  /** Texts of the frame: system text, names and descriptions of tools. */
+  /** Frame texts: system text, tool names and descriptions. */
   readonly frameTexts: readonly string[]
   readonly recorded: readonly RecordedMessage[]
-  /** Positions in `recorded` of what a model answered. A greeting before anyone spoke was no model call. */
+  /**
+   * Indexes in `recorded` of model answers. A greeting before any user message was not a model
+   * call.
+   */
   readonly answers: readonly number[]
 }
 
@@ -72,7 +75,7 @@ export function openRecording(recording: Recording): Opened {
   return { ...recording, source, format, frameTexts, recorded, answers }
 }
 
-/** Every text that a model reads in these blocks. */
+/** All texts that a model reads in these blocks. */
 export function textsIn(blocks: readonly Block[]): readonly string[] {
   return blocks.flatMap(textsOf)
 }

@@ -1,4 +1,5 @@
-// Feeds a recorded conversation to whatever manages its context, and shows every request it would have sent.
+// Replay: feeds a recorded conversation to a context manager and yields every request it would have
+// sent.
 
 import { OrielError } from '../core/log/errors.ts'
 import type { Change, Frame } from '../core/view/view.ts'
@@ -12,26 +13,29 @@ import type { Recover } from './fidelity.ts'
 import { type Opened, type RecordedMessage, textsIn } from './recording.ts'
 import { indexOfValue, plain } from './values.ts'
 
-/** One request, as a manager would have sent it. */
+/** One request of a manager. */
 export interface Sent {
   readonly messages: readonly unknown[]
   readonly system?: unknown
-  /** The rules that changed something since this was last asked, by their first change. */
+  /** The rules that changed something since the last call, in order of their first change. */
   readonly causes?: () => readonly string[]
 }
 
-/** Manages the context of one conversation. */
+/** Context manager of one conversation. */
 export interface Manager {
   append(messages: readonly RecordedMessage[]): void | Promise<void>
-  /** The request for the next model call; undefined when it says that it cannot make one. */
+  /** The request for the next model call; undefined if it cannot build one. */
   view(): Sent | undefined | Promise<Sent | undefined>
-  /** Whether what the ids in a text stand for, asked for as a model would, has a value. @default nothing can be asked for */
+  /**
+   * True if expanding the ids in a text, as a model would, yields a value. @default nothing can be
+   * expanded
+   */
   readonly recover?: Recover
 }
 
 export type CreateManager = (recording: Opened) => Manager | Promise<Manager>
 
-/** Every request of a conversation, one before each recorded answer. */
+/** Yields every request of a conversation, one before each recorded answer. */
 export async function* replay(
   recording: Opened,
   manager: Manager,
@@ -44,7 +48,7 @@ export async function* replay(
   }
 }
 
-/** No management: every request is everything said so far, as it was recorded. */
+/** Baseline without management: every request has all messages so far. */
 export const unmanaged: CreateManager = () => {
   const messages: unknown[] = []
   return {
@@ -58,23 +62,23 @@ export const unmanaged: CreateManager = () => {
 export interface ThreadManagerOptions {
   /** @default none: every request is the whole log */
   readonly policy?: PolicyInput
-  /** The format of the requests. @default the recording's */
+  /** Request format. @default the recording's */
   readonly format?: FormatName
   /** @default 'estimate' */
   readonly tokens?: TokensOption
-  /** Tokens that a request may have. @default no limit */
+  /** Maximum tokens of a request. @default no limit */
   readonly budget?: number
   readonly model?: string
-  /** Anything else that `openThread` takes. */
+  /** Further options of `openThread`. */
   readonly thread?: Partial<ThreadOptions>
 }
 
-/** A thread of this library, with a policy. */
+/** An Oriel thread with a policy. */
 export function threadManager(options: ThreadManagerOptions = {}): CreateManager {
   return async (recording) => {
     const clock = { now: 0 }
     const thread = await openThread({
-      // Ids in placeholders derive from the thread's id: the same every time, so that results are.
+      // Placeholder ids derive from the thread id; a fixed one makes results reproducible.
       id: 'simulation',
       store: memoryStore(),
       snapshotEvery: 0,
@@ -83,7 +87,7 @@ export function threadManager(options: ThreadManagerOptions = {}): CreateManager
       ...(options.tokens === undefined ? {} : { tokens: options.tokens }),
       ...options.thread,
     })
-    const book = new Book(thread)
+    const lookup = new IdLookup(thread)
     let known: ReadonlySet<string> = new Set()
     return {
       async append(messages) {
@@ -92,7 +96,7 @@ export function threadManager(options: ThreadManagerOptions = {}): CreateManager
         const entries = await thread.append(messages.map(({ draft }) => draft))
         for (const { id, blocks } of entries) {
           const ids = [id, ...blocks.flatMap((block) => (block.id === undefined ? [] : [block.id]))]
-          book.add(ids, textsIn(blocks))
+          lookup.add(ids, textsIn(blocks))
         }
       },
       async view() {
@@ -108,7 +112,7 @@ export function threadManager(options: ThreadManagerOptions = {}): CreateManager
         const { messages, system } = view
         return { messages, causes, ...(system === undefined ? {} : { system }) }
       },
-      recover: (text, value) => book.recover(text, value),
+      recover: (text, value) => lookup.recover(text, value),
     }
   }
 }
@@ -136,8 +140,8 @@ function changeKey({ id, form, rule }: Change): string {
   return `${id} ${form} ${rule}`
 }
 
-/** What the ids of a thread stand for, as `expand` gives it. */
-class Book {
+/** Lookup of a thread's ids, as `expand` returns them. */
+class IdLookup {
   readonly #thread: Thread
   readonly #texts = new Map<string, readonly string[]>()
   readonly #asked = new Map<string, Promise<boolean>>()
@@ -150,7 +154,10 @@ class Book {
     for (const id of ids) this.#texts.set(id, texts)
   }
 
-  /** Ids of messages are looked up here: `expand` gives their originals. Anything else that is to be expanded is asked for. */
+  /**
+   * Looks up message ids directly, which `expand` would return unchanged, and expands anything
+   * else.
+   */
   async recover(text: string, value: string): Promise<boolean> {
     for (const [id] of text.matchAll(/\be\w{3,20}\b/g)) {
       if (this.#texts.get(id)?.some((own) => hasValue(own, value)) === true) return true

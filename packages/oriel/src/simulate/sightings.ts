@@ -1,8 +1,8 @@
-// Which values stand in which texts of one conversation, each looked up once.
+// Memoized search for values in the texts of one conversation.
 
 import { indexOfValue, plain } from './values.ts'
 
-/** Remembers for each text what was found in it: replays under several policies ask the same again and again. */
+/** Caches results per text: replays under several policies repeat the same lookups. */
 export class Sightings {
   readonly #texts = new Map<
     string,
@@ -19,7 +19,7 @@ export class Sightings {
     return seen
   }
 
-  /** A text as values are looked for in it. */
+  /** The normalized text in which values are searched. */
   plain(text: string): string {
     return this.#text(text).plain
   }

@@ -1,4 +1,5 @@
-// Replays recorded conversations under several policies and adds up what each would have cost and kept.
+// Simulation: replays recorded conversations under several policies and sums their cost and kept
+// facts.
 
 import { availableParallelism } from 'node:os'
 import { OrielError } from '../core/log/errors.ts'
@@ -19,46 +20,52 @@ export interface NamedPolicy {
 }
 
 export interface SimulateOptions {
-  /** What is compared. Doing nothing is always part of it. */
+  /** Policies to compare. The baseline without a policy is always included. */
   readonly policies: readonly NamedPolicy[]
-  /** What requests are billed by, and what cache-aware policies reckon with. @default read 0.1, write 1.25, always live */
+  /**
+   * Prices for billing requests and for cache-aware policies. @default read 0.1, write 1.25, always
+   * live
+   */
   readonly prices?: CachePrices & Partial<Prices>
-  /** How tokens are counted. @default 'estimate' */
+  /** Token counter. @default 'estimate' */
   readonly tokens?: 'estimate' | 'o200k'
-  /** Tokens that a request may have. @default no limit */
+  /** Maximum tokens of a request. @default no limit */
   readonly budget?: number
-  /** Threads of the process; 0 = the calling one. @default one for each core, none for little work */
+  /** Worker threads; 0 = the calling thread. @default one per core, none for little work */
   readonly workers?: number
-  /** Called with the share of the work that is done, from 0 to 1. */
+  /** Called with the completed share of the work, from 0 to 1. */
   readonly onProgress?: (share: number) => void
 }
 
-/** How one policy did. */
+/** Result of one policy. */
 export interface Outcome {
   readonly name: string
   readonly totals: Totals
   readonly sources: Readonly<Record<string, Totals>>
-  /** One for each conversation, in their order. */
+  /** One per conversation, in order. */
   readonly conversations: readonly Judgement[]
 }
 
 export interface Simulation {
   readonly messages: number
   readonly requests: number
-  /** Doing nothing. */
+  /** The baseline without a policy. */
   readonly none: Outcome
   readonly outcomes: readonly Outcome[]
-  /** What the best schedule of clearing old results, the last four untouched, would cost, in base input tokens. */
+  /**
+   * Cost of the best schedule of clearing old results, the last four untouched, in base input
+   * tokens.
+   */
   readonly optimum: number
-  /** The same for each conversation. */
+  /** The same per conversation. */
   readonly optima: readonly number[]
   readonly inputDollars?: number
 }
 
-/** Fewer messages than this are done before a worker has started. */
+/** Fewer messages than this finish before a worker has started. */
 const littleWork = 400
 
-/** Judges policies on recorded conversations. Throws what reading a recording or a policy throws. */
+/** Judges policies on recorded conversations. Throws if a recording or a policy is invalid. */
 export async function simulate(
   recordings: readonly Recording[],
   options: SimulateOptions,
@@ -113,7 +120,7 @@ class Run {
     this.#recordings = recordings
     this.#options = options
     this.#report = report
-    // Each request costs its size, and requests grow: the square of the length.
+    // Requests grow with the conversation, so the cost is quadratic in its length.
     this.#weights = recordings.map(({ messages }) => 1 + messages.length ** 2)
   }
 
@@ -128,7 +135,7 @@ class Run {
     return results.map((result) => (result as { studied: StudyResult }).studied)
   }
 
-  /** One list of judgements for doing nothing and for each policy. */
+  /** One list of judgements for the baseline and for each policy. */
   async judge(
     studies: readonly StudyResult[],
     policies: readonly NamedPolicy[],
@@ -165,7 +172,7 @@ class Run {
   }
 }
 
-/** The values of each conversation that are common to its source. */
+/** Per conversation, the values common to its source. */
 function commonOf(
   recordings: readonly Recording[],
   studies: readonly StudyResult[],

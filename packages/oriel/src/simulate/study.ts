@@ -1,7 +1,7 @@
-// Recorded conversations, prepared once to be judged under many policies.
+// Prepared recordings, judged under many policies.
 
 import { resolveCounter, type TokensOption } from '../counters.ts'
-import { type CachePrices, remembering } from './cost.ts'
+import { type CachePrices, memoizeCounter } from './cost.ts'
 import { commonValues, type Need, neededValues, needsOf, withoutCommon } from './facts.ts'
 import { type Judgement, judge } from './judge.ts'
 import { type Opened, openRecording, type Recording } from './recording.ts'
@@ -14,7 +14,7 @@ export interface Studied {
   readonly sightings: Sightings
 }
 
-/** Opens recordings and finds out what each model call needed. */
+/** Parses recordings and finds the facts that each model call needed. */
 export function study(recordings: readonly Recording[]): readonly Studied[] {
   const studied = recordings.map((one): Studied => {
     const recording = openRecording(one)
@@ -50,7 +50,7 @@ export async function judgeAll(
 ): Promise<readonly Judgement[]> {
   const judgements: Judgement[] = []
   for (const { recording, needs, sightings } of studied) {
-    const counter = remembering(resolveCounter(tokens))
+    const counter = memoizeCounter(resolveCounter(tokens))
     const options = { counter, needs, sightings, ...(prices === undefined ? {} : { prices }) }
     judgements.push(await judge(recording, create, options))
     onDone?.(judgements.length)

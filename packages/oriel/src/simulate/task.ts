@@ -1,11 +1,11 @@
-// One piece of the simulator's work on one conversation, so that any thread of the process can do it.
+// Simulation task on one conversation, serializable for worker threads.
 
 import { assert } from '../core/log/errors.ts'
 import type { Counter } from '../core/tokens/counter.ts'
 import { resolveCounter } from '../counters.ts'
 import type { PolicyInput } from '../policy/schema.ts'
 import { lookupPrices, type Prices } from '../schedule/prices.ts'
-import { type CachePrices, remembering } from './cost.ts'
+import { type CachePrices, memoizeCounter } from './cost.ts'
 import { type Need, neededValues, needsOf, withoutCommon } from './facts.ts'
 import { type Judgement, judge } from './judge.ts'
 import { optimalCost } from './optimum.ts'
@@ -18,7 +18,7 @@ export interface TaskOptions {
   readonly prices: CachePrices & Partial<Prices>
 }
 
-/** Reads a conversation and finds out what its model calls needed. */
+/** Parses a conversation and finds the facts its model calls needed. */
 export interface StudyTask {
   readonly type: 'study'
   readonly index: number
@@ -26,13 +26,13 @@ export interface StudyTask {
   readonly options: TaskOptions
 }
 
-/** Judges one policy on it; without a policy, doing nothing. */
+/** Judges one policy on it; without a policy, the baseline. */
 export interface JudgeTask {
   readonly type: 'judge'
   readonly index: number
-  /** May be missing for a conversation that was sent before. */
+  /** Absent for a conversation that was already sent. */
   readonly recording?: Recording
-  /** Values that are common to its source. */
+  /** Values common to its source. */
   readonly common: readonly string[]
   readonly policy?: PolicyInput
   readonly budget?: number
@@ -44,9 +44,9 @@ export type Task = StudyTask | JudgeTask
 export interface StudyResult {
   readonly messages: number
   readonly requests: number
-  /** Every value that was needed, once. */
+  /** All needed values, deduplicated. */
   readonly values: readonly string[]
-  /** What the best schedule of clearing old results would cost. */
+  /** Cost of the best schedule of clearing old results. */
   readonly optimum: number
 }
 
@@ -61,8 +61,8 @@ interface Known {
   readonly counter: Counter
 }
 
-/** Does tasks, and remembers the conversations it has read: another policy on the same one costs only its own work. */
-export class Desk {
+/** Runs tasks and caches parsed conversations for further policies. */
+export class TaskRunner {
   readonly #known = new Map<number, Known>()
 
   async do(task: Task): Promise<TaskResult> {
@@ -98,7 +98,7 @@ export class Desk {
       assert(recording !== undefined, 'a conversation comes with the first task about it')
       const opened = openRecording(recording)
       const sightings = new Sightings()
-      const counter = remembering(resolveCounter(options.tokens))
+      const counter = memoizeCounter(resolveCounter(options.tokens))
       known = { opened, sightings, counter, needs: needsOf(opened, sightings) }
       this.#known.set(index, known)
     }

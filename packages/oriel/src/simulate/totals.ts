@@ -1,4 +1,4 @@
-// Judgements of many conversations, added up: per source and over all.
+// Totals of judgements, per source and overall.
 
 import type { FactCount, Judgement } from './judge.ts'
 
@@ -7,20 +7,20 @@ export interface Totals {
   readonly requests: number
   /** Input tokens of all requests. */
   readonly tokens: number
-  /** Share of them that was read from the cache. */
+  /** Share of them read from the cache. */
   readonly cachedShare: number
   /** In base input tokens. */
   readonly cost: number
   readonly meanTokens: number
   readonly peakTokens: number
-  /** Requests whose cached prefix was broken, by cause. */
+  /** Requests with a broken cache prefix, by cause. */
   readonly breaks: Readonly<Record<string, number>>
   readonly invalid: number
   readonly refused: number
   readonly arguments: FactCount
   readonly text: FactCount
   readonly old: FactCount
-  /** Share of the calls that needed facts and saw all of them. */
+  /** Share of fact-needing calls that saw all their facts. */
   readonly completeCalls: number
   readonly userText: number
 }

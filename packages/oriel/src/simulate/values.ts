@@ -1,18 +1,19 @@
-// Values in a text that an agent may need again: ids, paths, names, numbers, phrases. Plain words are none.
+// Values in a text that an agent may need again: ids, paths, names, numbers, phrases. Plain words
+// are excluded.
 
 /**
- * One pattern, so that no value is counted twice where kinds overlap: addresses, paths, dotted names, ids, numbers, names in snake or
- * camel case. What it matches is checked by `isValue`.
+ * One pattern, so that overlapping kinds count once: addresses, paths, dotted names, ids, numbers,
+ * snake_case and camelCase names. `isValue` checks each match.
  */
 const token =
   /[\w.+-]+@[\w-]+(?:\.[\w-]+)+|(?:~|\.{1,2})?\/?[\w.@+-]+(?:\/[\w.@+-]+)+\/?|\/[\w.@+-]+|#?[\w-]+(?:\.[\w-]+)*/g
 const quoted = /"([^"\n]{6,60})"|'([^'\n]{6,60})'|`([^`\n]{6,60})`/g
 const shortestLeaf = 3
 const longestLeaf = 80
-/** Longer texts are cut off: nobody types megabytes as an argument. */
+/** Longer texts are truncated: nobody types megabytes as an argument. */
 const readLength = 20_000
 
-/** The values in a text that an agent wrote. Paths are whole; `suffixesOf` shortens them. */
+/** The values in a text written by an agent. Paths are whole; `suffixesOf` shortens them. */
 export function valuesIn(text: string): ReadonlySet<string> {
   const values = new Set<string>()
   const read = text.length > readLength ? text.slice(0, readLength) : text
@@ -27,7 +28,7 @@ export function valuesIn(text: string): ReadonlySet<string> {
   return values
 }
 
-/** A whole argument, where it is one short line and no plain word. */
+/** A whole argument, if it is one short line and not a plain word. */
 export function wholeValue(leaf: string): string | undefined {
   const value = leaf.trim()
   if (value.length < shortestLeaf || value.length > longestLeaf) return undefined
@@ -39,7 +40,9 @@ export function isPath(value: string): boolean {
   return /^[^\s"']*\/[^\s"']+$/.test(value)
 }
 
-/** A path and its ends, the longest first; the last one is the file's name, if it has an extension. */
+/**
+ * A path and its suffixes, longest first; the last one is the file name, if it has an extension.
+ */
 export function suffixesOf(path: string): readonly string[] {
   const parts = path.replace(/\/$/, '').split('/')
   const suffixes = [path]
@@ -51,13 +54,13 @@ export function suffixesOf(path: string): readonly string[] {
   return suffixes
 }
 
-/** A text as values are looked for in it: line ends and quotes that JSON has escaped count as such. */
+/** Normalizes a text for the search: unescapes JSON line breaks and quotes. */
 export function plain(text: string): string {
   if (!text.includes('\\')) return text
   return text.replaceAll(/\\([nrt"])/g, (_, letter: string) => (letter === '"' ? '"' : ' '))
 }
 
-/** Where a value stands in a plain text, as a whole and not inside a longer word; -1 if nowhere. */
+/** Index of a value as a whole word in a normalized text; -1 if absent. */
 export function indexOfValue(text: string, value: string, from = 0): number {
   const first = isWordUnit(value.charCodeAt(0))
   const last = isWordUnit(value.charCodeAt(value.length - 1))

@@ -1,4 +1,4 @@
-// Arbitraries for fast-check: conversations that a provider accepts, policies and budgets.
+// fast-check arbitraries: valid conversations, policies and budgets.
 
 import * as fc from 'fast-check'
 import type { Audience, Block, Lifetime } from '../core/log/block.ts'
@@ -21,35 +21,35 @@ import { writeLangchain } from './write-langchain.ts'
 import { writeOpenaiChat } from './write-openai-chat.ts'
 import { writeOpenaiResponses } from './write-openai-responses.ts'
 
-/** Foreign messages, or items for openai-responses. */
+/** Provider messages, or items for openai-responses. */
 export type Conversation = readonly JsonObject[]
 
-/** Valid conversations in the format of OpenAI's Chat Completions. Shrinks to one user message. */
+/** Valid OpenAI Chat Completions conversations. Shrinks to one user message. */
 export function openaiChatConversation(): fc.Arbitrary<Conversation> {
   return script().map(writeOpenaiChat).map(plain)
 }
 
-/** Valid conversations in Anthropic's format, ending with the user's side. Shrinks to one user message. */
+/** Valid Anthropic conversations that end with the user's side. Shrinks to one user message. */
 export function anthropicConversation(): fc.Arbitrary<Conversation> {
   return script().map(writeAnthropic).map(plain)
 }
 
-/** Valid lists of items in the format of OpenAI's Responses. Shrinks to one user message. */
+/** Valid OpenAI Responses item lists. Shrinks to one user message. */
 export function openaiResponsesConversation(): fc.Arbitrary<Conversation> {
   return script().map(writeOpenaiResponses).map(plain)
 }
 
-/** Valid conversations of the AI SDK. Shrinks to one user message. */
+/** Valid AI SDK conversations. Shrinks to one user message. */
 export function aiSdkConversation(): fc.Arbitrary<Conversation> {
   return script().map(writeAiSdk).map(plain)
 }
 
-/** Valid conversations of LangChain, in any of the ways in which they are written down. Shrinks to one user message. */
+/** Valid LangChain conversations, in any serialized form. Shrinks to one user message. */
 export function langchainConversation(): fc.Arbitrary<Conversation> {
   return script().map(writeLangchain).map(plain)
 }
 
-/** Valid conversations in the format of that name. */
+/** Valid conversations in the named format. */
 export function conversationOf(format: FormatName): fc.Arbitrary<Conversation> {
   switch (format) {
     case 'openai-chat':
@@ -66,8 +66,8 @@ export function conversationOf(format: FormatName): fc.Arbitrary<Conversation> {
 }
 
 /**
- * Conversations as Oriel's own messages: what a format reads, with lifetimes, audiences, kinds, expiries and plugins on some messages
- * and blocks. Shrinks to one user message without any.
+ * Conversations as Oriel's own messages: decoded from a format, with lifetimes, audiences, kinds,
+ * expiries and plugins on some messages and blocks. Shrinks to one user message without any.
  */
 export function neutralConversation(format: FormatName): fc.Arbitrary<readonly Draft[]> {
   const at = fc.nat({ max: 30 })
@@ -107,7 +107,7 @@ function withMark(draft: Draft, mark: { readonly block: number; readonly ofBlock
   return { ...draft, content: blocks.with(at, { ...(blocks[at] as Block), ...mark.ofBlock }) }
 }
 
-/** Who sees a message or a block: people alone more often than by chance. */
+/** Audiences; people-only is overrepresented. */
 export function audienceArbitrary(): fc.Arbitrary<Audience> {
   const peopleOnly: Audience = { now: false, later: false }
   return fc.oneof(
@@ -141,7 +141,10 @@ export function retentionArbitrary(): fc.Arbitrary<RetentionSettings> {
   return fields({ unit: fc.constantFrom('newer' as const, 'turns' as const, 'steps' as const) })
 }
 
-/** Any setting of the policy part `expiry`, for the tools that the conversations here use. Shrinks to the defaults. */
+/**
+ * Any setting of the policy part `expiry`, for the tools of these conversations. Shrinks to the
+ * defaults.
+ */
 export function expiryArbitrary(): fc.Arbitrary<ExpirySettings> {
   const share = fc.oneof(fc.constantFrom(0, 1), fc.double({ min: 0, max: 1, noNaN: true }))
   const prompt = fc.constantFrom(...promptIds)
@@ -164,7 +167,7 @@ export function expiryArbitrary(): fc.Arbitrary<ExpirySettings> {
   })
 }
 
-/** One setting of `expiry`, as a tool, a kind or a message may have it. Shrinks to one that never acts. */
+/** One setting of `expiry`, for a tool, a kind or a message. Shrinks to one that has no effect. */
 export function expirySettingArbitrary(): fc.Arbitrary<Expiry> {
   return fc.record(
     {
@@ -179,7 +182,10 @@ export function expirySettingArbitrary(): fc.Arbitrary<Expiry> {
   )
 }
 
-/** Any setting of the policy part `toolOutput`, except `directory`: no generator names a path. Shrinks to the defaults. */
+/**
+ * Any setting of the policy part `toolOutput`, except `directory`: generators never name a path.
+ * Shrinks to the defaults.
+ */
 export function toolOutputArbitrary(): fc.Arbitrary<ToolOutputSettings> {
   return fields({
     maxLines: counts(20),
@@ -208,7 +214,10 @@ export function toolResultsArbitrary(): fc.Arbitrary<ToolResultsSettings> {
   })
 }
 
-/** Any setting of the policy part `compaction`, a window smaller than its reserve included. Shrinks to the defaults. */
+/**
+ * Any setting of the policy part `compaction`, including a window smaller than its reserve. Shrinks
+ * to the defaults.
+ */
 export function compactionArbitrary(): fc.Arbitrary<CompactionSettings> {
   return fields({
     auto: seldomTrue().map((isOff) => !isOff),
@@ -221,12 +230,14 @@ export function compactionArbitrary(): fc.Arbitrary<CompactionSettings> {
   })
 }
 
-/** Any setting of the policy part `memory`, which needs `compaction` beside it. Shrinks to the defaults. */
+/**
+ * Any setting of the policy part `memory`, which requires `compaction`. Shrinks to the defaults.
+ */
 export function memoryArbitrary(): fc.Arbitrary<MemorySettings> {
   return fields({ lines: counts(500), values: counts(200) })
 }
 
-/** Policies written out part by part: one part alone, or several. Shrinks to the empty policy. */
+/** Policies given as parts: one or several. Shrinks to the empty policy. */
 export function policyPartsArbitrary(): fc.Arbitrary<Policy> {
   const parts = {
     history: historyArbitrary(),
@@ -249,12 +260,12 @@ export function policyPartsArbitrary(): fc.Arbitrary<Policy> {
       { weight: 8, arbitrary: fields(parts) },
     )
     .map((policy) =>
-      // A memory lives in the checkpoint: without one the policy is refused.
+      // A memory requires a checkpoint; without one the policy is rejected.
       policy.memory === undefined ? policy : { compaction: {}, ...policy },
     )
 }
 
-/** Any policy as callers write it: none, parts, the name of a preset, parts over a preset. Always valid. Shrinks to none. */
+/** Any valid policy input: none, parts, a preset's name, parts over a preset. Shrinks to none. */
 export function policyArbitrary(): fc.Arbitrary<PolicyInput | undefined> {
   const preset = fc.constantFrom(...(Object.keys(presets) as PresetName[]))
   const refined = fc
@@ -269,13 +280,16 @@ export function policyArbitrary(): fc.Arbitrary<PolicyInput | undefined> {
   )
 }
 
-/** The tools of the conversations here by name and by pattern, one that nobody calls, and names that are traps. */
+/**
+ * The tools of these conversations by name and by pattern, an unused one, and names such as
+ * `constructor`.
+ */
 const toolNames = [
   ...['search', 'bash', ' READ_FILE ', '*', '**', 're*', '*e*', 'get-*er', 'nobody_calls_this'],
   ...['constructor', 'toString'],
 ]
 const kindNames = ['tool-result', 'tool-*', '*', 'note', 'constructor']
-/** `project` knows none but Oriel's own. */
+/** `project` knows only Oriel's own. */
 const promptIds = ['compactMessagePrompt', 'unknown-prompt', 'constructor']
 
 const expiryFields = {
@@ -285,7 +299,7 @@ const expiryFields = {
   length: () => counts(600).map((length) => Math.max(1, length)),
 } as const
 
-/** Settings with any of their fields present. */
+/** Settings with any subset of their fields. */
 function fields<T extends object>(
   of: {
     readonly [K in keyof T]: fc.Arbitrary<T[K]>
@@ -302,7 +316,7 @@ function byName<T>(names: readonly string[], of: fc.Arbitrary<T>): fc.Arbitrary<
   return fc.dictionary(fc.constantFrom(...names), of, { maxKeys: 4, noNullPrototype: true })
 }
 
-/** A whole number that matters for the conversations here, or an extreme one: 0, 1, more than there can ever be. */
+/** A number that matters for these conversations, or an extreme one: 0, 1, a very large one. */
 function counts(usual: number): fc.Arbitrary<number> {
   return fc.oneof(
     { withCrossShrink: true },
@@ -321,7 +335,7 @@ function seldomTrue(): fc.Arbitrary<boolean> {
   return fc.nat({ max: 7 }).map((value) => value === 7)
 }
 
-/** A budget in tokens, from too small for anything to enough for everything that the generators make. */
+/** A token budget, from too small for anything to enough for every generated conversation. */
 export function budgetArbitrary(): fc.Arbitrary<number> {
   return fc.oneof(
     { weight: 1, arbitrary: fc.integer({ min: 1, max: 100 }) },
@@ -331,7 +345,7 @@ export function budgetArbitrary(): fc.Arbitrary<number> {
   )
 }
 
-/** As it comes off the wire: no field is undefined, no object is shared. */
+/** JSON as it comes off the wire: no undefined fields, no shared objects. */
 function plain(messages: readonly JsonObject[]): Conversation {
   return JSON.parse(JSON.stringify(messages)) as Conversation
 }

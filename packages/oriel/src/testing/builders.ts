@@ -1,8 +1,8 @@
-// Small builders of foreign messages, so that a test shows only what matters to it.
+// Builders of provider messages for tests.
 
 import type { JsonObject } from '../core/log/json.ts'
 
-/** A call as a builder takes it. */
+/** Input of a call builder. */
 export interface BuiltCall {
   readonly id: string
   /** @default 'search' */
@@ -11,7 +11,7 @@ export interface BuiltCall {
   readonly input?: JsonObject
 }
 
-/** Messages of OpenAI's Chat Completions. */
+/** OpenAI Chat Completions messages. */
 export const chatMessage = {
   system: (text: string): JsonObject => ({ role: 'system', content: text }),
   user: (text: string): JsonObject => ({ role: 'user', content: text }),
@@ -32,7 +32,7 @@ export const chatMessage = {
   }),
 } as const
 
-/** Messages of Anthropic. Its system text is no message. */
+/** Anthropic messages. System text is not a message. */
 export const anthropicMessage = {
   user: (text: string): JsonObject => ({ role: 'user', content: text }),
   assistant: (text: string): JsonObject => ({ role: 'assistant', content: text }),
@@ -55,7 +55,7 @@ export const anthropicMessage = {
   }),
 } as const
 
-/** Items of OpenAI's Responses. */
+/** OpenAI Responses items. */
 export const responsesItem = {
   system: (text: string): JsonObject => ({ role: 'system', content: text }),
   user: (text: string): JsonObject => ({ role: 'user', content: text }),
@@ -73,7 +73,7 @@ export const responsesItem = {
   }),
 } as const
 
-/** Messages of the AI SDK. */
+/** AI SDK messages. */
 export const aiSdkMessage = {
   system: (text: string): JsonObject => ({ role: 'system', content: text }),
   user: (text: string): JsonObject => ({ role: 'user', content: text }),
@@ -98,7 +98,7 @@ export const aiSdkMessage = {
   }),
 } as const
 
-/** Messages of LangChain, as plain data that every chat model takes. */
+/** LangChain messages as plain data that every chat model accepts. */
 export const langchainMessage = {
   system: (text: string): JsonObject => ({ role: 'system', content: text }),
   user: (text: string): JsonObject => ({ role: 'user', content: text }),

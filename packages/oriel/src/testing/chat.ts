@@ -1,4 +1,4 @@
-// Messages of OpenAI's chat, for tests that only need some.
+// OpenAI chat messages for tests.
 
 interface Said {
   readonly role: string
@@ -15,7 +15,7 @@ export const user = (content: string): Said => ({ role: 'user', content })
 
 export const said = (content: string): Said => ({ role: 'assistant', content })
 
-/** One message that calls a tool once for each id. */
+/** One message with one tool call per id. */
 export const call = (...ids: readonly string[]): Called => ({
   role: 'assistant',
   content: null,

@@ -1,4 +1,5 @@
-// The conformance suite of formats: every contract of `Format` is a named case. Run it on a format of your own.
+// Conformance suite of formats: every contract of `Format` is a named case. Run it on a custom
+// format.
 
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -18,13 +19,13 @@ import { exactText, frozen } from './compare.ts'
 import { mutate, mutationsArbitrary } from './mutations.ts'
 
 export interface FormatSuiteOptions {
-  /** Runs of each property test. @default what fast-check is configured to, 100 unless told */
+  /** Runs of each property test. @default fast-check's configuration, 100 by default */
   readonly runs?: number
   /** Seed of the property tests, to repeat a failure. @default a new one each time, printed on failure */
   readonly seed?: number
 }
 
-/** Declares the suite for a format; `conversation` makes what its provider accepts. */
+/** Declares the suite for a format; `conversation` generates valid conversations. */
 export function describeFormat(
   format: Format,
   conversation: fc.Arbitrary<Conversation>,
@@ -37,7 +38,7 @@ export function describeFormat(
   })
 }
 
-/** The cases of the suite by name; each throws where the format breaks its contract. */
+/** The cases of the suite by name; each throws if the format violates its contract. */
 export function formatCases(
   format: Format,
   conversation: fc.Arbitrary<Conversation>,
@@ -170,10 +171,10 @@ function judgingCases({ format, conversation, holds }: Source): Cases {
   }
 }
 
-/** Counts characters: what the suite shows must hold for any counter. */
+/** Counts characters: the suite must hold for any counter. */
 const counter: Counter = { name: 'characters', count: (text) => text.length }
 
-/** What a provider would get: as `project` does it, for a format that need not be registered. */
+/** The encoded request, as in `project`, for a format that need not be registered. */
 function send(format: Format, request: Pick<Reduced, 'messages'> & Partial<Reduced>): Encoded {
   const { messages, policy, budget } = request
   const state = new State({ counter, salt: fixedSalt })
@@ -182,7 +183,7 @@ function send(format: Format, request: Pick<Reduced, 'messages'> & Partial<Reduc
   return format.encode(assemble(state, planned, { profile: format.profile, budget }).messages)
 }
 
-/** Undefined where no valid view exists; any other error is a failure. */
+/** Undefined if no valid view exists; any other error is a failure. */
 function attempt(...request: Parameters<typeof send>): Encoded | undefined {
   try {
     return send(...request)
@@ -200,7 +201,7 @@ function expectSame(got: unknown, expected: unknown): void {
   expect(exactText(got)).toBe(exactText(expected))
 }
 
-/** A field that no version of the format knows, on the message and on each block of its content. */
+/** Adds an unknown field to the message and to each block of its content. */
 function withField(message: JsonObject, key: string): JsonObject {
   const marked: Record<string, unknown> = { ...message }
   setField(marked, key, { is: 'kept' })
@@ -215,7 +216,7 @@ function withField(message: JsonObject, key: string): JsonObject {
   return marked as JsonObject
 }
 
-/** Indexes that no draft was made from, or that come out of order. */
+/** Indexes without a draft, or out of order. */
 function uncovered(decoded: readonly Decoded[], count: number): readonly string[] {
   const faults: string[] = []
   let next = 0

@@ -1,4 +1,4 @@
-// What users need to test their own formats, stores and rules: generators, builders and suites.
+// Test kit for custom formats, stores and rules: generators, builders and suites.
 
 export type { Conversation } from './arbitraries.ts'
 export {

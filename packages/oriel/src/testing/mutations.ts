@@ -1,4 +1,5 @@
-// Ways in which real conversations are broken. A list of small mutations shrinks well: to the one that matters.
+// Mutations that break conversations as in the wild. Lists of small mutations shrink to the one
+// that matters.
 
 import * as fc from 'fast-check'
 import type { Json, JsonObject } from '../core/log/json.ts'
@@ -9,36 +10,36 @@ import { strangeMessages } from './strange-messages.ts'
 import { anyFields } from './texts.ts'
 
 /**
- * One change. Positions are taken modulo what is there, so that every mutation fits every conversation; a mutation that finds
- * nothing to change changes nothing.
+ * One mutation. Positions are modulo the length, so that every mutation applies to every
+ * conversation; one that finds no target is a no-op.
  */
 export type Mutation =
-  /** Leaves a message out: a call loses its result, or a result its call. */
+  /** Removes a message: a call loses its result, or a result its call. */
   | { readonly kind: 'drop'; readonly at: number }
   | { readonly kind: 'duplicate'; readonly at: number }
   | { readonly kind: 'swap'; readonly at: number; readonly other: number }
-  /** Takes a message far away from where it belongs. */
+  /** Moves a message far from its place. */
   | { readonly kind: 'move'; readonly at: number; readonly to: number }
-  /** The conversation ends in the middle of something. */
+  /** Truncates the end. */
   | { readonly kind: 'truncate'; readonly at: number }
-  /** The conversation begins in the middle of something. */
+  /** Truncates the start. */
   | { readonly kind: 'behead'; readonly at: number }
   | { readonly kind: 'insert'; readonly at: number; readonly message: JsonObject }
-  /** Gives one side of a pair another id. */
+  /** Changes the id of one side of a pair. */
   | { readonly kind: 're-id'; readonly at: number; readonly id: string }
-  /** Gives a call and its result the id of others. */
+  /** Gives a call and its result the id of another pair. */
   | { readonly kind: 'reuse-id'; readonly at: number; readonly other: number }
-  /** Gives a call and its result an id that a provider may refuse. */
+  /** Gives a call and its result an id that a provider may reject. */
   | { readonly kind: 'strange-id'; readonly at: number; readonly id: string }
   | { readonly kind: 'set-text'; readonly at: number; readonly text: string }
-  /** Content that is empty, or null, or (undefined) not there at all. */
+  /** Makes content empty, null, or (undefined) absent. */
   | { readonly kind: 'set-content'; readonly at: number; readonly content: Json | undefined }
   | { readonly kind: 'add-field'; readonly at: number; readonly fields: JsonObject }
   | { readonly kind: 'add-block'; readonly at: number; readonly block: JsonObject }
-  /** Puts the blocks of one message, results included, behind those of the message before it. */
+  /** Appends the blocks of a message, including results, to the previous message. */
   | { readonly kind: 'merge'; readonly at: number }
 
-/** The conversation after these mutations, one after the other. The input stays as it is. */
+/** Applies the mutations in order. Does not modify the input. */
 export function mutate(conversation: Conversation, mutations: readonly Mutation[]): Conversation {
   return mutations.reduce<Conversation>(
     (messages, mutation) => (messages.length === 0 ? messages : apply(copy(messages), mutation)),
@@ -46,7 +47,7 @@ export function mutate(conversation: Conversation, mutations: readonly Mutation[
   )
 }
 
-/** Lists of mutations that leave every message a message of the format. Shrinks to fewer of them. */
+/** Mutations that keep every message valid for its format. Shrinks to fewer. */
 export function mutationsArbitrary(format: FormatName): fc.Arbitrary<readonly Mutation[]> {
   const at = fc.nat({ max: 30 })
   const message = fc.constantFrom(...strangeMessages[format].messages)
@@ -83,7 +84,7 @@ export function mutationsArbitrary(format: FormatName): fc.Arbitrary<readonly Mu
   )
 }
 
-/** Conversations of a format that are mostly broken in some way, as the ones in the wild are. */
+/** Conversations of a format that are mostly broken, as in the wild. */
 export function brokenConversation(format: FormatName): fc.Arbitrary<Conversation> {
   return fc
     .tuple(conversationOf(format), mutationsArbitrary(format))
@@ -144,7 +145,7 @@ function apply(messages: Editable[], mutation: Mutation): Conversation {
     default:
       replaceStrings(messages, mutation)
   }
-  // What is left are plain copies of JSON, changed only by JSON.
+  // The copies are JSON and were changed only by JSON.
   return messages as unknown as Conversation
 }
 
@@ -165,7 +166,7 @@ function replaceStrings(messages: readonly Editable[], mutation: OfStrings): voi
   }
 }
 
-/** A string inside a message that can be replaced. */
+/** A replaceable string inside a message. */
 interface Spot {
   readonly holder: Editable
   readonly key: string
@@ -175,7 +176,7 @@ function idAt(spot: Spot | undefined): unknown {
   return spot?.holder[spot.key]
 }
 
-/** What a call was given is data, whatever its keys are called. */
+/** Call arguments are data, whatever their keys. */
 const dataKeys = ['input', 'arguments', 'args', 'x', 'x_user', 'x_assistant', 'x_system', 'source']
 
 function spotsOf(holder: Editable, matches: (spot: Spot) => boolean): readonly Spot[] {
@@ -215,7 +216,7 @@ function copy(messages: Conversation): Editable[] {
   return messages.map((message) => copyOf(message) as Editable)
 }
 
-/** Also keeps a field called `__proto__`, and half surrogate pairs. */
+/** Also copies a field called `__proto__`, and lone surrogates. */
 function copyOf(value: Json): Json | Editable {
   return JSON.parse(JSON.stringify(value)) as Json | Editable
 }

@@ -1,4 +1,4 @@
-// What happens in a conversation, before any format writes it down: one grammar for all formats.
+// Conversation scripts: a format-independent grammar of conversations, rendered by the writers of each format.
 //
 //   script := opening? turn+        turn := notice? user step* reply?        step := reasoning? text? call{1,4} with results
 
@@ -10,7 +10,7 @@ import { anyFields, anyText, fullText } from './texts.ts'
 export interface Script {
   readonly opening: readonly Said[]
   readonly turns: readonly Turn[]
-  /** Which style of call ids the provider gives. */
+  /** Style of the provider's call ids. */
   readonly ids: number
 }
 
@@ -19,19 +19,19 @@ export interface Turn {
   readonly notice?: Said
   readonly user: Said
   readonly steps: readonly Step[]
-  /** Absent where the user spoke again, or where the conversation ends, before the assistant did. */
+  /** Absent if the user spoke again, or the conversation ends, before the assistant did. */
   readonly reply?: Reply
 }
 
-/** How something is written where a format knows several ways; 0 is the plainest. */
+/** Variant of notation, if a format has several; 0 is the plainest. */
 export type Shape = 0 | 1 | 2 | 3 | 4
 
-/** What someone says. */
+/** A message text. */
 export interface Said {
   readonly text: string
   readonly shape: Shape
   readonly attachment: Attachment
-  /** Fields that no format knows. */
+  /** Fields unknown to every format. */
   readonly fields?: JsonObject
 }
 
@@ -40,12 +40,12 @@ export type Attachment = 'none' | 'image-url' | 'image-data' | 'file-data' | 'fi
 /** An assistant message with calls, and their results. */
 export interface Step {
   readonly reasoning?: string
-  /** Empty when the assistant says nothing beside its calls. */
+  /** Empty if the assistant only makes calls. */
   readonly text: string
   readonly calls: readonly ScriptCall[]
   readonly shape: Shape
   readonly fields?: JsonObject
-  /** Whether the results come in another order than the calls. */
+  /** Results are in a different order than their calls. */
   readonly isReversed: boolean
 }
 
@@ -68,7 +68,7 @@ export interface Reply {
   readonly fields?: JsonObject
 }
 
-/** Any conversation that makes sense. Shrinks to one short user message. */
+/** Any plausible conversation. Shrinks to one short user message. */
 export function script(): fc.Arbitrary<Script> {
   return fc.record({
     opening: fc.array(said(fullText()), { maxLength: 2 }),
@@ -107,7 +107,7 @@ function call(): fc.Arbitrary<ScriptCall> {
         weight: 4,
         arbitrary: fc.constantFrom('search', 'read_file', 'get-weather', 'bash', 'a'.repeat(64)),
       },
-      // Some providers have calls of their own for these.
+      // Some providers have their own calls for these.
       {
         weight: 1,
         arbitrary: fc.constantFrom(
@@ -184,14 +184,14 @@ function often<T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> {
   )
 }
 
-/** A record some of whose keys are missing, not undefined, when their value is undefined. */
+/** Omits optional keys whose value is undefined. */
 function withOptional<Required extends object, Optional extends object>(
   required: { readonly [K in keyof Required]: fc.Arbitrary<Required[K]> },
   optional: { readonly [K in keyof Optional]: fc.Arbitrary<Optional[K] | undefined> },
 ): fc.Arbitrary<Required & Partial<Optional>> {
   return fc.record({ ...required, ...optional }).map((value) => {
     const present = Object.entries(value).filter(([, field]) => field !== undefined)
-    // Every required field is among the entries, since none of them is ever undefined.
+    // Required fields are never undefined, so all are present.
     return Object.fromEntries(present) as Required & Partial<Optional>
   })
 }

@@ -1,4 +1,4 @@
-// Cases: appending with an expected version, atomically, idempotently.
+// Store suite cases: appending with an expected version, atomically and idempotently.
 
 import { expect } from 'vitest'
 import type { Entry } from '../core/log/entry.ts'
@@ -134,7 +134,7 @@ export const appendCases: readonly StoreCase[] = [
       const changed = messageAt(2, 'changed')
       await rejection(store.append(key, [changed], 1), 'version-conflict')
       await rejection(store.append(key, [...messages(1, 1), changed], 0), 'version-conflict')
-      // Atomic: half a batch cannot be a repetition, so the longer one is another append.
+      // Atomic: a partial batch is not a repetition, so the longer one is a different append.
       await rejection(store.append(key, messages(2, 3), 1), 'version-conflict')
       expect(await readAll(store, key)).toEqual(messages(1, 3))
     },

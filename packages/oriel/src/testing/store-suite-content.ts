@@ -1,4 +1,4 @@
-// Cases: what comes back is exactly what was appended.
+// Store suite cases: content round-trips exactly.
 
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
@@ -61,7 +61,7 @@ export const contentCases: readonly StoreCase[] = [
           const entries = list.map((value, index) => unknownAt(index + 1, value))
           await store.append(asked, entries, 0)
           const read = await readAll(store, asked)
-          // Vitest's own equality is misled by fields called `constructor`.
+          // Vitest's equality fails on fields called `constructor`.
           expect(isDeepStrictEqual(read, entries)).toBe(true)
           expect(JSON.stringify(read)).toBe(JSON.stringify(entries))
         }),

@@ -1,4 +1,4 @@
-// Small builders for the store suite: entries, keys, and what a store answers.
+// Builders for the store suite: entries, keys, reads.
 
 import fc from 'fast-check'
 import { expect } from 'vitest'
@@ -9,7 +9,7 @@ import type { Json } from '../core/log/json.ts'
 import type { ReadOptions, Store, ThreadKey } from '../stores/store.ts'
 
 export const key: ThreadKey = { tenant: 'acme', thread: 'support-1' }
-/** The same thread name for somebody else. */
+/** The same thread name for another tenant. */
 export const foreignKey: ThreadKey = { tenant: 'rival', thread: 'support-1' }
 export const absentKey: ThreadKey = { tenant: 'acme', thread: 'nobody-home' }
 
@@ -40,12 +40,12 @@ export function messages(from: number, count: number, label = 'message'): Entry[
   )
 }
 
-/** An entry that carries any JSON value, of a type no version knows. */
+/** An entry of an unknown type that carries any JSON value. */
 export function unknownAt(seq: number, value: Json): Entry {
   return { type: 'x-anything', id: `e${seq}` as EntryId, seq, at: seq, value }
 }
 
-/** Every entry that a read yields. */
+/** All entries of a read. */
 export async function readAll(
   store: Store,
   asked: ThreadKey,
@@ -56,14 +56,14 @@ export async function readAll(
   return entries
 }
 
-/** Every item of an async iterable. */
+/** All items of an async iterable. */
 export async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
   const all: T[] = []
   for await (const item of items) all.push(item)
   return all
 }
 
-/** Fails unless the promise rejects with an OrielError of this code; gives back the error. */
+/** Fails unless the promise rejects with an OrielError of this code; returns the error. */
 export async function rejection(promise: Promise<unknown>, code: ErrorCode): Promise<OrielError> {
   const outcome = await promise.then(
     () => 'resolved',
@@ -73,7 +73,7 @@ export async function rejection(promise: Promise<unknown>, code: ErrorCode): Pro
   return outcome as OrielError
 }
 
-/** JSON values with everything that text columns, JSON columns and object spreads are known to lose. */
+/** JSON values that text columns, JSON columns and object spreads are known to lose. */
 export function awkwardJson(): fc.Arbitrary<Json> {
   const unit = fc.oneof(
     fc.string({ unit: 'binary', maxLength: 12 }),
@@ -104,7 +104,7 @@ export function awkwardJson(): fc.Arbitrary<Json> {
       fc.array(tie('value'), { maxLength: 4 }),
       fc
         .array(fc.tuple(name, tie('value')), { maxLength: 4 })
-        // Own fields only: a plain assignment to `__proto__` would set a prototype instead.
+        // Own properties only: assigning to `__proto__` would set a prototype instead.
         .map((fields) => Object.fromEntries(fields) as Json),
     ),
   }))

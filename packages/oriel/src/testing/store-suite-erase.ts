@@ -1,4 +1,4 @@
-// Cases: erasing a thread or a tenant, and what must remain.
+// Store suite cases: erasing a thread or a tenant, and what must remain.
 
 import { expect } from 'vitest'
 import type { StoreCase } from './store-suite.ts'

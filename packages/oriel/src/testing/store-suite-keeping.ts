@@ -1,4 +1,4 @@
-// Cases: snapshots, blobs, tenants, closing.
+// Store suite cases: snapshots, blobs, tenants, closing.
 
 import { expect } from 'vitest'
 import type { ErrorCode } from '../core/log/errors.ts'
@@ -101,7 +101,7 @@ export const keepingCases: readonly StoreCase[] = [
       const filled: ThreadKey = { tenant: 'rival', thread: 'support-2' }
       await store.append(filled, [messageAt(1, 'secret', { externalId: 'x' })], 0)
       await store.saveSnapshot(filled, { version: 1, format: 1, value: { secret: true } })
-      // The same name for both, so that even messages of errors must be equal.
+      // The same name for both, so that even error messages must be equal.
       const foreign = await answers(store, { tenant: 'acme', thread: 'support-2' })
       await store.erase(filled)
       const absent = await answers(store, { tenant: 'acme', thread: 'support-2' })
@@ -160,7 +160,7 @@ export const keepingCases: readonly StoreCase[] = [
   },
 ]
 
-/** What a tenant can learn about a thread by asking: values, or error codes with their texts. */
+/** Everything that a tenant can observe about a thread: values, or error codes with messages. */
 async function answers(store: Store, asked: ThreadKey): Promise<unknown[]> {
   const calls = [
     () => readAll(store, asked),

@@ -1,4 +1,4 @@
-// Cases: many writers at once, and random operations against a plain array.
+// Store suite cases: concurrent writers, and random operations against a model array.
 
 import fc from 'fast-check'
 import { expect } from 'vitest'
@@ -79,7 +79,7 @@ export const raceCases: readonly StoreCase[] = [
   { name: 'random operations agree with plain arrays', run: randomOperations },
 ]
 
-/** Appends with the version it last saw, and on a conflict reads again, as every honest writer does. */
+/** Appends with optimistic concurrency: reads again on a conflict. */
 async function writeLoop(
   store: Store,
   label: string,

@@ -1,4 +1,4 @@
-// Cases: reading in order, in parts, and looking threads up.
+// Store suite cases: reading in order and in parts, and listing threads.
 
 import { expect } from 'vitest'
 import type { Store, ThreadInfo } from '../stores/store.ts'
@@ -154,7 +154,7 @@ export const readCases: readonly StoreCase[] = [
     async run({ store }) {
       if (store.newest === undefined) return
       expect(await store.newest('acme')).toEqual([])
-      // Many have the same time where the clock stands still: then their names decide.
+      // With equal timestamps, names decide.
       const names = ['B', 'a1', 'a2', 'a3', 'é', '～', '😀', 'gone']
       for (const thread of names) await store.append({ ...key, thread }, messages(1, 1), 0)
       await store.append(foreignKey, messages(1, 1), 0)

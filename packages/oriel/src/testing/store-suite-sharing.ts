@@ -1,4 +1,4 @@
-// Cases: what several users of one store tell each other, and names that try to be something else.
+// Store suite cases: watch and leases between users of one store, and hostile names.
 
 import { EventEmitter, once } from 'node:events'
 import { expect } from 'vitest'
@@ -76,7 +76,7 @@ export const sharingCases: readonly StoreCase[] = [
       while (performance.now() - start < 20) await store.info(key)
       const second = await store.lease(key, options)
       expect(second).toBeDefined()
-      // The first holder is late: it must not take away what is another's now.
+      // The first holder is late: its release must not affect the new holder.
       await first?.release()
       expect(await store.lease(key, options)).toBeUndefined()
       await rejection(store.lease(key, { name: '', ttlMs: 1 }), 'invalid-option')
@@ -175,7 +175,7 @@ const hostileNames: readonly string[] = [
   'x'.repeat(513),
 ]
 
-/** Uses one name everywhere a name goes: all of it works, or each is refused with a code. */
+/** Uses one name in every position: it works, or is rejected with a code. */
 async function meets(store: Store, name: string, index: number): Promise<void> {
   const isName = name !== '' && name.length <= 512 && name.isWellFormed() && !name.includes('\0')
   const own = { tenant: name, thread: name }
@@ -199,7 +199,7 @@ async function meets(store: Store, name: string, index: number): Promise<void> {
   expect(await store.findExternalId(other, name)).toBe(1)
 }
 
-/** What a listener heard, and a way to wait for something. */
+/** Records events, and waits for one. */
 class Heard {
   readonly changes: StoreChange[] = []
   readonly #emitter = new EventEmitter()

@@ -1,4 +1,4 @@
-// The conformance suite of stores: every contract of `Store` is a named case. Run it on a store of your own.
+// Conformance suite of stores: every contract of `Store` is a named case. Run it on a custom store.
 
 import { describe, it } from 'vitest'
 import type { Store } from '../stores/store.ts'
@@ -13,9 +13,9 @@ import { sharingCases } from './store-suite-sharing.ts'
 /** A freshly opened, empty store. */
 export interface OpenedStore {
   readonly store: Store
-  /** Closes the store and opens the same data again. Absent for stores that keep nothing. */
+  /** Closes the store and opens the same data again. Absent for in-memory stores. */
   readonly reopen?: () => Promise<Store>
-  /** Closes what is still open and removes all data. */
+  /** Closes everything and removes all data. */
   readonly cleanup: () => Promise<void>
 }
 
@@ -24,13 +24,13 @@ export interface StoreSuiteOptions {
   readonly runs?: number
   /** Seed of the property tests, to repeat a failure. @default a new one each time, printed on failure */
   readonly seed?: number
-  /** Writers that race for one thread. @default 8 */
+  /** Concurrent writers per thread. @default 8 */
   readonly writers?: number
-  /** Cases this store does not meet, by name, each with the reason. @default none */
+  /** Cases that this store does not satisfy, by name, each with the reason. @default none */
   readonly skip?: Readonly<Record<string, string>>
 }
 
-/** What a case gets to work with. */
+/** Input of a case. */
 export interface StoreCaseContext {
   readonly store: Store
   readonly reopen?: () => Promise<Store>
@@ -41,7 +41,7 @@ export interface StoreCaseContext {
 
 export interface StoreCase {
   readonly name: string
-  /** Needs `reopen`; left out for stores that keep nothing. */
+  /** Needs `reopen`; skipped for in-memory stores. */
   readonly needsReopen?: boolean
   run(context: StoreCaseContext): Promise<void>
 }
@@ -56,7 +56,10 @@ const groups: Readonly<Record<string, readonly StoreCase[]>> = {
   sharing: sharingCases,
 }
 
-/** Declares the suite for one store, with vitest. `open` is called once per case and must give an empty store. */
+/**
+ * Declares the suite for one store, with vitest. `open` is called once per case and must return an
+ * empty store.
+ */
 export function describeStore(
   name: string,
   open: () => Promise<OpenedStore>,
@@ -99,7 +102,7 @@ function declareCase(
   })
 }
 
-/** A misspelt skip would skip nothing, or worse, stay when its case is gone. */
+/** Rejects unknown names: a misspelt or obsolete skip would go unnoticed. */
 function checkSkips(skip: Readonly<Record<string, string>>): void {
   const known = new Set(Object.values(groups).flatMap((cases) => cases.map((one) => one.name)))
   for (const name of Object.keys(skip)) {

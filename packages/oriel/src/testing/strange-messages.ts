@@ -1,4 +1,4 @@
-// Messages, contents and blocks that do not belong where they are put, for each format.
+// Misplaced messages, contents and blocks for each format.
 
 import type { Json, JsonObject } from '../core/log/json.ts'
 import type { FormatName } from '../providers/format.ts'
@@ -11,11 +11,13 @@ import {
 } from './builders.ts'
 
 interface Strange {
-  /** To be inserted anywhere. */
+  /** To insert anywhere. */
   readonly messages: readonly JsonObject[]
-  /** To replace a message's content; undefined takes it away. Only what is still a message of the format. */
+  /**
+   * To replace a message's content; undefined removes it. The message stays valid for its format.
+   */
   readonly contents: readonly (Json | undefined)[]
-  /** To be added to a message's content. */
+  /** To add to a message's content. */
   readonly blocks: readonly JsonObject[]
 }
 

@@ -1,4 +1,4 @@
-// Texts as real conversations have them, and the ones that break software.
+// Text arbitraries: realistic texts, and texts that break software.
 
 import * as fc from 'fast-check'
 import type { JsonObject } from '../core/log/json.ts'
@@ -15,10 +15,10 @@ const code = [
   "<script>alert('x')</script>",
 ]
 
-/** Lines of the longest text: enough that a budget has something to take away. */
+/** Lines of the longest text, so that a budget has something to cut. */
 const longest = 80
 
-/** What Oriel and the providers write themselves: as content it must mean nothing. */
+/** Texts that Oriel and providers write themselves: as content they must have no effect. */
 const markers = [
   '[Omitted]',
   '[Omitted: search result, 1200 characters, JSON with id, total; expand e7k2]',
@@ -62,7 +62,7 @@ export function anyText(): fc.Arbitrary<string> {
   return fc.oneof({ withCrossShrink: true }, fc.constantFrom('', ' ', '\n'), fullText())
 }
 
-/** A well-formed text with at least one character that is not white space. */
+/** A well-formed text with at least one non-whitespace character. */
 export function fullText(): fc.Arbitrary<string> {
   return fc
     .oneof(
@@ -80,7 +80,7 @@ export function fullText(): fc.Arbitrary<string> {
     .map((text) => (text.trim() === '' ? `.${text}` : text))
 }
 
-/** An object as callers put into arguments and fields of their own, with names that are traps for careless code. */
+/** An object for arguments and custom fields, with key names that break careless code. */
 export function anyFields(): fc.Arbitrary<JsonObject> {
   const traps = [
     '{}',
@@ -100,7 +100,10 @@ function sentence(): fc.Arbitrary<string> {
     .map((list) => list.join(' '))
 }
 
-/** Many lines, or one long line; where bytes and characters differ, limits on either cut elsewhere. */
+/**
+ * Many lines, or one long line. Multi-byte characters make limits in bytes and in characters
+ * differ.
+ */
 function longText(): fc.Arbitrary<string> {
   const line = fc.oneof(
     { withCrossShrink: true },

@@ -1,4 +1,4 @@
-// A script as messages of the AI SDK, in every shape that users and the SDK itself are known to write.
+// Script writer for AI SDK messages, in every shape that users and the SDK itself write.
 
 import type { Json, JsonObject } from '../core/log/json.ts'
 import type { Attachment, Reply, Said, Script, ScriptCall, Step } from './script.ts'
@@ -16,7 +16,7 @@ export function writeAiSdk(script: Script): readonly JsonObject[] {
       ...(turn.reply === undefined ? [] : [replyMessage(turn.reply, nextId, sign)]),
     ]),
   ]
-  // With this style of ids, a conversation that ends with an approved call still waits for the person.
+  // With this id style, a conversation that ends with an approved call still waits for the person.
   const end = messages.length - 2
   const isWaiting =
     script.ids === 1 && isApproval(messages[end]) && messages.at(-1)?.role === 'tool'
@@ -104,7 +104,7 @@ function exchange(step: Step, nextId: () => string, sign: () => string): readonl
       ...named('x_assistant', step.fields),
     },
     ...(isAsked ? [{ role: 'tool', content: said }] : []),
-    // The SDK puts all results of a step into one message; histories that were converted have one for each.
+    // The SDK puts all results of a step into one message; converted histories have one each.
     ...(step.shape === 4
       ? results.map((result) => ({ role: 'tool', content: [result] }))
       : [{ role: 'tool', content: results }]),

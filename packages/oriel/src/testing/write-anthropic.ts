@@ -1,10 +1,11 @@
-// A script as Anthropic messages: results inside user messages, roles alternating, the user's side last.
+// Script writer for Anthropic messages: results in user messages, alternating roles, the user's
+// side last.
 
 import type { JsonObject } from '../core/log/json.ts'
 import type { Attachment, Reply, Said, Script, ScriptCall, Step } from './script.ts'
 import { createIds, createSignatures, data, pick } from './writing.ts'
 
-/** More than four cache breakpoints are refused. */
+/** More than four cache breakpoints are rejected. */
 const maxBreakpoints = 4
 
 export function writeAnthropic(script: Script): readonly JsonObject[] {
@@ -28,7 +29,7 @@ interface Part {
   readonly fields: JsonObject
 }
 
-/** Neighbours of one role are one message. */
+/** Merges adjacent messages of one role. */
 function merge(parts: readonly Part[]): readonly Part[] {
   const merged: Part[] = []
   for (const part of parts) {

@@ -1,4 +1,4 @@
-// A script as LangChain messages, written down in one of the four ways in which they are.
+// Script writer for LangChain messages, in one of their four serialized forms.
 
 import type { Json, JsonObject } from '../core/log/json.ts'
 import type { Attachment, Reply, Said, Script, ScriptCall, Step } from './script.ts'

@@ -1,4 +1,5 @@
-// A script as OpenAI Chat Completions messages, in every shape that clients and servers are known to write.
+// Script writer for OpenAI Chat Completions messages, in every shape that clients and servers
+// write.
 
 import type { Json, JsonObject } from '../core/log/json.ts'
 import type { Attachment, Reply, Said, Script, ScriptCall, Step } from './script.ts'
@@ -76,7 +77,7 @@ function exchange(step: Step, nextId: () => string): readonly JsonObject[] {
   ]
 }
 
-/** The deprecated kind of call, which old conversations still have. */
+/** The deprecated function call, which old conversations still have. */
 function legacyExchange(step: Step, call: ScriptCall): readonly JsonObject[] {
   const { name, input, result } = call
   const called = { name, arguments: JSON.stringify(input) }
@@ -86,7 +87,7 @@ function legacyExchange(step: Step, call: ScriptCall): readonly JsonObject[] {
   ]
 }
 
-/** What the assistant says beside its calls: SDKs send their response objects back as they are. */
+/** The assistant's text beside its calls: SDKs send response objects back unchanged. */
 function spoken({ text, shape }: Step): JsonObject {
   const sdk = { refusal: null, annotations: [], audio: null, function_call: null }
   if (text !== '') {
@@ -108,7 +109,7 @@ function callOf({ name, input, shape }: ScriptCall, id: string): JsonObject {
     plain,
     { ...plain, index: 0 },
     { id, type: 'custom', custom: { name, input: 'free text' } },
-    // The model wrote something that is not JSON, or JSON in its own layout: both stay as they are.
+    // Invalid JSON, or JSON in the model's own layout: both stay unchanged.
     { id, type: 'function', function: { name, arguments: `${json.slice(0, -1)} ` } },
     { id, type: 'function', function: { name, arguments: `{ "days": 1.0,\n ${json.slice(1)}` } },
   ])

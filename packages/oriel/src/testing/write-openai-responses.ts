@@ -1,4 +1,4 @@
-// A script as items of OpenAI's Responses: one item for each thing that happened.
+// Script writer for OpenAI Responses items.
 
 import type { Json, JsonObject } from '../core/log/json.ts'
 import type { Attachment, Reply, Said, Script, ScriptCall, Step } from './script.ts'
@@ -90,7 +90,7 @@ function messageItem({ text, shape, fields }: Step | Reply, id: string): JsonObj
   return { ...item, ...named('x_assistant', fields) }
 }
 
-/** Calls, besides functions, that the client answers, by the tool's name, with what answers them. */
+/** Non-function calls that the client answers, by tool name, with their outputs. */
 function clientPair({ name, input, result }: ScriptCall, id: string): readonly JsonObject[] {
   const { text, isError } = result
   const failed = { stdout: '', stderr: text, outcome: { type: 'timeout' } }

@@ -1,11 +1,11 @@
-// What the writers of all formats share.
+// Helpers shared by the script writers of all formats.
 
 import type { Shape } from './script.ts'
 
-/** Data of a picture or a file; what is in it does not matter. */
+/** Image or file data; its content does not matter. */
 export const data = 'iVBORw0KGgoAAAANSUhEUg=='
 
-/** The way of writing that a shape stands for; shapes beyond the list are the plainest. */
+/** The variant for a shape; shapes beyond the list are the plainest. */
 export function pick<T>(shape: Shape, ways: readonly [T, ...T[]]): T {
   return ways[shape] ?? ways[0]
 }

@@ -1,4 +1,4 @@
-// One streamed answer of a chat completion, as the chat shows it while it arrives.
+// Reader of one streamed chat completion, for display while it arrives.
 
 import { EventSourceParserStream } from 'eventsource-parser/stream'
 import { endOfStream, parseEvent, providers } from 'oriel/providers'
@@ -11,7 +11,10 @@ export interface Answer {
   readonly calls: readonly Call[]
 }
 
-/** Reads the answer to its end and reports each state on the way. Throws ApiError where the stream carries an error. */
+/**
+ * Reads the answer to its end and reports each state. Throws ApiError if the stream contains an
+ * error.
+ */
 export async function readAnswer(
   body: ReadableStream<Uint8Array>,
   onProgress: (answer: Answer) => void,

@@ -1,4 +1,4 @@
-// Talk with an agent while looking at what its model sees.
+// Chat page: a conversation with an agent beside what its model sees.
 
 import type { ReactNode } from 'react'
 import { go, setParams, threadAddress, useAddress } from '../address.ts'
@@ -99,7 +99,7 @@ function AgentChat({ info, name }: { readonly info: Info; readonly name: string 
   )
 }
 
-/** What of the page's address goes to the gateway: everything but what only the page reads. */
+/** Query parameters for the gateway: all but the page's own. */
 function policyParameters(params: URLSearchParams, agent: string): string {
   const kept = new URLSearchParams(params)
   for (const name of ['debug', 'thread']) kept.delete(name)

@@ -1,3 +1,5 @@
+// Message composer of the chat.
+
 import { type KeyboardEvent, type ReactNode, useState } from 'react'
 import { useKeys } from '../keyboard.ts'
 

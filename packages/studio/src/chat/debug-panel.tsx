@@ -1,4 +1,5 @@
-// The settings in force and where each came from, and what the last request was made of (document 002's panel and more).
+// Debug panel: active settings with their sources, and the composition of the last request
+// (document 002's panel and more).
 
 import type { ReactNode } from 'react'
 import { api } from '../api.ts'

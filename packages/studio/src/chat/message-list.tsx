@@ -1,3 +1,5 @@
+// Message list of the chat.
+
 import { type ReactNode, useEffect, useRef, useState } from 'react'
 import type { Agent } from '../contract.ts'
 import { FormTag } from '../form-tag.tsx'
@@ -8,12 +10,12 @@ import type { Sent } from './use-sent.ts'
 
 export interface MessageListProps {
   readonly chat: Chat
-  /** Where it is given, each message says in which form it was sent last. */
+  /** If given, each message shows the form in which it was last sent. */
   readonly sent: Sent | undefined
   readonly agent: Agent | undefined
 }
 
-/** Messages shown at once; older ones come on request. */
+/** Messages shown at once; older ones are loaded on request. */
 const pageSize = 120
 
 const ideas = [

@@ -1,4 +1,4 @@
-// A conversation as the chat shows it and as it is sent: read off the log, and back into the format of chat completions.
+// Chat messages: converted from the log for display, and to chat completions for sending.
 
 import type { Block, Entry, JsonObject } from '../contract.ts'
 
@@ -6,7 +6,7 @@ export interface Call {
   readonly id: string
   readonly name: string
   readonly arguments: string
-  /** Whether the arguments are free text and no JSON. @default false */
+  /** The arguments are free text, not JSON. @default false */
   readonly isCustom?: boolean
 }
 
@@ -15,20 +15,23 @@ export interface ChatMessage {
   readonly role: 'user' | 'assistant' | 'tool'
   readonly text: string
   readonly calls: readonly Call[]
-  /** For tool results: the call that it answers. */
+  /** For tool results: the answered call. */
   readonly callId?: string
   readonly tool?: string
   readonly isError?: boolean
-  /** The answer broke off: it is shown, and not a part of the history. */
+  /** The answer was interrupted: shown, but not part of the history. */
   readonly isInterrupted?: boolean
-  /** Place in the log, once it is there. */
+  /** Position in the log, once logged. */
   readonly seq?: number
 }
 
 type MessageEntry = Extract<Entry, { type: 'message' }>
 type ToolCallBlock = Extract<Block, { type: 'tool-call' }>
 
-/** The messages of a log that a client would hold. The frame (system text) is not history and is sent anew each time. */
+/**
+ * The messages of a log that a client would keep. The frame (system text) is not history and is
+ * sent anew each time.
+ */
 export function messagesOf(entries: readonly Entry[]): readonly ChatMessage[] {
   const tools = new Map<string, string>()
   return entries.flatMap((entry) => {
@@ -81,7 +84,7 @@ function callOf({ callId: id, name, arguments: given, extra }: ToolCallBlock): C
   return { id, name, arguments: given, ...(isCustom ? { isCustom } : {}) }
 }
 
-/** An answer that broke off is kept for people: as JSON, with what had come and why no more did. */
+/** An interrupted answer is stored for people: as JSON, with the received part and the reason. */
 function interrupted({ blocks, seq }: MessageEntry): ChatMessage {
   const message = {
     key: `m${seq}`,
@@ -98,7 +101,7 @@ function interrupted({ blocks, seq }: MessageEntry): ChatMessage {
   }
 }
 
-/** The text of a message or item in any of the providers' formats, or what the model said in its place. */
+/** The text or refusal of a message or item in any provider format. */
 export function textIn({ content, refusal }: JsonObject): string {
   if (typeof content === 'string') return content
   if (!Array.isArray(content)) return typeof refusal === 'string' ? refusal : ''
@@ -111,10 +114,10 @@ function plainText(content: string | readonly Block[]): string {
   return content.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n')
 }
 
-/** What stands for the result of a tool that was stopped: a call must have one. */
+/** Synthetic result of a stopped tool, because a call must have one. */
 const stoppedResult = 'Stopped by the person before it was done.'
 
-/** The messages as chat completions take them. */
+/** Converts messages to the chat completions format. */
 export function toWire(messages: readonly ChatMessage[]): readonly JsonObject[] {
   const answered = new Set(messages.flatMap(({ callId }) => (callId === undefined ? [] : [callId])))
   return messages.flatMap((message): JsonObject[] => {

@@ -1,4 +1,4 @@
-// One turn: ask, stream the answer, run the tools it calls, ask again, until the model has nothing more to look up.
+// Turn loop: ask, stream the answer, run its tool calls, and repeat until there are none.
 
 import { api, send } from '../api.ts'
 import type { Agent, JsonObject } from '../contract.ts'
@@ -7,14 +7,14 @@ import { type Call, type ChatMessage, toWire } from './messages.ts'
 
 export interface Turn {
   readonly agent: Agent
-  /** Parameters of the address that set the policy. */
+  /** Query parameters that set the policy. */
   readonly parameters: string
-  /** Names the conversation until it has a thread. */
+  /** Identifies the conversation until it has a thread. */
   readonly session: string
   readonly thread?: string | undefined
   readonly history: readonly ChatMessage[]
   readonly text: string
-  /** What the keys of this turn's messages begin with. */
+  /** Prefix of the React keys of this turn's messages. */
   readonly keys: string
   readonly signal: AbortSignal
   /** Called with the messages of this turn so far. */
@@ -22,7 +22,7 @@ export interface Turn {
   readonly onThread: (thread: string) => void
 }
 
-/** A model that never stops calling tools is stopped here. */
+/** Limit for a model that never stops calling tools. */
 const maxSteps = 24
 
 const expandTool: JsonObject = {
@@ -43,7 +43,10 @@ const expandTool: JsonObject = {
   },
 }
 
-/** Runs the turn to its end. Rejects when the gateway refuses or the signal is aborted; what came before was reported. */
+/**
+ * Runs the turn to its end. Rejects if the gateway refuses or the signal is aborted; earlier
+ * messages were reported.
+ */
 export async function runTurn(turn: Turn): Promise<void> {
   const own: ChatMessage[] = [
     { key: `${turn.keys}-user`, role: 'user', text: turn.text, calls: [] },

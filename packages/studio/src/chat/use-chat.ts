@@ -1,4 +1,4 @@
-// The state of a chat: what the log has, what is being said right now, and how to go on.
+// Chat state hook: the logged messages, the current turn, and actions.
 
 import { useCallback, useEffect, useRef, useState } from 'react'
 import { setParams } from '../address.ts'
@@ -13,7 +13,7 @@ export interface Chat {
   readonly messages: readonly ChatMessage[]
   readonly isBusy: boolean
   readonly error?: Error
-  /** The log behind it: loading, there, or failed. */
+  /** Loading state of the log. */
   readonly log: Loaded<unknown>
   readonly say: (text: string) => void
   readonly stop: () => void
@@ -40,14 +40,14 @@ export interface ChatOptions {
 
 interface Read {
   readonly messages: readonly ChatMessage[]
-  /** How many turns had ended when reading began. */
+  /** Finished turns when reading started. */
   readonly turns: number
   readonly wasBusy: boolean
 }
 
 interface State {
   readonly isBusy: boolean
-  /** Turns that have ended. */
+  /** Finished turns. */
   readonly turns: number
 }
 
@@ -57,12 +57,12 @@ export function useChat({ agent, parameters, thread }: ChatOptions): Chat {
   const [state, setState] = useState<State>({ isBusy: false, turns: 0 })
   const [error, setError] = useState<Error>()
   const session = useRef(crypto.randomUUID())
-  /** Of the turn that this page shows. One that was left for another thread is no longer it. */
+  /** Controller of the turn that this page shows. A turn left for another thread is detached. */
   const controller = useRef<AbortController>(undefined)
   const log = useLog(thread, state)
   const read = log.data
   useEffect(() => {
-    // What the log holds replaces what was heard, unless more was heard since it was read.
+    // The log replaces received messages, unless more were received since it was read.
     if (read === undefined || read.wasBusy || state.isBusy || read.turns !== state.turns) return
     setShown(read.messages)
   }, [read, state])
@@ -76,7 +76,7 @@ export function useChat({ agent, parameters, thread }: ChatOptions): Chat {
     setState(({ turns }) => ({ isBusy: false, turns: turns + 1 }))
   })
   useEffect(() => {
-    // A turn goes on when one looks elsewhere, and no longer moves the address.
+    // A turn continues when the user navigates away, but no longer changes the URL.
     return () => {
       controller.current = undefined
     }
@@ -119,7 +119,7 @@ export function useChat({ agent, parameters, thread }: ChatOptions): Chat {
   return { messages, isBusy: state.isBusy, ...(error && { error }), log, say, stop }
 }
 
-/** What the log of the thread holds, read again when a turn has ended and when the gateway says that it changed. */
+/** The log of the thread, reloaded when a turn ends and when the gateway reports a change. */
 function useLog(thread: string | undefined, state: State): Loaded<Read> {
   const latest = useRef(state)
   latest.current = state
@@ -139,7 +139,10 @@ function useLog(thread: string | undefined, state: State): Loaded<Read> {
   return log
 }
 
-/** Calls `onMoved` when the address names another thread than the one that is written down, which a turn itself may do. */
+/**
+ * Calls `onMoved` when the URL names a different thread than recorded. A turn itself may change the
+ * URL.
+ */
 function useMoved(
   thread: string | undefined,
   onMoved: () => void,
@@ -155,7 +158,7 @@ function useMoved(
   return place
 }
 
-/** An answer that was not heard to its end is no part of the history: no client sends it back. */
+/** An interrupted answer is not part of the history: no client sends it back. */
 function brokenOff(heard: readonly ChatMessage[]): readonly ChatMessage[] {
   const last = heard.at(-1)
   if (last?.role !== 'assistant') return heard

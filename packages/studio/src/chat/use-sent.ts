@@ -1,4 +1,4 @@
-// What the last request of a thread was, and what the thread has cost so far.
+// Hook for the last request of a thread, and its cost so far.
 
 import { useEffect } from 'react'
 import { api } from '../api.ts'
@@ -7,7 +7,7 @@ import { type Loaded, useLoad } from '../use-load.ts'
 
 export interface Sent {
   readonly thread: ThreadSummary
-  /** The view as it was sent last. */
+  /** The view as last sent. */
   readonly view?: ThreadView
   readonly step?: TimelineStep
   /** The newest epoch of the thread. */
@@ -17,7 +17,7 @@ export interface Sent {
     readonly rules: readonly string[]
     readonly tokensSaved: number
   }
-  /** The least form of each message's blocks, by its place in the log. */
+  /** The most reduced form of each message's blocks, by log position. */
   readonly forms: ReadonlyMap<number, Form>
 }
 

@@ -1,4 +1,4 @@
-// A block opened: its original, what the model sees, why, and what can be done about it.
+// Block drawer: the original, the model's view of it, the reason, and actions.
 
 import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { api } from '../api.ts'
@@ -10,7 +10,7 @@ export interface BlockDrawerProps {
   readonly thread: string
   readonly block: ViewBlock
   readonly original: string | undefined
-  /** Past steps can be looked at, not changed. */
+  /** Past steps are read-only. */
   readonly isPast: boolean
   readonly onClose: () => void
   readonly onChange: () => void

@@ -1,4 +1,4 @@
-// One block: the log on the left, what the model sees of it on the right.
+// Block row: the log on the left, the model's view on the right.
 
 import { memo, type ReactNode } from 'react'
 import type { ListedEdit, ViewBlock } from '../contract.ts'
@@ -6,7 +6,7 @@ import { FormTag } from '../form-tag.tsx'
 import { formatCount, formatTokens } from '../numbers.ts'
 import type { Since } from './rows.ts'
 
-/** Characters of a block that the list shows; all of it is one click away. */
+/** Characters shown in the list; a click shows all. */
 const previewChars = 700
 
 export interface BlockRowProps {
@@ -17,7 +17,7 @@ export interface BlockRowProps {
   readonly onOpen: (id: string) => void
 }
 
-/** Rows stay as they are while the list scrolls by. */
+/** Memoized, so that scrolling does not re-render rows. */
 export const BlockRow = memo(Block)
 
 function Block({ block, original, since, isSelected, onOpen }: BlockRowProps): ReactNode {
@@ -30,7 +30,7 @@ function Block({ block, original, since, isSelected, onOpen }: BlockRowProps): R
     since === 'changed' || since === 'first-changed' ? 'is-since' : '',
   ]
   const open = (): void => {
-    // Whoever marks a piece of text wants that piece.
+    // Do not open the block while the user selects text.
     if (getSelection()?.isCollapsed !== false) onOpen(block.id)
   }
   return (

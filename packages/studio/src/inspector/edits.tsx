@@ -1,4 +1,4 @@
-// Every edit of a thread, epoch by epoch, newest first.
+// Edit list of a thread, grouped by epoch, newest first.
 
 import { type ReactNode, useState } from 'react'
 import { api } from '../api.ts'
@@ -14,7 +14,7 @@ export interface EditsProps {
   readonly onChange: () => void
 }
 
-/** Epochs shown at first. */
+/** Epochs shown initially. */
 const pageSize = 50
 
 export function Edits({ thread, version, onChange }: EditsProps): ReactNode {
@@ -56,7 +56,7 @@ export function Edits({ thread, version, onChange }: EditsProps): ReactNode {
 interface EpochProps {
   readonly id: string
   readonly edits: readonly ListedEdit[]
-  /** Whether no newer edit of the same block has taken its place. */
+  /** True if no newer edit of the same block supersedes it. */
   readonly isInForce: (edit: ListedEdit) => boolean
   readonly onUndo: (id: string) => void
 }
@@ -107,7 +107,10 @@ function Epoch({ id, edits, isInForce, onUndo }: EpochProps): ReactNode {
   )
 }
 
-/** Edits of one place take each other's place; all checkpoints have the same one. */
+/**
+ * Identity of an edit's target: newer edits of the same target supersede older ones. All
+ * checkpoints share one.
+ */
 function placeOf({ target, text }: ListedEdit): string {
   return 'ranges' in target && text !== undefined ? 'checkpoint' : JSON.stringify(target)
 }

@@ -1,4 +1,4 @@
-// The log beside the view, block by block, now or at any step.
+// Inspector: the log beside the view, block by block, now or at any step.
 
 import { type ReactNode, useMemo } from 'react'
 import { setParams, useAddress } from '../address.ts'
@@ -13,7 +13,7 @@ import { BlockDrawer } from './block-drawer.tsx'
 import { BlockRow, CheckpointRow } from './block-row.tsx'
 import { type Row, rowsOf } from './rows.ts'
 import { StepBar } from './step-bar.tsx'
-import { StepDifference } from './step-difference.tsx'
+import { StepDiff } from './step-diff.tsx'
 import { useOriginals } from './use-originals.ts'
 
 export interface InspectorProps {
@@ -63,9 +63,7 @@ export function Inspector({ thread, version, onChange }: InspectorProps): ReactN
         <span className="spacer" />
         {view !== undefined && <Totals view={view} />}
       </div>
-      {step !== undefined && loaded.error === undefined && (
-        <StepDifference thread={id} step={step} />
-      )}
+      {step !== undefined && loaded.error === undefined && <StepDiff thread={id} step={step} />}
       {loaded.error !== undefined && <Failure error={loaded.error} onRetry={onChange} />}
       {view === undefined && loaded.error === undefined && <Loading what="the view" />}
       {view !== undefined && rows.length === 0 && (
@@ -129,7 +127,7 @@ function openBlock(id: string): void {
   setParams({ block: id })
 }
 
-/** Closes the drawer; the focus goes back to the row that it was opened from. */
+/** Closes the drawer and returns the focus to its row. */
 function closeBlock(id: string | undefined): void {
   setParams({ block: undefined })
   const row = id === undefined ? '' : `[data-block="${CSS.escape(id)}"] .row-open`

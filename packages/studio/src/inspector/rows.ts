@@ -1,4 +1,5 @@
-// The rows of the inspector: every block of the log beside what the model sees of it, and what changed since the step before.
+// Inspector rows: every logged block with its form in the view, and changes since the previous
+// step.
 
 import type { ListedEdit, ThreadView, ViewBlock } from '../contract.ts'
 
@@ -20,10 +21,10 @@ export type Row =
 
 export interface RowsInput {
   readonly view: ThreadView
-  /** The view of the step before, to compare with. */
+  /** The view of the previous step, for the diff. */
   readonly previous?: ThreadView | undefined
   readonly edits: readonly ListedEdit[]
-  /** Edits after this place in the log were not there yet. */
+  /** Ignore edits after this log position. */
   readonly upTo?: number | undefined
   readonly show: 'all' | 'changed'
 }
@@ -45,7 +46,7 @@ export function rowsOf({ view, previous, edits, upTo, show }: RowsInput): readon
   return withCheckpoint(rows, checkpointsOf(edits, upTo), view.blocks)
 }
 
-/** The live checkpoint is where the view has it: behind the first message of the user that is still there. */
+/** Inserts the live checkpoint where the view has it: after the first remaining user message. */
 function withCheckpoint(
   rows: readonly Row[],
   checkpoints: readonly ListedEdit[],
@@ -69,7 +70,10 @@ function withCheckpoint(
   return rows.toSpliced(place + 1, 0, row)
 }
 
-/** Forked logs share ids, and a message without blocks lends its own: place and position are what is unique. */
+/**
+ * Unique key: forked logs share ids, and a message without blocks uses its own id, so include
+ * position and index.
+ */
 function keyOf({ id, seq, index }: ViewBlock): string {
   return `${seq}/${index}/${id}`
 }
@@ -79,7 +83,10 @@ function sinceOf(before: ViewBlock | undefined, now: ViewBlock): Since {
   return before.form === now.form && before.text === now.text ? 'same' : 'changed'
 }
 
-/** Checkpoints up to a place in the log, oldest first: the newest is live, and stands for what all of them cover. */
+/**
+ * Checkpoints up to a log position, oldest first. The newest is live and covers what all of them
+ * cover.
+ */
 function checkpointsOf(
   edits: readonly ListedEdit[],
   upTo = Number.POSITIVE_INFINITY,

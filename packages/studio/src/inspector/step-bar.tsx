@@ -1,11 +1,11 @@
-// The slider over the steps: what was sent at each, and now.
+// Step slider: selects a past request, or now.
 
 import type { ReactNode } from 'react'
 import type { StepSummary } from '../contract.ts'
 
 export interface StepBarProps {
   readonly steps: readonly StepSummary[]
-  /** The step looked at; undefined is now. */
+  /** The selected step; undefined is now. */
   readonly step: number | undefined
   readonly onStep: (step: number | undefined) => void
 }

@@ -1,4 +1,4 @@
-// One thread: what is in its log, what the model saw, what it cost, and what another policy would do.
+// Thread page: log, view, cost and what-if of one thread.
 
 import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { chatAddress, go, threadAddress, useAddress } from '../address.ts'
@@ -8,9 +8,9 @@ import { Link } from '../link.tsx'
 import { Failure, Loading } from '../notice.tsx'
 import { formatBytes, formatCount, formatDollars, formatTokens } from '../numbers.ts'
 import { Timeline } from '../timeline/timeline.tsx'
+import { useDebounced } from '../use-debounced.ts'
 import { useEvents } from '../use-events.ts'
 import { useLoad } from '../use-load.ts'
-import { useSoon } from '../use-soon.ts'
 import { useTitle } from '../use-title.ts'
 import { WhatIf } from '../what-if/what-if.tsx'
 import { Edits } from './edits.tsx'
@@ -34,7 +34,7 @@ export function ThreadPage({ id, info }: ThreadPageProps): ReactNode {
   const thread = useLoad(id, (signal) => api.thread(id, signal))
   useTitle(thread.data?.title || id)
   const [version, setVersion] = useState(0)
-  const refresh = useSoon(() => {
+  const refresh = useDebounced(() => {
     thread.reload()
     setVersion((before) => before + 1)
   })
@@ -73,7 +73,7 @@ export function ThreadPage({ id, info }: ThreadPageProps): ReactNode {
 
 interface ThreadHeadProps {
   readonly thread: ThreadSummary
-  /** Another caller's can be looked at, and only its caller goes on with it. */
+  /** Foreign threads are read-only. */
   readonly isOwn: boolean
 }
 
@@ -138,7 +138,10 @@ function ExportButton({ id }: { readonly id: string }): ReactNode {
   )
 }
 
-/** Asks twice: it cannot be undone. The focus follows the question, to the answer that does no harm, and back. */
+/**
+ * Asks for confirmation, because erasing cannot be undone. The focus moves to the safe answer, and
+ * back.
+ */
 function EraseButton({ id }: { readonly id: string }): ReactNode {
   const [isAsking, setAsking] = useState(false)
   const [error, setError] = useState<Error>()

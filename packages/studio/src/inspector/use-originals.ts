@@ -1,4 +1,4 @@
-// Originals of reduced blocks, read from the log a page at a time, and only where somebody looks.
+// Hook for originals of reduced blocks, loaded lazily from the log, a page at a time.
 
 import { useCallback, useEffect, useRef, useState } from 'react'
 import { api } from '../api.ts'
@@ -9,7 +9,7 @@ const pageSize = 100
 
 export type OriginalOf = (block: ViewBlock) => string | undefined
 
-/** The text of a block as the log has it; undefined while it is on its way. A full block is its own original. */
+/** The logged text of a block; undefined while loading. A full block is its own original. */
 export function useOriginals(thread: string): OriginalOf {
   const entries = useRef(new Map<number, Entry>())
   const asked = useRef(new Set<number>())
@@ -28,7 +28,7 @@ export function useOriginals(thread: string): OriginalOf {
         for (const entry of found.entries) entries.current.set(entry.seq, entry)
         setCount((before) => before + 1)
       } catch {
-        // Asked for again the next time that somebody looks.
+        // Retry at the next access.
         asked.current.delete(page)
       }
     },
@@ -42,7 +42,7 @@ export function useOriginals(thread: string): OriginalOf {
         const own = entry.blocks[block.index]
         return own === undefined ? '' : textOf(own)
       }
-      // Not while rendering: an answer from a cache would set state at once.
+      // Not during rendering: a cached response would set state at once.
       queueMicrotask(() => void ask(Math.floor((block.seq - 1) / pageSize)))
       return undefined
     },

@@ -1,4 +1,4 @@
-// All threads, newest activity first, live.
+// Threads page: all threads, most recent first, updated live.
 
 import { type ReactNode, useEffect, useState } from 'react'
 import { chatAddress, setParams, threadAddress, useAddress, useLeftPlace } from '../address.ts'
@@ -16,9 +16,9 @@ import {
   formatTokens,
 } from '../numbers.ts'
 import { inputCost } from '../timeline/cost.ts'
+import { useDebounced } from '../use-debounced.ts'
 import { useEvents } from '../use-events.ts'
 import { useLoad } from '../use-load.ts'
-import { useSoon } from '../use-soon.ts'
 import { useTitle } from '../use-title.ts'
 
 const pageSize = 50
@@ -35,7 +35,7 @@ export function ThreadsPage({ info }: { readonly info: Info }): ReactNode {
   )
   useLeftPlace(data !== undefined)
   const threads = data?.threads ?? []
-  useEvents('all', useSoon(reload))
+  useEvents('all', useDebounced(reload))
   useKeys({ j: () => focusThread(1), k: () => focusThread(-1) })
   return (
     <section className="threads" aria-label="Threads">
@@ -70,7 +70,7 @@ export function ThreadsPage({ info }: { readonly info: Info }): ReactNode {
   )
 }
 
-/** Moves the focus, and so what Enter opens, to the thread before or after; to the first one where none has it. */
+/** Moves the focus to the next or previous thread; to the first if none has it. */
 function focusThread(by: 1 | -1): void {
   const rows = [...document.querySelectorAll('[data-thread]')]
   const at = rows.findIndex((row) => row.contains(document.activeElement))
@@ -78,7 +78,7 @@ function focusThread(by: 1 | -1): void {
   next?.querySelector('a')?.focus()
 }
 
-/** As many pages as it takes. */
+/** Loads as many pages as needed. */
 async function load(search: string, count: number, signal: AbortSignal) {
   const threads: ThreadSummary[] = []
   let cursor: string | undefined
@@ -96,7 +96,7 @@ async function load(search: string, count: number, signal: AbortSignal) {
 function Search({ value }: { readonly value: string }): ReactNode {
   const [text, setText] = useState(value)
   useEffect(() => setText(value), [value])
-  const apply = useSoon(() => setParams({ search: text, count: undefined }))
+  const apply = useDebounced(() => setParams({ search: text, count: undefined }))
   return (
     <input
       type="search"
@@ -112,7 +112,7 @@ function Search({ value }: { readonly value: string }): ReactNode {
   )
 }
 
-/** Callers may have named theirs alike: only one's own needs no more than its id. */
+/** The tenant for a foreign thread's URL; own threads need only their id. */
 function othersTenant({ tenant }: ThreadSummary, info: Info): { readonly tenant?: string } {
   return tenant === undefined || tenant === info.tenant ? {} : { tenant }
 }

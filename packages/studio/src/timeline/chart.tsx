@@ -1,4 +1,4 @@
-// A chart over steps. Pointing at a step says its numbers, choosing it goes there.
+// Chart over steps. Hovering shows a step's numbers, clicking selects it.
 
 import { type ReactNode, useEffect, useRef, useState } from 'react'
 import uPlot from 'uplot'
@@ -6,7 +6,7 @@ import 'uplot/dist/uPlot.min.css'
 
 export interface Line {
   readonly name: string
-  /** A colour variable of the style sheet, without the dashes. */
+  /** A CSS colour variable, without the dashes. */
   readonly color: string
   readonly kind: 'line' | 'bars' | 'dashes'
   readonly values: readonly (number | null)[]
@@ -19,7 +19,7 @@ export interface Mark {
 
 export interface ChartProps {
   readonly title: string
-  /** What the chart shows, in a sentence, for people who cannot see it. */
+  /** Description for screen readers. */
   readonly summary: string
   readonly steps: readonly number[]
   readonly lines: readonly Line[]
@@ -76,7 +76,7 @@ function dataOf({ steps, lines }: ChartProps): uPlot.AlignedData {
   return [[...steps], ...lines.map(({ values }) => [...values])] as uPlot.AlignedData
 }
 
-/** Colours as the canvas takes them: what the style sheet makes of them, in the theme that holds. */
+/** Resolves CSS colours of the current theme for the canvas. */
 function readColors(box: HTMLElement): (name: string) => string {
   return (name) => {
     box.style.color = `var(--${name})`
@@ -137,7 +137,10 @@ function barsOf(fill: string): Pick<uPlot.Series, 'fill' | 'paths'> {
   return paths === undefined ? { fill } : { fill, paths }
 }
 
-/** Marks of one colour that stand closer than this would hide the lines: they are short then. */
+/**
+ * Minimum distance of marks of one colour; closer marks are drawn short, so that they do not hide
+ * the lines.
+ */
 const marksGap = 6
 const shortMark = 6
 

@@ -1,30 +1,30 @@
-// What the steps of a thread cost, and what they would have cost with the whole log sent each time.
+// Cost of a thread's steps, actual and with the whole log sent each time.
 
 import type { TimelineStep, Usage } from '../contract.ts'
 
 export interface Prices {
-  /** Price of a token read from the cache, in tokens at the base price. */
+  /** Price of a cache read, relative to the base price of an input token. */
   readonly read: number
-  /** Price of a token written to the cache. */
+  /** Price of a cache write, relative to the base price. */
   readonly write: number
 }
 
-/** Where the gateway knows no better: what the provider with explicit caching asks for. */
+/** Fallback prices: those of the provider with explicit caching. */
 export const usualPrices: Prices = { read: 0.1, write: 1.25 }
 
-/** Input of a thread so far, in tokens at the base price. */
+/** Input cost of a thread so far, in tokens at the base price. */
 export function inputCost({ uncached, cacheRead, cacheWrite }: Usage): number {
   return uncached + usualPrices.read * cacheRead + usualPrices.write * cacheWrite
 }
 
 export interface StepCost {
   readonly step: number
-  /** Input tokens at the base price, this step. */
+  /** Input cost of this step, in tokens at the base price. */
   readonly withOriel: number
   readonly withoutOriel: number
 }
 
-/** Causes of a break that would also have broken the cache of an unchanged log. */
+/** Causes that would have broken the cache of an unchanged log as well. */
 const notOurs: ReadonlySet<string> = new Set([
   'ttl',
   'tools',
@@ -35,8 +35,9 @@ const notOurs: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Steps without the provider's numbers are left out. The unchanged log is as much longer as our counter says; it is cached up to
- * where the step before ended, unless the cache was lost for a reason that is not an edit.
+ * Skips steps without provider usage. The unchanged log is longer by the ratio of our own count. It
+ * is cached up to the end of the previous step, unless the cache was lost for a reason other than
+ * an edit.
  */
 export function costsOf(
   steps: readonly TimelineStep[],
@@ -64,7 +65,7 @@ export function costsOf(
   return costs
 }
 
-/** Sums from the first step on. */
+/** Cumulative sums. */
 export function runningSums(values: readonly number[]): readonly number[] {
   let sum = 0
   return values.map((value) => {

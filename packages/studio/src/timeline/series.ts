@@ -1,4 +1,4 @@
-// The timeline's numbers as lines, marks and totals.
+// Timeline series: lines, marks and totals.
 
 import type { TimelineStep, Usage } from '../contract.ts'
 import type { Line, Mark } from './chart.tsx'
@@ -9,7 +9,7 @@ export interface Totals {
   readonly view: number
   readonly cost: number
   readonly costWithout: number
-  /** Share of the input that came from the cache. */
+  /** Share of the input read from the cache. */
   readonly cached: number
   readonly epochs: number
   readonly breaks: number
@@ -24,7 +24,7 @@ export interface Drawn {
   readonly totals: Totals
 }
 
-/** A step that was sent twice (an answer was repeated) counts as its last request. */
+/** Keeps the last request of each step: a step may be sent twice if its answer is repeated. */
 export function newestOfEach(steps: readonly TimelineStep[]): readonly TimelineStep[] {
   const newest = new Map(steps.map((step) => [step.step, step]))
   return [...newest.values()].sort((a, b) => a.step - b.step)
@@ -81,7 +81,7 @@ function tokenLines(steps: readonly TimelineStep[]): readonly Line[] {
 
 type Reported = Usage | undefined
 
-/** Each bar is drawn over the one before: what shows of it is its own part. */
+/** Each bar is drawn over the previous one, so that the visible part is its own share. */
 function cacheBars(inputs: readonly Reported[]): readonly Line[] {
   const bars = (name: string, color: string, count: (usage: Usage) => number): Line =>
     line(

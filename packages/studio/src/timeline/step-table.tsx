@@ -1,3 +1,5 @@
+// Table of steps.
+
 import { type ReactNode, useState } from 'react'
 import { threadAddress } from '../address.ts'
 import type { TimelineStep } from '../contract.ts'
@@ -9,7 +11,7 @@ export interface StepTableProps {
   readonly steps: readonly TimelineStep[]
 }
 
-/** Steps shown at first, newest first. */
+/** Steps shown initially, newest first. */
 const pageSize = 50
 
 export function StepTable({ thread, steps }: StepTableProps): ReactNode {

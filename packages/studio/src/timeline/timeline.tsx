@@ -1,4 +1,4 @@
-// Tokens, cost and cache of every step, and what happened there.
+// Timeline: tokens, cost, cache and events of every step.
 
 import { type ReactNode, useMemo } from 'react'
 import { go, threadAddress } from '../address.ts'

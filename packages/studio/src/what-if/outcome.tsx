@@ -1,4 +1,4 @@
-// Two views of one log, compared.
+// Comparison of two views of one log.
 
 import type { ReactNode } from 'react'
 import type { Form, OtherView, ViewBlock } from '../contract.ts'
@@ -108,7 +108,7 @@ interface ComparedProps {
   readonly name: string
   readonly own: number
   readonly other: number
-  /** Whether less is neither better nor worse. */
+  /** Neither direction is better. */
   readonly isNeutral?: boolean
 }
 

@@ -1,3 +1,5 @@
+// Agent template for a what-if policy.
+
 import type { Policy } from '../contract.ts'
 
 export interface Template {
@@ -7,7 +9,7 @@ export interface Template {
   readonly policy: Policy | string
 }
 
-/** An agent template with this policy: what document 002 calls chat settings is also named there. */
+/** An agent template with this policy, including document 002's chat settings. */
 export function templateOf(policy: Policy | string, model: string | undefined): Template {
   const history = typeof policy === 'string' ? undefined : policy.history
   return {

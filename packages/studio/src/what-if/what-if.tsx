@@ -1,4 +1,5 @@
-// Another policy on this thread, from its first message on: what the model would see, and what it would have cost. Nothing is changed.
+// What-if: another policy on this thread from its first message on, with the resulting view and
+// cost. Changes nothing.
 
 import { type ReactNode, useState } from 'react'
 import { setParams, useAddress } from '../address.ts'

@@ -1,4 +1,4 @@
-// Runs a coding agent without a person, in folders of its own, against the scripted server.
+// Runs a coding agent headless, in its own directories, against the scripted server.
 
 import { spawn } from 'node:child_process'
 import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'

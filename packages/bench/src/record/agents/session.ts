@@ -1,4 +1,4 @@
-// The work that every coding agent is given, and what each of its requests is in truth.
+// The task given to every coding agent, and the ground truth of each of its requests.
 
 import type { Fixture } from '../fixture.ts'
 import { cleanExchange } from '../fixture.ts'

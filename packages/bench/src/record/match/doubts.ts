@@ -1,4 +1,4 @@
-// When a request must not join although it would fit.
+// Reasons not to join a request to a conversation that it would fit.
 
 import type { Candidate, Decision } from './thread.ts'
 import type { Frame, Unit } from './unit.ts'

@@ -1,4 +1,4 @@
-// Compares a decision with the truth and names the kind of mistake.
+// Compares a decision with the ground truth and classifies the error.
 
 import type { RecordedRequest } from '../fixture.ts'
 import type { WireFormat } from '../reply.ts'

@@ -1,4 +1,4 @@
-// When two units are the same: several answers to that question, from bytes to the one that is recommended.
+// Equality of units: several definitions, from bytes to the recommended one.
 
 import type { Json } from '../../../../oriel/src/core/log/json.ts'
 import { canonicalJson } from '../../../../oriel/src/core/log/json.ts'

@@ -1,4 +1,4 @@
-// A prototype of thread matching: says what a request is, given the requests and answers before it.
+// Prototype of thread matching: classifies a request, given the previous requests and answers.
 
 import type { RecordedRequest } from '../fixture.ts'
 import type { WireFormat } from '../reply.ts'

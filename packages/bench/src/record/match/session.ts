@@ -1,4 +1,4 @@
-// What a request says outside its messages about the conversation it belongs to.
+// Session information of a request outside its messages.
 
 import type { RecordedRequest } from '../fixture.ts'
 import type { Body } from '../server.ts'

@@ -1,4 +1,4 @@
-// What the prototype keeps of a conversation, and how candidates for a request are ranked.
+// The prototype's record of a conversation, and the ranking of candidates.
 
 import type { Expected } from '../script.ts'
 import type { Frame, Unit } from './unit.ts'

@@ -1,4 +1,4 @@
-// Requests and answers of the three formats as one list of units, the smallest things that are compared.
+// Units: the smallest compared parts of requests and answers, in all three formats.
 
 import type { WireFormat } from '../reply.ts'
 import { messagesOf } from '../script.ts'

@@ -1,5 +1,6 @@
-// Replays for callers: in worker threads with a deadline and a heap of their own, so that the event loop stays free and a replay that is
-// too large ends alone. Bounded in number for each tenant and in all; a caller that leaves ends its replay.
+// Replay pool: runs what-if replays in worker threads with a deadline and a heap limit each, so
+// that the event loop stays free and an oversized replay fails alone. Bounded per tenant and in
+// total; a caller that disconnects aborts its replay.
 
 import { Worker } from 'node:worker_threads'
 import { type Entry, type ErrorCode, OrielError } from 'oriel'
@@ -9,20 +10,20 @@ import type { ReplayJob, ReplayReply } from './replay-worker.ts'
 
 export interface ReplayOptions {
   readonly tenant: string
-  /** The caller's request: ends the replay when it is aborted. */
+  /** Aborts the replay with the caller's request. */
   readonly signal: AbortSignal
 }
 
-/** Replays at the same time: each takes a core. */
+/** Concurrent replays. Each takes a core. */
 const maxRunning = 2
-/** Replays that wait for their turn. */
+/** Queue length. */
 const maxWaiting = 16
-/** Replays of one tenant, running or waiting: a page compares two policies. */
+/** Replays per tenant, running or queued: the studio compares two policies. */
 const maxOfTenant = 2
-/** Entries that go to the worker at once. */
+/** Entries per message to the worker. */
 const batchSize = 64
 
-export class Replays {
+export class ReplayPool {
   readonly #limits: Pick<Limits, 'replayMs' | 'replayBytes'>
   readonly #tenants = new Map<string, number>()
   readonly #waiting: (() => void)[] = []
@@ -32,7 +33,7 @@ export class Replays {
     this.#limits = limits
   }
 
-  /** Replays entries as a job says. Answers the JSON text of the outcome. */
+  /** Runs a replay. Resolves with the outcome as JSON text. */
   async run(
     job: ReplayJob,
     entries: AsyncIterable<Entry>,
@@ -82,7 +83,7 @@ export class Replays {
     })
   }
 
-  /** The place goes to the one that has waited longest. */
+  /** Starts the next queued replay (FIFO). */
   #next(): void {
     const begin = this.#waiting.shift()
     if (begin === undefined) this.#running -= 1
@@ -131,7 +132,7 @@ export class Replays {
   }
 }
 
-/** Sends entries batch by batch, each when the one before has arrived: no more than one is in memory here. */
+/** Streams entries with backpressure: at most one batch is in memory here. */
 async function send(
   entries: AsyncIterable<Entry>,
   sent: (batch: readonly Entry[]) => Promise<unknown>,
@@ -162,9 +163,9 @@ function tooSlow(replayMs: number): RefusedError {
   return refuse(413, 'too-large', message)
 }
 
-/** Nobody reads it: the caller has left. */
+/** The caller has disconnected, so nobody sees this error. */
 function left(): Error {
-  return new Error('The replay ended before its outcome was there.')
+  return new Error('The replay was aborted.')
 }
 
 function errorOf({

@@ -1,4 +1,5 @@
-// The threads of an export file, verified: every hash, the order, the counts. Holds one line at a time and writes nothing.
+// Verification of an export file: every hash, the order, the counts. Reads one line at a time and
+// writes nothing.
 
 import {
   type EndLine,
@@ -10,21 +11,21 @@ import {
   LinesHash,
 } from '../export/lines.ts'
 import type { Line } from '../transcript/lines.ts'
-import { isWholeEntry, readLine } from './reading.ts'
+import { isWholeEntry, readLine } from './export-line.ts'
 
 export interface Section {
   readonly header: HeaderLine
-  /** Why it cannot be imported; absent when all of it is there and matches. */
+  /** Why it cannot be imported; absent if it is complete and valid. */
   readonly problem?: string
 }
 
 export interface VerifiedFile {
   readonly sections: readonly Section[]
-  /** What is wrong with the file beside its threads. */
+  /** Problems of the file outside its threads. */
   readonly notes: readonly string[]
 }
 
-/** Goes through the whole file, which may be several exports one after the other. */
+/** Verifies the whole file, which may be several concatenated exports. */
 export async function verify(lines: AsyncIterable<Line>): Promise<VerifiedFile> {
   const check = new FileCheck()
   for await (const line of lines) check.take(line)
@@ -73,7 +74,7 @@ class FileCheck {
     return { sections: this.#sections, notes: this.#notes }
   }
 
-  /** Behind the last entry of a thread, a line may have been the header of the next. */
+  /** After the last entry of a thread, a bad line may have been the next header. */
   #fail(problem: string): void {
     if (this.#open === undefined || this.#open.isComplete) this.#notes.push(problem)
     else this.#open.fail(problem)
@@ -88,7 +89,7 @@ class FileCheck {
   }
 }
 
-/** The lines up to a closing line. */
+/** The lines up to an end line. */
 class Part {
   readonly #lines = new LinesHash()
   isEmpty = true
@@ -105,7 +106,7 @@ class Part {
     this.#entries += header.entries
   }
 
-  /** What does not match the closing line. */
+  /** Mismatches with the end line. */
   finish({ threads, entries, hash }: EndLine): readonly string[] {
     if (threads !== this.#threads || entries !== this.#entries) {
       return [
@@ -117,7 +118,7 @@ class Part {
   }
 }
 
-/** One thread: its entries in order, each matching its hash, all of them matching the header. */
+/** Verifies one thread: entries in order, each matching its hash, all matching the header. */
 class SectionCheck {
   readonly #header: HeaderLine
   readonly #head: HeadHash
@@ -149,7 +150,7 @@ class SectionCheck {
     }
   }
 
-  /** The first problem is the one that counts. */
+  /** Keeps the first problem. */
   fail(problem: string): void {
     this.#problem ??= problem
   }
@@ -168,7 +169,7 @@ function isHashOf(hash: string, entry: EntryLine['entry']): boolean {
   try {
     return entryHash(entry) === hash
   } catch (error) {
-    // Nested so deep that the stack overflows: no export was ever written like that.
+    // Nested so deeply that the stack overflows: no export is written like that.
     if (error instanceof RangeError) return false
     throw error
   }

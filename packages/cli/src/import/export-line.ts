@@ -1,4 +1,4 @@
-// What one line of an export is, as far as its own fields tell.
+// Classification of export lines by their fields.
 
 import type { Entry } from 'oriel'
 import type { EndLine, EntryLine, HeaderLine } from '../export/lines.ts'
@@ -11,7 +11,7 @@ export type Reading =
   | { readonly type: 'end'; readonly end: EndLine }
   | { readonly type: 'bad'; readonly isJson: boolean }
 
-/** Whether the first line of a file opens an export, of whatever version. */
+/** True if the first line of a file is an export header, of any version. */
 export function isExport(first: unknown): boolean {
   return isFields(first) && (first.oriel === 'export' || first.oriel === 'end')
 }
@@ -19,14 +19,16 @@ export function isExport(first: unknown): boolean {
 export function readLine(text: string): Reading {
   const value = parse(text)
   if (!isFields(value)) return { type: 'bad', isJson: value !== undefined }
-  // Each was just checked to have the fields of its kind.
+  // The fields were just checked.
   if (isHeader(value)) return { type: 'header', header: value as unknown as HeaderLine }
   if (isEnd(value)) return { type: 'end', end: value as unknown as EndLine }
   if (isEntryLine(value)) return { type: 'entry', line: value as unknown as EntryLine }
   return { type: 'bad', isJson: true }
 }
 
-/** The fields that the store and the fold rely on. Entries of types that this version does not know are passed along. */
+/**
+ * Checks the fields that the store and the fold rely on. Entries of unknown types are passed along.
+ */
 export function isWholeEntry(entry: Entry): boolean {
   const { id, type, at, seq, name, role, blocks } = entry as unknown as Fields
   if (typeof id !== 'string' || typeof type !== 'string' || typeof at !== 'number') return false

@@ -1,9 +1,9 @@
-// What each piece of a conversation costs, in the tokens that `project` counts.
+// Token costs of parts of a conversation, as `project` counts them.
 
 import { type Block, type Counter, type Draft, overheadOf } from 'oriel'
 
-/** Counts each text once: a conversation is projected many times, and its texts stay the same. */
-export function rememberingCounter(counter: Counter): Counter {
+/** Memoizes counts: a conversation is projected many times with the same texts. */
+export function memoizedCounter(counter: Counter): Counter {
   const known = new Map<string, number>()
   return {
     name: counter.name,
@@ -17,7 +17,7 @@ export function rememberingCounter(counter: Counter): Counter {
   }
 }
 
-/** The tokens of what stands around the messages: system text or tool definitions. */
+/** Tokens of a frame part: system text or tool definitions. */
 export function weighFrame(counter: Counter, value: unknown): number {
   if (value === undefined) return 0
   return (
@@ -29,7 +29,7 @@ export function blocksOf({ content }: Draft): readonly Block[] {
   return typeof content === 'string' ? [{ type: 'text', text: content }] : content
 }
 
-/** The text of a tool result; pictures and files in it have none. */
+/** The text of a tool result, without images and files. */
 export function textOfResult(content: string | readonly Block[]): string {
   if (typeof content === 'string') return content
   return content.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n')

@@ -1,4 +1,4 @@
-// What was sent at a step, and what is different from the step before.
+// Request at a step, and its diff to the previous step.
 
 import type { ReactNode } from 'react'
 import { api } from '../api.ts'
@@ -7,15 +7,15 @@ import { Failure, Loading } from '../notice.tsx'
 import { formatCount } from '../numbers.ts'
 import { useLoad } from '../use-load.ts'
 
-export interface StepDifferenceProps {
+export interface StepDiffProps {
   readonly thread: string
   readonly step: number
 }
 
-/** Messages shown on each side; a request may have thousands. */
+/** Messages shown per side; a request may have thousands. */
 const maxShown = 60
 
-export function StepDifference({ thread, step }: StepDifferenceProps): ReactNode {
+export function StepDiff({ thread, step }: StepDiffProps): ReactNode {
   const { data, error, reload } = useLoad(`${thread} ${step}`, (signal) =>
     api.request(thread, step, signal),
   )

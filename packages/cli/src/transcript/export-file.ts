@@ -1,4 +1,4 @@
-// The conversations of an export: what was said in each thread, as it was said, whatever a policy made of it later.
+// Conversations in an export: the original messages of each thread, without edits.
 
 import {
   type Draft,
@@ -9,18 +9,18 @@ import {
   type MessageEntry,
   OrielError,
 } from 'oriel'
-import { isWholeEntry, readLine } from '../import/reading.ts'
+import { isWholeEntry, readLine } from '../import/export-line.ts'
 import type { Body } from './conversation.ts'
 import { type Fields, isFields } from './detect.ts'
 import type { Line } from './lines.ts'
 
 export interface ReadExportOptions {
-  /** The format to write the messages in. @default the one in which they came */
+  /** The output format of the messages. @default their original format */
   readonly format?: FormatName | undefined
   readonly note: (text: string) => void
 }
 
-/** One conversation for each thread in which something was said. Hashes are for `oriel import` to check. */
+/** One conversation per non-empty thread. Hashes are checked by `oriel import` only. */
 export async function* readExport(
   lines: AsyncIterable<Line>,
   { format, note }: ReadExportOptions,
@@ -37,7 +37,7 @@ export async function* readExport(
       thread = reading.type === 'header' ? new ExportedThread(reading.header.thread) : undefined
     } else torn = line
   }
-  // A file that was cut off has no closing line.
+  // A truncated file has no end line.
   yield* thread?.bodies(format) ?? []
   if (torn !== undefined) note(`line ${torn.number}, the last one, is torn and was skipped`)
 }
@@ -88,27 +88,30 @@ class ExportedThread {
     }
   }
 
-  /** The format in which its messages came; for those that came in none, the one in which they were asked for. */
+  /** The original format of its messages; if they have none, the format of its requests. */
   #ownFormat(): FormatName {
     const came = this.#messages.map(({ source }) => source?.format)
     const known = formatNames.find((name) => came.includes(name))
     return known ?? formatNames.find((name) => name === this.#format) ?? 'openai-chat'
   }
 
-  /** System messages that stood in front of a resent history. */
+  /** System messages before a resent history. */
   #leading(): readonly Draft[] {
     const value = this.#settings.get('leading')
     return Array.isArray(value) ? (value as readonly Draft[]) : []
   }
 
-  /** What stood around the messages of the newest request. */
+  /** The frame of the newest request. */
   #frame(): Fields {
     const value = this.#settings.get(`frame/${this.#frameHash.slice(0, 32)}`)
     return isFields(value) ? value : {}
   }
 }
 
-/** Whether the model is to see it in later requests: notes for people and what was shown only once are no part of a history. */
+/**
+ * True if later requests may show it. Notes for people and one-time content are not part of a
+ * history.
+ */
 function isSaid({ audience, blocks }: MessageEntry): boolean {
   return audience?.later !== false && blocks.some(isKept)
 }

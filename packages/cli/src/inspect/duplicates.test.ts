@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { findRepeats, type Repeatable } from './repeats.ts'
+import { findRepeats, type Repeatable } from './duplicates.ts'
 
 const lines = Array.from(
   { length: 60 },

@@ -1,4 +1,4 @@
-// The threads of some tenants, the most recently used first, and the cursor that says where a page ended.
+// Thread list of several tenants, most recently used first, with cursor pagination.
 
 import type { Store, ThreadInfo, ThreadKey, ThreadPosition } from 'oriel'
 import { refuse } from '../http/errors.ts'
@@ -8,20 +8,20 @@ export interface AgedThread {
   readonly info: ThreadInfo
 }
 
-/** A place in the list. It stays valid when its thread grows or is erased. */
+/** A list position. It stays valid when its thread grows or is erased. */
 interface Cursor extends ThreadPosition {
   readonly tenant: string
 }
 
-/** Threads that are asked for at once: of one tenant, and of each where there are many. */
+/** Page size for one tenant, and for each of several. */
 const pageSize = 100
 const sharedPageSize = 20
-/** Tenants that are asked at once. */
+/** Tenants queried concurrently. */
 const tenantsAtOnce = 16
 
 /**
- * Merges the lists of all tenants, after a cursor if one is given. Threads of the same time come by tenant, then by name. Reads no more
- * of the store than is asked for.
+ * K-way merge of the tenants' lists, after an optional cursor. Ties are ordered by tenant, then by
+ * name. Reads lazily from the store.
  */
 export async function* threadsByAge(
   store: Store,
@@ -37,7 +37,7 @@ export async function* threadsByAge(
   for (;;) {
     let next: TenantList | undefined
     for (const list of lists) {
-      // Of two with the same time the first has the smaller name.
+      // Tenants are sorted, so the first one wins a tie.
       if (list.age !== undefined && (next?.age === undefined || list.age > next.age)) next = list
     }
     if (next === undefined) return
@@ -45,7 +45,7 @@ export async function* threadsByAge(
   }
 }
 
-/** One tenant's threads, page by page. */
+/** Paged list of one tenant's threads. */
 class TenantList {
   readonly #store: Store
   readonly #tenant: string
@@ -68,7 +68,7 @@ class TenantList {
     this.#after = cursor === undefined ? undefined : positionIn(tenant, cursor)
   }
 
-  /** The time of the next thread; undefined at the end. */
+  /** Time of the next thread; undefined at the end. */
   get age(): number | undefined {
     return this.#page[0]?.updatedAt
   }
@@ -90,7 +90,7 @@ class TenantList {
   }
 }
 
-/** The same for a store that cannot sort by age: all its threads are read for every page. */
+/** Fallback for a store that cannot sort by age: reads all threads for every page. */
 async function sortedByAge(
   store: Store,
   tenant: string,
@@ -113,10 +113,10 @@ function compareAges(a: ThreadPosition, b: ThreadPosition): number {
   return b.updatedAt - a.updatedAt || Buffer.compare(Buffer.from(a.thread), Buffer.from(b.thread))
 }
 
-/** Where a tenant's own list continues after a cursor in the list of all. */
+/** Where a tenant's own list continues after a cursor in the merged list. */
 function positionIn(tenant: string, { updatedAt, tenant: other, thread }: Cursor): ThreadPosition {
   if (tenant === other) return { updatedAt, thread }
-  // Tenants come by name: one with a smaller name has shown all its threads of that time.
+  // Tenants are sorted by name: one before the cursor's has shown all its threads of that time.
   return { updatedAt: tenant < other ? updatedAt - 1 : updatedAt, thread: '' }
 }
 
@@ -136,9 +136,9 @@ function readCursor(text: string): Cursor {
       rest.length === 0
     if (isCursor) return { updatedAt: Number(updatedAt), tenant, thread }
   } catch {
-    // Not JSON, or not a list: refused below.
+    // Invalid JSON: rejected below.
   }
-  throw refuse(400, 'invalid-input', 'This cursor is not one that the list gave. Begin again.')
+  throw refuse(400, 'invalid-input', 'The cursor is invalid. Start again without one.')
 }
 
 function isName(value: unknown): value is string {

@@ -1,8 +1,9 @@
-// Tool results that say the same again: identical, or nearly so, such as a file that was read, edited and read once more.
+// Duplicate tool results: identical or nearly so (MinHash), such as a file that was read, edited
+// and read again.
 
-/** A tool result as far as repeats are concerned. */
+/** A tool result, for duplicate detection. */
 export interface Repeatable {
-  /** Index of the message that holds it. */
+  /** Index of its message. */
   readonly index: number
   readonly tool: string
   readonly tokens: number
@@ -11,29 +12,29 @@ export interface Repeatable {
 
 export interface Repeat {
   readonly tool: string
-  /** How many times the content was seen. */
+  /** Number of occurrences. */
   readonly times: number
   readonly isIdentical: boolean
-  /** Tokens of all but the newest: what the older copies cost in every request. */
+  /** Tokens of all but the newest copy. */
   readonly wastedTokens: number
   /** Index of each message, oldest first. */
   readonly indexes: readonly number[]
 }
 
-/** Shorter results ("ok") repeat all the time and cost nothing. */
+/** Shorter results ("ok") repeat often and cost nothing. */
 const minTokens = 20
-/** Results that share this part of their phrases are nearly identical. */
+/** Minimum resemblance of near-duplicates. */
 const similarity = 0.9
-/** Words of a phrase; the order of words counts, their place does not. */
+/** Words per shingle. */
 const phraseWords = 3
-/** Phrases that stand for a text, however long it is: enough to tell 0.9 from 0.8. */
+/** Sketch size: enough to tell 0.9 from 0.8. */
 const sketchSize = 256
-/** Nearly identical texts share one of their smallest phrases, almost surely. */
+/** Lookup keys per text: near-duplicates almost surely share one of their smallest shingles. */
 const keyCount = 4
-/** Earlier results that one is compared with, for each key: a phrase that all results share must not cost n squared. */
+/** Maximum candidates compared per key, so that a common shingle does not cost n squared. */
 const maxCandidates = 8
 
-/** Groups of results that repeat, most wasteful first. Results are compared within one tool only. */
+/** Groups of duplicates, most wasted tokens first. Compares results of the same tool only. */
 export function findRepeats(results: readonly Repeatable[]): readonly Repeat[] {
   const groups = new Groups()
   for (const result of results) if (result.tokens >= minTokens) groups.add(result)
@@ -92,7 +93,7 @@ class Groups {
   }
 }
 
-/** The smallest hashes of a text's phrases, in order: a sample that is the same for the same phrases. */
+/** The smallest shingle hashes of a text, sorted: a consistent sample. */
 type Sketch = readonly number[]
 
 function sketchOf(text: string): Sketch {
@@ -108,8 +109,9 @@ function sketchOf(text: string): Sketch {
 }
 
 /**
- * A hash (FNV-1a) of each word; signs, and the characters of scripts without spaces, are words of their own. Written by hand
- * because it reads every character of every result: a regular expression takes several times as long.
+ * FNV-1a hash of each word. Symbols, and characters of scripts without spaces, are separate words.
+ * Hand-written because it reads every character of every result: a regular expression takes several
+ * times as long.
  */
 function wordHashes(text: string): readonly number[] {
   const hashes: number[] = []
@@ -141,7 +143,7 @@ function isLetter(code: number): boolean {
   return code >= 0xc0 && code < 0x2000
 }
 
-/** One well-spread number for several: the smallest ones must be a fair sample. */
+/** Mixes several hashes into one, well distributed, so that the smallest ones are a fair sample. */
 function mix(hashes: readonly number[]): number {
   let mixed = 0
   for (const hash of hashes) mixed = Math.imul(mixed ^ hash, 0x9e3779b1) + 0x7f4a7c15
@@ -150,7 +152,7 @@ function mix(hashes: readonly number[]): number {
   return (mixed ^ (mixed >>> 16)) >>> 0
 }
 
-/** The share of phrases that two texts have in common, estimated from the smallest ones of both together. */
+/** Estimated Jaccard similarity of two texts, from the smallest hashes of their union. */
 function resemblance(a: Sketch, b: Sketch): number {
   let left = 0
   let right = 0

@@ -4,7 +4,7 @@ import { type FormatName, project, resolveCounter } from 'oriel'
 import { describe, expect, it } from 'vitest'
 import { readValue, toConversation } from '../transcript/conversation.ts'
 import { dissect } from './anatomy.ts'
-import { rememberingCounter } from './weigh.ts'
+import { memoizedCounter } from './token-cost.ts'
 
 const estimate = resolveCounter('estimate')
 
@@ -78,11 +78,11 @@ describe('weights', () => {
   })
 })
 
-describe('rememberingCounter', () => {
+describe('memoizedCounter', () => {
   it('counts each text once', () => {
     const seen: string[] = []
     const count = (text: string): number => seen.push(text) * 0 + text.length
-    const counter = rememberingCounter({ name: 'letters', count })
+    const counter = memoizedCounter({ name: 'letters', count })
     expect([counter.count('one'), counter.count('three'), counter.count('one')]).toEqual([3, 5, 3])
     expect(seen).toEqual(['one', 'three'])
     expect(counter.name).toBe('letters')

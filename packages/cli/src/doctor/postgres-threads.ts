@@ -1,12 +1,12 @@
-// The store on a PostgreSQL server, for the commands that look at all of it.
+// Threads of a PostgreSQL store, for the commands that read all of it.
 
 import { type Entry, postgresStore, type Store, type ThreadState } from 'oriel'
-import { type Choice, isChosen } from './place.ts'
+import { type Choice, isChosen } from './store-options.ts'
 
-/** What the commands need to know of a thread. */
+/** Facts about a thread that the commands need. */
 export type ThreadFacts = Pick<ThreadState, 'key' | 'salt' | 'version' | 'bytes'>
 
-/** Where threads are listed and read: a file or a server. */
+/** Lists and reads threads, from a file or a server. */
 export interface Threads {
   threads(choice: Choice): Iterable<ThreadFacts> | AsyncIterable<ThreadFacts>
   entries(thread: ThreadFacts, last: number): Iterable<Entry> | AsyncIterable<Entry>
@@ -19,7 +19,7 @@ export class StoreServer implements Threads {
     this.store = postgresStore(url)
   }
 
-  /** Threads that are not erased, tenant by tenant. */
+  /** All threads that are not erased, tenant by tenant. */
   async *threads(choice: Choice): AsyncGenerator<ThreadFacts> {
     for await (const tenant of this.#tenants(choice)) {
       for (let after = ''; ; ) {

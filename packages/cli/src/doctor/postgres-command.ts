@@ -1,20 +1,21 @@
-// `oriel doctor` on PostgreSQL: the chain of every thread, and whether it folds and gives valid views. The server's own files are its own affair.
+// `oriel doctor` for PostgreSQL: checks the hash chain, fold and views of every thread. The
+// server's files are out of scope.
 
 import { escapeControls } from '../export/lines.ts'
 import { createProgress } from '../progress.ts'
 import { plural } from '../render/layout.ts'
 import { clean } from '../render/text.ts'
 import type { Terminal } from '../terminal.ts'
-import { commandFor, nameOf, wrong } from './place.ts'
+import { StoreServer } from './postgres-threads.ts'
 import { Findings } from './report.ts'
 import type { DoctorSettings } from './settings.ts'
-import { StoreServer } from './store-server.ts'
+import { commandFor, nameOf, wrong } from './store-options.ts'
 import { checkChain, checkViews } from './thread-check.ts'
 
-/** Problems that are written out; `--json` has them all. */
+/** Maximum problems printed; `--json` has them all. */
 const shown = 20
 
-/** Resolves to the exit code: 0 when the store is sound, 1 when there are problems. */
+/** Resolves to the exit code: 0 if the store is sound, 1 if there are problems. */
 export async function doctorServer(settings: DoctorSettings, terminal: Terminal): Promise<number> {
   if (settings.isRepairing) throw wrong('--repair works on files; there is nothing to repair here.')
   const server = new StoreServer(settings.path)

@@ -6,7 +6,7 @@ import { type Entry, memoryStore, OrielError, openThread, type Store, type Threa
 import { describe, expect, it } from 'vitest'
 import { entriesOf, temporaryFolder } from '../../test/keeping.ts'
 import { entryHash, HeadHash, LinesHash, toLine } from '../export/lines.ts'
-import { importExport } from './exported.ts'
+import { importExport } from './export-file.ts'
 import type { Outcome } from './outcome.ts'
 import { Source } from './source.ts'
 

@@ -1,4 +1,4 @@
-// Routes about the gateway itself: is it up, what is it set to, what would it send.
+// Routes about the gateway itself: health, configuration, settings, events, preview.
 
 import { callerView, presets } from 'oriel'
 import type { Caller } from '../http/auth.ts'
@@ -10,16 +10,16 @@ import type { EventBus } from '../threads/event-bus.ts'
 import { readJson } from './parameters.ts'
 import { type PreviewOptions, preview } from './preview.ts'
 
-export interface OwnApiOptions extends PreviewOptions {
+export interface GatewayRoutesOptions extends PreviewOptions {
   readonly settings: SettingsResolver
   readonly agents: AgentRegistry
-  readonly hub: EventBus
-  /** What everyone with a key may know of the configuration. */
+  readonly events: EventBus
+  /** The part of the configuration that every key may see. */
   readonly info: () => object
 }
 
-export function ownRoutes(options: OwnApiOptions): readonly Route[] {
-  const { agents, hub, info } = options
+export function gatewayRoutes(options: GatewayRoutesOptions): readonly Route[] {
+  const { agents, events, info } = options
   return [
     {
       method: 'GET',
@@ -40,7 +40,7 @@ export function ownRoutes(options: OwnApiOptions): readonly Route[] {
         await Promise.all(agents.names.map((name) => agents.ready(name, caller.tenant)))
         return json({
           ...info(),
-          // For callers that may see every tenant: which of them is their own.
+          // Tells an admin which tenant is its own.
           ...(caller.isAdmin ? { tenant: caller.tenant } : {}),
           presets: Object.keys(presets),
           agents: agents.names.map((name) => describeAgent(agents, name, caller.tenant)),
@@ -78,10 +78,11 @@ export function ownRoutes(options: OwnApiOptions): readonly Route[] {
       query: { thread: 'Only this thread.' },
       answer: 'text/event-stream',
       handle: ({ caller, url, request }) => {
-        if (hub.isClosed) throw refuse(503, 'busy', 'The gateway closes.')
-        if (hub.isFull(caller.tenant)) throw refuse(429, 'busy', 'Too many listeners.')
+        if (events.isClosed) throw refuse(503, 'busy', 'The gateway is shutting down.')
+        if (events.isFull(caller.tenant))
+          throw refuse(429, 'busy', 'Too many event streams are open.')
         const thread = url.searchParams.get('thread')
-        return hub.stream(
+        return events.stream(
           caller.tenant,
           ({ tenant, data }) =>
             (caller.isAdmin || tenant === caller.tenant) &&
@@ -117,7 +118,7 @@ function describeAgent(agents: AgentRegistry, name: string, tenant: string): obj
 }
 
 async function settingsAnswer(
-  { settings, agents }: OwnApiOptions,
+  { settings, agents }: GatewayRoutesOptions,
   { url, request, caller }: RouteContext,
 ): Promise<object> {
   await agents.load()
@@ -126,8 +127,11 @@ async function settingsAnswer(
   return describeSettings(settings.resolve(asked), agents, caller)
 }
 
-/** Stores settings of the caller's tenant. Only who may see every tenant stores them for all. */
-async function storeSettings(options: OwnApiOptions, context: RouteContext): Promise<object> {
+/** Stores settings for the caller's tenant. Only an admin key may store them for all. */
+async function storeSettings(
+  options: GatewayRoutesOptions,
+  context: RouteContext,
+): Promise<object> {
   const { agents, settings, limits } = options
   const { caller } = context
   const name = context.param('name')

@@ -1,4 +1,4 @@
-// What was sent at a step, beside what was sent before it.
+// Diff of the request at a step with the previous one.
 
 import { canonicalJson, type Json, OrielError, type RebuiltRequest, type Thread } from 'oriel'
 
@@ -9,11 +9,11 @@ export interface StepRequest extends RebuiltRequest {
 export interface Difference {
   /** Absent for the first request. */
   readonly previousStep?: number
-  /** Messages at the beginning that are the same in both. */
+  /** Length of the common prefix, in messages. */
   readonly same: number
-  /** What the request before had from there on. */
+  /** Messages of the previous request after the common prefix. */
   readonly removed: readonly Json[]
-  /** What this one has from there on. */
+  /** Messages of this request after the common prefix. */
   readonly added: readonly Json[]
 }
 
@@ -48,7 +48,7 @@ async function previous(
     try {
       return await thread.requestAt(step)
     } catch (error) {
-      // A step may have no request: its answer came from elsewhere.
+      // A step may have no request, for example if its answer was imported.
       if (!OrielError.is(error, 'not-found')) throw error
     }
   }

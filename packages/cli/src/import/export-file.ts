@@ -1,25 +1,26 @@
-// Imports an export file: all of it is verified first, then each sound thread is appended where the store does not have it yet.
+// Import of an export file: verifies all of it first, then appends the entries that the store does
+// not have.
 
 import { type Entry, OrielError, type Store, type ThreadKey } from 'oriel'
-import { nameOf, wrong } from '../doctor/place.ts'
 import { entriesText } from '../doctor/render.ts'
+import { nameOf, wrong } from '../doctor/store-options.ts'
 import { type EntryLine, entryHash, type HeaderLine } from '../export/lines.ts'
 import { number, plural } from '../render/layout.ts'
+import { readLine } from './export-line.ts'
 import type { Outcome } from './outcome.ts'
-import { readLine } from './reading.ts'
-import { type Section, verify } from './sections.ts'
 import type { ImportSettings } from './settings.ts'
 import type { Source } from './source.ts'
+import { type Section, verify } from './verify.ts'
 
-/** What is appended at once: enough that most threads come in whole, little enough to be held in memory. */
+/** Entries per append: most threads fit in one, and memory stays bounded. */
 const batchEntries = 5000
 const batchCharacters = 16 * 1024 * 1024
 
 export interface Imported {
   readonly outcomes: readonly Outcome[]
-  /** What a reader must know about the file. */
+  /** Notes about the file for the user. */
   readonly notes: readonly string[]
-  /** Whether the file itself has lost nothing. */
+  /** The file itself is complete. */
   readonly isWhole: boolean
 }
 
@@ -48,7 +49,7 @@ export async function importExport(
   return { outcomes, notes, isWhole: notes.length === 0 }
 }
 
-/** Takes the entries of one thread, in order. */
+/** Receives the entries of one thread, in order. */
 interface Target {
   take(line: EntryLine, length: number): Promise<void>
   finish(): Promise<Outcome>
@@ -81,9 +82,9 @@ function refusing(what: string, reason: string): Target {
 }
 
 interface Lengths {
-  /** Entries that the store has. */
+  /** Entries in the store. */
   readonly version: number
-  /** Entries that the file has. */
+  /** Entries in the file. */
   readonly entries: number
 }
 
@@ -150,7 +151,10 @@ class ThreadTarget implements Target {
     this.#characters = 0
   }
 
-  /** Errors about this thread refuse it; others, such as a full disk, end the import. Running it again goes on from there. */
+  /**
+   * Errors about this thread reject it; others, such as a full disk, end the import. A repeated
+   * import continues from there.
+   */
   async #attempt(step: () => Promise<void>): Promise<void> {
     try {
       await step()
@@ -162,7 +166,7 @@ class ThreadTarget implements Target {
   }
 }
 
-/** Why a thread is refused, where the error is about that thread. */
+/** Why a thread is rejected, if the error concerns that thread. */
 export function refusalOf(error: unknown): string | undefined {
   if (!OrielError.is(error)) return undefined
   switch (error.code) {

@@ -1,8 +1,8 @@
-// Many wishes in a row, one action: shortly after the last one.
+// Debounce hook.
 
 import { useCallback, useEffect, useRef } from 'react'
 
-export function useSoon(action: () => void, delayMs = 200): () => void {
+export function useDebounced(action: () => void, delayMs = 200): () => void {
   const latest = useRef(action)
   latest.current = action
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined)

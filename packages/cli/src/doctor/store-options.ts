@@ -1,20 +1,20 @@
-// The options that the commands around a store share: where it is, and which threads are meant.
+// Options shared by the store commands: the store's location, and the selected threads.
 
 import { join } from 'node:path'
 import { OrielError } from 'oriel'
 import type { RawOptions } from '../inspect/settings.ts'
 
-/** Where `oriel serve` and its neighbours keep their data unless told otherwise. */
+/** Default data directory of `oriel serve` and the store commands. */
 export const defaultFolder = './oriel-data'
 
-/** Threads by tenant and id; what is absent is not asked about. */
+/** Selected threads by tenant and id. An absent field selects all. */
 export interface Choice {
   readonly tenant?: string
-  /** None means all. */
+  /** Empty means all. */
   readonly threads: readonly string[]
 }
 
-/** The file of the store, or its address, from `--data` or `--store`; the usual one where neither is given. */
+/** The store's file or URL from `--data` or `--store`, or the default. */
 export function readPath(raw: RawOptions): string {
   return readGivenPath(raw) ?? usualPath()
 }
@@ -29,23 +29,23 @@ export function readGivenPath(raw: RawOptions): string | undefined {
   return folder === undefined ? undefined : fileIn(folder)
 }
 
-/** Refuses an address of another kind: it would become the name of a file. */
+/** Rejects a URL of an unknown scheme, which would become a file name. */
 export function checkPath(path: string, name: string): string {
   if (isServer(path) || !/^[a-z]+:\/\//i.test(path)) return path
   throw wrong(`${name} takes the path of a SQLite file, or postgres://user@host/database.`)
 }
 
-/** The SQLite file in a folder. */
+/** The SQLite file in a directory. */
 export function fileIn(folder: string): string {
   return join(folder, 'oriel.db')
 }
 
-/** Whether a store is on a server: then its place is an address, which may hold a password and is never printed. */
+/** True if the store is on a server. Its URL may contain a password and is never printed. */
 export function isServer(path: string): boolean {
   return /^postgres(?:ql)?:\/\//i.test(path)
 }
 
-/** The command with the option that names the store, where it is not the usual one. */
+/** The command with the option that names the store, if it is not the default. */
 export function commandFor(command: string, path: string): string {
   if (!command.startsWith('oriel ') || path === usualPath()) return command
   return `${command} --store ${isServer(path) ? '"$DATABASE_URL"' : shellWord(path)}`
@@ -71,14 +71,14 @@ interface ThreadName {
   readonly thread: string
 }
 
-/** The one value of an option. */
+/** The single value of an option. */
 export function readText(raw: RawOptions, name: string): string | undefined {
   const [value, ...others] = readTexts(raw, name)
   if (others.length > 0) throw wrong(`--${name} takes one value; give it once.`)
   return value
 }
 
-/** All values of an option that may be given several times. */
+/** All values of a repeatable option. */
 function readTexts(raw: RawOptions, name: string): readonly string[] {
   const value = raw[name]
   const values = value === undefined ? [] : Array.isArray(value) ? value : [value]
@@ -94,12 +94,12 @@ export function wrong(message: string, cause?: unknown): OrielError {
 
 const defaultTenant = 'default'
 
-/** A thread in a sentence. The tenant is named only where it is not the usual one. */
+/** Describes a thread. Names the tenant only if it is not the default. */
 export function nameOf({ tenant, thread }: ThreadName): string {
   return tenant === defaultTenant ? `thread ${thread}` : `thread ${thread} of tenant ${tenant}`
 }
 
-/** The options that name a thread, as they are typed into a shell. */
+/** The options that select a thread, quoted for a shell. */
 export function optionsFor({ tenant, thread }: ThreadName): string {
   const own = `--thread ${shellWord(thread)}`
   return tenant === defaultTenant ? own : `--tenant ${shellWord(tenant)} ${own}`

@@ -1,13 +1,13 @@
-// Reads a log for a caller: others have their turn meanwhile, and it ends when the caller leaves.
+// Cooperative log reading: yields to the event loop regularly, and aborts when the caller disconnects.
 
 import { setImmediate } from 'node:timers/promises'
 import type { Entry } from 'oriel'
 
-/** How much a reader does before others have their turn: stores that have an entry at hand never wait for it. */
+/** Work between two yields. Stores that have entries in memory never yield by themselves. */
 const sliceEntries = 64
 const sliceMs = 10
 
-export async function* paced(
+export async function* readCooperatively(
   entries: AsyncIterable<Entry>,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<Entry> {
