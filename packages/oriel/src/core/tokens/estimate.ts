@@ -271,7 +271,7 @@ function readSymbols(scan: Scan): void {
   while (kindAt(text, index) === kinds.symbol) {
     const code = text.charCodeAt(index)
     const length = sameFrom(text, index)
-    if (code === dot && text.startsWith('../../', index)) {
+    if (code === dot && text.startsWith('../', index)) {
       // A way up a path is about one token, however far it leads.
       run.length++
       index += 3
