@@ -1,4 +1,4 @@
-// All rules of a policy, asked in one order. Each gives its verdict alone; the strongest form of a block wins.
+// Asks the rules of a policy, in the order of their table. Each gives its verdict alone; the strongest form of a block wins.
 
 import type { Edit, EditEntry, MessageEntry } from './core/log/entry.ts'
 import { OrielError } from './core/log/errors.ts'
@@ -13,15 +13,10 @@ import { countBlock } from './core/tokens/counter.ts'
 import { finalIn } from './core/view/reduction.ts'
 import { reduce, strongest } from './core/view/render.ts'
 import type { Policy } from './policy/schema.ts'
-import { compaction } from './rules/compaction.ts'
-import { expiry } from './rules/expiry.ts'
-import { history } from './rules/history.ts'
-import { retention } from './rules/retention.ts'
-import type { RuleContext } from './rules/rule.ts'
-import { toolOutput } from './rules/tool-output.ts'
-import { toolResults } from './rules/tool-results.ts'
+import { rules } from './rules/index.ts'
+import type { Rule, RuleContext } from './rules/rule.ts'
 
-/** What rules are told about; without answers of a model they take their deterministic forms. */
+/** What the rules know beside the state; without answers of a model they take their deterministic forms. */
 export type ProposeContext = Omit<RuleContext, 'planned' | 'summaryOf' | 'fileOf'> &
   Partial<Pick<RuleContext, 'summaryOf' | 'fileOf'>>
 
@@ -30,14 +25,9 @@ export function propose(state: State, policy: Policy, around: ProposeContext): r
   const edits: Edit[] = []
   const { summaryOf = noSummary, fileOf = noFile } = around
   const context: RuleContext = { ...around, summaryOf, fileOf, planned: edits }
-  const { history: window, retention: fading, toolOutput: output, toolResults: results } = policy
-  if (output !== undefined) edits.push(...toolOutput.propose(state, output, context))
-  if (fading !== undefined) edits.push(...retention.propose(state, fading, context))
-  if (policy.expiry !== undefined) edits.push(...expiry.propose(state, policy.expiry, context))
-  if (results !== undefined) edits.push(...toolResults.propose(state, results, context))
-  if (window !== undefined) edits.push(...history.propose(state, window, context))
-  if (policy.compaction !== undefined) {
-    edits.push(...compaction.propose(state, policy.compaction, context))
+  for (const rule of Object.values<Rule>(rules)) {
+    const settings = settingsOf(policy, rule)
+    if (settings !== undefined) edits.push(...rule.propose(state, settings, context))
   }
   if (edits.length === 0) return edits
   const waits = waitsFrom(state)
@@ -52,6 +42,11 @@ export function propose(state: State, policy: Policy, around: ProposeContext): r
     .map((edit) => closed(edit, isLost))
     .flatMap((edit) => (isNews(state, edit) ? [edit] : sealed(state, edit)))
     .map((edit) => settled(state, edit))
+}
+
+function settingsOf(policy: Policy, { name }: Rule): object | undefined {
+  // The part of a rule's name holds its settings: the schema of the policy is made from the rules.
+  return (policy as Readonly<Record<string, object | undefined>>)[name]
 }
 
 /**

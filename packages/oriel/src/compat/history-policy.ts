@@ -6,7 +6,7 @@ import { describe } from '../policy/schema.ts'
 import { project } from '../project.ts'
 import type { FormatName } from '../providers/format.ts'
 import { toPlain } from '../providers/langchain/rules.ts'
-import { defaultLength } from '../rules/history.ts'
+import { history } from '../rules/history.ts'
 
 export interface HistoryPolicyOptions {
   /** @default 'lastN' */
@@ -33,7 +33,7 @@ export function applyHistoryPolicy<M>(
 ): M[] {
   const {
     historyPolicy = 'lastN',
-    historyLength = defaultLength,
+    historyLength = history.defaults.length,
     preserveSystemMessages = true,
   } = options
   if (!policies.includes(historyPolicy)) {

@@ -1,36 +1,18 @@
 // Every scalar field of the policy: its path, how its text is read, and its default. Settings, docs and pages share this list.
 
 import { z } from 'zod'
+import { memory } from '../rules/compaction.ts'
+import { rules } from '../rules/index.ts'
+import type { Defaults } from '../rules/rule.ts'
 import { policySchema } from './schema.ts'
 
-/** The value a field has when its part is on and nobody set it. Absent = the field is off until set. */
-const defaults: Readonly<Record<string, string | number | boolean>> = {
-  'history.policy': 'lastN',
-  'history.length': 20,
-  'history.preserveSystemMessages': true,
-  'history.maxMessages': 0,
-  'history.keepRecentMessages': 0,
-  'retention.unit': 'newer',
-  'expiry.disable': false,
-  'expiry.preserveOriginals': true,
-  'toolOutput.maxLines': 2000,
-  'toolOutput.maxBytes': 51_200,
-  'toolOutput.maxChars': 204_800,
-  'toolOutput.largeOutputThreshold': 204_800,
-  'toolOutput.truncateMode': 'head_tail',
-  'toolResults.strategy': 'keepRecent',
-  'toolResults.max': 0,
-  'toolResults.placeholder': 'informative',
-  'toolResults.cutoff': 10,
-  'toolResults.summary': 'llm',
-  'compaction.auto': true,
-  'compaction.reserveTokens': 16_384,
-  'compaction.maxTokens': 8000,
-  'compaction.maxMessages': 50,
-  'compaction.keepRecentTokens': 20_000,
-  'compaction.keepRecent': 5,
-  schedule: 'immediate',
-}
+/** The default of each field, by its path. */
+const defaults: Defaults = Object.fromEntries([
+  ...[...Object.values(rules), memory].flatMap(({ name, defaults: own }) =>
+    Object.entries(own).map(([field, value]) => [`${name}.${field}`, value] as const),
+  ),
+  ['schedule', 'immediate'],
+])
 
 export interface PolicyField {
   /** For example `history.length`, `expiry.duplicates.similarity`. */
@@ -41,10 +23,13 @@ export interface PolicyField {
   /** A `share` is a number from 0 to 1. */
   readonly kind: 'integer' | 'share' | 'boolean' | 'choice' | 'text'
   readonly choices?: readonly string[]
+  /** The value it has when its part is on and nobody set it. Absent = off until set, or not one fixed value. */
   readonly default?: string | number | boolean
+  /** The default as the docs show it. */
+  readonly defaultText: string
   /** The environment variable, for example `ORIEL_HISTORY_LENGTH`. */
   readonly variable: string
-  /** The name in an address, for example `historyLength`. */
+  /** The URL parameter, for example `historyLength`. */
   readonly parameter: string
   /** Reads a text as the field's value; undefined when it is not one. */
   readonly read: (text: string) => string | number | boolean | undefined
@@ -70,7 +55,7 @@ function fieldOf(path: string, schema: z.ZodType): readonly PolicyField[] {
   const kind = kindOf(schema)
   if (kind === undefined) return []
   const [part = path, ...names] = path.split('.')
-  const fallback = defaults[path]
+  const fallback = defaults[path] ?? { words: 'off' }
   const accepts = (value: unknown): boolean => schema.safeParse(value).success
   return [
     {
@@ -79,7 +64,8 @@ function fieldOf(path: string, schema: z.ZodType): readonly PolicyField[] {
       kind,
       ...(names.length === 0 ? {} : { field: names.join('.') }),
       ...(schema instanceof z.ZodEnum ? { choices: schema.options.map(String) } : {}),
-      ...(fallback === undefined ? {} : { default: fallback }),
+      ...(typeof fallback === 'object' ? {} : { default: fallback }),
+      defaultText: typeof fallback === 'object' ? fallback.words : String(fallback),
       variable: `ORIEL_${path
         .replaceAll('.', '_')
         .replaceAll(/([a-z])([A-Z])/g, '$1_$2')

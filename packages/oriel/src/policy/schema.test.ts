@@ -54,7 +54,7 @@ describe('a policy', () => {
     expect(problem({ histroy: {} })).toEqual({
       path: 'policy.histroy',
       message:
-        "Invalid policy at policy.histroy: unknown key 'histroy' (did you mean 'history'?); allowed: history, retention, expiry, toolOutput, toolResults, compaction, memory, schedule, preset.",
+        "Invalid policy at policy.histroy: unknown key 'histroy' (did you mean 'history'?); allowed: toolOutput, retention, expiry, toolResults, history, compaction, memory, schedule, preset.",
     })
     expect(problem({ history: { lenght: 3 } })).toEqual({
       path: 'policy.history.lenght',
@@ -120,28 +120,18 @@ describe('the types of a policy', () => {
     type Checked = z.infer<typeof policySchema>
     expectTypeOf<Policy>().toExtend<Checked>()
     expectTypeOf<Checked>().toExtend<Policy>()
-    type Keys<T, Part extends keyof T> = keyof NonNullable<T[Part]>
-    expectTypeOf<keyof Policy>().toEqualTypeOf<keyof Checked>()
-    expectTypeOf<Keys<Policy, 'history'>>().toEqualTypeOf<Keys<Checked, 'history'>>()
-    expectTypeOf<Keys<Policy, 'retention'>>().toEqualTypeOf<Keys<Checked, 'retention'>>()
-    expectTypeOf<Keys<Policy, 'expiry'>>().toEqualTypeOf<Keys<Checked, 'expiry'>>()
-    expectTypeOf<Keys<Policy, 'toolOutput'>>().toEqualTypeOf<Keys<Checked, 'toolOutput'>>()
-    expectTypeOf<Keys<Policy, 'toolResults'>>().toEqualTypeOf<Keys<Checked, 'toolResults'>>()
-    expectTypeOf<Keys<Policy, 'compaction'>>().toEqualTypeOf<Keys<Checked, 'compaction'>>()
-    expectTypeOf<Keys<Policy, 'memory'>>().toEqualTypeOf<Keys<Checked, 'memory'>>()
+    type Keys<T> = { -readonly [Part in keyof T]-?: keyof NonNullable<T[Part]> }
+    expectTypeOf<Keys<Policy>>().toEqualTypeOf<Keys<Checked>>()
   })
 
-  const files: Readonly<Record<string, string>> = {
-    history: '../rules/history.ts',
-    retention: '../rules/retention.ts',
-    expiry: '../rules/expiry-settings.ts',
-    toolOutput: '../rules/tool-output.ts',
-    toolResults: '../rules/tool-results.ts',
-    compaction: '../rules/compaction.ts',
-    memory: '../rules/rule.ts',
+  /** The file whose types document a part: that of its rule. */
+  const fileOf = (part: string): string => {
+    if (part === 'schedule') return 'schema.ts'
+    const rule = part === 'memory' ? 'compaction' : part
+    return `../rules/${rule.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}.ts`
   }
   it.each(policyFields)('[P1] document $path with its default', ({ part, field, ...known }) => {
-    const source = readFileSync(new URL(files[part] ?? 'schema.ts', import.meta.url), 'utf8')
+    const source = readFileSync(new URL(fileOf(part), import.meta.url), 'utf8')
     // An object's fields are described with it.
     const [name] = (field ?? part).split('.')
     const written = new RegExp(`@default ([^\\n]*) \\*/\\n  readonly ${name}\\?:`)
@@ -149,5 +139,6 @@ describe('the types of a policy', () => {
     expect(text).not.toBe('')
     if (known.default !== undefined)
       expect(text.replaceAll("'", '')).toMatch(new RegExp(`^${known.default}\\b`))
+    else if (name === field) expect(text).toBe(known.defaultText)
   })
 })

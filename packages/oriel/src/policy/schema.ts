@@ -2,118 +2,43 @@
 
 import { z } from 'zod'
 import { OrielError } from '../core/log/errors.ts'
-import type { CompactionSettings } from '../rules/compaction.ts'
-import type { ExpirySettings } from '../rules/expiry-settings.ts'
+import { type MemorySettings, memory } from '../rules/compaction.ts'
 import type { HistorySettings } from '../rules/history.ts'
-import type { RetentionSettings } from '../rules/retention.ts'
-import type { MemorySettings } from '../rules/rule.ts'
-import type { ToolOutputSettings } from '../rules/tool-output.ts'
-import type { ToolResultsSettings } from '../rules/tool-results.ts'
+import { rules } from '../rules/index.ts'
+import type { Rule } from '../rules/rule.ts'
 import { presets } from './presets.ts'
 
-const count = z.number().int().min(0)
-const positive = z.number().int().min(1)
-
-const expirySchema = z.strictObject({
-  after: count.nullable(),
-  unit: z.enum(['steps', 'turns']).optional(),
-  mode: z.enum(['none', 'remove', 'compact']),
-  compact: z.enum(['first-chars', 'summary']).optional(),
-  length: positive.optional(),
-  prompt: z.string().min(1).optional(),
-})
-
-const historySchema = z.strictObject({
-  policy: z.enum(['lastN', 'all', 'none']).optional(),
-  length: count.optional(),
-  preserveSystemMessages: z.boolean().optional(),
-  maxMessages: count.optional(),
-  keepRecentMessages: count.optional(),
-})
-
-const expiryPartSchema = z.strictObject({
-  tools: z.record(z.string().min(1), expirySchema).optional(),
-  kinds: z.record(z.string().min(1), expirySchema).optional(),
-  toolDefaults: z
-    .record(z.string().min(1), z.strictObject({ prompt: z.string().min(1).optional() }))
-    .optional(),
-  override: z
-    .strictObject({
-      after: count.nullable().optional(),
-      unit: z.enum(['steps', 'turns']).nullable().optional(),
-      mode: z.enum(['none', 'remove', 'compact']).nullable().optional(),
-      compact: z.enum(['first-chars', 'summary']).nullable().optional(),
-      length: positive.nullable().optional(),
-      prompt: z.string().min(1).nullable().optional(),
-    })
-    .optional(),
-  disable: z.boolean().optional(),
-  preserveOriginals: z.boolean().optional(),
-  duplicates: z.strictObject({ similarity: z.number().min(0).max(1).optional() }).optional(),
-  relevance: z.strictObject({ threshold: z.number().min(0).max(1).optional() }).optional(),
-})
-
-const toolOutputSchema = z.strictObject({
-  maxLines: count.optional(),
-  maxBytes: count.optional(),
-  maxChars: count.optional(),
-  largeOutputThreshold: count.optional(),
-  truncateMode: z.enum(['head', 'head_tail']).optional(),
-  directory: z.string().min(1).optional(),
-})
-
-const toolResultsSchema = z.strictObject({
-  strategy: z.enum(['keepAll', 'keepRecent', 'keepSuccessful', 'keepOne', 'dropAll']).optional(),
-  max: count.optional(),
-  placeholder: z.enum(['informative', 'plain']).optional(),
-  maxImages: count.optional(),
-  cutoff: count.optional(),
-  summary: z.enum(['llm', 'heuristic', 'off']).optional(),
-})
-
-const compactionSchema = z.strictObject({
-  auto: z.boolean().optional(),
-  contextWindow: count.optional(),
-  reserveTokens: count.optional(),
-  maxTokens: count.optional(),
-  maxMessages: count.optional(),
-  keepRecentTokens: count.optional(),
-  keepRecent: count.optional(),
-})
-
-/** The schema of a whole policy; `settings` reads its fields one by one. */
-export const policySchema = z.strictObject({
-  history: historySchema.optional(),
-  retention: z.strictObject({ unit: z.enum(['newer', 'turns', 'steps']).optional() }).optional(),
-  expiry: expiryPartSchema.optional(),
-  toolOutput: toolOutputSchema.optional(),
-  toolResults: toolResultsSchema.optional(),
-  compaction: compactionSchema.optional(),
-  memory: z.strictObject({ lines: count.optional(), values: count.optional() }).optional(),
-  schedule: z.enum(['immediate', 'cache-aware']).optional(),
-})
+type Rules = typeof rules
+/** The settings that a rule is asked with: the documented type, not what its schema infers. */
+type SettingsOf<R extends Rule> = Parameters<R['propose']>[1]
 
 /** What the model should see, declared. A part that is absent is off; `{}` means the part's defaults. */
-export interface Policy {
-  /** A window over the user's turns, and a cap on messages. @default off */
-  readonly history?: HistoryPolicy | undefined
-  /** Blocks with a lifetime fade, one by one. @default off: nothing fades */
-  readonly retention?: RetentionSettings | undefined
-  /** Results of a tool expire after steps or turns: removed or compacted. @default off */
-  readonly expiry?: ExpirySettings | undefined
-  /** Bounds every tool result from the moment it comes in. @default off */
-  readonly toolOutput?: ToolOutputSettings | undefined
-  /** Keeps the newest tool results full; placeholders or summaries stand for the others. @default off */
-  readonly toolResults?: ToolResultsSettings | undefined
-  /** When the limit is reached, all but the newest messages give way to one summary. @default off */
-  readonly compaction?: CompactionSettings | undefined
-  /** In that summary, the lines and values most likely to be needed again. Needs `compaction`. @default off */
+export interface Policy extends RuleParts {
+  /** In the summary of `compaction`, the lines and values most likely to be needed again. Needs `compaction`. @default off */
   readonly memory?: MemorySettings | undefined
   /** `immediate`: edits are made when they fall due; `cache-aware`: when they pay. @default 'immediate' */
   readonly schedule?: 'immediate' | 'cache-aware' | undefined
 }
 
+/** The part of each rule, under its name. */
+export type RuleParts = { readonly [Name in keyof Rules]?: SettingsOf<Rules[Name]> | undefined }
+
 export type HistoryPolicy = HistorySettings
+
+/** The schema of each rule's part. */
+type RuleSchemas = { readonly [Name in keyof Rules]: z.ZodOptional<Rules[Name]['schema']> }
+
+const ruleSchemas = Object.fromEntries(
+  Object.entries(rules).map(([name, { schema }]) => [name, schema.optional()]),
+  // Each name has its own rule's schema.
+) as unknown as RuleSchemas
+
+/** The schema of a whole policy; `policyFields` reads its fields one by one. */
+export const policySchema = z.strictObject({
+  ...ruleSchemas,
+  memory: memory.schema.optional(),
+  schedule: z.enum(['immediate', 'cache-aware']).optional(),
+})
 
 export type PresetName = keyof typeof presets
 

@@ -1,5 +1,6 @@
 // The checkpoint (document 003): when the conversation reaches its limit, everything before a boundary gives way to one summary.
 
+import { z } from 'zod'
 import type { Edit, MessageEntry } from '../core/log/entry.ts'
 import type { JsonObject } from '../core/log/json.ts'
 import { shownAgainIn } from '../core/state/expansion.ts'
@@ -17,7 +18,7 @@ import { Digest, type IsWithdrawn, Listing } from '../core/text/digest.ts'
 import { Memory, valuesShown } from '../core/text/memory.ts'
 import { readableIn, readableMessage } from '../core/text/readable.ts'
 import { overheadOf } from '../core/tokens/counter.ts'
-import type { Rule, RuleContext } from './rule.ts'
+import { count, type Defaults, type Rule, type RuleContext } from './rule.ts'
 
 export interface CompactionSettings {
   /** Make a checkpoint by itself when the limit is reached. @default true */
@@ -36,6 +37,24 @@ export interface CompactionSettings {
   readonly keepRecent?: number | undefined
 }
 
+/** How much the memory of facts in a checkpoint may hold: the policy part `memory`. */
+export interface MemorySettings {
+  /** Tokens of lines that are likely to be needed again. @default half of what stays */
+  readonly lines?: number | undefined
+  /** Tokens of single values: ids, paths, numbers. @default a fifth of what stays */
+  readonly values?: number | undefined
+}
+
+const defaults = {
+  auto: true,
+  contextWindow: { words: "the catalogue's for the model, else none" },
+  reserveTokens: 16_384,
+  maxTokens: 8000,
+  maxMessages: 50,
+  keepRecentTokens: 20_000,
+  keepRecent: 5,
+} as const satisfies Defaults
+
 /** After a checkpoint the request has at most this share of the limit: the next one must not come at once. */
 const targetShare = 0.7
 /** A checkpoint that is made by itself saves at least this share of the limit. */
@@ -51,13 +70,30 @@ const fullShare = 0.9
 /** Tokens that are reckoned for the newest exchange. */
 const restTokens = 1000
 
-export const compaction: Rule<CompactionSettings> = {
+export const compaction = {
   name: 'compaction',
+  schema: z.strictObject({
+    auto: z.boolean().optional(),
+    contextWindow: count.optional(),
+    reserveTokens: count.optional(),
+    maxTokens: count.optional(),
+    maxMessages: count.optional(),
+    keepRecentTokens: count.optional(),
+    keepRecent: count.optional(),
+  }),
+  defaults,
   propose(state, settings, context) {
     const plan = planCheckpoint(state, settings, context)
     return plan.state === 'due' ? [plan.edit] : []
   },
-}
+} satisfies Rule<CompactionSettings>
+
+/** The part `memory` is no rule: the checkpoint reads it. */
+export const memory = {
+  name: 'memory',
+  schema: z.strictObject({ lines: count.optional(), values: count.optional() }),
+  defaults: { lines: { words: 'half of what stays' }, values: { words: 'a fifth of what stays' } },
+} satisfies Omit<Rule<MemorySettings>, 'propose'>
 
 /**
  * - `due`: the limit is reached, and this edit makes room.
@@ -78,7 +114,7 @@ export function planCheckpoint(
     'frameTokens' | 'measured' | 'planned' | 'window' | 'memory' | 'contextWindow'
   >,
 ): CompactionPlan {
-  const { auto = true, maxMessages = 50 } = settings
+  const { auto = defaults.auto, maxMessages = defaults.maxMessages } = settings
   const { window, memory } = context
   if (!auto) return { state: 'idle', tokens: 0 }
   const own =
@@ -117,7 +153,7 @@ export function planCheckpoint(
  * for settings that name no window.
  */
 export function limitOf(settings: CompactionSettings, modelWindow = 0): number {
-  const { contextWindow = modelWindow, maxTokens = 8000 } = settings
+  const { contextWindow = modelWindow, maxTokens = defaults.maxTokens } = settings
   const room = contextWindow - reserveOf(settings)
   return room > 0 ? room : maxTokens
 }
@@ -132,7 +168,7 @@ export function readableBy(settings: CompactionSettings, modelWindow = 0): numbe
 
 /** As the document has it: a reserve of 0 means its default. */
 function reserveOf({ reserveTokens }: CompactionSettings): number {
-  return reserveTokens || 16_384
+  return reserveTokens || defaults.reserveTokens
 }
 
 /** Tokens of system and pinned messages, which stay. */
@@ -225,7 +261,7 @@ interface Room {
 }
 
 function roomOf(
-  { keepRecentTokens = 20_000 }: CompactionSettings,
+  { keepRecentTokens = defaults.keepRecentTokens }: CompactionSettings,
   { memory, window, limit }: CheckpointOptions,
 ): Room {
   const all = window?.low ?? Math.min(keepRecentTokens, Math.floor(limit / 2))
@@ -273,14 +309,15 @@ function foldable(
     readonly room: Room
   },
 ): readonly Unit[] {
-  const { keepRecentTokens = 20_000, keepRecent = 5 } = settings
+  const { keepRecentTokens = defaults.keepRecentTokens } = settings
+  const { keepRecent = defaults.keepRecent } = settings
   const size = (unit: Unit): number =>
     unit.items.reduce((sum, item) => sum + options.weigh(item), 0)
   const stays = staying(units, size, options.room)
   const isByTokens = keepRecentTokens > 0
   const most = isByTokens
     ? keptTokens(options, keepRecentTokens, sum(stays, size))
-    : keepRecent || 5
+    : keepRecent || defaults.keepRecent
   let boundary = units.length
   let kept = 0
   while (boundary > 0) {

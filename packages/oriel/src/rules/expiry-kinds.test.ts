@@ -3,7 +3,7 @@ import type { Policy } from '../policy/schema.ts'
 import { memoryStore } from '../stores/memory/index.ts'
 import type { ThreadEvent } from '../thread/events.ts'
 import { openThread } from '../thread/thread.ts'
-import { type ExpirySettings, settingFor } from './expiry-settings.ts'
+import { type ExpirySettings, settingFor } from './expiry.ts'
 
 const words = 'found another line '.repeat(40)
 const answer = { role: 'assistant', content: 'ok' }

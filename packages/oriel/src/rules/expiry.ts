@@ -1,5 +1,6 @@
 // Results that expire (document 001): after so many steps or turns they are removed or compacted, by tool, kind or default.
 
+import { z } from 'zod'
 import { type Block, type TextBlock, type ToolResultBlock, textOf } from '../core/log/block.ts'
 import type { Edit, Expiry } from '../core/log/entry.ts'
 import { type Result, resultsOf } from '../core/state/results.ts'
@@ -12,23 +13,78 @@ import { isCurrent } from '../core/view/audience.ts'
 import { type Reduction, reduceResult } from '../core/view/reduction.ts'
 import { compactMessagePrompt, renderPrompt } from './compact-prompt.ts'
 import { foldDuplicates } from './duplicates.ts'
-import {
-  defaultLength,
-  type ExpirySettings,
-  moreAggressive,
-  promptFor,
-  settingFor,
-} from './expiry-settings.ts'
+import { lookupOf } from './name-lookup.ts'
 import { expireIrrelevant } from './relevance.ts'
-import type { Rule, RuleContext } from './rule.ts'
+import { count, type Defaults, positive, type Rule, type RuleContext } from './rule.ts'
 
-export type { ExpirySettings } from './expiry-settings.ts'
+type Loose<T> = { readonly [K in keyof T]?: T[K] | null | undefined }
 
-export const expiry: Rule<ExpirySettings> = {
+export interface ExpirySettings {
+  /** By tool name, or by a pattern with `*`. @default none */
+  readonly tools?: Readonly<Record<string, Expiry>> | undefined
+  /** By a message's `kind`, or by a pattern; a tool result without one is a 'tool-result'. @default none */
+  readonly kinds?: Readonly<Record<string, Expiry>> | undefined
+  /** By tool name or pattern: the prompt for its summaries, where its setting names none. @default none */
+  readonly toolDefaults?:
+    | Readonly<Record<string, { readonly prompt?: string | undefined }>>
+    | undefined
+  /** Stands over every setting, field by field; null or absent leaves the field; mode `none` disables. @default nothing */
+  readonly override?: Loose<Expiry> | undefined
+  /** Nothing expires. @default false */
+  readonly disable?: boolean | undefined
+  /** Whether an expired result can be expanded again. @default true */
+  readonly preserveOriginals?: boolean | undefined
+  /** Folds results that a newer one repeats into that one. @default off */
+  readonly duplicates?: { readonly similarity?: number | undefined } | undefined
+  /** Expires results that have nothing to do with what is said since. @default off */
+  readonly relevance?: { readonly threshold?: number | undefined } | undefined
+}
+
+const defaults = { disable: false, preserveOriginals: true } as const satisfies Defaults
+/** Characters that a compacted result keeps when its setting names no length. */
+const lengthDefault = 500
+
+const name = z.string().min(1)
+const unit = z.enum(['steps', 'turns'])
+const mode = z.enum(['none', 'remove', 'compact'])
+const form = z.enum(['first-chars', 'summary'])
+const share = z.number().min(0).max(1)
+
+const settingSchema = z.strictObject({
+  after: count.nullable(),
+  unit: unit.optional(),
+  mode,
+  compact: form.optional(),
+  length: positive.optional(),
+  prompt: name.optional(),
+})
+
+const overrideSchema = z.strictObject({
+  after: count.nullable().optional(),
+  unit: unit.nullable().optional(),
+  mode: mode.nullable().optional(),
+  compact: form.nullable().optional(),
+  length: positive.nullable().optional(),
+  prompt: name.nullable().optional(),
+})
+
+export const expiry = {
   name: 'expiry',
+  schema: z.strictObject({
+    tools: z.record(name, settingSchema).optional(),
+    kinds: z.record(name, settingSchema).optional(),
+    toolDefaults: z.record(name, z.strictObject({ prompt: name.optional() })).optional(),
+    override: overrideSchema.optional(),
+    disable: z.boolean().optional(),
+    preserveOriginals: z.boolean().optional(),
+    duplicates: z.strictObject({ similarity: share.optional() }).optional(),
+    relevance: z.strictObject({ threshold: share.optional() }).optional(),
+  }),
+  defaults,
   propose(state, settings, context) {
-    if (settings.disable === true) return []
-    const { duplicates, relevance, preserveOriginals = true } = settings
+    const { disable = defaults.disable, duplicates, relevance } = settings
+    const { preserveOriginals = defaults.preserveOriginals } = settings
+    if (disable) return []
     const results = resultsOf(state)
     const work: Work = { state, settings, context, clock: clockOf(state) }
     const bySetting = settingsByExchange(results, settings)
@@ -56,7 +112,7 @@ export const expiry: Rule<ExpirySettings> = {
     }
     return edits
   },
-}
+} satisfies Rule<ExpirySettings>
 
 interface Work {
   readonly state: State
@@ -143,7 +199,7 @@ interface Due {
 
 function change(work: Work, subject: Subject, due: Due): readonly Edit[] {
   const { state, settings } = work
-  const { preserveOriginals = true } = settings
+  const { preserveOriginals = defaults.preserveOriginals } = settings
   const { seq } = subject.item.entry
   const common = {
     rule: 'expiry',
@@ -189,7 +245,7 @@ function compact(
 ): readonly Edit[] {
   const { state } = work
   const { seq } = subject.item.entry
-  const length = setting.length ?? defaultLength
+  const length = setting.length ?? lengthDefault
   const isSummary = setting.compact === 'summary'
   const clipped = {
     ...common,
@@ -299,4 +355,64 @@ function mediaIn(content: Subject['content']): string {
   return count === 0
     ? ''
     : ` ${count} picture${count === 1 ? '' : 's'} or other part${count === 1 ? '' : 's'} left out.`
+}
+
+/** What a setting is looked up by. */
+interface Named {
+  /** The message's own setting. */
+  readonly own?: Expiry | undefined
+  readonly tool?: string
+  readonly kind?: string | undefined
+}
+
+const none: Readonly<Record<string, never>> = {}
+
+/** The setting that holds: override > the message's own > its tool's > its kind's. Undefined where nothing can expire. */
+export function settingFor(named: Named, settings: ExpirySettings): Expiry | undefined {
+  const { tools = none, kinds = none, override } = settings
+  const own =
+    named.own ??
+    (named.tool === undefined ? undefined : lookupOf(tools).find(named.tool)) ??
+    (named.kind === undefined ? undefined : lookupOf(kinds).find(named.kind))
+  if (override === undefined) return own
+  if (override.mode === 'none') return undefined
+  if (own === undefined) {
+    if (override.after === undefined || override.after === null) return undefined
+    return { ...present(override), after: override.after, mode: override.mode ?? 'remove' }
+  }
+  return { ...own, ...present(override) }
+}
+
+/** The id of the prompt that summarizes it: its setting's, else its tool's default, else the one for all. */
+function promptFor(
+  tool: string | undefined,
+  setting: Expiry,
+  { toolDefaults = none }: ExpirySettings,
+): string {
+  const fallback = tool === undefined ? undefined : lookupOf(toolDefaults).find(tool)?.prompt
+  return setting.prompt ?? fallback ?? 'compactMessagePrompt'
+}
+
+/** Of several results of one step the most aggressive setting holds: earliest, then remove, then the shortest. */
+function moreAggressive(a: Expiry | undefined, b: Expiry | undefined): Expiry | undefined {
+  const isActive = (setting: Expiry | undefined): setting is Expiry =>
+    setting !== undefined && setting.mode !== 'none' && setting.after !== null
+  if (!isActive(b)) return isActive(a) ? a : undefined
+  if (!isActive(a)) return b
+  const order = (setting: Expiry): readonly number[] => [
+    setting.after ?? Infinity,
+    setting.mode === 'remove' ? 0 : 1,
+    setting.length ?? lengthDefault,
+  ]
+  const [left, right] = [order(a), order(b)]
+  const differs = left.findIndex((value, index) => value !== right[index])
+  return differs === -1 || (left[differs] as number) < (right[differs] as number) ? a : b
+}
+
+/** Fields that say something: null and absent ones leave the tool's own. */
+function present(override: Loose<Expiry>): Partial<Expiry> {
+  const entries = Object.entries(override).filter(
+    ([, value]) => value !== null && value !== undefined,
+  )
+  return Object.fromEntries(entries) as Partial<Expiry>
 }

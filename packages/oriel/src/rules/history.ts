@@ -1,13 +1,13 @@
 // The window over user turns (document 002) and the cap on messages (document 004), both on exchange edges.
 
+import { z } from 'zod'
 import type { Edit } from '../core/log/entry.ts'
 import { shownAgainIn } from '../core/state/expansion.ts'
 import { waitsFrom } from '../core/state/reasoning.ts'
 import { type Item, type State, startsTurn } from '../core/state/state.ts'
 import { isProtected, rangesOf, tokensOf, type Unit, unitsOf } from '../core/state/units.ts'
 import { remaining } from '../core/state/weight.ts'
-import { overCap, withOpeners } from './message-cap.ts'
-import type { Rule } from './rule.ts'
+import { count, type Defaults, type Rule } from './rule.ts'
 
 export interface HistorySettings {
   /** `lastN`: the last turns; `all`: no window; `none`: the current turn only. @default 'lastN' */
@@ -22,14 +22,30 @@ export interface HistorySettings {
   readonly keepRecentMessages?: number | undefined
 }
 
-/** What document 002 recommends; its function said 50, its text 20. */
-export const defaultLength = 20
+const defaults = {
+  policy: 'lastN',
+  /** What document 002 recommends; its function said 50, its text 20. */
+  length: 20,
+  preserveSystemMessages: true,
+  maxMessages: 0,
+  keepRecentMessages: 0,
+} as const satisfies Defaults
 
-export const history: Rule<HistorySettings> = {
+export const history = {
   name: 'history',
+  schema: z.strictObject({
+    policy: z.enum(['lastN', 'all', 'none']).optional(),
+    length: count.optional(),
+    preserveSystemMessages: z.boolean().optional(),
+    maxMessages: count.optional(),
+    keepRecentMessages: count.optional(),
+  }),
+  defaults,
   propose(state, settings, { planned }) {
-    const { policy = 'lastN', length = defaultLength, preserveSystemMessages = true } = settings
-    const { maxMessages = 0, keepRecentMessages = 0 } = settings
+    const { policy = defaults.policy, length = defaults.length } = settings
+    const { preserveSystemMessages = defaults.preserveSystemMessages } = settings
+    const { maxMessages = defaults.maxMessages } = settings
+    const { keepRecentMessages = defaults.keepRecentMessages } = settings
     const edits: Edit[] = []
     const waits = waitsFrom(state)
     // What another rule drops now has left already: each message is covered once.
@@ -67,7 +83,7 @@ export const history: Rule<HistorySettings> = {
     }
     return edits
   },
-}
+} satisfies Rule<HistorySettings>
 
 interface WindowSettings {
   readonly policy: 'lastN' | 'all' | 'none'
@@ -127,4 +143,103 @@ function push(
     tokensAfter: 0,
     since,
   })
+}
+
+interface CapSettings {
+  /** At most this many messages. */
+  readonly maxMessages: number
+  /** The newest messages that are never dropped. */
+  readonly keepRecentMessages: number
+  /** Units that must stay whatever the cap. */
+  readonly isFixed: (unit: Unit) => boolean
+}
+
+/**
+ * The oldest units beyond the cap, and the log's length when the cut got to where it is. The cut falls between units; where it falls
+ * inside a turn, the user message that opens the turn stays, so that the view still begins with a user's words.
+ */
+function overCap(
+  units: readonly Unit[],
+  settings: CapSettings,
+): { readonly units: readonly Unit[]; readonly since: number } {
+  const dropped = cut(units, settings)
+  if (dropped.length === 0) return { units: [], since: 0 }
+  const last = units[firstLength(units, settings, dropped.length) - 1] as Unit
+  return { units: dropped, since: last.items[0]?.entry.seq ?? 0 }
+}
+
+/** How many units there were when the cut got this far. The cut only ever moves on, so halving finds it. */
+function firstLength(units: readonly Unit[], settings: CapSettings, size: number): number {
+  let low = 1
+  let high = units.length
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (cut(units.slice(0, middle), settings).length >= size) high = middle
+    else low = middle + 1
+  }
+  return low
+}
+
+function cut(units: readonly Unit[], settings: CapSettings): readonly Unit[] {
+  const fixed = fixedUnits(units, settings.isFixed)
+  const start = startOf(units, fixed, settings)
+  const first = units[start]
+  const opener = first === undefined ? undefined : openersOf(units).get(first.turn)
+  return units.slice(0, start).filter((unit) => unit !== opener && !fixed.has(unit))
+}
+
+/** Where the kept part begins: as early as the cap allows, at the latest where the newest messages begin. */
+function startOf(
+  units: readonly Unit[],
+  fixed: ReadonlySet<Unit>,
+  { maxMessages, keepRecentMessages }: CapSettings,
+): number {
+  const openers = openersOf(units)
+  let start = units.length
+  let kept = 0
+  let before = sizeOf([...fixed])
+  let isRecent = keepRecentMessages > 0
+  while (start > 0) {
+    const unit = units[start - 1] as Unit
+    const opener = openers.get(unit.turn)
+    const around = before - (fixed.has(unit) ? unit.items.length : 0)
+    const needsOpener = opener !== undefined && opener !== unit && !fixed.has(opener)
+    const total = kept + unit.items.length + around + (needsOpener ? 1 : 0)
+    if (!isRecent && total > maxMessages) break
+    start -= 1
+    kept += unit.items.length
+    before = around
+    isRecent = kept < keepRecentMessages
+  }
+  if (start === 0 || start === units.length || kept <= keepRecentMessages) return start
+  const first = units[start] as Unit
+  if (openers.has(first.turn)) return start
+  // Nothing opens this part of the conversation: begin at the next user message, if there is one.
+  const next = units.findIndex((unit, index) => index > start && unit.isUser)
+  return next === -1 ? start : next
+}
+
+function sizeOf(units: readonly Unit[]): number {
+  return units.reduce((size, unit) => size + unit.items.length, 0)
+}
+
+/** What must stay: fixed units, the newest user message, and an exchange that the model has not seen, with what opens their turns. */
+function fixedUnits(units: readonly Unit[], isFixed: (unit: Unit) => boolean): ReadonlySet<Unit> {
+  const fixed = new Set(units.filter(isFixed))
+  const newestUser = units.findLast((unit) => unit.isUser)
+  const newestAssistant = units.findLast((unit) => unit.isAssistant)
+  if (newestUser !== undefined) fixed.add(newestUser)
+  if (newestAssistant?.isExchange === true) fixed.add(newestAssistant)
+  return withOpeners(units, fixed)
+}
+
+/** Units with the user messages that open their turns: some providers show nothing that stands before the first user message. */
+function withOpeners(units: readonly Unit[], some: ReadonlySet<Unit>): ReadonlySet<Unit> {
+  const turns = new Set([...some].map(({ turn }) => turn))
+  return new Set([...some, ...units.filter(({ isUser, turn }) => isUser && turns.has(turn))])
+}
+
+/** The user messages that open turns, by turn: each stands before every other unit of its turn. */
+function openersOf(units: readonly Unit[]): ReadonlyMap<number, Unit> {
+  return new Map(units.flatMap((unit) => (unit.isUser ? [[unit.turn, unit] as const] : [])))
 }

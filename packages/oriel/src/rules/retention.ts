@@ -1,5 +1,6 @@
 // Blocks that fade (document 000): each block with a lifetime leaves when it is over. Assistant messages are never touched.
 
+import { z } from 'zod'
 import type { Block, Lifetime } from '../core/log/block.ts'
 import type { Edit } from '../core/log/entry.ts'
 import { readableResult } from '../core/state/results.ts'
@@ -15,9 +16,12 @@ export interface RetentionSettings {
   readonly unit?: 'newer' | 'turns' | 'steps' | undefined
 }
 
-export const retention: Rule<RetentionSettings> = {
+export const retention = {
   name: 'retention',
-  propose(state) {
+  schema: z.strictObject({ unit: z.enum(['newer', 'turns', 'steps']).optional() }),
+  defaults: { unit: 'newer' },
+  // Plugins read the unit when they give a lifetime; here each block has its own.
+  propose(state, _settings: RetentionSettings) {
     const fading = state.visible.filter(
       ({ entry }) => entry.role !== 'assistant' && entry.blocks.some(({ lifetime }) => lifetime),
     )
@@ -30,7 +34,7 @@ export const retention: Rule<RetentionSettings> = {
       )
     })
   },
-}
+} satisfies Rule<RetentionSettings>
 
 interface Fading {
   readonly block: Block

@@ -1,20 +1,14 @@
-// The one shape of every rule: it looks at the state and proposes edits. It never awaits and never changes anything.
+// The one shape of every rule: a part of the policy with its schema and defaults, and a pure function that proposes edits.
 
+import { z } from 'zod'
 import type { Edit } from '../core/log/entry.ts'
 import type { FileOf } from '../core/state/file-request.ts'
 import type { State } from '../core/state/state.ts'
 import type { SummaryOf } from '../core/state/summary-request.ts'
 import type { Measured } from '../core/state/weight.ts'
 import type { Prompt } from './compact-prompt.ts'
+import type { MemorySettings } from './compaction.ts'
 import type { Relevance } from './relevance.ts'
-
-/** How much the memory of facts in a checkpoint may hold. */
-export interface MemorySettings {
-  /** Tokens of lines that are likely to be needed again. @default half of what stays */
-  readonly lines?: number | undefined
-  /** Tokens of single values: ids, paths, numbers. @default a fifth of what stays */
-  readonly values?: number | undefined
-}
 
 export interface RuleContext {
   /** Milliseconds since 1970, from the host. */
@@ -43,15 +37,33 @@ export interface RuleContext {
   readonly sha256: (text: string) => string
 }
 
+/** Schemas that many fields share: a whole number from 0, and one from 1. */
+export const count = z.number().int().min(0)
+export const positive = z.number().int().min(1)
+
 /**
- * Contracts:
- * - `propose` is pure: same state, settings and context, same edits.
+ * What each field is when its part is on and nobody set it, by its path inside the part: a value, or words where it depends on something.
+ * A field that is not named here is off until it is set.
+ */
+export type Defaults = Readonly<Record<string, string | number | boolean | InWords>>
+
+export interface InWords {
+  readonly words: string
+}
+
+/**
+ * Contracts of `propose`:
+ * - It is pure: same state, settings and context, same edits. It never awaits.
  * - It reads only visible messages, so that its cost is the view's size and never the log's length.
  * - Feeding messages one by one, proposing after each, ends in the same view as proposing once at the end.
  * - It never proposes to change what is protected: system messages (unless its settings say so), pinned ones, the newest user
  *   message, the newest exchange that the model has not seen.
  */
-export interface Rule<Settings> {
+export interface Rule<Settings extends object = object> {
+  /** The name of its part in a policy. The trace names it for each edit. */
   readonly name: string
+  /** Checks the settings. Environment variables, the docs and the generators of tests follow its fields. */
+  readonly schema: z.ZodType<Settings>
+  readonly defaults: Defaults
   propose(state: State, settings: Settings, context: RuleContext): readonly Edit[]
 }

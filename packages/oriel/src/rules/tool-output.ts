@@ -1,5 +1,6 @@
 // Every tool result, error or not, is bounded from the moment it comes in (document 003). The log keeps the whole.
 
+import { z } from 'zod'
 import { textOf } from '../core/log/block.ts'
 import type { Edit } from '../core/log/entry.ts'
 import { isExpandTool } from '../core/state/expansion.ts'
@@ -8,7 +9,7 @@ import { type Result, resultsOf } from '../core/state/results.ts'
 import type { State } from '../core/state/state.ts'
 import { head, tail } from '../core/text/clip.ts'
 import { reduceResult } from '../core/view/reduction.ts'
-import type { Rule, RuleContext } from './rule.ts'
+import { count, type Defaults, type Rule, type RuleContext } from './rule.ts'
 
 export interface ToolOutputSettings {
   /** Most lines; 0 = no limit. @default 2000 */
@@ -37,10 +38,28 @@ const idLength = 12
 /** Fewer lines than this cannot be split into a head and a tail. */
 const minSplitLines = 4
 
-export const toolOutput: Rule<ToolOutputSettings> = {
+const defaults = {
+  maxLines: 2000,
+  maxBytes: 51_200,
+  maxChars: 204_800,
+  largeOutputThreshold: 204_800,
+  truncateMode: 'head_tail',
+  directory: { words: 'nowhere' },
+} as const satisfies Defaults
+
+export const toolOutput = {
   name: 'toolOutput',
+  schema: z.strictObject({
+    maxLines: count.optional(),
+    maxBytes: count.optional(),
+    maxChars: count.optional(),
+    largeOutputThreshold: count.optional(),
+    truncateMode: z.enum(['head', 'head_tail']).optional(),
+    directory: z.string().min(1).optional(),
+  }),
+  defaults,
   propose(state, settings, context) {
-    const threshold = settings.largeOutputThreshold ?? 204_800
+    const { largeOutputThreshold: threshold = defaults.largeOutputThreshold } = settings
     return resultsOf(state).flatMap((result) => {
       const { seq } = result.item.entry
       // Whether the model has seen it does not matter: it never sees more than this.
@@ -58,16 +77,12 @@ export const toolOutput: Rule<ToolOutputSettings> = {
       return notice.length > 0 ? notice : bounded(state, result, text, limitsOf(settings))
     })
   },
-}
+} satisfies Rule<ToolOutputSettings>
 
 function limitsOf(settings: ToolOutputSettings): Limits {
-  const { maxLines, maxBytes, maxChars, truncateMode } = settings
-  return {
-    maxLines: maxLines ?? 2000,
-    maxBytes: maxBytes ?? 51_200,
-    maxChars: maxChars ?? 204_800,
-    truncateMode: truncateMode ?? 'head_tail',
-  }
+  const { maxLines = defaults.maxLines, maxBytes = defaults.maxBytes } = settings
+  const { maxChars = defaults.maxChars, truncateMode = defaults.truncateMode } = settings
+  return { maxLines, maxBytes, maxChars, truncateMode }
 }
 
 function tooLarge(

@@ -1,5 +1,6 @@
 // Which tool results stay full (document 004), and which become summaries beyond a cutoff (document 003): always in place.
 
+import { z } from 'zod'
 import { type Block, textOf } from '../core/log/block.ts'
 import type { Edit } from '../core/log/entry.ts'
 import { type Result, resultsOf } from '../core/state/results.ts'
@@ -16,7 +17,7 @@ import { readableIn } from '../core/text/readable.ts'
 import { countBlock } from '../core/tokens/counter.ts'
 import { finalIn, reduceResult } from '../core/view/reduction.ts'
 import { reduce, strongest } from '../core/view/render.ts'
-import type { Rule } from './rule.ts'
+import { count, type Defaults, type Rule } from './rule.ts'
 
 export interface ToolResultsSettings {
   /** Which results stay full. @default 'keepRecent' */
@@ -43,10 +44,28 @@ const plainText = '[Omitted]'
 /** Characters of an output that its summary quotes: two thirds from the start, one third from the end. */
 const excerptLength = 800
 
-export const toolResults: Rule<ToolResultsSettings> = {
+const defaults = {
+  strategy: 'keepRecent',
+  max: 0,
+  placeholder: 'informative',
+  maxImages: { words: 'no limit' },
+  cutoff: 10,
+  summary: 'llm',
+} as const satisfies Defaults
+
+export const toolResults = {
   name: 'toolResults',
+  schema: z.strictObject({
+    strategy: z.enum(['keepAll', 'keepRecent', 'keepSuccessful', 'keepOne', 'dropAll']).optional(),
+    max: count.optional(),
+    placeholder: z.enum(['informative', 'plain']).optional(),
+    maxImages: count.optional(),
+    cutoff: count.optional(),
+    summary: z.enum(['llm', 'heuristic', 'off']).optional(),
+  }),
+  defaults,
   propose(state, settings, { summaryOf, planned }) {
-    const { cutoff = 10, summary = 'llm', maxImages } = settings
+    const { cutoff = defaults.cutoff, summary = defaults.summary, maxImages } = settings
     const results = resultsOf(state, planned)
     const isPlain = settings.placeholder === 'plain'
     const isLost = finalIn(state, planned)
@@ -70,7 +89,7 @@ export const toolResults: Rule<ToolResultsSettings> = {
     if (maxImages !== undefined) edits.push(...withoutImages(state, maxImages, isPlain))
     return edits
   },
-}
+} satisfies Rule<ToolResultsSettings>
 
 /** The oldest results beyond the cutoff, summarized in place. */
 function beyondCutoff(
@@ -154,7 +173,7 @@ interface Outside {
 
 /** The results that the strategy does not keep full. */
 function outside(results: readonly Result[], settings: ToolResultsSettings): readonly Outside[] {
-  const { strategy = 'keepRecent', max = 0 } = settings
+  const { strategy = defaults.strategy, max = defaults.max } = settings
   switch (strategy) {
     case 'keepAll':
       return []

@@ -1,17 +1,25 @@
 // fast-check arbitraries: valid conversations, policies and budgets.
 
 import * as fc from 'fast-check'
+import { z } from 'zod'
 import type { Audience, Block, Lifetime } from '../core/log/block.ts'
 import type { Draft, Expiry } from '../core/log/entry.ts'
 import type { JsonObject } from '../core/log/json.ts'
+import { operatorPaths } from '../policy/caller-policy.ts'
 import { presets } from '../policy/presets.ts'
-import type { HistoryPolicy, Policy, PolicyInput, PresetName } from '../policy/schema.ts'
+import {
+  type HistoryPolicy,
+  type Policy,
+  type PolicyInput,
+  type PresetName,
+  policySchema,
+} from '../policy/schema.ts'
 import type { FormatName } from '../providers/format.ts'
 import { formatNamed } from '../providers/registry.ts'
-import type { CompactionSettings } from '../rules/compaction.ts'
-import type { ExpirySettings } from '../rules/expiry-settings.ts'
+import type { CompactionSettings, MemorySettings } from '../rules/compaction.ts'
+import type { ExpirySettings } from '../rules/expiry.ts'
+import { rules } from '../rules/index.ts'
 import type { RetentionSettings } from '../rules/retention.ts'
-import type { MemorySettings } from '../rules/rule.ts'
 import type { ToolOutputSettings } from '../rules/tool-output.ts'
 import type { ToolResultsSettings } from '../rules/tool-results.ts'
 import { script } from './script.ts'
@@ -127,18 +135,12 @@ export function lifetimeArbitrary(): fc.Arbitrary<Lifetime> {
 
 /** Any setting of the policy part `history`. Shrinks to the defaults. */
 export function historyArbitrary(): fc.Arbitrary<HistoryPolicy> {
-  return fields({
-    policy: fc.constantFrom('lastN' as const, 'all' as const, 'none' as const),
-    length: counts(5),
-    preserveSystemMessages: fc.boolean(),
-    maxMessages: counts(12),
-    keepRecentMessages: counts(6),
-  })
+  return partArbitrary('history')
 }
 
 /** Any setting of the policy part `retention`. Shrinks to the defaults. */
 export function retentionArbitrary(): fc.Arbitrary<RetentionSettings> {
-  return fields({ unit: fc.constantFrom('newer' as const, 'turns' as const, 'steps' as const) })
+  return partArbitrary('retention')
 }
 
 /**
@@ -146,40 +148,13 @@ export function retentionArbitrary(): fc.Arbitrary<RetentionSettings> {
  * defaults.
  */
 export function expiryArbitrary(): fc.Arbitrary<ExpirySettings> {
-  const share = fc.oneof(fc.constantFrom(0, 1), fc.double({ min: 0, max: 1, noNaN: true }))
-  const prompt = fc.constantFrom(...promptIds)
-  return fields({
-    tools: byName(toolNames, expirySettingArbitrary()),
-    kinds: byName(kindNames, expirySettingArbitrary()),
-    toolDefaults: byName(toolNames, fields({ prompt })),
-    override: fields({
-      after: orNull(counts(4)),
-      unit: orNull(expiryFields.unit()),
-      mode: orNull(expiryFields.mode()),
-      compact: orNull(expiryFields.compact()),
-      length: orNull(expiryFields.length()),
-      prompt: orNull(prompt),
-    }),
-    disable: seldomTrue(),
-    preserveOriginals: fc.boolean(),
-    duplicates: fields({ similarity: share }),
-    relevance: fields({ threshold: share }),
-  })
+  return partArbitrary('expiry')
 }
 
 /** One setting of `expiry`, for a tool, a kind or a message. Shrinks to one that has no effect. */
 export function expirySettingArbitrary(): fc.Arbitrary<Expiry> {
-  return fc.record(
-    {
-      after: orNull(counts(4)),
-      mode: expiryFields.mode(),
-      unit: expiryFields.unit(),
-      compact: expiryFields.compact(),
-      length: expiryFields.length(),
-      prompt: fc.constantFrom(...promptIds),
-    },
-    { requiredKeys: ['after', 'mode'], noNullPrototype: true },
-  )
+  // It is what the schema of `expiry.tools` checks.
+  return valueArbitrary('expiry.tools.*', settingSchema) as fc.Arbitrary<Expiry>
 }
 
 /**
@@ -187,31 +162,12 @@ export function expirySettingArbitrary(): fc.Arbitrary<Expiry> {
  * Shrinks to the defaults.
  */
 export function toolOutputArbitrary(): fc.Arbitrary<ToolOutputSettings> {
-  return fields({
-    maxLines: counts(20),
-    maxBytes: counts(2000),
-    maxChars: counts(2000),
-    largeOutputThreshold: counts(3000),
-    truncateMode: fc.constantFrom('head' as const, 'head_tail' as const),
-  })
+  return partArbitrary('toolOutput')
 }
 
 /** Any setting of the policy part `toolResults`. Shrinks to the defaults. */
 export function toolResultsArbitrary(): fc.Arbitrary<ToolResultsSettings> {
-  return fields({
-    strategy: fc.constantFrom(
-      'keepAll' as const,
-      'keepRecent' as const,
-      'keepSuccessful' as const,
-      'keepOne' as const,
-      'dropAll' as const,
-    ),
-    max: counts(5),
-    placeholder: fc.constantFrom('informative' as const, 'plain' as const),
-    maxImages: counts(3),
-    cutoff: counts(5),
-    summary: fc.constantFrom('llm' as const, 'heuristic' as const, 'off' as const),
-  })
+  return partArbitrary('toolResults')
 }
 
 /**
@@ -219,45 +175,34 @@ export function toolResultsArbitrary(): fc.Arbitrary<ToolResultsSettings> {
  * to the defaults.
  */
 export function compactionArbitrary(): fc.Arbitrary<CompactionSettings> {
-  return fields({
-    auto: seldomTrue().map((isOff) => !isOff),
-    contextWindow: counts(3000),
-    reserveTokens: counts(2000),
-    maxTokens: counts(2000),
-    maxMessages: counts(15),
-    keepRecentTokens: counts(1000),
-    keepRecent: counts(10),
-  })
+  return partArbitrary('compaction')
 }
 
 /**
  * Any setting of the policy part `memory`, which requires `compaction`. Shrinks to the defaults.
  */
 export function memoryArbitrary(): fc.Arbitrary<MemorySettings> {
-  return fields({ lines: counts(500), values: counts(200) })
+  return partArbitrary('memory')
+}
+
+/** Any settings of one part of a policy, made from its schema: a new rule needs nothing here. */
+function partArbitrary<Part extends keyof Policy>(
+  part: Part,
+): fc.Arbitrary<NonNullable<Policy[Part]>> {
+  // The schema checks exactly what the type says.
+  return valueArbitrary(part, policySchema.shape[part]) as fc.Arbitrary<NonNullable<Policy[Part]>>
 }
 
 /** Policies given as parts: one or several. Shrinks to the empty policy. */
 export function policyPartsArbitrary(): fc.Arbitrary<Policy> {
-  const parts = {
-    history: historyArbitrary(),
-    retention: retentionArbitrary(),
-    expiry: expiryArbitrary(),
-    toolOutput: toolOutputArbitrary(),
-    toolResults: toolResultsArbitrary(),
-    compaction: compactionArbitrary(),
-    memory: memoryArbitrary(),
-    schedule: fc.constantFrom('immediate' as const, 'cache-aware' as const),
-  }
-  const alone = Object.entries(parts).map(([name, part]) =>
-    part.map((value): Policy => ({ [name]: value })),
-  )
+  const names = Object.keys(policySchema.shape) as (keyof Policy)[]
+  const alone = names.map((name) => partArbitrary(name).map((value): Policy => ({ [name]: value })))
   return fc
     .oneof(
       { withCrossShrink: true },
       { weight: 1, arbitrary: fc.constant<Policy>({}) },
       { weight: 8, arbitrary: fc.oneof(...alone) },
-      { weight: 8, arbitrary: fields(parts) },
+      { weight: 8, arbitrary: valueArbitrary('', policySchema) as fc.Arbitrary<Policy> },
     )
     .map((policy) =>
       // A memory requires a checkpoint; without one the policy is rejected.
@@ -265,7 +210,81 @@ export function policyPartsArbitrary(): fc.Arbitrary<Policy> {
     )
 }
 
-/** Any valid policy input: none, parts, a preset's name, parts over a preset. Shrinks to none. */
+/** Any value that a schema accepts, as far as the conversations here can tell values apart. */
+function valueArbitrary(path: string, schema: z.ZodType): fc.Arbitrary<unknown> {
+  const field = path.replace(/^.*\./, '')
+  if (schema instanceof z.ZodOptional) return valueArbitrary(path, schema.unwrap() as z.ZodType)
+  if (schema instanceof z.ZodNullable) {
+    return orNull(valueArbitrary(path, schema.unwrap() as z.ZodType))
+  }
+  if (schema instanceof z.ZodObject) return fieldsArbitrary(path, schema)
+  if (schema instanceof z.ZodRecord) {
+    const value = valueArbitrary(`${path}.*`, schema.valueType as z.ZodType)
+    return byName(field === 'kinds' ? kindNames : toolNames, value)
+  }
+  if (schema instanceof z.ZodEnum) return fc.constantFrom(...schema.options)
+  if (schema instanceof z.ZodBoolean) {
+    const off = offSwitches[path]
+    return off === undefined ? fc.boolean() : seldomTrue().map((isOff) => isOff === off)
+  }
+  if (schema instanceof z.ZodString) return fc.constantFrom(...promptIds)
+  if (!(schema instanceof z.ZodNumber)) throw new Error(`No generator for the kind of ${path}.`)
+  if (!schema.isInt) return shareArbitrary()
+  return counts(usual[path] ?? usual[field] ?? 20).map((n) => Math.max(schema.minValue ?? 0, n))
+}
+
+function fieldsArbitrary(path: string, schema: z.ZodObject): fc.Arbitrary<unknown> {
+  const shape = Object.entries(schema.shape as Record<string, z.ZodType>)
+    .map(([name, value]) => [name, path === '' ? name : `${path}.${name}`, value] as const)
+    .filter(([, own]) => !operatorPaths.has(own))
+  const requiredKeys = shape.flatMap(([name, , value]) =>
+    value instanceof z.ZodOptional ? [] : [name],
+  )
+  return fc.record(
+    Object.fromEntries(shape.map(([name, own, value]) => [name, valueArbitrary(own, value)])),
+    { requiredKeys, noNullPrototype: true },
+  )
+}
+
+/** The schema of one setting of `expiry`. */
+const settingSchema = rules.expiry.schema.shape.tools.unwrap().valueType
+
+/** Numbers up to which a field matters for the conversations here, by its path or name. */
+const usual: Readonly<Record<string, number>> = {
+  after: 4,
+  'expiry.tools.*.length': 600,
+  'expiry.kinds.*.length': 600,
+  'expiry.override.length': 600,
+  'history.length': 5,
+  'history.maxMessages': 12,
+  keepRecentMessages: 6,
+  maxBytes: 2000,
+  maxChars: 2000,
+  largeOutputThreshold: 3000,
+  max: 5,
+  maxImages: 3,
+  cutoff: 5,
+  contextWindow: 3000,
+  reserveTokens: 2000,
+  maxTokens: 2000,
+  'compaction.maxMessages': 15,
+  keepRecentTokens: 1000,
+  keepRecent: 10,
+  lines: 500,
+  values: 200,
+}
+
+/** Switches that turn a whole part off, with the value that does: seldom, or little would be tested. */
+const offSwitches: Readonly<Record<string, boolean>> = {
+  'expiry.disable': true,
+  'compaction.auto': false,
+}
+
+function shareArbitrary(): fc.Arbitrary<number> {
+  return fc.oneof(fc.constantFrom(0, 1), fc.double({ min: 0, max: 1, noNaN: true }))
+}
+
+/** Any policy as callers write it: none, parts, the name of a preset, parts over a preset. Always valid. Shrinks to none. */
 export function policyArbitrary(): fc.Arbitrary<PolicyInput | undefined> {
   const preset = fc.constantFrom(...(Object.keys(presets) as PresetName[]))
   const refined = fc
@@ -292,14 +311,7 @@ const kindNames = ['tool-result', 'tool-*', '*', 'note', 'constructor']
 /** `project` knows only Oriel's own. */
 const promptIds = ['compactMessagePrompt', 'unknown-prompt', 'constructor']
 
-const expiryFields = {
-  unit: () => fc.constantFrom('steps' as const, 'turns' as const),
-  mode: () => fc.constantFrom('none' as const, 'remove' as const, 'compact' as const),
-  compact: () => fc.constantFrom('first-chars' as const, 'summary' as const),
-  length: () => counts(600).map((length) => Math.max(1, length)),
-} as const
-
-/** Settings with any subset of their fields. */
+/** Settings with any of their fields present. */
 function fields<T extends object>(
   of: {
     readonly [K in keyof T]: fc.Arbitrary<T[K]>
