@@ -6,6 +6,7 @@ import { registerHooks } from 'node:module'
 const sources: Readonly<Record<string, string>> = {
   oriel: '../packages/oriel/src/index.ts',
   'oriel/providers': '../packages/oriel/src/providers/index.ts',
+  'oriel/stores': '../packages/oriel/src/stores/index.ts',
   'oriel/simulate': '../packages/oriel/src/simulate/index.ts',
   'oriel/testing': '../packages/oriel/src/testing/index.ts',
   '@oriel/gateway': '../packages/gateway/src/index.ts',
