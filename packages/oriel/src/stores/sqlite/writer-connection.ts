@@ -442,14 +442,14 @@ function kindOf({ type }: Operation): Kind {
 const longLogFrames = 8000
 
 /** SQLite's own check of the file. */
-export function complaints(database: DatabaseSync): readonly string[] {
+function complaints(database: DatabaseSync): readonly string[] {
   const rows = database.prepare('pragma integrity_check').all()
   const lines = rows.map((row) => String(Object.values(row)[0]))
   return lines.filter((line) => line !== 'ok')
 }
 
 /** Copies what it can without keeping anybody waiting; only a long log makes writers wait until it can begin anew. */
-export function checkpoint(database: DatabaseSync): void {
+function checkpoint(database: DatabaseSync): void {
   const row = database.prepare('pragma wal_checkpoint(passive)').get()
   if (Number(row?.log ?? 0) > longLogFrames) database.exec('pragma wal_checkpoint(restart)')
 }
@@ -476,12 +476,12 @@ function isIncremental(database: DatabaseSync): boolean {
 }
 
 /** Rewrites the whole file: nothing of what was deleted is left in it. */
-export function rewrite(database: DatabaseSync): void {
+function rewrite(database: DatabaseSync): void {
   database.exec('pragma auto_vacuum = incremental; vacuum')
 }
 
 /** Gives a batch of free pages back to the file system. True when there are more. */
-export function shrink(database: DatabaseSync): boolean {
+function shrink(database: DatabaseSync): boolean {
   if (!isIncremental(database)) return false
   database.prepare(`pragma incremental_vacuum(${shrinkPages})`).all()
   return Number(pragma(database, 'freelist_count')) > 0
