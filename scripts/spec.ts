@@ -66,7 +66,7 @@ function readRules(text: string): Rules {
 
 /** The files that vitest.config.ts includes. */
 function testFiles(root: string): string[] {
-  const patterns = ['packages/*/{src,test}/**/*.test.ts', 'scripts/**/*.test.ts']
+  const patterns = ['packages/*/{src,test}/**/*.test.ts', '{examples,scripts}/**/*.test.ts']
   return globSync(patterns, { cwd: root, exclude: ['**/node_modules/**'] }).sort()
 }
 

@@ -4,7 +4,7 @@
 import { closeSync, openSync } from 'node:fs'
 import { ServerResponse } from 'node:http'
 import { connect } from 'node:net'
-import { SqliteStore } from '../../../oriel/src/stores/sqlite/store.ts'
+import { LogStore } from '../../../oriel/src/stores/create-store.ts'
 import { BodyCache } from '../../src/call/body-cache.ts'
 import { OverloadDetector } from '../../src/limits/overload.ts'
 import { ObservedCall } from '../../src/telemetry/observed-call.ts'
@@ -58,12 +58,12 @@ function taskOf(key: { tenant: string; thread: string }, entries: readonly Writt
   return entries.length === 1 && entries.every(isCheckpoint) ? 'checkpoint' : 'none'
 }
 
-replace(SqliteStore.prototype, 'append', (given, original) => {
+replace(LogStore.prototype, 'append', (given, original) => {
   const [key, entries] = given as [Parameters<typeof taskOf>[0], readonly Written[]]
   return faults.has(taskOf(key, entries)) ? Promise.reject(injected()) : original()
 })
-failing('snapshot', SqliteStore.prototype, 'saveSnapshot')
-replace(SqliteStore.prototype, 'lease', async (_, original) => {
+failing('snapshot', LogStore.prototype, 'saveSnapshot')
+replace(LogStore.prototype, 'lease', async (_, original) => {
   const lease = (await original()) as { renew(): unknown; release(): unknown } | undefined
   if (!faults.has('lease') || lease === undefined) return lease
   const fail = (): never => {
@@ -72,7 +72,7 @@ replace(SqliteStore.prototype, 'lease', async (_, original) => {
   return { ...lease, renew: fail, release: fail }
 })
 let hear: ((change: unknown) => void) | undefined
-replace(SqliteStore.prototype, 'watch', (given, original) => {
+replace(LogStore.prototype, 'watch', (given, original) => {
   const [listener] = given as [(change: unknown) => void]
   hear = listener
   return faults.has('changes') ? Promise.reject(injected()) : original()
@@ -91,7 +91,7 @@ replace(EventBus.prototype, 'stream', (given, original) => {
   return original()
 })
 
-replace(SqliteStore.prototype, 'read', (given, original) => {
+replace(LogStore.prototype, 'read', (given, original) => {
   const [{ tenant }] = given as [{ tenant: string }]
   // Settings of agents have a tenant of their own, whose name ends with that of their owner.
   if (faults.has('settings') && /.index:$/.test(tenant)) throw injected()

@@ -3,24 +3,26 @@
 // Says `listening <url>` when it is ready.
 
 import { createGateway, serveGateway } from '@oriel/gateway'
-import { SqliteStore } from '../../../oriel/src/stores/sqlite/store.ts'
+import { createStore } from '../../../oriel/src/stores/create-store.ts'
+import { SqliteBackend } from '../../../oriel/src/stores/sqlite/backend.ts'
 import { at, writes } from '../../../oriel/test/faults/fault.ts'
 import { isAddress, openRemote } from '../../../oriel/test/faults/place.ts'
 
 const [, , place = '', upstream = ''] = process.argv
 const store = isAddress(place)
   ? openRemote(place)
-  : new SqliteStore({
-      path: place,
-      now: Date.now,
-      busyTimeoutMs: 20_000,
-      maxQueueBytes: 64_000_000,
-      maxQueueCount: 10_000,
-      truncated: 'refuse',
-      writes,
-      at,
-      worker: new URL('../../../oriel/test/faults/fault-worker.ts', import.meta.url),
-    })
+  : createStore(
+      new SqliteBackend({
+        path: place,
+        busyTimeoutMs: 20_000,
+        maxQueueBytes: 64_000_000,
+        maxQueueCount: 10_000,
+        truncated: 'refuse',
+        writes,
+        at,
+        worker: new URL('../../../oriel/test/faults/fault-worker.ts', import.meta.url),
+      }),
+    )
 const gateway = createGateway({
   store,
   upstreams: [{ name: 'test', baseUrl: upstream }],

@@ -1,8 +1,9 @@
-// Where logs are kept. One interface, one conformance suite (`oriel/testing`), small enough to write another store in a day.
+// Where logs are kept: one interface, one conformance suite (`oriel/testing`). `createStore` makes a store of a small `LogBackend`.
 
 import type { Entry } from '../core/log/entry.ts'
 import type { JsonObject } from '../core/log/json.ts'
 import type { AgentSettings } from './agent-settings.ts'
+import type { KeyValue } from './key-value.ts'
 
 /** Names one thread. Every call names its tenant; another tenant's thread looks exactly like an absent one. */
 export interface ThreadKey {
@@ -127,6 +128,8 @@ export interface Store {
   readonly name: string
   /** Settings of agents, kept beside the logs: `settings = agentSettings(this)`. */
   readonly settings: AgentSettings
+  /** Small values beside the logs. Stores of `createStore` have it. */
+  readonly values?: KeyValue
   append(
     key: ThreadKey,
     entries: readonly Entry[],

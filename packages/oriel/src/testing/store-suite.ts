@@ -9,6 +9,7 @@ import { keepingCases } from './store-suite-keeping.ts'
 import { raceCases } from './store-suite-race.ts'
 import { readCases } from './store-suite-read.ts'
 import { sharingCases } from './store-suite-sharing.ts'
+import { valueCases } from './store-suite-values.ts'
 
 /** A freshly opened, empty store. */
 export interface OpenedStore {
@@ -54,6 +55,7 @@ const groups: Readonly<Record<string, readonly StoreCase[]>> = {
   races: raceCases,
   erasure: eraseCases,
   sharing: sharingCases,
+  values: valueCases,
 }
 
 /**

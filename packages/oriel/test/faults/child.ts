@@ -9,7 +9,8 @@
 import { hash } from 'node:crypto'
 import type { Entry, EntryId } from '../../src/core/log/entry.ts'
 import { OrielError } from '../../src/core/log/errors.ts'
-import { SqliteStore } from '../../src/stores/sqlite/store.ts'
+import { createStore } from '../../src/stores/create-store.ts'
+import { SqliteBackend } from '../../src/stores/sqlite/backend.ts'
 import type { AppendResult, Store, ThreadKey } from '../../src/stores/store.ts'
 import { canaryOf } from './canary.ts'
 import { at, writes } from './fault.ts'
@@ -21,17 +22,18 @@ const [, , path = '', seedText = '1', mode = 'append'] = process.argv
 const random = createRandom(Number(seedText))
 const store: Store = isAddress(path)
   ? openRemote(path)
-  : new SqliteStore({
-      path,
-      now: Date.now,
-      busyTimeoutMs: 20_000,
-      maxQueueBytes: 1_000_000,
-      maxQueueCount: 100,
-      truncated: 'refuse',
-      writes,
-      at,
-      worker: new URL('./fault-worker.ts', import.meta.url),
-    })
+  : createStore(
+      new SqliteBackend({
+        path,
+        busyTimeoutMs: 20_000,
+        maxQueueBytes: 1_000_000,
+        maxQueueCount: 100,
+        truncated: 'refuse',
+        writes,
+        at,
+        worker: new URL('./fault-worker.ts', import.meta.url),
+      }),
+    )
 
 function say(line: string): void {
   process.stdout.write(`${line}\n`)

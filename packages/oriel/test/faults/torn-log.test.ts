@@ -11,7 +11,7 @@ import { readError, storageError } from '../../src/stores/sqlite/errors.ts'
 import { SqliteReader } from '../../src/stores/sqlite/read.ts'
 import type { Operation } from '../../src/stores/sqlite/writer-connection.ts'
 import { WriterConnection } from '../../src/stores/sqlite/writer-connection.ts'
-import { writeEntries } from '../../src/stores/stored/entry-form.ts'
+import { batchOf } from '../batch.ts'
 import { withDirectory } from './harness.ts'
 import { choose, createRandom, integer, seed } from './random.ts'
 
@@ -51,12 +51,11 @@ function writeLogs(path: string, random: () => number): { logs: Logs; session: W
     const entry: Entry = { type: 'x-fault', id: `e${seq}` as EntryId, seq, at: seq, value }
     log.push(entry)
     const key = { tenant: 'acme', thread }
-    const entries = writeEntries([entry], seq - 1)
     const append: Operation = {
       type: 'append',
-      input: { key, entries, expected: seq - 1, now: made },
+      batch: batchOf(key, log, seq - 1, { now: made }),
     }
-    expect(session.execute([append])).toMatchObject([{ ok: true }])
+    expect(session.execute([append])).toEqual([{ ok: true, value: true }])
   }
   return { logs, session }
 }

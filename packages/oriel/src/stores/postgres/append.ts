@@ -1,30 +1,12 @@
 // The statement that appends: one, whatever it carries.
 
-import type { ThreadKey } from '../store.ts'
-import { cutText } from '../stored/blob-extraction.ts'
-import {
-  blobHash,
-  type ChainedEntry,
-  externalKey,
-  fromHex,
-  namedHashes,
-  storedForm,
-} from '../stored/entry-form.ts'
+import type { AppendBatch, LogRow } from '../backend.ts'
+import { fromHex } from '../stored/entry-form.ts'
 import type { Statement } from './connections.ts'
-
-export interface AppendWork {
-  readonly key: ThreadKey
-  readonly entries: readonly ChainedEntry[]
-  readonly salt: string
-  readonly now: number
-  /** The thread as the writer saw it; absent for a new one. */
-  readonly before?: { readonly version: number; readonly head: string }
-}
 
 export interface AppendStatement {
   readonly statement: Statement
   readonly values: unknown[]
-  readonly bytes: number
 }
 
 /**
@@ -32,25 +14,22 @@ export interface AppendStatement {
  * and uses. It inserts as many rows as there are entries, or none. Blobs are taken in the order of their hashes, so that two
  * appends cannot wait for each other.
  */
-export function appendStatement(schema: string, work: AppendWork): AppendStatement {
-  const { key, entries } = work
+export function appendStatement(schema: string, batch: AppendBatch): AppendStatement {
+  const { key, blobs, names, before } = batch
   const values: unknown[] = [key.tenant, key.thread]
   const put = (value: unknown, type: string): string => `$${values.push(value)}::${type}`
-  const bytes = entries.reduce((sum, entry) => sum + entry.bytes, 0)
-  const rows = entries.map((entry) => rowOf(entry, work.salt))
-  const blobs = new Map(rows.flatMap((row) => row.blobs))
-  const names = [...new Set(entries.flatMap(namedHashes))]
-  const grown = work.before === undefined ? insertThread : growThread
-  const parts = [`grown as (${grown(schema, work, bytes, put)})`]
+  const rows = batch.rows.map(columnsOf)
+  const grown = before === undefined ? insertThread : growThread
+  const parts = [`grown as (${grown(schema, batch, put)})`]
   if (names.length > 0) parts.push(...useNamed(schema, put(names.map(fromHex), 'bytea[]')))
-  if (blobs.size > 0) {
-    const sorted = [...blobs].sort(([a], [b]) => (a < b ? -1 : 1))
-    const pairs = sorted.map(([hash, content]) => {
+  if (blobs.length > 0) {
+    const sorted = blobs.toSorted((a, b) => (a.hash < b.hash ? -1 : 1))
+    const pairs = sorted.map(({ hash, content }) => {
       return `(${put(fromHex(hash), 'bytea')}, ${put(content, 'bytea')})`
     })
     parts.push(...keepBlobs(schema, pairs.join(', ')))
   }
-  const column = (name: keyof EntryRow, type: string): string =>
+  const column = (name: keyof EntryColumns, type: string): string =>
     put(
       rows.map((row) => row[name]),
       type,
@@ -60,11 +39,11 @@ export function appendStatement(schema: string, work: AppendWork): AppendStateme
     select $1, $2, e.* from grown, unnest(${column('seq', 'int[]')}, ${column('form', 'smallint[]')},
       ${column('type', 'text[]')}, ${column('content', 'bytea[]')}, ${column('header', 'bytea[]')},
       ${column('external', 'bytea[]')}, ${column('cuts', 'text[]')}, ${column('body', 'text[]')}) as e`
-  const kind = `${work.before === undefined ? 'new' : 'more'}-${blobs.size}-${names.length > 0}`
-  return { statement: { name: `${schema}-append-${kind}`, text }, values, bytes }
+  const kind = `${before === undefined ? 'new' : 'more'}-${blobs.length}-${names.length > 0}`
+  return { statement: { name: `${schema}-append-${kind}`, text }, values }
 }
 
-interface EntryRow {
+interface EntryColumns {
   readonly seq: number
   readonly form: number
   readonly type: string
@@ -72,52 +51,39 @@ interface EntryRow {
   readonly header: Uint8Array
   readonly external: Uint8Array | null
   readonly cuts: string | null
-  readonly body: string
-  readonly blobs: readonly (readonly [hash: string, content: Uint8Array])[]
+  readonly body: string | null
 }
 
-function rowOf(entry: ChainedEntry, salt: string): EntryRow {
-  const { seq, type, text, content, header, externalId } = entry
-  const { body, cuts } = cutText(text)
-  const blobs = cuts.map(({ literal }) => {
-    const bytes = Buffer.from(literal)
-    return [blobHash(bytes), bytes] as const
-  })
-  const places = cuts.map(({ offset }, index) => [offset, blobs[index]?.[0]])
+function columnsOf({ content, header, external, cuts, body, ...row }: LogRow): EntryColumns {
   return {
-    seq,
-    form: storedForm,
-    type,
+    ...row,
     content: fromHex(content),
     header: fromHex(header),
-    external: externalId === undefined ? null : externalKey(salt, externalId),
-    cuts: places.length === 0 ? null : JSON.stringify(places),
-    body,
-    blobs,
+    external: external ?? null,
+    cuts: cuts === undefined ? null : JSON.stringify(cuts),
+    body: body ?? null,
   }
 }
 
 type Put = (value: unknown, type: string) => string
 
-function insertThread(schema: string, work: AppendWork, bytes: number, put: Put): string {
-  const last = work.entries.at(-1)
-  const now = put(work.now, 'bigint')
-  const version = put(last?.seq ?? 0, 'int')
-  const head = put(fromHex(last?.header ?? ''), 'bytea')
+function insertThread(schema: string, { after, salt, bytes, now }: AppendBatch, put: Put): string {
+  const at = put(now, 'bigint')
+  const version = put(after.version, 'int')
+  const head = put(fromHex(after.head), 'bytea')
   return `insert into "${schema}".threads (tenant, thread, version, head, salt, bytes, created_at, updated_at)
-    values ($1, $2, ${version}, ${head}, ${put(work.salt, 'text')}, ${put(bytes, 'bigint')}, ${now}, ${now})
+    values ($1, $2, ${version}, ${head}, ${put(salt, 'text')}, ${put(bytes, 'bigint')}, ${at}, ${at})
     on conflict do nothing returning 1`
 }
 
-function growThread(schema: string, work: AppendWork, bytes: number, put: Put): string {
-  const last = work.entries.at(-1)
-  const version = put(last?.seq ?? 0, 'int')
-  const head = put(fromHex(last?.header ?? ''), 'bytea')
+function growThread(schema: string, { before, after, bytes, now }: AppendBatch, put: Put): string {
+  const version = put(after.version, 'int')
+  const head = put(fromHex(after.head), 'bytea')
   // A clock that goes backwards must not make a thread look older than it was.
   return `update "${schema}".threads set version = ${version}, head = ${head},
-      bytes = bytes + ${put(bytes, 'bigint')}, updated_at = greatest(updated_at, ${put(work.now, 'bigint')})
-    where tenant = $1 and thread = $2 and version = ${put(work.before?.version ?? 0, 'int')}
-      and head = ${put(fromHex(work.before?.head ?? ''), 'bytea')} and salt is not null returning 1`
+      bytes = bytes + ${put(bytes, 'bigint')}, updated_at = greatest(updated_at, ${put(now, 'bigint')})
+    where tenant = $1 and thread = $2 and version = ${put(before?.version ?? 0, 'int')}
+      and head = ${put(fromHex(before?.head ?? ''), 'bytea')} and salt is not null returning 1`
 }
 
 /** Blobs that entries name by their hash are used from now on, and no longer wait for it. */

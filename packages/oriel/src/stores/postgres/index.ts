@@ -1,9 +1,10 @@
 // Keeps logs in PostgreSQL: the store for several processes and machines.
 
 import { OrielError } from '../../core/log/errors.ts'
+import { createStore } from '../create-store.ts'
 import type { Store } from '../store.ts'
+import { PostgresBackend } from './backend.ts'
 import type { PostgresPool } from './driver.ts'
-import { PostgresStore } from './store.ts'
 
 export interface PostgresStoreOptions {
   /** The clock behind `createdAt` and `updatedAt`. @default Date.now */
@@ -67,9 +68,8 @@ export function postgresStore(
   checkBoolean(prepared, 'prepared')
   checkBoolean(notify, 'notify')
   if (listenUrl !== undefined) checkUrl(listenUrl, 'listenUrl')
-  return new PostgresStore({
+  const backend = new PostgresBackend({
     source,
-    now,
     schema,
     partitions,
     maxConnections,
@@ -78,6 +78,7 @@ export function postgresStore(
     isNotifying: notify,
     listenUrl,
   })
+  return createStore(backend, { now })
 }
 
 function readLocation(location: string | PostgresPool | PostgresStoreLocation): {

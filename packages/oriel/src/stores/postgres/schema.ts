@@ -34,6 +34,7 @@ interface Step {
  * - `uses` says which thread needs which blob. The thread '' stands for a blob that was put and that no entry names yet.
  * - A thread without `salt` was erased.
  * - `leases` are worthless after a crash, so they are not logged.
+ * - `key_values` holds small values; it is never partitioned.
  */
 const steps: readonly Step[] = [
   {
@@ -95,6 +96,18 @@ const steps: readonly Step[] = [
         holder text collate "C" not null,
         expires_at timestamptz not null,
         primary key (tenant, thread, name)
+      )`,
+    ],
+  },
+  {
+    version: 2,
+    sql: ({ schema }) => [
+      `create table "${schema}".key_values (
+        tenant text collate "C" not null,
+        space text collate "C" not null,
+        name text collate "C" not null,
+        value text collate "C" not null,
+        primary key (tenant, space, name)
       )`,
     ],
   },

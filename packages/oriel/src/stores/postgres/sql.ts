@@ -29,10 +29,11 @@ function tablesOf(schema: string) {
     uses: `"${schema}".uses`,
     snapshots: `"${schema}".snapshots`,
     leases: `"${schema}".leases`,
+    values: `"${schema}".key_values`,
   }
 }
 
-function reads({ threads, entries, blobs, snapshots }: Tables) {
+function reads({ threads, entries, blobs, snapshots, values }: Tables) {
   return {
     thread: `select ${threadColumns} from ${threads} where tenant = $1 and thread = $2`,
     list: `select ${threadColumns} from ${threads} where tenant = $1 and thread > $2 and salt is not null
@@ -48,7 +49,7 @@ function reads({ threads, entries, blobs, snapshots }: Tables) {
         from found where found.tenant is not null
       ) select tenant from found where tenant is not null limit $2`,
     after: `select ${threadColumns} from ${threads} where (tenant, thread) > ($1, $2)
-      order by tenant, thread limit 100`,
+      order by tenant, thread limit $3`,
     /** A page of entries with the link before it, and on its first row the thread. */
     page: `select e.*, case when coalesce(e.nth, 1) = 1 then t.tenant end as tenant,
         case when coalesce(e.nth, 1) = 1 then t.thread end as thread,
@@ -65,18 +66,24 @@ function reads({ threads, entries, blobs, snapshots }: Tables) {
         order by seq limit $5
       ) e on true
       where t.tenant = $1 and t.thread = $2 order by e.seq`,
-    contents: `select content, header from ${entries} where tenant = $1 and thread = $2 and seq between $3 and $4
-      order by seq`,
     external: `select seq from ${entries} where tenant = $1 and thread = $2 and external = $3 order by seq`,
     parts: `select tenant, hash, content from ${blobs} where tenant = $1 and hash = any($2::bytea[])`,
-    snapshot: `select s.version, s.format, s.head, s.hash, s.value, e.header, t.tenant, t.thread
+    snapshot: `select ${threadColumns
+      .split(', ')
+      .map((column) => `t.${column}`)
+      .join(
+        ', ',
+      )}, s.version as "ownVersion", s.format, s.head as "ownHead", s.hash, s.value, e.header
       from ${threads} t join ${snapshots} s on s.tenant = $1 and s.thread = $2
       left join ${entries} e on e.tenant = $1 and e.thread = $2 and e.seq = s.version
-      where t.tenant = $1 and t.thread = $2 and t.salt is not null and s.version <= t.version`,
+      where t.tenant = $1 and t.thread = $2`,
+    value: `select value from ${values} where tenant = $1 and space = $2 and name = $3`,
+    values: `select name, value from ${values} where tenant = $1 and space = $2 and name > $3
+      order by name limit $4`,
   }
 }
 
-function writes({ threads, entries, blobs, uses, snapshots, leases }: Tables) {
+function writes({ threads, entries, blobs, uses, snapshots, leases, values }: Tables) {
   return {
     lockThread: `select ${threadColumns} from ${threads} where tenant = $1 and thread = $2 for update`,
     putBlob: `with kept as (
@@ -85,10 +92,9 @@ function writes({ threads, entries, blobs, uses, snapshots, leases }: Tables) {
       ) insert into ${uses} (tenant, hash, thread) select $1, hash, '' from kept on conflict do nothing`,
     // The lock keeps an erasure from overtaking; an append does not wait for it.
     saveSnapshot: `insert into ${snapshots} (tenant, thread, version, format, head, hash, value)
-      select $1, $2, $3::int, $4, coalesce(e.header, $7), $5, $6
+      select $1, $2, $3::int, $4, $5, $6, $7
       from (select tenant, thread from ${threads} where tenant = $1 and thread = $2 and salt is not null
         and version >= $3 for key share) t
-      left join ${entries} e on e.tenant = $1 and e.thread = $2 and e.seq = $3
       on conflict (tenant, thread) do update set version = excluded.version, format = excluded.format,
         head = excluded.head, hash = excluded.hash, value = excluded.value
       where excluded.version >= snapshots.version`,
@@ -104,6 +110,13 @@ function writes({ threads, entries, blobs, uses, snapshots, leases }: Tables) {
       values ($1, $2, $3, $4, $5, $6, $7, $8)`,
     eraseThread: `update ${threads} set salt = null, bytes = 0, version = $3, head = $4, updated_at = greatest(updated_at, $5)
       where tenant = $1 and thread = $2`,
+    putValue: `insert into ${values} (tenant, space, name, value) values ($1, $2, $3, $4)
+      on conflict (tenant, space, name) do update set value = excluded.value`,
+    addValue: `insert into ${values} (tenant, space, name, value) values ($1, $2, $3, $4) on conflict do nothing`,
+    changeValue: `update ${values} set value = $4 where tenant = $1 and space = $2 and name = $3 and value = $5`,
+    dropValue: `delete from ${values} where tenant = $1 and space = $2 and name = $3`,
+    dropKnownValue: `delete from ${values} where tenant = $1 and space = $2 and name = $3 and value = $4`,
+    dropValues: `delete from ${values} where tenant = $1`,
     // The server's clock decides: those of the processes may differ.
     lease: `with gone as (
         delete from ${leases} where tenant = $1 and thread = $2 and name <> $3 and expires_at < clock_timestamp()

@@ -2,8 +2,9 @@
 
 import { resolve } from 'node:path'
 import { OrielError } from '../../core/log/errors.ts'
+import { createStore } from '../create-store.ts'
 import type { Store } from '../store.ts'
-import { SqliteStore } from './store.ts'
+import { SqliteBackend } from './backend.ts'
 
 export interface SqliteStoreOptions {
   /** The clock behind `createdAt` and `updatedAt`. @default Date.now */
@@ -68,9 +69,8 @@ export function sqliteStore(
   if (writes !== 'auto' && writes !== 'worker') {
     throw invalidOption('writes', `must be 'auto' or 'worker'; got ${String(writes)}`)
   }
-  return new SqliteStore({
+  const backend = new SqliteBackend({
     path: resolve(path),
-    now,
     busyTimeoutMs,
     maxQueueBytes,
     maxQueueCount,
@@ -78,6 +78,7 @@ export function sqliteStore(
     writes,
     worker: workerFile(),
   })
+  return createStore(backend, { now })
 }
 
 /** The worker beside this file: TypeScript in the sources, JavaScript in the package. */

@@ -12,11 +12,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { batchOf } from '../../../test/batch.ts'
 import { collect, messages, readAll, rejection } from '../../testing/store-suite-data.ts'
-import { writeEntries } from '../stored/entry-form.ts'
+import { createStore } from '../create-store.ts'
+import type { Store } from '../store.ts'
+import { SqliteBackend } from './backend.ts'
 import { HighWater } from './high-water.ts'
 import { InlineWriter } from './inline-writer.ts'
-import { SqliteStore } from './store.ts'
 
 process.env.NODE_COMPILE_CACHE ??= join(tmpdir(), 'oriel-compile-cache')
 
@@ -25,7 +27,7 @@ const failedSync = Object.assign(new Error('disk I/O error'), { errcode: 1034 })
 const key = { tenant: 'acme', thread: 'a' }
 let directory = ''
 let path = ''
-let store: SqliteStore | undefined
+let store: Store | undefined
 
 beforeEach(() => {
   directory = mkdtempSync(join(tmpdir(), 'oriel-here-'))
@@ -41,13 +43,12 @@ function open(
   at: (point: string) => void = () => {},
   worker = new URL('./worker.ts', import.meta.url),
 ): {
-  readonly store: SqliteStore
+  readonly store: Store
   readonly begun: () => number
 } {
   let begun = 0
-  store = new SqliteStore({
+  const backend = new SqliteBackend({
     path,
-    now: Date.now,
     busyTimeoutMs: 5000,
     truncated: 'refuse',
     maxQueueBytes: 10_000_000,
@@ -59,6 +60,7 @@ function open(
       at(point)
     },
   })
+  store = createStore(backend)
   return { store, begun: () => begun }
 }
 
@@ -72,8 +74,12 @@ describe('the calling thread', () => {
       store.append({ tenant: 'acme', thread: 'b' }, messages(1, 1), 0),
     ])
     expect(begun()).toBe(2)
-    await Promise.all([4, 5, 6].map((seq) => store.append(key, messages(seq, 1), seq - 1)))
+    const others = ['c', 'd', 'e'].map((thread) => ({ tenant: 'acme', thread }))
+    await Promise.all(others.map((other) => store.append(other, messages(1, 1), 0)))
     expect(begun()).toBe(2)
+    // Of one thread they are one write.
+    await Promise.all([4, 5, 6].map((seq) => store.append(key, messages(seq, 1), seq - 1)))
+    expect(begun()).toBe(3)
     expect(await readAll(store, key)).toEqual(messages(1, 6))
     expect(await collect(store.verify())).toEqual([])
   })
@@ -146,20 +152,20 @@ describe('the calling thread', () => {
       },
       () => nowMs,
     )
-    let written = 1
+    const own = { tenant: 'acme', thread: 'own' }
+    let written = 0
     for (let turn = 0; turn < 1000; turn++) {
       nowMs += 1
-      const entries = writeEntries(messages(written + 1, 1), written)
-      const input = { key, entries, expected: written, now: 0 }
-      const operations = [{ type: 'append', input } as const]
+      const batch = batchOf(own, messages(1, written + 1), written)
+      const operations = [{ type: 'append', batch } as const]
       if (!here.takes(operations, 100)) continue
-      expect(here.write(operations, 1)).toMatchObject({ outcomes: [{ ok: true }] })
+      expect(here.write(operations, 1)).toEqual({ outcomes: [{ ok: true, value: true }] })
       written += 1
     }
     here.close()
     // A quarter of all that time, and what it may take at once.
-    expect(3 * (written - 1)).toBeLessThanOrEqual(nowMs / 4 + 103)
-    expect(3 * (written - 1)).toBeGreaterThan(nowMs / 4)
+    expect(3 * written).toBeLessThanOrEqual(nowMs / 4 + 103)
+    expect(3 * written).toBeGreaterThan(nowMs / 4)
   })
 
   it.each(['before-commit', 'after-commit', 'sync', 'before-acknowledge'])(

@@ -115,9 +115,9 @@ export class InlineWriter {
 }
 
 function isSoon(operation: Operation): boolean {
-  return operation.type === 'append' && operation.durable === 'soon'
+  return operation.type === 'append' && operation.batch.durable === 'soon'
 }
 
 function isSmall({ type }: Operation): boolean {
-  return type === 'append' || type === 'snapshot'
+  return type === 'append' || type === 'snapshot' || type === 'value'
 }

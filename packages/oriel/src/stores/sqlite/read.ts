@@ -1,37 +1,27 @@
 // Every read of the tables, in bounded pages. What comes back was asked for by tenant and thread, and is checked again.
 
-import { hash } from 'node:crypto'
 import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from 'node:sqlite'
 import type { Entry } from '../../core/log/entry.ts'
-import type { JsonObject } from '../../core/log/json.ts'
-import type { Snapshot, ThreadInfo, ThreadKey, ThreadPosition } from '../store.ts'
-import { joinText } from '../stored/blob-extraction.ts'
-import type { Link } from '../stored/chain.ts'
-import {
-  blobHash,
-  externalKey,
-  fromHex,
-  genesis,
-  readEntry,
-  storedForm,
-  toHex,
-} from '../stored/entry-form.ts'
-import {
-  corruptBlob,
-  corruptEntry,
-  isolation,
-  threadNotFound,
-  truncated,
-  unknownForm,
-} from '../stored/errors.ts'
+import type {
+  Cut,
+  FoundSnapshot,
+  LogPage,
+  LogRow,
+  ThreadQuery,
+  ThreadRow,
+  ValueKey,
+  ValueRow,
+} from '../backend.ts'
+import type { ThreadInfo, ThreadKey } from '../store.ts'
+import { fromHex, toHex } from '../stored/entry-form.ts'
+import { isolation } from '../stored/errors.ts'
+import { entriesOf, ownRow } from '../stored/rows.ts'
 import { closeDatabase } from './database.ts'
 
 /** A thread as the store knows it. */
-export interface ThreadState extends ThreadInfo {
+export interface ThreadState extends ThreadInfo, ThreadRow {
   readonly id: number
   readonly key: ThreadKey
-  /** Absent when the thread was erased. */
-  readonly salt?: string
 }
 
 /** A page ends after this many entries or characters: the event loop is held for a few milliseconds at most. */
@@ -48,7 +38,7 @@ const sql = {
   newest: `select ${threadColumns} from threads where tenant = ?1 and salt is not null and updated_at <= ?2
     and (updated_at < ?2 or thread > ?3) order by updated_at desc, thread limit ?4`,
   tenants: 'select distinct tenant from threads where tenant > ? order by tenant limit ?',
-  after: `select ${threadColumns} from threads where id > ? order by id limit 100`,
+  after: `select ${threadColumns} from threads where id > ? order by id limit ?`,
   names: 'select tenant, thread from threads order by tenant, thread',
   entries: `select seq, form, type, content, header, cuts, body from entries
     where thread = ? and seq between ? and ? order by seq`,
@@ -56,7 +46,10 @@ const sql = {
   external: 'select seq from entries where thread = ? and external = ? order by seq',
   snapshot: 'select version, format, head, hash, value from snapshots where thread = ?',
   blob: 'select tenant, hash, content from blobs where tenant = ? and hash = ?',
-  part: 'select tenant, content from blobs where id = ?',
+  part: 'select tenant, hash, content from blobs where id = ?',
+  value: 'select value from key_values where tenant = ? and space = ? and name = ?',
+  values: `select name, value from key_values where tenant = ? and space = ? and name > ?
+    order by name limit ?`,
 } as const
 
 type Row = Record<string, SQLOutputValue>
@@ -72,24 +65,21 @@ export class SqliteReader {
   /** The thread, erased or not; undefined when this tenant never had it. */
   thread(key: ThreadKey): ThreadState | undefined {
     const row = this.#get('thread', key.tenant, key.thread)
-    if (row === undefined) return undefined
-    const state = threadState(row)
-    if (state.key.tenant !== key.tenant || state.key.thread !== key.thread) throw isolation()
-    return state
+    return row === undefined ? undefined : ownRow(key, threadState(row))
   }
 
-  list(tenant: string, { after, limit }: { after: string; limit: number }): readonly ThreadInfo[] {
-    const rows = this.#statement('list').all(tenant, after, limit)
-    return rows.map((row) => ownInfo(tenant, row))
-  }
-
-  /** As `list`, the most recently used first. */
-  newest(
-    tenant: string,
-    { after, limit }: { after: ThreadPosition; limit: number },
-  ): readonly ThreadInfo[] {
-    const rows = this.#statement('newest').all(tenant, after.updatedAt, after.thread, limit)
-    return rows.map((row) => ownInfo(tenant, row))
+  threads(query: ThreadQuery): readonly ThreadState[] {
+    const { limit } = query
+    if (query.by === 'any') {
+      const { id = 0 } = (query.after ?? {}) as Partial<ThreadState>
+      return this.#statement('after').all(id, limit).map(threadState)
+    }
+    const { tenant } = query
+    const rows =
+      query.by === 'name'
+        ? this.#statement('list').all(tenant, query.after, limit)
+        : this.#statement('newest').all(tenant, query.after.updatedAt, query.after.thread, limit)
+    return rows.map(threadState)
   }
 
   tenants({ after, limit }: { after: string; limit: number }): readonly string[] {
@@ -100,7 +90,7 @@ export class SqliteReader {
 
   /** The next threads of all tenants, by the table's own id: for checking the whole store. */
   threadsAfter(id: number): readonly ThreadState[] {
-    return this.#statement('after').all(id).map(threadState)
+    return this.#statement('after').all(id, 100).map(threadState)
   }
 
   /** The names of all threads, read from an index alone: it may be whole where the table itself is damaged. */
@@ -111,113 +101,80 @@ export class SqliteReader {
 
   /** The next page of entries, each checked against its hash. Throws when one is missing or damaged. */
   entries(state: ThreadState, from: number, to: number): readonly Entry[] {
-    const { key, salt } = state
-    if (salt === undefined) throw threadNotFound(key)
-    let previous = this.headerAt(state, from - 1)
-    const links = this.links(state, from, to)
-    if (links.length === 0) throw truncated(key, from)
-    const entries = links.map((link, index) => {
-      const { seq, text } = link
-      if (seq !== from + index || text === undefined) throw corruptEntry(key, from + index)
-      const entry = readEntry({ key, salt, previous }, { ...link, text })
-      previous = link.header
-      return entry
-    })
-    // The next append goes on from the head: from a wrong one it could never be read again.
-    if (links.at(-1)?.seq === state.version && previous !== state.head) {
-      throw corruptEntry(key, state.version)
-    }
-    return entries
+    return entriesOf(this.#pageOf(state, from, to), from)
   }
 
   /** The next page of the log as it is stored, unchecked. */
-  links(state: ThreadState, from: number, to: number): readonly Link[] {
-    const links: Link[] = []
+  page(key: ThreadKey, from: number, to: number): LogPage | undefined {
+    const state = this.thread(key)
+    return state === undefined ? undefined : this.#pageOf(state, from, to)
+  }
+
+  #pageOf(state: ThreadState, from: number, to: number): LogPage {
+    const rows: LogRow[] = []
+    const parts = new Parts(state.tenant, (id) => this.#get('part', id))
     let characters = 0
     for (const row of this.#statement('entries').iterate(state.id, from, to)) {
-      const link = this.#link(state.key, row)
-      links.push(link)
-      characters += link.text?.length ?? 0
-      if (links.length >= pageEntries || characters >= pageCharacters) break
+      const next = logRow(row, parts)
+      rows.push(next)
+      characters += next.body?.length ?? 0
+      if (rows.length >= pageEntries || characters + parts.bytes >= pageCharacters) break
     }
-    return links
+    const page = { thread: state, rows, blobs: parts.blobs }
+    const previous = this.#headerAt(state, from - 1)
+    return previous === undefined ? page : { ...page, previous }
   }
 
-  /** Hash of the header at a position, `genesis` before the first. */
-  headerAt(state: ThreadState, seq: number): string {
-    if (seq === 0) return genesis
-    const row = this.#get('header', state.id, seq)
-    if (row === undefined) throw truncated(state.key, seq)
-    return toHex(row.header)
+  #headerAt(state: ThreadState, seq: number): string | undefined {
+    const row = seq === 0 ? undefined : this.#get('header', state.id, seq)
+    return row === undefined ? undefined : toHex(row.header)
   }
 
-  findExternalId(state: ThreadState, externalId: string): number | undefined {
-    const { id, salt } = state
-    if (salt === undefined) return undefined
-    // Eight bytes can be shared by two ids: only the entry itself says which one it is.
-    for (const { seq } of this.#statement('external').all(id, externalKey(salt, externalId))) {
-      const [entry] = this.entries(state, Number(seq), Number(seq))
-      if (entry !== undefined && 'externalId' in entry && entry.externalId === externalId) {
-        return Number(seq)
-      }
+  findExternal(key: ThreadKey, external: Uint8Array): readonly number[] {
+    const state = this.thread(key)
+    if (state === undefined) return []
+    const rows = this.#statement('external').all(state.id, external)
+    return rows.map(({ seq }) => Number(seq))
+  }
+
+  snapshot(key: ThreadKey): FoundSnapshot | undefined {
+    const thread = this.thread(key)
+    const row = thread === undefined ? undefined : this.#get('snapshot', thread.id)
+    if (thread === undefined || row === undefined) return undefined
+    const snapshot = {
+      version: Number(row.version),
+      format: Number(row.format),
+      head: toHex(row.head),
+      hash: toHex(row.hash),
+      text: String(row.value),
     }
-    return undefined
+    const header = this.#headerAt(thread, snapshot.version)
+    return header === undefined ? { thread, snapshot } : { thread, snapshot, header }
   }
 
-  /** The snapshot, unless it is damaged or stands for another history: then it is as good as none. */
-  snapshot(state: ThreadState): Snapshot | undefined {
-    const row = this.#get('snapshot', state.id)
-    if (row === undefined || state.salt === undefined) return undefined
-    const version = Number(row.version)
-    const value = String(row.value)
-    const isWhole =
-      version <= state.version &&
-      hash('sha256', value) === toHex(row.hash) &&
-      this.headerAt(state, version) === toHex(row.head)
-    if (!isWhole) return undefined
-    return { version, format: Number(row.format), value: JSON.parse(value) as JsonObject }
-  }
-
-  blob(tenant: string, name: string): Uint8Array | undefined {
-    if (!/^[0-9a-f]{64}$/.test(name)) return undefined
-    const row = this.#get('blob', tenant, fromHex(name))
+  blob(tenant: string, hash: string): Uint8Array | undefined {
+    const row = this.#get('blob', tenant, fromHex(hash))
     if (row === undefined) return undefined
-    if (row.tenant !== tenant || toHex(row.hash) !== name) throw isolation()
-    const content = row.content as Uint8Array
-    if (blobHash(content) !== name) throw corruptBlob(name)
-    return content
+    if (row.tenant !== tenant || toHex(row.hash) !== hash) throw isolation()
+    return row.content as Uint8Array
+  }
+
+  value({ tenant, space, name }: ValueKey): string | undefined {
+    const row = this.#get('value', tenant, space, name)
+    return row === undefined ? undefined : String(row.value)
+  }
+
+  values(
+    { tenant, space }: Omit<ValueKey, 'name'>,
+    { after, limit }: { after: string; limit: number },
+  ): readonly ValueRow[] {
+    const rows = this.#statement('values').all(tenant, space, after, limit)
+    return rows.map((row) => ({ name: String(row.name), text: String(row.value) }))
   }
 
   close(): void {
     this.#statements.clear()
     if (this.#database.isOpen) closeDatabase(this.#database)
-  }
-
-  #link(key: ThreadKey, row: Row): Link {
-    if (Number(row.form) > storedForm)
-      throw unknownForm(key, { found: Number(row.form), supported: storedForm })
-    const link = {
-      seq: Number(row.seq),
-      type: String(row.type),
-      content: toHex(row.content),
-      header: toHex(row.header),
-    }
-    if (typeof row.body !== 'string') return link
-    if (typeof row.cuts !== 'string') return { ...link, text: row.body }
-    const text = this.#join(key, row.body, row.cuts)
-    return text === undefined ? { ...link, isIncomplete: true } : { ...link, text }
-  }
-
-  /** Puts the large strings back; undefined when one is missing. */
-  #join(key: ThreadKey, body: string, cutColumn: string): string | undefined {
-    const cuts: { offset: number; literal: string }[] = []
-    for (const [offset, id] of parseCuts(cutColumn)) {
-      const row = this.#get('part', id)
-      if (row === undefined) return undefined
-      if (row.tenant !== key.tenant) throw isolation()
-      cuts.push({ offset, literal: Buffer.from(row.content as Uint8Array).toString('utf8') })
-    }
-    return joinText({ body, cuts })
   }
 
   #get(name: keyof typeof sql, ...values: SQLInputValue[]): Row | undefined {
@@ -233,23 +190,57 @@ export class SqliteReader {
   }
 }
 
-function ownInfo(tenant: string, row: Row): ThreadInfo {
-  const state = threadState(row)
-  if (state.key.tenant !== tenant) throw isolation()
-  return threadInfo(state)
+/** The blobs that the rows of a page need, each read once. */
+class Parts {
+  readonly blobs = new Map<string, Uint8Array>()
+  bytes = 0
+  readonly #tenant: string
+  readonly #read: (id: number) => Row | undefined
+  /** Hashes by the ids that stand in the table. */
+  readonly #hashes = new Map<number, string>()
+
+  constructor(tenant: string, read: (id: number) => Row | undefined) {
+    this.#tenant = tenant
+    this.#read = read
+  }
+
+  /** The hash of a blob; empty when it is gone. */
+  hashOf(id: number): string {
+    const known = this.#hashes.get(id)
+    if (known !== undefined) return known
+    const row = this.#read(id)
+    if (row !== undefined && row.tenant !== this.#tenant) throw isolation()
+    const hash = toHex(row?.hash)
+    const content = row?.content as Uint8Array | undefined
+    this.#hashes.set(id, hash)
+    if (content !== undefined) this.blobs.set(hash, content)
+    this.bytes += content?.length ?? 0
+    return hash
+  }
 }
 
-/** What a caller may know of a thread. */
-export function threadInfo(state: ThreadState): ThreadInfo {
-  const { thread, version, head, createdAt, updatedAt, bytes } = state
-  return { thread, version, head, createdAt, updatedAt, bytes }
+function logRow(row: Row, parts: Parts): LogRow {
+  const cuts = typeof row.cuts === 'string' ? parseCuts(row.cuts) : undefined
+  return {
+    seq: Number(row.seq),
+    form: Number(row.form),
+    type: String(row.type),
+    content: toHex(row.content),
+    header: toHex(row.header),
+    ...(typeof row.body === 'string' ? { body: row.body } : {}),
+    ...(cuts === undefined
+      ? {}
+      : { cuts: cuts.map(([offset, id]): Cut => [offset, parts.hashOf(id)]) }),
+  }
 }
 
 function threadState(row: Row): ThreadState {
+  const tenant = String(row.tenant)
   const thread = String(row.thread)
   const state = {
     id: Number(row.id),
-    key: { tenant: String(row.tenant), thread },
+    key: { tenant, thread },
+    tenant,
     thread,
     version: Number(row.version),
     head: toHex(row.head),

@@ -4,7 +4,9 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Entry } from '../../core/log/entry.ts'
+import type { Json } from '../../core/log/json.ts'
 import { collect, readAll, rejection } from '../../testing/store-suite-data.ts'
+import type { ValueKey } from '../backend.ts'
 import type { Snapshot, Store, ThreadKey } from '../store.ts'
 import { sqliteStore } from './index.ts'
 import { migrations } from './schema.ts'
@@ -18,6 +20,8 @@ interface Expected {
   readonly snapshot: Snapshot
   readonly erased: ThreadKey
   readonly blob: { readonly hash: string; readonly bytes: readonly number[] }
+  /** From version 3 on. */
+  readonly values?: readonly (ValueKey & { readonly value: Json })[]
 }
 
 it('the steps count from 1 without gaps', () => {
@@ -59,6 +63,8 @@ describe.each(migrations.map((step) => step.version))(
       expect(await store.loadSnapshot(second as ThreadKey)).toBeUndefined()
       const { hash, bytes } = expected.blob
       expect(await store.readBlob('acme', hash)).toEqual(Uint8Array.from(bytes))
+      for (const { value, ...key } of expected.values ?? [])
+        expect(await store.values?.get(key)).toEqual(value)
       expect(await collect(store.verify())).toEqual([])
     })
 

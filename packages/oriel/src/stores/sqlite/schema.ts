@@ -81,4 +81,16 @@ export const migrations: readonly Migration[] = [
       create index threads_newest on threads (tenant, updated_at desc, thread) where salt is not null;
     `,
   },
+  {
+    version: 3,
+    sql: `
+      create table key_values (
+        tenant text not null,
+        space text not null,
+        name text not null,
+        value text not null,
+        primary key (tenant, space, name)
+      ) strict, without rowid;
+    `,
+  },
 ]

@@ -5,8 +5,9 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { collect, messages, readAll, rejection } from '../../testing/store-suite-data.ts'
+import { createStore } from '../create-store.ts'
+import { SqliteBackend } from './backend.ts'
 import { sqliteStore } from './index.ts'
-import { SqliteStore } from './store.ts'
 import type { WriterSettings } from './write-queue.ts'
 import { SqliteWriter } from './write-queue.ts'
 
@@ -91,7 +92,7 @@ describe('a worker that dies', () => {
     'at %s: what was pending is rejected, the next call starts another',
     async (point) => {
       process.env.ORIEL_FAULT = `${point}:2:exit`
-      const store = new SqliteStore({ ...settings, now: Date.now })
+      const store = createStore(new SqliteBackend(settings))
       const first = await store.append(key, messages(1, 2), 0)
       const pending = [store.append(key, messages(3, 1), 2), store.append(key, messages(4, 1), 3)]
       for (const append of pending) await rejection(append, 'storage-failed')
@@ -107,7 +108,7 @@ describe('a worker that dies', () => {
 
   it('while it opens: the call is rejected, the next one works', async () => {
     process.env.ORIEL_FAULT = 'migrate:before-commit:1:exit'
-    const store = new SqliteStore({ ...settings, now: Date.now })
+    const store = createStore(new SqliteBackend(settings))
     await rejection(store.info(key), 'storage-failed')
     process.env.ORIEL_FAULT = ''
     expect((await store.append(key, messages(1, 1), 0)).version).toBe(1)
@@ -120,7 +121,7 @@ describe('closing', () => {
     'waits for what was begun, also while the file is being opened (%s)',
     async (writes) => {
       for (const expected of [0, 3]) {
-        const store = new SqliteStore({ ...settings, writes, now: Date.now })
+        const store = createStore(new SqliteBackend({ ...settings, writes }))
         const appends = [1, 2, 3].map((count) =>
           store.append(key, messages(expected + count, 1), expected + count - 1),
         )
@@ -135,7 +136,7 @@ describe('closing', () => {
 
   it('does not wait for ever when the worker dies meanwhile', async () => {
     process.env.ORIEL_FAULT = 'before-commit:1:exit'
-    const store = new SqliteStore({ ...settings, now: Date.now })
+    const store = createStore(new SqliteBackend(settings))
     const append = rejection(store.append(key, messages(1, 1), 0), 'storage-failed')
     await store.close()
     process.env.ORIEL_FAULT = ''

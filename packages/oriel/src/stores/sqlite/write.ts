@@ -1,48 +1,18 @@
 // Every write to the tables. Synchronous; the caller opens and commits the transaction around it.
 
-import { hash } from 'node:crypto'
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import { assert } from '../../core/log/errors.ts'
-import type { AppendResult, ThreadKey } from '../store.ts'
-import { cutText } from '../stored/blob-extraction.ts'
-import {
-  blobHash,
-  type ChainedEntry,
-  chainEntries,
-  contentHash,
-  createSalt,
-  erasedEntry,
-  externalKey,
-  fromHex,
-  genesis,
-  namedHashes,
-  storedForm,
-  toHex,
-  type WrittenEntry,
-} from '../stored/entry-form.ts'
-import { threadNotFound, versionConflict } from '../stored/errors.ts'
-import { HeadCache, type LivingThread } from './head-cache.ts'
+import type { AppendBatch, BlobRow, Erasure, LogRow, SnapshotRow, ValueKey } from '../backend.ts'
+import type { ThreadKey } from '../store.ts'
+import { fromHex, genesis, toHex } from '../stored/entry-form.ts'
 import type { Mark } from './high-water.ts'
 
-export interface AppendInput {
-  readonly key: ThreadKey
-  readonly entries: readonly WrittenEntry[]
-  readonly expected: number
-  readonly now: number
+export interface ValueChange {
+  readonly key: ValueKey
+  /** Absent to delete it. */
+  readonly text?: string
+  /** What must be there now; absent where anything may be. */
+  readonly before?: { readonly text: string | undefined }
 }
-
-export interface SnapshotInput {
-  readonly key: ThreadKey
-  readonly version: number
-  readonly format: number
-  readonly text: string
-}
-
-/** Without a salt when the thread was erased. */
-type ThreadRow = LivingThread | (Omit<LivingThread, 'salt'> & { readonly salt?: never })
-
-/** The id of a thread that is not there yet: those of SQLite begin with 1. */
-const unborn = 0
 
 /** The id in `uses` that stands for a blob which no entry names yet. */
 const waiting = 0
@@ -50,15 +20,13 @@ const waiting = 0
 const sql = {
   begin: 'begin immediate',
   commit: 'commit',
-  thread: 'select id, version, head, salt from threads where tenant = ? and thread = ?',
+  living: 'select id, version from threads where tenant = ? and thread = ? and salt is not null',
   addThread: `insert into threads (version, head, bytes, created_at, updated_at, tenant, thread, salt)
-    values (?, unhex(?), ?, ?, ?, ?, ?, ?) on conflict do nothing`,
+    values (?, unhex(?), ?, ?, ?, ?, ?, ?) on conflict do nothing returning id`,
   // A clock that goes backwards must not make a thread look older than it was. The head covers everything in the thread, and its
   // names: where it is as expected, nobody else has written or erased anything.
   grow: `update threads set version = ?, head = unhex(?), bytes = bytes + ?, updated_at = max(updated_at, ?)
-    where id = ? and head = unhex(?)`,
-  contents: 'select content from entries where thread = ? and seq between ? and ? order by seq',
-  header: 'select header from entries where thread = ? and seq = ?',
+    where tenant = ? and thread = ? and head = unhex(?) and salt is not null returning id`,
   addEntry: `insert into entries (thread, seq, form, type, content, header, external, cuts, body)
     values (?, ?, ?, ?, unhex(?), unhex(?), ?, ?, ?)`,
   newest: 'select id, header from entries order by id desc limit 1',
@@ -67,7 +35,7 @@ const sql = {
   addBlob: 'insert into blobs (tenant, hash, content) values (?, ?, ?)',
   use: 'insert or ignore into uses (thread, blob) values (?, ?)',
   release: 'delete from uses where thread = ? and blob = ?',
-  saveSnapshot: `insert into snapshots (thread, version, format, head, hash, value) values (?, ?, ?, ?, ?, ?)
+  saveSnapshot: `insert into snapshots (thread, version, format, head, hash, value) values (?, ?, ?, unhex(?), unhex(?), ?)
     on conflict (thread) do update set version = excluded.version, format = excluded.format,
     head = excluded.head, hash = excluded.hash, value = excluded.value
     where excluded.version >= snapshots.version`,
@@ -77,10 +45,16 @@ const sql = {
   eraseEntries: 'update entries set body = null, cuts = null, external = null where thread = ?',
   eraseSnapshot: 'delete from snapshots where thread = ?',
   eraseThread: `update threads set salt = null, bytes = 0, version = ?, head = unhex(?),
-    updated_at = max(updated_at, ?) where id = ?`,
-  threadsOf: 'select thread from threads where tenant = ? and salt is not null',
-  releaseTenant: 'delete from uses where blob in (select id from blobs where tenant = ?)',
-  dropTenantBlobs: 'delete from blobs where tenant = ?',
+    updated_at = max(updated_at, ?) where tenant = ? and thread = ? and head = unhex(?) and salt is not null returning id`,
+  releaseTenant:
+    'delete from uses where thread = ? and blob in (select id from blobs where tenant = ?)',
+  dropTenantBlobs:
+    'delete from blobs where tenant = ? and not exists (select 1 from uses where blob = blobs.id)',
+  dropTenantValues: 'delete from key_values where tenant = ?',
+  value: 'select value from key_values where tenant = ? and space = ? and name = ?',
+  putValue: `insert into key_values (tenant, space, name, value) values (?, ?, ?, ?)
+    on conflict do update set value = excluded.value`,
+  dropValue: 'delete from key_values where tenant = ? and space = ? and name = ?',
   askScrub: 'insert into erasures default values',
   erasure: 'select 1 from erasures limit 1',
   clearErasures: 'delete from erasures',
@@ -89,7 +63,6 @@ const sql = {
 export class SqliteLog {
   readonly #statements = new Map<string, StatementSync>()
   readonly #database: DatabaseSync
-  readonly #left = new HeadCache()
   /** The entry that was added last in this transaction. */
   #added: Mark | undefined
 
@@ -103,68 +76,52 @@ export class SqliteLog {
     this.#run('begin')
   }
 
-  append(input: AppendInput): AppendResult {
-    const { key, entries, expected } = input
-    if (entries.length > 0) {
-      // Mostly the thread is new or as it was left here, and changing its row tells whether it is.
-      const likely = expected === 0 ? newThread() : this.#left.find(key)
-      const result = likely?.version === expected ? this.#extend(likely, input) : undefined
-      if (result !== undefined) return result
+  /** False unless the thread is as `before` says: then nothing is written. */
+  append(batch: AppendBatch): boolean {
+    const id = this.#changeRow(batch)
+    if (id === undefined) return false
+    const { tenant } = batch.key
+    const blobs = new Map(batch.blobs.map((blob) => [blob.hash, this.#keepBlob(tenant, blob)]))
+    for (const blob of blobs.values()) this.#run('use', id, blob)
+    for (const name of batch.names) this.#useNamed(tenant, id, name)
+    for (const row of batch.rows) this.#addEntry(id, row, blobs)
+    return true
+  }
+
+  /** The id of the thread's row, which is added if it is new; undefined where it is not as expected. */
+  #changeRow({ key, before, after, salt, bytes, now }: AppendBatch): number | undefined {
+    const { version, head } = after
+    const names = [key.tenant, key.thread]
+    const row =
+      before === undefined
+        ? this.#statement('addThread').get(version, head, bytes, now, now, ...names, salt)
+        : this.#statement('grow').get(version, head, bytes, now, ...names, before.head)
+    return row === undefined ? undefined : Number(row.id)
+  }
+
+  /** False where the thread is absent, erased or shorter, or has a newer snapshot. */
+  saveSnapshot({ tenant, thread }: ThreadKey, snapshot: SnapshotRow): boolean {
+    const { version, format, head, hash, text } = snapshot
+    const row = this.#statement('living').get(tenant, thread)
+    if (row === undefined || version > Number(row.version)) return false
+    const values = [Number(row.id), version, format, head, hash, text]
+    return Number(this.#statement('saveSnapshot').run(...values).changes) === 1
+  }
+
+  putBlob(tenant: string, blob: BlobRow): void {
+    this.#run('use', waiting, this.#keepBlob(tenant, blob))
+  }
+
+  /** False unless the value is what it is expected to be. */
+  putValue({ key, text, before }: ValueChange): boolean {
+    const { tenant, space, name } = key
+    if (before !== undefined) {
+      const row = this.#statement('value').get(tenant, space, name)
+      if (row?.value !== before.text) return false
     }
-    const found = this.#thread(key)
-    const actual = found?.version ?? 0
-    if (found !== undefined && found.salt === undefined) throw threadNotFound(key)
-    if (actual !== expected || entries.length === 0)
-      return this.#repeated(key, found, entries, expected)
-    const result = this.#extend(found ?? newThread(), input)
-    assert(result !== undefined, 'nobody else changes a thread within this transaction')
-    return result
-  }
-
-  /** Adds entries to a thread, unless its row is not what it is taken for: then nothing is written. */
-  #extend(thread: LivingThread, input: AppendInput): AppendResult | undefined {
-    const { key, entries, expected } = input
-    const { salt, head: previous } = thread
-    const chained = chainEntries({ key, salt, previous }, entries)
-    const version = expected + chained.length
-    const head = chained.at(-1)?.header ?? previous
-    const id = this.#changeRow(thread, { ...input, version, head })
-    if (id === undefined) return undefined
-    const row = { id, version, head, salt }
-    for (const entry of chained) this.#addEntry(key, row, entry)
-    this.#left.leave(key, row)
-    return { version, head }
-  }
-
-  /** The id of the row, which is added if it is new; undefined where it is not as it is taken for. */
-  #changeRow(thread: LivingThread, to: AppendInput & AppendResult): number | undefined {
-    const { version, head, now } = to
-    const { id, salt } = thread
-    const bytes = to.entries.reduce((sum, entry) => sum + entry.bytes, 0)
-    if (id !== unborn) {
-      const grown = this.#statement('grow').run(version, head, bytes, now, id, thread.head)
-      return Number(grown.changes) === 1 ? id : undefined
-    }
-    const names = [to.key.tenant, to.key.thread, salt]
-    const added = this.#statement('addThread').run(version, head, bytes, now, now, ...names)
-    return Number(added.changes) === 1 ? Number(added.lastInsertRowid) : undefined
-  }
-
-  saveSnapshot({ key, version, format, text }: SnapshotInput): void {
-    const thread = this.#thread(key)
-    if (thread?.salt === undefined) throw threadNotFound(key)
-    if (version > thread.version)
-      throw versionConflict(key, { expected: version, actual: thread.version })
-    // The head ties the snapshot to one history: after a repaired log it must not stand for other entries.
-    const head = fromHex(this.#headAt(thread, version))
-    const digest = hash('sha256', text, 'buffer')
-    this.#run('saveSnapshot', thread.id, version, format, head, digest, text)
-  }
-
-  putBlob(tenant: string, content: Uint8Array): string {
-    const name = blobHash(content)
-    this.#run('use', waiting, this.#keepBlob(tenant, content, fromHex(name)))
-    return name
+    if (text === undefined) this.#run('dropValue', tenant, space, name)
+    else this.#run('putValue', tenant, space, name, text)
+    return true
   }
 
   /** The transaction ends, and the disk has it. */
@@ -172,24 +129,28 @@ export class SqliteLog {
     this.#run('commit')
   }
 
-  /** Deletes what a thread said; the headers stay. */
-  erase(key: ThreadKey, now: number): void {
-    const thread = this.#thread(key)
-    if (thread?.salt === undefined) return
-    this.#eraseThread(key, thread, now)
+  /** Deletes what a thread said; the headers stay. False unless the thread is as `before` says. */
+  erase({ key, before, row, now }: Erasure): boolean {
+    const names = [key.tenant, key.thread, before.head]
+    const found = this.#statement('eraseThread').get(row.seq, row.header, now, ...names)
+    if (found === undefined) return false
+    const id = Number(found.id)
+    const blobs = this.#statement('usedBlobs').all(id)
+    this.#run('releaseAll', id)
+    for (const { blob } of blobs) this.#run('dropBlob', Number(blob), Number(blob))
+    this.#run('eraseEntries', id)
+    this.#run('eraseSnapshot', id)
+    this.#addEntry(id, row, new Map())
     this.#run('askScrub')
+    return true
   }
 
-  /** Deletes what all threads of a tenant said, and its blobs. */
-  eraseTenant(tenant: string, now: number): void {
-    const threads = this.#statement('threadsOf').all(tenant)
-    for (const { thread } of threads) {
-      const key = { tenant, thread: String(thread) }
-      this.#eraseThread(key, this.#thread(key) as ThreadRow, now)
-    }
-    this.#run('releaseTenant', tenant)
+  /** Deletes a tenant's values, and its blobs that no thread uses. */
+  eraseTenant(tenant: string): void {
+    this.#run('releaseTenant', waiting, tenant)
     const blobs = this.#statement('dropTenantBlobs').run(tenant)
-    if (threads.length > 0 || Number(blobs.changes) > 0) this.#run('askScrub')
+    const values = this.#statement('dropTenantValues').run(tenant)
+    if (Number(blobs.changes) + Number(values.changes) > 0) this.#run('askScrub')
   }
 
   /** Whether deleted content may still be in the files. */
@@ -216,94 +177,26 @@ export class SqliteLog {
     return row !== undefined && toHex(row.header) === mark.header
   }
 
-  #thread(key: ThreadKey): ThreadRow | undefined {
-    const row = this.#statement('thread').get(key.tenant, key.thread)
-    if (row === undefined) return undefined
-    const own = { id: Number(row.id), version: Number(row.version), head: toHex(row.head) }
-    return row.salt === null ? own : { ...own, salt: String(row.salt) }
-  }
-
-  /** Answers an append whose entries are already there as it was answered the first time; anything else is a conflict. */
-  #repeated(
-    key: ThreadKey,
-    thread: ThreadRow | undefined,
-    entries: readonly WrittenEntry[],
-    expected: number,
-  ): AppendResult {
-    const version = expected + entries.length
-    const actual = thread?.version ?? 0
-    if (version > actual) throw versionConflict(key, { expected, actual })
-    if (thread?.salt === undefined) return { version, head: genesis }
-    const rows = this.#statement('contents').all(thread.id, expected + 1, version)
-    const { salt } = thread
-    const isThere = entries.every(
-      ({ text }, index) => toHex(rows[index]?.content) === contentHash(salt, text),
-    )
-    if (!isThere) throw versionConflict(key, { expected, actual })
-    return { version, head: this.#headAt(thread, version) }
-  }
-
-  #headAt(thread: ThreadRow, version: number): string {
-    if (version === 0) return genesis
-    if (version === thread.version) return thread.head
-    return toHex(this.#statement('header').get(thread.id, version)?.header)
-  }
-
-  #addEntry(key: ThreadKey, thread: LivingThread, entry: ChainedEntry): void {
-    const { seq, type, text, content, header, externalId } = entry
-    const { body, cuts } = cutText(text)
-    const places = cuts.map(({ offset, literal }) => {
-      const bytes = Buffer.from(literal)
-      const blob = this.#keepBlob(key.tenant, bytes, fromHex(blobHash(bytes)))
-      this.#run('use', thread.id, blob)
-      return [offset, blob]
-    })
-    for (const name of namedHashes(entry)) this.#useNamed(key, thread, name)
-    const external = externalId === undefined ? null : externalKey(thread.salt, externalId)
-    const cutColumn = places.length === 0 ? null : JSON.stringify(places)
-    const position = this.#run(
-      'addEntry',
-      thread.id,
-      seq,
-      storedForm,
-      type,
-      content,
-      header,
-      external,
-      cutColumn,
-      body,
-    )
-    this.#added = { position, header }
+  #addEntry(thread: number, row: LogRow, blobs: ReadonlyMap<string, number>): void {
+    const { seq, form, type, content, header, external = null, body = null } = row
+    const cuts = row.cuts?.map(([offset, hash]) => [offset, blobs.get(hash)])
+    const cutColumn = cuts === undefined ? null : JSON.stringify(cuts)
+    const values = [thread, seq, form, type, content, header, external, cutColumn, body]
+    this.#added = { position: this.#run('addEntry', ...values), header }
   }
 
   /** The id of a blob with this content, which is added if it is new. */
-  #keepBlob(tenant: string, content: Uint8Array, name: Uint8Array): number {
+  #keepBlob(tenant: string, { hash, content }: BlobRow): number {
+    const name = fromHex(hash)
     const row = this.#statement('blob').get(tenant, name)
     return row === undefined ? this.#run('addBlob', tenant, name, content) : Number(row.id)
   }
 
-  #useNamed(key: ThreadKey, thread: ThreadRow, name: string): void {
-    const row = this.#statement('blob').get(key.tenant, fromHex(name))
+  #useNamed(tenant: string, thread: number, name: string): void {
+    const row = this.#statement('blob').get(tenant, fromHex(name))
     if (row === undefined) return
-    this.#run('use', thread.id, Number(row.id))
+    this.#run('use', thread, Number(row.id))
     this.#run('release', waiting, Number(row.id))
-  }
-
-  #eraseThread(key: ThreadKey, { id, version, head }: ThreadRow, now: number): void {
-    const blobs = this.#statement('usedBlobs').all(id)
-    this.#run('releaseAll', id)
-    for (const { blob } of blobs) this.#run('dropBlob', Number(blob), Number(blob))
-    this.#run('eraseEntries', id)
-    this.#run('eraseSnapshot', id)
-    const last = erasedEntry(key, { seq: version + 1, previous: head, at: now })
-    const { seq, type, text, content, header } = last
-    const position = this.#run(
-      'addEntry',
-      ...[id, seq, storedForm, type, content, header, null, null, text],
-    )
-    this.#added = { position, header }
-    this.#run('eraseThread', seq, header, now, id)
-    this.#left.forget(key)
   }
 
   /** Runs a statement and gives back the id of the row it inserted. */
@@ -318,8 +211,4 @@ export class SqliteLog {
     this.#statements.set(name, statement)
     return statement
   }
-}
-
-function newThread(): LivingThread {
-  return { id: unborn, version: 0, head: genesis, salt: createSalt() }
 }

@@ -3,8 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { batchOf, erasureOf } from '../../../test/batch.ts'
+import type { Entry } from '../../core/log/entry.ts'
 import { messageAt, messages } from '../../testing/store-suite-data.ts'
-import { writeEntries } from '../stored/entry-form.ts'
 import type { Operation, Outcome, SessionSettings } from './writer-connection.ts'
 import { WriterConnection } from './writer-connection.ts'
 
@@ -41,8 +42,8 @@ function open(faults: Readonly<Record<string, { at: number; error: Error }>> = {
 }
 
 function append(thread: string, expected: number, count = 1): Operation {
-  const entries = writeEntries(messages(expected + 1, count, thread), expected)
-  return { type: 'append', input: { key: { tenant: 'acme', thread }, entries, expected, now: 1 } }
+  const log = messages(1, expected + count, thread)
+  return { type: 'append', batch: batchOf({ tenant: 'acme', thread }, log, expected) }
 }
 
 function codes(outcomes: readonly Outcome[]): string[] {
@@ -71,8 +72,8 @@ describe('group commit', () => {
       append('a', 1),
       append('a', 1),
     ])
-    expect(codes(outcomes)).toEqual(['ok', 'version-conflict', 'ok', 'ok'])
-    expect(outcomes[3]).toEqual(outcomes[2])
+    const values = outcomes.map((outcome) => outcome.ok && outcome.value)
+    expect(values).toEqual([true, false, true, false])
     expect(passed.filter((point) => point === 'begin').length).toBe(1)
     expect(countEntries()).toBe(2)
   })
@@ -248,19 +249,33 @@ describe('erasing', () => {
   const canaries = (): string[] =>
     readdirSync(directory).filter((name) => readFileSync(join(directory, name)).includes(canary))
 
-  function appendCanaries(thread: string): Operation {
-    const key = { tenant: 'acme', thread }
+  const canaryLog = (): readonly Entry[] => {
     const texts = [canary, `${canary} `.repeat(50), `${canary} `.repeat(2000)]
-    const entries = writeEntries(
-      texts.map((text, index) => messageAt(index + 1, text, { externalId: `${canary}-${index}` })),
-      0,
+    return texts.map((text, index) =>
+      messageAt(index + 1, text, { externalId: `${canary}-${index}` }),
     )
-    return { type: 'append', input: { key, entries, expected: 0, now: 1 } }
   }
+
+  const appendCanaries = (thread: string): Operation => ({
+    type: 'append',
+    batch: batchOf({ tenant: 'acme', thread }, canaryLog(), 0),
+  })
 
   const snapshot = (thread: string): Operation => ({
     type: 'snapshot',
-    input: { key: { tenant: 'acme', thread }, version: 1, format: 1, text: `{"a":"${canary}"}` },
+    key: { tenant: 'acme', thread },
+    snapshot: { version: 1, format: 1, head: 'aa', hash: 'bb', text: `{"a":"${canary}"}` },
+  })
+
+  const putCanary: Operation = {
+    type: 'blob',
+    tenant: 'acme',
+    blob: { hash: 'cc', content: new TextEncoder().encode(canary.repeat(9)) },
+  }
+
+  const erase = (thread: string): Operation => ({
+    type: 'erase',
+    erasure: erasureOf({ tenant: 'acme', thread }, canaryLog()),
   })
 
   it('leaves no trace of the content in any file', () => {
@@ -268,21 +283,17 @@ describe('erasing', () => {
     session.execute([append('other', 0, 50), appendCanaries('a'), snapshot('a')])
     session.execute([snapshot('a'), append('other', 50, 50)])
     expect(canaries()).not.toEqual([])
-    expect(
-      codes(session.execute([{ type: 'erase', key: { tenant: 'acme', thread: 'a' }, now: 7 }])),
-    ).toEqual(['ok'])
+    expect(session.execute([erase('a')])).toEqual([{ ok: true, value: true }])
     expect(canaries()).toEqual([])
   })
 
   it('of a tenant leaves no trace either', () => {
     const { session } = open()
-    session.execute([appendCanaries('a'), appendCanaries('b'), snapshot('a')])
-    session.execute([
-      { type: 'blob', tenant: 'acme', content: new TextEncoder().encode(canary.repeat(9)) },
-    ])
-    expect(codes(session.execute([{ type: 'erase-tenant', tenant: 'acme', now: 7 }]))).toEqual([
-      'ok',
-    ])
+    session.execute([appendCanaries('a'), appendCanaries('b'), snapshot('a'), putCanary])
+    const key = { tenant: 'acme', space: 'marks', name: canary }
+    session.execute([{ type: 'value', change: { key, text: `"${canary}"` } }])
+    const rest: Operation = { type: 'erase-tenant', tenant: 'acme' }
+    expect(codes(session.execute([erase('a'), erase('b'), rest]))).toEqual(['ok', 'ok', 'ok'])
     expect(canaries()).toEqual([])
   })
 
@@ -290,24 +301,17 @@ describe('erasing', () => {
     const { session: first } = open({
       'erase:before-rewrite': { at: 1, error: new Error('stopped') },
     })
-    const erase: Operation = { type: 'erase-tenant', tenant: 'acme', now: 7 }
-    first.execute([
-      { type: 'blob', tenant: 'acme', content: new TextEncoder().encode(canary.repeat(9)) },
-    ])
-    expect(codes(first.execute([erase]))).toEqual(['storage-failed'])
+    const eraseAll: Operation = { type: 'erase-tenant', tenant: 'acme' }
+    first.execute([putCanary])
+    expect(codes(first.execute([eraseAll]))).toEqual(['storage-failed'])
     // Nothing is left to delete, but the file still has to be rewritten.
-    expect(codes(first.execute([erase]))).toEqual(['ok'])
+    expect(codes(first.execute([eraseAll]))).toEqual(['ok'])
     expect(canaries()).toEqual([])
   })
 
   it('of several threads at once rewrites the file once', () => {
     const { session, passed } = open()
     session.execute([appendCanaries('a'), appendCanaries('b'), append('c', 0)])
-    const erase = (thread: string): Operation => ({
-      type: 'erase',
-      key: { tenant: 'acme', thread },
-      now: 7,
-    })
     const outcomes = session.execute([erase('a'), erase('b'), erase('none'), append('c', 1)])
     expect(codes(outcomes)).toEqual(['ok', 'ok', 'ok', 'ok'])
     expect(passed.filter((point) => point === 'erase:before-rewrite').length).toBe(1)
@@ -319,10 +323,7 @@ describe('erasing', () => {
     (point) => {
       const { session: first } = open({ [point]: { at: 1, error: new Error('stopped') } })
       first.execute([append('other', 0, 50), appendCanaries('a')])
-      const outcome = first.execute([
-        { type: 'erase', key: { tenant: 'acme', thread: 'a' }, now: 7 },
-      ])
-      expect(codes(outcome)).toEqual(['storage-failed'])
+      expect(codes(first.execute([erase('a')]))).toEqual(['storage-failed'])
       first.close()
       open().session.open()
       expect(canaries()).toEqual([])
@@ -335,15 +336,14 @@ describe('erasing', () => {
     session.execute([appendCanaries('a')])
     const reader = new DatabaseSync(settings.path)
     reader.exec('begin; select * from threads')
-    const erase: Operation = { type: 'erase', key: { tenant: 'acme', thread: 'a' }, now: 7 }
-    const [outcome] = session.execute([erase])
+    const [outcome] = session.execute([erase('a')])
     expect(outcome).toMatchObject({ ok: false, error: { code: 'storage-failed' } })
     expect(outcome).toMatchObject({
       error: { message: expect.stringContaining('copies may remain') },
     })
     reader.exec('commit')
     reader.close()
-    expect(codes(session.execute([erase]))).toEqual(['ok'])
+    expect(codes(session.execute([{ type: 'scrub' }]))).toEqual(['ok'])
     expect(canaries()).toEqual([])
   })
 })

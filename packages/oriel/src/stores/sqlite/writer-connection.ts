@@ -2,8 +2,12 @@
 
 import type { DatabaseSync } from 'node:sqlite'
 import { assertNever, OrielError } from '../../core/log/errors.ts'
-import type { AppendResult, ThreadKey, WriteOptions } from '../store.ts'
+import type { AppendBatch, BlobRow, Erasure, SnapshotRow } from '../backend.ts'
+import type { ThreadKey } from '../store.ts'
 import { ChainWalk } from '../stored/chain.ts'
+import { genesis } from '../stored/entry-form.ts'
+import { truncated } from '../stored/errors.ts'
+import { linksOf } from '../stored/rows.ts'
 import { closeDatabase, openForWriting, pragma, setLight } from './database.ts'
 import {
   damagedThread,
@@ -18,20 +22,18 @@ import {
 import { fileIdentity, LogFile } from './files.ts'
 import { HighWater } from './high-water.ts'
 import { SqliteReader } from './read.ts'
-import { type AppendInput, type SnapshotInput, SqliteLog } from './write.ts'
+import { SqliteLog, type ValueChange } from './write.ts'
 
 /** What the writer can be asked to do. */
 export type Operation =
-  | {
-      readonly type: 'append'
-      readonly input: AppendInput
-      /** Whether the commit waits for the disk. @default 'now' */
-      readonly durable?: WriteOptions['durable']
-    }
-  | { readonly type: 'snapshot'; readonly input: SnapshotInput }
-  | { readonly type: 'blob'; readonly tenant: string; readonly content: Uint8Array }
-  | { readonly type: 'erase'; readonly key: ThreadKey; readonly now: number }
-  | { readonly type: 'erase-tenant'; readonly tenant: string; readonly now: number }
+  | { readonly type: 'append'; readonly batch: AppendBatch }
+  | { readonly type: 'snapshot'; readonly key: ThreadKey; readonly snapshot: SnapshotRow }
+  | { readonly type: 'blob'; readonly tenant: string; readonly blob: BlobRow }
+  | { readonly type: 'value'; readonly change: ValueChange }
+  | { readonly type: 'erase'; readonly erasure: Erasure }
+  | { readonly type: 'erase-tenant'; readonly tenant: string }
+  /** Finishes the erasures that were begun. */
+  | { readonly type: 'scrub' }
   /** SQLite's own check of the file: a list of complaints, empty when it is sound. */
   | { readonly type: 'check' }
   /** Copies the write-ahead log into the database. */
@@ -42,7 +44,7 @@ export type Operation =
   | { readonly type: 'doubt'; readonly keys: readonly ThreadKey[] }
 
 export type Outcome =
-  | { readonly ok: true; readonly value: AppendResult | string | readonly string[] | undefined }
+  | { readonly ok: true; readonly value: boolean | readonly string[] | undefined }
   | { readonly ok: false; readonly error: OrielError }
 
 export type Attempt =
@@ -313,13 +315,13 @@ export class WriterConnection {
       const state = reader.thread(key)
       if (state === undefined) continue
       const from = Math.max(1, state.version - recheckedEntries + 1)
-      const walk = new ChainWalk(key, state.salt, {
-        seq: from - 1,
-        header: reader.headerAt(state, from - 1),
-      })
+      const before = from === 1 ? genesis : reader.page(key, from, from)?.previous
+      if (before === undefined) throw truncated(key, from - 1)
+      const walk = new ChainWalk(key, state.salt, { seq: from - 1, header: before })
       const problems = []
       for (let next = from; next <= state.version; ) {
-        const links = reader.links(state, next, state.version)
+        const page = reader.page(key, next, state.version)
+        const links = page === undefined ? [] : linksOf(page)
         if (links.length === 0) break
         problems.push(...links.flatMap((link) => walk.check(link)))
         next = (links.at(-1)?.seq ?? next) + 1
@@ -388,21 +390,23 @@ function apply(log: SqliteLog, operation: Operation): Outcome {
   }
 }
 
-function perform(log: SqliteLog, operation: Operation): AppendResult | string | undefined {
+function perform(log: SqliteLog, operation: Operation): boolean | undefined {
   switch (operation.type) {
     case 'append':
-      return log.append(operation.input)
-    case 'blob':
-      return log.putBlob(operation.tenant, operation.content)
+      return log.append(operation.batch)
     case 'snapshot':
-      log.saveSnapshot(operation.input)
-      return undefined
+      return log.saveSnapshot(operation.key, operation.snapshot)
+    case 'value':
+      return log.putValue(operation.change)
     case 'erase':
-      log.erase(operation.key, operation.now)
+      return log.erase(operation.erasure)
+    case 'blob':
+      log.putBlob(operation.tenant, operation.blob)
       return undefined
     case 'erase-tenant':
-      log.eraseTenant(operation.tenant, operation.now)
+      log.eraseTenant(operation.tenant)
       return undefined
+    case 'scrub':
     case 'check':
     case 'checkpoint':
     case 'sync':
@@ -417,7 +421,7 @@ function perform(log: SqliteLog, operation: Operation): AppendResult | string | 
 export function appendedTo(operations: readonly Operation[]): readonly ThreadKey[] {
   const keys: ThreadKey[] = []
   for (const operation of operations) {
-    if (operation.type === 'append') keys.push(operation.input.key)
+    if (operation.type === 'append') keys.push(operation.batch.key)
   }
   return keys
 }
@@ -427,9 +431,11 @@ type Kind = 'write' | 'erase' | 'aside'
 
 const asides: readonly Operation['type'][] = ['check', 'checkpoint', 'sync', 'doubt']
 
+const erasures: readonly Operation['type'][] = ['erase', 'erase-tenant', 'scrub']
+
 function kindOf({ type }: Operation): Kind {
   if (asides.includes(type)) return 'aside'
-  return type === 'erase' || type === 'erase-tenant' ? 'erase' : 'write'
+  return erasures.includes(type) ? 'erase' : 'write'
 }
 
 /** Frames of the write-ahead log from which on writers wait, so that it begins anew. */

@@ -60,12 +60,28 @@ export function corruptBlob(name: string): OrielError {
 }
 
 export function unknownForm(
-  key: ThreadKey,
+  key: Pick<ThreadKey, 'thread'>,
   versions: { found: number; supported: number },
 ): OrielError {
   return new OrielError(
     'schema-version',
     `Thread ${key.thread} holds entries of form ${versions.found}; this version of Oriel knows up to ${versions.supported}. Update Oriel.`,
     { details: versions },
+  )
+}
+
+export function backendFailed(name: string, cause: unknown): OrielError {
+  return new OrielError(
+    'storage-failed',
+    `The ${name} backend failed; whether a write took place is not known. Retrying the same call is safe.`,
+    { cause },
+  )
+}
+
+export function tooContended(name: string): OrielError {
+  return new OrielError(
+    'version-conflict',
+    `The value ${name} was changed by others again and again. Retry later.`,
+    { details: { name } },
   )
 }

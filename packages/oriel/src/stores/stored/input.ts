@@ -28,8 +28,10 @@ export function checkKey(key: ThreadKey): void {
   checkName(key.thread, 'thread')
 }
 
+type NameField = 'tenant' | 'thread' | 'space' | 'name'
+
 /** As `checkKey`, for one name. */
-export function checkName(name: unknown, field: 'tenant' | 'thread'): void {
+export function checkName(name: unknown, field: NameField): void {
   const isName =
     typeof name === 'string' &&
     name.length > 0 &&
@@ -55,7 +57,7 @@ export function checkRange(options: ReadOptions): { readonly from: number; reado
 /** The part of a tenant's threads that `list` returns, or of the tenants that `tenants` returns. */
 export function checkListOptions(
   options: { readonly after?: string; readonly limit?: number },
-  field: 'tenant' | 'thread' = 'thread',
+  field: NameField = 'thread',
 ): { readonly after: string; readonly limit: number } {
   const { after = '', limit = defaultListLimit } = options
   checkInteger(limit, { name: 'limit', least: 1, most: maxListLimit })

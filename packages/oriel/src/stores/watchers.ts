@@ -1,6 +1,6 @@
 // Who wants to hear of changes. A listener cannot change the outcome: one that throws is left alone.
 
-import type { StoreChange, Watch, WatchListener } from '../store.ts'
+import type { StoreChange, Watch, WatchListener } from './store.ts'
 
 export class Watchers {
   readonly #listeners = new Set<WatchListener>()

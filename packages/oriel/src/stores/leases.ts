@@ -1,6 +1,6 @@
 // Leases among the users of one store object, for stores that live in one process.
 
-import type { Lease, LeaseOptions, ThreadKey } from '../store.ts'
+import type { Lease, LeaseOptions, ThreadKey } from './store.ts'
 
 export class LocalLeases {
   readonly #held = new Map<string, { until: number }>()
