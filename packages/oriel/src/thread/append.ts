@@ -144,6 +144,8 @@ export interface HistoryAround {
   readonly meet: () => KeyMatch
   /** Whether the view that follows writes it, in the same append. */
   readonly isHeld: boolean
+  /** Whether the conversation came from another branch: the policy in force goes along. */
+  readonly isMoved: boolean
   /** Whether the answer goes on with its last message, where that is the assistant's. */
   readonly isContinuing: boolean
 }

@@ -7,11 +7,11 @@ import { isCall } from '../core/state/exchange.ts'
 import { type Policy, parsePolicy } from '../policy/schema.ts'
 import { assertTogether } from '../propose.ts'
 import { formatNamed } from '../providers/registry.ts'
-import type { AppendAround, HistoryAround } from './append.ts'
-import type { Branches, HistoryMatch } from './branches/branches.ts'
+import type { AppendAround } from './append.ts'
+import type { Branch, Conversation, HistoryMatch } from './branches/conversation.ts'
 import { withoutForeignThoughts } from './branches/interrupted.ts'
 import type { ReadHistory } from './branches/read-history.ts'
-import type { KeyMatch, SyncResult } from './branches/sync.ts'
+import type { KeyMatch, SyncCounts } from './branches/sync.ts'
 import type { ThreadEngine } from './engine.ts'
 import { HeldLost } from './journal/journal.ts'
 import { recordUsage } from './view/cache.ts'
@@ -35,32 +35,52 @@ export function readViewOptions(options: ViewOptions): Policy | undefined {
   return own
 }
 
-/** Appends what is new in a history; with `isHeld`, the view that must follow writes it. */
+/** What `sync` answers, and the branch itself. */
+export interface Synced extends SyncCounts {
+  readonly branch: Branch
+}
+
+/** How a history is taken in. */
+interface SyncAround {
+  /** Whether the view that must follow writes it. @default false */
+  readonly isHeld?: boolean
+  /** Whether the answer goes on with its last message. @default false */
+  readonly isContinuing?: boolean
+  /** The thread's policy from now on. @default the one in force, wherever the history leads */
+  readonly policy?: Policy | undefined
+}
+
+/** Appends what is new in a history, to the branch that it continues. */
 export async function syncHistory(
-  session: ThreadEngine,
-  family: Branches,
+  conversation: Conversation,
+  from: Branch,
   { parts }: ReadHistory,
-  { isHeld = false, isContinuing = false }: Partial<Omit<HistoryAround, 'meet'>> = {},
-): Promise<SyncResult> {
+  { isHeld = false, isContinuing = false, policy }: SyncAround = {},
+): Promise<Synced> {
   const { sent } = parts
-  const around = { isHeld, isContinuing }
-  const { isForked, written } = await family.place(
+  const { branch, isForked, written } = await conversation.resolve(
+    from,
     sent,
-    async (branch) => {
-      const history = withoutForeignThoughts(parts, branch.brokenOff)
-      const meet = (): KeyMatch => branch.match(sent)
-      const written = await session.appendHistory(branch.journal, history, { meet, ...around })
-      branch.noteAppended(written.appended, sent.slice(written.meeting.matched))
+    async (target) => {
+      const isMoved = target !== from
+      const given = policy ?? (isMoved ? from.engine.policy : undefined)
+      if (given !== undefined) target.engine.adopt(given)
+      const history = withoutForeignThoughts(parts, target.brokenOff)
+      const meet = (): KeyMatch => target.match(sent)
+      const around = { meet, isHeld, isMoved, isContinuing }
+      const written = await target.engine.appendHistory(history, around)
+      target.noteAppended(written.appended, sent.slice(written.meeting.matched))
       return written
     },
     { isQuick: isHeld },
   )
   const { matched } = written.meeting
   const message = 'A resent history was edited: forked.'
-  if (isForked) session.emit('thread-forked', { message })
-  const { key, state } = session.journal
+  if (isForked) branch.engine.emit('thread-forked', { message })
+  const { key, state } = branch.journal
   const appended = written.appended.length
-  return { thread: key.thread, matched, appended, isForked, messages: state.messageCount }
+  const messages = state.messageCount
+  return { branch, thread: key.thread, matched, appended, isForked, messages }
 }
 
 /** What `request` was asked for. */
@@ -73,27 +93,31 @@ interface Asked {
 
 /** A history and the view of it in one append, unless another writer comes in between: then one after the other. */
 export async function requestView(
-  session: ThreadEngine,
-  family: Branches,
+  conversation: Conversation,
+  from: Branch,
   { incoming, options, own }: Asked,
-): Promise<SyncResult & { readonly view: View }> {
+): Promise<Synced & { readonly view: View }> {
+  const { durable = 'now', dryRun = false, threadPolicy } = options
   const isContinuing = endsOpen(incoming, options)
-  session.adopt(options)
-  const ask = async (isHeld: boolean): Promise<SyncResult & { readonly view: View }> => {
-    const synced = await syncHistory(session, family, incoming, { isHeld, isContinuing })
+  const policy = threadPolicy === undefined || dryRun ? undefined : parsePolicy(threadPolicy)
+  let written: Branch | undefined
+  const ask = async (isHeld: boolean): Promise<Synced & { readonly view: View }> => {
+    const around = { isHeld, isContinuing, policy }
+    const synced = await syncHistory(conversation, from, incoming, around)
+    const { engine } = synced.branch
+    written = synced.branch
     // Nothing is new: no write will tell what others have written since.
-    if (isHeld && !session.journal.isHolding) {
+    if (isHeld && !engine.journal.isHolding) {
       const again = await ask(false)
       return { ...again, isForked: synced.isForked || again.isForked }
     }
-    if (!isHeld) await session.journal.refresh()
-    const { durable = 'now' } = options
-    return { ...synced, view: await session.view(options, own, { durable }) }
+    if (!isHeld) await engine.journal.refresh()
+    return { ...synced, view: await engine.view(options, own, { durable }) }
   }
   try {
-    return await ask(options.dryRun !== true)
+    return await ask(!dryRun)
   } catch (error) {
-    session.forgetHeld()
+    written?.engine.forgetHeld()
     if (!(error instanceof HeldLost)) throw error
     return ask(false)
   }
@@ -101,17 +125,17 @@ export async function requestView(
 
 /** What `requestView` would show, without writing anything: neither the history nor the view. */
 export async function previewView(
-  session: ThreadEngine,
-  family: Branches,
+  conversation: Conversation,
+  from: Branch,
   { incoming, options, own }: Asked,
 ): Promise<HistoryMatch & { readonly view: View }> {
   const { parts } = incoming
-  const rehearsal = await family.preview(parts.sent)
-  const history = withoutForeignThoughts(parts, rehearsal.brokenOff)
+  const preview = await conversation.preview(from, parts.sent)
+  const history = withoutForeignThoughts(parts, preview.brokenOff)
   const isContinuing = endsOpen(incoming, options)
-  const view = await session.preview(rehearsal, history, { options, own, isContinuing })
-  const { thread, meeting } = rehearsal
-  return { thread, matched: meeting.matched, behind: meeting.behind, view }
+  const view = await from.engine.preview(preview, history, { options, own, isContinuing })
+  const { thread, match } = preview
+  return { thread, matched: match.matched, behind: match.behind, view }
 }
 
 /** Whether the answer goes on with the last message of the history. */
@@ -130,7 +154,7 @@ interface Numbers {
 
 /** Messages and the numbers that came with them in one append, unless another writer comes in between: then one after the other. */
 export async function appendWithUsage(
-  session: ThreadEngine,
+  engine: ThreadEngine,
   drafts: readonly Draft[],
   {
     numbers,
@@ -139,14 +163,14 @@ export async function appendWithUsage(
   }: Pick<AppendAround, 'expected' | 'isPaused'> & { readonly numbers?: Numbers | undefined },
 ): Promise<readonly MessageEntry[]> {
   const around = { expected, isPaused }
-  if (numbers === undefined) return session.append(drafts, around)
-  const record = (): Promise<void> => recordUsage(session, numbers.sample, numbers.view)
+  if (numbers === undefined) return engine.append(drafts, around)
+  const record = (): Promise<void> => recordUsage(engine, numbers.sample, numbers.view)
   try {
-    return await session.append(drafts, { ...around, beside: record })
+    return await engine.append(drafts, { ...around, beside: record })
   } catch (error) {
-    session.forgetHeld()
+    engine.forgetHeld()
     if (!(error instanceof HeldLost)) throw error
-    const entries = await session.append(drafts, around)
+    const entries = await engine.append(drafts, around)
     await record()
     return entries
   }
