@@ -44,6 +44,7 @@ import {
   OutputFiles,
   removeOutputFile,
 } from './expand/output-files.ts'
+import type { Batch, Build } from './journal/batch.ts'
 import type { Journal, Stamp } from './journal/journal.ts'
 import { assertId } from './options.ts'
 import type { Plugin } from './plugins/plugin.ts'
@@ -59,8 +60,9 @@ import {
   type SummaryCaller,
   type SummaryPass,
 } from './summaries/summaries.ts'
-import { cacheFor, type PricesOption } from './view/cache.ts'
+import { cacheBroken, cacheFor, type PricesOption, usageEntry } from './view/cache.ts'
 import { Framing } from './view/frame.ts'
+import type { Usage } from './view/read-usage.ts'
 import { newestView } from './view/rebuild.ts'
 import { assertProgress, planRecovery } from './view/recovery.ts'
 import { resultLine } from './view/result-line.ts'
@@ -199,9 +201,9 @@ export class ThreadEngine {
   /** Appends drafts whose ids are not there yet. */
   async append(
     drafts: readonly Draft[],
-    { expected, beside, isPaused = false }: AppendAround = {},
+    { expected, usage, isPaused = false }: AppendAround = {},
   ): Promise<readonly MessageEntry[]> {
-    if (this.journal.isStale) await this.journal.refresh()
+    await this.journal.ready()
     const known = this.journal.state.isPartial ? await knownIds(this.journal, drafts) : noIds
     const asked = (): readonly Draft[] => freshDrafts(this.journal.state, drafts, known)
     const added = this.#plugins.isEmpty
@@ -212,20 +214,39 @@ export class ThreadEngine {
       const fresh = freshDrafts(state, enriched, known)
       const messages = prepare(withCount(state, expected), fresh, stamp.at)
       for (const _message of messages) stamp.skip()
-      return isPaused ? [...messages, ...continueMark(state, messages, stamp)] : messages
+      return [
+        ...messages,
+        ...(isPaused ? continueMark(state, messages, stamp) : []),
+        ...(usage ? [stamp.entry(usageEntry(this.journal, usage, this.prices))] : []),
+      ]
     }
-    const written = await this.journal.commit(build, { isHeld: beside !== undefined })
+    const written = await this.journal.commit(build)
     const entries = messagesOf(written)
-    await beside?.()
+    this.#tellOfCache(written)
     this.#reporter.added(this.journal, entries)
     await this.#compacting.afterAppend(entries)
     return entries
   }
 
+  /** Records the provider's own numbers for a view. */
+  async recordUsage(sample: Usage, view: string): Promise<void> {
+    const written = await this.journal.commit((_, stamp) => [
+      stamp.entry(usageEntry(this.journal, { sample, view }, this.prices)),
+    ])
+    this.#tellOfCache(written)
+  }
+
+  #tellOfCache(written: readonly Entry[]): void {
+    for (const entry of written) {
+      const fields = entry.type === 'usage' ? cacheBroken(entry) : undefined
+      if (fields !== undefined) this.emit('cache-broken', fields)
+    }
+  }
+
   /** Writes what a resent history brings, in one append: new messages, results that the client reduced, system messages in front. */
   async appendHistory(
     history: History,
-    { meet, isHeld, isMoved, isContinuing }: HistoryAround,
+    { meet, isBatched, isMoved, isContinuing }: HistoryAround,
   ): Promise<WrittenHistory> {
     let meeting: KeyMatch | undefined
     const met = (): KeyMatch => {
@@ -234,25 +255,42 @@ export class ThreadEngine {
     }
     const around = { meet: met, isContinuing, isMoved }
     const build = await this.#historyEntries(this.journal, history, around)
-    const entries = await this.journal.commit(build, { isHeld })
-    assert(meeting !== undefined, 'a commit asks for its entries')
-    // With a history that is held, the view clears it.
-    if (isMoved && !isHeld) this.#pending = undefined
-    const appended = messagesOf(entries)
-    // The view that follows what is held makes the checkpoint that is due.
-    if (isHeld) this.#reporter.hold(appended)
-    else {
-      this.#reporter.added(this.journal, appended)
-      await this.#compacting.afterAppend(appended)
+    const { batch, entries } = isBatched
+      ? await this.#stage(build)
+      : { entries: await this.journal.commit(build), batch: undefined }
+    assert(meeting !== undefined, 'a write asks for its entries')
+    const messages = messagesOf(entries)
+    if (batch === undefined) {
+      if (isMoved) this.#pending = undefined
+      this.#reporter.added(this.journal, messages)
+      await this.#compacting.afterAppend(messages)
     }
-    return { meeting, appended: appended.filter(({ origin }) => origin !== 'plugin') }
+    const appended = messages.filter(({ origin }) => origin !== 'plugin')
+    return { meeting, appended, batch }
+  }
+
+  /** Begins a batch with these entries. The view that commits it makes the checkpoint that is due. */
+  async #stage(
+    build: Build<Entry>,
+  ): Promise<{ readonly batch: Batch; readonly entries: readonly Entry[] }> {
+    let entries: readonly Entry[] = []
+    const batch = await this.journal.begin(() => {
+      this.#reporter.added(this.journal, messagesOf(entries))
+    })
+    try {
+      entries = batch.add(build)
+      return { batch, entries }
+    } catch (error) {
+      batch.drop()
+      throw error
+    }
   }
 
   /** The entries of a resent history, for a branch. */
   async #historyEntries(
     journal: Journal,
     { conversation, leading }: History,
-    { meet, isContinuing, isMoved }: Omit<HistoryAround, 'isHeld'>,
+    { meet, isContinuing, isMoved }: Omit<HistoryAround, 'isBatched'>,
   ): Promise<(state: State, stamp: Stamp) => readonly Entry[]> {
     // Of a history that comes for the first time, only what the model has not answered is new to the plugins.
     const asked = (): number => Math.max(meet().matched, firstUnanswered(conversation))
@@ -284,7 +322,7 @@ export class ThreadEngine {
     const meet = (): KeyMatch => match
     const around = { meet, isContinuing, isMoved: true }
     const build = await this.#historyEntries(copy, history, around)
-    await copy.commit(build, { isHeld: true })
+    await copy.commit(build)
     return this.#dryView(options, own, { copy })
   }
 
@@ -308,12 +346,6 @@ export class ThreadEngine {
       return waits && answer.state === 'waiting' ? { state: 'none' } : answer
     }
     return toView(now, buildView({ ...now, summaryOf: known }), this.#epoch(0))
-  }
-
-  /** What was held is lost: it was never there. */
-  forgetHeld(): void {
-    this.#reporter.hold([])
-    this.journal.forget()
   }
 
   /** A view as it is asked for, or would be. */
@@ -408,7 +440,6 @@ export class ThreadEngine {
     if (hadPolicy && entries.some(isPolicy)) {
       this.emit('policy-changed', { message: 'The policy changed.' })
     }
-    this.#reporter.told(this.journal)
     this.#plugins.settle(this.journal)
     assert(view !== undefined, 'a commit asks for its entries')
     this.#lastView = { seq: newestSeq(this.journal), built: view.built }

@@ -1,21 +1,16 @@
-// The steps of a conversation with a model, each as one write: what a client resends with the request, an answer with its numbers.
+// A request: what a client resends, and the view of it, as one batch.
 
-import type { Draft, MessageEntry } from '../core/log/entry.ts'
 import { assertOptions, OrielError, wrongOption } from '../core/log/errors.ts'
 import { checkJson, isObject } from '../core/log/json.ts'
 import { isCall } from '../core/state/exchange.ts'
 import { type Policy, parsePolicy } from '../policy/schema.ts'
 import { assertTogether } from '../propose.ts'
 import { formatNamed } from '../providers/registry.ts'
-import type { AppendAround } from './append.ts'
 import type { Branch, Conversation, HistoryMatch } from './branches/conversation.ts'
 import { withoutForeignThoughts } from './branches/interrupted.ts'
 import type { ReadHistory } from './branches/read-history.ts'
 import type { KeyMatch, SyncCounts } from './branches/sync.ts'
-import type { ThreadEngine } from './engine.ts'
-import { HeldLost } from './journal/journal.ts'
-import { recordUsage } from './view/cache.ts'
-import type { Usage } from './view/read-usage.ts'
+import type { Batch } from './journal/batch.ts'
 import type { RequestOptions, View, ViewOptions } from './view/view.ts'
 
 /** The policy for one view, where its options name one. Throws on options that are wrong. */
@@ -40,10 +35,16 @@ export interface Synced extends SyncCounts {
   readonly branch: Branch
 }
 
+/** A history that is written, or waits in a batch. */
+interface Taken {
+  readonly synced: Synced
+  readonly batch: Batch | undefined
+}
+
 /** How a history is taken in. */
 interface SyncAround {
-  /** Whether the view that must follow writes it. @default false */
-  readonly isHeld?: boolean
+  /** Whether it waits in a batch for a view that commits it. @default false */
+  readonly isBatched?: boolean
   /** Whether the answer goes on with its last message. @default false */
   readonly isContinuing?: boolean
   /** The thread's policy from now on. @default the one in force, wherever the history leads */
@@ -54,9 +55,17 @@ interface SyncAround {
 export async function syncHistory(
   conversation: Conversation,
   from: Branch,
-  { parts }: ReadHistory,
-  { isHeld = false, isContinuing = false, policy }: SyncAround = {},
+  incoming: ReadHistory,
 ): Promise<Synced> {
+  return (await takeHistory(conversation, from, incoming)).synced
+}
+
+async function takeHistory(
+  conversation: Conversation,
+  from: Branch,
+  { parts }: ReadHistory,
+  { isBatched = false, isContinuing = false, policy }: SyncAround = {},
+): Promise<Taken> {
   const { sent } = parts
   const { branch, isForked, written } = await conversation.resolve(
     from,
@@ -67,12 +76,12 @@ export async function syncHistory(
       if (given !== undefined) target.engine.adopt(given)
       const history = withoutForeignThoughts(parts, target.brokenOff)
       const meet = (): KeyMatch => target.match(sent)
-      const around = { meet, isHeld, isMoved, isContinuing }
+      const around = { meet, isBatched, isMoved, isContinuing }
       const written = await target.engine.appendHistory(history, around)
       target.noteAppended(written.appended, sent.slice(written.meeting.matched))
       return written
     },
-    { isQuick: isHeld },
+    { isQuick: isBatched },
   )
   const { matched } = written.meeting
   const message = 'A resent history was edited: forked.'
@@ -80,7 +89,8 @@ export async function syncHistory(
   const { key, state } = branch.journal
   const appended = written.appended.length
   const messages = state.messageCount
-  return { branch, thread: key.thread, matched, appended, isForked, messages }
+  const synced = { branch, thread: key.thread, matched, appended, isForked, messages }
+  return { synced, batch: written.batch }
 }
 
 /** What `request` was asked for. */
@@ -91,36 +101,36 @@ interface Asked {
   readonly own: Policy | undefined
 }
 
-/** A history and the view of it in one append, unless another writer comes in between: then one after the other. */
+/**
+ * A history and the view of it as one batch. Where another writer comes in between, or nothing is new, so that no write tells what others
+ * have written since, they are taken one after the other.
+ */
 export async function requestView(
   conversation: Conversation,
   from: Branch,
   { incoming, options, own }: Asked,
 ): Promise<Synced & { readonly view: View }> {
   const { durable = 'now', dryRun = false, threadPolicy } = options
-  const isContinuing = endsOpen(incoming, options)
   const policy = threadPolicy === undefined || dryRun ? undefined : parsePolicy(threadPolicy)
-  let written: Branch | undefined
-  const ask = async (isHeld: boolean): Promise<Synced & { readonly view: View }> => {
-    const around = { isHeld, isContinuing, policy }
-    const synced = await syncHistory(conversation, from, incoming, around)
-    const { engine } = synced.branch
-    written = synced.branch
-    // Nothing is new: no write will tell what others have written since.
-    if (isHeld && !engine.journal.isHolding) {
-      const again = await ask(false)
-      return { ...again, isForked: synced.isForked || again.isForked }
+  const around = { isContinuing: endsOpen(incoming, options), policy }
+  const take = (isBatched: boolean): Promise<Taken> =>
+    takeHistory(conversation, from, incoming, { ...around, isBatched })
+  const view = ({ branch }: Synced): Promise<View> => branch.engine.view(options, own, { durable })
+  let isForked = false
+  if (!dryRun) {
+    const { synced, batch } = await take(true)
+    isForked = synced.isForked
+    try {
+      if (batch?.isEmpty === false) return { ...synced, view: await view(synced) }
+    } catch (error) {
+      if (batch?.isLost !== true) throw error
+    } finally {
+      batch?.drop()
     }
-    if (!isHeld) await engine.journal.refresh()
-    return { ...synced, view: await engine.view(options, own, { durable }) }
   }
-  try {
-    return await ask(!dryRun)
-  } catch (error) {
-    written?.engine.forgetHeld()
-    if (!(error instanceof HeldLost)) throw error
-    return ask(false)
-  }
+  const { synced } = await take(false)
+  await synced.branch.journal.refresh()
+  return { ...synced, isForked: isForked || synced.isForked, view: await view(synced) }
 }
 
 /** What `requestView` would show, without writing anything: neither the history nor the view. */
@@ -144,34 +154,4 @@ function endsOpen({ parts }: ReadHistory, options: RequestOptions): boolean {
   const last = parts.sent.at(-1)?.message
   const isWhole = last?.role !== 'assistant' || last.blocks.some(isCall)
   return isContinuing && !isWhole && formatNamed(format).profile.endsWithUser
-}
-
-/** The provider's numbers for a view. */
-interface Numbers {
-  readonly sample: Usage
-  readonly view: string
-}
-
-/** Messages and the numbers that came with them in one append, unless another writer comes in between: then one after the other. */
-export async function appendWithUsage(
-  engine: ThreadEngine,
-  drafts: readonly Draft[],
-  {
-    numbers,
-    expected,
-    isPaused,
-  }: Pick<AppendAround, 'expected' | 'isPaused'> & { readonly numbers?: Numbers | undefined },
-): Promise<readonly MessageEntry[]> {
-  const around = { expected, isPaused }
-  if (numbers === undefined) return engine.append(drafts, around)
-  const record = (): Promise<void> => recordUsage(engine, numbers.sample, numbers.view)
-  try {
-    return await engine.append(drafts, { ...around, beside: record })
-  } catch (error) {
-    engine.forgetHeld()
-    if (!(error instanceof HeldLost)) throw error
-    const entries = await engine.append(drafts, around)
-    await record()
-    return entries
-  }
 }

@@ -31,15 +31,8 @@ import {
   readInstructions,
   type ThreadOptions,
 } from './options.ts'
-import {
-  appendWithUsage,
-  previewView,
-  readViewOptions,
-  requestView,
-  type Synced,
-  syncHistory,
-} from './request.ts'
-import { recordUsage } from './view/cache.ts'
+import { Queue } from './queue.ts'
+import { previewView, readViewOptions, requestView, type Synced, syncHistory } from './request.ts'
 import type { Accuracy } from './view/calibration.ts'
 import { readUsage } from './view/read-usage.ts'
 import { type ReadMessage, readMessages } from './view/reading.ts'
@@ -65,7 +58,7 @@ export class Thread {
   readonly #options: ThreadOptions
   readonly #conversation: Conversation
   #branch: Branch
-  /** The task of `exclusive` that this object was made for: until it ends, operations do not queue. */
+  /** The task of `exclusive` that this object was made for: until it ends, operations wait for no others than its own. */
   readonly #task: ExclusiveTask | undefined
 
   /** Use `openThread`. */
@@ -111,7 +104,7 @@ export class Thread {
         : hiddenDrafts(own, decodeDrafts(resentAs, { format, path: 'resentAs' }))
     const numbers = usage && { sample: readUsage(usage.sample), view: usage.view }
     return this.#run(async () =>
-      copyPlain(await appendWithUsage(this.#engine, drafts, { expected, isPaused, numbers })),
+      copyPlain(await this.#engine.append(drafts, { expected, isPaused, usage: numbers })),
     )
   }
 
@@ -282,7 +275,7 @@ export class Thread {
   /** Records the provider's own numbers for a view. */
   async usage(sample: object, viewId: string): Promise<void> {
     const usage = readUsage(sample)
-    return this.#run(() => recordUsage(this.#engine, usage, viewId))
+    return this.#run(() => this.#engine.recordUsage(usage, viewId))
   }
 
   /** Tokens of the next request: the provider's own number for the newest view plus what came after, else an estimate. */
@@ -311,18 +304,19 @@ export class Thread {
   }
 
   /**
-   * Runs a task that no other operation on the conversation comes between. It gets this thread as an object of its own, whose operations
-   * do not queue: those of any other object would wait for the task to end.
+   * Runs a task that no other operation on the conversation comes between. It gets this thread as an object of its own, to which the task
+   * keeps: operations of any other object wait for the task to end.
    */
   exclusive<T>(task: (thread: Thread) => Promise<T>): Promise<T> {
     return this.#run(async () => {
-      const running = { isOver: false }
+      const running = { queue: new Queue(), isOver: false }
       const own = this.#on(this.#branch, running)
       try {
         const result = await task(own)
         this.#branch = own.#branch
         return result
       } finally {
+        await running.queue.idle()
         running.isOver = true
       }
     })
@@ -338,7 +332,7 @@ export class Thread {
 
   #run<T>(task: () => Promise<T>): Promise<T> {
     const isInside = this.#task?.isOver === false
-    return isInside ? task() : this.#conversation.run(task)
+    return isInside ? this.#task.queue.run(task) : this.#conversation.run(task)
   }
 
   /** Goes on to the branch that a history led to. */
@@ -367,8 +361,9 @@ interface ThreadParts {
   readonly task?: ExclusiveTask | undefined
 }
 
-/** A task of `exclusive`. */
+/** A task of `exclusive`, with a queue for the operations that it asks for. */
 interface ExclusiveTask {
+  readonly queue: Queue
   readonly isOver: boolean
 }
 

@@ -78,6 +78,16 @@ describe('branches of one conversation', () => {
     expect((await thread.view()).messages).toHaveLength(6)
   })
 
+  it('[Y7] operations of an exclusive task run in their order, also where it does not wait for them', async () => {
+    const thread = await openThread({ id: 't', store: memoryStore() })
+    await thread.exclusive(async (own) => {
+      const texts = ['a', 'b', 'c', 'd']
+      for (const text of texts) void own.append([user(text)])
+    })
+    const { messages } = await thread.view()
+    expect(messages).toEqual([user('a'), user('b'), user('c'), user('d')])
+  })
+
   it('[Y7] what an exclusive task hands out queues again when it is over', async () => {
     const thread = await openThread({ id: 't', store: memoryStore() })
     const { own, branch } = await thread.exclusive(async (inside) => {

@@ -5,6 +5,7 @@ import type { MessageEntry } from '../../core/log/entry.ts'
 import { OrielError } from '../../core/log/errors.ts'
 import { type EngineOptions, type SharedParts, sharedParts, ThreadEngine } from '../engine.ts'
 import { Journal, type JournalOptions } from '../journal/journal.ts'
+import { Queue } from '../queue.ts'
 import { forkJournal, forksOf, rehearseFork } from './fork.ts'
 import type { BrokenOff } from './interrupted.ts'
 import type { IncomingMessage, KeyIndex, KeyMatch } from './sync.ts'
@@ -113,7 +114,7 @@ export class Conversation {
   readonly #options: ConversationOptions
   readonly #shared: SharedParts
   readonly #branches = new Map<string, Branch>()
-  #queue: Promise<unknown> = Promise.resolve()
+  readonly #queue = new Queue()
 
   constructor(options: ConversationOptions) {
     this.#options = options
@@ -122,9 +123,7 @@ export class Conversation {
 
   /** Runs a task after all that were asked for before. */
   run<T>(task: () => Promise<T>): Promise<T> {
-    const result = this.#queue.then(task)
-    this.#queue = result.catch(() => undefined)
-    return result
+    return this.#queue.run(task)
   }
 
   /** Takes a log in as a branch. */
