@@ -117,7 +117,7 @@ export type {
   WriteOptions,
 } from './stores/store.ts'
 export type { AppendOptions } from './thread/append.ts'
-export type { HistoryMatch } from './thread/branches/branches.ts'
+export type { HistoryMatch } from './thread/branches/conversation.ts'
 export {
   type HistoryKey,
   historyKeys,
@@ -125,7 +125,6 @@ export {
   type ReadHistoryOptions,
   readHistory,
 } from './thread/branches/read-history.ts'
-export type { SyncResult } from './thread/branches/sync.ts'
 export {
   type Erased,
   type EraseOlderThanOptions,
@@ -147,7 +146,7 @@ export {
 } from './thread/plugins/enrich.ts'
 export type { BlockMessage, Contribution, Plugin, PluginContext } from './thread/plugins/plugin.ts'
 export type { Summarize, SummaryJob, SummaryResult } from './thread/summaries/answer.ts'
-export type { LogReader } from './thread/thread.ts'
+export type { LogReader, SyncResult } from './thread/thread.ts'
 export { openThread, type Thread } from './thread/thread.ts'
 export type { Accuracy } from './thread/view/calibration.ts'
 export { readUsage, type Usage } from './thread/view/read-usage.ts'

@@ -12,7 +12,9 @@ import { decodeNeutral } from '../providers/neutral/index.ts'
 import { formatNamed } from '../providers/registry.ts'
 import type { WriteOptions } from '../stores/store.ts'
 import type { KeyMatch, SeqRevision } from './branches/sync.ts'
+import type { Batch } from './journal/batch.ts'
 import type { EntryBody, Journal, Stamp } from './journal/journal.ts'
+import type { Usage } from './view/read-usage.ts'
 
 /** A history that a client resends: system messages in front, and the conversation. */
 export interface History {
@@ -134,16 +136,18 @@ export interface AppendAround {
   readonly expected?: number | undefined
   /** Whether the next answer goes on with the last of them. @default false */
   readonly isPaused?: boolean | undefined
-  /** Commits what goes into the same append. */
-  readonly beside?: (() => Promise<void>) | undefined
+  /** The provider's own numbers, and the view that they are for: written in the same append. @default none */
+  readonly usage?: { readonly sample: Usage; readonly view: string } | undefined
 }
 
 /** How a resent history is written. */
 export interface HistoryAround {
   /** What is already there, at the moment of writing. */
   readonly meet: () => KeyMatch
-  /** Whether the view that follows writes it, in the same append. */
-  readonly isHeld: boolean
+  /** Whether it waits in a batch for the view that follows, which commits it. */
+  readonly isBatched: boolean
+  /** Whether the conversation came from another branch: the policy in force goes along. */
+  readonly isMoved: boolean
   /** Whether the answer goes on with its last message, where that is the assistant's. */
   readonly isContinuing: boolean
 }
@@ -157,6 +161,8 @@ export interface ViewAround extends WriteOptions {
 export interface WrittenHistory {
   readonly meeting: KeyMatch
   readonly appended: readonly MessageEntry[]
+  /** The batch that it waits in; undefined once it is written. */
+  readonly batch: Batch | undefined
 }
 
 /** The state, if it has as many messages as expected. Refuses by a code that does not make `commit` try again. */

@@ -1,4 +1,4 @@
-// The working parts of a thread: what its public operations have in common.
+// The working parts of one thread, whose id never changes: what its public operations have in common.
 
 import type {
   Draft,
@@ -32,7 +32,7 @@ import {
   withCount,
 } from './append.ts'
 import { type BackgroundTask, codeOf, inBackground } from './background.ts'
-import type { MatchPreview } from './branches/branches.ts'
+import type { MatchPreview } from './branches/conversation.ts'
 import { leadingOf } from './branches/leading.ts'
 import type { KeyMatch } from './branches/sync.ts'
 import { CheckpointSchedule, type RequestAround } from './compaction/checkpoint-schedule.ts'
@@ -44,6 +44,7 @@ import {
   OutputFiles,
   removeOutputFile,
 } from './expand/output-files.ts'
+import type { Batch, Build } from './journal/batch.ts'
 import type { Journal, Stamp } from './journal/journal.ts'
 import { assertId } from './options.ts'
 import type { Plugin } from './plugins/plugin.ts'
@@ -53,9 +54,15 @@ import type { Summarize } from './summaries/answer.ts'
 import { defaultTimeoutMs, Jobs } from './summaries/jobs.ts'
 import { askingOf, prepareSummaries, summaryEntries, waitsForJobs } from './summaries/prepare.ts'
 import { singleFlight } from './summaries/single-flight.ts'
-import { Summaries, type SummariesOptions, type SummaryPass } from './summaries/summaries.ts'
-import { cacheFor, type PricesOption } from './view/cache.ts'
+import {
+  type Finished,
+  Summaries,
+  type SummaryCaller,
+  type SummaryPass,
+} from './summaries/summaries.ts'
+import { cacheBroken, cacheFor, type PricesOption, usageEntry } from './view/cache.ts'
 import { Framing } from './view/frame.ts'
+import type { Usage } from './view/read-usage.ts'
 import { newestView } from './view/rebuild.ts'
 import { assertProgress, planRecovery } from './view/recovery.ts'
 import { resultLine } from './view/result-line.ts'
@@ -71,7 +78,7 @@ import {
   type ViewRequest,
 } from './view/view.ts'
 
-export interface SessionOptions extends ReporterOptions {
+export interface EngineOptions extends ReporterOptions {
   readonly now: () => number
   readonly summarize?: Summarize | undefined
   readonly prices?: PricesOption | undefined
@@ -92,58 +99,75 @@ interface PreviewAround {
 }
 
 interface DryAround {
-  /** A copy of the branch with more messages. @default the branch that is worked on, as it is */
+  /** A log in memory: of this thread or of another branch, with more messages. @default the thread's own */
   readonly copy?: Journal
-  /** The branch that was copied, where there is one. */
-  readonly branch?: Journal | undefined
   /** Tokens that may be left after a refusal. */
   readonly limit?: number | undefined
+}
+
+/** What the branches of one conversation share. */
+export interface SharedParts {
+  readonly jobs: Jobs
+  /** Answers of the summarizer; undefined without one. */
+  readonly summaries: Summaries | undefined
+  /** Tokens that the summarizer's model can read. */
+  readonly window: number
+  /** Runs a task after all that were asked for before. */
+  run<T>(task: () => Promise<T>): Promise<T>
 }
 
 /** Small enough for the small models that summarize. */
 const defaultWindow = 32_000
 
-/** One writer of a thread. Operations run one after the other, in the order they were asked for. */
+/** The parts that all branches of a conversation share. */
+export function sharedParts(options: EngineOptions, run: SharedParts['run']): SharedParts {
+  const { summarizeWindow: window = defaultWindow } = options
+  const jobs = new Jobs({ timeoutMs: timeoutOf(options) })
+  const summaries = options.summarize === undefined ? undefined : new Summaries({ jobs, window })
+  return { jobs, summaries, window, run }
+}
+
+function timeoutOf({ summarizeTimeoutMs = defaultTimeoutMs }: EngineOptions): number {
+  return summarizeTimeoutMs
+}
+
+/** The parts that work on one log. Nothing here takes turns: whoever calls an operation holds the conversation's queue. */
 export class ThreadEngine {
-  /** The branch that is worked on; `sync` may change it. */
-  journal: Journal
-  readonly #options: SessionOptions
+  readonly journal: Journal
+  readonly #options: EngineOptions
+  readonly #shared: SharedParts
   /** A policy that is not in the log yet. */
   #pending: Policy | undefined
-  #queue: Promise<unknown> = Promise.resolve()
-  readonly #jobs: Jobs
-  readonly summaries: Summaries | undefined
+  readonly #caller: SummaryCaller | undefined
   readonly #compacting: CheckpointSchedule
   readonly #files: OutputFiles
   #background: Promise<unknown> = Promise.resolve()
   readonly #plugins: Plugins
   readonly #reporter: Reporter
-  readonly #lastView = new LastView()
+  /** The newest view that was made here, and the record of its request. */
+  #lastView: { readonly seq: number | undefined; readonly built: BuiltView } | undefined
 
-  constructor(journal: Journal, options: SessionOptions, policy: Policy | undefined) {
+  constructor(journal: Journal, options: EngineOptions, shared: SharedParts) {
     this.journal = journal
     this.#options = options
-    this.#pending = policy
+    this.#shared = shared
     this.#reporter = new Reporter(options)
     this.#plugins = new Plugins(options.plugins, (name, reason) => {
       this.emit('plugin-failed', { id: name, message: `The plugin ${name} added nothing.`, reason })
     })
-    const { summarizeWindow: window = defaultWindow } = options
-    this.#jobs = new Jobs({ timeoutMs: this.#timeoutMs })
+    const { jobs, window } = shared
     const onLeaseFailed = (error: unknown): void => this.backgroundFailed('lease', error)
-    const summarize =
-      options.summarize && singleFlight(options.summarize, () => this.journal, onLeaseFailed)
+    const summarize = options.summarize && singleFlight(options.summarize, journal, onLeaseFailed)
     const emit: ThreadEngine['emit'] = (type, fields) => this.emit(type, fields)
-    this.#compacting = new CheckpointSchedule(this, { jobs: this.#jobs, summarize, window, emit })
+    this.#compacting = new CheckpointSchedule(this, { jobs, summarize, window, emit })
     this.#files = new OutputFiles((reason) =>
       emit('job-failed', { message: 'An output was not saved as a file: the log has it.', reason }),
     )
-    if (summarize === undefined) return
-    const onFailed: SummariesOptions['onFailed'] = (failure, count) => {
+    const onFailed: SummaryCaller['onFailed'] = (failure, count) => {
       const message = `${count} summaries failed: the deterministic form serves.`
       this.emit('job-failed', { message, ...failure })
     }
-    this.summaries = new Summaries({ summarize, jobs: this.#jobs, window, onFailed })
+    this.#caller = summarize && { summarize, onFailed }
   }
 
   /** The policy in force: the newest in the log, unless one was given that is not there yet. */
@@ -151,8 +175,8 @@ export class ThreadEngine {
     return this.#pending ?? loggedPolicy(this.journal)
   }
 
-  get #timeoutMs(): number {
-    return this.#options.summarizeTimeoutMs ?? defaultTimeoutMs
+  get summaries(): Summaries | undefined {
+    return this.#shared.summaries
   }
 
   get prices(): PricesOption | undefined {
@@ -164,26 +188,22 @@ export class ThreadEngine {
     return this.#pending
   }
 
-  /** Takes the policy that a view gives the thread: it is written with the view. */
-  adopt({ threadPolicy, dryRun }: ViewOptions): void {
-    if (threadPolicy === undefined || dryRun === true) return
-    const policy = parsePolicy(threadPolicy)
+  /** Takes a policy: it is in force now, and written with the next view. */
+  adopt(policy: Policy): void {
     if (policy !== this.policy) this.#pending = policy
   }
 
   /** A view sees every append that was asked for before it. */
   run<T>(task: () => Promise<T>): Promise<T> {
-    const result = this.#queue.then(task)
-    this.#queue = result.catch(() => undefined)
-    return result
+    return this.#shared.run(task)
   }
 
   /** Appends drafts whose ids are not there yet. */
   async append(
     drafts: readonly Draft[],
-    { expected, beside, isPaused = false }: AppendAround = {},
+    { expected, usage, isPaused = false }: AppendAround = {},
   ): Promise<readonly MessageEntry[]> {
-    if (this.journal.isStale) await this.journal.refresh()
+    await this.journal.ready()
     const known = this.journal.state.isPartial ? await knownIds(this.journal, drafts) : noIds
     const asked = (): readonly Draft[] => freshDrafts(this.journal.state, drafts, known)
     const added = this.#plugins.isEmpty
@@ -194,46 +214,83 @@ export class ThreadEngine {
       const fresh = freshDrafts(state, enriched, known)
       const messages = prepare(withCount(state, expected), fresh, stamp.at)
       for (const _message of messages) stamp.skip()
-      return isPaused ? [...messages, ...continueMark(state, messages, stamp)] : messages
+      return [
+        ...messages,
+        ...(isPaused ? continueMark(state, messages, stamp) : []),
+        ...(usage ? [stamp.entry(usageEntry(this.journal, usage, this.prices))] : []),
+      ]
     }
-    const written = await this.journal.commit(build, { isHeld: beside !== undefined })
+    const written = await this.journal.commit(build)
     const entries = messagesOf(written)
-    await beside?.()
+    this.#tellOfCache(written)
     this.#reporter.added(this.journal, entries)
     await this.#compacting.afterAppend(entries)
     return entries
   }
 
+  /** Records the provider's own numbers for a view. */
+  async recordUsage(sample: Usage, view: string): Promise<void> {
+    const written = await this.journal.commit((_, stamp) => [
+      stamp.entry(usageEntry(this.journal, { sample, view }, this.prices)),
+    ])
+    this.#tellOfCache(written)
+  }
+
+  #tellOfCache(written: readonly Entry[]): void {
+    for (const entry of written) {
+      const fields = entry.type === 'usage' ? cacheBroken(entry) : undefined
+      if (fields !== undefined) this.emit('cache-broken', fields)
+    }
+  }
+
   /** Writes what a resent history brings, in one append: new messages, results that the client reduced, system messages in front. */
   async appendHistory(
-    journal: Journal,
     history: History,
-    { meet, isHeld, isContinuing }: HistoryAround,
+    { meet, isBatched, isMoved, isContinuing }: HistoryAround,
   ): Promise<WrittenHistory> {
     let meeting: KeyMatch | undefined
     const met = (): KeyMatch => {
       meeting = meet()
       return meeting
     }
-    const build = await this.#historyEntries(journal, history, { meet: met, isContinuing })
-    const entries = await journal.commit(build, { isHeld })
-    assert(meeting !== undefined, 'a commit asks for its entries')
-    this.journal = journal
-    const appended = messagesOf(entries)
-    // The view that follows what is held makes the checkpoint that is due.
-    if (isHeld) this.#reporter.hold(appended)
-    else {
-      this.#reporter.added(this.journal, appended)
-      await this.#compacting.afterAppend(appended)
+    const around = { meet: met, isContinuing, isMoved }
+    const build = await this.#historyEntries(this.journal, history, around)
+    const { batch, entries } = isBatched
+      ? await this.#stage(build)
+      : { entries: await this.journal.commit(build), batch: undefined }
+    assert(meeting !== undefined, 'a write asks for its entries')
+    const messages = messagesOf(entries)
+    if (batch === undefined) {
+      if (isMoved) this.#pending = undefined
+      this.#reporter.added(this.journal, messages)
+      await this.#compacting.afterAppend(messages)
     }
-    return { meeting, appended: appended.filter(({ origin }) => origin !== 'plugin') }
+    const appended = messages.filter(({ origin }) => origin !== 'plugin')
+    return { meeting, appended, batch }
+  }
+
+  /** Begins a batch with these entries. The view that commits it makes the checkpoint that is due. */
+  async #stage(
+    build: Build<Entry>,
+  ): Promise<{ readonly batch: Batch; readonly entries: readonly Entry[] }> {
+    let entries: readonly Entry[] = []
+    const batch = await this.journal.begin(() => {
+      this.#reporter.added(this.journal, messagesOf(entries))
+    })
+    try {
+      entries = batch.add(build)
+      return { batch, entries }
+    } catch (error) {
+      batch.drop()
+      throw error
+    }
   }
 
   /** The entries of a resent history, for a branch. */
   async #historyEntries(
     journal: Journal,
     { conversation, leading }: History,
-    { meet, isContinuing }: Omit<HistoryAround, 'isHeld'>,
+    { meet, isContinuing, isMoved }: Omit<HistoryAround, 'isBatched'>,
   ): Promise<(state: State, stamp: Stamp) => readonly Entry[]> {
     // Of a history that comes for the first time, only what the model has not answered is new to the plugins.
     const asked = (): number => Math.max(meet().matched, firstUnanswered(conversation))
@@ -250,37 +307,36 @@ export class ThreadEngine {
         ...messages,
         ...revisionEdits(state, revisions).map((edit) => stamp.entry(edit)),
         ...leadingSetting(journal, leading, stamp),
-        ...this.#carriedPolicy(journal, stamp),
+        ...(isMoved ? this.#carriedPolicy(journal, stamp) : []),
         ...(isContinuing ? continueMark(state, messages, stamp) : []),
       ]
     }
   }
 
-  /** The view of a history on a copy of its branch, where nothing is written. */
+  /** The view of a history on a copy of its branch, with this thread's policy. Nothing is written. */
   async preview(
-    { copy, branch, meeting }: MatchPreview,
+    { copy, match }: MatchPreview,
     history: History,
     { options, own, isContinuing }: PreviewAround,
   ): Promise<View> {
-    const meet = (): KeyMatch => meeting
-    const build = await this.#historyEntries(copy, history, { meet, isContinuing })
-    await copy.commit(build, { isHeld: true })
-    return this.#dryView(options, own, { copy, branch })
+    const meet = (): KeyMatch => match
+    const around = { meet, isContinuing, isMoved: true }
+    const build = await this.#historyEntries(copy, history, around)
+    await copy.commit(build)
+    return this.#dryView(options, own, { copy })
   }
 
   /** A view that commits nothing and asks no model. */
   async #dryView(
     options: ViewOptions,
     own: Policy | undefined,
-    { copy, branch, limit }: DryAround,
+    { copy, limit }: DryAround,
   ): Promise<View> {
     const base = copy ?? this.journal
     const pluginSystem = this.#plugins.isEmpty ? [] : await this.#plugins.system(base)
     const request = (journal = base): ViewRequest =>
       this.request(options, { own, pluginSystem, journal })
-    const around = { ...(copy && { copy }), ...(branch && { branch }) }
-    const journal =
-      own === undefined ? await this.#compacting.simulate(request, limit, around) : base
+    const journal = own === undefined ? await this.#compacting.simulate(request, limit, copy) : base
     const now = request(journal)
     const { summaryOf } = askingOf(this.summaries, journal, now)
     // A request would wait for the model here; without it, it has what it has when the model fails.
@@ -290,12 +346,6 @@ export class ThreadEngine {
       return waits && answer.state === 'waiting' ? { state: 'none' } : answer
     }
     return toView(now, buildView({ ...now, summaryOf: known }), this.#epoch(0))
-  }
-
-  /** What was held is lost: it was never there. */
-  forgetHeld(): void {
-    this.#reporter.hold([])
-    this.journal.forget()
   }
 
   /** A view as it is asked for, or would be. */
@@ -360,13 +410,13 @@ export class ThreadEngine {
       this.request(options, { own, pluginSystem, journal })
     const ask = (now: ViewRequest, journal = this.journal): SummaryPass =>
       askingOf(this.summaries, journal, now)
-    this.adopt(options)
+    const { threadPolicy } = options
+    if (threadPolicy !== undefined) this.adopt(parsePolicy(threadPolicy))
     const policy = own ?? this.policy
     this.#reporter.asked(this.journal, policy)
     const files = await this.#writeFiles(policy, (fileOf) => proposalsOf({ ...request(), fileOf }))
-    const model = isRecovery ? undefined : this.summaries
-    const until = performance.now() + this.#timeoutMs
-    const finished = model && (await prepareSummaries(model, this.journal, { request, until }))
+    const until = performance.now() + timeoutOf(this.#options)
+    const finished = isRecovery ? [] : await this.#prepareSummaries(request, until)
     const isFirst = own === undefined && !isRecovery
     const asked = isFirst ? await this.#compacting.beforeView(request, until) : undefined
     const { version } = this.journal.state
@@ -380,7 +430,7 @@ export class ThreadEngine {
       return [
         ...this.#pendingSetting(stamp),
         ...systemSetting(this.journal, pluginSystem, stamp),
-        ...(now.isTemporary ? summaryEntries(this.journal, finished ?? [], stamp) : []),
+        ...(now.isTemporary ? summaryEntries(this.journal, finished, stamp) : []),
         ...entriesOf(now, view.built, stamp, this.journal),
       ]
     }
@@ -390,10 +440,9 @@ export class ThreadEngine {
     if (hadPolicy && entries.some(isPolicy)) {
       this.emit('policy-changed', { message: 'The policy changed.' })
     }
-    this.#reporter.told(this.journal)
     this.#plugins.settle(this.journal)
     assert(view !== undefined, 'a commit asks for its entries')
-    this.#lastView.keep(this.journal, view.built)
+    this.#lastView = { seq: newestSeq(this.journal), built: view.built }
     const edits = entries.filter((entry): entry is EditEntry => entry.type === 'edit')
     this.#reporter.applied(this.journal, edits, before)
     const line = resultLine(this.journal.state, edits, view.built.assembled.repairs.length)
@@ -405,9 +454,17 @@ export class ThreadEngine {
     return toView(view.request, view.built, this.#epoch(edits.length + made, cause))
   }
 
+  /** Summaries that a view waits for. */
+  async #prepareSummaries(request: () => ViewRequest, until: number): Promise<readonly Finished[]> {
+    const caller = this.#caller
+    if (caller === undefined) return []
+    return prepareSummaries(this.summaries, this.journal, { caller, request, until })
+  }
+
   /** The newest view of this thread, whoever asked for it. */
-  lastView(): Promise<BuiltView | undefined> {
-    return this.#lastView.of(this.journal)
+  async lastView(): Promise<BuiltView | undefined> {
+    const known = this.#lastView
+    return known?.seq === newestSeq(this.journal) ? known?.built : newestView(this.journal)
   }
 
   /** Makes a checkpoint now, whatever the limit says. */
@@ -417,9 +474,11 @@ export class ThreadEngine {
 
   /** Jobs of a schedule that never waits: their results come back as entries, for a later view. */
   #summarizeBehind(wanted: SummaryPass['wanted']): void {
-    if (this.summaries === undefined || wanted.size === 0) return
+    const caller = this.#caller
+    if (this.summaries === undefined || caller === undefined || wanted.size === 0) return
     const { journal } = this
-    const done = this.summaries.run(wanted, { step: journal.state.step, until: Infinity })
+    const { step } = journal.state
+    const done = this.summaries.run(wanted, { caller, step, until: Infinity })
     const keep = async (): Promise<void> => {
       const finished = await done
       await this.run(() => journal.commit((_, stamp) => summaryEntries(journal, finished, stamp)))
@@ -444,7 +503,6 @@ export class ThreadEngine {
   /** Resolves when no job is under way behind a view. */
   async settled(): Promise<void> {
     await this.#background
-    await this.run(() => this.journal.settled())
   }
 
   /** The policy that was given and is not in the log yet. */
@@ -493,10 +551,10 @@ export class ThreadEngine {
     )
   }
 
-  /** The policy in force, where another branch has another one: logged with what moves there, so that every object sees it. */
+  /** The policy in force, for a branch that has another one: logged with the history, so that every object sees it. */
   #carriedPolicy(journal: Journal, stamp: Stamp): readonly Entry[] {
     const { policy } = this
-    if (journal === this.journal || equalJson(loggedPolicy(journal), policy)) return []
+    if (equalJson(loggedPolicy(journal), policy)) return []
     return [stamp.entry({ type: 'setting', name: 'policy', value: policy as JsonObject })]
   }
 
@@ -547,23 +605,6 @@ export class ThreadEngine {
 
 function isPolicy(entry: Entry): boolean {
   return entry.type === 'setting' && entry.name === 'policy'
-}
-
-class LastView {
-  #known:
-    | { readonly journal: Journal; readonly seq: number | undefined; readonly built: BuiltView }
-    | undefined
-
-  keep(journal: Journal, built: BuiltView): void {
-    this.#known = { journal, seq: newestSeq(journal), built }
-  }
-
-  /** The newest view of a branch, whoever asked for it. */
-  async of(journal: Journal): Promise<BuiltView | undefined> {
-    const known = this.#known
-    const isNewest = known?.journal === journal && known.seq === newestSeq(journal)
-    return isNewest ? known.built : newestView(journal)
-  }
 }
 
 function newestSeq({ facts }: Journal): number | undefined {

@@ -22,8 +22,6 @@ export interface ReporterOptions {
 
 export class Reporter {
   readonly #options: ReporterOptions
-  /** Messages that are held, of which nobody has been told yet. */
-  #untold: readonly MessageEntry[] = []
 
   constructor(options: ReporterOptions) {
     this.#options = options
@@ -59,18 +57,6 @@ export class Reporter {
     } catch {
       // Nobody is left to tell.
     }
-  }
-
-  /** Messages that are told of once they are in the store. */
-  hold(entries: readonly MessageEntry[]): void {
-    this.#untold = entries
-  }
-
-  /** What was held is in the store now. */
-  told(journal: Journal): void {
-    const entries = this.#untold
-    this.#untold = []
-    this.added(journal, entries)
   }
 
   /** Messages that were appended. */

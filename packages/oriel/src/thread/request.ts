@@ -1,21 +1,16 @@
-// The steps of a conversation with a model, each as one write: what a client resends with the request, an answer with its numbers.
+// A request: what a client resends, and the view of it, as one batch.
 
-import type { Draft, MessageEntry } from '../core/log/entry.ts'
 import { assertOptions, OrielError, wrongOption } from '../core/log/errors.ts'
 import { checkJson, isObject } from '../core/log/json.ts'
 import { isCall } from '../core/state/exchange.ts'
 import { type Policy, parsePolicy } from '../policy/schema.ts'
 import { assertTogether } from '../propose.ts'
 import { formatNamed } from '../providers/registry.ts'
-import type { AppendAround, HistoryAround } from './append.ts'
-import type { Branches, HistoryMatch } from './branches/branches.ts'
+import type { Branch, Conversation, HistoryMatch } from './branches/conversation.ts'
 import { withoutForeignThoughts } from './branches/interrupted.ts'
 import type { ReadHistory } from './branches/read-history.ts'
-import type { KeyMatch, SyncResult } from './branches/sync.ts'
-import type { ThreadEngine } from './engine.ts'
-import { HeldLost } from './journal/journal.ts'
-import { recordUsage } from './view/cache.ts'
-import type { Usage } from './view/read-usage.ts'
+import type { KeyMatch, SyncCounts } from './branches/sync.ts'
+import type { Batch } from './journal/batch.ts'
 import type { RequestOptions, View, ViewOptions } from './view/view.ts'
 
 /** The policy for one view, where its options name one. Throws on options that are wrong. */
@@ -35,32 +30,67 @@ export function readViewOptions(options: ViewOptions): Policy | undefined {
   return own
 }
 
-/** Appends what is new in a history; with `isHeld`, the view that must follow writes it. */
+/** What `sync` answers, and the branch itself. */
+export interface Synced extends SyncCounts {
+  readonly branch: Branch
+}
+
+/** A history that is written, or waits in a batch. */
+interface Taken {
+  readonly synced: Synced
+  readonly batch: Batch | undefined
+}
+
+/** How a history is taken in. */
+interface SyncAround {
+  /** Whether it waits in a batch for a view that commits it. @default false */
+  readonly isBatched?: boolean
+  /** Whether the answer goes on with its last message. @default false */
+  readonly isContinuing?: boolean
+  /** The thread's policy from now on. @default the one in force, wherever the history leads */
+  readonly policy?: Policy | undefined
+}
+
+/** Appends what is new in a history, to the branch that it continues. */
 export async function syncHistory(
-  session: ThreadEngine,
-  family: Branches,
+  conversation: Conversation,
+  from: Branch,
+  incoming: ReadHistory,
+): Promise<Synced> {
+  return (await takeHistory(conversation, from, incoming)).synced
+}
+
+async function takeHistory(
+  conversation: Conversation,
+  from: Branch,
   { parts }: ReadHistory,
-  { isHeld = false, isContinuing = false }: Partial<Omit<HistoryAround, 'meet'>> = {},
-): Promise<SyncResult> {
+  { isBatched = false, isContinuing = false, policy }: SyncAround = {},
+): Promise<Taken> {
   const { sent } = parts
-  const around = { isHeld, isContinuing }
-  const { isForked, written } = await family.place(
+  const { branch, isForked, written } = await conversation.resolve(
+    from,
     sent,
-    async (branch) => {
-      const history = withoutForeignThoughts(parts, branch.brokenOff)
-      const meet = (): KeyMatch => branch.match(sent)
-      const written = await session.appendHistory(branch.journal, history, { meet, ...around })
-      branch.noteAppended(written.appended, sent.slice(written.meeting.matched))
+    async (target) => {
+      const isMoved = target !== from
+      const given = policy ?? (isMoved ? from.engine.policy : undefined)
+      if (given !== undefined) target.engine.adopt(given)
+      const history = withoutForeignThoughts(parts, target.brokenOff)
+      const meet = (): KeyMatch => target.match(sent)
+      const around = { meet, isBatched, isMoved, isContinuing }
+      const written = await target.engine.appendHistory(history, around)
+      target.noteAppended(written.appended, sent.slice(written.meeting.matched))
       return written
     },
-    { isQuick: isHeld },
+    { isQuick: isBatched },
   )
   const { matched } = written.meeting
   const message = 'A resent history was edited: forked.'
-  if (isForked) session.emit('thread-forked', { message })
-  const { key, state } = session.journal
+  if (isForked) branch.engine.emit('thread-forked', { message })
+  const { key, state } = branch.journal
   const appended = written.appended.length
-  return { thread: key.thread, matched, appended, isForked, messages: state.messageCount }
+  const messages = state.messageCount
+  const synced = { branch, thread: key.thread, matched, appended, isForked, messages }
+  return { synced, batch: written.batch }
 }
 
 /** What `request` was asked for. */
@@ -71,47 +101,51 @@ interface Asked {
   readonly own: Policy | undefined
 }
 
-/** A history and the view of it in one append, unless another writer comes in between: then one after the other. */
+/**
+ * A history and the view of it as one batch. Where another writer comes in between, or nothing is new, so that no write tells what others
+ * have written since, they are taken one after the other.
+ */
 export async function requestView(
-  session: ThreadEngine,
-  family: Branches,
+  conversation: Conversation,
+  from: Branch,
   { incoming, options, own }: Asked,
-): Promise<SyncResult & { readonly view: View }> {
-  const isContinuing = endsOpen(incoming, options)
-  session.adopt(options)
-  const ask = async (isHeld: boolean): Promise<SyncResult & { readonly view: View }> => {
-    const synced = await syncHistory(session, family, incoming, { isHeld, isContinuing })
-    // Nothing is new: no write will tell what others have written since.
-    if (isHeld && !session.journal.isHolding) {
-      const again = await ask(false)
-      return { ...again, isForked: synced.isForked || again.isForked }
+): Promise<Synced & { readonly view: View }> {
+  const { durable = 'now', dryRun = false, threadPolicy } = options
+  const policy = threadPolicy === undefined || dryRun ? undefined : parsePolicy(threadPolicy)
+  const around = { isContinuing: endsOpen(incoming, options), policy }
+  const take = (isBatched: boolean): Promise<Taken> =>
+    takeHistory(conversation, from, incoming, { ...around, isBatched })
+  const view = ({ branch }: Synced): Promise<View> => branch.engine.view(options, own, { durable })
+  let isForked = false
+  if (!dryRun) {
+    const { synced, batch } = await take(true)
+    isForked = synced.isForked
+    try {
+      if (batch?.isEmpty === false) return { ...synced, view: await view(synced) }
+    } catch (error) {
+      if (batch?.isLost !== true) throw error
+    } finally {
+      batch?.drop()
     }
-    if (!isHeld) await session.journal.refresh()
-    const { durable = 'now' } = options
-    return { ...synced, view: await session.view(options, own, { durable }) }
   }
-  try {
-    return await ask(options.dryRun !== true)
-  } catch (error) {
-    session.forgetHeld()
-    if (!(error instanceof HeldLost)) throw error
-    return ask(false)
-  }
+  const { synced } = await take(false)
+  await synced.branch.journal.refresh()
+  return { ...synced, isForked: isForked || synced.isForked, view: await view(synced) }
 }
 
 /** What `requestView` would show, without writing anything: neither the history nor the view. */
 export async function previewView(
-  session: ThreadEngine,
-  family: Branches,
+  conversation: Conversation,
+  from: Branch,
   { incoming, options, own }: Asked,
 ): Promise<HistoryMatch & { readonly view: View }> {
   const { parts } = incoming
-  const rehearsal = await family.preview(parts.sent)
-  const history = withoutForeignThoughts(parts, rehearsal.brokenOff)
+  const preview = await conversation.preview(from, parts.sent)
+  const history = withoutForeignThoughts(parts, preview.brokenOff)
   const isContinuing = endsOpen(incoming, options)
-  const view = await session.preview(rehearsal, history, { options, own, isContinuing })
-  const { thread, meeting } = rehearsal
-  return { thread, matched: meeting.matched, behind: meeting.behind, view }
+  const view = await from.engine.preview(preview, history, { options, own, isContinuing })
+  const { thread, match } = preview
+  return { thread, matched: match.matched, behind: match.behind, view }
 }
 
 /** Whether the answer goes on with the last message of the history. */
@@ -120,34 +154,4 @@ function endsOpen({ parts }: ReadHistory, options: RequestOptions): boolean {
   const last = parts.sent.at(-1)?.message
   const isWhole = last?.role !== 'assistant' || last.blocks.some(isCall)
   return isContinuing && !isWhole && formatNamed(format).profile.endsWithUser
-}
-
-/** The provider's numbers for a view. */
-interface Numbers {
-  readonly sample: Usage
-  readonly view: string
-}
-
-/** Messages and the numbers that came with them in one append, unless another writer comes in between: then one after the other. */
-export async function appendWithUsage(
-  session: ThreadEngine,
-  drafts: readonly Draft[],
-  {
-    numbers,
-    expected,
-    isPaused,
-  }: Pick<AppendAround, 'expected' | 'isPaused'> & { readonly numbers?: Numbers | undefined },
-): Promise<readonly MessageEntry[]> {
-  const around = { expected, isPaused }
-  if (numbers === undefined) return session.append(drafts, around)
-  const record = (): Promise<void> => recordUsage(session, numbers.sample, numbers.view)
-  try {
-    return await session.append(drafts, { ...around, beside: record })
-  } catch (error) {
-    session.forgetHeld()
-    if (!(error instanceof HeldLost)) throw error
-    const entries = await session.append(drafts, around)
-    await record()
-    return entries
-  }
 }

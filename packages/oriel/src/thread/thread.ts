@@ -12,11 +12,11 @@ import type { FormatName } from '../providers/format.ts'
 import type { ReadOptions } from '../stores/store.ts'
 import { type AppendOptions, decodeDrafts, hostSetting } from './append.ts'
 import { codeOf } from './background.ts'
-import { Branches, type HistoryMatch } from './branches/branches.ts'
+import { type Branch, Conversation, type HistoryMatch } from './branches/conversation.ts'
 import { forkJournal } from './branches/fork.ts'
 import { asRead, type ReadHistory } from './branches/read-history.ts'
-import { hiddenDrafts, type SyncResult } from './branches/sync.ts'
-import { ThreadEngine } from './engine.ts'
+import { hiddenDrafts, type SyncCounts } from './branches/sync.ts'
+import type { EngineOptions, ThreadEngine } from './engine.ts'
 import { notify } from './events.ts'
 import type { ExpandOptions, Expansion } from './expand/expand.ts'
 import { expandMessage } from './expand/show-again.ts'
@@ -31,14 +31,8 @@ import {
   readInstructions,
   type ThreadOptions,
 } from './options.ts'
-import {
-  appendWithUsage,
-  previewView,
-  readViewOptions,
-  requestView,
-  syncHistory,
-} from './request.ts'
-import { recordUsage } from './view/cache.ts'
+import { Queue } from './queue.ts'
+import { previewView, readViewOptions, requestView, type Synced, syncHistory } from './request.ts'
 import type { Accuracy } from './view/calibration.ts'
 import { readUsage } from './view/read-usage.ts'
 import { type ReadMessage, readMessages } from './view/reading.ts'
@@ -48,30 +42,34 @@ import type { RequestOptions, View, ViewOptions } from './view/view.ts'
 
 export type { ThreadOptions }
 
+/** What became of a resent history, and where it goes on. */
+export interface SyncResult extends SyncCounts {
+  /** The branch as a thread of its own, which no other object's `sync` moves. It shares the queue and the logs of this one. */
+  readonly branch: Thread
+}
+
 /**
- * Operations of one object run in the order they were called. Every write is one compare-and-append: other objects and processes may
- * write to the same thread. An operation that fails changes nothing.
+ * A thread of a conversation. Operations on a conversation run in the order they were called, whichever of its branches they are for.
+ * Every write is one compare-and-append: other objects and processes may write to the same thread. An operation that fails changes
+ * nothing. Each branch is an object with an id that never changes; this one stands on a branch, and its own `sync` and `request` go on
+ * to the one that a history continues.
  */
 export class Thread {
   readonly #options: ThreadOptions
-  readonly #family: Branches
-  readonly #session: ThreadEngine
+  readonly #conversation: Conversation
+  #branch: Branch
+  /** The task of `exclusive` that this object was made for: until it ends, operations wait for no others than its own. */
+  readonly #task: ExclusiveTask | undefined
 
   /** Use `openThread`. */
-  constructor(options: ThreadOptions, journal: Journal) {
-    const { policy, now = Date.now, on, plugins = [] } = options
-    const { summarize, summarizeWindow, summarizeTimeoutMs, prices } = options
-    const summarizing = { summarize, summarizeWindow, summarizeTimeoutMs }
-    const given = givenBy(options)
-    const own = policy === undefined ? undefined : parsePolicy(policy)
+  constructor({ options, conversation, branch, task }: ThreadParts) {
     this.#options = options
-    this.#family = new Branches(journal, journalOptions(options))
-    const working = { now, on, ...summarizing, prices, plugins, given }
-    this.#session = new ThreadEngine(journal, { ...working, ...linesOf(options) }, own)
-    assertTogether(this.policy)
+    this.#conversation = conversation
+    this.#branch = branch
+    this.#task = task
   }
 
-  /** The id of the branch that this object works on. `sync` may change it. */
+  /** The id of the branch that this object stands on. Only its own `sync` and `request` change it. */
   get id(): string {
     return this.#journal.key.thread
   }
@@ -87,7 +85,7 @@ export class Thread {
 
   /** The policy in force. */
   get policy(): Policy {
-    return this.#session.policy
+    return this.#engine.policy
   }
 
   /**
@@ -105,8 +103,8 @@ export class Thread {
         ? own
         : hiddenDrafts(own, decodeDrafts(resentAs, { format, path: 'resentAs' }))
     const numbers = usage && { sample: readUsage(usage.sample), view: usage.view }
-    return this.#session.run(async () =>
-      copyPlain(await appendWithUsage(this.#session, drafts, { expected, isPaused, numbers })),
+    return this.#run(async () =>
+      copyPlain(await this.#engine.append(drafts, { expected, isPaused, usage: numbers })),
     )
   }
 
@@ -116,7 +114,9 @@ export class Thread {
     { format }: { readonly format?: FormatName } = {},
   ): Promise<SyncResult> {
     const incoming = asRead(history, format)
-    return this.#session.run(() => syncHistory(this.#session, this.#family, incoming))
+    return this.#run(async () =>
+      this.#follow(await syncHistory(this.#conversation, this.#branch, incoming)),
+    )
   }
 
   /** `sync` and `view` as one: what is new and the record of the request are written together, in one append. */
@@ -126,10 +126,11 @@ export class Thread {
   ): Promise<SyncResult & { readonly view: View<M> }> {
     const own = readViewOptions(options)
     const incoming = asRead(history, options.format)
-    return this.#session.run(async () => {
-      const asked = await requestView(this.#session, this.#family, { incoming, options, own })
+    return this.#run(async () => {
+      const asked = { incoming, options, own }
+      const made = await requestView(this.#conversation, this.#branch, asked)
       // The messages are of the format's own type, which only the caller can name.
-      return asked as unknown as SyncResult & { readonly view: View<M> }
+      return this.#follow(made) as unknown as SyncResult & { readonly view: View<M> }
     })
   }
 
@@ -143,9 +144,9 @@ export class Thread {
   ): Promise<HistoryMatch & { readonly view: View<M> }> {
     const own = readViewOptions(options)
     const incoming = asRead(history, options.format)
-    return this.#session.run(async () => {
-      const dry = { ...options, dryRun: true }
-      const shown = await previewView(this.#session, this.#family, { incoming, options: dry, own })
+    return this.#run(async () => {
+      const asked = { incoming, options: { ...options, dryRun: true }, own }
+      const shown = await previewView(this.#conversation, this.#branch, asked)
       // The messages are of the format's own type, which only the caller can name.
       return shown as unknown as HistoryMatch & { readonly view: View<M> }
     })
@@ -157,16 +158,16 @@ export class Thread {
     { format }: { readonly format?: FormatName } = {},
   ): Promise<HistoryMatch> {
     const { parts } = asRead(history, format)
-    return this.#session.run(() => this.#family.match(parts.sent))
+    return this.#run(() => this.#conversation.match(this.#branch, parts.sent))
   }
 
   /** What the model should see now, in a provider's format. Commits the policy's edits and a record of the request. */
   async view<M = Json>(options: ViewOptions = {}): Promise<View<M>> {
     const own = readViewOptions(options)
-    return this.#session.run(async () => {
+    return this.#run(async () => {
       await this.#journal.refresh()
       // The messages are of the format's own type, which only the caller can name.
-      return (await this.#session.view(options, own)) as unknown as View<M>
+      return (await this.#engine.view(options, own)) as unknown as View<M>
     })
   }
 
@@ -175,7 +176,7 @@ export class Thread {
    * matters; without one, or when it fails, Oriel's own digest serves. Nothing happens where nothing can give way.
    */
   async compact(options: CompactOptions = {}): Promise<{ readonly tokensSaved: number }> {
-    return this.#session.compact(readInstructions(options))
+    return this.#engine.compact(readInstructions(options))
   }
 
   /**
@@ -185,8 +186,8 @@ export class Thread {
    */
   async recover<M = Json>(error: unknown, options: ViewOptions = {}): Promise<View<M>> {
     const own = readViewOptions(options)
-    return this.#session.run(
-      async () => (await this.#session.recover(error, options, own)) as unknown as View<M>,
+    return this.#run(
+      async () => (await this.#engine.recover(error, options, own)) as unknown as View<M>,
     )
   }
 
@@ -195,18 +196,18 @@ export class Thread {
    * shown where it was, for `steps` requests.
    */
   expand(id: string | number, options: ExpandOptions = {}): Promise<Expansion> {
-    return this.#session.run(() => expandMessage(this.#session, id, options))
+    return this.#run(() => expandMessage(this.#engine, id, options))
   }
 
   /** Messages in their original words, as a model may read them: without what is for people only or was not preserved. */
   async *read(options: ReadOptions = {}): AsyncGenerator<ReadMessage> {
-    await this.#session.run(() => this.#journal.refresh())
+    await this.#run(() => this.#journal.refresh())
     yield* readMessages(this.#journal, options)
   }
 
   /** Takes an edit, or all edits of an epoch, back; those forms stay forbidden for those blocks. */
   undo(id: string): Promise<void> {
-    return this.#session.run(async () => {
+    return this.#run(async () => {
       assertId(id)
       await this.#journal.refresh()
       await this.#journal.complete()
@@ -216,32 +217,32 @@ export class Thread {
       if (undone.length === 0) {
         throw new OrielError('cannot-undo', `No live edit has the id ${id.slice(0, 40)}.`)
       }
-      this.#session.emit('edit-undone', { id, message: `${undone.length} edits were undone.` })
+      this.#engine.emit('edit-undone', { id, message: `${undone.length} edits were undone.` })
     })
   }
 
   /** Keeps a message verbatim in every view from now on. */
   pin(id: string, { pinned = true }: { readonly pinned?: boolean } = {}): Promise<void> {
-    return this.#session.run(() => this.#session.mark(id, pinned ? 'pin' : 'unpin'))
+    return this.#run(() => this.#engine.mark(id, pinned ? 'pin' : 'unpin'))
   }
 
   /** Leaves a message out of every view; the log keeps it. */
   exclude(id: string, { excluded = true }: { readonly excluded?: boolean } = {}): Promise<void> {
-    return this.#session.run(() => this.#session.mark(id, excluded ? 'exclude' : 'include'))
+    return this.#run(() => this.#engine.mark(id, excluded ? 'exclude' : 'include'))
   }
 
   /** A new thread that begins with the first `atSeq` entries of this one. */
   fork(atSeq: number): Promise<Thread> {
-    return this.#session.run(async () => {
+    return this.#run(async () => {
       await this.#journal.refresh()
       const options = journalOptions(this.#options)
       const journal = await forkJournal(this.#journal, atSeq, options)
       const id = journal.key.thread
-      this.#session.emit('thread-forked', { id, message: `Forked at ${atSeq}.` })
+      this.#engine.emit('thread-forked', { id, message: `Forked at ${atSeq}.` })
       // The fork's own log has the policy, unless it is in no log yet.
       const { policy: _policy, ...rest } = this.#options
-      const { pending } = this.#session
-      return new Thread({ ...rest, ...(pending === undefined ? {} : { policy: pending }) }, journal)
+      const { pending } = this.#engine
+      return threadOver({ ...rest, ...(pending === undefined ? {} : { policy: pending }) }, journal)
     })
   }
 
@@ -249,9 +250,9 @@ export class Thread {
   async setPolicy(policy: PolicyInput): Promise<void> {
     const parsed = parsePolicy(policy)
     assertTogether(parsed)
-    return this.#session.run(async () => {
+    return this.#run(async () => {
       await this.#journal.refresh()
-      await this.#session.setPolicy(parsed)
+      await this.#engine.setPolicy(parsed)
     })
   }
 
@@ -263,18 +264,18 @@ export class Thread {
   /** Keeps something of the host's with the thread: in its log, so that restarts, other processes and forks know it. Never shown. */
   async set(name: string, value: Json): Promise<void> {
     const own = cloneJson(value, 'value')
-    return this.#session.run(() => this.#session.set(hostSetting(name), own))
+    return this.#run(() => this.#engine.set(hostSetting(name), own))
   }
 
   /** What was sent at a step, rebuilt from the log, and what changed against the step before. */
   requestAt(step: number): Promise<RebuiltRequest> {
-    return this.#session.run(() => rebuildRequest(this.#journal, step))
+    return this.#run(() => rebuildRequest(this.#journal, step))
   }
 
   /** Records the provider's own numbers for a view. */
   async usage(sample: object, viewId: string): Promise<void> {
     const usage = readUsage(sample)
-    return this.#session.run(() => recordUsage(this.#session, usage, viewId))
+    return this.#run(() => this.#engine.recordUsage(usage, viewId))
   }
 
   /** Tokens of the next request: the provider's own number for the newest view plus what came after, else an estimate. */
@@ -298,13 +299,92 @@ export class Thread {
   }
 
   /** Resolves when everything asked for is done, snapshots included. Call it before closing the store. */
-  async settled(): Promise<void> {
-    await this.#session.settled()
+  settled(): Promise<void> {
+    return this.#conversation.settled()
+  }
+
+  /**
+   * Runs a task that no other operation on the conversation comes between. It gets this thread as an object of its own, to which the task
+   * keeps: operations of any other object wait for the task to end.
+   */
+  exclusive<T>(task: (thread: Thread) => Promise<T>): Promise<T> {
+    return this.#run(async () => {
+      const running = { queue: new Queue(), isOver: false }
+      const own = this.#on(this.#branch, running)
+      try {
+        const result = await task(own)
+        this.#branch = own.#branch
+        return result
+      } finally {
+        await running.queue.idle()
+        running.isOver = true
+      }
+    })
+  }
+
+  /** Another branch of this conversation, by its id, as a thread of its own; undefined where there is none. */
+  branch(id: string): Promise<Thread | undefined> {
+    return this.#run(async () => {
+      const branch = await this.#conversation.find(this.#branch, id)
+      return branch && this.#on(branch)
+    })
+  }
+
+  #run<T>(task: () => Promise<T>): Promise<T> {
+    const isInside = this.#task?.isOver === false
+    return isInside ? this.#task.queue.run(task) : this.#conversation.run(task)
+  }
+
+  /** Goes on to the branch that a history led to. */
+  #follow<T extends Synced>({ branch, ...result }: T): Omit<T, 'branch'> & SyncResult {
+    this.#branch = branch
+    return { ...result, branch: this.#on(branch) }
+  }
+
+  #on(branch: Branch, task = this.#task): Thread {
+    return new Thread({ options: this.#options, conversation: this.#conversation, branch, task })
+  }
+
+  get #engine(): ThreadEngine {
+    return this.#branch.engine
   }
 
   get #journal(): Journal {
-    return this.#session.journal
+    return this.#branch.journal
   }
+}
+
+interface ThreadParts {
+  readonly options: ThreadOptions
+  readonly conversation: Conversation
+  readonly branch: Branch
+  readonly task?: ExclusiveTask | undefined
+}
+
+/** A task of `exclusive`, with a queue for the operations that it asks for. */
+interface ExclusiveTask {
+  readonly queue: Queue
+  readonly isOver: boolean
+}
+
+/** A thread over a log that was just opened: a conversation of its own. */
+export function threadOver(options: ThreadOptions, log: Journal): Thread {
+  const own = options.policy === undefined ? undefined : parsePolicy(options.policy)
+  const conversation = new Conversation({
+    engine: engineOptions(options),
+    journal: journalOptions(options),
+  })
+  const branch = conversation.add(log)
+  if (own !== undefined) branch.engine.adopt(own)
+  assertTogether(branch.engine.policy)
+  return new Thread({ options, conversation, branch })
+}
+
+function engineOptions(options: ThreadOptions): EngineOptions {
+  const { now = Date.now, on, plugins = [], prices } = options
+  const { summarize, summarizeWindow, summarizeTimeoutMs } = options
+  const summarizing = { summarize, summarizeWindow, summarizeTimeoutMs }
+  return { now, on, ...summarizing, prices, plugins, given: givenBy(options), ...linesOf(options) }
 }
 
 /** Opens a thread, or begins one: nothing is written before the first append. */
@@ -313,10 +393,10 @@ export async function openThread(options: ThreadOptions): Promise<Thread> {
   const { id = randomUUID(), tenant = 'default', store, isNew = options.id === undefined } = options
   const around = { ...journalOptions(options), store, key: { tenant, thread: id } }
   const journal = isNew ? Journal.begin(around) : await Journal.open(around)
-  if (options.agent === undefined) return new Thread(options, journal)
+  if (options.agent === undefined) return threadOver(options, journal)
   const stored = await store.settings.read({ tenant, agent: options.agent })
   const own = parsePolicy(options.policy ?? journal.setting('policy')?.value)
-  return new Thread({ ...options, policy: withStoredSettings(own, stored) }, journal)
+  return threadOver({ ...options, policy: withStoredSettings(own, stored) }, journal)
 }
 
 function journalOptions(options: ThreadOptions): Omit<JournalOptions, 'key' | 'store'> {

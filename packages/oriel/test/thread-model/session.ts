@@ -6,7 +6,7 @@ import type { PolicyInput } from '../../src/policy/schema.ts'
 import type { Store } from '../../src/stores/store.ts'
 import { Journal } from '../../src/thread/journal/journal.ts'
 import type { Summarize } from '../../src/thread/summaries/answer.ts'
-import { Thread, type ThreadOptions } from '../../src/thread/thread.ts'
+import { type Thread, type ThreadOptions, threadOver } from '../../src/thread/thread.ts'
 import type { View, ViewOptions } from '../../src/thread/view/view.ts'
 import { FaultyStore } from './faulty-store.ts'
 import { type Folded, foldLog } from './naive.ts'
@@ -93,7 +93,7 @@ export class Session {
       ...(summarize === undefined ? {} : { summarize }),
     }
     const journal = await Journal.open({ store, key, tokens: undefined, now, snapshotEvery })
-    return { thread: new Thread(options, journal), journal }
+    return { thread: threadOver(options, journal), journal }
   }
 
   /** An id that no message has yet. */

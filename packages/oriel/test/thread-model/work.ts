@@ -5,7 +5,7 @@ import { prepare } from '../../src/core/log/prepare.ts'
 import type { Policy } from '../../src/policy/schema.ts'
 import { memoryStore } from '../../src/stores/memory/index.ts'
 import { type EntryBody, Journal, type JournalOptions } from '../../src/thread/journal/journal.ts'
-import { Thread } from '../../src/thread/thread.ts'
+import { threadOver } from '../../src/thread/thread.ts'
 import { watchedStore } from './faulty-store.ts'
 
 /** Entries looked at when one more step is appended and viewed after `count` messages. */
@@ -20,7 +20,7 @@ export async function workOfOneStep(
   const { store, visits } = watchedStore(inner)
   const journal = await Journal.open({ ...options, store, key, tokens: undefined })
   const policy = { ...parts, history: { length: windowLength } }
-  const thread = new Thread({ ...options, store, policy }, journal)
+  const thread = threadOver({ ...options, store, policy }, journal)
   await thread.view()
   const before = journal.state.visits
   visits.read = 0

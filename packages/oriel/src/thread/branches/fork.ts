@@ -63,8 +63,7 @@ export async function rehearseFork(parent: Journal, atSeq: number): Promise<Jour
   const child = await Journal.until(parent, at)
   const later = new Later()
   for await (const entry of parent.store.read(parent.key, { from: at + 1 })) later.take(entry)
-  const build = firstEntries(parent, child, { atSeq, later: later.entries })
-  await child.commit(build, { isHeld: true })
+  await child.commit(firstEntries(parent, child, { atSeq, later: later.entries }))
   return child
 }
 

@@ -7,8 +7,9 @@ import type { State } from '../../core/state/state.ts'
 import { type BrokenOff, signaturesBehind } from './interrupted.ts'
 import { compare, detailsOf, keyOf, type Matchable, type Revision } from './match.ts'
 
-export interface SyncResult {
-  /** The branch the history is on now. */
+/** What became of a resent history. */
+export interface SyncCounts {
+  /** The id of the branch that has the history now. */
   readonly thread: string
   /** Messages that were already there. */
   readonly matched: number

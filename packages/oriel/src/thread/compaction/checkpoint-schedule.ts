@@ -28,13 +28,13 @@ const maxBeforeView = 3
 export interface RequestAround {
   /** A policy for this view only. */
   readonly own?: Policy | undefined
-  /** @default the branch that is worked on */
+  /** @default the thread's own log */
   readonly journal?: Journal
   /** @default what plugins said last */
   readonly pluginSystem?: ViewRequest['pluginSystem']
 }
 
-/** What it needs of the session. */
+/** What it needs of the thread. */
 export interface CheckpointHost {
   readonly journal: Journal
   readonly policy: Policy
@@ -49,28 +49,24 @@ export interface CheckpointHost {
 
 export class CheckpointSchedule {
   readonly #host: CheckpointHost
-  readonly #options: CompactorOptions
-  /** One for each branch that was worked on, which its family keeps as long. */
-  readonly #compactors = new Map<Journal, Compactor>()
+  readonly #compactor: Compactor
 
   constructor(host: CheckpointHost, options: CompactorOptions) {
     this.#host = host
-    this.#options = options
+    this.#compactor = new Compactor(host.journal, options)
   }
 
   /** Makes a checkpoint now, whatever the limit says. The model is asked outside the queue: appends go on meanwhile. */
   async compact(instructions: string | undefined): Promise<{ readonly tokensSaved: number }> {
     const host = this.#host
-    const start = async (): Promise<Compactor | undefined> => {
+    const start = async (): Promise<boolean> => {
       await host.journal.refresh()
       const request = { trigger: 'manual', instructions, around: this.#around(undefined) } as const
-      const compactor = this.#compactor
-      return compactor.start(host.policy, request) ? compactor : undefined
+      return this.#compactor.start(host.policy, request)
     }
-    const current = this.#compactor
-    const before = savedBy(await this.#finishUnderWay(current))
-    const started = await host.run(start)
-    const saved = started === undefined ? 0 : savedBy(await this.#finishUnderWay(started))
+    const before = savedBy(await this.#finishUnderWay())
+    const isStarted = await host.run(start)
+    const saved = isStarted ? savedBy(await this.#finishUnderWay()) : 0
     return { tokensSaved: before + saved }
   }
 
@@ -85,7 +81,7 @@ export class CheckpointSchedule {
     if (this.#isLimitOpen(policy.compaction, around)) return
     const compactor = this.#compactor
     if (!compactor.startIfDue(policy, { trigger: 'turn-end', around })) return
-    if (compactor.hasSummarizer) this.#inBackground(compactor)
+    if (compactor.hasSummarizer) this.#inBackground()
     else await this.#host.inBackground('checkpoint', () => compactor.finish())
   }
 
@@ -107,16 +103,16 @@ export class CheckpointSchedule {
   }
 
   /**
-   * The branch as a view would find it, for one that keeps nothing: a copy with the checkpoint that is due, as it is without a model.
-   * With `limit`, the one after a refusal; with `copy`, that of a branch with more messages.
+   * The log as a view would find it, for one that keeps nothing: a copy with the checkpoint that is due, as it is without a model.
+   * With `limit`, the one after a refusal; with `copy`, that of a log in memory.
    */
   async simulate(
     request: (journal: Journal) => ViewRequest,
     limit: number | undefined,
-    { copy, branch = copy }: { readonly copy?: Journal; readonly branch?: Journal } = {},
+    copy?: Journal,
   ): Promise<Journal> {
     const journal = copy ?? this.#host.journal
-    const own = this.#compactorOf(branch ?? journal, { isKept: branch !== copy })
+    const own = this.#compactor
     const compactor = copy === undefined ? own : own.rehearsal(copy)
     const now = request(journal)
     const around = this.#around(now, journal)
@@ -150,7 +146,7 @@ export class CheckpointSchedule {
       if (!compactor.startIfDue(policy, { trigger: 'step', around, hasTime })) return now
       if (!hasTime()) await compactor.finishNow()
       else if (!waits) {
-        this.#inBackground(compactor)
+        this.#inBackground()
         return undefined
       } else if ((await compactor.finish(until)) === undefined) return undefined
     }
@@ -164,25 +160,12 @@ export class CheckpointSchedule {
     if (compactor.start(this.#host.policy, request)) await compactor.finish()
   }
 
-  /** Of the branch that is worked on: what is under way on another one does not hold it up. */
-  get #compactor(): Compactor {
-    return this.#compactorOf(this.#host.journal)
+  #inBackground(): void {
+    this.#host.inBackground('checkpoint', () => this.#finishUnderWay())
   }
 
-  #compactorOf(journal: Journal, { isKept = true } = {}): Compactor {
-    const known = this.#compactors.get(journal)
-    if (known !== undefined) return known
-    const compactor = new Compactor(journal, this.#options)
-    if (isKept) this.#compactors.set(journal, compactor)
-    return compactor
-  }
-
-  #inBackground(compactor: Compactor): void {
-    this.#host.inBackground('checkpoint', () => this.#finishUnderWay(compactor))
-  }
-
-  #finishUnderWay(compactor: Compactor): Promise<EditEntry | undefined> {
-    return compactor.finishBehind((task) => this.#host.run(task))
+  #finishUnderWay(): Promise<EditEntry | undefined> {
+    return this.#compactor.finishBehind((task) => this.#host.run(task))
   }
 
   /** Whether the model can read what a view would send now; where nobody knows its window, it can. */

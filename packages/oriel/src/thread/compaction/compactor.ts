@@ -26,8 +26,6 @@ export interface CompactorOptions {
   readonly summarize: Summarize | undefined
   readonly window: number
   readonly emit: (type: EventType, fields: EventFields) => void
-  /** Whether nothing of it is for the store: the branch is a copy. @default false */
-  readonly isRehearsal?: boolean
 }
 
 /** What starts a checkpoint. */
@@ -82,8 +80,7 @@ export class Compactor {
 
   /** The same for a copy of the branch: no model is asked, nobody is told, nothing is kept. */
   rehearsal(copy: Journal): Compactor {
-    const options = { ...this.#options, summarize: undefined, emit: () => {}, isRehearsal: true }
-    return new Compactor(copy, options)
+    return new Compactor(copy, { ...this.#options, summarize: undefined, emit: () => {} })
   }
 
   /** Whether nothing may be committed until the open tool loop ends. */
@@ -215,8 +212,7 @@ export class Compactor {
           (one) => stamp.entry({ ...one, type: 'edit', epoch }) as EditEntry,
         )
       }
-      const { isRehearsal: isHeld = false } = this.#options
-      const entry = (await this.#journal.commit(build, { isHeld })).at(-1)
+      const entry = (await this.#journal.commit(build)).at(-1)
       const changed = entry === undefined ? 'the conversation changed meanwhile' : undefined
       this.#end(pending, entry, error ?? changed)
       return entry

@@ -8,7 +8,7 @@ import type {
   SettingEntry,
   UsageEntry,
 } from '../../core/log/entry.ts'
-import { OrielError } from '../../core/log/errors.ts'
+import { assert, OrielError } from '../../core/log/errors.ts'
 import { entryId } from '../../core/log/ids.ts'
 import { isObject, type JsonObject } from '../../core/log/json.ts'
 import { State } from '../../core/state/state.ts'
@@ -21,6 +21,7 @@ import { KeyIndex } from '../branches/sync.ts'
 import { learn } from '../view/calibration.ts'
 import { withRequest, withUsage } from '../view/lanes.ts'
 import { inputTokens } from '../view/read-usage.ts'
+import { Batch, type BatchHost, type Build } from './batch.ts'
 import {
   type JournalFacts,
   type LoadedSnapshot,
@@ -51,11 +52,6 @@ export type EntryBody<E extends Entry = Entry> = E extends Entry
   ? Omit<E, 'id' | 'seq' | 'at'>
   : never
 
-export interface CommitOptions extends WriteOptions {
-  /** Whether the entries go to the store with the next commit. @default false */
-  readonly isHeld?: boolean
-}
-
 /** Numbers entries that are about to be appended. */
 export interface Stamp {
   readonly at: number
@@ -76,10 +72,12 @@ export class Journal {
   #settingNames: string[] = []
   #keys: KeyIndex | undefined
   #snapshotVersion = 0
-  /** Entries that the state has and the store does not have yet. */
-  #held: Entry[] = []
-  /** The log's length before entries that the state has and the store refused. */
-  #stale: number | undefined
+  /** The batch that is open. */
+  #batch: Batch | undefined
+  /** The log's length before a batch that was dropped, whose entries the state still has. */
+  #reloadFrom: number | undefined
+  /** Whether it is a copy in memory: it is never read from the store again, and never written. */
+  #isCopy = false
   #saving: Promise<void> = Promise.resolve()
 
   private constructor(options: JournalOptions, header: JsonObject, loaded?: LoadedSnapshot) {
@@ -124,16 +122,20 @@ export class Journal {
   /** The same log as it was when it had `version` entries. Reads it from the store. */
   static async until(journal: Journal, version: number): Promise<Journal> {
     const past = new Journal(journal.#options, journal.#header)
+    past.#isCopy = true
     for await (const entry of journal.store.read(journal.key, { to: version })) past.#take(entry)
     return past
   }
 
-  /** The same log in memory, for a rehearsal: it shares the messages, and what is held there is never written. */
+  /** The same log in memory, for a rehearsal: it shares the messages, and what is committed to it is never written. */
   static copyOf(journal: Journal): Journal {
     const state = journal.#state.data()
     const messages = journal.#state.visible.map(({ entry }) => entry)
     const facts = { ...journal.#facts, settings: [...journal.#settings.values()] }
-    return new Journal(journal.#options, journal.#header, { value: { state, facts }, messages })
+    const value = { state, facts }
+    const copy = new Journal(journal.#options, journal.#header, { value, messages })
+    copy.#isCopy = true
+    return copy
   }
 
   /** The log folded so far. */
@@ -197,9 +199,14 @@ export class Journal {
     this.#state = whole.#state
   }
 
-  /** Whether the store refused entries that the state has: `refresh` begins again from what the store has. */
+  /** Whether the state has entries of a batch that was dropped: `ready` reads it again from the store. */
   get isStale(): boolean {
-    return this.#stale !== undefined
+    return this.#reloadFrom !== undefined
+  }
+
+  /** Reads the state again where a batch was dropped. */
+  async ready(): Promise<void> {
+    if (this.#reloadFrom !== undefined) await this.#reload(this.#reloadFrom)
   }
 
   /** Resolves when no snapshot is being saved. */
@@ -209,9 +216,10 @@ export class Journal {
 
   /** Takes in what other writers appended since. Throws when the thread was erased: what is in memory must not be shown. */
   async refresh(): Promise<void> {
-    if (this.#stale !== undefined) await this.#reload(this.#stale)
-    // Nobody else can have written between what is held and what it builds on: the store will say so.
-    if (this.#held.length > 0) return
+    if (this.#isCopy) return
+    await this.ready()
+    // Nobody else can have written between what is staged and what it builds on: the store will say so.
+    if (this.#batch !== undefined && this.#batch.stagedCount > 0) return
     const known = this.#state.version
     let isThere = known === 0
     // The newest known entry is read again: where it is gone, so is the thread.
@@ -226,25 +234,32 @@ export class Journal {
   }
 
   /**
-   * Appends what `build` makes of the current state. When another writer was first, the log is read and `build` asked again, so it
-   * must be pure. Nothing changes when the store fails. With `isHeld` the entries go to the store with the next commit, in one
-   * append; where that fails they are lost, and it throws `HeldLost` if another writer was first.
+   * Begins a batch; one at a time. What is committed to the journal while it is open goes into its append. `onWritten` is called when the
+   * store has it.
+   */
+  async begin(onWritten?: () => void): Promise<Batch> {
+    await this.ready()
+    assert(this.#batch === undefined, 'a journal has one batch at a time')
+    this.#batch = new Batch(this.#batchHost(), onWritten)
+    return this.#batch
+  }
+
+  /**
+   * Appends what `build` makes of the current state. When another writer was first, the log is read and `build` asked again. Nothing
+   * changes when the store fails. With an open batch, both go into one append, which is not tried again: see `Batch.isLost`.
    */
   async commit<E extends Entry>(
-    build: (state: State, stamp: Stamp) => readonly E[],
-    { isHeld = false, durable = 'now' }: CommitOptions = {},
+    build: Build<E>,
+    options: WriteOptions = {},
   ): Promise<readonly E[]> {
-    if (this.#stale !== undefined) await this.#reload(this.#stale)
-    const isFirst = this.#held.length === 0
+    if (this.#isCopy) return this.#commitInMemory(build)
+    if (this.#batch !== undefined) return this.#batch.commit(build, options)
     for (let attempt = 0; attempt < maxAttempts; attempt++) {
+      const batch = await this.begin()
       try {
-        const entries = this.#build(build)
-        if (isHeld) this.#hold(entries)
-        else await this.#append(entries, durable)
-        return entries
+        return await batch.commit(build, options)
       } catch (error) {
-        if (!OrielError.is(error, 'version-conflict')) throw error
-        if (!isFirst) throw new HeldLost()
+        if (!batch.isLost) throw error
         await this.refresh()
       }
     }
@@ -254,62 +269,40 @@ export class Journal {
     )
   }
 
-  /** Appends what is held, if anything is. */
-  async flush(): Promise<void> {
-    if (this.#held.length > 0) await this.commit(() => [])
-  }
-
-  /** The header goes in front of the first entries, in the same append. */
-  #build<E extends Entry>(build: (state: State, stamp: Stamp) => readonly E[]): readonly E[] {
-    if (this.#state.version === 0) this.#hold([this.#headerEntry()])
-    const by = nextWriter()
-    let entries: readonly E[] = []
-    try {
-      entries = build(this.#state, this.#stamp())
-      // They were made for this append, and nobody else has them yet.
-      for (const entry of entries) (entry as { by?: string }).by = by
-    } finally {
-      // A header alone begins nothing.
-      const isAlone = this.#state.version === 1 && this.#held.length === 1
-      if (entries.length === 0 && isAlone) this.#lose()
-    }
+  #commitInMemory<E extends Entry>(build: Build<E>): readonly E[] {
+    if (this.#state.version === 0) this.#take(this.#headerEntry())
+    const entries = build(this.#state, this.#stamp())
+    this.#fold(entries)
     return entries
   }
 
-  #hold(entries: readonly Entry[]): void {
-    for (const entry of entries) this.#take(entry)
-    this.#held.push(...entries)
-  }
-
-  async #append(entries: readonly Entry[], durable: 'now' | 'soon'): Promise<void> {
-    const held = this.#held
-    if (held.length + entries.length === 0) return
-    const expected = this.#state.version - held.length
-    try {
-      const all = held.length === 0 ? entries : [...held, ...entries]
-      await this.store.append(this.key, all, expected, { durable })
-    } catch (error) {
-      if (held.length > 0) this.#lose()
-      throw error
+  #batchHost(): BatchHost {
+    let isWritten = false
+    return {
+      header: () => (this.#state.version === 0 ? this.#headerEntry() : undefined),
+      make: (build) => {
+        const by = nextWriter()
+        const entries = build(this.#state, this.#stamp())
+        // They were made for this append, and nobody else has them yet.
+        for (const entry of entries) (entry as { by?: string }).by = by
+        return entries
+      },
+      fold: (entries) => this.#fold(entries),
+      append: async (entries, staged, options) => {
+        const { durable = 'now' } = options
+        await this.store.append(this.key, entries, this.#state.version - staged, { durable })
+        isWritten = true
+      },
+      closed: (staged) => {
+        this.#batch = undefined
+        if (isWritten) this.#maybeSnapshot()
+        else if (staged > 0) this.#reloadFrom = this.#state.version - staged
+      },
     }
-    this.#held = []
+  }
+
+  #fold(entries: readonly Entry[]): void {
     for (const entry of entries) this.#take(entry)
-    this.#maybeSnapshot()
-  }
-
-  /** Whether entries wait for the next commit. */
-  get isHolding(): boolean {
-    return this.#held.length > 0
-  }
-
-  /** Forgets what is held: the operation that held it failed. */
-  forget(): void {
-    if (this.#held.length > 0) this.#lose()
-  }
-
-  #lose(): void {
-    this.#stale = this.#state.version - this.#held.length
-    this.#held = []
   }
 
   /** Begins again from what the store has. */
@@ -326,7 +319,7 @@ export class Journal {
     for (const setting of fresh.#settings.values()) this.#keepSetting(setting)
     this.#keys = fresh.#keys
     this.#snapshotVersion = fresh.#snapshotVersion
-    this.#stale = undefined
+    this.#reloadFrom = undefined
   }
 
   /** Snapshots cost the size of the state, so they are made the more rarely the longer the log is. */
@@ -412,9 +405,6 @@ function nextWriter(): string {
   appends += 1
   return `${writer}${appends.toString(36)}`
 }
-
-/** Entries that were held are lost, since another writer was first: whatever led to them must be done again. */
-export class HeldLost extends Error {}
 
 /** What is known of the log after an entry, beside its state; the same object where the entry says nothing new. */
 function factsOf(entry: Entry, before: JournalFacts): JournalFacts {

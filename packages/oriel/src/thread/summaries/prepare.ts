@@ -5,7 +5,13 @@ import { noSummary, type SummaryOf } from '../../core/state/summary-request.ts'
 import type { Policy } from '../../policy/schema.ts'
 import type { Journal, Stamp } from '../journal/journal.ts'
 import { proposalsOf, type ViewRequest } from '../view/view.ts'
-import { type Finished, keyOf, type Summaries, type SummaryPass } from './summaries.ts'
+import {
+  type Finished,
+  keyOf,
+  type Summaries,
+  type SummaryPass,
+  type SummaryRun,
+} from './summaries.ts'
 
 /** Rules may want something else once the first wishes are granted; a third round changes nothing worth waiting for. */
 const maxRounds = 2
@@ -52,7 +58,10 @@ export function askLog(journal: Journal): SummaryOf {
 export async function prepareSummaries(
   summaries: Summaries | undefined,
   journal: Journal,
-  { request, until }: { readonly request: () => ViewRequest; readonly until: number },
+  {
+    request,
+    ...run
+  }: Pick<SummaryRun, 'caller' | 'until'> & { readonly request: () => ViewRequest },
 ): Promise<readonly Finished[]> {
   const finished: Finished[] = []
   if (summaries === undefined) return finished
@@ -62,9 +71,9 @@ export async function prepareSummaries(
     const { summaryOf, wanted } = askingOf(summaries, journal, now)
     proposalsOf({ ...now, summaryOf })
     const { step } = now.state
-    if (wanted.size > 0) finished.push(...(await summaries.run(wanted, { step, until })))
+    if (wanted.size > 0) finished.push(...(await summaries.run(wanted, { ...run, step })))
     const isBusy = summaries.isBusy
-    await summaries.settled(until)
+    await summaries.settled(run.until)
     if (wanted.size === 0 && !isBusy) break
   }
   return finished

@@ -30,10 +30,7 @@ describe('singleFlight', () => {
       },
     }
     const { promise, resolve } = Promise.withResolvers<string>()
-    const summarize = singleFlight(
-      () => promise,
-      () => ({ store: watched as never, key }),
-    )
+    const summarize = singleFlight(() => promise, { store: watched as never, key })
     const result = summarize(job)
     await vi.advanceTimersByTimeAsync(60_000)
     const again = { name: names[0] as string, ttlMs: 1 }

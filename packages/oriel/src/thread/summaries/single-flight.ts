@@ -24,12 +24,11 @@ const maxPauseMs = 400
  */
 export function singleFlight(
   summarize: Summarize,
-  place: () => { readonly store: Store; readonly key: ThreadKey },
+  { store, key }: { readonly store: Store; readonly key: ThreadKey },
   /** Called when a lease cannot be renewed or given back: it ends by itself. */
   onLeaseFailed: (error: unknown) => void = () => {},
 ): Summarize {
   return async (job) => {
-    const { store, key } = place()
     if (store.lease === undefined) return summarize(job)
     const name = `summarize:${sha256(`${job.kind}\n${job.prompt}\n${job.text.toWellFormed()}`)}`
     const lease = await waitFor(store, key, name, job.signal)

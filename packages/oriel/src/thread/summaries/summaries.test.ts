@@ -6,7 +6,7 @@ import type { ThreadOptions } from '../options.ts'
 import { openThread } from '../thread.ts'
 import type { Summarize, SummaryJob } from './answer.ts'
 import { Jobs } from './jobs.ts'
-import { Summaries } from './summaries.ts'
+import { Summaries, type SummaryCaller } from './summaries.ts'
 
 const long = (n: number) => `Result ${n} ${'lorem ipsum dolor sit amet '.repeat(60)}`
 const call = (id: string) => ({
@@ -162,12 +162,11 @@ describe('summaries of results by a model', () => {
   it('[M4] a schedule that never waits shows the summary in a later view', async () => {
     const wishes = new Map<string, SummaryRequest>()
     const released: (() => void)[] = []
-    const summaries = new Summaries({
-      jobs: new Jobs(),
-      window: 32_000,
+    const summaries = new Summaries({ jobs: new Jobs(), window: 32_000 })
+    const caller: SummaryCaller = {
       onFailed: () => undefined,
       summarize: () => new Promise((resolve) => released.push(() => resolve('Done.'))),
-    })
+    }
     const wish: SummaryRequest = {
       kind: 'message',
       source: {},
@@ -180,7 +179,7 @@ describe('summaries of results by a model', () => {
     const first = summaries.ask(1, () => undefined)
     expect(first.summaryOf(wish)).toEqual({ state: 'waiting' })
     for (const [key, one] of first.wanted) wishes.set(key, one)
-    const done = summaries.run(wishes, { step: 1, until: Infinity })
+    const done = summaries.run(wishes, { caller, step: 1, until: Infinity })
     const second = summaries.ask(2, () => undefined)
     expect(second.summaryOf(wish)).toEqual({ state: 'waiting' })
     expect(second.wanted.size).toBe(0)

@@ -26,12 +26,16 @@ const pauseSteps = 10
 const maxHalvings = 3
 
 export interface SummariesOptions {
-  readonly summarize: Summarize
   readonly jobs: Jobs
   /** Tokens that the summarizer's model can read. */
   readonly window: number
-  /** Called once for each call that failed; the wishes in it get their deterministic form. */
-  readonly onFailed: (failure: JobFailure, wishes: number) => void
+}
+
+/** The thread that asks for summaries. Branches of one conversation share the answers. */
+export interface SummaryCaller {
+  readonly summarize: Summarize
+  /** Called once for each call that failed; the requests in it get their deterministic form. */
+  readonly onFailed: (failure: JobFailure, requests: number) => void
 }
 
 /** One pass of the rules over a state. */
@@ -41,8 +45,9 @@ export interface SummaryPass {
   readonly wanted: ReadonlyMap<string, SummaryRequest>
 }
 
-/** When summaries are asked for: at which step, and until when somebody waits for them (by `performance.now()`). */
-export interface When {
+/** Who asks for summaries, at which step, and until when it waits for them (by `performance.now()`). */
+export interface SummaryRun {
+  readonly caller: SummaryCaller
   readonly step: number
   readonly until: number
 }
@@ -87,15 +92,15 @@ export class Summaries {
   }
 
   /** Asks the model for everything that is wanted, in few calls. Never rejects: what failed is remembered as such. */
-  async run(wanted: SummaryPass['wanted'], when: When): Promise<readonly Finished[]> {
+  async run(wanted: SummaryPass['wanted'], run: SummaryRun): Promise<readonly Finished[]> {
     for (const [key, wish] of wanted) {
-      if (wish.fault !== undefined) this.#fail([{ key, wish }], faulty(wish.fault))
+      if (wish.fault !== undefined) this.#fail([{ key, wish }], faulty(wish.fault), run)
     }
     const askable = [...wanted].filter(([, { fault }]) => fault === undefined)
     const batches = batchesOf(askable, this.#room)
     const finished = await Promise.all(
       batches.map((batch) => {
-        const result = this.#run(batch, inputLength, when)
+        const result = this.#run(batch, inputLength, run)
         for (const { key } of batch) this.#running.set(key, result)
         return result.finally(() => {
           for (const { key } of batch) this.#running.delete(key)
@@ -125,38 +130,38 @@ export class Summaries {
   async #run(
     batch: readonly Wanted[],
     length: number,
-    when: When,
+    run: SummaryRun,
     halvings = 0,
   ): Promise<readonly Finished[]> {
     try {
-      const answer = await this.#call(batch, length, when)
-      const finished = this.#accept(batch, answer)
+      const answer = await this.#call(batch, length, run)
+      const finished = this.#accept(batch, answer, run)
       if (finished.length > 0) this.#failures = 0
-      else this.#countFailure(when)
+      else this.#countFailure(run)
       return finished
     } catch (error) {
       const cause = OrielError.is(error) ? error.cause : error
       if (isContextLengthError(cause) && halvings < maxHalvings) {
         const half = Math.ceil(batch.length / 2)
-        if (batch.length === 1) return this.#run(batch, length / 2, when, halvings + 1)
+        if (batch.length === 1) return this.#run(batch, length / 2, run, halvings + 1)
         const parts = [batch.slice(0, half), batch.slice(half)]
         return (
-          await Promise.all(parts.map((part) => this.#run(part, length, when, halvings + 1)))
+          await Promise.all(parts.map((part) => this.#run(part, length, run, halvings + 1)))
         ).flat()
       }
-      this.#countFailure(when)
-      this.#fail(batch, error)
+      this.#countFailure(run)
+      this.#fail(batch, error, run)
       return []
     }
   }
 
-  #countFailure({ step }: When): void {
+  #countFailure({ step }: SummaryRun): void {
     this.#failures += 1
     if (this.#failures >= failuresToPause) this.#pausedUntil = step + pauseSteps
   }
 
-  #call(batch: readonly Wanted[], length: number, { until }: When): Promise<string> {
-    const { summarize, jobs } = this.#options
+  #call(batch: readonly Wanted[], length: number, run: SummaryRun): Promise<string> {
+    const { caller, until } = run
     const [first] = batch as [Wanted, ...Wanted[]]
     const { kind, prompt, targetChars } = first.wish
     const room = Math.min(length, Math.floor(this.#room / batch.length))
@@ -183,11 +188,11 @@ export class Summaries {
       meta,
     }
     const ask = async (signal: AbortSignal): Promise<string> =>
-      readAnswer(await summarize({ ...job, signal }), { isSeveral: batch.length > 1 })
-    return jobs.run(`summaries:${key}`, ask, { until })
+      readAnswer(await caller.summarize({ ...job, signal }), { isSeveral: batch.length > 1 })
+    return this.#options.jobs.run(`summaries:${key}`, ask, { until })
   }
 
-  #accept(batch: readonly Wanted[], answer: string): readonly Finished[] {
+  #accept(batch: readonly Wanted[], answer: string, run: SummaryRun): readonly Finished[] {
     const parts = divide(answer, batch.length)
     return batch.flatMap((one, index) => {
       try {
@@ -195,18 +200,18 @@ export class Summaries {
         remember(this.#ready, one.key, text)
         return [{ key: one.key, text }]
       } catch (error) {
-        this.#fail([one], error)
+        this.#fail([one], error, run)
         return []
       }
     })
   }
 
-  #fail(batch: readonly Wanted[], error: unknown): void {
+  #fail(batch: readonly Wanted[], error: unknown, { caller }: SummaryRun): void {
     for (const { key } of batch) {
       this.#failed.add(key)
       if (this.#failed.size > remembered) this.#failed.delete(first(this.#failed))
     }
-    this.#options.onFailed(failureOf(error), batch.length)
+    caller.onFailed(failureOf(error), batch.length)
   }
 
   get #room(): number {

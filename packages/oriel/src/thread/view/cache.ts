@@ -1,11 +1,11 @@
 // The provider's cache as a thread knows it: what was sent, what it costs, and when it was lost.
 
-import type { EditEntry, RecordedBreak } from '../../core/log/entry.ts'
+import type { EditEntry, RecordedBreak, UsageEntry } from '../../core/log/entry.ts'
 import { seqsOf } from '../../core/state/edits.ts'
 import type { CacheState } from '../../schedule/cache-aware.ts'
 import { lookupPrices, type Prices, type PricesQuery } from '../../schedule/prices.ts'
-import type { ThreadEngine } from '../engine.ts'
-import type { Journal } from '../journal/journal.ts'
+import type { EventFields } from '../events.ts'
+import type { EntryBody, Journal } from '../journal/journal.ts'
 import { frameSetting } from './frame.ts'
 import { breakOf, cacheOf } from './lanes.ts'
 import type { Usage } from './read-usage.ts'
@@ -52,26 +52,26 @@ function cacheStateOf(
   return isRetry ? { ...cache, idleMs: 0 } : cache
 }
 
-/** Writes the provider's numbers down, and tells when its cache did not hold what it should have. */
-export async function recordUsage(
-  session: ThreadEngine,
-  usage: Usage,
-  view: string,
-): Promise<void> {
-  const { journal, prices } = session
-  let broken: RecordedBreak | undefined
-  await journal.commit((_, stamp) => {
-    broken = brokenBy(journal, usage, view, prices)
-    const entry = { type: 'usage', view, sample: { ...usage } } as const
-    return [stamp.entry(broken === undefined ? entry : { ...entry, broken })]
-  })
-  if (broken === undefined) return
-  session.emit('cache-broken', {
+/** The provider's numbers for a view as an entry, with what they say about its cache. */
+export function usageEntry(
+  journal: Journal,
+  { sample, view }: { readonly sample: Usage; readonly view: string },
+  prices: PricesOption | undefined,
+): EntryBody<UsageEntry> {
+  const broken = brokenBy(journal, sample, view, prices)
+  const entry = { type: 'usage', view, sample: { ...sample } } as const
+  return broken === undefined ? entry : { ...entry, broken }
+}
+
+/** The event for an entry that says that the provider's cache did not hold what it should have. */
+export function cacheBroken({ broken }: Pick<UsageEntry, 'broken'>): EventFields | undefined {
+  if (broken === undefined) return undefined
+  return {
     message: `${broken.lost} tokens were not in the provider's cache: ${broken.cause}.`,
     reason: broken.cause,
     tokensLost: broken.lost,
     ...(broken.first === undefined ? {} : { id: broken.first }),
-  })
+  }
 }
 
 function brokenBy(
