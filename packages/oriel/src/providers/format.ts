@@ -3,21 +3,10 @@
 import type { Draft } from '../core/log/entry.ts'
 import type { Json } from '../core/log/json.ts'
 import type { Profile } from '../core/view/profile.ts'
-import type { ViewMessage } from '../core/view/view.ts'
+import type { Frame, ViewMessage } from '../core/view/view.ts'
+import type { FormatName, WireFormat } from './registry.ts'
 
-export type { Profile }
-
-export const formatNames = [
-  'openai-chat',
-  'openai-responses',
-  'anthropic',
-  'ai-sdk',
-  'langchain',
-] as const
-export type FormatName = (typeof formatNames)[number]
-/** Formats that travel over HTTP. */
-export const wireFormats = ['openai-chat', 'openai-responses', 'anthropic'] as const
-export type WireFormat = (typeof wireFormats)[number]
+export type { FormatName, Profile, WireFormat }
 
 /** A decoded message and the foreign messages (or items) it was made from. */
 export interface Decoded {
@@ -78,6 +67,12 @@ export interface Violation {
 export interface Format {
   readonly name: FormatName
   readonly profile: Profile
+  /** The fields of a request body that hold the messages and the system text. */
+  readonly fields: BodyFields
+  /** Marks in messages that tell the provider what to cache. @default it has none */
+  readonly cacheMarks?: CacheMarks
+  /** Whether messages have ids of their own, by which they are known again. @default false */
+  readonly hasMessageIds?: boolean
   /** Whether each message is decoded for itself, so that it stays as it was read whatever comes behind it. @default false */
   readonly readsAlone?: boolean
   decode(messages: readonly unknown[], path: string): readonly Decoded[]
@@ -88,4 +83,33 @@ export interface Format {
    * @default they are plain data
    */
   restore?(messages: readonly Json[], held: readonly WrappedOriginal[]): readonly unknown[]
+}
+
+/** The names of two fields. */
+export interface BodyFields {
+  readonly messages: string
+  readonly system: string
+}
+
+/** A request body with messages and system text in the format's own fields. */
+export function bodyOf(
+  { fields }: Format,
+  { messages, system }: { readonly messages: readonly unknown[]; readonly system?: unknown },
+): Readonly<Record<string, unknown>> {
+  return {
+    ...(system === undefined ? {} : { [fields.system]: system }),
+    [fields.messages]: messages,
+  }
+}
+
+/** Marks in messages that say where a cached prefix ends. */
+export interface CacheMarks {
+  /** Marks the ends of this request and the one before it, where the caller set no mark. @default the provider finds them by itself */
+  add?(messages: readonly Json[], frame: Frame | undefined): readonly Json[]
+  /** The name of the mark: a body that does not hold it has no marks. */
+  readonly key: string
+  isMarked(message: Json): boolean
+  withoutMarks(message: Json): Json
+  /** The message with the last mark of `original`. */
+  withMarkOf(message: Json, original: Json): Json
 }

@@ -55,6 +55,7 @@ export const aiSdk: Format = {
       reasoning: 'AI5',
     },
   },
+  fields: { messages: 'messages', system: 'system' },
   decode,
   encode,
   validate: neverThrowing('AI4', validateAiSdkBody),

@@ -50,6 +50,8 @@ export const langchain: Format = {
       reasoning: 'LC5',
     },
   },
+  fields: { messages: 'messages', system: 'system' },
+  hasMessageIds: true,
   decode,
   encode,
   validate: neverThrowing('LC4', validateLangchainBody),
