@@ -28,10 +28,24 @@ export interface WrappedOriginal {
 export interface Encoded {
   /** Foreign messages, or items for openai-responses. */
   readonly messages: readonly Json[]
+  /** Where each of the messages comes from. */
+  readonly origins: readonly Origin[]
   /** Top-level system text, for formats that keep it outside the messages. */
   readonly system?: Json
   /** Blocks that the format could not carry as they are: left out, or replaced by a stand-in. Each becomes a line of the trace. */
   readonly losses?: readonly Loss[]
+}
+
+/** Where one encoded message comes from. */
+export interface Origin {
+  /** The entries that it shows, by seq, in order. None for text that Oriel wrote itself. */
+  readonly entries: readonly number[]
+  /** Positions of the view messages that it shows: several where the format joins neighbours. */
+  readonly shown: readonly number[]
+  /** Which of its entry's foreign messages it is. @default 0 */
+  readonly part?: number
+  /** Whether everything of its entries is there as it came. Where they are all of one foreign message, it is that message. */
+  readonly isWhole: boolean
 }
 
 /** What `encode` did to one block of the view. */
@@ -61,7 +75,7 @@ export interface Violation {
  *   messages at all, with OrielError 'invalid-input' and the path.
  * - `encode(decode(x))` deep-equals x for every x that `validate` accepts.
  * - `decode` keeps every field: unknown ones in `extra`, unknown blocks as `opaque`, shapes that blocks cannot give back in `native`.
- * - `encode` gets a view that was repaired to `profile`; what it returns has no violation.
+ * - `encode` gets a view that was repaired to `profile`; what it returns has no violation, and every message has its origin.
  * - Neither mutates its input. Both are deterministic.
  */
 export interface Format {

@@ -1,8 +1,14 @@
 // A view as messages of Chat Completions: each message as it came where it can be, else built anew.
 
-import type { Json } from '../../core/log/json.ts'
 import type { ViewMessage } from '../../core/view/view.ts'
-import { materialOfView, nativeOf, wellFormed } from '../foreign.ts'
+import {
+  type BuiltMessages,
+  encodeEach,
+  isRebuilt,
+  materialOfView,
+  nativeOf,
+  wellFormed,
+} from '../foreign.ts'
 import type { Encoded } from '../format.ts'
 import { createLosses, tellIllFormed } from '../losses.ts'
 import { type BuildOptions, buildChatMessages, chatFormat, isLegacyCall } from './build.ts'
@@ -11,26 +17,27 @@ import { messageViolations } from './rules.ts'
 export function encode(view: readonly ViewMessage[]): Encoded {
   const losses = createLosses()
   let isLegacy = true
-  const messages = view.flatMap((message, index) => {
+  const encoded = encodeEach(view, (message, index) => {
     if (message.role === 'assistant') isLegacy = isLegacyExchange(view, index)
     else if (message.role !== 'tool') isLegacy = true
     return encodeMessage(message, { isLegacy, note: losses.noteFor(message, index) })
   })
   tellIllFormed(view, losses, 'O5')
-  return { messages: messages.map(wellFormed), ...losses.found() }
+  return { ...encoded, ...losses.found() }
 }
 
 function encodeMessage(
   message: ViewMessage,
   { isLegacy, note }: Required<BuildOptions>,
-): readonly Json[] {
+): BuiltMessages {
   const canReplay = isLegacy || !isLegacyMessage(message)
-  const native = canReplay ? nativeOf(message, chatFormat)?.map(wellFormed) : undefined
-  const [fault] = native?.flatMap((one) => messageViolations(one, '')) ?? []
-  if (native !== undefined && fault === undefined) return native
+  const native = canReplay ? nativeOf(message, chatFormat) : undefined
+  const [fault] = native?.flatMap((one) => messageViolations(wellFormed(one), '')) ?? []
+  if (native !== undefined && fault === undefined) return { built: native, isWhole: true }
   const built = buildChatMessages(materialOfView(message, chatFormat), { isLegacy, note })
   if (fault !== undefined) note(undefined, 'full', `${fault.rule}: sent in an accepted shape`)
-  return built
+  const isWhole = canReplay && isRebuilt(message, chatFormat)
+  return { built, isWhole }
 }
 
 /** Whether an assistant message and everything that answers it came in the deprecated form, so that it can go back in it. */

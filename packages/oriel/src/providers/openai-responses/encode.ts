@@ -3,8 +3,17 @@
 import type { Block } from '../../core/log/block.ts'
 import { isObject, type Json, type JsonObject } from '../../core/log/json.ts'
 import type { ViewMessage } from '../../core/view/view.ts'
-import { extraOf, isUnchanged, materialOfView, nativeOf, wellFormed } from '../foreign.ts'
-import type { Encoded } from '../format.ts'
+import {
+  type BuiltMessages,
+  extraOf,
+  isRebuilt,
+  isUnchanged,
+  materialOfView,
+  nativeOf,
+  originOf,
+  wellFormed,
+} from '../foreign.ts'
+import type { Encoded, Origin } from '../format.ts'
 import { createLosses, type Losses, type LossNote, tellIllFormed } from '../losses.ts'
 import { buildItems, isItem } from './build.ts'
 import {
@@ -20,16 +29,47 @@ import { itemViolations } from './rules.ts'
 
 export function encode(view: readonly ViewMessage[]): Encoded {
   const losses = createLosses()
-  const runs = view.map((message, index) =>
-    encodeMessage(message, losses.noteFor(message, index)).map(wellFormed),
-  )
+  const steps = view.map((message, index) => encodeMessage(message, losses.noteFor(message, index)))
+  const runs = steps.map(({ built }) => built.map(wellFormed))
   // Every item was built as an object, or is the original of one that breaks no rule.
   const notices = runs.filter((_, index) => view[index]?.answers !== undefined).flat()
   const shown = { notices: new Set(notices), callIds: new Set(view.flatMap(callIdsOf)) }
-  const messages = settle(runs.flat() as readonly JsonObject[], shown)
+  const changes: ItemChanges = new Map()
+  const messages = settle(runs.flat() as readonly JsonObject[], shown, changes)
+  const origins = originsOf(view, { steps, runs, changes, messages })
   noteUnsettled(view, { runs, kept: new Set(messages), losses })
   tellIllFormed(view, losses, 'R6')
-  return { messages, ...losses.found() }
+  return { messages, origins, ...losses.found() }
+}
+
+/** Items that were changed on their way, by what they became. */
+type ItemChanges = Map<Json, Json>
+
+function originsOf(
+  view: readonly ViewMessage[],
+  sent: {
+    readonly steps: readonly BuiltMessages[]
+    readonly runs: readonly (readonly Json[])[]
+    readonly changes: ItemChanges
+    readonly messages: readonly Json[]
+  },
+): readonly Origin[] {
+  const { steps, runs, changes } = sent
+  const origins = new Map<Json, Origin>()
+  view.forEach((message, index) => {
+    const { built, isWhole } = steps[index] as BuiltMessages
+    runs[index]?.forEach((item, part) => {
+      const isSame = isWhole && item === built[part]
+      origins.set(item, originOf(message, index, { part, isWhole: isSame }))
+    })
+  })
+  return sent.messages.map((item) => {
+    const known = origins.get(item)
+    if (known !== undefined) return known
+    let before = changes.get(item)
+    while (before !== undefined && !origins.has(before)) before = changes.get(before)
+    return { entries: [], shown: [], ...(before && origins.get(before)), isWhole: false }
+  })
 }
 
 function callIdsOf({ blocks, wireIds }: ViewMessage): readonly string[] {
@@ -38,16 +78,16 @@ function callIdsOf({ blocks, wireIds }: ViewMessage): readonly string[] {
   )
 }
 
-function encodeMessage(message: ViewMessage, note: LossNote): readonly Json[] {
-  const native = nativeOf(message, responsesFormat)?.map(wellFormed)
-  const [fault] = native?.flatMap((item) => itemViolations(item, '')) ?? []
-  if (native !== undefined && fault === undefined) return native
+function encodeMessage(message: ViewMessage, note: LossNote): BuiltMessages {
+  const native = nativeOf(message, responsesFormat)
+  const [fault] = native?.flatMap((item) => itemViolations(wellFormed(item), '')) ?? []
+  if (native !== undefined && fault === undefined) return { built: native, isWhole: true }
   // An output stays what it is under another call id; what the model made does not.
   const isRenamed = message.role !== 'tool' && (message.wireIds?.size ?? 0) > 0
   const isWhole = isUnchanged(message) && !isRenamed
   const built = buildItems(materialOfView(message, responsesFormat), { isWhole, note })
   if (fault !== undefined) note(undefined, 'full', `${fault.rule}: sent in an accepted shape`)
-  return built
+  return { built, isWhole: isRebuilt(message, responsesFormat) }
 }
 
 /** Tells what the last look at the list left out or changed. */
@@ -128,15 +168,19 @@ export interface Shown {
  * - a call that stands before the reasoning of its run has no item id (R3),
  * - an output has the type that belongs to its call, or both are left out.
  */
-export function settle(items: readonly JsonObject[], shown: Shown): readonly JsonObject[] {
-  const matched = withMatchingOutputs(withoutRepeats(items), shown)
+export function settle(
+  items: readonly JsonObject[],
+  shown: Shown,
+  changes: ItemChanges = new Map(),
+): readonly JsonObject[] {
+  const matched = withMatchingOutputs(withoutRepeats(items, changes), shown, changes)
   const led = matched.filter(
     (item, index) => kindOf(item) !== 'reasoning' || leadsToItem(matched, index),
   )
-  return withoutEarlyIds(led)
+  return withoutEarlyIds(led, changes)
 }
 
-function withoutRepeats(items: readonly JsonObject[]): readonly JsonObject[] {
+function withoutRepeats(items: readonly JsonObject[], changes: ItemChanges): readonly JsonObject[] {
   const seen = new Set<string>()
   return items.flatMap((item) => {
     const { id } = item
@@ -146,13 +190,18 @@ function withoutRepeats(items: readonly JsonObject[]): readonly JsonObject[] {
       return [item]
     }
     const kind = kindOf(item)
-    return kind === 'reasoning' || kind === 'other' ? [] : [withoutId(item)]
+    return kind === 'reasoning' || kind === 'other' ? [] : [changed(item, withoutId(item), changes)]
   })
 }
 
-function withoutEarlyIds(items: readonly JsonObject[]): readonly JsonObject[] {
+function withoutEarlyIds(
+  items: readonly JsonObject[],
+  changes: ItemChanges,
+): readonly JsonObject[] {
   const early = new Set(callsBeforeReasoning(items))
-  return items.map((item, index) => (early.has(index) ? withoutId(item) : item))
+  return items.map((item, index) =>
+    early.has(index) ? changed(item, withoutId(item), changes) : item,
+  )
 }
 
 /**
@@ -162,6 +211,7 @@ function withoutEarlyIds(items: readonly JsonObject[]): readonly JsonObject[] {
 function withMatchingOutputs(
   items: readonly JsonObject[],
   { notices, callIds }: Shown,
+  changes: ItemChanges,
 ): readonly JsonObject[] {
   const calls = new Map<unknown, JsonObject>()
   for (const item of items) if (kindOf(item) === 'call') calls.set(pairIdOf(item), item)
@@ -178,14 +228,14 @@ function withMatchingOutputs(
     const call = calls.get(id)
     const isLeftOut = call === undefined && callIds.has(id)
     const answer = isLeftOut ? undefined : answerTo(call, item)
-    if (answer !== undefined) matched.push(answer)
+    if (answer !== undefined) matched.push(changed(item, answer, changes))
     else if (call !== undefined) lost.add(call)
     const text = answer !== undefined || notices.has(item) ? '' : answeredText(item)
     const media = answer !== undefined && mediaIn(answer).length > 0 ? [] : mediaIn(item)
     if (media.length > 0) {
       const words = text === '' ? [] : [{ type: 'input_text', text }]
-      said.push({ role: 'user', content: [...words, ...media] })
-    } else if (text !== '') said.push({ role: 'user', content: text })
+      said.push(changed(item, { role: 'user', content: [...words, ...media] }, changes))
+    } else if (text !== '') said.push(changed(item, { role: 'user', content: text }, changes))
   }
   return [...matched, ...said].filter((item) => !lost.has(item))
 }
@@ -217,6 +267,12 @@ export function mediaIn({ output }: JsonObject): readonly JsonObject[] {
   const { image_url, file_id } = output as JsonObject
   if (typeof image_url === 'string') return [{ type: 'input_image', image_url }]
   return typeof file_id === 'string' ? [{ type: 'input_image', file_id }] : []
+}
+
+/** Takes note of what an item became. */
+function changed(before: JsonObject, after: JsonObject, changes: ItemChanges): JsonObject {
+  if (after !== before) changes.set(after, before)
+  return after
 }
 
 function withoutId(item: JsonObject): JsonObject {
