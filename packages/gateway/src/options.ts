@@ -11,11 +11,8 @@ export interface UpstreamOptions {
   /** The key to send instead of the caller's. @default the caller's own key is forwarded */
   readonly key?: string
   /** The header that carries `key`. @default 'authorization' as a bearer token; 'x-api-key' for calls that came with that header */
-  readonly keyHeader?: 'authorization' | 'x-api-key'
-  /**
-   * Models served here: exact names, or prefixes that end with `*`. @default all that no other
-   * upstream names
-   */
+  readonly keyHeader?: string
+  /** Models that go here: exact names, or beginnings that end with `*`. @default all that no other upstream names */
   readonly models?: readonly string[]
   /** Sends requests. @default Node's HTTP client, without following redirects */
   readonly fetch?: (request: Request) => Promise<Response>

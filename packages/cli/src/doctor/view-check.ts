@@ -11,9 +11,8 @@ import {
   type Thread,
   type ThreadKey,
   type TokensOption,
-  type View,
-  validate,
 } from 'oriel'
+import { bodyOf, formatNamed } from 'oriel/providers'
 
 /** Why a thread cannot be used. */
 export interface Failure {
@@ -55,16 +54,12 @@ async function viewFailure(thread: Thread, format: FormatName): Promise<string |
     const view = await thread.view({ format, dryRun: true })
     // An empty thread has nothing to send.
     if (view.messages.length === 0) return undefined
-    const [violation] = validate(format, bodyOf(format, view))
+    const target = formatNamed(format)
+    const [violation] = target.validate(bodyOf(target, view))
     return violation === undefined ? undefined : `rule ${violation.rule} at ${violation.path}`
   } catch (error) {
     return reasonOf(error)
   }
-}
-
-function bodyOf(format: FormatName, { messages, system }: View): object {
-  const key = format === 'openai-responses' ? 'input' : 'messages'
-  return { [key]: messages, ...(system === undefined ? {} : { system }) }
 }
 
 /**

@@ -3,7 +3,6 @@
 
 import { setImmediate } from 'node:timers/promises'
 import {
-  type Change,
   callerView,
   type Entry,
   eraseThread,
@@ -17,7 +16,8 @@ import {
   type ThreadKey,
   type WireFormat,
 } from 'oriel'
-import { listEdits, threadNumbers, timelineOf, type ViewBlock, viewBlocks } from 'oriel/inspect'
+import { listEdits, threadNumbers, timelineOf, viewBlocks } from 'oriel/inspect'
+import { formatNamed } from 'oriel/providers'
 import type { z } from 'zod'
 import type { Caller } from '../http/auth.ts'
 import { refuse } from '../http/errors.ts'
@@ -29,7 +29,6 @@ import type { OpenThreads } from '../threads/open-threads.ts'
 import type { Tenants } from '../threads/tenants.ts'
 import { readCooperatively } from './cooperative-read.ts'
 import { readCount, readFormat, readJson, readNumber } from './parameters.ts'
-import { renderedResults } from './rendered-results.ts'
 import { ReplayPool } from './replay-pool.ts'
 import { differenceOf } from './request-diff.ts'
 import { Summaries, type ThreadSummary } from './summary.ts'
@@ -203,7 +202,7 @@ export class ThreadApi {
       trace: view.trace,
       format,
       ...options,
-      blocks: blocksOf(entries, view.trace, view.messages),
+      blocks: viewBlocks(entries, { trace: view.trace, format, messages: view.messages }),
     }
   }
 
@@ -211,16 +210,17 @@ export class ThreadApi {
     const found = await this.open(key, (thread) => thread.requestAt(step))
     const { request, body, trace, exact } = found
     const entries = await this.#read(key, { to: request.seq - 1, signal })
-    const { messages, input, system } = body
+    const { name: format, fields } = formatNamed(request.format)
+    const { [fields.messages]: messages, [fields.system]: system } = body
     return json({
       id: request.view,
-      format: request.format,
-      messages: messages ?? input,
+      format,
+      messages,
       ...(system === undefined ? {} : { system }),
       trace,
       exact,
       tokens: { before: threadNumbers(entries).tokens.log, after: request.details?.tokens ?? 0 },
-      blocks: blocksOf(entries, trace, listOf(messages ?? input)),
+      blocks: viewBlocks(entries, { trace, format, messages: listOf(messages) }),
     })
   }
 
@@ -368,15 +368,6 @@ export class ThreadApi {
 
 function listOf(value: Json | undefined): readonly Json[] {
   return Array.isArray(value) ? value : []
-}
-
-function blocksOf(
-  entries: readonly Entry[],
-  trace: readonly Change[],
-  messages: readonly Json[],
-): readonly ViewBlock[] {
-  const results = renderedResults(messages)
-  return viewBlocks(entries, { trace, sentResult: (callId) => results.get(callId) })
 }
 
 /** A name that no thread can have belongs to none. */

@@ -11,7 +11,6 @@ import {
   type WireFormat,
 } from 'oriel'
 import { type ViewBlock, viewBlocks } from 'oriel/inspect'
-import { renderedResults } from './rendered-results.ts'
 
 export interface WhatIfOptions {
   readonly policy: Policy
@@ -59,11 +58,8 @@ export async function whatIf(entries: readonly Entry[], options: WhatIfOptions):
     await thread.append(batch.map(draftOf))
   }
   const view = await thread.view({ ...limit, format, dryRun: true })
-  const sent = renderedResults(view.messages)
-  const shown = viewBlocks(await thread.log(), {
-    trace: view.trace,
-    sentResult: (callId) => sent.get(callId),
-  })
+  const { trace, messages: sent } = view
+  const shown = viewBlocks(await thread.log(), { trace, format, messages: sent })
   const blocks = placed(shown, messages)
   const replay = isByStep ? { replay: replayed.sums } : {}
   return { ...view, trace: view.trace, format, ...limit, blocks, ...replay }

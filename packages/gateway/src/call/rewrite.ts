@@ -1,12 +1,10 @@
 // The client's request body with what the view changed, and nothing else: every other byte stays as the client wrote it.
 
 import { equalJson, type Json, type JsonObject } from 'oriel'
+import type { CacheMarks, Gist, PlacedMessage, Provider, ResendFormat } from 'oriel/providers'
 import { bufferOf, joined } from '../http/request.ts'
 import { type ClientBody, type Elements, elementsIn } from './client-body.ts'
-import { alignThinking, withoutAnyThinking } from './dropped-thinking.ts'
-import type { Endpoint } from './endpoints.ts'
 import type { Range } from './json-outline.ts'
-import { type Gist, isAlike, normalizeMessage } from './normalize-message.ts'
 
 /** The part of a view that goes on the wire. */
 export interface WireView {
@@ -24,8 +22,8 @@ export interface WireView {
  * The bytes to send upstream. Messages that the view shows as the client sent them keep the client's own bytes and cache markers; when
  * all of them do, it is the client's body itself.
  */
-export function rewriteBody(body: ClientBody, endpoint: Endpoint, view: WireView): Uint8Array {
-  const pieces = rewritten(body, endpoint, view)
+export function rewriteBody(body: ClientBody, provider: Provider, view: WireView): Uint8Array {
+  const pieces = rewritten(body, provider, view)
   // A long body is put together once.
   return joined(view.member === undefined ? pieces : withMember(pieces, view.member))
 }
@@ -38,32 +36,39 @@ function withMember([first, ...rest]: Pieces, member: string): Pieces {
 
 type Pieces = readonly [Uint8Array, ...Uint8Array[]]
 
-function rewritten(body: ClientBody, endpoint: Endpoint, view: WireView): Pieces {
-  const { listKey } = endpoint
+function rewritten(body: ClientBody, provider: Provider, view: WireView): Pieces {
+  const { fields, request, resend, cacheMarks } = provider
+  const listKey = fields.messages
   const range = body.outline.fields.get(listKey)
   const list = body.value[listKey]
   if (range === undefined) return [body.bytes]
   const bytes = bufferOf(body.bytes)
-  const sent: readonly Json[] = Array.isArray(list) ? list : (endpoint.history(body.value) ?? [])
-  const isAnthropic = endpoint.format === 'anthropic'
-  const isMarking = view.hasMarks === true && !bytes.includes('"cache_control"')
-  const aligned = align(sent, view.messages, isMarking)
-  const thought =
-    view.hasReasoning === false ? withoutAnyThinking(aligned) : alignThinking(aligned, sent)
-  const parts = isAnthropic ? withNotes(thought, sent) : aligned
-  const system = isAnthropic && !sent.some(isSystem) ? view.system : undefined
+  const sent: readonly Json[] = Array.isArray(list) ? list : request.list(body.value)
+  const isMarking = view.hasMarks === true && !(cacheMarks && bytes.includes(`"${cacheMarks.key}"`))
+  const aligned = align(sent, view.messages, provider, isMarking)
+  const fitting =
+    view.hasReasoning === false && resend.withoutReasoning !== undefined
+      ? resend.withoutReasoning(aligned)
+      : (resend.fitReasoning?.(aligned, sent) ?? aligned)
+  const parts = request.hasSystemNotes ? withNotes(fitting, sent) : fitting
+  const hasNotes = request.hasSystemNotes === true && sent.some(isSystem)
+  const system = hasNotes || request.joinSystem === undefined ? undefined : view.system
   if (system === undefined && isUntouched(parts, sent)) return [body.bytes]
   const elements = elementsIn(body, listKey)
   const written: Pieces =
     elements === undefined
       ? [
           Buffer.from(
-            replace(body.text, range, `[${parts.map((one) => textOf(one, sent)).join(',')}]`),
+            replace(
+              body.text,
+              range,
+              `[${parts.map((one) => textOf(one, sent, cacheMarks)).join(',')}]`,
+            ),
           ),
         ]
-      : writeList(bytes, elements, parts, sent)
+      : writeList(bytes, elements, parts, (part) => textOf(part, sent, cacheMarks))
   if (system === undefined) return written
-  return [Buffer.from(withSystem(`${bufferOf(joined(written))}`, body, range, system))]
+  return [Buffer.from(withSystem(`${bufferOf(joined(written))}`, body, provider, system))]
 }
 
 /** The body with other parts in its list. Neighbours that stay are one piece of the client's bytes, with what stands between them. */
@@ -71,7 +76,7 @@ function writeList(
   bytes: Buffer,
   { start, ends }: Elements,
   parts: readonly Part[],
-  sent: readonly Json[],
+  write: (part: Part) => string,
 ): Pieces {
   const endOf = (index: number): number => ends[index]?.byte ?? start.byte
   const pieces: [Uint8Array, ...Uint8Array[]] = [bytes.subarray(0, start.byte)]
@@ -79,7 +84,7 @@ function writeList(
     if (at > 0) pieces.push(comma)
     const { from, isSame } = parts[at] as Part
     if (!isSame || from === undefined) {
-      pieces.push(Buffer.from(textOf(parts[at] as Part, sent)))
+      pieces.push(Buffer.from(write(parts[at] as Part)))
       continue
     }
     let last = from
@@ -106,17 +111,15 @@ function beginOf(bytes: Buffer, place: number): number {
   return at
 }
 
-function textOf({ value, from }: Part, sent: readonly Json[]): string {
-  return JSON.stringify(withMarkerOf(value, from === undefined ? undefined : sent[from]))
+/** A message that is not as the client sent it, with the client's cache mark. */
+function textOf({ value, from }: Part, sent: readonly Json[], marks?: CacheMarks): string {
+  const original = from === undefined ? undefined : sent[from]
+  return JSON.stringify(
+    marks === undefined || original === undefined ? value : marks.withMarkOf(value, original),
+  )
 }
 
-/** One message to send, and the client's message that it stands for. */
-interface Part {
-  readonly value: Json
-  readonly from?: number
-  /** Whether it says the same as the client's, cache markers aside. */
-  readonly isSame: boolean
-}
+type Part = PlacedMessage
 
 function isUntouched(parts: readonly Part[], sent: readonly Json[]): boolean {
   return (
@@ -125,13 +128,20 @@ function isUntouched(parts: readonly Part[], sent: readonly Json[]): boolean {
 }
 
 /** Finds the client's message behind each message of the view: by what it says, else by its call ids. Order is kept. */
-function align(sent: readonly Json[], view: readonly Json[], isMarking: boolean): readonly Part[] {
-  const search = new Search(sent)
+function align(
+  sent: readonly Json[],
+  view: readonly Json[],
+  { resend, cacheMarks: marks }: Provider,
+  isMarking: boolean,
+): readonly Part[] {
+  const search = new Search(sent, resend)
   let next = 0
-  const parts = view.map((message): Part => {
-    const plain = isMarking ? message : withoutMarkers(message)
+  return view.map((message): Part => {
+    // Marks in the log say where the cache ended when the message came; where it ends now, the client says anew.
+    const plain = isMarking || marks === undefined ? message : marks.withoutMarks(message)
+    const isMarked = marks?.isMarked(plain) === true
     // Most messages are the next one, or what was shown for a later one the last time.
-    if (isMarked(plain) === false && isAlike(plain, sent[next])) {
+    if (!isMarked && resend.isAlike(plain, sent[next])) {
       next += 1
       return { value: plain, isSame: true, from: next - 1 }
     }
@@ -140,20 +150,19 @@ function align(sent: readonly Json[], view: readonly Json[], isMarking: boolean)
       next = before.from + 1
       return before
     }
-    const gist = normalizeMessage(plain)
+    const gist = resend.gistOf(plain)
     const same = search.gist(gist.text, next)
-    const ids = idsOf(plain)
+    const ids = idsOf(plain, resend)
     const from = same ?? search.ids(ids, next) ?? search.ids(lastOf(ids), next)
     if (from === undefined) return { value: plain, isSame: false }
     next = from + 1
     // Reasoning that the view leaves out, or has in another message, must not come back with the client's bytes.
     const { reasoning, hasId } = search.gistAt(from)
     const isWhole = (reasoning === '' || reasoning === gist.reasoning) && (!hasId || gist.hasId)
-    const isSame = same !== undefined && isWhole && !isMarked(plain)
+    const isSame = same !== undefined && isWhole && !isMarked
     remember(sent[from] as Json, { value: plain, isSame })
     return { value: plain, isSame, from }
   })
-  return parts.filter((part, at) => !isLeftOut(part, () => parts.slice(at + 1)))
 }
 
 /** What a client's message was shown as, the last time that this was found out. */
@@ -170,9 +179,11 @@ function remember(message: Json, part: Pick<Part, 'value' | 'isSame'>): void {
 /** The client's messages by what they say and by the calls in them; each is read only when it is needed. */
 class Search {
   readonly #sent: readonly Json[]
+  readonly #resend: ResendFormat
 
-  constructor(sent: readonly Json[]) {
+  constructor(sent: readonly Json[], resend: ResendFormat) {
     this.#sent = sent
+    this.#resend = resend
   }
 
   /** The message that was shown in this form before. */
@@ -186,7 +197,7 @@ class Search {
   }
 
   gistAt(index: number): Gist {
-    return readOnce(this.#sent[index] as Json).gist
+    return readOnce(this.#sent[index] as Json, this.#resend).gist
   }
 
   gist(text: string, from: number): number | undefined {
@@ -200,7 +211,7 @@ class Search {
   /** Reading is what takes time, and is done once; looking through all is faster than keeping them in order. */
   #find(from: number, isIt: (read: Read) => boolean): number | undefined {
     for (let at = from; at < this.#sent.length; at++) {
-      if (isIt(readOnce(this.#sent[at] as Json))) return at
+      if (isIt(readOnce(this.#sent[at] as Json, this.#resend))) return at
     }
     return undefined
   }
@@ -215,49 +226,20 @@ interface Read {
 
 const read = new WeakMap<object, Read>()
 
-function readOnce(message: Json): Read {
-  if (!isObject(message)) return { gist: normalizeMessage(message), ids: '', last: '' }
+function readOnce(message: Json, resend: ResendFormat): Read {
+  if (!isObject(message)) return { gist: resend.gistOf(message), ids: '', last: '' }
   const known = read.get(message)
   if (known !== undefined) return known
-  const ids = idsOf(message)
-  const made = { gist: normalizeMessage(message), ids, last: lastOf(ids) }
+  const ids = idsOf(message, resend)
+  const made = { gist: resend.gistOf(message), ids, last: lastOf(ids) }
   read.set(message, made)
   return made
 }
 
-/** Reasoning that the client did not send stays out where all of the step it belongs to goes as the client sent it. */
-function isLeftOut({ value, from }: Part, behind: () => readonly Part[]): boolean {
-  if (!isObject(value) || value.type !== 'reasoning' || from !== undefined) return false
-  const step: Part[] = []
-  for (const part of behind()) {
-    if (!isOwnItem(part.value)) break
-    if (isObject(part.value) && part.value.type !== 'reasoning') step.push(part)
-  }
-  return step.length > 0 && step.every(({ isSame }) => isSame)
-}
-
-/** Whether the model made it, in the same step as its neighbours of that kind. */
-function isOwnItem(value: Json): boolean {
-  if (!isObject(value)) return false
-  const { type = 'message', role } = value
-  if (type === 'message') return role === 'assistant'
-  return !String(type).endsWith('_output')
-}
-
-/** The ids of the calls that a message makes or answers: what a reduced message still shares with its original. */
-function idsOf(message: Json): string {
-  if (!isObject(message)) return ''
-  const { content, tool_calls: calls, tool_call_id: answered, call_id: call, type } = message
-  const ids = [
-    ...(typeof answered === 'string' ? [`r${answered}`] : []),
-    ...(typeof call === 'string' ? [`${String(type)}${call}`] : []),
-    ...listOf(calls).map(({ id }) => `c${String(id)}`),
-    ...listOf(content).flatMap(({ id, tool_use_id: use, type: kind }) => {
-      if (kind === 'tool_result') return [`r${String(use)}`]
-      return kind === 'tool_use' ? [`c${String(id)}`] : []
-    }),
-  ]
-  return ids.length === 0 ? '' : `ids:${ids.join(',')}`
+/** The calls of a message as one text; empty where there are none. */
+function idsOf(message: Json, { callsIn }: ResendFormat): string {
+  const calls = callsIn(message)
+  return calls.length === 0 ? '' : `ids:${calls.join(',')}`
 }
 
 /** The last of several ids: the view may show results that the client never saw before its own. */
@@ -297,67 +279,20 @@ function isSystem(message: Json): boolean {
   return isObject(message) && message.role === 'system'
 }
 
-/** Markers in the log say where the cache ended when the message came; where it ends now, the client says anew. */
-function withoutMarkers(message: Json): Json {
-  if (!isObject(message)) return message
-  const { content } = message
-  if (!Array.isArray(content) || !content.some(hasMarker)) return message
-  return { ...message, content: content.map(withoutMarker) }
-}
-
-function isMarked(message: Json): boolean {
-  return isObject(message) && Array.isArray(message.content) && message.content.some(hasMarker)
-}
-
-function withoutMarker(block: Json): Json {
-  if (!isObject(block) || !hasMarker(block)) return block
-  const { cache_control: _marker, ...rest } = block
-  return Array.isArray(rest.content) ? { ...rest, content: rest.content.map(withoutMarker) } : rest
-}
-
-function hasMarker(block: Json): boolean {
-  if (!isObject(block)) return false
-  return 'cache_control' in block || (Array.isArray(block.content) && block.content.some(hasMarker))
-}
-
-/** The client's marker on a message that the view shows in another form. */
-function withMarkerOf(message: Json, original: Json | undefined): Json {
-  const marker = original === undefined ? undefined : markerOf(original)
-  if (marker === undefined || !isObject(message)) return message
-  const blocks = Array.isArray(message.content)
-    ? (message.content as readonly Json[])
-    : [{ type: 'text', text: String(message.content) }]
-  const last = blocks.at(-1)
-  if (!isObject(last)) return message
-  return { ...message, content: [...blocks.slice(0, -1), { ...last, cache_control: marker }] }
-}
-
-function markerOf(message: Json): Json | undefined {
-  if (!isObject(message)) return undefined
-  const marked = listOf(message.content).findLast((block) => 'cache_control' in block)
-  return marked?.cache_control
-}
-
-/** System text that the log holds beside the client's own goes behind it. */
-function withSystem(text: string, body: ClientBody, list: Range, system: Json): string {
-  const own = body.outline.fields.get('system')
-  const joined = JSON.stringify([...blocksOf(body.value.system), ...blocksOf(system)])
-  if (own === undefined) return text.replace('{', () => `{"system":${joined},`)
-  const shift = own.start > list.start ? text.length - body.text.length : 0
-  return replace(text, { start: own.start + shift, end: own.end + shift }, joined)
-}
-
-function blocksOf(system: Json | undefined): readonly Json[] {
-  if (typeof system === 'string') return [{ type: 'text', text: system }]
-  return Array.isArray(system) ? system : []
+/** System text that the log holds beside the client's own. */
+function withSystem(text: string, body: ClientBody, provider: Provider, system: Json): string {
+  const { fields, request } = provider
+  const own = body.outline.fields.get(fields.system)
+  const all = JSON.stringify(request.joinSystem?.(body.value[fields.system], system))
+  if (own === undefined) return text.replace('{', () => `{${JSON.stringify(fields.system)}:${all},`)
+  const list = body.outline.fields.get(fields.messages)
+  const isBehind = list !== undefined && own.start > list.start
+  const shift = isBehind ? text.length - body.text.length : 0
+  return replace(text, { start: own.start + shift, end: own.end + shift }, all)
 }
 
 function replace(text: string, { start, end }: Range, by: string): string {
   return text.slice(0, start) + by + text.slice(end)
-}
-
-function listOf(value: unknown): readonly JsonObject[] {
-  return Array.isArray(value) ? value.filter(isObject) : []
 }
 
 export function isObject(value: unknown): value is JsonObject {

@@ -1,6 +1,7 @@
 // Concurrency limiter: bounds active calls per tenant, in total, and by memory. A call is active
 // until its response has been written to the client.
 
+import { isApiPath } from 'oriel/providers'
 import { RefusedError, refuse } from '../http/errors.ts'
 import type { RelayedBody } from '../http/relay.ts'
 import { type HttpReply, isRelayed } from '../http/response.ts'
@@ -88,7 +89,7 @@ async function within(reservation: Reservation, handle: Handle): Promise<HttpRep
 }
 
 function isCall(path: string): boolean {
-  return path.startsWith('/v1/') || path === '/mcp'
+  return isApiPath(path) || path === '/mcp'
 }
 
 function overloaded(): RefusedError {

@@ -1,6 +1,7 @@
 // Long conversations with tools under every preset: the upstream never has to refuse one, and the answers stay the same.
 
 import { type JsonObject, type PolicyInput, presets, type WireFormat, wireFormats } from 'oriel'
+import { providers } from 'oriel/providers'
 import { afterEach, describe, expect, it } from 'vitest'
 import { PrefixCache } from '../../src/demo/prefix-cache.ts'
 import { dialects } from '../dialect.ts'
@@ -75,7 +76,10 @@ describe.each(wireFormats)('%s', (format) => {
       // The client still has everything: only what the model sees was reduced.
       expect(JSON.stringify(history).match(/row of/g)?.length).toBe(6 * 6 * 30)
       const last = upstream.requests.at(-1)
-      const whole = new PrefixCache().weigh(format, { ...last?.body, ...body(format, history) })
+      const whole = new PrefixCache().weigh(providers[format], {
+        ...last?.body,
+        ...body(format, history),
+      })
       if (patient.has(policy)) expect(last?.tokens).toBeLessThanOrEqual(whole)
       else expect(last?.tokens).toBeLessThan(whole * 0.9)
     },

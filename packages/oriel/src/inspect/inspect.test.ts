@@ -71,7 +71,8 @@ describe('what a log says of its thread', () => {
     const view = await thread.view({ format: 'openai-chat', dryRun: true })
     const blocks = viewBlocks(await thread.log(), {
       trace: view.trace,
-      sentResult: () => undefined,
+      format: 'openai-chat',
+      messages: view.messages,
     })
     expect(blocks.find(({ message }) => message === target)).toMatchObject({
       isExcluded: true,

@@ -1,11 +1,14 @@
 // The log beside a view: every block in order, with the form that it has in the view.
 
-import type { Block, FileBlock, ImageBlock } from '../core/log/block.ts'
+import type { Block, FileBlock, ImageBlock, ToolResultBlock } from '../core/log/block.ts'
 import type { EditEntry, Entry, Form } from '../core/log/entry.ts'
+import type { Json } from '../core/log/json.ts'
 import { isInRanges } from '../core/state/edits.ts'
 import { State } from '../core/state/state.ts'
 import type { Change } from '../core/view/view.ts'
 import { resolveCounter } from '../counters.ts'
+import type { FormatName } from '../providers/format.ts'
+import { decode } from '../providers/registry.ts'
 
 export interface ViewBlock {
   readonly id: string
@@ -37,15 +40,17 @@ const maxText = 20_000
 
 export interface ViewBlocksOptions {
   readonly trace: readonly Change[]
-  /** The text of the result of a call as it was sent; undefined where it was not. */
-  readonly sentResult: (callId: string) => string | undefined
+  readonly format: FormatName
+  /** The messages (or items) of the view, as they were sent. */
+  readonly messages: readonly Json[]
 }
 
 /** Every block of a log, with the form that a view gives it. */
 export function viewBlocks(
   entries: readonly Entry[],
-  { trace, sentResult }: ViewBlocksOptions,
+  { trace, format, messages }: ViewBlocksOptions,
 ): readonly ViewBlock[] {
+  const results = resultsIn(format, messages)
   const changes = new Map(trace.map((change) => [change.id, change]))
   const state = stateOf(entries)
   return entries.flatMap((entry) => {
@@ -60,7 +65,7 @@ export function viewBlocks(
       const isHidden = isExcluded || (entry.audience !== undefined && !isShown(entry.audience))
       const form = change?.form ?? (isHidden ? 'dropped' : 'full')
       const isShort = form !== 'full' && form !== 'dropped'
-      const sent = block.type === 'tool-result' ? sentResult(block.callId) : undefined
+      const sent = block.type === 'tool-result' ? results.get(block.callId) : undefined
       const text = isShort ? (sent ?? edit?.text ?? '') : form === 'full' ? textOf(block) : ''
       return {
         id: own,
@@ -93,6 +98,23 @@ export function viewBlocks(
 
 function isShown(audience: object): boolean {
   return !('now' in audience) || audience.now !== false
+}
+
+/** The text of each result in a request, by call id: a policy for one call leaves no edit in the log to read it from. */
+function resultsIn(format: FormatName, messages: readonly Json[]): ReadonlyMap<string, string> {
+  const blocks = decode(format, messages).flatMap(({ draft: { content } }) =>
+    typeof content === 'string' ? [] : content,
+  )
+  return new Map(
+    blocks.flatMap((block) =>
+      block.type === 'tool-result' ? [[block.callId, resultText(block)] as const] : [],
+    ),
+  )
+}
+
+function resultText({ content }: ToolResultBlock): string {
+  if (typeof content === 'string') return content
+  return content.flatMap((one) => (one.type === 'text' ? [one.text] : [])).join('\n')
 }
 
 /** The fold of the log: pins, exclusions and live edits as the view saw them. */

@@ -18,6 +18,8 @@ export interface ResponseFacts {
   readonly model?: string
   /** Why the model stopped, in the provider's own word. */
   readonly finish?: string
+  /** Whether the provider paused: the next request goes on with this answer. @default false */
+  readonly isPaused?: boolean
 }
 
 /**
@@ -39,8 +41,8 @@ export interface AnswerStream {
   answer(): Answer | undefined
 }
 
-/** How one provider answers. */
-export interface Provider {
+/** How a provider answers. */
+export interface AnswerFormat {
   /** Assembles a streamed answer. */
   stream(): AnswerStream
   /** Reads the body of a whole answer; undefined where it holds nothing that a client would send back, and no usage. */
@@ -68,17 +70,17 @@ export function parseObject(text: string): JsonObject | undefined {
 /** Facts that are known so far. */
 export type Facts = { -readonly [Key in keyof ResponseFacts]: ResponseFacts[Key] }
 
+/** The facts that providers tell in words. */
+type Told = { readonly [Key in 'id' | 'model' | 'finish']?: unknown }
+
 /** Adds the facts that are texts. */
-export function noteFacts(
-  facts: Facts,
-  { id, model, finish }: { readonly [Key in keyof ResponseFacts]: unknown },
-): void {
+export function noteFacts(facts: Facts, { id, model, finish }: Told): void {
   if (isText(id)) facts.id = id
   if (isText(model)) facts.model = model
   if (isText(finish)) facts.finish = finish
 }
 
-export function factsOf(said: Parameters<typeof noteFacts>[1]): ResponseFacts {
+export function factsOf(said: Told): ResponseFacts {
   const facts: Facts = {}
   noteFacts(facts, said)
   return facts

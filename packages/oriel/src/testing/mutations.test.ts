@@ -1,7 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { formatNames } from '../providers/format.ts'
-import { validate } from '../providers/registry.ts'
+import { formatNames, validate } from '../providers/registry.ts'
 import { conversationOf } from './arbitraries.ts'
 import {
   aiSdkMessage,

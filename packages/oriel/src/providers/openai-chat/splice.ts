@@ -1,8 +1,6 @@
 // Streams of Chat Completions, several rounds as one: one id, one role, one text, one end.
 
-import type { Json, JsonObject } from 'oriel'
-import { endOfStream, type ToolCall, ToolCalls } from 'oriel/providers'
-import { isObject } from '../call/rewrite.ts'
+import { isJsonObject as isObject, type Json, type JsonObject } from '../../core/log/json.ts'
 import {
   type RoundKind,
   type SpliceOptions,
@@ -12,7 +10,9 @@ import {
   sumUsage,
   verdictOf,
   writeEvent,
-} from './splicer.ts'
+} from '../splice.ts'
+import { endOfStream } from '../stream.ts'
+import { type ToolCall, ToolCalls } from './stream.ts'
 
 /** What stands between the texts of two rounds, which are one text for the client. */
 const gap = '\n\n'
@@ -28,7 +28,7 @@ export function chatSplicer({ name }: SpliceOptions): Splicer {
   return new ChatSplicer(name)
 }
 
-/** What a call of a round is: the gateway's, or one that the client sees at a position. */
+/** What a call of a round is: of the injected tool, or one that the client sees at a position. */
 type Slot = 'own' | number
 
 class ChatSplicer implements Splicer {
@@ -155,7 +155,7 @@ class ChatSplicer implements Splicer {
     return this.#said === '' && this.#others === 0 && typeof content !== 'string'
   }
 
-  /** The delta without the gateway's calls, and in later rounds without what comes once in an answer. */
+  /** The delta without calls to the injected tool, and in later rounds without what comes once in an answer. */
   #shown(delta: JsonObject): JsonObject {
     const { tool_calls: calls, role, ...rest } = delta
     const listed = Array.isArray(calls) ? calls.filter(isObject) : undefined
