@@ -25,7 +25,7 @@ export interface Settings {
   readonly json: boolean
   /** Write the tables to docs/numbers.md, in their marked section. */
   readonly write: boolean
-  /** Where files are written that measure a disk. */
+  /** Directory for disk measurements. */
   readonly directory: string | undefined
 }
 

@@ -59,7 +59,7 @@ await withFolder(settings.directory, async (folder) => {
   )
 })
 
-/** What each measured turn took, and the number of turns it stands for. */
+/** Duration of each measured turn, and the number of turns it represents. */
 interface Session {
   readonly turns: readonly { readonly cpuMs: number; readonly wallMs: number }[]
   readonly every: number

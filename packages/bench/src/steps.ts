@@ -39,7 +39,7 @@ interface Sized extends Contender {
 
 interface GrowingThread {
   readonly contender: Sized
-  /** What the thread did to its store so far, as the cells of a row. */
+  /** Store operations of the thread so far, as the cells of a row. */
   workPerStep(): Row
 }
 

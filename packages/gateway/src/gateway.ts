@@ -341,7 +341,7 @@ function modelRoutes(calls: Calls, telemetry: Telemetry): readonly Route[] {
         method: 'ALL',
         path: `${root}*`,
         access: 'key',
-        summary: 'Everything else of the upstream, as it is.',
+        summary: 'All other paths of the upstream, passed through unchanged.',
         isCall: true,
         handle: (context) => calls.pass(context),
       }),

@@ -22,7 +22,7 @@ export function clearToolUses(
       const countTokens = (list: BaseMessage[]) => countTokensApproximately(list)
       // The model is asked for its profile only, and only by fractions of a window.
       await edit.apply({ messages: request, model: {} as never, countTokens })
-      // What it clears is a new message without an id, in the place of the old one; orphans are gone by then.
+      // A cleared message is a new one without an id, in place of the old one; orphans are already removed.
       let next = 0
       return request.map((message) => {
         if (message.id !== undefined) next = Number(message.id)

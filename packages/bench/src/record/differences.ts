@@ -23,7 +23,7 @@ for (const file of readdirSync(fixtureFolder).filter((name) => name.includes(wan
   for (const [what, example] of [...found].sort()) console.log(`  ${what}  ${example}`)
 }
 
-/** What changed between a request with its answer and the request that continues it. */
+/** The diff between a request with its answer and the request that continues it. */
 function differences(
   { format, requests }: Fixture,
   before: number,

@@ -12,7 +12,7 @@ export interface RecordedRequest {
   /** Only those that name a session, a request or a retry. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: Body
-  /** What the server answered, whole, also where it was streamed. */
+  /** The whole answer of the server, even if it was streamed. */
   readonly reply: Exchange['reply']
 }
 

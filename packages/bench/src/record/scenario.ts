@@ -12,13 +12,13 @@ export const secondQuestion = 'And tomorrow?'
 export const editedQuestion = 'And on Sunday?'
 export const thanks = 'Thanks.'
 
-/** What the tool `get_weather` does: an object for most cities, an error for Kraków. */
+/** The tool `get_weather`: an object for most cities, an error for Kraków. */
 export function getWeather(city: string): unknown {
   if (city === 'Kraków') throw new Error('No station in "Kraków" <44>')
   return { city, celsius: 21.5, wind: { from: 'NW', knots: 4 }, notes: ['föhn', 'a/b', '\u2028'] }
 }
 
-/** What the tool `list_cities` does: a text that ends in blanks. */
+/** The tool `list_cities`: a text with trailing spaces. */
 export function listCities(): string {
   return 'Zürich\nKraków\n\tBrno  \n'
 }

@@ -3,7 +3,7 @@
 import type { Reply } from './reply.ts'
 import type { Asked, Exchange } from './server.ts'
 
-/** What a request is, as known to the one who wrote the script; other requests are named by their step. */
+/** Ground truth of a request, as written in the script; other requests are named by their step. */
 export type Truth =
   | 'new-thread'
   | 'other'
@@ -68,7 +68,7 @@ export class Script {
     return [...this.#queues.values()].flat().map((step) => step.name)
   }
 
-  /** What each request is in truth, in order of arrival. */
+  /** Ground truth of each request, in order of arrival. */
   expected(exchanges: readonly Exchange[]): readonly Expected[] {
     const positions = new Map(this.#served.map((step, index) => [step.name, index]))
     const find = (name: string): number => {

@@ -31,7 +31,7 @@ export function agentRoutes({ agents, limits }: AgentRouteOptions): readonly Rou
       method: 'GET',
       path: '/api/agents/:name',
       access: 'key',
-      summary: 'An agent: its model, its system text and its tools.',
+      summary: 'An agent: model, system text and tools.',
       answer: 'Agent',
       handle: ({ param }) => json(agentOf(agents, param('name'))),
     },
@@ -39,7 +39,7 @@ export function agentRoutes({ agents, limits }: AgentRouteOptions): readonly Rou
       method: 'POST',
       path: '/api/agents/:name/tools/:tool',
       access: 'key',
-      summary: 'Runs a tool of an agent. The tools of the demo read nothing and change nothing.',
+      summary: 'Runs a tool of an agent. The demo tools have no side effects.',
       body: toolBody,
       answer: '{ text }',
       handle: async (context) => {

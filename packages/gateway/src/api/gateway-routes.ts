@@ -25,7 +25,7 @@ export function gatewayRoutes(options: GatewayRoutesOptions): readonly Route[] {
       method: 'GET',
       path: '/healthz',
       access: 'open',
-      summary: 'Whether the server is up.',
+      summary: 'Health check.',
       answer: '{ ok: true }',
       handle: () => json({ ok: true }),
     },
@@ -33,7 +33,7 @@ export function gatewayRoutes(options: GatewayRoutesOptions): readonly Route[] {
       method: 'GET',
       path: '/api/info',
       access: 'key',
-      summary: 'What this gateway is set to, without secrets.',
+      summary: 'Configuration of this gateway, without secrets.',
       answer:
         '{ version, isDemo, hasKeys, upstreams, defaultPolicy, presets, agents, requestOverrides, tenant? }',
       handle: async ({ caller }) => {
@@ -51,7 +51,7 @@ export function gatewayRoutes(options: GatewayRoutesOptions): readonly Route[] {
       method: 'GET',
       path: '/api/settings',
       access: 'key',
-      summary: 'The settings that a call with this address would have, each with its source.',
+      summary: 'The settings of a call with these query parameters, each with its source.',
       query: {
         agent: 'The name of an agent.',
         historyPolicy: 'lastN | all | none',
@@ -74,7 +74,7 @@ export function gatewayRoutes(options: GatewayRoutesOptions): readonly Route[] {
       method: 'GET',
       path: '/api/events',
       access: 'key',
-      summary: 'What happens in threads, as server-sent events.',
+      summary: 'Events of threads, as server-sent events.',
       query: { thread: 'Only this thread.' },
       answer: 'text/event-stream',
       handle: ({ caller, url, request }) => {
@@ -96,8 +96,8 @@ export function gatewayRoutes(options: GatewayRoutesOptions): readonly Route[] {
       path: '/v1/preview',
       access: 'key',
       summary:
-        'What would be sent for a body of any model endpoint. Nothing is sent, nothing is kept.',
-      query: { format: `${wireFormats.join(' | ')}; else it is found out.` },
+        'Preview of the upstream request for a body of any model endpoint. Nothing is sent or stored.',
+      query: { format: `${wireFormats.join(' | ')}. Detected by default.` },
       answer:
         '{ thread?, format, messages, system?, tools?, trace, tokens, policy, sources, warnings }',
       isCall: true,

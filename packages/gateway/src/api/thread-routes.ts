@@ -42,11 +42,10 @@ function readRoutes(api: ThreadApi): readonly Route[] {
   const paging = { limit: 'How many at most.' }
   return [
     get('', {
-      summary: 'Threads, the most recently used first.',
+      summary: 'Threads, most recently used first.',
       query: {
         search: 'Only threads with this text in them.',
-        after:
-          'Where the last page ended: the `cursor` of its answer. It stays valid when threads change.',
+        after: 'The `cursor` of the previous page. It stays valid when threads change.',
         cursor: 'The same as `after`.',
         ...paging,
       },
@@ -54,12 +53,12 @@ function readRoutes(api: ThreadApi): readonly Route[] {
       handle: (context) => api.list(context),
     }),
     get('/:id', {
-      summary: 'One thread in a few numbers, and its policy.',
+      summary: 'Summary of a thread, with its policy.',
       answer: 'ThreadSummary & { policy }',
       handle: (context) => api.summary(context),
     }),
     get('/:id/log', {
-      summary: 'Entries of the log, as they are.',
+      summary: 'Entries of the log.',
       query: { from: 'The first seq. Default 1.', ...paging },
       answer: '{ entries: Entry[], version, next? }',
       handle: (context) => api.log(context),
@@ -75,27 +74,27 @@ function readRoutes(api: ThreadApi): readonly Route[] {
       handle: (context) => api.view(context),
     }),
     get('/:id/requests', {
-      summary: 'Every request that was sent.',
+      summary: 'All requests that were sent.',
       answer: '{ requests }',
       handle: (context) => api.requests(context),
     }),
     get('/:id/requests/:step', {
-      summary: 'What was sent at a step, and the difference to the one before.',
+      summary: 'The request at a step, and its diff to the previous one.',
       answer: 'StepRequest',
       handle: (context) => api.request(context),
     }),
     get('/:id/timeline', {
-      summary: 'Tokens, numbers of the provider and epochs, step by step.',
+      summary: 'Tokens, provider usage and epochs, step by step.',
       answer: 'Timeline',
       handle: (context) => api.timeline(context),
     }),
     get('/:id/edits', {
-      summary: 'Every edit, and whether it is still in force.',
+      summary: 'All edits, and whether they are live.',
       answer: '{ edits }',
       handle: (context) => api.edits(context),
     }),
     get('/:id/export', {
-      summary: 'The whole log, one entry a line.',
+      summary: 'The whole log as JSON lines.',
       answer: 'application/x-ndjson',
       handle: (context) => api.export(context),
     }),
@@ -126,7 +125,7 @@ function writeRoutes(api: ThreadApi): readonly Route[] {
       path: '/api/threads/:id/what-if',
       access: 'key',
       summary:
-        'What the model would see under another policy, with the edits so far (now) or with the policy from the first message on (start). Nothing is kept.',
+        'What the model would see under another policy, with the edits so far (now) or with the policy from the first message on (start). Nothing is stored.',
       body: whatIfBody,
       answer: 'ThreadView & { replay?: { steps, input, repeated } }',
       handle: (context) => api.whatIf(context, whatIfBody),
@@ -138,7 +137,7 @@ function writeRoutes(api: ThreadApi): readonly Route[] {
       run: (thread, { id, ...rest }) => thread.expand(id, withoutUndefined(rest)),
     }),
     post('undo', {
-      summary: 'Takes an edit, or all edits of an epoch, back.',
+      summary: 'Reverts an edit, or all edits of an epoch.',
       body: idBody,
       run: (thread, { id }) => thread.undo(id),
     }),
@@ -154,7 +153,7 @@ function writeRoutes(api: ThreadApi): readonly Route[] {
     }),
     post('policy', {
       summary:
-        'Changes the policy for future views. A call through the gateway sets it back to that of its agent.',
+        'Changes the policy for future views. A call through the gateway resets it to the policy of its agent.',
       body: policyBody,
       run: (thread, { policy }, caller) => thread.setPolicy(api.policyFor(policy, caller)),
     }),
@@ -167,7 +166,7 @@ function writeRoutes(api: ThreadApi): readonly Route[] {
       method: 'DELETE',
       path: '/api/threads/:id',
       access: 'key',
-      summary: 'Erases a thread: its content is gone for good.',
+      summary: 'Erases a thread permanently.',
       answer: 'nothing (204)',
       handle: (context) => api.erase(context),
     },

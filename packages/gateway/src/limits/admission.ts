@@ -30,7 +30,7 @@ interface Waiting {
  * - Calls start in order of arrival (FIFO).
  * - Shedding starts only after every call of half a second has waited longer than half of `mostMs`.
  * - While shedding, new calls are rejected if the head of the queue has waited that long. Shedding
- *   stops when the queue is nearly empty.
+ *   stops once waits are short again.
  */
 export class AdmissionQueue {
   readonly #mostMs: number

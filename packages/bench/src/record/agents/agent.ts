@@ -21,7 +21,7 @@ export interface Run {
   readonly after?: 'keep' | 'restore'
 }
 
-/** Where one agent lives while it is recorded. Fixed names, so that recordings do not differ from run to run. */
+/** Directories of an agent during a recording. Fixed names make recordings reproducible. */
 export interface Rooms {
   readonly home: string
   readonly project: string
@@ -77,7 +77,7 @@ export function installed(path: string): string {
 
 const base = join(tmpdir(), 'oriel-agents')
 
-/** Where every agent works, one after the other. */
+/** Working directory of every agent. */
 export const projectFolder: string = join(base, 'project')
 
 /** The names of the tools that a request offers, in any of the formats. */

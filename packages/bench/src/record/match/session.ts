@@ -29,7 +29,7 @@ export function previousReplyOf(body: Body): string | undefined {
   return typeof message === 'string' ? message : undefined
 }
 
-/** Whether the client itself says that it asked the same before. */
+/** True if the client marks the request as a retry. */
 export function isMarkedRetry({ headers }: RecordedRequest): boolean {
   return Number(headers['x-stainless-retry-count'] ?? 0) > 0
 }
