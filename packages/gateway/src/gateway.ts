@@ -62,7 +62,7 @@ export interface Gateway {
 /** An HTTP handler that manages the context of the model calls that pass through it. Wrong options throw at once. */
 export function createGateway(options: GatewayOptions = {}): Gateway {
   const parts = assemble(options)
-  const { routes, limits, via, store, families, threads, telemetry } = parts
+  const { routes, limits, via, store, threads, telemetry } = parts
   const { keys = [], hosts = [], origins = [] } = options
   const authenticate = createAuthenticate(keys)
   const notFound = (): Response =>
@@ -108,12 +108,11 @@ export function createGateway(options: GatewayOptions = {}): Gateway {
     fetch: async (request) => toResponse(await reply(request)),
     failed: (task, error) => telemetry.background.failed(task, error),
     endStreams: () => parts.hub.close(),
-    settled: () => families.settled(),
+    settled: () => threads.settled(),
     async close() {
       parts.hub.close()
       parts.pressure.close()
       await parts.mcp.close()
-      await families.settled()
       await threads.settled()
       await parts.changes.close()
       if (options.store === undefined) await store.close()
@@ -145,7 +144,6 @@ interface Parts {
   readonly limits: Limits
   readonly via: string
   readonly store: Store
-  readonly families: OpenThreads
   readonly threads: OpenThreads
   readonly changes: StoreWatcher
   readonly hub: EventBus
@@ -177,12 +175,11 @@ function assemble(options: GatewayOptions): Parts {
   }
   const changes = new StoreWatcher(store, hub, background)
   const changed: StoreWatcher['tell'] = (tenant, thread) => changes.tell(tenant, thread)
-  const shared = { store, policy: settings.base, tokens: options.tokens, now, log, limits }
+  const shared = { store, tokens: options.tokens, now, log, limits }
   const summaries = { summarize, summarizeTimeoutMs: options.summarizer?.timeoutMs }
-  const families = new OpenThreads({ ...shared, ...summaries, on })
-  const threads = new OpenThreads({ ...shared, policy: undefined, ...summaries, on })
+  const threads = new OpenThreads({ ...shared, ...summaries, on })
   const tenants = new Tenants(store, background)
-  const sessions = new ThreadResolver(families, new ThreadIndex(store, background), now)
+  const sessions = new ThreadResolver(threads, new ThreadIndex(store, background), now)
   const pressure = new OverloadDetector({ mostMs: limits.lateMs, background })
   const turnstile = new ConcurrencyLimiter(limits, pressure)
   const calls = new Calls({
@@ -203,11 +200,10 @@ function assemble(options: GatewayOptions): Parts {
   const api = new ThreadApi({
     store,
     settings,
-    families: threads,
+    threads,
     tenants,
     limits,
     changed,
-    quiet: (tenant) => families.quiet(tenant),
     erased: (tenant, thread) => calls.forget(tenant, thread),
   })
   const mcp = createMcp({ api, limits, failed: (code) => telemetry.failed('mcp', code) })
@@ -216,7 +212,7 @@ function assemble(options: GatewayOptions): Parts {
     ...ownRoutes({ store, calls, sessions, settings, agents, hub, limits, info }),
     ...threadRoutes(api),
     ...mcp.routes,
-    metricsOf({ telemetry, store, families, threads, turnstile, upstreams }),
+    metricsOf({ telemetry, store, threads, turnstile, upstreams }),
   ]
   const routes = withPages([...own, ...modelRoutes(calls, telemetry)], options.studio)
   return {
@@ -224,7 +220,6 @@ function assemble(options: GatewayOptions): Parts {
     limits,
     via,
     store,
-    families,
     threads,
     changes,
     hub,
@@ -237,15 +232,15 @@ function assemble(options: GatewayOptions): Parts {
 }
 
 function metricsOf(
-  parts: Pick<Parts, 'telemetry' | 'store' | 'families' | 'threads' | 'turnstile'> & {
+  parts: Pick<Parts, 'telemetry' | 'store' | 'threads' | 'turnstile'> & {
     readonly upstreams: readonly Upstream[]
   },
 ): Route {
-  const { telemetry, store, families, threads, turnstile, upstreams } = parts
+  const { telemetry, store, threads, turnstile, upstreams } = parts
   return metricsRoute({
     meters: telemetry.meters,
     store: store.name,
-    openThreads: () => families.size + threads.size,
+    openThreads: () => threads.size,
     reservedBytes: () => turnstile.reservedBytes,
     upstreamLoads: () => upstreams.map(({ load }) => load),
   })

@@ -1,10 +1,9 @@
 // The routes of the thread API.
 
-import { type Thread, wireFormats } from 'oriel'
+import { wireFormats } from 'oriel'
 import { z } from 'zod'
-import type { Caller } from '../http/auth.ts'
 import type { Route } from '../http/router.ts'
-import type { ThreadApi } from './thread-api.ts'
+import type { Action, ThreadApi } from './thread-api.ts'
 
 const range = z.tuple([z.number().int().min(0), z.number().int().min(0)])
 const expandBody = z.strictObject({
@@ -105,11 +104,10 @@ function readRoutes(api: ThreadApi): readonly Route[] {
 function writeRoutes(api: ThreadApi): readonly Route[] {
   const post = <Body extends z.ZodType>(
     path: string,
-    route: {
+    route: Action<Body> & {
       readonly summary: string
       readonly body: Body
       readonly answer?: string
-      run(thread: Thread, body: z.infer<Body>, caller: Caller): Promise<unknown>
     },
   ): Route => ({
     method: 'POST',
@@ -118,7 +116,7 @@ function writeRoutes(api: ThreadApi): readonly Route[] {
     summary: route.summary,
     body: route.body,
     answer: route.answer ?? '{ version }',
-    handle: (context) => api.act(context, route.body, route.run),
+    handle: (context) => api.act(context, route.body, route),
   })
   return [
     {
@@ -161,6 +159,7 @@ function writeRoutes(api: ThreadApi): readonly Route[] {
     post('compact', {
       summary: 'Makes a checkpoint now.',
       body: z.strictObject({}),
+      isLong: true,
       run: (thread) => thread.compact(),
     }),
     {

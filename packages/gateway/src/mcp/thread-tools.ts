@@ -206,7 +206,7 @@ function find(
   { query, from, limit, deadline, matches }: Find,
 ): Promise<number | undefined> {
   const wanted = query.toLowerCase()
-  return api.open(key, async (own) => {
+  const search = async (own: Thread): Promise<number | undefined> => {
     for await (const message of own.read({ from })) {
       if (matches.length >= limit || performance.now() > deadline) return message.seq
       const at = message.text?.toLowerCase().indexOf(wanted) ?? -1
@@ -223,7 +223,8 @@ function find(
       })
     }
     return undefined
-  })
+  }
+  return api.open(key, search, { isLong: true })
 }
 
 /** A damaged thread has no more matches. */
@@ -245,7 +246,8 @@ async function read(
 ): Promise<CallToolResult> {
   const { key, info } = await api.locate(caller, name)
   const last = Math.min(to ?? info.version, info.version)
-  const page = await api.open(key, (own) => readPage(own, { from, to: last, limit }))
+  const readOn = (own: Thread): Promise<Page> => readPage(own, { from, to: last, limit })
+  const page = await api.open(key, readOn, { isLong: true })
   return structured({ thread: key.thread, ...page, last })
 }
 
