@@ -68,7 +68,7 @@ export interface Gateway {
  */
 export function createGateway(options: GatewayOptions = {}): Gateway {
   const parts = assemble(options)
-  const { routes, limits, via, store, callThreads, apiThreads, telemetry } = parts
+  const { routes, limits, via, store, threads, telemetry } = parts
   const { keys = [], hosts = [], origins = [] } = options
   const authenticate = createAuthenticate(keys)
   const notFound = (): Response =>
@@ -114,13 +114,12 @@ export function createGateway(options: GatewayOptions = {}): Gateway {
     fetch: async (request) => toResponse(await reply(request)),
     failed: (task, error) => telemetry.background.failed(task, error),
     endStreams: () => parts.events.close(),
-    settled: () => callThreads.settled(),
+    settled: () => threads.settled(),
     async close() {
       parts.events.close()
       parts.overload.close()
       await parts.mcp.close()
-      await callThreads.settled()
-      await apiThreads.settled()
+      await threads.settled()
       await parts.changes.close()
       if (options.store === undefined) await store.close()
     },
@@ -154,8 +153,7 @@ interface Parts {
   readonly limits: Limits
   readonly via: string
   readonly store: Store
-  readonly callThreads: OpenThreads
-  readonly apiThreads: OpenThreads
+  readonly threads: OpenThreads
   readonly changes: StoreWatcher
   readonly events: EventBus
   readonly overload: OverloadDetector
@@ -186,12 +184,11 @@ function assemble(options: GatewayOptions): Parts {
   }
   const changes = new StoreWatcher(store, events, background)
   const changed: StoreWatcher['tell'] = (tenant, thread) => changes.tell(tenant, thread)
-  const shared = { store, policy: settings.base, tokens: options.tokens, now, log, limits }
+  const shared = { store, tokens: options.tokens, now, log, limits }
   const summaries = { summarize, summarizeTimeoutMs: options.summarizer?.timeoutMs }
-  const callThreads = new OpenThreads({ ...shared, ...summaries, on })
-  const apiThreads = new OpenThreads({ ...shared, policy: undefined, ...summaries, on })
+  const threads = new OpenThreads({ ...shared, ...summaries, on })
   const tenants = new Tenants(store, background)
-  const sessions = new ThreadResolver(callThreads, new ThreadIndex(store, background), now)
+  const sessions = new ThreadResolver(threads, new ThreadIndex(store, background), now)
   const overload = new OverloadDetector({ mostMs: limits.lateMs, background })
   const limiter = new ConcurrencyLimiter(limits, overload)
   const calls = new Calls({
@@ -212,11 +209,10 @@ function assemble(options: GatewayOptions): Parts {
   const api = new ThreadApi({
     store,
     settings,
-    threads: apiThreads,
+    threads,
     tenants,
     limits,
     changed,
-    quiet: (tenant) => callThreads.quiet(tenant),
     erased: (tenant, thread) => calls.forget(tenant, thread),
   })
   const mcp = createMcp({ api, limits, failed: (code) => telemetry.failed('mcp', code) })
@@ -225,7 +221,7 @@ function assemble(options: GatewayOptions): Parts {
     ...gatewayRoutes({ store, calls, sessions, settings, agents, events, limits, info }),
     ...threadRoutes(api),
     ...mcp.routes,
-    metricsOf({ telemetry, store, callThreads, apiThreads, limiter, upstreams }),
+    metricsOf({ telemetry, store, threads, limiter, upstreams }),
   ]
   const routes = withPages([...own, ...modelRoutes(calls, telemetry)], options.studio)
   return {
@@ -233,8 +229,7 @@ function assemble(options: GatewayOptions): Parts {
     limits,
     via,
     store,
-    callThreads,
-    apiThreads,
+    threads,
     changes,
     events,
     overload,
@@ -246,15 +241,15 @@ function assemble(options: GatewayOptions): Parts {
 }
 
 function metricsOf(
-  parts: Pick<Parts, 'telemetry' | 'store' | 'callThreads' | 'apiThreads' | 'limiter'> & {
+  parts: Pick<Parts, 'telemetry' | 'store' | 'threads' | 'limiter'> & {
     readonly upstreams: readonly Upstream[]
   },
 ): Route {
-  const { telemetry, store, callThreads, apiThreads, limiter, upstreams } = parts
+  const { telemetry, store, threads, limiter, upstreams } = parts
   return metricsRoute({
     meters: telemetry.meters,
     store: store.name,
-    openThreads: () => callThreads.size + apiThreads.size,
+    openThreads: () => threads.size,
     reservedBytes: () => limiter.reservedBytes,
     upstreamLoads: () => upstreams.map(({ load }) => load),
   })

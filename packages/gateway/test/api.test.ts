@@ -131,6 +131,68 @@ describe('a thread that is too busy', () => {
   })
 })
 
+describe('a thread that calls and the API share', () => {
+  const ask = (messages: readonly Message[]) =>
+    call('/v1/chat/completions', { body: { model: 'oriel-demo', tools, messages } })
+  const shown = async (thread: string) => (await call(`/api/threads/${thread}/view`)).json.messages
+  const user = (content: string) => ({ role: 'user', content })
+
+  it('[GW110] is the one that the API names, whichever branch the last call was on', async () => {
+    open()
+    const { thread, messages } = await talk(['Hello'])
+    const whole = messages.length
+    const forked = await ask([user('Goodbye')])
+    const edited = await call('/v1/chat/completions', {
+      body: { model: 'oriel-demo', messages: [...messages.slice(0, -1), user('Something else')] },
+      headers: { ...mine, 'x-oriel-thread': thread },
+    })
+    const fork = edited.headers.get('x-oriel-thread') ?? ''
+    expect(new Set([thread, fork, forked.headers.get('x-oriel-thread')]).size).toBe(3)
+    expect(await shown(thread)).toHaveLength(whole)
+    expect(await shown(thread)).not.toContainEqual(user('Something else'))
+    const { json } = await call(`/api/threads/${thread}/log`)
+    const [first] = (json.entries as Message[]).filter(({ type }) => type === 'message')
+    await call(`/api/threads/${thread}/exclude`, { body: { id: first?.id } })
+    expect(await shown(thread)).not.toContainEqual(user('Hello'))
+    expect(await shown(fork)).toContainEqual(user('Hello'))
+    expect((await call(`/api/threads/${fork}`)).json.id).toBe(fork)
+    const next = await call('/v1/chat/completions', {
+      body: { model: 'oriel-demo', messages: [...messages, user('More')] },
+      headers: { ...mine, 'x-oriel-thread': thread },
+    })
+    expect(next.headers.get('x-oriel-thread')).toBe(thread)
+  })
+
+  it('[GW110] can be read while a call keeps it', async () => {
+    const inner = memoryStore()
+    let gate: Promise<void> | undefined
+    const reached = Promise.withResolvers<void>()
+    const store = new Proxy(inner, {
+      get(target, name) {
+        const value: unknown = Reflect.get(target, name)
+        if (typeof value !== 'function') return value
+        if (name !== 'append') return value.bind(target)
+        return async (...given: unknown[]) => {
+          if (gate !== undefined) reached.resolve()
+          await gate
+          return value.apply(target, given)
+        }
+      },
+    })
+    open({ store })
+    const { thread, messages } = await talk(['Hello'])
+    const blocked = Promise.withResolvers<void>()
+    gate = blocked.promise
+    const late = ask([...messages, user('More')])
+    await reached.promise
+    const read = await shown(thread)
+    blocked.resolve()
+    expect(read).toHaveLength(messages.length)
+    expect((await late).headers.get('x-oriel-thread')).toBe(thread)
+    expect(await shown(thread)).toContainEqual(user('More'))
+  })
+})
+
 describe('reading', () => {
   it('[GW10] shows a thread in the list, in its log, its views, its requests and its timeline', async () => {
     open()

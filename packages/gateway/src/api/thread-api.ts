@@ -25,7 +25,7 @@ import { json, jsonBytes, type RouteContext } from '../http/router.ts'
 import type { Limits } from '../options.ts'
 import type { SettingsResolver } from '../settings/resolve.ts'
 import { damageOf } from '../threads/damage.ts'
-import type { OpenThreads } from '../threads/open-threads.ts'
+import type { OpenThreads, UseOptions } from '../threads/open-threads.ts'
 import type { Tenants } from '../threads/tenants.ts'
 import { readCooperatively } from './cooperative-read.ts'
 import { readCount, readFormat, readJson, readNumber } from './parameters.ts'
@@ -38,15 +38,17 @@ import type { WhatIfBody } from './thread-routes.ts'
 export interface ThreadApiOptions {
   readonly store: Store
   readonly settings: SettingsResolver
-  /** Threads opened for the API alone. No call moves them to another branch. */
   readonly threads: OpenThreads
   readonly tenants: Tenants
   readonly limits: Limits
-  /** Resolves when the pending log writes of a tenant, or of all, are done. */
-  readonly quiet: (tenant?: string) => Promise<void>
-  /** Called when a thread was erased, so that caches evict it. */
+  /** Told when a thread was erased, so that calls forget it too. */
   readonly erased: (tenant: string, thread: string) => void
   readonly changed: (tenant: string, thread: string) => void
+}
+
+/** Something that a caller does to a thread. */
+export interface Action<Body extends z.ZodType> extends UseOptions {
+  run(thread: Thread, body: z.infer<Body>, caller: Caller): Promise<unknown>
 }
 
 export interface ThreadsQuery {
@@ -107,7 +109,7 @@ export class ThreadApi {
     caller: Caller,
     { limit, search: asked, after, signal }: ThreadsQuery,
   ): Promise<FoundThreads> {
-    await this.#options.quiet(caller.isAdmin ? undefined : caller.tenant)
+    await this.#options.threads.quiet(caller.isAdmin ? undefined : caller.tenant)
     const search = asked.toLowerCase()
     const tenants = await this.#tenantsOf(caller, null)
     const threads: FoundThread[] = []
@@ -163,7 +165,7 @@ export class ThreadApi {
     if (step !== null) return this.#viewAt(key, readNumber(step, 'step'), context.request.signal)
     const budget = searchParams.get('budget')
     const options = budget === null ? {} : { budget: readNumber(budget, 'budget') }
-    return json(await this.open(key, (thread) => this.viewOf(thread, format, options)))
+    return json(await this.#viewOf(key, format, { options, signal: context.request.signal }))
   }
 
   /** The view under another policy. Writes nothing to the log or the disk. */
@@ -177,11 +179,11 @@ export class ThreadApi {
     // The thread is loaded into memory, so reserve its size.
     context.room.take(info.bytes)
     const { version } = info
-    if (from === 'now') {
-      const view = (thread: Thread) => this.viewOf(thread, format, { policy, ...limit })
-      return json({ version, ...(await this.open(key, view)) })
-    }
     const { signal } = context.request
+    if (from === 'now') {
+      const options = { policy, ...limit }
+      return json({ version, ...(await this.#viewOf(key, format, { options, signal })) })
+    }
     const job = { policy, format, budget, version }
     const entries = readCooperatively(store.read(key, { to: version }), signal)
     const bytes = await this.#replays.run(job, entries, { tenant: context.caller.tenant, signal })
@@ -193,10 +195,14 @@ export class ThreadApi {
     return this.#options.settings.forThread(input, caller)
   }
 
-  /** A dry-run view of the head. */
-  async viewOf(thread: Thread, format: WireFormat, options: object): Promise<object> {
-    const view = await thread.view({ ...options, format, dryRun: true })
-    const entries = await thread.log()
+  /** A view of the head that commits nothing. */
+  async #viewOf(
+    key: ThreadKey,
+    format: WireFormat,
+    { options, signal }: { readonly options: object; readonly signal: AbortSignal },
+  ): Promise<object> {
+    const view = await this.open(key, (thread) => thread.view({ ...options, format, dryRun: true }))
+    const entries = await this.#read(key, { signal })
     return {
       ...view,
       trace: view.trace,
@@ -207,7 +213,7 @@ export class ThreadApi {
   }
 
   async #viewAt(key: ThreadKey, step: number, signal: AbortSignal): Promise<Response> {
-    const found = await this.open(key, (thread) => thread.requestAt(step))
+    const found = await this.open(key, (thread) => thread.requestAt(step), { isLong: true })
     const { request, body, trace, exact } = found
     const entries = await this.#read(key, { to: request.seq - 1, signal })
     const { name: format, fields } = formatNamed(request.format)
@@ -239,7 +245,8 @@ export class ThreadApi {
   async request(context: RouteContext): Promise<Response> {
     const { key } = await this.#find(context)
     const step = readNumber(context.param('step'), 'step')
-    return json(await this.open(key, (thread) => differenceOf(thread, step)))
+    const find = (thread: Thread) => differenceOf(thread, step)
+    return json(await this.open(key, find, { isLong: true }))
   }
 
   async timeline(context: RouteContext): Promise<Response> {
@@ -277,11 +284,12 @@ export class ThreadApi {
   async act<Body extends z.ZodType>(
     context: RouteContext,
     schema: Body,
-    run: (thread: Thread, body: z.infer<Body>, caller: Caller) => Promise<unknown>,
+    { run, isLong = false }: Action<Body>,
   ): Promise<Response> {
     const { key } = await this.#find(context)
     const body = await readJson(context, schema, this.#options.limits)
-    const result = await this.open(key, (thread) => run(thread, body, context.caller))
+    const act = (thread: Thread) => run(thread, body, context.caller)
+    const result = await this.open(key, act, { isLong })
     this.#options.changed(key.tenant, key.thread)
     const info = await this.#options.store.info(key)
     return json({ version: info?.version, ...(typeof result === 'object' ? result : {}) })
@@ -289,11 +297,10 @@ export class ThreadApi {
 
   async erase(context: RouteContext): Promise<Response> {
     const { key } = await this.#find(context)
-    const { store, threads: open, changed, erased } = this.#options
-    // Forks share its content, so they are erased too.
+    const { store, changed, erased } = this.#options
+    // Its forks hold what it said, too.
     const { threads } = await eraseThread({ store, tenant: key.tenant, id: key.thread })
     for (const thread of threads) {
-      open.forget(key.tenant, thread)
       this.#summaries.forget({ tenant: key.tenant, thread })
       erased(key.tenant, thread)
       changed(key.tenant, thread)
@@ -313,7 +320,7 @@ export class ThreadApi {
     thread: string,
     tenant: string | null = null,
   ): Promise<{ key: ThreadKey; info: ThreadInfo }> {
-    await this.#options.quiet(caller.isAdmin ? undefined : caller.tenant)
+    await this.#options.threads.quiet(caller.isAdmin ? undefined : caller.tenant)
     const tenants = await this.#tenantsOf(caller, tenant)
     for (const own of tenants) {
       const key = { tenant: own, thread }
@@ -360,9 +367,13 @@ export class ThreadApi {
     return entries
   }
 
-  /** Runs a task with exclusive access to a thread. */
-  open<T>({ tenant, thread }: ThreadKey, task: (thread: Thread) => Promise<T>): Promise<T> {
-    return this.#options.threads.get(tenant, thread).exclusive(task)
+  /** Does something with a thread, after what was asked of it before. */
+  open<T>(
+    { tenant, thread }: ThreadKey,
+    task: (thread: Thread) => Promise<T>,
+    options: UseOptions = {},
+  ): Promise<T> {
+    return this.#options.threads.use(tenant, thread, task, options)
   }
 }
 

@@ -1,10 +1,9 @@
 // Route table of the thread API.
 
-import { type Thread, wireFormats } from 'oriel'
+import { wireFormats } from 'oriel'
 import { z } from 'zod'
-import type { Caller } from '../http/auth.ts'
 import type { Route } from '../http/router.ts'
-import type { ThreadApi } from './thread-api.ts'
+import type { Action, ThreadApi } from './thread-api.ts'
 
 const range = z.tuple([z.number().int().min(0), z.number().int().min(0)])
 const expandBody = z.strictObject({
@@ -104,11 +103,10 @@ function readRoutes(api: ThreadApi): readonly Route[] {
 function writeRoutes(api: ThreadApi): readonly Route[] {
   const post = <Body extends z.ZodType>(
     path: string,
-    route: {
+    route: Action<Body> & {
       readonly summary: string
       readonly body: Body
       readonly answer?: string
-      run(thread: Thread, body: z.infer<Body>, caller: Caller): Promise<unknown>
     },
   ): Route => ({
     method: 'POST',
@@ -117,7 +115,7 @@ function writeRoutes(api: ThreadApi): readonly Route[] {
     summary: route.summary,
     body: route.body,
     answer: route.answer ?? '{ version }',
-    handle: (context) => api.act(context, route.body, route.run),
+    handle: (context) => api.act(context, route.body, route),
   })
   return [
     {
@@ -160,6 +158,7 @@ function writeRoutes(api: ThreadApi): readonly Route[] {
     post('compact', {
       summary: 'Makes a checkpoint now.',
       body: z.strictObject({}),
+      isLong: true,
       run: (thread) => thread.compact(),
     }),
     {

@@ -55,6 +55,12 @@ interface Logged extends Pick<Answer, 'messages' | 'response'> {
   readonly resentAs?: readonly Json[]
 }
 
+/** Messages that were logged, and the branch that has them. */
+interface Appended {
+  readonly branch: Thread
+  readonly entries: readonly MessageEntry[]
+}
+
 /** The disk has the request when it has the answer, before which nothing is acknowledged. */
 const asking = { isContinuing: true, durable: 'soon' } as const
 
@@ -63,8 +69,8 @@ export class ManagedCall implements RoundedCall {
   readonly #dependencies: ManagedDependencies
   expansions = 0
   #offer: InjectedTool | undefined
-  /** What this call has appended that the client does not resend as it is, in order. */
-  readonly #hidden: Logged[] = []
+  /** The newest entry of this call that the client does not resend as it is. */
+  #hiddenSeq: number | undefined
   /** What the client saw of earlier rounds and will resend as it is. */
   readonly #resent: Json[] = []
   /** The true end of an answer of which the client sees another form. */
@@ -72,7 +78,8 @@ export class ManagedCall implements RoundedCall {
   /** The entries of the newest round, and what is said in its place where its results are too long. */
   #newest: { readonly ids: readonly string[]; readonly refused: readonly Json[] } | undefined
   #view: View | undefined
-  #branch = ''
+  /** The branch of this call, as an object of its own: no other call moves it. */
+  #branch: Thread | undefined
   /** Messages that the branch had when the view was made. */
   #messages = 0
   #recorded: Promise<void> | undefined
@@ -83,7 +90,7 @@ export class ManagedCall implements RoundedCall {
   }
 
   get thread(): string {
-    return this.#branch
+    return this.#branch?.id ?? ''
   }
 
   get view(): View | undefined {
@@ -103,14 +110,14 @@ export class ManagedCall implements RoundedCall {
       this.#offer = offer
       const asked = await this.#timed(async () => {
         const synced = await thread.request(history, { ...this.#viewOptions(), ...asking })
-        this.#branch = synced.thread
+        this.#branch = synced.branch
         this.#messages = synced.messages
         return synced.view
       })
       if (newName !== undefined) await rememberName(thread, newName)
       return asked
     })
-    this.#dependencies.changed(session.family.tenant, this.#branch)
+    this.#dependencies.changed(session.family.tenant, this.thread)
     return this.#bodyOf(view)
   }
 
@@ -121,10 +128,10 @@ export class ManagedCall implements RoundedCall {
   }): Promise<Uint8Array | undefined> {
     const { session } = this.#input
     try {
-      const view = await session.family.exclusive(async (thread) => {
-        await this.#return(thread)
-        return this.#timed(() => thread.recover(error, this.#viewOptions()))
-      })
+      const view = await session.family.exclusive(
+        (thread) => this.#timed(() => thread.recover(error, this.#viewOptions())),
+        { on: this.#branch },
+      )
       return this.#bodyOf(view)
     } catch (reason) {
       if (OrielError.is(reason, 'cannot-project') || OrielError.is(reason, 'invalid-option'))
@@ -149,10 +156,12 @@ export class ManagedCall implements RoundedCall {
     if (isLast) this.#offer = this.#offer?.last
     return this.#nextRound(async (thread) => {
       const messages = [...answer.messages, ...(await results(thread))]
-      const written = await this.#append(thread, { messages, usage: answer.usage, resentAs: [] })
+      const logged = { messages, usage: answer.usage, resentAs: [] }
+      const { branch, entries } = await this.#append(thread, logged)
       const refused = [...answer.messages, ...refusals]
-      this.#newest = { ids: written.map(({ id }) => id), refused }
+      this.#newest = { ids: entries.map(({ id }) => id), refused }
       this.#resent.push(...resent)
+      return branch
     })
   }
 
@@ -167,21 +176,20 @@ export class ManagedCall implements RoundedCall {
     return this.#nextRound(async (thread) => {
       // A call without its result is not shown, so the round is said again as a whole.
       for (const id of round.ids) await thread.exclude(id)
-      this.#hidden.pop()
-      await this.#append(thread, { messages: round.refused, resentAs: [] })
+      const logged = { messages: round.refused, resentAs: [] }
+      return (await this.#append(thread, logged)).branch
     })
   }
 
-  /** Logs something of a round that is not seen, and gives the body of the next one. */
-  async #nextRound(log: (thread: Thread) => Promise<void>): Promise<Uint8Array> {
+  /** Logs something of a round that is not seen, and gives the body of the next one. `log` answers the branch that has it. */
+  async #nextRound(log: (thread: Thread) => Promise<Thread>): Promise<Uint8Array> {
     const { family } = this.#input.session
     const logged = async (thread: Thread): Promise<View> => {
-      await this.#return(thread)
-      await log(thread)
-      return this.#timed(() => thread.view(this.#viewOptions()), { isNextRound: true })
+      const branch = await log(thread)
+      return this.#timed(() => branch.view(this.#viewOptions()), { isNextRound: true })
     }
-    const view = await family.exclusive(logged, { isUrgent: true })
-    this.#dependencies.changed(family.tenant, this.#branch)
+    const view = await family.exclusive(logged, { on: this.#branch, isUrgent: true })
+    this.#dependencies.changed(family.tenant, this.thread)
     return this.#bodyOf(view)
   }
 
@@ -193,11 +201,8 @@ export class ManagedCall implements RoundedCall {
       this.#closing = answer
       return
     }
-    const answered = async (thread: Thread): Promise<readonly Json[]> => {
-      await this.#return(thread)
-      return results(thread)
-    }
-    const own = await this.#input.session.family.exclusive(answered, { isUrgent: true })
+    const options = { on: this.#branch, isUrgent: true }
+    const own = await this.#input.session.family.exclusive(results, options)
     this.#closing = { ...answer, messages: [...answer.messages, ...own] }
   }
 
@@ -218,7 +223,7 @@ export class ManagedCall implements RoundedCall {
     const isHeld = provider.request.stored?.isKept(this.#body.value) === true
     if (this.#closing !== undefined && isHeld) {
       const { tenant } = session.family
-      held.keep({ tenant, thread: this.#branch, provider, seen, last: this.#closing })
+      held.keep({ tenant, thread: this.thread, provider, seen, last: this.#closing })
     }
     const logged = this.#closing === undefined ? seen : { ...this.#closing, resentAs: messages }
     const known = messages.length > 0 ? sessions.answered(session, history, messages) : null
@@ -249,7 +254,6 @@ export class ManagedCall implements RoundedCall {
     if (answer !== undefined) this.#input.observed?.answered(answer)
     this.failed()
     return this.#keep(async (thread) => {
-      await this.#return(thread)
       const note = {
         role: 'system',
         origin: 'host',
@@ -260,7 +264,7 @@ export class ManagedCall implements RoundedCall {
       // The numbers of several rounds are not those of the last view.
       await this.#write(thread, {
         messages: [note],
-        usage: this.#isHidden ? undefined : answer?.usage,
+        usage: this.#hiddenSeq === undefined ? answer?.usage : undefined,
       })
     })
   }
@@ -273,7 +277,7 @@ export class ManagedCall implements RoundedCall {
     if (observed === undefined) return view
     const { strongest: policySource } = settings
     const ms = performance.now() - started
-    observed.viewed(view, { thread: this.#branch, policySource, ms, isNextRound })
+    observed.viewed(view, { thread: this.thread, policySource, ms, isNextRound })
     this.#dependencies.telemetry.placed(session.family.tenant, observed)
     return view
   }
@@ -294,10 +298,6 @@ export class ManagedCall implements RoundedCall {
   /** The client's body, with the tool that it gets. */
   get #body(): ClientBody {
     return this.#offer?.body ?? this.#input.body
-  }
-
-  get #isHidden(): boolean {
-    return this.#hidden.length > 0
   }
 
   /** The same as if the client had resent what it saw of earlier rounds: the next request has the same bytes. */
@@ -321,37 +321,40 @@ export class ManagedCall implements RoundedCall {
       system,
       hasReasoning: this.#offer?.hasReasoning,
       hasMarks: hasCacheHints,
-      member: isKeyed ? memberOf(cacheKey, `${session.family.tenant}\0${this.#branch}`) : undefined,
+      member: isKeyed ? memberOf(cacheKey, `${session.family.tenant}\0${this.thread}`) : undefined,
     })
   }
 
   /** An answer goes right behind what it answers; where something else came in between, into a fork. */
-  async #append(thread: Thread, logged: Logged): Promise<readonly MessageEntry[]> {
-    const { history, provider } = this.#input
-    const { name: format } = provider
-    if (logged.resentAs !== undefined) this.#hidden.push(logged)
-    if (thread.id === this.#branch) {
-      try {
-        return await this.#write(thread, logged, { format, expected: this.#messages })
-      } catch (error) {
-        if (!OrielError.is(error, 'unexpected-head')) throw error
-      }
+  async #append(thread: Thread, logged: Logged): Promise<Appended> {
+    const { name: format } = this.#input.provider
+    const isHidden = logged.resentAs !== undefined
+    const append = async (branch: Thread): Promise<Appended> => {
+      const around = { format, expected: this.#messages }
+      const entries = await this.#write(branch, logged, around)
+      if (isHidden) this.#hiddenSeq = entries.at(-1)?.seq ?? this.#hiddenSeq
+      return { branch, entries }
     }
-    if (!this.#isHidden) {
-      await thread.sync([...history.messages, ...logged.messages], { format })
-      return this.#write(thread, { ...logged, messages: [] })
+    try {
+      return await append(thread)
+    } catch (error) {
+      if (!OrielError.is(error, 'unexpected-head')) throw error
     }
-    const { thread: branch, messages } = await thread.sync(history)
-    const isBack = branch === this.#branch && messages === this.#messages
+    if (this.#hiddenSeq !== undefined) {
+      // What the client does not resend is only in the log: the fork keeps it.
+      this.#branch = await thread.fork(this.#hiddenSeq)
+      return append(this.#branch)
+    }
+    const { history } = this.#input
+    if (isHidden) {
+      const synced = await thread.sync(history)
+      this.#branch = synced.branch
+      this.#messages = synced.messages
+      return append(synced.branch)
+    }
+    const { branch } = await thread.sync([...history.messages, ...logged.messages], { format })
     this.#branch = branch
-    this.#messages = messages
-    // What the client does not resend is said again in a fork.
-    let written: readonly MessageEntry[] = []
-    for (const one of isBack ? [logged] : this.#hidden) {
-      const usage = one === logged ? one.usage : undefined
-      written = await this.#write(thread, { ...one, usage }, { format, expected: this.#messages })
-    }
-    return written
+    return { branch, entries: await this.#write(branch, { ...logged, messages: [] }) }
   }
 
   /** Appends messages with the provider's numbers. Numbers in a shape that nobody knows are not worth a failure. */
@@ -379,11 +382,6 @@ export class ManagedCall implements RoundedCall {
     return messages.length > 0 ? add({}) : []
   }
 
-  /** Back to the branch of this call, if another call has left it since. */
-  async #return(thread: Thread): Promise<void> {
-    if (thread.id !== this.#branch) await thread.sync(this.#input.history)
-  }
-
   /** Writes to the thread after everything that was asked for before. Rejects where the store could not keep it. */
   async #keep(task: (thread: Thread) => Promise<void>): Promise<void> {
     const { session, observed } = this.#input
@@ -391,12 +389,12 @@ export class ManagedCall implements RoundedCall {
     const { telemetry, changed } = this.#dependencies
     const done = observed?.pending()
     try {
-      await family.exclusive(task, { isUrgent: true })
-      changed(family.tenant, this.#branch)
+      await family.exclusive(task, { on: this.#branch, isUrgent: true })
+      changed(family.tenant, this.thread)
     } catch (error) {
       const code = OrielError.is(error) ? error.code : 'internal'
       const text = `[gateway] An answer could not be logged: ${code}.`
-      telemetry.warn('answer-unlogged', { code, thread: this.#branch }, text)
+      telemetry.warn('answer-unlogged', { code, thread: this.thread }, text)
       // What is no message, no client sends back; what was erased must not come back.
       if (code !== 'invalid-input' && code !== 'not-found') throw error
     } finally {

@@ -209,7 +209,7 @@ function find(
   { query, from, limit, deadline, matches }: Find,
 ): Promise<number | undefined> {
   const wanted = query.toLowerCase()
-  return api.open(key, async (own) => {
+  const search = async (own: Thread): Promise<number | undefined> => {
     for await (const message of own.read({ from })) {
       if (matches.length >= limit || performance.now() > deadline) return message.seq
       const at = message.text?.toLowerCase().indexOf(wanted) ?? -1
@@ -226,7 +226,8 @@ function find(
       })
     }
     return undefined
-  })
+  }
+  return api.open(key, search, { isLong: true })
 }
 
 /** Treats a damaged thread as having no more matches. */
@@ -248,7 +249,8 @@ async function read(
 ): Promise<CallToolResult> {
   const { key, info } = await api.locate(caller, name)
   const last = Math.min(to ?? info.version, info.version)
-  const page = await api.open(key, (own) => readPage(own, { from, to: last, limit }))
+  const readOn = (own: Thread): Promise<Page> => readPage(own, { from, to: last, limit })
+  const page = await api.open(key, readOn, { isLong: true })
   return structured({ thread: key.thread, ...page, last })
 }
 

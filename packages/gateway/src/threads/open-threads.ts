@@ -1,9 +1,9 @@
-// Open threads of the gateway. A family is a thread with its forks; what is done to one happens in the order it was asked for.
+// The pool of open threads, for calls, the API and MCP alike: a cache of the least recently used kind. An entry is a conversation: a
+// thread with its branches, which take turns in the thread's own queue.
 
 import { setTimeout as wait } from 'node:timers/promises'
 import {
   openThread,
-  type PolicyInput,
   type Store,
   type Summarize,
   type Thread,
@@ -14,10 +14,8 @@ import {
 import { RefusedError } from '../http/errors.ts'
 import type { Limits } from '../options.ts'
 
-export interface FamiliesOptions {
+export interface OpenThreadsOptions {
   readonly store: Store
-  /** The policy of threads that have none yet. @default none */
-  readonly policy: PolicyInput | undefined
   readonly tokens?: TokensOption | undefined
   readonly summarize?: Summarize | undefined
   readonly summarizeTimeoutMs?: number | undefined
@@ -28,26 +26,31 @@ export interface FamiliesOptions {
   readonly limits: Pick<Limits, 'openBytes'>
 }
 
-/** Families that stay open while nobody uses them. */
+/** Conversations that stay open while nobody uses them. */
 const maxIdle = 256
 /** What an open thread takes in memory, for each byte of its content. */
 const bytesPerByte = 3
-/** A reader does not wait longer for what is being written: a summary may take half a minute. */
+/** A reader waits no longer for what is being written: a summary may take half a minute. */
 const maxQuietMs = 2000
-/** Operations that may wait for one family. */
+/** Tasks of calls that may wait for one conversation, and tasks of readers. */
 const maxWaiting = 256
 
+export interface UseOptions {
+  /** Whether it asks a model or reads a whole log: calls go on meanwhile. @default false */
+  readonly isLong?: boolean
+}
+
+/** One conversation of the pool. It is opened when first used. */
 export class ThreadHandle {
   readonly tenant: string
   readonly root: string
   readonly #open: () => Promise<Thread>
   #thread: Promise<Thread> | undefined
-  /** The thread, once it is open: then the first in line need not wait for anything. */
   #opened: Thread | undefined
-  #queue: Promise<unknown> = Promise.resolve()
+  /** When all exclusive tasks so far are over. */
+  #tasks: Promise<unknown> = Promise.resolve()
   #waiting = 0
-  /** Branches that were worked on: what they say is in memory. */
-  readonly #branches = new Set<string>()
+  #users = 0
   /** What it takes in memory, roughly; 0 while nobody knows. */
   bytes = 0
 
@@ -60,18 +63,24 @@ export class ThreadHandle {
     this.#open = open
   }
 
-  get isIdle(): boolean {
+  /** Whether no exclusive task runs or waits. */
+  get isQuiet(): boolean {
     return this.#waiting === 0
+  }
+
+  /** Whether nobody uses it. */
+  get isIdle(): boolean {
+    return this.#waiting + this.#users === 0
   }
 
   /** Whether a thread is in memory with it. */
   holds(thread: string): boolean {
-    return this.root === thread || this.#branches.has(thread)
+    return this.root === thread || this.#opened?.hasOpen(thread) === true
   }
 
-  /** Resolves when everything that was asked for by now is done. */
+  /** Resolves when the exclusive tasks that were asked for by now are over. */
   async quiet(): Promise<void> {
-    await this.#queue
+    await this.#tasks
   }
 
   /** As `quiet`, with what the thread does by itself. */
@@ -82,25 +91,46 @@ export class ThreadHandle {
   }
 
   /**
-   * Runs a task when all before it are done. The thread may be on any branch: a task that needs one says so by `sync`. Too many that
-   * wait are refused, except urgent ones.
+   * Runs a task that nothing else on the conversation comes between: on the branch `on`, else on the one that was asked for last, from
+   * which `request` finds its own. Too many that wait are refused, except urgent ones.
    */
   async exclusive<T>(
     task: (thread: Thread) => Promise<T>,
-    { isUrgent = false }: { readonly isUrgent?: boolean } = {},
+    {
+      on,
+      isUrgent = false,
+    }: { readonly on?: Thread | undefined; readonly isUrgent?: boolean } = {},
   ): Promise<T> {
-    if (this.#waiting >= maxWaiting && !isUrgent) throw new FamilyBusyError()
+    if (this.#waiting >= maxWaiting && !isUrgent) throw new ThreadBusyError()
     this.#waiting += 1
-    const isNext = this.#waiting === 1 && this.#opened !== undefined
-    const result = isNext
-      ? task(this.#opened as Thread)
-      : this.#queue.then(async () => task(await this.#get()))
-    this.#queue = result.then(ignore, ignore)
+    const run = async (): Promise<T> => (on ?? (await this.#get())).exclusive(task)
+    const result = run()
+    this.#tasks = Promise.all([this.#tasks, result.then(ignore, ignore)])
     try {
       return await result
     } finally {
       this.#waiting -= 1
-      if (this.#opened !== undefined) this.#branches.add(this.#opened.id)
+    }
+  }
+
+  /**
+   * Runs a task on one of its branches, in its turn, which the task keeps unless it is long. Undefined where the turn does not come in
+   * time, or where it has no such branch. Too many at once are refused.
+   */
+  async use<T>(
+    id: string,
+    task: (thread: Thread) => Promise<T>,
+    { isLong = false }: UseOptions = {},
+  ): Promise<{ readonly result: T } | undefined> {
+    if (this.#users >= maxWaiting) throw new ThreadBusyError()
+    this.#users += 1
+    try {
+      const thread = await this.#get()
+      if (!isLong) return await inTurn(thread, id, async (own) => ({ result: await task(own) }))
+      const branch = await inTurn(thread, id, async (own) => own)
+      return branch && { result: await task(branch) }
+    } finally {
+      this.#users -= 1
     }
   }
 
@@ -116,81 +146,131 @@ export class ThreadHandle {
   }
 }
 
+/** Runs a task on a branch as an exclusive one. Undefined, and nothing done, where it would begin too late, or there is no such branch. */
+async function inTurn<T>(
+  thread: Thread,
+  id: string,
+  task: (branch: Thread) => Promise<T>,
+): Promise<T | undefined> {
+  const ended = new AbortController()
+  let state: 'waiting' | 'begun' | 'late' = 'waiting'
+  const result = thread.exclusive(async (own) => {
+    if (state === 'late') return undefined
+    state = 'begun'
+    const branch = await own.branch(id)
+    return branch && task(branch)
+  })
+  const late = wait(maxQuietMs, undefined, { ref: false, signal: ended.signal }).catch(ignore)
+  try {
+    await Promise.race([result, late])
+    // Set by the task, in its turn.
+    if ((state as string) === 'begun') return await result
+    state = 'late'
+    return undefined
+  } finally {
+    ended.abort()
+  }
+}
+
 function ignore(): void {}
 
-/** Too many operations wait for one thread. */
-class FamilyBusyError extends RefusedError {
+/** Too many tasks wait for one thread. */
+class ThreadBusyError extends RefusedError {
   constructor() {
     super({ status: 429, code: 'busy', message: 'Too many calls wait for this thread.' })
   }
 }
 
 export class OpenThreads {
-  readonly #options: FamiliesOptions
+  readonly #options: OpenThreadsOptions
   /** In the order of their last use. */
-  readonly #families = new Map<string, ThreadHandle>()
+  readonly #handles = new Map<string, ThreadHandle>()
   #bytes = 0
 
-  constructor(options: FamiliesOptions) {
+  constructor(options: OpenThreadsOptions) {
     this.#options = options
   }
 
-  /** The family of a thread; it is opened when first used, and begins with its first message. One that is new is not looked for. */
+  /** The conversation that began with a thread; it is opened when first used. One that is new is not looked for in the store. */
   get(tenant: string, root: string, { isNew = false } = {}): ThreadHandle {
     const key = keyOf({ tenant, root })
-    const known = this.#families.get(key)
+    const known = this.#handles.get(key)
     const open = (): Promise<Thread> => this.#openThread({ tenant, id: root, isNew })
-    const family = known ?? new ThreadHandle({ tenant, root }, open)
-    this.#families.delete(key)
-    this.#families.set(key, family)
+    const handle = known ?? new ThreadHandle({ tenant, root }, open)
+    this.#handles.delete(key)
+    this.#handles.set(key, handle)
     if (known === undefined) this.#evict()
-    return family
+    return handle
   }
 
-  /** Tells how large the content of a family's thread is; the least recently used go where all of them take too much. */
-  weigh(family: ThreadHandle, contentBytes: number): void {
+  /**
+   * Runs a task on a thread, root or branch. Where a call keeps its conversation for too long, the task gets an object of its own: writers
+   * that share a thread compare before they append.
+   */
+  async use<T>(
+    tenant: string,
+    id: string,
+    task: (thread: Thread) => Promise<T>,
+    options: UseOptions = {},
+  ): Promise<T> {
+    const handle = this.get(tenant, this.#rootOf(tenant, id))
+    // Who reads has waited for `quiet` before.
+    const used = handle.isQuiet ? await handle.use(id, task, options) : undefined
+    return used === undefined ? task(await this.#openThread({ tenant, id })) : used.result
+  }
+
+  /** Tells how large the content of a conversation is; the least recently used go where all of them take too much. */
+  weigh(handle: ThreadHandle, contentBytes: number): void {
     const bytes = bytesPerByte * contentBytes
-    if (this.#families.get(keyOf(family)) === family) this.#bytes += bytes - family.bytes
-    family.bytes = bytes
+    if (this.#handles.get(keyOf(handle)) === handle) this.#bytes += bytes - handle.bytes
+    handle.bytes = bytes
     this.#evict()
   }
 
-  /** How many are open. */
+  /** How many conversations are open. */
   get size(): number {
-    return this.#families.size
+    return this.#handles.size
   }
 
-  /** Forgets an open thread, after it was erased, and the family that it is a branch of. */
+  /** Forgets a thread, after it was erased, with the conversation that it is a branch of. */
   forget(tenant: string, thread: string): void {
-    for (const [key, family] of this.#families) {
-      if (family.tenant === tenant && family.holds(thread)) this.#drop(key)
+    for (const [key, handle] of this.#handles) {
+      if (handle.tenant === tenant && handle.holds(thread)) this.#drop(key)
     }
   }
 
   /** Resolves when what a tenant's calls, or everybody's, have to write is written, or after a while. */
   async quiet(tenant?: string): Promise<void> {
-    const busy = [...this.#families.values()].filter(
-      (family) => !family.isIdle && (tenant === undefined || family.tenant === tenant),
+    const busy = [...this.#handles.values()].filter(
+      (handle) => !handle.isQuiet && (tenant === undefined || handle.tenant === tenant),
     )
     if (busy.length === 0) return
     await Promise.race([
-      Promise.all(busy.map((family) => family.quiet())),
+      Promise.all(busy.map((handle) => handle.quiet())),
       wait(maxQuietMs, undefined, { ref: false }),
     ])
   }
 
   /** Resolves when nothing is under way. */
   async settled(): Promise<void> {
-    await Promise.all([...this.#families.values()].map((family) => family.settled()))
+    await Promise.all([...this.#handles.values()].map((handle) => handle.settled()))
+  }
+
+  /** The root under which a thread is open, whichever branch it is; else its own id. */
+  #rootOf(tenant: string, id: string): string {
+    if (this.#handles.has(keyOf({ tenant, root: id }))) return id
+    for (const handle of this.#handles.values()) {
+      if (handle.tenant === tenant && handle.holds(id)) return handle.root
+    }
+    return id
   }
 
   #openThread(key: Pick<ThreadOptions, 'id' | 'isNew'> & { tenant: string }): Promise<Thread> {
-    const { store, policy, tokens, summarize, summarizeTimeoutMs, now, log, on } = this.#options
+    const { store, tokens, summarize, summarizeTimeoutMs, now, log, on } = this.#options
     return openThread({
       ...key,
       store,
       now,
-      ...(policy === undefined ? {} : { policy }),
       log,
       on: (event) => on(key.tenant, event),
       ...(tokens === undefined ? {} : { tokens }),
@@ -200,15 +280,15 @@ export class OpenThreads {
   }
 
   #evict(): void {
-    for (const [key, family] of this.#families) {
-      if (this.#families.size <= maxIdle && this.#bytes <= this.#options.limits.openBytes) return
-      if (family.isIdle) this.#drop(key)
+    for (const [key, handle] of this.#handles) {
+      if (this.#handles.size <= maxIdle && this.#bytes <= this.#options.limits.openBytes) return
+      if (handle.isIdle) this.#drop(key)
     }
   }
 
   #drop(key: string): void {
-    this.#bytes -= this.#families.get(key)?.bytes ?? 0
-    this.#families.delete(key)
+    this.#bytes -= this.#handles.get(key)?.bytes ?? 0
+    this.#handles.delete(key)
   }
 }
 

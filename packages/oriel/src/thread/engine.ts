@@ -468,8 +468,11 @@ export class ThreadEngine {
   }
 
   /** Makes a checkpoint now, whatever the limit says. */
-  compact(instructions: string | undefined): Promise<{ readonly tokensSaved: number }> {
-    return this.#compacting.compact(instructions)
+  compact(
+    instructions: string | undefined,
+    run: SharedParts['run'],
+  ): Promise<{ readonly tokensSaved: number }> {
+    return this.#compacting.compact(instructions, run)
   }
 
   /** Jobs of a schedule that never waits: their results come back as entries, for a later view. */

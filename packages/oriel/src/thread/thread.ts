@@ -13,7 +13,6 @@ import type { ReadOptions } from '../stores/store.ts'
 import { type AppendOptions, decodeDrafts, hostSetting } from './append.ts'
 import { codeOf } from './background.ts'
 import { type Branch, Conversation, type HistoryMatch } from './branches/conversation.ts'
-import { forkJournal } from './branches/fork.ts'
 import { asRead, type ReadHistory } from './branches/read-history.ts'
 import { hiddenDrafts, type SyncCounts } from './branches/sync.ts'
 import type { EngineOptions, ThreadEngine } from './engine.ts'
@@ -55,15 +54,13 @@ export interface SyncResult extends SyncCounts {
  * to the one that a history continues.
  */
 export class Thread {
-  readonly #options: ThreadOptions
   readonly #conversation: Conversation
   #branch: Branch
   /** The task of `exclusive` that this object was made for: until it ends, operations wait for no others than its own. */
   readonly #task: ExclusiveTask | undefined
 
   /** Use `openThread`. */
-  constructor({ options, conversation, branch, task }: ThreadParts) {
-    this.#options = options
+  constructor({ conversation, branch, task }: ThreadParts) {
     this.#conversation = conversation
     this.#branch = branch
     this.#task = task
@@ -176,7 +173,7 @@ export class Thread {
    * matters; without one, or when it fails, Oriel's own digest serves. Nothing happens where nothing can give way.
    */
   async compact(options: CompactOptions = {}): Promise<{ readonly tokensSaved: number }> {
-    return this.#engine.compact(readInstructions(options))
+    return this.#engine.compact(readInstructions(options), (task) => this.#run(task))
   }
 
   /**
@@ -231,18 +228,14 @@ export class Thread {
     return this.#run(() => this.#engine.mark(id, excluded ? 'exclude' : 'include'))
   }
 
-  /** A new thread that begins with the first `atSeq` entries of this one. */
+  /** A new branch that begins with the first `atSeq` entries of this one. This object stays where it is. */
   fork(atSeq: number): Promise<Thread> {
     return this.#run(async () => {
       await this.#journal.refresh()
-      const options = journalOptions(this.#options)
-      const journal = await forkJournal(this.#journal, atSeq, options)
-      const id = journal.key.thread
+      const branch = await this.#conversation.fork(this.#branch, atSeq)
+      const id = branch.journal.key.thread
       this.#engine.emit('thread-forked', { id, message: `Forked at ${atSeq}.` })
-      // The fork's own log has the policy, unless it is in no log yet.
-      const { policy: _policy, ...rest } = this.#options
-      const { pending } = this.#engine
-      return threadOver({ ...rest, ...(pending === undefined ? {} : { policy: pending }) }, journal)
+      return this.#on(branch)
     })
   }
 
@@ -268,8 +261,10 @@ export class Thread {
   }
 
   /** What was sent at a step, rebuilt from the log, and what changed against the step before. */
-  requestAt(step: number): Promise<RebuiltRequest> {
-    return this.#run(() => rebuildRequest(this.#journal, step))
+  async requestAt(step: number): Promise<RebuiltRequest> {
+    // It reads the store alone: once its turn has come, nobody need wait for it.
+    const journal = await this.#run(async () => this.#journal)
+    return rebuildRequest(journal, step)
   }
 
   /** Records the provider's own numbers for a view. */
@@ -298,7 +293,7 @@ export class Thread {
     return new LogReader(() => this.#journal.store.read(this.#journal.key))
   }
 
-  /** Resolves when everything asked for is done, snapshots included. Call it before closing the store. */
+  /** Resolves when everything asked for is done, snapshots included. Call it before closing the store, and in no task of `exclusive`. */
   settled(): Promise<void> {
     return this.#conversation.settled()
   }
@@ -330,6 +325,11 @@ export class Thread {
     })
   }
 
+  /** Whether this process has a branch of the conversation in memory. */
+  hasOpen(id: string): boolean {
+    return this.#conversation.has(id)
+  }
+
   #run<T>(task: () => Promise<T>): Promise<T> {
     const isInside = this.#task?.isOver === false
     return isInside ? this.#task.queue.run(task) : this.#conversation.run(task)
@@ -342,7 +342,7 @@ export class Thread {
   }
 
   #on(branch: Branch, task = this.#task): Thread {
-    return new Thread({ options: this.#options, conversation: this.#conversation, branch, task })
+    return new Thread({ conversation: this.#conversation, branch, task })
   }
 
   get #engine(): ThreadEngine {
@@ -355,7 +355,6 @@ export class Thread {
 }
 
 interface ThreadParts {
-  readonly options: ThreadOptions
   readonly conversation: Conversation
   readonly branch: Branch
   readonly task?: ExclusiveTask | undefined
@@ -377,7 +376,7 @@ export function threadOver(options: ThreadOptions, log: Journal): Thread {
   const branch = conversation.add(log)
   if (own !== undefined) branch.engine.adopt(own)
   assertTogether(branch.engine.policy)
-  return new Thread({ options, conversation, branch })
+  return new Thread({ conversation, branch })
 }
 
 function engineOptions(options: ThreadOptions): EngineOptions {

@@ -43,6 +43,35 @@ describe('branches of one conversation', () => {
     expect(await thread.branch('stranger')).toBeUndefined()
   })
 
+  it('[Y3] [PG9] that were erased are no place for a history, and stop none', async () => {
+    const store = memoryStore()
+    const thread = await openThread({ id: 't', store })
+    await thread.sync(start)
+    const fork = await thread.sync(edited)
+    const other = await fork.branch.fork(3)
+    await thread.sync(start)
+    await store.erase({ tenant: 'default', thread: fork.thread })
+    await store.erase({ tenant: 'default', thread: other.id })
+    expect(await thread.sync([...start, said('b')])).toMatchObject({ thread: 't', appended: 1 })
+    const again = await thread.request(edited)
+    expect(again).toMatchObject({ isForked: true, matched: 2 })
+    expect([fork.thread, other.id, 't']).not.toContain(again.thread)
+    await expect(fork.branch.view()).rejects.toMatchObject({ code: 'not-found' })
+  })
+
+  it('[Y7] a checkpoint that is asked for in an exclusive task waits for no other task', async () => {
+    const thread = await openThread({
+      id: 't',
+      store: memoryStore(),
+      summarize: async () => 'Sum.',
+    })
+    await thread.sync(
+      Array.from({ length: 40 }, (_, at) => (at % 2 ? said : user)(`${at} `.repeat(99))),
+    )
+    const { tokensSaved } = await thread.exclusive((own) => own.compact())
+    expect(tokensSaved).toBeGreaterThan(0)
+  })
+
   it('[Y3] take the policy along that is in force, there and back', async () => {
     const thread = await openThread({ id: 't', store: memoryStore() })
     await thread.setPolicy({ history: { length: 9 } })

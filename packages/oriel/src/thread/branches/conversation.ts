@@ -134,10 +134,25 @@ export class Conversation {
     return branch
   }
 
+  /** Whether a branch is in memory. */
+  has(id: string): boolean {
+    return this.#branches.has(id)
+  }
+
   /** A branch by its id, as far as it can be reached from another one. */
   async find(from: Branch, id: string): Promise<Branch | undefined> {
     if (!this.#branches.has(id)) await this.#others(from, false)
     return this.#branches.get(id)
+  }
+
+  /** A new branch with the first `atSeq` entries of another one. */
+  async fork(from: Branch, atSeq: number, brokenOff?: BrokenOff): Promise<Branch> {
+    const journal = await forkJournal(from.journal, atSeq, this.#options.journal)
+    const fork = this.add(journal, brokenOff)
+    // The fork's own log has the policy, unless it is in no log yet.
+    const { pending } = from.engine
+    if (pending !== undefined) fork.engine.adopt(pending)
+    return fork
   }
 
   /**
@@ -153,7 +168,7 @@ export class Conversation {
     for (let attempt = 1; ; attempt++) {
       const { branch, match } = await this.#best(from, history, isQuick && attempt === 1)
       const isForked = match.behind > 0
-      const target = isForked ? await this.#fork(branch, match) : branch
+      const target = isForked ? await this.#forkFor(match, branch) : branch
       try {
         return { branch: target, isForked, written: await write(target) }
       } catch (error) {
@@ -203,16 +218,15 @@ export class Conversation {
     let best = { branch: from, match: isKnown ? known : await from.matchFresh(history) }
     if (isKnown && relativesOf(from.journal).length === 0) return best
     for (const other of await this.#others(from, isKnown)) {
-      const match = await other.matchFresh(history)
-      if (isBetter(match, best.match)) best = { branch: other, match }
+      const match = await unlessErased(other.matchFresh(history))
+      if (match === undefined) this.#branches.delete(other.journal.key.thread)
+      else if (isBetter(match, best.match)) best = { branch: other, match }
     }
     return best
   }
 
-  async #fork(branch: Branch, { kept, brokenOff }: KeyMatch): Promise<Branch> {
-    const { journal: options } = this.#options
-    const journal = await forkJournal(branch.journal, branch.endOf(kept), options)
-    const fork = this.add(journal, brokenOff)
+  async #forkFor({ kept, brokenOff }: KeyMatch, branch: Branch): Promise<Branch> {
+    const fork = await this.fork(branch, branch.endOf(kept), brokenOff)
     await fork.matchFresh([])
     return fork
   }
@@ -223,8 +237,8 @@ export class Conversation {
     const waiting = [from]
     while (waiting.length > 0 && found.size < maxBranches) {
       const { journal } = waiting.shift() as Branch
-      // Another object may have forked it since.
-      if (!isQuick) await journal.refresh()
+      // Another object may have forked it since, or erased it.
+      if (!isQuick) await unlessErased(journal.refresh())
       for (const id of relativesOf(journal)) {
         if (found.has(id) || id === from.journal.key.thread) continue
         const branch = this.#branches.get(id) ?? (await this.#open(from, id))
@@ -249,6 +263,16 @@ function tooBusy(thread: string): OrielError {
     'version-conflict',
     `Thread ${thread} is written to so often that the history found no place. Try again.`,
   )
+}
+
+/** Undefined for a branch that was erased. */
+async function unlessErased<T>(work: Promise<T>): Promise<T | undefined> {
+  try {
+    return await work
+  } catch (error) {
+    if (OrielError.is(error, 'not-found')) return undefined
+    throw error
+  }
 }
 
 /** The thread that a branch was forked from, and its own forks, newest first. */

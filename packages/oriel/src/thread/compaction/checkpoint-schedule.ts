@@ -56,17 +56,20 @@ export class CheckpointSchedule {
     this.#compactor = new Compactor(host.journal, options)
   }
 
-  /** Makes a checkpoint now, whatever the limit says. The model is asked outside the queue: appends go on meanwhile. */
-  async compact(instructions: string | undefined): Promise<{ readonly tokensSaved: number }> {
+  /** Makes a checkpoint now, whatever the limit says. The model is asked outside the queue of `run`: appends go on meanwhile. */
+  async compact(
+    instructions: string | undefined,
+    run: CheckpointHost['run'],
+  ): Promise<{ readonly tokensSaved: number }> {
     const host = this.#host
     const start = async (): Promise<boolean> => {
       await host.journal.refresh()
       const request = { trigger: 'manual', instructions, around: this.#around(undefined) } as const
       return this.#compactor.start(host.policy, request)
     }
-    const before = savedBy(await this.#finishUnderWay())
-    const isStarted = await host.run(start)
-    const saved = isStarted ? savedBy(await this.#finishUnderWay()) : 0
+    const before = savedBy(await this.#finishUnderWay(run))
+    const isStarted = await run(start)
+    const saved = isStarted ? savedBy(await this.#finishUnderWay(run)) : 0
     return { tokensSaved: before + saved }
   }
 
@@ -161,11 +164,12 @@ export class CheckpointSchedule {
   }
 
   #inBackground(): void {
-    this.#host.inBackground('checkpoint', () => this.#finishUnderWay())
+    const run: CheckpointHost['run'] = (task) => this.#host.run(task)
+    this.#host.inBackground('checkpoint', () => this.#finishUnderWay(run))
   }
 
-  #finishUnderWay(): Promise<EditEntry | undefined> {
-    return this.#compactor.finishBehind((task) => this.#host.run(task))
+  #finishUnderWay(run: CheckpointHost['run']): Promise<EditEntry | undefined> {
+    return this.#compactor.finishBehind(run)
   }
 
   /** Whether the model can read what a view would send now; where nobody knows its window, it can. */
