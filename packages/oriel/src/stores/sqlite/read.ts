@@ -220,18 +220,18 @@ class Parts {
 }
 
 function logRow(row: Row, parts: Parts): LogRow {
-  const cuts = typeof row.cuts === 'string' ? parseCuts(row.cuts) : undefined
-  return {
+  const own = {
     seq: Number(row.seq),
     form: Number(row.form),
     type: String(row.type),
     content: toHex(row.content),
     header: toHex(row.header),
-    ...(typeof row.body === 'string' ? { body: row.body } : {}),
-    ...(cuts === undefined
-      ? {}
-      : { cuts: cuts.map(([offset, id]): Cut => [offset, parts.hashOf(id)]) }),
   }
+  if (typeof row.body !== 'string') return own
+  const whole = { ...own, body: row.body }
+  if (typeof row.cuts !== 'string') return whole
+  const cuts = parseCuts(row.cuts).map(([offset, id]): Cut => [offset, parts.hashOf(id)])
+  return { ...whole, cuts }
 }
 
 function threadState(row: Row): ThreadState {

@@ -4,6 +4,7 @@ import type { MessagePort } from 'node:worker_threads'
 import { receiveMessageOnPort } from 'node:worker_threads'
 import type { ErrorCode, OrielErrorOptions } from '../../core/log/errors.ts'
 import { OrielError } from '../../core/log/errors.ts'
+import type { AppendBatch, BlobRow, LogRow, ThreadHead } from '../backend.ts'
 import { openError } from './errors.ts'
 import type { Operation, Outcome, SessionSettings } from './writer-connection.ts'
 import { WriterConnection } from './writer-connection.ts'
@@ -13,6 +14,71 @@ export interface Request {
   readonly operation: Operation
   /** Roughly the memory it takes. */
   readonly bytes: number
+}
+
+/** A request on its way to the worker. */
+export interface PackedRequest extends Omit<Request, 'operation'> {
+  readonly operation: Exclude<Operation, { type: 'append' }> | PackedAppend
+}
+
+/**
+ * An append as one flat list: copying it to another thread takes 1.7 microseconds instead of the 6.1 of its objects, when the whole
+ * append takes some 40.
+ */
+type PackedAppend = readonly [
+  ...thread: [tenant: string, thread: string, before: ThreadHead | undefined, salt: string],
+  ...after: [version: number, head: string],
+  ...rest: [bytes: number, now: number, durable: 'now' | 'soon'],
+  blobs: readonly BlobRow[] | undefined,
+  names: readonly string[] | undefined,
+  /** The columns of all rows, one after the other. */
+  rows: readonly unknown[],
+]
+
+const columnCount = 8
+
+export function packRequest({ id, operation, bytes }: Request): PackedRequest {
+  return {
+    id,
+    operation: operation.type === 'append' ? packAppend(operation.batch) : operation,
+    bytes,
+  }
+}
+
+function packAppend(batch: AppendBatch): PackedAppend {
+  const { key, before, after, salt, bytes, now, durable, blobs, names } = batch
+  const rows: unknown[] = []
+  for (const { seq, form, type, content, header, external, body, cuts } of batch.rows)
+    rows.push(seq, form, type, content, header, external, body, cuts)
+  return [
+    ...([key.tenant, key.thread, before, salt] as const),
+    ...([after.version, after.head, bytes, now, durable] as const),
+    blobs.length === 0 ? undefined : blobs,
+    names.length === 0 ? undefined : names,
+    rows,
+  ]
+}
+
+function unpackOperation(operation: PackedRequest['operation']): Operation {
+  if (!isPackedAppend(operation)) return operation
+  const [tenant, thread, before, salt, version, head, bytes, now, durable, blobs, names, columns] =
+    operation
+  const rows: LogRow[] = []
+  for (let start = 0; start < columns.length; start += columnCount) {
+    const [seq, form, type, content, header, external, body, cuts] = columns.slice(
+      start,
+      start + columnCount,
+    )
+    rows.push({ seq, form, type, content, header, external, body, cuts } as LogRow)
+  }
+  const rest = { after: { version, head }, salt, rows, bytes, now, durable }
+  const lists = { blobs: blobs ?? [], names: names ?? [] }
+  const batch = { key: { tenant, thread }, ...rest, ...lists }
+  return { type: 'append', batch: before === undefined ? batch : { ...batch, before } }
+}
+
+function isPackedAppend(operation: PackedRequest['operation']): operation is PackedAppend {
+  return Array.isArray(operation)
 }
 
 export type Reply =
@@ -71,7 +137,7 @@ export function serve(
   port.on('message', (first: Message) => {
     const { requests, isClosing } = drain(port, first)
     const { generation } = session
-    const outcomes = session.execute(requests.map((request) => request.operation))
+    const outcomes = session.execute(requests.map(({ operation }) => unpackOperation(operation)))
     const results = requests.map(({ id }, index) => packOutcome(id, outcomes[index]))
     const isReopened = session.generation !== generation
     port.postMessage({ type: 'done', isReopened, results } satisfies Reply)
@@ -103,14 +169,14 @@ export function unpackError({ code, message, details, cause }: PackedError): Ori
 }
 
 /** What the main thread sends: what it was asked for in one turn of its loop. */
-export type Message = readonly Request[] | 'close'
+export type Message = readonly PackedRequest[] | 'close'
 
 /** Everything that has arrived, up to about the size of one batch. */
 function drain(
   port: MessagePort,
   first: Message,
-): { readonly requests: readonly Request[]; readonly isClosing: boolean } {
-  const requests: Request[] = []
+): { readonly requests: readonly PackedRequest[]; readonly isClosing: boolean } {
+  const requests: PackedRequest[] = []
   let bytes = 0
   let next: Message | undefined = first
   while (next !== undefined) {

@@ -6,7 +6,7 @@ import { OrielError } from '../../core/log/errors.ts'
 import type { ThreadKey } from '../store.ts'
 import { InlineWriter } from './inline-writer.ts'
 import type { Done, Reply, Request } from './worker-protocol.ts'
-import { unpackError } from './worker-protocol.ts'
+import { packRequest, unpackError } from './worker-protocol.ts'
 import type { Operation, SessionSettings } from './writer-connection.ts'
 import { appendedTo } from './writer-connection.ts'
 
@@ -207,7 +207,7 @@ export class SqliteWriter {
 
   #pump(): void {
     const requests = this.#take()
-    if (requests.length > 0) this.#worker?.postMessage(requests)
+    if (requests.length > 0) this.#worker?.postMessage(requests.map(packRequest))
   }
 
   /** As much of the line as the queue takes. */

@@ -92,6 +92,33 @@ describe('group commit', () => {
     expect(codes(session.execute([append('a', 0)]))).toEqual(['ok'])
   })
 
+  it('does not take another thread for a new one that was rolled back', () => {
+    const { session } = open({ 'before-commit': { at: 1, error: diskFull } })
+    const values = (operations: readonly Operation[]): unknown[] =>
+      session.execute(operations).map((outcome) => outcome.ok && outcome.value)
+    expect(codes(session.execute([append('a', 0)]))).toEqual(['storage-full'])
+    // It gets the number that the one before had.
+    expect(values([append('b', 0)])).toEqual([true])
+    expect(values([append('a', 1), append('a', 0), append('a', 1), append('b', 1)])).toEqual([
+      false,
+      true,
+      true,
+      true,
+    ])
+    const counts = raw((db) => db.prepare('select thread, version from threads').all())
+    expect(counts).toEqual([
+      { thread: 'b', version: 2 },
+      { thread: 'a', version: 2 },
+    ])
+    const rows = raw((db) => db.prepare('select thread, seq from entries order by id').all())
+    expect(rows.map(({ thread, seq }) => [thread, seq])).toEqual([
+      [1, 1],
+      [2, 1],
+      [2, 2],
+      [1, 2],
+    ])
+  })
+
   it('gives up when another process keeps the lock, and goes on when it is free', () => {
     const { session } = open()
     session.open()

@@ -44,16 +44,10 @@ export function writeRows(
       return [offset, hash] as const
     })
     const external = externalId === undefined ? undefined : externalKey(salt, externalId)
-    return {
-      seq,
-      form: storedForm,
-      type,
-      content,
-      header,
-      body,
-      ...(external === undefined ? {} : { external }),
-      ...(places.length === 0 ? {} : { cuts: places }),
-    }
+    const row = { seq, form: storedForm, type, content, header, body }
+    if (external === undefined && places.length === 0) return row
+    const named = external === undefined ? row : { ...row, external }
+    return places.length === 0 ? named : { ...named, cuts: places }
   })
   const kept = Array.from(blobs, ([hash, content]) => ({ hash, content }))
   return { rows, blobs: kept, names: [...names], bytes }
@@ -63,11 +57,10 @@ export function writeRows(
 export function linksOf({ thread, rows, blobs }: LogPage): readonly Link[] {
   return rows.map(({ seq, form, type, content, header, body, cuts }): Link => {
     if (form > storedForm) throw unknownForm(thread, { found: form, supported: storedForm })
-    const link = { seq, type, content, header }
-    if (body === undefined) return link
-    if (cuts === undefined) return { ...link, text: body }
-    const text = join(body, cuts, blobs)
-    return text === undefined ? { ...link, isIncomplete: true } : { ...link, text }
+    if (body === undefined) return { seq, type, content, header }
+    const text = cuts === undefined ? body : join(body, cuts, blobs)
+    if (text === undefined) return { seq, type, content, header, isIncomplete: true }
+    return { seq, type, content, header, text }
   })
 }
 
@@ -98,9 +91,8 @@ export function entriesOf(page: LogPage, from: number): readonly Entry[] {
   const links = linksOf(page)
   if (links.length === 0) throw truncated(key, from)
   const entries = links.map((link, index) => {
-    const { seq, text } = link
-    if (seq !== from + index || text === undefined) throw corruptEntry(key, from + index)
-    const entry = readEntry({ key, salt, previous: previous as string }, { ...link, text })
+    if (link.seq !== from + index || !hasText(link)) throw corruptEntry(key, from + index)
+    const entry = readEntry({ key, salt, previous: previous as string }, link)
     previous = link.header
     return entry
   })
@@ -109,6 +101,10 @@ export function entriesOf(page: LogPage, from: number): readonly Entry[] {
     throw corruptEntry(key, thread.version)
   }
   return entries
+}
+
+function hasText(link: Link): link is Link & { readonly text: string } {
+  return link.text !== undefined
 }
 
 /** A row that was asked for by its key, which is checked again. */
