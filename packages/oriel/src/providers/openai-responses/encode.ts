@@ -154,7 +154,7 @@ function isBound(item: Json): boolean {
 }
 
 /** What the view says of the items that were made from it. */
-export interface Shown {
+interface Shown {
   /** Items that say of a call that it has no result. */
   readonly notices: ReadonlySet<Json>
   /** The ids of all calls, also of those that were left out. */
