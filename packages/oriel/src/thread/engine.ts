@@ -16,6 +16,7 @@ import type { FileOf } from '../core/state/file-request.ts'
 import type { State } from '../core/state/state.ts'
 import type { SummaryOf } from '../core/state/summary-request.ts'
 import { isChecked, type Policy, parsePolicy } from '../policy/schema.ts'
+import type { CustomRule } from '../rules/custom.ts'
 import {
   type AppendAround,
   continueMark,
@@ -148,7 +149,12 @@ export class ThreadEngine {
 
   /** The policy in force: the newest in the log, unless one was given that is not there yet. */
   get policy(): Policy {
-    return this.#pending ?? loggedPolicy(this.journal)
+    return this.#pending ?? loggedPolicy(this.journal, this.#rules)
+  }
+
+  /** Rules of the host's own. */
+  get #rules(): readonly CustomRule[] {
+    return this.#options.given.rules ?? []
   }
 
   get #timeoutMs(): number {
@@ -167,7 +173,7 @@ export class ThreadEngine {
   /** Takes the policy that a view gives the thread: it is written with the view. */
   adopt({ threadPolicy, dryRun }: ViewOptions): void {
     if (threadPolicy === undefined || dryRun === true) return
-    const policy = parsePolicy(threadPolicy)
+    const policy = parsePolicy(threadPolicy, 'policy', this.#rules)
     if (policy !== this.policy) this.#pending = policy
   }
 
@@ -303,7 +309,8 @@ export class ThreadEngine {
     const { own, journal = this.journal, pluginSystem = systemOf(journal) } = around
     const isTemporary = own !== undefined
     const { threadPolicy } = options
-    const given = threadPolicy === undefined ? this.policy : parsePolicy(threadPolicy)
+    const given =
+      threadPolicy === undefined ? this.policy : parsePolicy(threadPolicy, 'policy', this.#rules)
     const policy = own ?? given
     const leading = leadingOf(journal)
     const now = this.#options.now()
@@ -407,7 +414,7 @@ export class ThreadEngine {
 
   /** The newest view of this thread, whoever asked for it. */
   lastView(): Promise<BuiltView | undefined> {
-    return this.#lastView.of(this.journal)
+    return this.#lastView.of(this.journal, this.#rules)
   }
 
   /** Makes a checkpoint now, whatever the limit says. */
@@ -496,7 +503,8 @@ export class ThreadEngine {
   /** The policy in force, where another branch has another one: logged with what moves there, so that every object sees it. */
   #carriedPolicy(journal: Journal, stamp: Stamp): readonly Entry[] {
     const { policy } = this
-    if (journal === this.journal || equalJson(loggedPolicy(journal), policy)) return []
+    const isSame = (): boolean => equalJson(loggedPolicy(journal, this.#rules), policy)
+    if (journal === this.journal || isSame()) return []
     return [stamp.entry({ type: 'setting', name: 'policy', value: policy as JsonObject })]
   }
 
@@ -559,10 +567,10 @@ class LastView {
   }
 
   /** The newest view of a branch, whoever asked for it. */
-  async of(journal: Journal): Promise<BuiltView | undefined> {
+  async of(journal: Journal, rules: readonly CustomRule[]): Promise<BuiltView | undefined> {
     const known = this.#known
     const isNewest = known?.journal === journal && known.seq === newestSeq(journal)
-    return isNewest ? known.built : newestView(journal)
+    return isNewest ? known.built : newestView(journal, rules)
   }
 }
 
@@ -574,14 +582,14 @@ function newestSeq({ facts }: Journal): number | undefined {
 const parsed = new WeakMap<SettingEntry, Policy>()
 
 /** The newest policy in the log; without one, the empty policy. */
-function loggedPolicy(journal: Pick<Journal, 'setting'>): Policy {
+function loggedPolicy(journal: Pick<Journal, 'setting'>, rules: readonly CustomRule[]): Policy {
   const entry = journal.setting('policy')
   if (entry === undefined) return parsePolicy(undefined)
   // What this process wrote itself needs no note: one for each thread would make the collector's work longer.
-  if (isChecked(entry.value)) return entry.value
+  if (isChecked(entry.value, rules)) return entry.value
   const known = parsed.get(entry)
-  if (known !== undefined) return known
-  const policy = parsePolicy(entry.value)
+  if (isChecked(known, rules)) return known
+  const policy = parsePolicy(entry.value, 'policy', rules)
   parsed.set(entry, policy)
   return policy
 }

@@ -9,6 +9,7 @@ import { type Policy, type PolicyInput, parsePolicy } from '../policy/schema.ts'
 import { withStoredSettings } from '../policy/stored-settings.ts'
 import { assertTogether } from '../propose.ts'
 import type { FormatName } from '../providers/format.ts'
+import type { CustomRule } from '../rules/custom.ts'
 import type { ReadOptions } from '../stores/store.ts'
 import { type AppendOptions, decodeDrafts, hostSetting } from './append.ts'
 import { codeOf } from './background.ts'
@@ -23,6 +24,7 @@ import { expandMessage } from './expand/show-again.ts'
 import { Journal, type JournalOptions } from './journal/journal.ts'
 import { tokensSaved } from './lifecycle.ts'
 import {
+  type AnyThreadOptions,
   assertId,
   assertThreadOptions,
   type CompactOptions,
@@ -50,20 +52,20 @@ export type { ThreadOptions }
 
 /**
  * Operations of one object run in the order they were called. Every write is one compare-and-append: other objects and processes may
- * write to the same thread. An operation that fails changes nothing.
+ * write to the same thread. An operation that fails changes nothing. `Own` are the rules of your own that its policy may name.
  */
-export class Thread {
-  readonly #options: ThreadOptions
+export class Thread<Own extends readonly CustomRule[] = readonly []> {
+  readonly #options: AnyThreadOptions
   readonly #family: Branches
   readonly #session: ThreadEngine
 
   /** Use `openThread`. */
-  constructor(options: ThreadOptions, journal: Journal) {
+  constructor(options: AnyThreadOptions, journal: Journal) {
     const { policy, now = Date.now, on, plugins = [] } = options
     const { summarize, summarizeWindow, summarizeTimeoutMs, prices } = options
     const summarizing = { summarize, summarizeWindow, summarizeTimeoutMs }
     const given = givenBy(options)
-    const own = policy === undefined ? undefined : parsePolicy(policy)
+    const own = policy === undefined ? undefined : parsePolicy(policy, 'policy', given.rules)
     this.#options = options
     this.#family = new Branches(journal, journalOptions(options))
     const working = { now, on, ...summarizing, prices, plugins, given }
@@ -122,9 +124,9 @@ export class Thread {
   /** `sync` and `view` as one: what is new and the record of the request are written together, in one append. */
   async request<M = Json>(
     history: readonly unknown[] | ReadHistory,
-    options: RequestOptions = {},
+    options: RequestOptions<Own> = {},
   ): Promise<SyncResult & { readonly view: View<M> }> {
-    const own = readViewOptions(options)
+    const own = readViewOptions(options, this.#rules)
     const incoming = asRead(history, options.format)
     return this.#session.run(async () => {
       const asked = await requestView(this.#session, this.#family, { incoming, options, own })
@@ -139,9 +141,9 @@ export class Thread {
    */
   async preview<M = Json>(
     history: readonly unknown[] | ReadHistory,
-    options: Omit<RequestOptions, 'dryRun' | 'durable'> = {},
+    options: Omit<RequestOptions<Own>, 'dryRun' | 'durable'> = {},
   ): Promise<HistoryMatch & { readonly view: View<M> }> {
-    const own = readViewOptions(options)
+    const own = readViewOptions(options, this.#rules)
     const incoming = asRead(history, options.format)
     return this.#session.run(async () => {
       const dry = { ...options, dryRun: true }
@@ -161,8 +163,8 @@ export class Thread {
   }
 
   /** What the model should see now, in a provider's format. Commits the policy's edits and a record of the request. */
-  async view<M = Json>(options: ViewOptions = {}): Promise<View<M>> {
-    const own = readViewOptions(options)
+  async view<M = Json>(options: ViewOptions<Own> = {}): Promise<View<M>> {
+    const own = readViewOptions(options, this.#rules)
     return this.#session.run(async () => {
       await this.#journal.refresh()
       // The messages are of the format's own type, which only the caller can name.
@@ -183,8 +185,8 @@ export class Thread {
    * model and always makes progress, once for a request; else it rejects with 'cannot-project'. Rejects with 'invalid-option' for any
    * other error: a rate limit is not cured by forgetting.
    */
-  async recover<M = Json>(error: unknown, options: ViewOptions = {}): Promise<View<M>> {
-    const own = readViewOptions(options)
+  async recover<M = Json>(error: unknown, options: ViewOptions<Own> = {}): Promise<View<M>> {
+    const own = readViewOptions(options, this.#rules)
     return this.#session.run(
       async () => (await this.#session.recover(error, options, own)) as unknown as View<M>,
     )
@@ -231,7 +233,7 @@ export class Thread {
   }
 
   /** A new thread that begins with the first `atSeq` entries of this one. */
-  fork(atSeq: number): Promise<Thread> {
+  fork(atSeq: number): Promise<Thread<Own>> {
     return this.#session.run(async () => {
       await this.#journal.refresh()
       const options = journalOptions(this.#options)
@@ -246,8 +248,8 @@ export class Thread {
   }
 
   /** Changes the policy for future views; what was decided before stays. */
-  async setPolicy(policy: PolicyInput): Promise<void> {
-    const parsed = parsePolicy(policy)
+  async setPolicy(policy: PolicyInput<Own>): Promise<void> {
+    const parsed = parsePolicy(policy, 'policy', this.#rules)
     assertTogether(parsed)
     return this.#session.run(async () => {
       await this.#journal.refresh()
@@ -268,7 +270,7 @@ export class Thread {
 
   /** What was sent at a step, rebuilt from the log, and what changed against the step before. */
   requestAt(step: number): Promise<RebuiltRequest> {
-    return this.#session.run(() => rebuildRequest(this.#journal, step))
+    return this.#session.run(() => rebuildRequest(this.#journal, step, this.#rules))
   }
 
   /** Records the provider's own numbers for a view. */
@@ -305,21 +307,31 @@ export class Thread {
   get #journal(): Journal {
     return this.#session.journal
   }
+
+  get #rules(): readonly CustomRule[] {
+    return this.#options.rules ?? []
+  }
 }
 
 /** Opens a thread, or begins one: nothing is written before the first append. */
-export async function openThread(options: ThreadOptions): Promise<Thread> {
+export async function openThread<const Own extends readonly CustomRule[] = readonly []>(
+  options: ThreadOptions<Own>,
+): Promise<Thread<Own>> {
   assertThreadOptions(options)
   const { id = randomUUID(), tenant = 'default', store, isNew = options.id === undefined } = options
   const around = { ...journalOptions(options), store, key: { tenant, thread: id } }
   const journal = isNew ? Journal.begin(around) : await Journal.open(around)
   if (options.agent === undefined) return new Thread(options, journal)
   const stored = await store.settings.read({ tenant, agent: options.agent })
-  const own = parsePolicy(options.policy ?? journal.setting('policy')?.value)
+  const own = parsePolicy(
+    options.policy ?? journal.setting('policy')?.value,
+    'policy',
+    options.rules,
+  )
   return new Thread({ ...options, policy: withStoredSettings(own, stored) }, journal)
 }
 
-function journalOptions(options: ThreadOptions): Omit<JournalOptions, 'key' | 'store'> {
+function journalOptions(options: AnyThreadOptions): Omit<JournalOptions, 'key' | 'store'> {
   const { tokens, now = Date.now, snapshotEvery } = options
   const { log } = linesOf(options)
   const message = 'A snapshot could not be saved; the log is unaffected.'
