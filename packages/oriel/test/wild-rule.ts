@@ -6,7 +6,7 @@ import type { PolicyInput } from '../src/policy/schema.ts'
 import { defineRule, type RuleBlock, type RuleProposal } from '../src/rules/custom.ts'
 import { policyArbitrary } from '../src/testing/arbitraries.ts'
 
-export const wildRule = defineRule({
+const wildRule = defineRule({
   name: 'wild',
   defaults: { seed: 0 },
   propose: ({ messages }, { seed }) =>

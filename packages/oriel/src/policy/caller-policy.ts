@@ -1,11 +1,11 @@
-// A policy that comes with a request: checked like every policy, bounded in size, and without the fields that only an operator may set.
+// Policies in requests: checked like every policy, limited in size, and without the fields that only an operator may set.
 
 import { OrielError } from '../core/log/errors.ts'
 import { isObject } from '../core/log/json.ts'
 import type { CustomRule } from '../rules/custom.ts'
 import { type Policy, parsePolicy } from './schema.ts'
 
-/** What a policy may hold that comes with a request: far above what people write, far below what keeps a server busy. */
+/** Limits of a policy in a request: far above what people write, far below what keeps a server busy. */
 export const callerPolicyLimits = {
   /** Characters of all keys and texts together. */
   characters: 65_536,

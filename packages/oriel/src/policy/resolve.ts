@@ -1,4 +1,4 @@
-// Settings from many places, resolved per field, each with its source: environment > request > agent > default.
+// Resolves the policy from several sources, field by field: environment > request > agent > default. Each field knows its source.
 
 import { assertOptions, OrielError, wrongOption } from '../core/log/errors.ts'
 import { isObject, setField } from '../core/log/json.ts'
@@ -74,8 +74,8 @@ const aliases: Readonly<Record<string, string>> = {
 }
 
 /**
- * The policy that holds, and the source of each field. An invalid environment value throws 'invalid-setting': the operator's wish
- * is unknown, so nothing starts. An invalid query value is ignored with a warning; an invalid header or body value throws
+ * The policy that holds, and the source of each field. An invalid environment value throws 'invalid-setting': what the operator
+ * wants is unknown, so nothing starts. An invalid query value is ignored with a warning; an invalid header or body value throws
  * 'invalid-setting' too (a gateway answers 400). Options that are wrong themselves throw 'invalid-option'.
  */
 export function resolvePolicy<const Own extends readonly CustomRule[] = readonly []>(
@@ -151,7 +151,7 @@ interface Layer {
   readonly rest: Readonly<Record<string, Readonly<Record<string, unknown>>>>
 }
 
-/** What one place says; problems are values that are none. */
+/** The settings of one source, and what is wrong with others of them. */
 type Read = Omit<Layer, 'source'> & { readonly problems?: readonly string[] }
 
 function readEnvironment(env: Readonly<Record<string, string | undefined>>): Values {
@@ -193,7 +193,7 @@ function readRequest(options: AnyOptions, warnings: string[]): Layer {
     ...options.onInvalid,
   } as const
   const rest: Record<string, Record<string, unknown>> = {}
-  // A more explicit place wins: address, then header, then body.
+  // The more explicit place wins: query string, then header, then body.
   for (const [place, value] of [
     ['query', query],
     ['header', header],

@@ -1,4 +1,4 @@
-// The policy: what a user may ask for, checked, with errors that name the path, what was got and what is allowed.
+// The policy: its type and schema, made from the rules, and the check of what users write. Errors name the path, the value and what is allowed.
 
 import { z } from 'zod'
 import { OrielError } from '../core/log/errors.ts'

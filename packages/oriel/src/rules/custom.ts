@@ -89,7 +89,7 @@ export type RuleProposal =
 export interface CustomRuleContext {
   /** Milliseconds since 1970, from the host. */
   readonly now: number
-  /** Tokens of what stands around the messages: system text, tools. */
+  /** Tokens of the request beside its messages: system text, tools. */
   readonly frameTokens: number
   /** The model's context window, where it is known. */
   readonly contextWindow?: number
@@ -188,8 +188,8 @@ export function defineRule({
   return rule
 }
 
-/** Refuses what is no rule, before it is asked for anything. */
-export function assertRule(rule: unknown, path: string): asserts rule is CustomRule {
+/** Throws 'invalid-option' unless the value is a rule. */
+function assertRule(rule: unknown, path: string): asserts rule is CustomRule {
   const wrong = (problem: string): OrielError =>
     new OrielError('invalid-option', `${path} ${problem}.`, { path })
   if (!isObject(rule)) throw wrong('must be a rule, as defineRule gives it')
@@ -207,7 +207,7 @@ export function assertRule(rule: unknown, path: string): asserts rule is CustomR
   }
 }
 
-/** Parts of a policy, and names that the trace has for what is no rule. */
+/** Parts of a policy, and names in the trace that are not rules. */
 const reserved: ReadonlySet<string> = new Set([
   ...Object.keys(rules),
   ...[
@@ -223,7 +223,7 @@ const reserved: ReadonlySet<string> = new Set([
   ],
 ])
 
-/** Refuses a list that is none, and two rules of one name. */
+/** Throws 'invalid-option' unless the value is a list of rules with different names. */
 export function assertRules(list: readonly CustomRule[], path = 'rules'): void {
   if (!Array.isArray(list)) {
     throw new OrielError('invalid-option', `${path} must be a list of rules.`, { path })
