@@ -628,10 +628,9 @@ function piecesOf(format: FormatName, message: unknown): readonly string[] {
 
 it('[UR3] the random rule of these properties really changes messages and blocks, in every form', () => {
   const forms = new Set<string>()
-  const messages = fc.sample(conversationOf('anthropic'), 300)
-  for (const [seed, conversation] of messages.entries()) {
-    const result = attempt(conversation, { wild: { seed } }, { format: 'anthropic' })
-    for (const { rule, form } of result?.trace ?? []) if (rule === 'wild') forms.add(form)
+  for (const { messages, policy, options } of fc.sample(cases('anthropic'), 300)) {
+    const { trace = [] } = attempt(messages, policy, options) ?? {}
+    for (const { rule, form } of trace) if (rule === 'wild') forms.add(form)
   }
   expect(forms).toEqual(new Set(['clipped', 'summarized', 'omitted', 'dropped']))
 })

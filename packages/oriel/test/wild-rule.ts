@@ -46,12 +46,15 @@ function changeOf({ id, text }: RuleBlock, whim: number): readonly RuleProposal[
   }
 }
 
-/** Policies of every kind, a third of them with that rule. Shrinks to none. */
+/** Policies of every kind, many of them with that rule. Shrinks to none. */
 export function wildPolicyArbitrary(): fc.Arbitrary<WildPolicy | undefined> {
-  const seed = fc.option(fc.nat({ max: 1000 }), { nil: undefined, freq: 1 })
-  return fc.tuple(policyArbitrary(), seed, fc.nat({ max: 2 })).map(([policy, wild, one]) => {
-    if (wild === undefined || one === 0) return policy
-    const parts = typeof policy === 'string' ? { preset: policy } : policy
-    return { ...parts, wild: { seed: wild } }
+  const parts = fc.tuple(policyArbitrary(), fc.nat({ max: 1000 })).map(([policy, seed]) => {
+    const others = typeof policy === 'string' ? { preset: policy } : policy
+    return { ...others, wild: { seed } }
   })
+  return fc.oneof(
+    { withCrossShrink: true },
+    { weight: 2, arbitrary: policyArbitrary() },
+    { weight: 1, arbitrary: parts },
+  )
 }
