@@ -50,6 +50,7 @@ export { type PolicyField, policyFields } from './policy/fields.ts'
 export { presets } from './policy/presets.ts'
 export {
   type AgentTemplate,
+  type PolicyRequest,
   type RequestSettings,
   type ResolvedPolicy,
   type ResolvePolicyOptions,
@@ -57,6 +58,7 @@ export {
   type SettingSource,
 } from './policy/resolve.ts'
 export {
+  type CustomParts,
   type HistoryPolicy,
   type Policy,
   type PolicyInput,
@@ -76,6 +78,17 @@ export type {
 } from './providers/format.ts'
 export { decode, encode, formatNames, validate, wireFormats } from './providers/registry.ts'
 export { compactMessagePrompt, type Prompt } from './rules/compact-prompt.ts'
+export {
+  type CustomRule,
+  type CustomRuleContext,
+  defineRule,
+  type RuleBlock,
+  type RuleMessage,
+  type RuleProposal,
+  type RuleState,
+  type SchemaResult,
+  type SettingsSchema,
+} from './rules/custom.ts'
 export type { Relevance } from './rules/relevance.ts'
 export { type BreakCause, breakCauses } from './schedule/breaks.ts'
 export { lookupPrices, type Prices, type PricesQuery } from './schedule/prices.ts'

@@ -17,9 +17,10 @@ import { assertTogether } from './propose.ts'
 import type { FormatName } from './providers/format.ts'
 import { formatNamed } from './providers/registry.ts'
 import { assertNotEmpty, assertSize } from './providers/size.ts'
+import { assertRules, type CustomRule } from './rules/custom.ts'
 import { sha256 } from './sha256.ts'
 
-export interface ProjectOptions {
+export interface ProjectOptions<Own extends readonly CustomRule[] = readonly []> {
   /** The messages' format. @default 'openai-chat' */
   readonly format?: FormatName
   /** The format to answer in. @default the same as `format` */
@@ -34,6 +35,8 @@ export interface ProjectOptions {
   readonly tokens?: TokensOption
   /** The clock, in milliseconds since 1970; only time-based rules look at it. @default 0 */
   readonly now?: number
+  /** Rules of your own, which the policy may name. See `defineRule`. @default none */
+  readonly rules?: Own
 }
 
 export interface Projection<M> {
@@ -52,18 +55,20 @@ export interface Projection<M> {
  * rules force a repair; each one is in the trace.
  *
  * Throws OrielError: 'invalid-input', 'not-json', 'too-deep' or 'too-large' for bad messages (with the path), 'invalid-policy',
- * 'invalid-option', 'unknown-format', and 'cannot-project' when no valid view fits the budget or nothing is left to send.
+ * 'invalid-option', 'unknown-format', 'rule-failed' for a rule of your own that throws, and 'cannot-project' when no valid view fits the
+ * budget or nothing is left to send.
  */
-export function project<M = Json>(
+export function project<M = Json, const Own extends readonly CustomRule[] = readonly []>(
   messages: readonly M[],
-  policy?: PolicyInput,
-  options: ProjectOptions = {},
+  policy?: PolicyInput<Own>,
+  options: ProjectOptions<Own> = {},
 ): Projection<M> {
-  const { format = 'openai-chat', to = format, frame, budget, now = 0 } = options
+  const { format = 'openai-chat', to = format, frame, budget, now = 0, rules = [] } = options
+  assertRules(rules)
   const source = formatNamed(format)
   const target = formatNamed(to)
   const counter = resolveCounter(options.tokens)
-  const parsed = parsePolicy(policy)
+  const parsed = parsePolicy(policy, 'policy', rules)
   assertTogether(parsed)
   checkBudget(budget)
   if (frame !== undefined) checkJson(frame, 'frame')
@@ -73,6 +78,7 @@ export function project<M = Json>(
   const planned = feed(state, drafts, parsed, {
     now,
     sha256,
+    rules,
     contextWindow: windowOfModel(parsed, options.model),
     get frameTokens() {
       return frameTokens(counter, frame)

@@ -13,19 +13,23 @@ import { countBlock } from './core/tokens/counter.ts'
 import { finalIn } from './core/view/reduction.ts'
 import { reduce, strongest } from './core/view/render.ts'
 import type { Policy } from './policy/schema.ts'
-import { rules } from './rules/index.ts'
+import { type CustomRule, rulesWith } from './rules/custom.ts'
 import type { Rule, RuleContext } from './rules/rule.ts'
 
 /** What the rules know beside the state; without answers of a model they take their deterministic forms. */
-export type ProposeContext = Omit<RuleContext, 'planned' | 'summaryOf' | 'fileOf'> &
-  Partial<Pick<RuleContext, 'summaryOf' | 'fileOf'>>
+export interface ProposeContext
+  extends Omit<RuleContext, 'planned' | 'summaryOf' | 'fileOf'>,
+    Partial<Pick<RuleContext, 'summaryOf' | 'fileOf'>> {
+  /** Rules of the user's own. @default none */
+  readonly rules?: readonly CustomRule[]
+}
 
 /** The edits that a policy proposes for this state: the strongest verdict for each block, where it goes further than what is in force. */
 export function propose(state: State, policy: Policy, around: ProposeContext): readonly Edit[] {
   const edits: Edit[] = []
-  const { summaryOf = noSummary, fileOf = noFile } = around
-  const context: RuleContext = { ...around, summaryOf, fileOf, planned: edits }
-  for (const rule of Object.values<Rule>(rules)) {
+  const { summaryOf = noSummary, fileOf = noFile, rules = [], ...given } = around
+  const context: RuleContext = { ...given, summaryOf, fileOf, planned: edits }
+  for (const rule of rulesWith(rules)) {
     const settings = settingsOf(policy, rule)
     if (settings !== undefined) edits.push(...rule.propose(state, settings, context))
   }
@@ -44,8 +48,8 @@ export function propose(state: State, policy: Policy, around: ProposeContext): r
     .map((edit) => settled(state, edit))
 }
 
-function settingsOf(policy: Policy, { name }: Rule): object | undefined {
-  // The part of a rule's name holds its settings: the schema of the policy is made from the rules.
+function settingsOf(policy: Policy, { name }: Pick<Rule, 'name'>): object | undefined {
+  // A checked policy has nothing but settings under the name of a rule.
   return (policy as Readonly<Record<string, object | undefined>>)[name]
 }
 

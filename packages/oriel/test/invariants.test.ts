@@ -11,7 +11,7 @@ import { type Counter, countBlock, messageTokens, overheadOf } from '../src/core
 import type { Change } from '../src/core/view/view.ts'
 import { resolveCounter } from '../src/counters.ts'
 import { feed } from '../src/feed.ts'
-import { type PolicyInput, parsePolicy } from '../src/policy/schema.ts'
+import { parsePolicy } from '../src/policy/schema.ts'
 import { type Projection, type ProjectOptions, project } from '../src/project.ts'
 import type { Encoded, FormatName } from '../src/providers/format.ts'
 import { formatNamed, formatNames } from '../src/providers/registry.ts'
@@ -21,7 +21,6 @@ import {
   type Conversation,
   conversationOf,
   neutralConversation,
-  policyArbitrary,
 } from '../src/testing/arbitraries.ts'
 import {
   aiSdkMessage,
@@ -41,13 +40,14 @@ import {
   tagged,
   tagsIn,
 } from './tagged.ts'
+import { type WildPolicy, wildPolicyArbitrary, wildRules } from './wild-rule.ts'
 
 /** ORIEL_RUNS=10 runs ten times as many. */
 const factor = Number(process.env.ORIEL_RUNS ?? 1)
 
 interface Case {
   readonly messages: Conversation
-  readonly policy: PolicyInput | undefined
+  readonly policy: WildPolicy | undefined
   readonly options: ProjectOptions & { readonly format: FormatName; readonly to: FormatName }
 }
 
@@ -187,7 +187,7 @@ describe.each(formatNames)('project of %s', (format) => {
 describe.each(formatNames)("Oriel's own messages, sent to %s", (to) => {
   const any = fc.record({
     from: fc.constantFrom(...formatNames),
-    policy: policyArbitrary(),
+    policy: wildPolicyArbitrary(),
     budget: fc.option(budgetArbitrary(), { nil: undefined }),
   })
   const marked = any.chain(({ from, ...rest }) =>
@@ -367,9 +367,9 @@ function sendDrafts(
 ): Encoded | undefined {
   const { profile, encode } = formatNamed(to)
   const state = new State({ counter: resolveCounter('estimate'), salt: fixedSalt })
-  const around = { now: 0, frameTokens: 0, sha256 }
+  const around = { now: 0, frameTokens: 0, sha256, rules: wildRules }
   try {
-    const planned = feed(state, drafts, parsePolicy(policy), around)
+    const planned = feed(state, drafts, parsePolicy(policy, 'policy', wildRules), around)
     return encode(assemble(state, planned, { profile, budget }).messages)
   } catch (error) {
     if (OrielError.is(error, 'cannot-project')) return undefined
@@ -386,7 +386,7 @@ function cases(format: FormatName): fc.Arbitrary<Case> {
   const frame = { system: 'You are helpful.', tools: [{ name: 'search' }] }
   const arbitrary = fc.record({
     messages: brokenConversation(format),
-    policy: policyArbitrary(),
+    policy: wildPolicyArbitrary(),
     to: fc.constantFrom(format, ...formatNames),
     /** A budget as such, or as a share of the conversation's size, so that often just a part of it must go. */
     budget: fc.option(budgetArbitrary(), { nil: undefined, freq: 2 }),
@@ -421,11 +421,11 @@ const charactersPerToken = 4
 /** Undefined where no valid view exists; any other error is a failure. */
 function attempt(
   messages: Conversation,
-  policy: PolicyInput | undefined,
+  policy: WildPolicy | undefined,
   options: ProjectOptions,
 ): Projection<unknown> | undefined {
   try {
-    return project<unknown>(messages, policy, options)
+    return project<unknown, typeof wildRules>(messages, policy, { ...options, rules: wildRules })
   } catch (error) {
     if (OrielError.is(error, 'cannot-project')) return undefined
     throw error
@@ -433,9 +433,11 @@ function attempt(
 }
 
 /** The error where there is no valid view. */
-function failure(...request: Parameters<typeof attempt>): OrielError | undefined {
+function failure(
+  ...[messages, policy, options]: Parameters<typeof attempt>
+): OrielError | undefined {
   try {
-    project<unknown>(...request)
+    project<unknown, typeof wildRules>(messages, policy, { ...options, rules: wildRules })
     return undefined
   } catch (error) {
     if (OrielError.is(error, 'cannot-project')) return error
@@ -517,8 +519,8 @@ function newestUserTexts(format: FormatName, input: Conversation): readonly stri
 }
 
 /** The literal [Omitted] that a policy asked for stands for results of any length. */
-function isLiteral({ rule, form }: Change, policy: PolicyInput | undefined): boolean {
-  const { toolResults } = parsePolicy(policy)
+function isLiteral({ rule, form }: Change, policy: WildPolicy | undefined): boolean {
+  const { toolResults } = parsePolicy(policy, 'policy', wildRules)
   return rule === 'toolResults' && form === 'omitted' && toolResults?.placeholder === 'plain'
 }
 
@@ -620,3 +622,12 @@ function piecesOf(format: FormatName, message: unknown): readonly string[] {
       : [message]
   return pieces.map((piece) => exactText(piece).replaceAll(/\\ud[89a-f]../g, '\ufffd'))
 }
+
+it('[UR3] the random rule of these properties really changes messages and blocks, in every form', () => {
+  const forms = new Set<string>()
+  for (const { messages, policy, options } of fc.sample(cases('anthropic'), 300)) {
+    const { trace = [] } = attempt(messages, policy, options) ?? {}
+    for (const { rule, form } of trace) if (rule === 'wild') forms.add(form)
+  }
+  expect(forms).toEqual(new Set(['clipped', 'summarized', 'omitted', 'dropped']))
+})

@@ -8,12 +8,13 @@ import { State } from '../src/core/state/state.ts'
 import { frameTokens } from '../src/core/tokens/tally.ts'
 import { resolveCounter } from '../src/counters.ts'
 import { feed } from '../src/feed.ts'
-import { type PolicyInput, parsePolicy } from '../src/policy/schema.ts'
+import { parsePolicy } from '../src/policy/schema.ts'
 import type { ProjectOptions } from '../src/project.ts'
 import type { FormatName } from '../src/providers/format.ts'
 import { formatNamed } from '../src/providers/registry.ts'
 import { sha256 } from '../src/sha256.ts'
 import type { Conversation } from '../src/testing/arbitraries.ts'
+import { type WildPolicy, wildRules } from './wild-rule.ts'
 
 /** Texts get their tag in front, where clipping leaves it. */
 const textKeys = [
@@ -70,7 +71,7 @@ export interface TaggedBlock {
 
 /** What of a call of `project` decides where its messages stand in the log that it makes. */
 export interface Projected {
-  readonly policy: PolicyInput | undefined
+  readonly policy: WildPolicy | undefined
   readonly options: ProjectOptions & { readonly format: FormatName }
 }
 
@@ -103,7 +104,12 @@ function seqsOf(drafts: readonly Draft[], { policy, options }: Projected): reado
   const counter = resolveCounter(options.tokens)
   const state = new State({ counter, salt: fixedSalt })
   const around = frameTokens(counter, options.frame)
-  feed(state, drafts, parsePolicy(policy), { now: 0, sha256, frameTokens: around })
+  feed(state, drafts, parsePolicy(policy, 'policy', wildRules), {
+    now: 0,
+    sha256,
+    frameTokens: around,
+    rules: wildRules,
+  })
   const seqs = Array.from({ length: state.version }, (_, index) => index + 1)
   return seqs.filter((seq) => state.item(seq) !== undefined)
 }

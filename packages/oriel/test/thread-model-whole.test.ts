@@ -16,7 +16,6 @@ import { memoryStore } from '../src/stores/memory/index.ts'
 import { postgresStore } from '../src/stores/postgres/index.ts'
 import { sqliteStore } from '../src/stores/sqlite/index.ts'
 import type { Store } from '../src/stores/store.ts'
-import { policyArbitrary } from '../src/testing/arbitraries.ts'
 import { eraseThread } from '../src/thread/erase.ts'
 import { originalText } from '../src/thread/expand/expand.ts'
 import type { Thread } from '../src/thread/thread.ts'
@@ -32,6 +31,7 @@ import { foldLog, isTurnStart } from './thread-model/naive.ts'
 import { expectValid, ifAny, performAct, secret, type Whole } from './thread-model/perform.ts'
 import { bytesOf, dryView, type Scenario, Session } from './thread-model/session.ts'
 import { worldOf } from './thread-model/world.ts'
+import { wildPolicyArbitrary } from './wild-rule.ts'
 
 const factor = Number(process.env.ORIEL_RUNS ?? 1)
 const directory = mkdtempSync(join(tmpdir(), 'oriel-thread-whole-'))
@@ -61,7 +61,7 @@ interface Case {
 }
 
 const cases: fc.Arbitrary<Case> = fc.record({
-  policy: policyArbitrary(),
+  policy: wildPolicyArbitrary(),
   snapshotEvery: fc.nat({ max: 12 }),
   moods: fc.array(fc.nat({ max: 7 }), { maxLength: 3 }),
   acts: actsArbitrary(),

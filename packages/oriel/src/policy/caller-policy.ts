@@ -1,10 +1,11 @@
-// A policy that comes with a request: checked like every policy, bounded in size, and without the fields that only an operator may set.
+// Policies in requests: checked like every policy, limited in size, and without the fields that only an operator may set.
 
 import { OrielError } from '../core/log/errors.ts'
 import { isObject } from '../core/log/json.ts'
+import type { CustomRule } from '../rules/custom.ts'
 import { type Policy, parsePolicy } from './schema.ts'
 
-/** What a policy may hold that comes with a request: far above what people write, far below what keeps a server busy. */
+/** Limits of a policy in a request: far above what people write, far below what keeps a server busy. */
 export const callerPolicyLimits = {
   /** Characters of all keys and texts together. */
   characters: 65_536,
@@ -28,9 +29,13 @@ export const operatorPaths: ReadonlySet<string> = new Set(
  * The policy that a caller asks for. Throws OrielError 'invalid-policy' as `parsePolicy` does, and for a policy that is too large or sets
  * a field that only the operator may set. Costs no more than the size that is allowed.
  */
-export function parseCallerPolicy(input: unknown, path = 'policy'): Policy {
+export function parseCallerPolicy(
+  input: unknown,
+  path = 'policy',
+  own: readonly CustomRule[] = [],
+): Policy {
   assertSize(input, path)
-  const policy = parsePolicy(input, path)
+  const policy = parsePolicy(input, path, own)
   for (const [part, field] of operatorFields) {
     const value = policy[part]
     if (!isObject(value) || value[field] === undefined) continue

@@ -1,4 +1,4 @@
-// Every scalar field of the policy: its path, how its text is read, and its default. Settings, docs and pages share this list.
+// Every scalar field of the policy: path, default, environment variable, URL parameter, and how a text is parsed. Made from the rules.
 
 import { z } from 'zod'
 import { memory } from '../rules/compaction.ts'

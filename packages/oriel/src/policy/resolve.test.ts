@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { OrielError } from '../core/log/errors.ts'
+import { defineRule } from '../rules/custom.ts'
 import { operatorPaths } from './caller-policy.ts'
 import { policyFields } from './fields.ts'
 import { resolvePolicy } from './resolve.ts'
@@ -256,5 +257,29 @@ describe('wrong values', () => {
     expect(length({ requestOverrides: 'deny' })).toBe(8)
     expect(length({ requestOverrides: 'scoped-key' })).toBe(8)
     expect(length({ requestOverrides: 'scoped-key', hasScopedKey: true })).toBe(2)
+  })
+})
+
+describe('rules of one’s own', () => {
+  const own = defineRule({ name: 'own', defaults: { most: 3, words: 'a' }, propose: () => [] })
+  const rules = [own] as const
+
+  it('[UR1] have settings from the request, the agent and the defaults, field by field', () => {
+    const defaults = { own: { most: 1, words: 'default' }, history: { length: 2 } }
+    const { policy, sources } = resolvePolicy({
+      rules,
+      defaults,
+      agent: { own: { words: 'agent' } },
+      request: { own: { most: 5 } },
+    })
+    expect(policy).toMatchObject({ own: { most: 5, words: 'agent' }, history: { length: 2 } })
+    expect([sources['own.most'], sources['own.words']]).toEqual(['request', 'agent'])
+  })
+
+  it('[UR1] are refused where they are wrong or not given', () => {
+    expect(() => resolvePolicy({ rules, request: { body: { own: { most: 'a' } } } })).toThrow(
+      expect.objectContaining({ code: 'invalid-setting', path: 'body.own.most' }),
+    )
+    expect(() => resolvePolicy({ request: { body: { own: {} } } })).toThrow(/unknown key 'own'/)
   })
 })

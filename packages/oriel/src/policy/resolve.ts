@@ -1,7 +1,8 @@
-// Settings from many places, resolved per field, each with its source: environment > request > agent > default.
+// Resolves the policy from several sources, field by field: environment > request > agent > default. Each field knows its source.
 
 import { assertOptions, OrielError, wrongOption } from '../core/log/errors.ts'
 import { isObject, setField } from '../core/log/json.ts'
+import { assertRules, type CustomRule } from '../rules/custom.ts'
 import type { StoredSettings } from '../stores/agent-settings.ts'
 import { operatorPaths, parseCallerPolicy } from './caller-policy.ts'
 import { type PolicyField, policyFields } from './fields.ts'
@@ -10,8 +11,8 @@ import { withStoredSettings } from './stored-settings.ts'
 
 export type SettingSource = 'environment' | 'request' | 'agent' | 'default'
 
-/** What a request says: parameters of its address, a policy in a header, a policy in its body. */
-export interface RequestSettings {
+/** The policy that a request asks for: in its query string, in a header, in its body. */
+export interface PolicyRequest {
   /** For example `historyPolicy=all&historyLength=5`. */
   readonly query?: URLSearchParams | Readonly<Record<string, unknown>>
   /** A policy as JSON text or as an object. */
@@ -19,23 +20,26 @@ export interface RequestSettings {
   readonly body?: unknown
 }
 
+/** @deprecated Use `PolicyRequest`. */
+export type RequestSettings = PolicyRequest
+
 /** An agent template: JSON files with the settings of document 002 and a whole policy. */
 export interface AgentTemplate {
   readonly chatSettings?: { readonly historyPolicy?: unknown; readonly historyLength?: unknown }
   readonly policy?: PolicyInput
 }
 
-export interface ResolvePolicyOptions {
+export interface ResolvePolicyOptions<Own extends readonly CustomRule[] = readonly []> {
   /** Environment variables; what they set is locked. @default {} */
   readonly env?: Readonly<Record<string, string | undefined>>
   /** The request: its parts, or its flat parameters, or a policy. @default {} */
-  readonly request?: RequestSettings | URLSearchParams | Readonly<Record<string, unknown>>
+  readonly request?: PolicyRequest | URLSearchParams | Readonly<Record<string, unknown>>
   /** The agent: a template, or a policy. @default {} */
   readonly agent?: AgentTemplate | PolicyInput | Readonly<Record<string, unknown>>
   /** What the store keeps for the agent (`store.settings.read`): wins over the template, tool by tool. @default nothing */
   readonly stored?: StoredSettings
   /** What holds when nobody else says anything. @default {} */
-  readonly defaults?: PolicyInput
+  readonly defaults?: PolicyInput<Own>
   /** What an invalid value of a request does. @default { query: 'ignore', header: 'error', body: 'error' } */
   readonly onInvalid?: {
     readonly query?: 'ignore' | 'error'
@@ -48,7 +52,12 @@ export interface ResolvePolicyOptions {
   readonly requestOverrides?: 'allow' | 'scoped-key' | 'deny'
   /** Whether the caller's key may override, for `scoped-key`. @default false */
   readonly hasScopedKey?: boolean
+  /** Rules of your own, which policies may name. Their settings have no environment variables and no parameters. @default none */
+  readonly rules?: Own
 }
+
+/** Options with rules of any kind. */
+type AnyOptions = ResolvePolicyOptions<readonly CustomRule[]>
 
 export interface ResolvedPolicy {
   readonly policy: Policy
@@ -65,18 +74,21 @@ const aliases: Readonly<Record<string, string>> = {
 }
 
 /**
- * The policy that holds, and the source of each field. An invalid environment value throws 'invalid-setting': the operator's wish
- * is unknown, so nothing starts. An invalid query value is ignored with a warning; an invalid header or body value throws
+ * The policy that holds, and the source of each field. An invalid environment value throws 'invalid-setting': what the operator
+ * wants is unknown, so nothing starts. An invalid query value is ignored with a warning; an invalid header or body value throws
  * 'invalid-setting' too (a gateway answers 400). Options that are wrong themselves throw 'invalid-option'.
  */
-export function resolvePolicy(options: ResolvePolicyOptions = {}): ResolvedPolicy {
+export function resolvePolicy<const Own extends readonly CustomRule[] = readonly []>(
+  options: ResolvePolicyOptions<Own> = {},
+): ResolvedPolicy {
   assertResolveOptions(options)
+  const { rules = [] } = options
   const warnings: string[] = []
   const layers: readonly Layer[] = [
     { source: 'environment', values: readEnvironment(options.env ?? {}), rest: {} },
     readRequest(options, warnings),
-    withStored(readAgent(options.agent), options.stored),
-    { source: 'default', ...fromPolicy(parsePolicy(options.defaults, 'defaults')) },
+    withStored(readAgent(options.agent, rules), options.stored),
+    { source: 'default', ...fromPolicy(parsePolicy(options.defaults, 'defaults', rules)) },
   ]
   const sources: Record<string, SettingSource> = {}
   let parts: Readonly<Record<string, unknown>> = {}
@@ -98,13 +110,14 @@ export function resolvePolicy(options: ResolvePolicyOptions = {}): ResolvedPolic
     sources[field.path] = layer?.source ?? 'default'
     parts = withField(parts, field.path.split('.'), value)
   }
-  return { policy: parsePolicy(parts), sources, warnings }
+  return { policy: parsePolicy(parts, 'policy', rules), sources, warnings }
 }
 
 /** What guards the settings must not be ignored because of a slip. */
-function assertResolveOptions(options: ResolvePolicyOptions): void {
+function assertResolveOptions(options: AnyOptions): void {
   assertOptions(options)
-  const { onInvalid = {}, ceilings = {}, requestOverrides = 'allow' } = options
+  const { onInvalid = {}, ceilings = {}, requestOverrides = 'allow', rules = [] } = options
+  assertRules(rules)
   if (!isObject(onInvalid)) throw wrongOption('onInvalid', 'an object')
   for (const [place, answer] of Object.entries(onInvalid)) {
     const path = `onInvalid.${place}`
@@ -138,7 +151,7 @@ interface Layer {
   readonly rest: Readonly<Record<string, Readonly<Record<string, unknown>>>>
 }
 
-/** What one place says; problems are values that are none. */
+/** The settings of one source, and what is wrong with others of them. */
 type Read = Omit<Layer, 'source'> & { readonly problems?: readonly string[] }
 
 function readEnvironment(env: Readonly<Record<string, string | undefined>>): Values {
@@ -162,9 +175,10 @@ function readEnvironment(env: Readonly<Record<string, string | undefined>>): Val
   return values
 }
 
-function readRequest(options: ResolvePolicyOptions, warnings: string[]): Layer {
+function readRequest(options: AnyOptions, warnings: string[]): Layer {
   const values = new Map<PolicyField, Value>()
-  const { query, header, body } = partsOfRequest(options.request)
+  const { rules = [] } = options
+  const { query, header, body } = partsOfRequest(options)
   const layer: Layer = { source: 'request', values, rest: {} }
   const says = [query, header, body].some((part) => part !== undefined)
   const { requestOverrides = 'allow', hasScopedKey = false } = options
@@ -179,7 +193,7 @@ function readRequest(options: ResolvePolicyOptions, warnings: string[]): Layer {
     ...options.onInvalid,
   } as const
   const rest: Record<string, Record<string, unknown>> = {}
-  // A more explicit place wins: address, then header, then body.
+  // The more explicit place wins: query string, then header, then body.
   for (const [place, value] of [
     ['query', query],
     ['header', header],
@@ -188,7 +202,9 @@ function readRequest(options: ResolvePolicyOptions, warnings: string[]): Layer {
     if (value === undefined) continue
     try {
       const read: Read =
-        place === 'query' ? readQuery(value) : fromPolicy(parseCallerPolicy(fromText(value), place))
+        place === 'query'
+          ? readQuery(value)
+          : fromPolicy(parseCallerPolicy(fromText(value), place, rules))
       for (const [field, got] of read.values) {
         values.set(field, bounded(field, got, options.ceilings, warnings))
       }
@@ -215,14 +231,20 @@ function asSetting(error: unknown, place: string): unknown {
   })
 }
 
-function partsOfRequest(request: ResolvePolicyOptions['request']): RequestSettings {
+/** Whether an object has a part of a policy. */
+function hasParts(object: object, rules: readonly CustomRule[]): boolean {
+  const names = [...policyFields.map(({ part }) => part), ...rules.map(({ name }) => name)]
+  return names.some((name) => Object.hasOwn(object, name))
+}
+
+function partsOfRequest({ request, rules = [] }: AnyOptions): PolicyRequest {
   if (request === undefined) return {}
   if (request instanceof URLSearchParams) return { query: request }
   const isSplit = ['query', 'header', 'body'].some((key) => key in request)
-  if (isSplit) return request as RequestSettings
-  const isPolicy = policyFields.some(({ part }) =>
-    isObject((request as Record<string, unknown>)[part]),
-  )
+  if (isSplit) return request as PolicyRequest
+  // Parameters are scalars, parts of a policy are objects.
+  const objects = Object.fromEntries(Object.entries(request).filter(([, value]) => isObject(value)))
+  const isPolicy = hasParts(objects, rules)
   return isPolicy ? { body: request } : { query: request as Readonly<Record<string, unknown>> }
 }
 
@@ -255,14 +277,15 @@ function readParameters(query: unknown): Read {
   return { values, rest: {}, problems }
 }
 
-function readAgent(agent: ResolvePolicyOptions['agent']): Layer {
+function readAgent(agent: AnyOptions['agent'], rules: readonly CustomRule[]): Layer {
   if (agent === undefined) return { source: 'agent', values: new Map(), rest: {} }
-  if (typeof agent === 'string')
+  if (typeof agent === 'string') {
     return { source: 'agent', ...fromPolicy(parsePolicy(agent, 'agent')) }
+  }
   const { chatSettings, policy, ...others } = agent as AgentTemplate & Record<string, unknown>
   const flat = { ...others, ...(isObject(chatSettings) ? chatSettings : {}) }
-  const isPolicy = policyFields.some(({ part }) => part in others)
-  const read = fromPolicy(parsePolicy(policy ?? (isPolicy ? others : {}), 'agent.policy'))
+  const isPolicy = hasParts(others, rules)
+  const read = fromPolicy(parsePolicy(policy ?? (isPolicy ? others : {}), 'agent.policy', rules))
   const values = new Map(read.values)
   const { values: settings, problems = [] } = readParameters(flat)
   if (problems.length > 0) {

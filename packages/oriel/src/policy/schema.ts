@@ -1,8 +1,10 @@
-// The policy: what a user may ask for, checked, with errors that name the path, what was got and what is allowed.
+// The policy: its type and schema, made from the rules, and the check of what users write. Errors name the path, the value and what is allowed.
 
 import { z } from 'zod'
 import { OrielError } from '../core/log/errors.ts'
+import { cloneJson, isObject } from '../core/log/json.ts'
 import { type MemorySettings, memory } from '../rules/compaction.ts'
+import type { CustomRule } from '../rules/custom.ts'
 import type { HistorySettings } from '../rules/history.ts'
 import { rules } from '../rules/index.ts'
 import type { Rule } from '../rules/rule.ts'
@@ -42,34 +44,52 @@ export const policySchema = z.strictObject({
 
 export type PresetName = keyof typeof presets
 
-/** A policy as callers may write it: a preset's name, or parts over a preset. */
-export type PolicyInput = PresetName | (Policy & { readonly preset?: PresetName })
+/** A policy as callers may write it: a preset's name, or parts over a preset. `Own` are rules of the caller's own. */
+export type PolicyInput<Own extends readonly CustomRule[] = readonly []> =
+  | PresetName
+  | (Policy & CustomParts<Own> & { readonly preset?: PresetName })
 
-/** The policy that an input stands for. Throws OrielError 'invalid-policy' with the path of the first wrong value. */
-export function parsePolicy(input: unknown, path = 'policy'): Policy {
+/** The parts of rules of one's own, under their names; of a list whose names only the run knows, none. */
+export type CustomParts<Own extends readonly CustomRule[]> = {
+  readonly [R in Own[number] as string extends R['name'] ? never : R['name']]?:
+    | NonNullable<R['~written']>
+    | undefined
+}
+
+/**
+ * The policy that an input stands for. `own` are the rules of the caller's own that it may name. Throws OrielError 'invalid-policy' with
+ * the path of the first wrong value.
+ */
+export function parsePolicy(
+  input: unknown,
+  path = 'policy',
+  own: readonly CustomRule[] = [],
+): Policy {
   if (input === undefined) return {}
   if (typeof input === 'string') return presetNamed(input, path)
   if (typeof input !== 'object' || input === null || Array.isArray(input)) {
     throw invalid(path, `expected an object or the name of a preset, got ${describe(input)}`)
   }
-  if (isChecked(input)) return input
+  if (isChecked(input, own)) return input
   const { preset, ...parts } = input as { preset?: unknown }
-  const checked = check(parts, path)
+  const checked = check(parts, path, own)
   if (preset === undefined) return checked
-  return asChecked({ ...presetNamed(preset, `${path}.preset`), ...checked })
+  const named = own.filter(({ name }) => name in checked)
+  return asChecked({ ...presetNamed(preset, `${path}.preset`), ...checked }, named)
 }
 
-/** Whether a value is a policy as `parsePolicy` gives it. */
-export function isChecked(value: unknown): value is Policy {
-  return typeof value === 'object' && value !== null && checkedPolicies.has(value)
+/** Whether a value is a policy as `parsePolicy` gives it with these rules. */
+export function isChecked(value: unknown, own: readonly CustomRule[] = []): value is Policy {
+  if (typeof value !== 'object' || value === null) return false
+  return checkedPolicies.get(value)?.every((rule) => own.includes(rule)) === true
 }
 
-/** Policies that were checked. They cannot be changed afterwards, so they need not be checked again. */
-const checkedPolicies = new WeakSet<object>()
+/** Policies that were checked, with the users' rules that they name. They cannot be changed, so they need not be checked again. */
+const checkedPolicies = new WeakMap<object, readonly CustomRule[]>()
 
-function asChecked(policy: Policy): Policy {
+function asChecked(policy: Policy, named: readonly CustomRule[] = []): Policy {
   for (const part of Object.values(policy)) freeze(part)
-  checkedPolicies.add(Object.freeze(policy))
+  checkedPolicies.set(Object.freeze(policy), named)
   return policy
 }
 
@@ -89,23 +109,71 @@ function presetNamed(name: unknown, path: string): Policy {
   )
 }
 
-function check(value: unknown, path: string): Policy {
-  const result = policySchema.safeParse(value)
-  if (result.success) return asChecked(result.data)
+function check(value: object, path: string, own: readonly CustomRule[] = []): Policy {
+  const named = own.filter(({ name }) => partOf(value, name) !== undefined)
+  const custom = named.map((rule) => [rule.name, customPart(rule, value, path)] as const)
+  const result = policySchema.safeParse(without(value, own))
+  if (result.success) return asChecked({ ...result.data, ...Object.fromEntries(custom) }, named)
   const { issues } = result.error
   // A misspelt key is why another one is missing.
   const issue = (issues.find(({ code }) => code === 'unrecognized_keys') ??
     issues[0]) as z.core.$ZodIssue
   const [unknown] = issue.code === 'unrecognized_keys' ? issue.keys : []
   const steps = unknown === undefined ? issue.path : [...issue.path, unknown]
-  throw invalid(joinPath(path, steps), explain(issue, value))
+  throw invalid(joinPath(path, steps), explain(issue, value, own))
 }
 
-function explain(issue: z.core.$ZodIssue, value: unknown): string {
+function without(value: object, own: readonly CustomRule[]): object {
+  const names = new Set(own.map(({ name }) => name))
+  return Object.fromEntries(Object.entries(value).filter(([key]) => !names.has(key)))
+}
+
+function partOf(value: object, name: string): unknown {
+  return Object.hasOwn(value, name) ? (value as Record<string, unknown>)[name] : undefined
+}
+
+/** What a policy says for a user's rule, as it was written: the log keeps it. */
+function customPart({ name, schema, defaults }: CustomRule, value: object, path: string): object {
+  const own = `${path}.${name}`
+  const part = partOf(value, name)
+  if (!isObject(part)) throw invalid(own, `got ${describe(part)}, expected object`)
+  const copy = cloneJson(part, own) as object
+  if (schema === undefined) {
+    checkFields(copy, defaults, own)
+    return copy
+  }
+  const result = schema['~standard'].validate(copy)
+  if (result instanceof Promise) {
+    throw new OrielError('invalid-option', `The schema of the rule '${name}' must not be async.`)
+  }
+  const issue = result.issues?.[0]
+  if (issue === undefined) return copy
+  const steps = (issue.path ?? []).map((step) => (typeof step === 'object' ? step.key : step))
+  throw invalid(joinPath(own, steps), issue.message.replace(/\.$/, ''))
+}
+
+/** Without a schema the fields are those that have a default, of the same types. */
+function checkFields(part: object, defaults: object, path: string): void {
+  const kindOf = (value: unknown): string =>
+    value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value
+  for (const [field, value] of Object.entries(part)) {
+    const known = partOf(defaults, field)
+    if (known === undefined) {
+      const near = nearest([field], Object.keys(defaults))
+      throw invalid(`${path}.${field}`, `unknown key ${describe(field)}${near}`)
+    }
+    if (kindOf(value) === kindOf(known)) continue
+    throw invalid(`${path}.${field}`, `got ${describe(value)}, expected ${kindOf(known)}`)
+  }
+}
+
+function explain(issue: z.core.$ZodIssue, value: unknown, own: readonly CustomRule[]): string {
   const got = describe(valueAt(value, issue.path))
   switch (issue.code) {
-    case 'unrecognized_keys':
-      return `unknown key ${issue.keys.map(describe).join(', ')}${suggestion(issue)}`
+    case 'unrecognized_keys': {
+      const known = knownKeys(issue.path, own)
+      return `unknown key ${issue.keys.map(describe).join(', ')}${nearest(issue.keys, known)}`
+    }
     case 'invalid_value':
       return `got ${got}, allowed: ${issue.values.map((allowed) => String(allowed)).join(', ')}`
     case 'too_small':
@@ -120,9 +188,7 @@ function explain(issue: z.core.$ZodIssue, value: unknown): string {
 }
 
 /** The known keys, and the one that is nearest to the unknown one where one is near. */
-function suggestion(issue: z.core.$ZodIssueUnrecognizedKeys): string {
-  const known = knownKeys(issue.path)
-  const key = issue.keys[0] as string
+function nearest([key = '']: readonly string[], known: readonly string[]): string {
   const near = known
     .map((candidate) => ({
       candidate,
@@ -133,10 +199,10 @@ function suggestion(issue: z.core.$ZodIssueUnrecognizedKeys): string {
   return `${isNear ? ` (did you mean '${near.candidate}'?)` : ''}; allowed: ${known.join(', ')}`
 }
 
-function knownKeys(path: readonly PropertyKey[]): readonly string[] {
+function knownKeys(path: readonly PropertyKey[], own: readonly CustomRule[]): readonly string[] {
   const schema = path.reduce<unknown>(fieldSchema, policySchema)
   const keys = Object.keys(shapeOf(schema) ?? {})
-  return path.length === 0 ? [...keys, 'preset'] : keys
+  return path.length === 0 ? [...keys, ...own.map(({ name }) => name), 'preset'] : keys
 }
 
 /** The schema of a field; each field of a record has the same. */

@@ -1,9 +1,9 @@
-// A policy with what a store keeps for its agent: stored settings win over the template's.
+// Merges an agent's settings from the store into its policy: stored settings win over the template's.
 
 import type { StoredSettings } from '../stores/agent-settings.ts'
 import type { Policy } from './schema.ts'
 
-/** Adds an agent's stored settings, tool by tool, and its chat's history. The same policy when there are none. */
+/** Adds an agent's stored settings, tool by tool, and its chat's history. Returns the same policy when nothing is stored. */
 export function withStoredSettings(policy: Policy, stored: StoredSettings): Policy {
   return withTools(withChat(policy, stored), stored)
 }

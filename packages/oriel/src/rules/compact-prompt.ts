@@ -1,4 +1,4 @@
-// The prompts by which a model compacts one message (document 001): looked up by id, rendered with its data.
+// Prompts for the model that compacts one message (document 001): looked up by id, rendered from a template.
 
 /** A prompt as a host gives it. */
 export interface Prompt {

@@ -1,4 +1,4 @@
-// The checkpoint (document 003): when the conversation reaches its limit, everything before a boundary gives way to one summary.
+// The checkpoint (document 003): when the conversation reaches its limit, one summary replaces everything before a boundary.
 
 import { z } from 'zod'
 import type { Edit, MessageEntry } from '../core/log/entry.ts'
@@ -59,7 +59,7 @@ const defaults = {
 const targetShare = 0.7
 /** A checkpoint that is made by itself saves at least this share of the limit. */
 const gainShare = 0.1
-/** Tokens that are reckoned for the summary itself, and at most this share of the limit. */
+/** Tokens reserved for the summary itself; at most a tenth of the limit. */
 const summaryTokens = 1000
 /** With a memory of facts: how much of what stays it takes, where the policy does not say. */
 const linesShare = 0.5
@@ -67,7 +67,7 @@ const valuesShare = 0.2
 /** User messages up to this size stay as they were written, as long as all of what stays is at most this share of the trigger. */
 const longUserTokens = 2000
 const fullShare = 0.9
-/** Tokens that are reckoned for the newest exchange. */
+/** Tokens reserved for the newest exchange. */
 const restTokens = 1000
 
 export const compaction = {
@@ -97,7 +97,7 @@ export const memory = {
 
 /**
  * - `due`: the limit is reached, and this edit makes room.
- * - `idle`: nothing to do: off, below the limit, or nothing worth while can give way.
+ * - `idle`: nothing to do: off, below the limit, or a checkpoint would save too little.
  * - `hopeless`: what no checkpoint can shrink is above the limit already.
  */
 export type CompactionPlan =
@@ -186,11 +186,11 @@ export interface CheckpointOptions extends Pick<RuleContext, 'window' | 'memory'
   readonly fixedTokens?: number
   readonly reason: string
   readonly planned: readonly Edit[]
-  /** Whether the provider refused the request: then originals that were asked for again and calls that wait for a result give way too. @default false */
+  /** Whether the provider refused the request: then originals that were asked for again and calls that wait for a result are folded too. @default false */
   readonly isUrgent?: boolean
 }
 
-/** The edit that puts a summary in the place of all but the newest units; none when nothing can give way. */
+/** The edit that replaces all but the newest units by a summary; none when nothing can be folded. */
 export function checkpoint(
   state: State,
   settings: CompactionSettings,
@@ -227,7 +227,7 @@ export function checkpoint(
     memory: facts?.text ?? '',
     digest: digest.text(false),
   })
-  // It stands for what it covers and for the one before.
+  // It replaces what it covers and the checkpoint before it.
   const tokensBefore = items.reduce((sum, item) => sum + weigh(item), previous?.tokensAfter ?? 0)
   const tokensAfter = overheadOf('user') + state.counter.count(text)
   if (tokensAfter >= tokensBefore) return []
@@ -252,11 +252,11 @@ export function checkpoint(
 
 /** Tokens for each part of what a checkpoint leaves. */
 interface Room {
-  /** Lines and values of the memory of facts; undefined where there is none. */
+  /** Lines and values of the memory of facts, if it is on. */
   readonly memory?: { readonly lines: number; readonly values: number }
   /** User messages that stay as they were written. */
   readonly users: number
-  /** Everything that stays or stands for what left; undefined where the settings say how much stays. */
+  /** Everything that stays, summaries included; undefined where the settings say how much stays. */
   readonly all?: number
 }
 

@@ -28,7 +28,7 @@ export interface ExpirySettings {
   readonly toolDefaults?:
     | Readonly<Record<string, { readonly prompt?: string | undefined }>>
     | undefined
-  /** Stands over every setting, field by field; null or absent leaves the field; mode `none` disables. @default nothing */
+  /** Overrides every setting, field by field; null or absent leaves the field; mode `none` disables. @default nothing */
   readonly override?: Loose<Expiry> | undefined
   /** Nothing expires. @default false */
   readonly disable?: boolean | undefined
@@ -259,7 +259,9 @@ function compact(
   const original = textOfSubject(subject.content)
   const id = common.isFinal === true ? undefined : state.blockIdAt({ seq, block: subject.block })
   if (isSummary && original.length > length && !state.isVetoed(seq, subject.block, 'summarized')) {
-    const answer = work.context.summaryOf(wishFor(work, subject, { setting, original, length }))
+    const answer = work.context.summaryOf(
+      summaryRequestFor(work, subject, { setting, original, length }),
+    )
     if (answer.state === 'waiting') return []
     if (answer.state === 'ready') {
       const how =
@@ -290,7 +292,7 @@ function isInForce(
   return live.reason === reason && (live.isFinal ?? false) === isFinal
 }
 
-function wishFor(
+function summaryRequestFor(
   { settings, context }: Work,
   { item, content, tool }: Subject,
   { setting, original, length }: { setting: Expiry; original: string; length: number },

@@ -233,13 +233,13 @@ function fixedUnits(units: readonly Unit[], isFixed: (unit: Unit) => boolean): R
   return withOpeners(units, fixed)
 }
 
-/** Units with the user messages that open their turns: some providers show nothing that stands before the first user message. */
+/** Units with the user messages that open their turns: some providers accept nothing before the first user message. */
 function withOpeners(units: readonly Unit[], some: ReadonlySet<Unit>): ReadonlySet<Unit> {
   const turns = new Set([...some].map(({ turn }) => turn))
   return new Set([...some, ...units.filter(({ isUser, turn }) => isUser && turns.has(turn))])
 }
 
-/** The user messages that open turns, by turn: each stands before every other unit of its turn. */
+/** The user messages that open turns, by turn: each is the first unit of its turn. */
 function openersOf(units: readonly Unit[]): ReadonlyMap<number, Unit> {
   return new Map(units.flatMap((unit) => (unit.isUser ? [[unit.turn, unit] as const] : [])))
 }

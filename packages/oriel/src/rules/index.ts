@@ -23,6 +23,6 @@ export const rules = {
   toolResults,
   /** A window over the user's turns, and a cap on messages. @default off */
   history,
-  /** When the limit is reached, all but the newest messages give way to one summary. @default off */
+  /** When the limit is reached, one summary replaces all but the newest messages. @default off */
   compaction,
 }

@@ -1,6 +1,6 @@
-// Settings by name or by a pattern with `*`: compiled once, found in linear time, remembered by name.
+// Settings by name or by a pattern with `*`: patterns are compiled once, match in linear time, and results are cached by name.
 
-/** Names that each lookup remembers; then it forgets them all, since a log has few. */
+/** Names in each cache. A full cache is cleared: a log has few names. */
 const remembered = 1000
 /** Tools have names of 64 to 128 characters. Longer ones are compared as a whole, and match only the pattern that matches all. */
 const longestMatched = 256

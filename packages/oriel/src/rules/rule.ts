@@ -13,7 +13,7 @@ import type { Relevance } from './relevance.ts'
 export interface RuleContext {
   /** Milliseconds since 1970, from the host. */
   readonly now: number
-  /** Tokens of what stands around the messages in the request. */
+  /** Tokens of the request beside its messages: system text, tools. */
   readonly frameTokens: number
   /** What the provider measured. @default nothing */
   readonly measured?: Measured

@@ -73,7 +73,7 @@ export const toolOutput = {
       const notice = isLarge
         ? tooLarge(state, result, text, { ...context, directory: settings.directory })
         : []
-      // A notice that is no shorter than the output is none; the limits hold in any case.
+      // A notice that is not shorter than the output is not used; the limits hold in any case.
       return notice.length > 0 ? notice : bounded(state, result, text, limitsOf(settings))
     })
   },

@@ -114,7 +114,7 @@ function beyondCutoff(
     const since = later(results[index + cutoff], result)
     const how = canExpand(result) ? `\n[expand ${id}]` : '\n[the original was not kept]'
     const change = { rule: 'toolResults', form: 'summarized', reason } as const
-    const answer = summaryOf(wishFor(result))
+    const answer = summaryOf(summaryRequestFor(result))
     if (answer.state === 'waiting') return []
     if (answer.state === 'ready') {
       const status = result.content.isError === true ? 'error' : 'ok'
@@ -136,7 +136,7 @@ function placeOf({ seq, block }: { readonly seq: number; readonly block: number 
 /** Shorter than what is written around a summary: there is nothing to gain. */
 const worthSummarizing = 100
 
-/** Whether a summary, or less, stands in its place already (a text that was shown once never changes), or none may. */
+/** Whether a summary or a placeholder replaces it already (a text that was shown once never changes), or a person forbade one. */
 function isReduced(state: State, { item, block, content }: Result): boolean {
   const { seq } = item.entry
   const form = state.blockEdit(seq, block)?.form ?? 'full'
@@ -153,7 +153,7 @@ const summaryPrompt = [
 /** The most characters of a model's summary. */
 const summaryLength = 1200
 
-function wishFor({ content, tool }: Result): SummaryRequest {
+function summaryRequestFor({ content, tool }: Result): SummaryRequest {
   return {
     kind: 'tool-result',
     source: content,

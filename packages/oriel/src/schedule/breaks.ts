@@ -1,4 +1,4 @@
-// Why the provider's cache did not hold what it should have: compares what it reports with what was to be expected. Pure.
+// Detects cache breaks: compares the cached tokens that a provider reports with what was expected, and names the cause. Pure.
 
 import type { Prices } from './prices.ts'
 
@@ -64,7 +64,7 @@ function reportsCache(before: Measurement, now: Measurement): boolean {
   return [before, now].some(({ cacheRead, cacheWrite }) => cacheRead > 0 || cacheWrite > 0)
 }
 
-/** The request is tools, then system, then messages: what stands first explains the loss first. */
+/** A request is tools, then system, then messages: the first part that changed explains the loss. */
 function causeOf({ changed, idleMs, prices, now }: BreakInput): BreakCause {
   if (changed.model === true) return 'model'
   if (idleMs > prices.coldMs) return 'ttl'

@@ -108,7 +108,7 @@ function* fold(work: Fitting, slots: readonly Slot[]): Generator<void> {
   for (const slot of refused) if (work.fold(slot)) yield
 }
 
-/** The summary of what left the view before: it gives way to a digest, and only after the digest beside it was made short. */
+/** Folds the checkpoint into the digest, and only after the digest itself was shortened. */
 function* foldCheckpoint(work: Fitting, slots: readonly Slot[]): Generator<void> {
   const slot = slots.find(({ messages: [message] }) => work.isCheckpoint(message as number))
   if (slot === undefined) return

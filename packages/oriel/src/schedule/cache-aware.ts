@@ -1,4 +1,4 @@
-// Which proposed edits are applied now, so that reducing costs less than it saves. Pure; its inputs and its verdict go into the log.
+// Decides which proposed edits are applied now, so that reducing costs less than it saves. Pure; inputs and decision go into the log.
 
 import type { Edit } from '../core/log/entry.ts'
 import type { JsonObject } from '../core/log/json.ts'
@@ -19,7 +19,7 @@ export interface CacheState {
 
 /**
  * - `policy`: edits of what was not sent yet; no cache is broken
- * - `cold`: the cache is surely gone, or there is none: everything pending is applied
+ * - `cold`: the cache has expired, or there is none: everything pending is applied
  * - `worth`: it pays within the steps that are to be expected
  * - `limit`: a checkpoint is made, and everything pending comes along
  * - `none`: nothing is applied
@@ -29,13 +29,13 @@ export type DecisionCause = 'policy' | 'cold' | 'worth' | 'limit' | 'none'
 export interface Decision {
   readonly edits: readonly Edit[]
   readonly cause: DecisionCause
-  /** What was weighed, where something was; from it the verdict can be checked. */
+  /** The numbers that it was computed from, where there were any: the decision can be checked with them. */
   readonly inputs?: JsonObject
 }
 
 /** How many more steps are expected, for each that a conversation had. Below 1: most short chats end soon. */
 const horizonShare = 0.8
-/** What must give way for each token that is written again, at the usual prices (write 1.25, read 0.1). */
+/** Tokens that must be saved for each token that is written again, at the usual prices (write 1.25, read 0.1). */
 const gainShare = 0.5
 const usualRatio = 11.5
 

@@ -1,4 +1,4 @@
-// A view while it is being fitted: what is shown, what it costs, what was done to it.
+// The working state of the budget ladder: a view that is being fitted, its token count, and the reductions so far.
 
 import { type Block, textOf } from '../core/log/block.ts'
 import type { Edit, EditEntry, Form, MessageEntry } from '../core/log/entry.ts'
@@ -280,7 +280,7 @@ export class Fitting {
     return overheadOf('user') + this.state.counter.count(text)
   }
 
-  /** The longest note that the ladder allows and that costs no more than what it stands for. */
+  /** The longest note that the ladder allows and that costs no more than what it replaces. */
   #digestText(): string | undefined {
     if (this.#folded.size === 0 || this.#digestStyle === 'none') return undefined
     // Nothing of it is for the model: only a request that would begin with something else needs a note.

@@ -1,4 +1,4 @@
-// What providers charge for cached and uncached input, how long they keep a prefix, and how long a request may be. Data with a date.
+// Prices of cached and uncached input, cache lifetimes and context windows, by provider and model. Dated data.
 
 import { createRequire } from 'node:module'
 import type { calcPrice } from '@pydantic/genai-prices'
@@ -12,9 +12,9 @@ export interface Prices {
   readonly read: number
   /** Share that a token costs which is not in the cache yet. */
   readonly write: number
-  /** A prefix is surely cached for this long after its last use, in milliseconds. */
+  /** How long a prefix is cached at least after its last use, in milliseconds. */
   readonly ttlMs: number
-  /** A prefix is surely gone after this long without use, in milliseconds; between the two nobody knows. */
+  /** After this long without use a prefix is no longer cached, in milliseconds; between the two it may be. */
   readonly coldMs: number
   /** Shorter prefixes are not cached. */
   readonly minimumTokens: number

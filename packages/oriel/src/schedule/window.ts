@@ -1,4 +1,4 @@
-// How much conversation a cache-aware view carries: after a checkpoint, and when the next one is due.
+// The low and high mark of a cache-aware conversation: its size after a checkpoint, and the size at which the next one is due.
 
 import type { Prices } from './prices.ts'
 

@@ -16,6 +16,7 @@ import type { FileOf } from '../core/state/file-request.ts'
 import type { State } from '../core/state/state.ts'
 import type { SummaryOf } from '../core/state/summary-request.ts'
 import { isChecked, type Policy, parsePolicy } from '../policy/schema.ts'
+import type { CustomRule } from '../rules/custom.ts'
 import {
   type AppendAround,
   continueMark,
@@ -172,7 +173,12 @@ export class ThreadEngine {
 
   /** The policy in force: the newest in the log, unless one was given that is not there yet. */
   get policy(): Policy {
-    return this.#pending ?? loggedPolicy(this.journal)
+    return this.#pending ?? loggedPolicy(this.journal, this.rules)
+  }
+
+  /** Rules of the host's own. */
+  get rules(): readonly CustomRule[] {
+    return this.#options.given.rules ?? []
   }
 
   get summaries(): Summaries | undefined {
@@ -353,7 +359,8 @@ export class ThreadEngine {
     const { own, journal = this.journal, pluginSystem = systemOf(journal) } = around
     const isTemporary = own !== undefined
     const { threadPolicy } = options
-    const given = threadPolicy === undefined ? this.policy : parsePolicy(threadPolicy)
+    const given =
+      threadPolicy === undefined ? this.policy : parsePolicy(threadPolicy, 'policy', this.rules)
     const policy = own ?? given
     const leading = leadingOf(journal)
     const now = this.#options.now()
@@ -411,7 +418,7 @@ export class ThreadEngine {
     const ask = (now: ViewRequest, journal = this.journal): SummaryPass =>
       askingOf(this.summaries, journal, now)
     const { threadPolicy } = options
-    if (threadPolicy !== undefined) this.adopt(parsePolicy(threadPolicy))
+    if (threadPolicy !== undefined) this.adopt(parsePolicy(threadPolicy, 'policy', this.rules))
     const policy = own ?? this.policy
     this.#reporter.asked(this.journal, policy)
     const files = await this.#writeFiles(policy, (fileOf) => proposalsOf({ ...request(), fileOf }))
@@ -464,7 +471,9 @@ export class ThreadEngine {
   /** The newest view of this thread, whoever asked for it. */
   async lastView(): Promise<BuiltView | undefined> {
     const known = this.#lastView
-    return known?.seq === newestSeq(this.journal) ? known?.built : newestView(this.journal)
+    return known?.seq === newestSeq(this.journal)
+      ? known?.built
+      : newestView(this.journal, this.rules)
   }
 
   /** Makes a checkpoint now, whatever the limit says. */
@@ -557,7 +566,7 @@ export class ThreadEngine {
   /** The policy in force, for a branch that has another one: logged with the history, so that every object sees it. */
   #carriedPolicy(journal: Journal, stamp: Stamp): readonly Entry[] {
     const { policy } = this
-    if (equalJson(loggedPolicy(journal), policy)) return []
+    if (equalJson(loggedPolicy(journal, this.rules), policy)) return []
     return [stamp.entry({ type: 'setting', name: 'policy', value: policy as JsonObject })]
   }
 
@@ -618,14 +627,14 @@ function newestSeq({ facts }: Journal): number | undefined {
 const parsed = new WeakMap<SettingEntry, Policy>()
 
 /** The newest policy in the log; without one, the empty policy. */
-function loggedPolicy(journal: Pick<Journal, 'setting'>): Policy {
+function loggedPolicy(journal: Pick<Journal, 'setting'>, rules: readonly CustomRule[]): Policy {
   const entry = journal.setting('policy')
   if (entry === undefined) return parsePolicy(undefined)
   // What this process wrote itself needs no note: one for each thread would make the collector's work longer.
-  if (isChecked(entry.value)) return entry.value
+  if (isChecked(entry.value, rules)) return entry.value
   const known = parsed.get(entry)
-  if (known !== undefined) return known
-  const policy = parsePolicy(entry.value)
+  if (isChecked(known, rules)) return known
+  const policy = parsePolicy(entry.value, 'policy', rules)
   parsed.set(entry, policy)
   return policy
 }

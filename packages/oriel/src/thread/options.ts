@@ -5,6 +5,7 @@ import { isObject } from '../core/log/json.ts'
 import type { TokensOption } from '../counters.ts'
 import type { PolicyInput } from '../policy/schema.ts'
 import type { Prompt } from '../rules/compact-prompt.ts'
+import { assertRules, type CustomRule } from '../rules/custom.ts'
 import type { Relevance } from '../rules/relevance.ts'
 import type { Store } from '../stores/store.ts'
 import type { Listener } from './events.ts'
@@ -12,7 +13,7 @@ import type { Plugin } from './plugins/plugin.ts'
 import type { Summarize } from './summaries/answer.ts'
 import type { PricesOption } from './view/cache.ts'
 
-export interface ThreadOptions {
+export interface ThreadOptions<Own extends readonly CustomRule[] = readonly []> {
   /** The thread's id. @default a new random one */
   readonly id?: string
   /** Whether the id was made just now: then the store is not asked for what cannot be there. @default true without an id */
@@ -21,7 +22,9 @@ export interface ThreadOptions {
   readonly tenant?: string
   readonly store: Store
   /** @default the policy the log has, or none */
-  readonly policy?: PolicyInput
+  readonly policy?: PolicyInput<Own>
+  /** Rules of your own, which the policy may name. See `defineRule`. A thread whose log names one must be opened with it. @default none */
+  readonly rules?: Own
   /** The agent whose settings in the store (`store.settings`) stand over the policy's, tool by tool. @default none */
   readonly agent?: string
   /** How tokens are counted: fixed when the thread begins. @default 'estimate' */
@@ -58,7 +61,10 @@ export interface ThreadOptions {
   readonly snapshotEvery?: number
 }
 
-export function assertThreadOptions(options: ThreadOptions): void {
+/** Options with rules of any kind. */
+export type AnyThreadOptions = ThreadOptions<readonly CustomRule[]>
+
+export function assertThreadOptions(options: AnyThreadOptions): void {
   assertOptions(options)
   const { store } = options
   if (!isObject(store) || typeof store.append !== 'function') {
@@ -82,8 +88,8 @@ export function assertId(id: string): void {
 }
 
 /** Where lines for people go, and which: who develops sees all of them. */
-export function linesOf({ log, verbose, agent }: ThreadOptions): {
-  readonly log: ThreadOptions['log']
+export function linesOf({ log, verbose, agent }: AnyThreadOptions): {
+  readonly log: AnyThreadOptions['log']
   readonly verbose: boolean
   readonly agent: string | undefined
 } {
@@ -95,10 +101,12 @@ export function linesOf({ log, verbose, agent }: ThreadOptions): {
 }
 
 /** What the host gives the rules, checked. A judge that throws keeps the result. */
-export function givenBy({ prompts, relevance, log }: ThreadOptions): {
+export function givenBy({ prompts, relevance, rules = [], log }: AnyThreadOptions): {
   readonly prompts?: Readonly<Record<string, Prompt>>
   readonly relevance?: Relevance
+  readonly rules: readonly CustomRule[]
 } {
+  assertRules(rules)
   for (const [id, prompt] of Object.entries(prompts ?? {})) {
     if (isObject(prompt) && typeof prompt.template === 'string') continue
     const message = `prompts.${id} must be { name, template, models? }.`
@@ -117,6 +125,7 @@ export function givenBy({ prompts, relevance, log }: ThreadOptions): {
     }
   }
   return {
+    rules,
     ...(prompts === undefined ? {} : { prompts }),
     ...(relevance === undefined ? {} : { relevance: judge }),
   }

@@ -6,6 +6,7 @@ import { isCall } from '../core/state/exchange.ts'
 import { type Policy, parsePolicy } from '../policy/schema.ts'
 import { assertTogether } from '../propose.ts'
 import { formatNamed } from '../providers/registry.ts'
+import type { CustomRule } from '../rules/custom.ts'
 import type { Branch, Conversation, HistoryMatch } from './branches/conversation.ts'
 import { withoutForeignThoughts } from './branches/interrupted.ts'
 import type { ReadHistory } from './branches/read-history.ts'
@@ -14,16 +15,21 @@ import type { Batch } from './journal/batch.ts'
 import type { RequestOptions, View, ViewOptions } from './view/view.ts'
 
 /** The policy for one view, where its options name one. Throws on options that are wrong. */
-export function readViewOptions(options: ViewOptions): Policy | undefined {
+export function readViewOptions(
+  options: ViewOptions,
+  rules: readonly CustomRule[],
+): Policy | undefined {
   assertOptions(options)
   const { policy, frame, budget, model } = options
   if (budget !== undefined && !(Number.isFinite(budget) && budget > 0)) {
     const message = `budget must be a number of tokens above 0, got ${String(budget)}.`
     throw new OrielError('invalid-option', message, { path: 'budget' })
   }
-  const own = policy === undefined ? undefined : parsePolicy(policy)
+  const own = policy === undefined ? undefined : parsePolicy(policy, 'policy', rules)
   if (own !== undefined) assertTogether(own)
-  if (options.threadPolicy !== undefined) assertTogether(parsePolicy(options.threadPolicy))
+  if (options.threadPolicy !== undefined) {
+    assertTogether(parsePolicy(options.threadPolicy, 'policy', rules))
+  }
   if (model !== undefined && typeof model !== 'string') throw wrongOption('model', 'a string')
   if (frame !== undefined && !isObject(frame)) throw wrongOption('frame', 'an object')
   if (frame !== undefined) checkJson(frame, 'frame')
@@ -111,7 +117,10 @@ export async function requestView(
   { incoming, options, own }: Asked,
 ): Promise<Synced & { readonly view: View }> {
   const { durable = 'now', dryRun = false, threadPolicy } = options
-  const policy = threadPolicy === undefined || dryRun ? undefined : parsePolicy(threadPolicy)
+  const policy =
+    threadPolicy === undefined || dryRun
+      ? undefined
+      : parsePolicy(threadPolicy, 'policy', from.engine.rules)
   const around = { isContinuing: endsOpen(incoming, options), policy }
   const take = (isBatched: boolean): Promise<Taken> =>
     takeHistory(conversation, from, incoming, { ...around, isBatched })

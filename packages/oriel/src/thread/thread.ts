@@ -9,6 +9,7 @@ import { type Policy, type PolicyInput, parsePolicy } from '../policy/schema.ts'
 import { withStoredSettings } from '../policy/stored-settings.ts'
 import { assertTogether } from '../propose.ts'
 import type { FormatName } from '../providers/format.ts'
+import type { CustomRule } from '../rules/custom.ts'
 import type { ReadOptions } from '../stores/store.ts'
 import { type AppendOptions, decodeDrafts, hostSetting } from './append.ts'
 import { codeOf } from './background.ts'
@@ -22,6 +23,7 @@ import { expandMessage } from './expand/show-again.ts'
 import { Journal, type JournalOptions } from './journal/journal.ts'
 import { tokensSaved } from './lifecycle.ts'
 import {
+  type AnyThreadOptions,
   assertId,
   assertThreadOptions,
   type CompactOptions,
@@ -51,9 +53,9 @@ export interface SyncResult extends SyncCounts {
  * A thread of a conversation. Operations on a conversation run in the order they were called, whichever of its branches they are for.
  * Every write is one compare-and-append: other objects and processes may write to the same thread. An operation that fails changes
  * nothing. Each branch is an object with an id that never changes; this one stands on a branch, and its own `sync` and `request` go on
- * to the one that a history continues.
+ * to the one that a history continues. `Own` are the rules of your own that its policy may name.
  */
-export class Thread {
+export class Thread<Own extends readonly CustomRule[] = readonly []> {
   readonly #conversation: Conversation
   #branch: Branch
   /** The task of `exclusive` that this object was made for: until it ends, operations wait for no others than its own. */
@@ -119,9 +121,9 @@ export class Thread {
   /** `sync` and `view` as one: what is new and the record of the request are written together, in one append. */
   async request<M = Json>(
     history: readonly unknown[] | ReadHistory,
-    options: RequestOptions = {},
+    options: RequestOptions<Own> = {},
   ): Promise<SyncResult & { readonly view: View<M> }> {
-    const own = readViewOptions(options)
+    const own = readViewOptions(options, this.#rules)
     const incoming = asRead(history, options.format)
     return this.#run(async () => {
       const asked = { incoming, options, own }
@@ -137,9 +139,9 @@ export class Thread {
    */
   async preview<M = Json>(
     history: readonly unknown[] | ReadHistory,
-    options: Omit<RequestOptions, 'dryRun' | 'durable'> = {},
+    options: Omit<RequestOptions<Own>, 'dryRun' | 'durable'> = {},
   ): Promise<HistoryMatch & { readonly view: View<M> }> {
-    const own = readViewOptions(options)
+    const own = readViewOptions(options, this.#rules)
     const incoming = asRead(history, options.format)
     return this.#run(async () => {
       const asked = { incoming, options: { ...options, dryRun: true }, own }
@@ -159,8 +161,8 @@ export class Thread {
   }
 
   /** What the model should see now, in a provider's format. Commits the policy's edits and a record of the request. */
-  async view<M = Json>(options: ViewOptions = {}): Promise<View<M>> {
-    const own = readViewOptions(options)
+  async view<M = Json>(options: ViewOptions<Own> = {}): Promise<View<M>> {
+    const own = readViewOptions(options, this.#rules)
     return this.#run(async () => {
       await this.#journal.refresh()
       // The messages are of the format's own type, which only the caller can name.
@@ -181,8 +183,8 @@ export class Thread {
    * model and always makes progress, once for a request; else it rejects with 'cannot-project'. Rejects with 'invalid-option' for any
    * other error: a rate limit is not cured by forgetting.
    */
-  async recover<M = Json>(error: unknown, options: ViewOptions = {}): Promise<View<M>> {
-    const own = readViewOptions(options)
+  async recover<M = Json>(error: unknown, options: ViewOptions<Own> = {}): Promise<View<M>> {
+    const own = readViewOptions(options, this.#rules)
     return this.#run(
       async () => (await this.#engine.recover(error, options, own)) as unknown as View<M>,
     )
@@ -229,7 +231,7 @@ export class Thread {
   }
 
   /** A new branch that begins with the first `atSeq` entries of this one. This object stays where it is. */
-  fork(atSeq: number): Promise<Thread> {
+  fork(atSeq: number): Promise<Thread<Own>> {
     return this.#run(async () => {
       await this.#journal.refresh()
       const branch = await this.#conversation.fork(this.#branch, atSeq)
@@ -240,8 +242,8 @@ export class Thread {
   }
 
   /** Changes the policy for future views; what was decided before stays. */
-  async setPolicy(policy: PolicyInput): Promise<void> {
-    const parsed = parsePolicy(policy)
+  async setPolicy(policy: PolicyInput<Own>): Promise<void> {
+    const parsed = parsePolicy(policy, 'policy', this.#rules)
     assertTogether(parsed)
     return this.#run(async () => {
       await this.#journal.refresh()
@@ -264,7 +266,7 @@ export class Thread {
   async requestAt(step: number): Promise<RebuiltRequest> {
     // It reads the store alone: once its turn has come, nobody need wait for it.
     const journal = await this.#run(async () => this.#journal)
-    return rebuildRequest(journal, step)
+    return rebuildRequest(journal, step, this.#rules)
   }
 
   /** Records the provider's own numbers for a view. */
@@ -352,6 +354,10 @@ export class Thread {
   get #journal(): Journal {
     return this.#branch.journal
   }
+
+  get #rules(): readonly CustomRule[] {
+    return this.#engine.rules
+  }
 }
 
 interface ThreadParts {
@@ -367,8 +373,12 @@ interface ExclusiveTask {
 }
 
 /** A thread over a log that was just opened: a conversation of its own. */
-export function threadOver(options: ThreadOptions, log: Journal): Thread {
-  const own = options.policy === undefined ? undefined : parsePolicy(options.policy)
+export function threadOver<Own extends readonly CustomRule[] = readonly []>(
+  options: AnyThreadOptions,
+  log: Journal,
+): Thread<Own> {
+  const { policy, rules } = options
+  const own = policy === undefined ? undefined : parsePolicy(policy, 'policy', rules)
   const conversation = new Conversation({
     engine: engineOptions(options),
     journal: journalOptions(options),
@@ -379,7 +389,7 @@ export function threadOver(options: ThreadOptions, log: Journal): Thread {
   return new Thread({ conversation, branch })
 }
 
-function engineOptions(options: ThreadOptions): EngineOptions {
+function engineOptions(options: AnyThreadOptions): EngineOptions {
   const { now = Date.now, on, plugins = [], prices } = options
   const { summarize, summarizeWindow, summarizeTimeoutMs } = options
   const summarizing = { summarize, summarizeWindow, summarizeTimeoutMs }
@@ -387,18 +397,24 @@ function engineOptions(options: ThreadOptions): EngineOptions {
 }
 
 /** Opens a thread, or begins one: nothing is written before the first append. */
-export async function openThread(options: ThreadOptions): Promise<Thread> {
+export async function openThread<const Own extends readonly CustomRule[] = readonly []>(
+  options: ThreadOptions<Own>,
+): Promise<Thread<Own>> {
   assertThreadOptions(options)
   const { id = randomUUID(), tenant = 'default', store, isNew = options.id === undefined } = options
   const around = { ...journalOptions(options), store, key: { tenant, thread: id } }
   const journal = isNew ? Journal.begin(around) : await Journal.open(around)
   if (options.agent === undefined) return threadOver(options, journal)
   const stored = await store.settings.read({ tenant, agent: options.agent })
-  const own = parsePolicy(options.policy ?? journal.setting('policy')?.value)
+  const own = parsePolicy(
+    options.policy ?? journal.setting('policy')?.value,
+    'policy',
+    options.rules,
+  )
   return threadOver({ ...options, policy: withStoredSettings(own, stored) }, journal)
 }
 
-function journalOptions(options: ThreadOptions): Omit<JournalOptions, 'key' | 'store'> {
+function journalOptions(options: AnyThreadOptions): Omit<JournalOptions, 'key' | 'store'> {
   const { tokens, now = Date.now, snapshotEvery } = options
   const { log } = linesOf(options)
   const message = 'A snapshot could not be saved; the log is unaffected.'

@@ -5,9 +5,10 @@ import type { JsonObject } from '../../src/core/log/json.ts'
 import type { PolicyInput } from '../../src/policy/schema.ts'
 import type { FormatName } from '../../src/providers/format.ts'
 import { formatNames } from '../../src/providers/registry.ts'
-import { budgetArbitrary, conversationOf, policyArbitrary } from '../../src/testing/arbitraries.ts'
+import { budgetArbitrary, conversationOf } from '../../src/testing/arbitraries.ts'
 import type { SummaryJob } from '../../src/thread/summaries/answer.ts'
 import type { ViewOptions } from '../../src/thread/view/view.ts'
+import { wildPolicyArbitrary } from '../wild-rule.ts'
 import type { Who } from './operations.ts'
 
 export type Act =
@@ -138,7 +139,7 @@ function act(): fc.Arbitrary<Act> {
       limit: fc.option(fc.integer({ min: 1, max: 3000 }), { nil: undefined }),
     }),
     of(2, 'usage', { who, sample: sample() }),
-    of(2, 'policy', { who, policy: policyArbitrary().map((policy) => policy ?? {}) }),
+    of(2, 'policy', { who, policy: wildPolicyArbitrary().map((policy) => policy ?? {}) }),
     of(1, 'fork', { who, at: pick, isStaying: fc.boolean() }),
     of(1, 'erase', { who, at: pick }),
     of(2, 'reload', { who }),
@@ -178,7 +179,7 @@ function viewOptions(): fc.Arbitrary<ViewOptions> {
   }
   const special = {
     budget: budgetArbitrary(),
-    policy: policyArbitrary().map((policy) => policy ?? {}),
+    policy: wildPolicyArbitrary().map((policy) => policy ?? {}),
     dryRun: fc.boolean(),
     mayTurnReasoningOff: fc.boolean(),
   }

@@ -5,9 +5,11 @@ import { canonicalJson, type Json } from '../../src/core/log/json.ts'
 import type { PolicyInput } from '../../src/policy/schema.ts'
 import type { Store } from '../../src/stores/store.ts'
 import { Journal } from '../../src/thread/journal/journal.ts'
+import type { AnyThreadOptions } from '../../src/thread/options.ts'
 import type { Summarize } from '../../src/thread/summaries/answer.ts'
-import { type Thread, type ThreadOptions, threadOver } from '../../src/thread/thread.ts'
+import { type Thread, threadOver } from '../../src/thread/thread.ts'
 import type { View, ViewOptions } from '../../src/thread/view/view.ts'
+import { wildRules } from '../wild-rule.ts'
 import { FaultyStore } from './faulty-store.ts'
 import { type Folded, foldLog } from './naive.ts'
 import type { Who } from './operations.ts'
@@ -80,12 +82,13 @@ export class Session {
     const { isListenerBad = false, snapshotEvery = 0, summarize } = this.scenario
     // What the others keep for a quick start is complete: a run can be repeated.
     for (const actor of this.#actors ?? []) await actor.thread.settled()
-    const options: ThreadOptions = {
+    const options: AnyThreadOptions = {
       id,
       tenant: this.tenant,
       store,
       now,
       snapshotEvery,
+      rules: wildRules,
       on: ({ type, id }) => {
         if (type === 'job-failed' && id !== undefined) this.failedTasks.push(id)
         if (isListenerBad) throw new Error('A listener broke.')

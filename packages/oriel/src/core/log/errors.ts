@@ -9,6 +9,8 @@ export const errorCodes = {
   'invalid-policy': 'A policy has an unknown key or a wrong value.',
   'invalid-option': 'An option of a call has a wrong value.',
   'invalid-setting': 'A setting from the environment or a request has a wrong value.',
+  'rule-failed':
+    'A rule of your own threw, or proposed what cannot be understood. `details.rule` names it.',
   'unknown-format': 'No message format of that name exists.',
   'cannot-project': 'No view exists that is valid for the provider and within the budget.',
   'version-conflict': 'Another writer appended first. Read again and retry.',

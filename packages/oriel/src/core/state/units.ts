@@ -59,18 +59,21 @@ function exchangeOf(state: State, item: Item): number | undefined {
   return undefined
 }
 
-/**
- * Hard protection: pinned, the newest user message, results the model has not seen, an unfinished
- * answer, or a drop that a person undid.
- */
+/** Hard protection against being dropped: what must stay, or what a person showed again by an undo. */
 export function isProtected(state: State, unit: Unit): boolean {
+  return (
+    isKept(state, unit) || unit.items.some(({ entry }) => state.isVetoed(entry.seq, '*', 'dropped'))
+  )
+}
+
+/** What must stay as it is: kept by a pin, the newest user message, results that the model has not seen, an answer that it is to go on with. */
+export function isKept(state: State, unit: Unit): boolean {
   return unit.items.some(
     ({ entry }) =>
       entry.seq === state.newestUser ||
       entry.seq === state.exchanges.parts.open ||
       isUnseenResult(state, entry) ||
-      state.isKeptByPin(entry.seq) ||
-      state.isVetoed(entry.seq, '*', 'dropped'),
+      state.isKeptByPin(entry.seq),
   )
 }
 

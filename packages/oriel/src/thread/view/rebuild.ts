@@ -4,9 +4,10 @@ import type { EditEntry, RequestEntry } from '../../core/log/entry.ts'
 import { OrielError } from '../../core/log/errors.ts'
 import { equalJson, isObject, type Json, type JsonObject } from '../../core/log/json.ts'
 import type { Change } from '../../core/view/view.ts'
-import { type Policy, parsePolicy } from '../../policy/schema.ts'
+import { type Policy, parsePolicy, policySchema } from '../../policy/schema.ts'
 import type { FormatName } from '../../providers/format.ts'
 import { formatNamed } from '../../providers/registry.ts'
+import type { CustomRule } from '../../rules/custom.ts'
 import { leadingOf } from '../branches/leading.ts'
 import { assumeSaved } from '../expand/output-files.ts'
 import { Journal } from '../journal/journal.ts'
@@ -36,8 +37,12 @@ export interface RebuiltRequest {
   readonly change?: RequestChange
 }
 
-/** Rebuilds the newest request of a step. Reads the log up to it. */
-export async function rebuildRequest(journal: Journal, step: number): Promise<RebuiltRequest> {
+/** Rebuilds the newest request of a step. Reads the log up to it. `rules` are the host's own, for requests with a policy of their own. */
+export async function rebuildRequest(
+  journal: Journal,
+  step: number,
+  rules: readonly CustomRule[],
+): Promise<RebuiltRequest> {
   const requests: RequestEntry[] = []
   const edits: EditEntry[] = []
   for await (const entry of journal.store.read(journal.key)) {
@@ -51,23 +56,33 @@ export async function rebuildRequest(journal: Journal, step: number): Promise<Re
     const known = first === undefined ? 'none was made yet' : `they go from ${first} to ${last}`
     throw new OrielError('not-found', `No request was made at step ${step}: ${known}.`)
   }
-  const { messages, built: _built, ...answer } = await rebuild(journal, request)
+  const { messages, built: _built, ...answer } = await rebuild(journal, request, rules)
   const before = requests.slice(0, index).findLast((one) => one.format === request.format)
   if (before === undefined) return { ...answer, request }
-  const previous = await rebuild(journal, before)
+  const previous = await rebuild(journal, before, rules)
   const change = compare(previous.messages, messages)
   if (change === undefined) return { ...answer, request }
   return { ...answer, request, change: { index: change, ...causeOf(before, request, edits) } }
 }
 
-/** What the log's edits say is already decided; how a body is marked follows the schedule. */
-function withoutRules({ schedule }: Policy): Policy {
-  return schedule === undefined ? {} : { schedule }
+/** What the log's edits say is already decided, so no rule is asked; how a body is marked follows the schedule. */
+function withoutRules(logged: Json | undefined): Policy {
+  const { schedule } = isObject(logged) ? logged : {}
+  return parsePolicy(schedule === undefined ? {} : { schedule })
+}
+
+/** The policy of one request, without rules of the host's own that it no longer gives: what is rebuilt is then not exact. */
+function knownParts(logged: Json, rules: readonly CustomRule[]): Policy {
+  if (!isObject(logged)) return parsePolicy(logged)
+  const names = new Set([...Object.keys(policySchema.shape), ...rules.map(({ name }) => name)])
+  const known = Object.entries(logged).filter(([name]) => names.has(name))
+  return parsePolicy(Object.fromEntries(known), 'policy', rules)
 }
 
 async function rebuild(
   journal: Journal,
   request: RequestEntry,
+  rules: readonly CustomRule[],
 ): Promise<{
   body: JsonObject
   exact: boolean
@@ -78,7 +93,10 @@ async function rebuild(
   const past = await Journal.until(journal, request.seq - 1)
   const details = request.details ?? {}
   const temporary = details.policy
-  const policy: Policy = parsePolicy(temporary ?? past.setting('policy')?.value)
+  const policy =
+    temporary === undefined
+      ? withoutRules(past.setting('policy')?.value)
+      : knownParts(temporary, rules)
   const frame = past.setting(frameSetting(request.frameHash))?.value
   const format = request.format as FormatName
   const framing = {
@@ -88,7 +106,7 @@ async function rebuild(
   }
   const built = buildView({
     state: past.state,
-    policy: temporary === undefined ? withoutRules(policy) : policy,
+    policy,
     isTemporary: temporary !== undefined,
     options: {
       format,
@@ -100,6 +118,7 @@ async function rebuild(
     leading: framing.leading,
     pluginSystem: framing.pluginSystem,
     framing: new Framing(framing),
+    given: { rules },
     now: request.at,
     summaryOf: askLog(past),
     fileOf: assumeSaved,
@@ -111,9 +130,13 @@ async function rebuild(
 }
 
 /** The newest view, as it was sent. */
-export async function newestView(journal: Journal): Promise<BuiltView | undefined> {
+export async function newestView(
+  journal: Journal,
+  rules: readonly CustomRule[],
+): Promise<BuiltView | undefined> {
   const { newestRequest } = journal.facts
-  return newestRequest === undefined ? undefined : (await rebuild(journal, newestRequest)).built
+  if (newestRequest === undefined) return undefined
+  return (await rebuild(journal, newestRequest, rules)).built
 }
 
 function bodyOf(

@@ -33,7 +33,7 @@ import { type ProposeContext, propose } from '../../propose.ts'
 import type { FormatName } from '../../providers/format.ts'
 import { formatNamed } from '../../providers/registry.ts'
 import { assertSize } from '../../providers/size.ts'
-import type { RuleContext } from '../../rules/rule.ts'
+import type { CustomRule } from '../../rules/custom.ts'
 import type { CacheState, Decision, DecisionCause } from '../../schedule/cache-aware.ts'
 import type { Prices } from '../../schedule/prices.ts'
 import { sha256 } from '../../sha256.ts'
@@ -44,7 +44,7 @@ import { type Framing, frameSetting } from './frame.ts'
 /** Raised when the same log and options would encode to other bytes. */
 export const encoderVersion = 1
 
-export interface ViewOptions {
+export interface ViewOptions<Own extends readonly CustomRule[] = readonly []> {
   /** The format to answer in. @default 'openai-chat' */
   readonly format?: FormatName
   /** What stands around the messages: counted and recorded, sent by the caller. @default nothing */
@@ -53,12 +53,12 @@ export interface ViewOptions {
   /** Tokens the request may use, frame included. @default no limit */
   readonly budget?: number
   /** A policy for this call only: its edits are not kept. @default the thread's policy */
-  readonly policy?: PolicyInput
+  readonly policy?: PolicyInput<Own>
   /**
    * The thread's policy from this call on, as `setPolicy` before it: in the same write, whatever other writers set meanwhile.
    * @default the thread's own
    */
-  readonly threadPolicy?: PolicyInput
+  readonly threadPolicy?: PolicyInput<Own>
   /**
    * Whether you turn reasoning off for a request where the view says so (`reasoning: 'off'`). Else a tool loop whose signed reasoning
    * can no longer be sent goes on as a record in the user role. @default false
@@ -69,7 +69,9 @@ export interface ViewOptions {
 }
 
 /** How `request` asks for a view of the history that it brings. */
-export interface RequestOptions extends ViewOptions, WriteOptions {
+export interface RequestOptions<Own extends readonly CustomRule[] = readonly []>
+  extends ViewOptions<Own>,
+    WriteOptions {
   /**
    * Whether a history that ends with the assistant's message asks for more of it: the provider paused the answer, or the client began it.
    * Only where a provider must else be asked by the user's side; a message with calls waits for their results. @default false
@@ -107,8 +109,8 @@ export interface ViewRequest {
   readonly options: ViewOptions
   /** Leading system messages that a client resends with its history. */
   readonly leading: readonly MessageEntry[]
-  /** What the host gave the rules: prompts, a judge of relevance. */
-  readonly given?: Pick<RuleContext, 'prompts' | 'relevance'>
+  /** What the host gave the rules: prompts, a judge of relevance, rules of its own. */
+  readonly given?: Pick<ProposeContext, 'prompts' | 'relevance' | 'rules'>
   /** What plugins say in the system prompt. */
   readonly pluginSystem: readonly Block[]
   /** What stands around the messages, with both. */
