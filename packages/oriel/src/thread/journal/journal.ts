@@ -407,7 +407,7 @@ function nextWriter(): string {
 }
 
 /** What is known of the log after an entry, beside its state; the same object where the entry says nothing new. */
-export function factsOf(entry: Entry, before: JournalFacts): JournalFacts {
+function factsOf(entry: Entry, before: JournalFacts): JournalFacts {
   const lastAt = Math.max(before.lastAt, entry.at)
   const { lanes = [] } = before
   switch (entry.type) {
@@ -457,7 +457,7 @@ function saltOf(key: ThreadKey): string {
   return hash('sha256', `oriel:${key.tenant}:${key.thread}`).slice(0, 32)
 }
 
-export function headerOf(entry: Entry): JsonObject {
+function headerOf(entry: Entry): JsonObject {
   if (entry.type === 'setting' && entry.name === 'thread' && isObject(entry.value)) {
     const header = entry.value as JsonObject
     if (typeof header.version === 'number' && header.version <= headerVersion) return header
@@ -469,7 +469,7 @@ export function headerOf(entry: Entry): JsonObject {
   throw new OrielError('corrupt-entry', 'The log does not begin with a header. Run `oriel doctor`.')
 }
 
-export function counterOf(header: JsonObject, tokens: TokensOption | undefined): Counter {
+function counterOf(header: JsonObject, tokens: TokensOption | undefined): Counter {
   const name = String(header.tokens)
   const counter =
     tokens === undefined && (name === 'estimate' || name === 'o200k')
