@@ -96,15 +96,17 @@ export interface Conversation {
 export function threadConversation(thread: Thread, options: ManagedOptions): Conversation {
   return {
     isKept: true,
-    async begin(messages, call) {
-      return locked(thread, async () => {
-        const { system, isResent } = await feed(thread, messages, call.format, options)
+    begin(messages, call) {
+      // What is taken in and the view of it belong together: nothing comes between.
+      return thread.exclusive(async (branch) => {
+        const { system, isResent } = await feed(thread, branch, { messages, call, options })
         const asked = viewOptions(call, options, system)
         const ask = async (): Promise<View> => {
-          if (!isResent) return thread.view(asked)
-          return (await thread.request(messages, { ...asked, isContinuing: true })).view
+          if (!isResent) return branch.view(asked)
+          return (await branch.request(messages, { ...asked, isContinuing: true })).view
         }
-        return threadCall(thread, { call, options, system, isRecovery: false }, ask)
+        const context = { thread, branch, call, options, system, isRecovery: false }
+        return threadCall(context, ask)
       })
     },
   }
@@ -149,6 +151,10 @@ export function statelessConversation(
 }
 
 interface CallContext {
+  /** The application's thread. */
+  readonly thread: Thread
+  /** The branch that the call is on, as an object of its own: no other call moves it. */
+  readonly branch: Thread
   readonly call: CallOptions
   readonly options: ManagedOptions
   /** Leading system messages of the request, where the thread does not show them itself. */
@@ -156,39 +162,27 @@ interface CallContext {
   readonly isRecovery: boolean
 }
 
-async function threadCall(
-  thread: Thread,
-  context: CallContext,
-  ask: () => Promise<View>,
-): Promise<Call> {
-  const { call, options, system, isRecovery } = context
+async function threadCall(context: CallContext, ask: () => Promise<View>): Promise<Call> {
+  const { thread, branch, call, options, system, isRecovery } = context
   const view = await ask()
-  const branch = thread.id
   show(options, { id: view.id, isRecovery, trace: view.trace, tokens: view.tokens })
   return {
     messages: system.length === 0 ? view.messages : [...system, ...spoken(view.messages, call)],
     ...(view.system === undefined ? {} : { system: view.system }),
     async recover(error) {
       if (isRecovery || !isContextLengthError(error)) return undefined
-      return orNothing(() =>
-        locked(thread, () =>
-          threadCall(thread, { ...context, isRecovery: true }, () =>
-            thread.recover(error, viewOptions(call, options, system)),
-          ),
-        ),
-      )
+      const again = (): Promise<View> => branch.recover(error, viewOptions(call, options, system))
+      return orNothing(() => threadCall({ ...context, isRecovery: true }, again))
     },
     async record({ messages, usage, isPaused = false }) {
-      const work = async (): Promise<void> => {
-        // Another call moved the thread to another branch: this answer comes back with its own history.
-        if (thread.id !== branch) return
+      const work = async (own: Thread): Promise<void> => {
         if (messages.length > 0) {
-          await thread.append(messages, { format: call.format, isPaused })
-          remember(thread, draftsOf(messages, call.format), isPaused)
+          await own.append(messages, { format: call.format, isPaused })
+          remember(thread, own, { answer: draftsOf(messages, call.format), isPaused })
         }
-        if (usage !== undefined) await thread.usage(usage, view.id)
+        if (usage !== undefined) await own.usage(usage, view.id)
       }
-      await locked(thread, work).catch((error: unknown) => {
+      await branch.exclusive(work).catch((error: unknown) => {
         if (options.onError === undefined) throw error
         options.onError(error)
       })
@@ -232,6 +226,7 @@ function viewOptions(
 
 /** What was sent and answered since the application last began with something new. */
 interface Run {
+  /** The branch that it is on: the application may take its thread to another one. */
   readonly branch: string
   /** The keys of its messages: as they came, and with the parts of an answer as one message, which some applications make of them. */
   readonly shapes: readonly (readonly string[])[]
@@ -241,8 +236,8 @@ interface Run {
   readonly isOpen: boolean
 }
 
+/** Of each thread of an application, whichever adapters use it. */
 const runs = new WeakMap<Thread, Run>()
-const locks = new WeakMap<Thread, Promise<unknown>>()
 
 /** What an application sent, as far as it is taken in. */
 interface Fed {
@@ -252,29 +247,39 @@ interface Fed {
   readonly isResent: boolean
 }
 
+/** What an application sends with a call. */
+interface Sent {
+  readonly messages: readonly unknown[]
+  readonly call: CallOptions
+  readonly options: ManagedOptions
+}
+
 /** Takes in what is new, where the application sends only that. */
 async function feed(
   thread: Thread,
-  messages: readonly unknown[],
-  format: FormatName,
-  { sends = 'auto' }: ManagedOptions,
+  branch: Thread,
+  { messages, call, options }: Sent,
 ): Promise<Fed> {
+  const { format } = call
+  const { sends = 'auto' } = options
+  const run = runs.get(thread)
+  const known = run?.branch === branch.id ? run : undefined
   const drafts = formatNamed(format)
     .decode(messages, 'messages')
     .map(({ draft }) => draft)
   const { leading, history } = splitLeading(drafts)
-  const isNew = sends === 'new' || (sends === 'auto' && (await looksNew(thread, history)))
+  const keys = keysOf(history)
+  const isNew = sends === 'new' || (sends === 'auto' && (await looksNew(branch, known, history)))
   if (!isNew) {
     runs.delete(thread)
     return { system: [], isResent: true }
   }
-  const keys = keysOf(history)
-  const known = knownOf(thread, keys) ?? []
-  const fresh = history.slice(Math.min(known.length, history.length))
+  const before = knownOf(known, keys) ?? []
+  const fresh = history.slice(Math.min(before.length, history.length))
   const begun = isBegun(history, format) ? history.at(-1) : undefined
-  await thread.append(fresh, { isPaused: fresh.length > 0 && begun !== undefined })
-  const shapes = [[...known, ...keys.slice(known.length)]]
-  runs.set(thread, { branch: thread.id, shapes, begun, isOpen: true })
+  await branch.append(fresh, { isPaused: fresh.length > 0 && begun !== undefined })
+  const shapes = [[...before, ...keys.slice(before.length)]]
+  runs.set(thread, { branch: branch.id, shapes, begun, isOpen: true })
   // Formats that keep system text elsewhere have no leading messages.
   const system = encode(format, leading).messages
   return { system, isResent: false }
@@ -288,28 +293,35 @@ function isBegun(history: readonly Draft[], format: FormatName): boolean {
 }
 
 /** Whether these messages are new ones for a thread that has the rest. */
-async function looksNew(thread: Thread, history: readonly Draft[]): Promise<boolean> {
+async function looksNew(
+  branch: Thread,
+  run: Run | undefined,
+  history: readonly Draft[],
+): Promise<boolean> {
   const keys = keysOf(history)
-  if (knownOf(thread, keys) !== undefined) return true
+  if (knownOf(run, keys) !== undefined) return true
   if (history.some(({ role }) => role === 'assistant')) return false
-  const first = await firstKey(thread)
+  const first = await firstKey(branch)
   return first !== undefined && first !== keys[0]
 }
 
 /** What the run has of a request that goes on with it: a further step of a tool loop, or the same request again. */
-function knownOf(thread: Thread, keys: readonly string[]): readonly string[] | undefined {
-  const run = runs.get(thread)
-  if (run === undefined || !run.isOpen || run.branch !== thread.id) return undefined
+function knownOf(run: Run | undefined, keys: readonly string[]): readonly string[] | undefined {
+  if (run === undefined || !run.isOpen) return undefined
   return run.shapes.find((shape) => {
     const length = Math.min(shape.length, keys.length)
     return length > 0 && shape.slice(0, length).every((key, index) => key === keys[index])
   })
 }
 
-function remember(thread: Thread, answer: readonly Draft[], isPaused: boolean): void {
+function remember(
+  thread: Thread,
+  branch: Thread,
+  { answer, isPaused }: { readonly answer: readonly Draft[]; readonly isPaused: boolean },
+): void {
   const run = runs.get(thread)
   const shape = run?.shapes[0]
-  if (run === undefined || shape === undefined) return
+  if (run === undefined || shape === undefined || run.branch !== branch.id) return
   const [first, ...others] = answer
   const isPart = run.begun !== undefined && first?.role === 'assistant'
   const joined = isPart ? [{ ...first, content: contentOf([run.begun, first]) }, ...others] : []
@@ -349,15 +361,4 @@ function draftsOf(messages: readonly unknown[], format: FormatName): readonly Dr
   return formatNamed(format)
     .decode(messages, 'answer')
     .map(({ draft }) => draft)
-}
-
-/** One at a time for a thread: `sync` may move it to another branch, and the view must be of that one. */
-async function locked<T>(thread: Thread, work: () => Promise<T>): Promise<T> {
-  const before = locks.get(thread) ?? Promise.resolve()
-  const result = before.then(work, work)
-  locks.set(
-    thread,
-    result.catch(() => {}),
-  )
-  return result
 }
