@@ -13,6 +13,7 @@ export const formatNames = [
   'anthropic',
   'ai-sdk',
   'langchain',
+  'gemini',
 ] as const
 export type FormatName = (typeof formatNames)[number]
 /** Formats that travel over HTTP. */

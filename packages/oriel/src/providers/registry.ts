@@ -13,6 +13,7 @@ import {
   formatNames,
   type Violation,
 } from './format.ts'
+import { gemini } from './gemini/index.ts'
 import { langchain } from './langchain/index.ts'
 import { decodeNeutral } from './neutral/index.ts'
 import { openaiChat } from './openai-chat/index.ts'
@@ -22,6 +23,7 @@ const formats: Readonly<Record<FormatName, Format>> = {
   'openai-chat': openaiChat,
   'openai-responses': openaiResponses,
   anthropic,
+  gemini,
   'ai-sdk': aiSdk,
   langchain,
 }

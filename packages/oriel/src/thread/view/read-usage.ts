@@ -14,7 +14,7 @@ export interface Usage {
 
 /**
  * Reads a usage object of OpenAI (chat and responses: cached tokens are part of the input), Anthropic (three disjoint numbers), the
- * AI SDK (of a result and of a model), LangChain, or Oriel itself. Throws 'invalid-input' when no input number is in it.
+ * AI SDK (of a result and of a model), LangChain, Gemini (`usageMetadata`), or Oriel itself. Throws 'invalid-input' when no input number is in it.
  */
 export function readUsage(sample: unknown): Usage {
   if (!isObject(sample)) throw noUsage()
@@ -35,6 +35,7 @@ export function readUsage(sample: unknown): Usage {
     }
   }
   if (isObject(sample.inputTokens)) return modelUsage(sample.inputTokens, sample.outputTokens)
+  if ('promptTokenCount' in sample) return geminiUsage(sample)
   const input = sample.prompt_tokens ?? sample.input_tokens ?? sample.inputTokens
   if (typeof input !== 'number') throw noUsage()
   const details = firstObject(sample, [
@@ -74,6 +75,18 @@ function modelUsage(input: Readonly<Record<string, unknown>>, output: unknown): 
     cacheRead,
     cacheWrite,
     output: count(isObject(output) ? output.total : output),
+  }
+}
+
+/** Gemini's `usageMetadata`: cached tokens are part of the prompt, the results of its own tools and thoughts are not part of the rest. */
+function geminiUsage(sample: Readonly<Record<string, unknown>>): Usage {
+  const cacheRead = count(sample.cachedContentTokenCount)
+  const input = count(sample.promptTokenCount) + count(sample.toolUsePromptTokenCount)
+  return {
+    uncached: Math.max(0, input - cacheRead),
+    cacheRead,
+    cacheWrite: 0,
+    output: count(sample.candidatesTokenCount) + count(sample.thoughtsTokenCount),
   }
 }
 
