@@ -3,6 +3,7 @@
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { OrielError } from 'oriel'
+import { keyHeaders } from 'oriel/providers'
 import { z } from 'zod'
 import type { AgentOptions, GatewayOptions } from './options.ts'
 import { readAgents } from './settings/agents.ts'
@@ -14,7 +15,7 @@ const upstream = z.strictObject({
   name,
   baseUrl: z.url(),
   key: z.string().min(1).optional(),
-  keyHeader: z.enum(['authorization', 'x-api-key']).optional(),
+  keyHeader: z.enum(keyHeaders).optional(),
   models: z.array(z.string().min(1)).optional(),
   retries: z.number().int().min(0).max(2).optional(),
   cacheHints: z.boolean().optional(),

@@ -2,13 +2,13 @@
 
 import { randomBytes } from 'node:crypto'
 import { callerView, memoryStore, OrielError, type Store } from 'oriel'
+import { apiRoots, providers } from 'oriel/providers'
 import { agentRoutes } from './api/agent-routes.ts'
 import { ownRoutes } from './api/own-routes.ts'
 import { ThreadApi } from './api/thread-api.ts'
 import { threadRoutes } from './api/thread-routes.ts'
 import { type Background, type BackgroundTask, codeOf } from './background.ts'
 import { Calls } from './call/calls.ts'
-import { endpoints } from './call/endpoints.ts'
 import { createDemoUpstream } from './demo/demo-upstream.ts'
 import { createAuthenticate } from './http/auth.ts'
 import { createUpstream, type Upstream } from './http/client.ts'
@@ -311,28 +311,32 @@ function logOf(options: GatewayOptions, now: () => number): Log {
 
 function modelRoutes(calls: Calls, telemetry: Telemetry): readonly Route[] {
   return [
-    ...endpoints.map(
-      (endpoint): Route => ({
-        method: 'POST',
-        path: endpoint.path,
+    ...Object.values(providers).flatMap((provider) =>
+      provider.request.paths.map(
+        (path): Route => ({
+          method: 'POST',
+          path,
+          access: 'key',
+          summary: `A model call in the format ${provider.name}.`,
+          isCall: true,
+          handle: (context) =>
+            calls.call(
+              { ...context, observed: telemetry.begin(context.request, provider) },
+              provider,
+            ),
+        }),
+      ),
+    ),
+    ...apiRoots.map(
+      (root): Route => ({
+        method: 'ALL',
+        path: `${root}*`,
         access: 'key',
-        summary: `A model call in the format ${endpoint.format}.`,
+        summary: 'Everything else of the upstream, as it is.',
         isCall: true,
-        handle: (context) =>
-          calls.call(
-            { ...context, observed: telemetry.begin(context.request, endpoint.format) },
-            endpoint,
-          ),
+        handle: (context) => calls.pass(context),
       }),
     ),
-    {
-      method: 'ALL',
-      path: '/v1/*',
-      access: 'key',
-      summary: 'Everything else of the upstream, as it is.',
-      isCall: true,
-      handle: (context) => calls.pass(context),
-    },
   ]
 }
 

@@ -11,7 +11,7 @@ export interface UpstreamOptions {
   /** The key that is sent instead of the caller's. @default the caller's own key is passed on */
   readonly key?: string
   /** The header that carries `key`. @default 'authorization' as a bearer token; 'x-api-key' for calls that came with that header */
-  readonly keyHeader?: 'authorization' | 'x-api-key'
+  readonly keyHeader?: string
   /** Models that go here: exact names, or beginnings that end with `*`. @default all that no other upstream names */
   readonly models?: readonly string[]
   /** How requests are sent. @default Node's own HTTP client, which follows no redirects */

@@ -2,6 +2,7 @@
 
 import { readdirSync, readFileSync } from 'node:fs'
 import type { JsonObject, WireFormat } from 'oriel'
+import { providers } from 'oriel/providers'
 import { afterEach, describe, expect, it } from 'vitest'
 import { PrefixCache } from '../src/demo/prefix-cache.ts'
 import { dialects } from './dialect.ts'
@@ -68,7 +69,7 @@ describe('recorded clients through the gateway', () => {
         rulesOf(sent?.breaches ?? []).filter((rule) => !own.includes(rule)),
         where,
       ).toEqual([])
-      const weigh = (value: JsonObject): number => new PrefixCache().weigh(format, value)
+      const weigh = (value: JsonObject): number => new PrefixCache().weigh(providers[format], value)
       // Some clients write the model's arguments anew, and shorter; the log has them as the model wrote them.
       expect(weigh(sent?.body ?? {}), where).toBeLessThanOrEqual(weigh(asked) * 1.02 + 100)
       threads.push(response.headers.get('x-oriel-thread') ?? undefined)

@@ -63,18 +63,16 @@ export {
 } from './policy/schema.ts'
 export { type Projection, type ProjectOptions, project } from './project.ts'
 export { isContextLengthError } from './providers/context-length.ts'
-export {
-  type Decoded,
-  type Encoded,
-  type Format,
-  type FormatName,
-  formatNames,
-  type Profile,
-  type Violation,
-  type WireFormat,
-  wireFormats,
+export type {
+  Decoded,
+  Encoded,
+  Format,
+  FormatName,
+  Profile,
+  Violation,
+  WireFormat,
 } from './providers/format.ts'
-export { decode, encode, validate } from './providers/registry.ts'
+export { decode, encode, formatNames, validate, wireFormats } from './providers/registry.ts'
 export { compactMessagePrompt, type Prompt } from './rules/compact-prompt.ts'
 export type { Relevance } from './rules/relevance.ts'
 export { type BreakCause, breakCauses } from './schedule/breaks.ts'

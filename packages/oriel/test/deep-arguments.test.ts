@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest'
 import { project } from '../src/project.ts'
-import { formatNames } from '../src/providers/format.ts'
+import { formatNames } from '../src/providers/registry.ts'
 import { memoryStore } from '../src/stores/memory/index.ts'
 import { openThread } from '../src/thread/thread.ts'
 

@@ -13,8 +13,8 @@ import { resolveCounter } from '../src/counters.ts'
 import { feed } from '../src/feed.ts'
 import { type PolicyInput, parsePolicy } from '../src/policy/schema.ts'
 import { type Projection, type ProjectOptions, project } from '../src/project.ts'
-import { type Encoded, type FormatName, formatNames } from '../src/providers/format.ts'
-import { formatNamed } from '../src/providers/registry.ts'
+import type { Encoded, FormatName } from '../src/providers/format.ts'
+import { formatNamed, formatNames } from '../src/providers/registry.ts'
 import { sha256 } from '../src/sha256.ts'
 import {
   budgetArbitrary,

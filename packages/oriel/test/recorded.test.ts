@@ -7,8 +7,8 @@ import { callTokens, messageTokens } from '../src/core/tokens/counter.ts'
 import { resolveCounter, type TokensOption } from '../src/counters.ts'
 import type { HistoryPolicy } from '../src/policy/schema.ts'
 import { type Projection, project } from '../src/project.ts'
-import { type FormatName, formatNames } from '../src/providers/format.ts'
-import { validate } from '../src/providers/registry.ts'
+import type { FormatName } from '../src/providers/format.ts'
+import { formatNames, validate } from '../src/providers/registry.ts'
 import { exactText, frozen } from '../src/testing/compare.ts'
 
 const histories: readonly HistoryPolicy[] = [

@@ -10,9 +10,8 @@ import {
   type Thread,
   type ThreadKey,
   type TokensOption,
-  type View,
-  validate,
 } from 'oriel'
+import { bodyOf, formatNamed } from 'oriel/providers'
 
 /** Why a thread cannot be used. */
 export interface Failure {
@@ -51,16 +50,12 @@ async function viewFailure(thread: Thread, format: FormatName): Promise<string |
     const view = await thread.view({ format, dryRun: true })
     // Before the first message there is nothing to send.
     if (view.messages.length === 0) return undefined
-    const [violation] = validate(format, bodyOf(format, view))
+    const target = formatNamed(format)
+    const [violation] = target.validate(bodyOf(target, view))
     return violation === undefined ? undefined : `rule ${violation.rule} at ${violation.path}`
   } catch (error) {
     return reasonOf(error)
   }
-}
-
-function bodyOf(format: FormatName, { messages, system }: View): object {
-  const key = format === 'openai-responses' ? 'input' : 'messages'
-  return { [key]: messages, ...(system === undefined ? {} : { system }) }
 }
 
 /**

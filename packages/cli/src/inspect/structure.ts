@@ -1,7 +1,9 @@
 // What a provider would refuse in a conversation, rule by rule, and what Oriel does about it. Pure.
 
-import { type FormatName, type Projection, validate } from 'oriel'
+import type { FormatName, Projection, Violation } from 'oriel'
+import { bodyOf, formatNamed } from 'oriel/providers'
 import type { Conversation } from '../transcript/conversation.ts'
+import type { Fields } from '../transcript/detect.ts'
 
 /** All violations of one rule. */
 export interface Break {
@@ -41,20 +43,22 @@ export function examine(
     repaired === undefined
       ? found
       : violationsOf(detection.format, {
-          body: repaired.system === undefined ? body : { ...body, system: repaired.system },
+          body,
+          system: repaired.system,
           messages: repaired.messages,
         })
   return { breaks: groupBreaks(found), repairs: groupRepairs(repaired), left: left.length }
 }
 
-type Violations = ReturnType<typeof validate>
+type Violations = readonly Violation[]
 
 function violationsOf(
   format: FormatName,
-  { body, messages }: { body: Conversation['body']; messages: readonly unknown[] },
+  { body, messages, system }: { body: Fields; messages: readonly unknown[]; system?: unknown },
 ): Violations {
-  const key = format === 'openai-responses' ? 'input' : 'messages'
-  return validate(format, { ...body, [key]: messages }).filter(({ rule }) => !endingRules.has(rule))
+  const target = formatNamed(format)
+  const violations = target.validate({ ...body, ...bodyOf(target, { messages, system }) })
+  return violations.filter(({ rule }) => !endingRules.has(rule))
 }
 
 function groupBreaks(violations: Violations): readonly Break[] {

@@ -1,6 +1,7 @@
 // One conversation of a transcript, whatever it was wrapped in.
 
 import type { FormatName, Frame } from 'oriel'
+import { formatNamed } from 'oriel/providers'
 import { type Detection, detectFormat, type Fields, isFields, isMessage } from './detect.ts'
 import { withLineTime } from './time.ts'
 import { fromUiMessages } from './ui-messages.ts'
@@ -60,14 +61,13 @@ export function toConversation(
   const { fields, messages, id } = body
   const detection = told(format, body) ?? detectFormat(fields, messages, fallback)
   const { messages: _messages, input: _input, items: _items, prompt: _prompt, ...rest } = fields
-  const isResponses = detection.format === 'openai-responses'
   return {
     number,
     file,
     ...(id === undefined ? {} : { id }),
     detection,
     messages: detection.format === 'ai-sdk' ? fromUiMessages(messages) : messages,
-    frame: frameOf(rest, isResponses ? 'instructions' : 'system'),
+    frame: frameOf(rest, formatNamed(detection.format).fields.system),
     body: rest,
   }
 }
@@ -118,7 +118,7 @@ function readMessage(value: Fields): Fields | undefined {
   return message === undefined || message === value ? message : withLineTime(message, value)
 }
 
-function frameOf(fields: Fields, systemField: 'system' | 'instructions'): Frame {
+function frameOf(fields: Fields, systemField: string): Frame {
   const system = fields[systemField]
   const { tools } = fields
   return {

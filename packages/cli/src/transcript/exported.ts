@@ -9,6 +9,7 @@ import {
   type MessageEntry,
   OrielError,
 } from 'oriel'
+import { formatNamed } from 'oriel/providers'
 import { isWholeEntry, readLine } from '../import/reading.ts'
 import type { Body } from './conversation.ts'
 import { type Fields, isFields } from './detect.ts'
@@ -76,7 +77,7 @@ class ExportedThread {
     const { messages, system } = encode(format, drafts)
     const frame = this.#frame()
     const around = frame.system ?? system
-    const key = format === 'openai-responses' ? 'instructions' : 'system'
+    const { system: key } = formatNamed(format).fields
     yield {
       id: this.#id,
       format,

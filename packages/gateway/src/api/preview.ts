@@ -1,9 +1,9 @@
 // What a call would send, without sending it. Nothing is written.
 
 import { callerView, readHistory, type Store } from 'oriel'
+import { modelOf, type Provider, providerOfBody, providers } from 'oriel/providers'
 import type { Calls } from '../call/calls.ts'
 import { type ClientBody, parseBody } from '../call/client-body.ts'
-import { type Endpoint, endpoints } from '../call/endpoints.ts'
 import { offerTool } from '../expansion/inject.ts'
 import { refuse } from '../http/errors.ts'
 import { readBytes } from '../http/request.ts'
@@ -22,34 +22,35 @@ export async function preview(options: PreviewOptions, context: RouteContext): P
   const { calls, sessions, limits, store } = options
   const { url, request, caller } = context
   const body = parseBody(await readBytes(context, limits), limits)
-  const endpoint = endpointOf(body, url.searchParams.get('format'))
-  const { format } = endpoint
-  const history = endpoint.history(body.value)
-  if (history === undefined) {
+  const provider = providerOf(body, url.searchParams.get('format'))
+  const { name: format } = provider
+  const history = provider.request.history(body.value)
+  if (history === undefined || history.length === 0) {
     const message = 'The body carries no whole history: such a call passes through as it is.'
     throw refuse(400, 'invalid-input', message)
   }
-  const settings = await calls.settingsOf(context, body)
+  const settings = await calls.settingsOf(context, body, provider)
   const { policy, sources, warnings, base, isOwn } = settings
   const { tenant } = caller
   const read = readHistory(history, { format })
   const { family } = await sessions.peek({
     ...{ tenant, headers: request.headers, body: body.value, history: read },
-    frame: endpoint.frame(body.value),
+    frame: provider.request.frame(body.value),
   })
   const { thread: branch } = await family.exclusive((thread) => thread.match(read))
   // What is shown of the thread takes room like a body.
   const info = await store.info({ tenant, thread: branch })
   context.room.take(body.bytes.length + (info?.bytes ?? 0))
   const shown = await family.exclusive(async (thread) => {
-    const { offer } = offerTool(thread, { endpoint, body, isOn: calls.hasExpansion(settings) })
+    const { offer } = offerTool(thread, { provider, body, isOn: calls.hasExpansion(settings) })
     const { value } = offer?.body ?? body
-    const { model, tools } = value
+    const model = modelOf(provider, value, '')
+    const tools = value[provider.tools.listKey]
     const { matched, view } = await thread.preview(read, {
       ...{ format, isContinuing: true, threadPolicy: base },
-      frame: endpoint.frame(value),
+      frame: provider.request.frame(value),
       ...(isOwn ? { policy } : {}),
-      ...(typeof model === 'string' ? { model } : {}),
+      ...(model === undefined ? {} : { model }),
     })
     return { matched, view, tools }
   })
@@ -62,15 +63,11 @@ export async function preview(options: PreviewOptions, context: RouteContext): P
   }
 }
 
-function endpointOf({ value }: ClientBody, asked: string | null): Endpoint {
-  const found = endpoints.find(({ format }) => format === (asked ?? formatOf(value)))
+function providerOf({ value }: ClientBody, asked: string | null): Provider {
+  const found =
+    asked === null
+      ? providerOfBody(value)
+      : Object.values(providers).find(({ name }) => name === asked)
   if (found === undefined) throw refuse(400, 'unknown-format', 'No format has that name.')
   return found
-}
-
-/** Told by what only one of the formats has. */
-function formatOf({ input, system, messages }: ClientBody['value']): string {
-  if (input !== undefined) return 'openai-responses'
-  const isAnthropic = /"type":"tool_(?:use|result)"/.test(JSON.stringify(messages ?? []))
-  return system !== undefined || isAnthropic ? 'anthropic' : 'openai-chat'
 }

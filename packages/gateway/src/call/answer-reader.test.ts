@@ -1,8 +1,8 @@
+import { providers } from 'oriel/providers'
 import { describe, expect, it } from 'vitest'
 import { createReader } from './answer-reader.ts'
-import { endpoints } from './endpoints.ts'
 
-const [chat] = endpoints as [(typeof endpoints)[0]]
+const chat = providers['openai-chat']
 const megabyte = 1024 * 1024
 
 describe('an answer that is read while it passes by', () => {

@@ -2,11 +2,11 @@
 // whatever an upstream sends: what does not fit is passed on unread.
 
 import { createParser } from 'eventsource-parser'
-import { type Answer, type AnswerStream, parseEvent, parseObject } from 'oriel/providers'
+import type { Provider } from 'oriel/providers'
+import { type Answer, type AnswerStream, parseAnswer, parseEvent } from 'oriel/providers'
 import { codingOf, Decoder, isDecodable } from '../http/decompress.ts'
 import type { ReadableHeaders } from '../http/header-list.ts'
 import { bufferOf, joined } from '../http/request.ts'
-import type { Endpoint } from './endpoints.ts'
 
 /** Why the log does not have all of an answer that the client got. */
 export const readingProblems = ['too-large', 'unknown-encoding', 'damaged-encoding'] as const
@@ -38,10 +38,10 @@ export interface ReaderOptions {
 const maxEvent = 32 * 1024 * 1024
 const defaultMaxBytes = 64 * 1024 * 1024
 
-export function createReader(endpoint: Endpoint, options: ReaderOptions): AnswerReader {
+export function createReader(provider: Provider, options: ReaderOptions): AnswerReader {
   const { headers, maxBytes = defaultMaxBytes, reserve = () => true } = options
   const isStream = /^text\/event-stream/i.test(headers.get('content-type') ?? '')
-  const plain = isStream ? new EventReader(endpoint.provider.stream()) : new WholeReader(endpoint)
+  const plain = isStream ? new EventReader(provider.stream()) : new WholeReader(provider)
   const bounded = new BoundedReader(plain, { maxBytes, reserve })
   const coding = codingOf(headers.get('content-encoding'))
   if (coding === undefined) return bounded
@@ -145,15 +145,15 @@ class EventReader implements PlainReader {
 }
 
 class WholeReader implements PlainReader {
-  readonly #endpoint: Endpoint
+  readonly #provider: Provider
   #chunks: Uint8Array[] = []
   #answer: Answer | undefined
   isComplete = false
   readonly isOver = false
   readonly isTooLong = false
 
-  constructor(endpoint: Endpoint) {
-    this.#endpoint = endpoint
+  constructor(provider: Provider) {
+    this.#provider = provider
   }
 
   take(chunk: Uint8Array): void {
@@ -161,11 +161,11 @@ class WholeReader implements PlainReader {
   }
 
   end(): void {
-    const body = parseObject(bufferOf(joined(this.#chunks)).toString())
+    const body = parseAnswer(this.#provider, bufferOf(joined(this.#chunks)).toString())
     this.stop()
     if (body === undefined) return
     this.isComplete = true
-    this.#answer = this.#endpoint.provider.answer(body)
+    this.#answer = this.#provider.answer(body)
   }
 
   stop(): void {

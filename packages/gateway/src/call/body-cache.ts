@@ -8,7 +8,6 @@ import {
   commonPrefix,
   type KnownBody,
   knownBody,
-  type ListKey,
   parseBody,
   parseIncremental,
 } from './client-body.ts'
@@ -73,7 +72,7 @@ export class BodyCache {
   keep(
     scope: string,
     { body, previous, forgotten }: FoundBody,
-    { listKey, history }: { readonly listKey: ListKey; readonly history: ReadHistory },
+    { listKey, history }: { readonly listKey: string; readonly history: ReadHistory },
   ): void {
     // It may be of a thread that was erased meanwhile.
     if (!this.keeps(body) || forgotten !== this.#forgotten) return

@@ -1,6 +1,7 @@
 // The model endpoints: from a client's request to the upstream's answer.
 
 import { isContextLengthError, type Json, OrielError, type ReadHistory, readHistory } from 'oriel'
+import { isApiPath, modelOf, type Provider } from 'oriel/providers'
 import type { Background } from '../background.ts'
 import { expandCall } from '../expansion/expand-call.ts'
 import { HeldResponses } from '../expansion/stored-responses.ts'
@@ -13,7 +14,7 @@ import { requestHeaders, responseHeaders } from '../http/headers.ts'
 import { type Ending, readWhole, relayBody } from '../http/relay.ts'
 import { foreignQuery, queryOf, readBytes } from '../http/request.ts'
 import { hasNoBody, type RelayedReply } from '../http/response.ts'
-import { forUpstream } from '../http/upstream-body.ts'
+import { forUpstream, pathForUpstream } from '../http/upstream-body.ts'
 import type { Reservation } from '../limits/memory-budget.ts'
 import type { OverloadDetector } from '../limits/overload.ts'
 import type { Limits } from '../options.ts'
@@ -23,7 +24,6 @@ import type { Tenants } from '../threads/tenants.ts'
 import { type AnswerReader, createReader } from './answer-reader.ts'
 import { BodyCache } from './body-cache.ts'
 import type { ClientBody, KnownBody } from './client-body.ts'
-import type { Endpoint } from './endpoints.ts'
 import { ManagedCall, type ManagedDependencies, type ManagedInput } from './managed-call.ts'
 import { isObject } from './rewrite.ts'
 
@@ -44,6 +44,8 @@ export interface CallRequest {
   readonly request: Request
   readonly url: URL
   readonly caller: Caller
+  /** The path to ask the upstream for. @default the request's */
+  readonly path?: string | undefined
   /** For the body of the request. */
   readonly room: Reservation
   /** For later rounds of a request: ends what is asked, beside the request's own signal. */
@@ -76,7 +78,7 @@ export class Calls {
     this.#bodies.forget(`${tenant}\0`)
   }
 
-  /** Anything else under `/v1`: passed on as it is. */
+  /** Anything else of an upstream: passed on as it is. */
   async pass(call: CallRequest, bytes?: Uint8Array): Promise<RelayedReply> {
     const { request } = call
     const hasBody = request.method !== 'GET' && request.method !== 'HEAD'
@@ -87,45 +89,48 @@ export class Calls {
   }
 
   /** A model call. */
-  async call(call: CallRequest, endpoint: Endpoint): Promise<RelayedReply> {
+  async call(came: CallRequest, provider: Provider): Promise<RelayedReply> {
     const { limits, isManaging } = this.#options
-    const bytes = await readBytes(call, limits)
-    const came = performance.now()
-    const wantsOff = call.request.headers.get('x-oriel-management') === 'off'
-    const isOff = wantsOff && this.#options.settings.mayTurnOff(call.caller)
+    const bytes = await readBytes(came, limits)
+    const startedMs = performance.now()
+    const wantsOff = came.request.headers.get('x-oriel-management') === 'off'
+    const isOff = wantsOff && this.#options.settings.mayTurnOff(came.caller)
     if (!isManaging || isOff) {
-      call.observed?.passed(bytes, this.#upstreamFor(undefined, undefined).name)
-      return this.pass(call, bytes)
+      came.observed?.passed(bytes, this.#upstreamFor(undefined, undefined).name)
+      return this.pass(came, bytes)
     }
-    const scope = `${call.caller.tenant}\0${endpoint.path}`
+    const scope = `${came.caller.tenant}\0${provider.name}`
     const found = this.#bodies.parse(scope, bytes, limits)
     const parsed = found.body
-    const settings = await this.settingsOf(call, parsed)
-    const body = forUpstream(parsed, settings)
-    const upstream = this.#upstreamFor(body.value.model, settings.agent?.template.upstream)
+    const settings = await this.settingsOf(came, parsed, provider)
+    const path = pathForUpstream(provider, came.url.pathname, settings)
+    const call = { ...came, path }
+    const body = forUpstream(parsed, settings, { hasModel: path === undefined })
+    const model = modelOf(provider, body.value, path ?? came.url.pathname)
+    const upstream = this.#upstreamFor(model, settings.agent?.template.upstream)
     call.observed?.asked(body.value, upstream.name)
-    const history = endpoint.history(body.value)
-    if (history === undefined) {
-      const bytes = this.#held.restore(call.caller.tenant, body)
+    const history = provider.request.history(body.value)
+    if (history === undefined || history.length === 0) {
+      const bytes = this.#held.restore(call.caller.tenant, body, provider)
       return this.#unmanaged(call, await upstream.send(this.#outgoing(call, bytes)))
     }
     if (history.length > limits.messages) {
       throw refuse(413, 'too-large', `The request holds more than ${limits.messages} messages.`)
     }
     const { previous } = found
-    const read = this.#read(history, endpoint, body === parsed ? previous : undefined)
+    const read = this.#read(history, provider, body === parsed ? previous : undefined)
     const hasCacheHints = upstream.wantsCacheHints
     const hasExpansion = this.hasExpansion(settings)
-    const frame = endpoint.frame(body.value)
-    const around = { endpoint, body, frame, settings, hasCacheHints, hasExpansion }
+    const frame = provider.request.frame(body.value)
+    const around = { provider, body, model, frame, settings, hasCacheHints, hasExpansion }
     const input = read && { ...around, history: read, observed: call.observed }
     const managed = input && (await this.#manage(call, input))
     if (input === undefined || managed === undefined) {
       return this.#unmanaged(call, await upstream.send(this.#outgoing(call, body.bytes)))
     }
-    this.#options.pressure.noteDuration(performance.now() - came)
+    this.#options.pressure.noteDuration(performance.now() - startedMs)
     if (body === parsed && this.#bodies.keeps(body)) {
-      const keeping = { listKey: endpoint.listKey, history: input.history }
+      const keeping = { listKey: provider.fields.messages, history: input.history }
       const keep = (): void => this.#bodies.keep(scope, found, keeping)
       setImmediate(this.#background.callback('known-bodies', keep))
     }
@@ -135,12 +140,12 @@ export class Calls {
       offer === undefined
         ? asked
         : await expandCall(decodedAnswer(asked), offer, {
-            ...{ call: managed.managed, endpoint, limits, now: this.#options.now },
+            ...{ call: managed.managed, provider, limits, now: this.#options.now },
             signal: call.request.signal,
             send: async (text, leaving) =>
               decodedAnswer(await this.#ask({ ...call, leaving }, upstream, { ...managed, text })),
           })
-    return this.#relay(call, { ...managed, endpoint, settings, answer })
+    return this.#relay(call, { ...managed, provider, settings, answer })
   }
 
   /** Whether models get the tool for originals: the agent's word, else the gateway's. */
@@ -151,16 +156,17 @@ export class Calls {
   }
 
   async settingsOf(
-    { url, request, caller }: CallRequest,
+    { url, request, caller }: Pick<CallRequest, 'url' | 'request' | 'caller'>,
     body: ClientBody,
+    provider: Provider,
   ): Promise<RequestSettings> {
     const { settings } = this.#options
-    const { oriel, model } = body.value
+    const { oriel } = body.value
     const own = isObject(oriel) ? oriel.policy : undefined
     const asked = {
       query: queryOf(url),
       headers: request.headers,
-      model,
+      model: modelOf(provider, body.value, url.pathname),
       caller,
       ...(own === undefined ? {} : { body: own }),
     }
@@ -172,18 +178,18 @@ export class Calls {
   /** The history; undefined where it is none that Oriel can read: then the upstream says what is wrong with it. */
   #read(
     history: readonly Json[],
-    endpoint: Endpoint,
+    provider: Provider,
     previous: KnownBody | undefined,
   ): ReadHistory | undefined {
-    const { format } = endpoint
+    const { name: format } = provider
     try {
       return readHistory(history, { format, previous: previous?.history })
     } catch (error) {
-      return this.#foreign(error, endpoint)
+      return this.#foreign(error, provider)
     }
   }
 
-  #foreign(error: unknown, { format }: Endpoint): undefined {
+  #foreign(error: unknown, { name: format }: Provider): undefined {
     const isForeign =
       OrielError.is(error, 'invalid-input') || OrielError.is(error, 'cannot-project')
     if (!isForeign) throw error
@@ -197,7 +203,7 @@ export class Calls {
     { request, caller }: CallRequest,
     parts: Omit<ManagedInput, 'session'>,
   ): Promise<Prepared | undefined> {
-    const { endpoint, body, frame, history } = parts
+    const { provider, body, frame, history } = parts
     const { sessions } = this.#options
     try {
       const session = await sessions.resolve({
@@ -213,7 +219,7 @@ export class Calls {
         return this.#prepare({ ...parts, session: sessions.renew(session) })
       })
     } catch (error) {
-      return this.#foreign(error, endpoint)
+      return this.#foreign(error, provider)
     }
   }
 
@@ -272,16 +278,16 @@ export class Calls {
 
   #relay(
     call: CallRequest,
-    parts: Prepared & { endpoint: Endpoint; settings: RequestSettings; answer: UpstreamAnswer },
+    parts: Prepared & { provider: Provider; settings: RequestSettings; answer: UpstreamAnswer },
   ): RelayedReply {
-    const { managed, endpoint, settings, answer } = parts
+    const { managed, provider, settings, answer } = parts
     const headers = responseHeaders(answer.headers)
     describe(headers, managed, settings, call)
     const isGood = answer.status >= 200 && answer.status < 300
     if (answer.status >= 400) managed.failed()
     if (hasNoBody(answer.status)) return bare(call, answer, headers)
     const { limits } = this.#options
-    const reader = createReader(endpoint, {
+    const reader = createReader(provider, {
       headers,
       maxBytes: limits.answerBytes,
       reserve: (bytes) => call.room.grow(bytes),
@@ -368,11 +374,11 @@ export class Calls {
   }
 
   #outgoing(
-    { request, url, caller, leaving, observed }: CallRequest,
+    { request, url, path = url.pathname, caller, leaving, observed }: CallRequest,
     body: string | Uint8Array | undefined,
   ): UpstreamRequest {
     // No way leads out of what upstreams are asked for.
-    if (!url.pathname.startsWith('/v1/')) throw refuse(404, 'not-found', 'There is nothing here.')
+    if (!isApiPath(url.pathname)) throw refuse(404, 'not-found', 'There is nothing here.')
     const { via } = this.#options
     const all = requestHeaders(request.headers, { via, keyHeaders: caller.keyHeaders })
     // A key that makes a request unrepeatable is for the first round: another one is another request.
@@ -380,7 +386,7 @@ export class Calls {
     const headers = isLaterRound ? all.filter(([name]) => name !== 'idempotency-key') : all
     return {
       method: request.method,
-      path: url.pathname + foreignQuery(url),
+      path: path + foreignQuery(url),
       headers: observed?.sent(headers) ?? headers,
       body,
       tenant: caller.tenant,
@@ -388,9 +394,9 @@ export class Calls {
     }
   }
 
-  #upstreamFor(model: unknown, name: string | undefined): Upstream {
+  #upstreamFor(model: string | undefined, name: string | undefined): Upstream {
     const { upstreams } = this.#options
-    const asked = typeof model === 'string' ? model : ''
+    const asked = model ?? ''
     const found =
       upstreams.find((one) => one.name === name) ??
       upstreams.find((one) => one.serves(asked) === 'named') ??

@@ -18,7 +18,7 @@ export interface ClientBody {
 }
 
 interface SharedPrefix {
-  readonly listKey: ListKey
+  readonly listKey: string
   /** How many elements of its list are those of the other. */
   readonly count: number
   /** The ends of the elements of its list. */
@@ -33,15 +33,12 @@ export interface Elements {
   readonly ends: readonly End[]
 }
 
-/** The fields that hold a history. */
-export type ListKey = 'messages' | 'input'
-
 /** A body that was read, with what is needed to read one that begins like it. */
 export interface KnownBody {
   readonly bytes: Buffer
   /** The memory that begins with the bytes, where the next body may stand in their place. */
   readonly room?: Buffer
-  readonly listKey: ListKey
+  readonly listKey: string
   readonly list: readonly Json[]
   /** Where each element of the list ends, in characters and in bytes. */
   readonly ends: readonly End[]
@@ -115,7 +112,7 @@ export function parseIncremental(
 /** What must be kept of a body so that the next one can be read from it; undefined where it holds no list of objects. */
 export function knownBody(
   body: ClientBody,
-  listKey: ListKey,
+  listKey: string,
   history: ReadHistory,
 ): KnownBody | undefined {
   const list = body.value[listKey]
@@ -127,7 +124,7 @@ export function knownBody(
 }
 
 /** Where the elements of a body's list are; undefined where the field is no list, or where bytes and text do not begin alike. */
-export function elementsIn(body: ClientBody, listKey: ListKey): Elements | undefined {
+export function elementsIn(body: ClientBody, listKey: string): Elements | undefined {
   const known = found.get(body)
   if (known !== undefined) return known
   const range = body.outline.fields.get(listKey)

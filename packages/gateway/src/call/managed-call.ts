@@ -13,7 +13,7 @@ import {
   type View,
   type ViewOptions,
 } from 'oriel'
-import type { Answer } from 'oriel/providers'
+import type { Answer, Provider } from 'oriel/providers'
 import { roomTokensOf } from '../expansion/expand-call.ts'
 import { type InjectedTool, offerTool, rememberName } from '../expansion/inject.ts'
 import type { HiddenRound, RoundedCall } from '../expansion/rounds.ts'
@@ -24,12 +24,12 @@ import type { ObservedCall } from '../telemetry/observed-call.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
 import type { ResolvedThread, ThreadResolver } from '../threads/resolver.ts'
 import type { ClientBody } from './client-body.ts'
-import type { Endpoint } from './endpoints.ts'
 import { rewriteBody } from './rewrite.ts'
 
 export interface ManagedInput {
-  readonly endpoint: Endpoint
+  readonly provider: Provider
   readonly body: ClientBody
+  readonly model: string | undefined
   readonly frame: Frame
   readonly history: ReadHistory
   readonly session: ResolvedThread
@@ -97,9 +97,9 @@ export class ManagedCall implements RoundedCall {
 
   /** Takes the history in and gives the body to send. */
   async prepare(): Promise<Uint8Array> {
-    const { session, history, endpoint, body, hasExpansion } = this.#input
+    const { session, history, provider, body, hasExpansion } = this.#input
     const view = await session.family.exclusive(async (thread) => {
-      const { offer, newName } = offerTool(thread, { endpoint, body, isOn: hasExpansion })
+      const { offer, newName } = offerTool(thread, { provider, body, isOn: hasExpansion })
       this.#offer = offer
       const asked = await this.#timed(async () => {
         const synced = await thread.request(history, { ...this.#viewOptions(), ...asking })
@@ -134,9 +134,9 @@ export class ManagedCall implements RoundedCall {
   }
 
   get roomTokens(): number {
-    const { settings, body } = this.#input
+    const { settings, model } = this.#input
     const usedTokens = this.#view?.tokens.after ?? 0
-    return roomTokensOf({ policy: settings.policy, model: body.value.model, usedTokens })
+    return roomTokensOf({ policy: settings.policy, model, usedTokens })
   }
 
   async recordHiddenRound({
@@ -209,15 +209,16 @@ export class ManagedCall implements RoundedCall {
 
   async #record(answer: Answer | undefined): Promise<void> {
     if (answer === undefined && this.#closing === undefined) return
-    const { session, endpoint, observed, history } = this.#input
+    const { session, provider, observed, history } = this.#input
     // Of an answer that called nothing but our tool, the client may see nothing at all.
     const seen = answer ?? { messages: [] }
     observed?.answered(seen)
     const { messages } = seen
     const { sessions, held, telemetry } = this.#dependencies
-    const isHeld = endpoint.format === 'openai-responses' && this.#body.value.store !== false
+    const isHeld = provider.request.stored?.isKept(this.#body.value) === true
     if (this.#closing !== undefined && isHeld) {
-      held.keep({ tenant: session.family.tenant, thread: this.#branch, seen, last: this.#closing })
+      const { tenant } = session.family
+      held.keep({ tenant, thread: this.#branch, provider, seen, last: this.#closing })
     }
     const logged = this.#closing === undefined ? seen : { ...this.#closing, resentAs: messages }
     const known = messages.length > 0 ? sessions.answered(session, history, messages) : null
@@ -278,14 +279,14 @@ export class ManagedCall implements RoundedCall {
   }
 
   #viewOptions(): ViewOptions {
-    const { endpoint, settings, body, frame } = this.#input
+    const { provider, settings, body, model, frame } = this.#input
     const { value } = this.#body
     return {
-      format: endpoint.format,
+      format: provider.name,
       // The tool is a part of the frame.
-      frame: value === body.value ? frame : endpoint.frame(value),
+      frame: value === body.value ? frame : provider.request.frame(value),
       threadPolicy: settings.base,
-      ...(typeof value.model === 'string' ? { model: value.model } : {}),
+      ...(model === undefined ? {} : { model }),
       ...(settings.isOwn ? { policy: settings.policy } : {}),
     }
   }
@@ -301,7 +302,7 @@ export class ManagedCall implements RoundedCall {
 
   /** The same as if the client had resent what it saw of earlier rounds: the next request has the same bytes. */
   get #resentBody(): ClientBody {
-    const { listKey } = this.#input.endpoint
+    const { messages: listKey } = this.#input.provider.fields
     const isList = Array.isArray(this.#body.value[listKey])
     if (!isList || this.#resent.length === 0) return this.#body
     return addElements(this.#body, listKey, this.#resent)
@@ -309,25 +310,25 @@ export class ManagedCall implements RoundedCall {
 
   #bodyOf(view: View): Uint8Array {
     this.#view = view
-    const { endpoint, hasCacheHints, body, session } = this.#input
+    const { provider, hasCacheHints, body, session } = this.#input
     const { messages, system } = view
     // Of blank messages alone nothing is left that could be sent: the upstream says what is wrong with them.
     if (messages.length === 0) return this.#resentBody.bytes
-    const hasKey = endpoint.format === 'anthropic' || body.value.prompt_cache_key !== undefined
-    const isKeyed = hasCacheHints && !hasKey
-    return rewriteBody(this.#resentBody, endpoint, {
+    const { cacheKey } = provider.request
+    const isKeyed = hasCacheHints && cacheKey !== undefined && body.value[cacheKey] === undefined
+    return rewriteBody(this.#resentBody, provider, {
       messages,
       system,
       hasReasoning: this.#offer?.hasReasoning,
       hasMarks: hasCacheHints,
-      member: isKeyed ? cacheKeyMember(`${session.family.tenant}\0${this.#branch}`) : undefined,
+      member: isKeyed ? memberOf(cacheKey, `${session.family.tenant}\0${this.#branch}`) : undefined,
     })
   }
 
   /** An answer goes right behind what it answers; where something else came in between, into a fork. */
   async #append(thread: Thread, logged: Logged): Promise<readonly MessageEntry[]> {
-    const { history, endpoint } = this.#input
-    const { format } = endpoint
+    const { history, provider } = this.#input
+    const { name: format } = provider
     if (logged.resentAs !== undefined) this.#hidden.push(logged)
     if (thread.id === this.#branch) {
       try {
@@ -360,7 +361,7 @@ export class ManagedCall implements RoundedCall {
     around: AppendOptions = {},
   ): Promise<readonly MessageEntry[]> {
     const { messages, usage: sample, resentAs, response } = logged
-    const isPaused = response?.finish === 'pause_turn'
+    const isPaused = response?.isPaused === true
     const options = { ...around, isPaused, ...(resentAs && { resentAs }) }
     const add = async (more: AppendOptions): Promise<readonly MessageEntry[]> => {
       const entries = await thread.append(messages, { ...options, ...more })
@@ -405,6 +406,6 @@ export class ManagedCall implements RoundedCall {
 }
 
 /** A field with a key for the provider's cache, the same for the same thread. Nobody can read the name of the thread from it. */
-function cacheKeyMember(thread: string): string {
-  return `"prompt_cache_key":"oriel-${hash('sha256', thread).slice(0, 32)}",`
+function memberOf(field: string, thread: string): string {
+  return `${JSON.stringify(field)}:"oriel-${hash('sha256', thread).slice(0, 32)}",`
 }

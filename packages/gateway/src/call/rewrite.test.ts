@@ -1,18 +1,14 @@
 import type { Json } from 'oriel'
+import { providers } from 'oriel/providers'
 import { describe, expect, it } from 'vitest'
 import { parseBody } from './client-body.ts'
-import { endpoints } from './endpoints.ts'
 import { rewriteBody, type WireView } from './rewrite.ts'
 
-const [chat, responses, anthropic] = endpoints as [
-  (typeof endpoints)[0],
-  (typeof endpoints)[0],
-  (typeof endpoints)[0],
-]
+const { 'openai-chat': chat, 'openai-responses': responses, anthropic } = providers
 
-function rewrite(endpoint: typeof chat, text: string, view: WireView): string {
+function rewrite(provider: typeof chat, text: string, view: WireView): string {
   const body = parseBody(Buffer.from(text), { depth: 64, nodes: 1e6 })
-  return Buffer.from(rewriteBody(body, endpoint, view)).toString()
+  return Buffer.from(rewriteBody(body, provider, view)).toString()
 }
 
 const marker = { cache_control: { type: 'ephemeral' } }
@@ -312,12 +308,12 @@ describe('rewriteBody', () => {
   })
 
   it('[GW7] shows what it showed for a message the last time, unless the view changed since', () => {
-    const endpoint = chat
+    const provider = chat
     const list: Json[] = [{ role: 'tool', tool_call_id: 'c', content: 'long' }]
     const body = parseBody(Buffer.from(JSON.stringify({ messages: list })), { depth: 9, nodes: 99 })
     const show = (content: string): unknown => {
       const messages = [{ role: 'tool', tool_call_id: 'c', content }]
-      return JSON.parse(Buffer.from(rewriteBody(body, endpoint, { messages })).toString()).messages
+      return JSON.parse(Buffer.from(rewriteBody(body, provider, { messages })).toString()).messages
     }
     for (const content of ['short', 'short', 'shorter', 'long', 'short']) {
       expect(show(content)).toEqual([{ role: 'tool', tool_call_id: 'c', content }])

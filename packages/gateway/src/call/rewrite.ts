@@ -1,10 +1,10 @@
 // The client's request body with what the view changed, and nothing else: every other byte stays as the client wrote it.
 
 import { equalJson, type Json, type JsonObject } from 'oriel'
+import type { CacheMarks, Provider } from 'oriel/providers'
 import { bufferOf, joined } from '../http/request.ts'
 import { type ClientBody, type Elements, elementsIn } from './client-body.ts'
 import { alignThinking, withoutAnyThinking } from './dropped-thinking.ts'
-import type { Endpoint } from './endpoints.ts'
 import type { Range } from './json-outline.ts'
 import { type Gist, isAlike, normalizeMessage } from './normalize-message.ts'
 
@@ -24,8 +24,8 @@ export interface WireView {
  * The bytes to send upstream. Messages that the view shows as the client sent them keep the client's own bytes and cache markers; when
  * all of them do, it is the client's body itself.
  */
-export function rewriteBody(body: ClientBody, endpoint: Endpoint, view: WireView): Uint8Array {
-  const pieces = rewritten(body, endpoint, view)
+export function rewriteBody(body: ClientBody, provider: Provider, view: WireView): Uint8Array {
+  const pieces = rewritten(body, provider, view)
   // A long body is put together once.
   return joined(view.member === undefined ? pieces : withMember(pieces, view.member))
 }
@@ -38,32 +38,37 @@ function withMember([first, ...rest]: Pieces, member: string): Pieces {
 
 type Pieces = readonly [Uint8Array, ...Uint8Array[]]
 
-function rewritten(body: ClientBody, endpoint: Endpoint, view: WireView): Pieces {
-  const { listKey } = endpoint
+function rewritten(body: ClientBody, provider: Provider, view: WireView): Pieces {
+  const { fields, request, cacheMarks } = provider
+  const listKey = fields.messages
   const range = body.outline.fields.get(listKey)
   const list = body.value[listKey]
   if (range === undefined) return [body.bytes]
   const bytes = bufferOf(body.bytes)
-  const sent: readonly Json[] = Array.isArray(list) ? list : (endpoint.history(body.value) ?? [])
-  const isAnthropic = endpoint.format === 'anthropic'
-  const isMarking = view.hasMarks === true && !bytes.includes('"cache_control"')
-  const aligned = align(sent, view.messages, isMarking)
+  const sent: readonly Json[] = Array.isArray(list) ? list : request.list(body.value)
+  const isMarking = view.hasMarks === true && !(cacheMarks && bytes.includes(`"${cacheMarks.key}"`))
+  const aligned = align(sent, view.messages, cacheMarks, isMarking)
   const thought =
     view.hasReasoning === false ? withoutAnyThinking(aligned) : alignThinking(aligned, sent)
-  const parts = isAnthropic ? withNotes(thought, sent) : aligned
-  const system = isAnthropic && !sent.some(isSystem) ? view.system : undefined
+  const parts = request.hasSystemNotes ? withNotes(thought, sent) : aligned
+  const hasNotes = request.hasSystemNotes === true && sent.some(isSystem)
+  const system = hasNotes || request.joinSystem === undefined ? undefined : view.system
   if (system === undefined && isUntouched(parts, sent)) return [body.bytes]
   const elements = elementsIn(body, listKey)
   const written: Pieces =
     elements === undefined
       ? [
           Buffer.from(
-            replace(body.text, range, `[${parts.map((one) => textOf(one, sent)).join(',')}]`),
+            replace(
+              body.text,
+              range,
+              `[${parts.map((one) => textOf(one, sent, cacheMarks)).join(',')}]`,
+            ),
           ),
         ]
-      : writeList(bytes, elements, parts, sent)
+      : writeList(bytes, elements, parts, (part) => textOf(part, sent, cacheMarks))
   if (system === undefined) return written
-  return [Buffer.from(withSystem(`${bufferOf(joined(written))}`, body, range, system))]
+  return [Buffer.from(withSystem(`${bufferOf(joined(written))}`, body, provider, system))]
 }
 
 /** The body with other parts in its list. Neighbours that stay are one piece of the client's bytes, with what stands between them. */
@@ -71,7 +76,7 @@ function writeList(
   bytes: Buffer,
   { start, ends }: Elements,
   parts: readonly Part[],
-  sent: readonly Json[],
+  write: (part: Part) => string,
 ): Pieces {
   const endOf = (index: number): number => ends[index]?.byte ?? start.byte
   const pieces: [Uint8Array, ...Uint8Array[]] = [bytes.subarray(0, start.byte)]
@@ -79,7 +84,7 @@ function writeList(
     if (at > 0) pieces.push(comma)
     const { from, isSame } = parts[at] as Part
     if (!isSame || from === undefined) {
-      pieces.push(Buffer.from(textOf(parts[at] as Part, sent)))
+      pieces.push(Buffer.from(write(parts[at] as Part)))
       continue
     }
     let last = from
@@ -106,8 +111,12 @@ function beginOf(bytes: Buffer, place: number): number {
   return at
 }
 
-function textOf({ value, from }: Part, sent: readonly Json[]): string {
-  return JSON.stringify(withMarkerOf(value, from === undefined ? undefined : sent[from]))
+/** A message that is not as the client sent it, with the client's cache mark. */
+function textOf({ value, from }: Part, sent: readonly Json[], marks?: CacheMarks): string {
+  const original = from === undefined ? undefined : sent[from]
+  return JSON.stringify(
+    marks === undefined || original === undefined ? value : marks.withMarkOf(value, original),
+  )
 }
 
 /** One message to send, and the client's message that it stands for. */
@@ -125,13 +134,20 @@ function isUntouched(parts: readonly Part[], sent: readonly Json[]): boolean {
 }
 
 /** Finds the client's message behind each message of the view: by what it says, else by its call ids. Order is kept. */
-function align(sent: readonly Json[], view: readonly Json[], isMarking: boolean): readonly Part[] {
+function align(
+  sent: readonly Json[],
+  view: readonly Json[],
+  marks: CacheMarks | undefined,
+  isMarking: boolean,
+): readonly Part[] {
   const search = new Search(sent)
   let next = 0
   const parts = view.map((message): Part => {
-    const plain = isMarking ? message : withoutMarkers(message)
+    // Marks in the log say where the cache ended when the message came; where it ends now, the client says anew.
+    const plain = isMarking || marks === undefined ? message : marks.withoutMarks(message)
+    const isMarked = marks?.isMarked(plain) === true
     // Most messages are the next one, or what was shown for a later one the last time.
-    if (isMarked(plain) === false && isAlike(plain, sent[next])) {
+    if (!isMarked && isAlike(plain, sent[next])) {
       next += 1
       return { value: plain, isSame: true, from: next - 1 }
     }
@@ -149,7 +165,7 @@ function align(sent: readonly Json[], view: readonly Json[], isMarking: boolean)
     // Reasoning that the view leaves out, or has in another message, must not come back with the client's bytes.
     const { reasoning, hasId } = search.gistAt(from)
     const isWhole = (reasoning === '' || reasoning === gist.reasoning) && (!hasId || gist.hasId)
-    const isSame = same !== undefined && isWhole && !isMarked(plain)
+    const isSame = same !== undefined && isWhole && !isMarked
     remember(sent[from] as Json, { value: plain, isSame })
     return { value: plain, isSame, from }
   })
@@ -297,59 +313,16 @@ function isSystem(message: Json): boolean {
   return isObject(message) && message.role === 'system'
 }
 
-/** Markers in the log say where the cache ended when the message came; where it ends now, the client says anew. */
-function withoutMarkers(message: Json): Json {
-  if (!isObject(message)) return message
-  const { content } = message
-  if (!Array.isArray(content) || !content.some(hasMarker)) return message
-  return { ...message, content: content.map(withoutMarker) }
-}
-
-function isMarked(message: Json): boolean {
-  return isObject(message) && Array.isArray(message.content) && message.content.some(hasMarker)
-}
-
-function withoutMarker(block: Json): Json {
-  if (!isObject(block) || !hasMarker(block)) return block
-  const { cache_control: _marker, ...rest } = block
-  return Array.isArray(rest.content) ? { ...rest, content: rest.content.map(withoutMarker) } : rest
-}
-
-function hasMarker(block: Json): boolean {
-  if (!isObject(block)) return false
-  return 'cache_control' in block || (Array.isArray(block.content) && block.content.some(hasMarker))
-}
-
-/** The client's marker on a message that the view shows in another form. */
-function withMarkerOf(message: Json, original: Json | undefined): Json {
-  const marker = original === undefined ? undefined : markerOf(original)
-  if (marker === undefined || !isObject(message)) return message
-  const blocks = Array.isArray(message.content)
-    ? (message.content as readonly Json[])
-    : [{ type: 'text', text: String(message.content) }]
-  const last = blocks.at(-1)
-  if (!isObject(last)) return message
-  return { ...message, content: [...blocks.slice(0, -1), { ...last, cache_control: marker }] }
-}
-
-function markerOf(message: Json): Json | undefined {
-  if (!isObject(message)) return undefined
-  const marked = listOf(message.content).findLast((block) => 'cache_control' in block)
-  return marked?.cache_control
-}
-
-/** System text that the log holds beside the client's own goes behind it. */
-function withSystem(text: string, body: ClientBody, list: Range, system: Json): string {
-  const own = body.outline.fields.get('system')
-  const joined = JSON.stringify([...blocksOf(body.value.system), ...blocksOf(system)])
-  if (own === undefined) return text.replace('{', () => `{"system":${joined},`)
-  const shift = own.start > list.start ? text.length - body.text.length : 0
-  return replace(text, { start: own.start + shift, end: own.end + shift }, joined)
-}
-
-function blocksOf(system: Json | undefined): readonly Json[] {
-  if (typeof system === 'string') return [{ type: 'text', text: system }]
-  return Array.isArray(system) ? system : []
+/** System text that the log holds beside the client's own. */
+function withSystem(text: string, body: ClientBody, provider: Provider, system: Json): string {
+  const { fields, request } = provider
+  const own = body.outline.fields.get(fields.system)
+  const all = JSON.stringify(request.joinSystem?.(body.value[fields.system], system))
+  if (own === undefined) return text.replace('{', () => `{${JSON.stringify(fields.system)}:${all},`)
+  const list = body.outline.fields.get(fields.messages)
+  const isBehind = list !== undefined && own.start > list.start
+  const shift = isBehind ? text.length - body.text.length : 0
+  return replace(text, { start: own.start + shift, end: own.end + shift }, all)
 }
 
 function replace(text: string, { start, end }: Range, by: string): string {

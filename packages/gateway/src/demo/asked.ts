@@ -1,8 +1,7 @@
-// A request in any of the three formats, as far as the demo's model reads it.
+// A request of any provider, as far as the demo's model reads it.
 
-import type { Block, JsonObject, WireFormat } from 'oriel'
-import { decode } from 'oriel'
-import { messagesOf } from './wire.ts'
+import type { Block, Json, JsonObject } from 'oriel'
+import type { Provider } from 'oriel/providers'
 
 export interface Asked {
   /** Names of the tools that the client offers. */
@@ -29,8 +28,9 @@ export interface Seen {
   readonly text: string
 }
 
-export function readAsked(format: WireFormat, body: JsonObject): Asked {
-  const messages = decode(format, messagesOf(format, body)).map(({ draft }) => draft)
+export function readAsked(provider: Provider, body: JsonObject): Asked {
+  const { request, tools } = provider
+  const messages = provider.decode(request.list(body), 'messages').map(({ draft }) => draft)
   const blocks = messages.map(({ content }) => blocksOf(content))
   const asks = messages.map(({ role }, index) => role === 'user' && isAsked(blocks[index] ?? []))
   const newest = asks.lastIndexOf(true)
@@ -41,8 +41,8 @@ export function readAsked(format: WireFormat, body: JsonObject): Asked {
       .flatMap((block) => (block.type === 'tool-call' ? [[block.callId, block.name]] : [])),
   )
   return {
-    tools: toolNames(body),
-    wantsReasoning: wantsReasoning(body),
+    tools: new Set(tools.names(listOf(body[tools.listKey])).filter((name) => name !== '')),
+    wantsReasoning: request.wantsReasoning(body),
     // A format that joins neighbours may put older words into the same message: the newest are its last.
     question: textsIn(blocks[newest] ?? []).findLast((text) => !isSummary(text)) ?? '',
     questions: asks.filter(Boolean).length,
@@ -90,22 +90,6 @@ function textIn(block: Block): string {
   return typeof block.content === 'string' ? block.content : textsIn(block.content).join('\n')
 }
 
-function toolNames({ tools }: JsonObject): ReadonlySet<string> {
-  const list = Array.isArray(tools) ? (tools as readonly OfferedTool[]) : []
-  const names = list.map((tool) => tool?.name ?? tool?.function?.name)
-  return new Set(names.filter((name) => typeof name === 'string'))
-}
-
-interface OfferedTool {
-  readonly name?: unknown
-  readonly function?: { readonly name?: unknown }
-}
-
-function wantsReasoning({ thinking, reasoning }: JsonObject): boolean {
-  const mode = (thinking as { readonly type?: unknown } | null | undefined)?.type
-  return (
-    mode === 'enabled' ||
-    mode === 'adaptive' ||
-    (typeof reasoning === 'object' && reasoning !== null)
-  )
+function listOf(value: Json | undefined): readonly Json[] {
+  return Array.isArray(value) ? value : []
 }

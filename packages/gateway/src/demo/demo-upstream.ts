@@ -3,15 +3,21 @@
 
 import { createHash } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
-import type { JsonObject, WireFormat } from 'oriel'
-import { canonicalJson, resolveCounter, validate } from 'oriel'
+import { canonicalJson, type JsonObject, resolveCounter } from 'oriel'
+import {
+  fixedSeconds,
+  type Provider,
+  type ProviderError,
+  providerAt,
+  type Reply,
+  speakerAt,
+  streamTexts,
+  type WrittenAnswer,
+} from 'oriel/providers'
 import { readAsked } from './asked.ts'
+import { createIds } from './ids.ts'
 import { answer } from './model.ts'
 import { PrefixCache } from './prefix-cache.ts'
-import { invalidRequest, type Refusal, tooLong } from './refusal.ts'
-import type { Reply, WireAnswer } from './reply.ts'
-import { createIds, fixedSeconds } from './reply.ts'
-import { formatOfPath, streamTexts, wireAnswer } from './wire.ts'
 
 export interface DemoUpstreamOptions {
   /** Longest request, in tokens: a longer one is refused in the provider's words. @default 64000 */
@@ -34,15 +40,15 @@ export function createDemoUpstream(options: DemoUpstreamOptions = {}): DemoUpstr
   return {
     async fetch(request) {
       const path = new URL(request.url).pathname
-      const format = request.method === 'POST' ? formatOfPath.get(path) : undefined
-      if (format === undefined) return answerOther(request, path, cache)
+      const provider = request.method === 'POST' ? providerAt(path) : undefined
+      if (provider === undefined) return answerOther(request, path, cache)
       const body = await readBody(request)
-      if (body === undefined) return refuse(invalidRequest(format, { message: notJson }))
-      const refusal = refusalOf(format, body, { cache, window })
-      if (refusal !== undefined) return refuse(refusal)
-      const said = say(format, body, cache)
-      if (body.stream !== true) return json(said.body)
-      return stream(streamTexts(format, said), eventDelayMs, request.signal)
+      if (body === undefined) return refuse(provider, { status: 400, message: notJson })
+      const refusal = refusalOf(provider, body, { cache, window })
+      if (refusal !== undefined) return refuse(provider, refusal)
+      const said = say(provider, body, cache)
+      if (!provider.request.isStreaming(body, path)) return json(said.body)
+      return stream(streamTexts(said), eventDelayMs, request.signal)
     },
   }
 }
@@ -50,31 +56,31 @@ export function createDemoUpstream(options: DemoUpstreamOptions = {}): DemoUpstr
 const notJson = 'We could not parse the JSON body of your request.'
 
 function refusalOf(
-  format: WireFormat,
+  provider: Provider,
   body: JsonObject,
   { cache, window }: { readonly cache: PrefixCache; readonly window: number },
-): Refusal | undefined {
-  const [violation] = validate(format, body)
+): ProviderError | undefined {
+  const [violation] = provider.validate(body)
   if (violation !== undefined) {
-    return invalidRequest(format, { message: violation.message, param: violation.path })
+    return { status: 400, message: violation.message, path: violation.path }
   }
-  const tokens = cache.weigh(format, body)
-  return tokens > window ? tooLong(format, { tokens, window }) : undefined
+  const tokens = cache.weigh(provider, body)
+  return tokens > window ? provider.errors.tooLong({ tokens, window }) : undefined
 }
 
-function say(format: WireFormat, body: JsonObject, cache: PrefixCache): WireAnswer {
-  const reply = answer(readAsked(format, body))
-  const { input, cached } = cache.count(format, body)
+function say(provider: Provider, body: JsonObject, cache: PrefixCache): WrittenAnswer {
+  const reply = answer(readAsked(provider, body))
+  const { input, cached } = cache.count(provider, body)
   const seal = (text: string): string => createHash('sha512').update(text).digest('base64')
   const counter = resolveCounter('estimate')
   const textOf = (parts: Reply): string =>
     parts.map((part) => ('text' in part ? part.text : JSON.stringify(part))).join('\n')
-  return wireAnswer(format, reply, {
+  return provider.writeAnswer(reply, {
     request: body,
     measured: {
       input,
       cached,
-      written: format === 'anthropic' ? input - cached : 0,
+      written: input - cached,
       output: counter.count(textOf(reply)),
       reasoning: counter.count(textOf(reply.filter(({ type }) => type === 'reasoning'))),
     },
@@ -92,13 +98,16 @@ async function answerOther(request: Request, path: string, cache: PrefixCache): 
     }))
     return json({ object: 'list', data, has_more: false })
   }
-  if (path === '/v1/messages/count_tokens' && request.method === 'POST') {
+  const speaker = speakerAt(path)
+  if (speaker !== undefined && path.endsWith('/count_tokens') && request.method === 'POST') {
     const body = await readBody(request)
-    if (body === undefined) return refuse(invalidRequest('anthropic', { message: notJson }))
-    return json({ input_tokens: cache.weigh('anthropic', body) })
+    if (body === undefined) return refuse(speaker, { status: 400, message: notJson })
+    return json({ input_tokens: cache.weigh(speaker, body) })
   }
   const message = `Invalid URL (${request.method} ${path})`
-  return json({ error: { message, type: 'invalid_request_error', param: null, code: null } }, 404)
+  return speaker === undefined
+    ? json({ error: { message } }, 404)
+    : refuse(speaker, { status: 404, message })
 }
 
 async function readBody(request: Request): Promise<JsonObject | undefined> {
@@ -128,8 +137,8 @@ function stream(texts: readonly string[], delayMs: number, signal: AbortSignal):
   return new Response(body, { headers: { 'content-type': 'text/event-stream; charset=utf-8' } })
 }
 
-function refuse({ status, body }: Refusal): Response {
-  return json(body, status)
+function refuse(provider: Provider, error: ProviderError): Response {
+  return json(provider.errors.body(error), error.status)
 }
 
 function json(body: JsonObject, status = 200): Response {

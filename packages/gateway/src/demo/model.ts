@@ -1,8 +1,8 @@
 // The demo's model: a script that reads what is in view and nothing else. It looks things up with its tools, says what it found, and asks
 // for originals that were shortened. The same request always gets the same answer.
 
+import type { Part, Reply } from 'oriel/providers'
 import { type Asked, isSummary, type Seen } from './asked.ts'
-import type { Part, Reply } from './reply.ts'
 import { demoTools, runDemoTool } from './tools.ts'
 import { dice, services } from './world.ts'
 

@@ -1,8 +1,7 @@
 // A provider's prompt cache, as a model of it: what an earlier request began with is read, the rest is written.
 
-import type { JsonObject, WireFormat } from 'oriel'
-import { type Counter, resolveCounter } from 'oriel'
-import { messagesOf } from './wire.ts'
+import { type Counter, type JsonObject, resolveCounter } from 'oriel'
+import type { Provider } from 'oriel/providers'
 
 /** How many requests are remembered. */
 const remembered = 256
@@ -28,8 +27,8 @@ export class PrefixCache {
   }
 
   /** Counts a request against the ones before it and remembers it. */
-  count(format: WireFormat, body: JsonObject): Counted {
-    const units = this.#unitsOf(format, body)
+  count(provider: Provider, body: JsonObject): Counted {
+    const units = this.#unitsOf(provider, body)
     const cached = this.#kept.reduce((most, kept) => Math.max(most, sharedTokens(kept, units)), 0)
     this.#kept.push(units)
     if (this.#kept.length > remembered) this.#kept.shift()
@@ -37,17 +36,17 @@ export class PrefixCache {
   }
 
   /** Counts a request and remembers nothing. */
-  weigh(format: WireFormat, body: JsonObject): number {
-    return sum(this.#unitsOf(format, body))
+  weigh(provider: Provider, body: JsonObject): number {
+    return sum(this.#unitsOf(provider, body))
   }
 
-  /** In the order in which providers cache: tools, system, messages. Cache markers are no content. */
-  #unitsOf(format: WireFormat, body: JsonObject): readonly Unit[] {
-    const { model = null, tools = null, system = null, instructions = null } = body
-    const values = [[model, tools], [system, instructions], ...messagesOf(format, body)]
+  /** In the order in which providers cache: tools, system, messages. Cache marks are no content. */
+  #unitsOf({ request, fields, tools, cacheMarks }: Provider, body: JsonObject): readonly Unit[] {
+    const around = [body.model ?? null, body[tools.listKey] ?? null]
+    const values = [around, body[fields.system] ?? null, ...request.list(body)]
     return values.map((value) => {
       const text = JSON.stringify(value, (key, inner) =>
-        key === 'cache_control' ? undefined : inner,
+        key === cacheMarks?.key ? undefined : inner,
       )
       return { text, tokens: this.#counter.count(text) }
     })

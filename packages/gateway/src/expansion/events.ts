@@ -1,7 +1,6 @@
 // Cuts a stream into its events without changing a character.
 
-import { parseEvent } from 'oriel/providers'
-import type { StreamEvent } from './splicer.ts'
+import { parseEvent, type StreamEvent } from 'oriel/providers'
 
 /** An event ends with an empty line; lines end with LF, CR LF or CR. */
 const boundary = /\r\n\r\n|\n\n|\r\r(?!\n)|\n\r\n|\r\n\n/g

@@ -2,16 +2,19 @@
 
 import fc from 'fast-check'
 import { type Json, type JsonObject, type WireFormat, wireFormats } from 'oriel'
-import { type Answer, providers } from 'oriel/providers'
+import {
+  type Answer,
+  providers,
+  type Reply,
+  streamTexts,
+  type WrittenAnswer,
+} from 'oriel/providers'
 import { describe, expect, it } from 'vitest'
-import { endpoints } from '../call/endpoints.ts'
-import { createIds, type Reply } from '../demo/reply.ts'
-import { streamTexts, wireAnswer } from '../demo/wire.ts'
+import { createIds } from '../demo/ids.ts'
 import type { UpstreamAnswer } from '../http/client.ts'
 import { defaultLimits } from '../options.ts'
 import { EventCutter } from './events.ts'
 import { expandAnswer } from './expand-answer.ts'
-import { expansionFormats } from './format.ts'
 import { Rounds } from './rounds.ts'
 
 const name = 'expand_message'
@@ -56,10 +59,9 @@ async function tell(
   replies: readonly Reply[],
   { cut, pulseMs = 10_000, waitMs = 0, isLeftOpen = false }: Telling = {},
 ): Promise<Told> {
-  const endpoint = endpoints.find((one) => one.format === format)
-  if (endpoint === undefined) throw new Error(format)
+  const provider = providers[format]
   const streamOf = (index: number): UpstreamAnswer => {
-    const texts = streamTexts(format, wire(format, replies[index] ?? [], index))
+    const texts = streamTexts(wire(format, replies[index] ?? [], index))
     const chunks = cut === undefined ? texts.map((text) => Buffer.from(text)) : cut(texts.join(''))
     return {
       ...{ status: 200, headers: [['content-type', 'text/event-stream']], cancel: () => {} },
@@ -82,7 +84,7 @@ async function tell(
       isQuiet: false,
       isForced: false,
       body: {},
-      format: expansionFormats[format],
+      provider,
       now: () => 0,
     },
     limits: { ...defaultLimits, expandPulseMs: pulseMs },
@@ -100,7 +102,7 @@ async function tell(
       return streamOf(round)
     },
   })
-  const answer = await expandAnswer(streamOf(0), { endpoint, rounds })
+  const answer = await expandAnswer(streamOf(0), rounds)
   const isThere = answer.isThere?.() ?? false
   for await (const piece of answer.body) {
     pieces.push(Buffer.from(piece).toString())
@@ -109,8 +111,8 @@ async function tell(
   return { text, pieces, closed, asked, isThere }
 }
 
-function wire(format: WireFormat, reply: Reply, index: number): ReturnType<typeof wireAnswer> {
-  return wireAnswer(format, reply, {
+function wire(format: WireFormat, reply: Reply, index: number): WrittenAnswer {
+  return providers[format].writeAnswer(reply, {
     request: {
       model: 'm',
       stream_options: { include_usage: true },
@@ -157,7 +159,7 @@ describe.each(wireFormats)('%s', (format) => {
   it('[GX8] an answer without our calls passes with every byte as it came', async () => {
     const replies: readonly Reply[] = [[...seen, theirs, theirs]]
     const { text } = await tell(format, replies)
-    const sent = streamTexts(format, wire(format, replies[0] ?? [], 0)).join('')
+    const sent = streamTexts(wire(format, replies[0] ?? [], 0)).join('')
     // Responses repeat the list of tools, and ours is not the client's business.
     const expected = sent.replaceAll(`"tools":[{"type":"function","name":"${name}"}]`, '"tools":[]')
     expect(text).toBe(expected)
@@ -190,10 +192,13 @@ describe.each(wireFormats)('%s', (format) => {
     const { text, closed } = await tell(format, [hidden, hidden, seen])
     const usages = eventsOf(text).flatMap((event) => {
       const { response } = event as { response?: JsonObject }
-      return [event.usage ?? response?.usage ?? null].filter((one) => one !== null)
+      return [event.usage ?? event.usageMetadata ?? response?.usage ?? null].filter(
+        (one) => one !== null,
+      )
     })
     expect(usages.at(-1)).toMatchObject(sums[format])
-    expect(closed?.usage).toEqual(wire(format, seen, 2).body.usage)
+    const { body } = wire(format, seen, 2)
+    expect(closed?.usage).toEqual(body.usage ?? body.usageMetadata)
   })
 })
 
@@ -211,6 +216,10 @@ const sums: Readonly<Record<WireFormat, JsonObject>> = {
   anthropic: {
     ...{ input_tokens: 258, output_tokens: 21, service_tier: 'standard' },
     ...{ cache_creation_input_tokens: 15, cache_read_input_tokens: 30 },
+  },
+  gemini: {
+    ...{ promptTokenCount: 303, cachedContentTokenCount: 30, totalTokenCount: 324 },
+    ...{ candidatesTokenCount: 12, thoughtsTokenCount: 9 },
   },
 }
 
@@ -327,7 +336,7 @@ describe('one stream', () => {
       chunk({}, 'tool_calls'),
       'data: [DONE]\n\n',
     ].join('')
-    const splicer = expansionFormats['openai-chat'].splicer({ name, isOpen: true, isQuiet: false })
+    const splicer = providers['openai-chat'].tools.splicer({ name, isOpen: true, isQuiet: false })
     const texts = new EventCutter()
       .take(Buffer.from(stream))
       .flatMap((event) => splicer.take(event))
@@ -343,7 +352,7 @@ describe('one stream', () => {
 
   it('[GX8] of a server that names items by their id alone is told apart all the same', () => {
     const options = { name, isOpen: true, isQuiet: false }
-    const splicer = expansionFormats['openai-responses'].splicer(options)
+    const splicer = providers['openai-responses'].tools.splicer(options)
     const call = { type: 'function_call', id: 'fc_1', call_id: 'own', name, arguments: '' }
     const said = { type: 'message', id: 'msg_1', role: 'assistant', content: [] }
     const events: readonly JsonObject[] = [

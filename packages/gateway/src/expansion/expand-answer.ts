@@ -1,73 +1,67 @@
 // An upstream's answer in which the model's calls to the gateway's own tool are already answered.
 
 import { type JsonObject, OrielError } from 'oriel'
-import { parseObject } from 'oriel/providers'
-import type { Endpoint } from '../call/endpoints.ts'
+import { parseAnswer, parseObject, type Splicer } from 'oriel/providers'
 import type { UpstreamAnswer } from '../http/client.ts'
 import { RefusedError, refusalOf, refuse } from '../http/errors.ts'
 import { EventCutter } from './events.ts'
 import type { Closing, Rounds } from './rounds.ts'
-import type { Splicer } from './splicer.ts'
+import { withoutEchoes } from './splice.ts'
 
 const unreachable = 'The upstream could not be reached, or broke off before it answered.'
 
 /** A whole answer that is longer is passed on unread. */
 const maxWhole = 32 * 1024 * 1024
 
-export interface ExpandOptions {
-  readonly endpoint: Endpoint
-  readonly rounds: Rounds
-}
-
 /** Presents all rounds as one answer. A stream is passed on as it arrives; a whole answer is there when the last round is. */
 export async function expandAnswer(
   answer: UpstreamAnswer,
-  options: ExpandOptions,
+  rounds: Rounds,
 ): Promise<UpstreamAnswer> {
   if (answer.status < 200 || answer.status >= 300 || headerOf(answer, 'content-encoding')) {
     return answer
   }
-  return isStream(answer) ? expandStream(answer, options) : expandWhole(answer, options)
+  return isStream(answer) ? expandStream(answer, rounds) : expandWhole(answer, rounds)
 }
 
-async function expandWhole(
-  first: UpstreamAnswer,
-  { endpoint, rounds }: ExpandOptions,
-): Promise<UpstreamAnswer> {
-  const { format, name } = rounds.options
+async function expandWhole(first: UpstreamAnswer, rounds: Rounds): Promise<UpstreamAnswer> {
+  const { provider, name } = rounds.options
+  const { tools } = provider
   const bodies: JsonObject[] = []
   let answer = first
   for (;;) {
     const { text, body: unread } = await readText(answer, rounds.options.limits.streamMs)
-    const body = text === undefined ? undefined : parseObject(text)
+    const body = text === undefined ? undefined : parseAnswer(provider, text)
     if (text === undefined || body === undefined) {
       if (bodies.length === 0) return { ...answer, body: unread }
       throw refuse(502, 'upstream-failed', 'The upstream gave no answer that can be read.')
     }
     bodies.push(body)
-    const found = endpoint.provider.answer(body) ?? { messages: [] }
-    const { own, hasOthers } = format.sort(found.messages, name)
+    const found = provider.answer(body) ?? { messages: [] }
+    const { own, hasOthers } = tools.sort(found.messages, name)
     if (own.length === 0 && bodies.length === 1) {
-      const body = format.clean === undefined ? unread : once(format.clean(text, rounds.options))
-      return { ...answer, body }
+      const echoes = tools.echoes?.(rounds.options)
+      return { ...answer, body: echoes === undefined ? unread : once(withoutEchoes(text, echoes)) }
     }
-    const why = closing({ hasOthers, isCut: format.isCut(body), mayGoOn: rounds.mayGoOn })
+    const why = closing({ hasOthers, isCut: tools.isCut(body), mayGoOn: rounds.mayGoOn })
     if (own.length === 0) await rounds.end(found)
     else if (why !== undefined) await rounds.close(found, own, why)
     if (own.length === 0 || why !== undefined) {
-      return { ...first, body: once(JSON.stringify(format.join(bodies, rounds.options))) }
+      const joined = tools.join(bodies, rounds.options)
+      // A stream as one list stays one.
+      const isList = text.trimStart().startsWith('[')
+      return { ...first, body: once(JSON.stringify(isList ? [joined] : joined)) }
     }
     answer = await rounds.next(found, own)
     if (answer.status < 200 || answer.status >= 300) return answer
   }
 }
 
-function expandStream(first: UpstreamAnswer, options: ExpandOptions): UpstreamAnswer {
-  const { rounds } = options
+function expandStream(first: UpstreamAnswer, rounds: Rounds): UpstreamAnswer {
   let current = first
   return {
     ...first,
-    body: spliced(first, options, (next) => {
+    body: spliced(first, rounds, (next) => {
       current = next
     }),
     // Behind a first round that has come whole there may be others.
@@ -81,14 +75,14 @@ function expandStream(first: UpstreamAnswer, options: ExpandOptions): UpstreamAn
 
 async function* spliced(
   first: UpstreamAnswer,
-  { endpoint, rounds }: ExpandOptions,
+  rounds: Rounds,
   begun: (answer: UpstreamAnswer) => void,
 ): AsyncGenerator<Uint8Array> {
-  const { format, name } = rounds.options
-  const splicer = format.splicer(rounds.options)
+  const { provider, name } = rounds.options
+  const splicer = provider.tools.splicer(rounds.options)
   let answer = first
   for (;;) {
-    const stream = endpoint.provider.stream()
+    const stream = provider.stream()
     const cutter = new EventCutter()
     const chunks = answer.body[Symbol.asyncIterator]()
     for (;;) {
@@ -115,7 +109,7 @@ async function* spliced(
     }
     if (splicer.verdict === 'plain' || !stream.isComplete) return
     const found = stream.answer() ?? { messages: [] }
-    const { own, hasOthers } = format.sort(found.messages, name)
+    const { own, hasOthers } = provider.tools.sort(found.messages, name)
     const why = closing({ hasOthers, isCut: splicer.isCut, mayGoOn: rounds.mayGoOn })
     if (why !== undefined) {
       yield* whileWaiting(rounds.close(found, own, why), splicer, rounds)

@@ -1,10 +1,9 @@
 // Expansion as a model call uses it, where its request offers the tool.
 
-import { type Json, lookupPrices, type Policy } from 'oriel'
-import type { Endpoint } from '../call/endpoints.ts'
+import { lookupPrices, type Policy } from 'oriel'
+import type { Provider } from 'oriel/providers'
 import type { UpstreamAnswer } from '../http/client.ts'
 import { expandAnswer } from './expand-answer.ts'
-import { expansionFormats } from './format.ts'
 import type { InjectedTool } from './inject.ts'
 import { type RoundedCall, Rounds, type RoundsOptions } from './rounds.ts'
 
@@ -15,7 +14,7 @@ export interface ExpandingCall extends RoundedCall {
 
 export interface ExpandCallOptions extends Pick<RoundsOptions, 'limits' | 'now' | 'send'> {
   readonly call: ExpandingCall
-  readonly endpoint: Endpoint
+  readonly provider: Provider
   /** The client's. */
   readonly signal: AbortSignal
 }
@@ -24,15 +23,14 @@ export interface ExpandCallOptions extends Pick<RoundsOptions, 'limits' | 'now' 
 export async function expandCall(
   answer: UpstreamAnswer,
   offer: InjectedTool,
-  { call, endpoint, signal, ...rest }: ExpandCallOptions,
+  { call, provider, signal, ...rest }: ExpandCallOptions,
 ): Promise<UpstreamAnswer> {
   const { body, ...about } = offer
-  const format = expansionFormats[endpoint.format]
   // What is only listed is not called, but an answer may repeat the list.
-  if (!offer.isOpen && format.clean === undefined) return answer
-  const rounds = new Rounds({ ...rest, ...about, call, format, body: body.value })
+  if (!offer.isOpen && provider.tools.echoes === undefined) return answer
+  const rounds = new Rounds({ ...rest, ...about, call, provider, body: body.value })
   try {
-    return await expandAnswer(answer, { endpoint, rounds })
+    return await expandAnswer(answer, rounds)
   } catch (error) {
     call.recordInterrupted(undefined, signal.aborted ? 'client-left' : 'upstream-broke')
     throw error
@@ -46,14 +44,14 @@ const minTokens = 1000
 
 interface Filled {
   readonly policy: Policy
-  readonly model: Json | undefined
+  readonly model: string | undefined
   /** Tokens that the newest request had. */
   readonly usedTokens: number
 }
 
 /** Tokens that are left for results; infinite where nobody knows the window. */
 export function roomTokensOf({ policy, model, usedTokens }: Filled): number {
-  const known = lookupPrices(typeof model === 'string' ? { model } : {})
+  const known = lookupPrices(model === undefined ? {} : { model })
   const window = policy.compaction?.contextWindow ?? known.contextWindow
   if (window === undefined) return Infinity
   return Math.max(minTokens, Math.floor(window * windowShare) - usedTokens)

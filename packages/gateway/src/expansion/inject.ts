@@ -1,15 +1,9 @@
 // Whether a request gets the tool, and the client's body with it.
 
 import { expandTool, expandToolNames, type Json, type Thread } from 'oriel'
+import type { Provider, ToolDefinition, ToolEligibility, ToolFormat } from 'oriel/providers'
 import type { ClientBody } from '../call/client-body.ts'
-import type { Endpoint } from '../call/endpoints.ts'
 import { isObject } from '../call/rewrite.ts'
-import {
-  type ExpansionFormat,
-  expansionFormats,
-  type ToolDefinition,
-  type ToolEligibility,
-} from './format.ts'
 import { addElements, addMember, setMember } from './splice.ts'
 
 export interface InjectedTool {
@@ -36,7 +30,7 @@ export interface InjectionDecision {
 }
 
 export interface OfferRequest {
-  readonly endpoint: Endpoint
+  readonly provider: Provider
   readonly body: ClientBody
   /** Whether expansion is on. */
   readonly isOn: boolean
@@ -54,24 +48,24 @@ const setting = 'expand'
  */
 export function offerTool(
   thread: Thread,
-  { endpoint, body, isOn }: OfferRequest,
+  { provider, body, isOn }: OfferRequest,
 ): InjectionDecision {
   const known = nameIn(thread.setting(setting))
   if (known === undefined && !(isOn && thread.isEmpty)) return {}
-  const format = expansionFormats[endpoint.format]
-  const { tools = null } = body.value
-  if (tools !== null && !Array.isArray(tools)) return {}
-  const own: readonly Json[] = tools ?? []
+  const { tools: format } = provider
+  const list = body.value[format.listKey] ?? null
+  if (list !== null && !Array.isArray(list)) return {}
+  const own: readonly Json[] = list ?? []
   if (own.length >= maxTools) return {}
-  const stance = format.stance(body.value)
+  const stance = format.eligibility(body.value)
   if (known === undefined && stance !== 'open') return {}
-  const taken = format.toolNames(own)
+  const taken = format.names(own)
   const name = [known, ...expandToolNames].find((one) => one !== undefined && !taken.includes(one))
   if (name === undefined) return {}
-  const listed = addElements(body, 'tools', [format.define(toolDefinition(name))])
+  const listed = addElements(body, format.listKey, [format.define(toolDefinition(name))])
   const offer = offerOf(format, {
     ...{ name, stance, body, listed, isOn },
-    isAlone: own.length === 0 && !isGiven(body.value.tool_choice),
+    isAlone: own.length === 0 && !isGiven(body.value[format.choiceKey]),
   })
   return { ...(offer && { offer }), ...(name === known ? {} : { newName: name }) }
 }
@@ -87,21 +81,21 @@ interface Considered {
   readonly isAlone: boolean
 }
 
-function offerOf(format: ExpansionFormat, considered: Considered): InjectedTool | undefined {
+function offerOf(format: ToolFormat, considered: Considered): InjectedTool | undefined {
   const { name, stance, listed, isOn, isAlone } = considered
   const base = { name, isQuiet: false, isForced: false }
   if (isOn && stance === 'forced') return forcedOffer(format, considered)
   if (isOn && stance === 'open') return { ...base, body: listed, isOpen: true }
   if (isAlone && stance !== 'closed') {
-    const body = addMember(listed, 'tool_choice', format.noChoice)
+    const body = addMember(listed, format.choiceKey, format.noChoice)
     return { ...base, body, isOpen: false }
   }
-  if (!isOn || stance !== 'structured' || !format.bindsTools) return undefined
+  if (!isOn || stance !== 'structured' || !format.bindsReasoning) return undefined
   return { ...base, body: listed, isOpen: true, isQuiet: true }
 }
 
 /** The model must call a tool: in the last round one of the client's, whatever its reasoning is bound to. */
-function forcedOffer(format: ExpansionFormat, { name, body, listed }: Considered): InjectedTool {
+function forcedOffer(format: ToolFormat, { name, body, listed }: Considered): InjectedTool {
   const offer = { name, body: listed, isOpen: true, isQuiet: false, isForced: true }
   if (format.isBound?.(listed.value) !== true) return offer
   const forcing = format.forcing?.(body.value)
@@ -109,7 +103,7 @@ function forcedOffer(format: ExpansionFormat, { name, body, listed }: Considered
   const last =
     forcing === 'without-reasoning'
       ? { ...offer, body, hasReasoning: false }
-      : { ...offer, body: setMember(listed, 'tool_choice', forcing.choice) }
+      : { ...offer, body: setMember(listed, format.choiceKey, forcing.choice) }
   return { ...offer, last }
 }
 

@@ -8,10 +8,9 @@ import {
   resolveCounter,
   type Thread,
 } from 'oriel'
-import type { Answer } from 'oriel/providers'
+import type { Answer, CallResult, OwnCall, Provider } from 'oriel/providers'
 import type { UpstreamAnswer } from '../http/client.ts'
 import type { Limits } from '../options.ts'
-import type { CallResult, ExpansionFormat, OwnCall } from './format.ts'
 
 /** What rounds need of the call that they belong to. */
 export interface RoundedCall {
@@ -41,7 +40,7 @@ export interface HiddenRound {
 
 export interface RoundsOptions {
   readonly call: RoundedCall
-  readonly format: ExpansionFormat
+  readonly provider: Provider
   readonly name: string
   readonly isOpen: boolean
   readonly isQuiet: boolean
@@ -104,7 +103,8 @@ export class Rounds {
 
   /** Answers the calls and asks the upstream again. What was said is durable before. */
   async next(answer: Answer, calls: readonly OwnCall[]): Promise<UpstreamAnswer> {
-    const { call, format, name, isForced, now, send } = this.options
+    const { call, name, isForced, now, send } = this.options
+    const { tools } = this.options.provider
     const kept = this.#kept(answer)
     if (this.#count === 0) this.#since = now()
     this.#count += 1
@@ -113,9 +113,9 @@ export class Rounds {
     call.expansions += calls.length
     const text = await call.recordHiddenRound({
       answer: kept,
-      resent: format.resent?.(kept.messages, name) ?? [],
+      resent: tools.resent?.(kept.messages, name) ?? [],
       results: (thread) => this.#results(thread, calls, note),
-      refusals: format.results(calls.map(({ id }) => ({ id, text: tooMuch + note }))),
+      refusals: tools.results(calls.map(({ id }) => ({ id, name, text: tooMuch + note }))),
       isLast: this.#isLast,
     })
     this.#leaving.signal.throwIfAborted()
@@ -124,7 +124,7 @@ export class Rounds {
 
   /** Ends with an answer that calls the tool too: its results are there when the conversation goes on. */
   async close(answer: Answer, calls: readonly OwnCall[], why: Closing): Promise<void> {
-    const { call, format } = this.options
+    const { call, name, provider } = this.options
     const kept = this.#kept(answer)
     if (why === 'mixed') {
       call.expansions += calls.length
@@ -133,7 +133,7 @@ export class Rounds {
     }
     const text = why === 'cut' ? brokenOff : tooMany
     await call.recordFinalAnswer(kept, async () =>
-      format.results(calls.map(({ id }) => ({ id, text }))),
+      provider.tools.results(calls.map(({ id }) => ({ id, name, text }))),
     )
   }
 
@@ -144,8 +144,9 @@ export class Rounds {
 
   /** An answer as it can be shown to the model again. */
   #kept(answer: Answer): Answer {
-    const { format, body } = this.options
-    return { ...answer, messages: format.replayed?.(answer.messages, body) ?? answer.messages }
+    const { provider, body } = this.options
+    const messages = provider.tools.replayed?.(answer.messages, body) ?? answer.messages
+    return { ...answer, messages }
   }
 
   /** The client left: nothing more is asked. */
@@ -158,6 +159,7 @@ export class Rounds {
     calls: readonly OwnCall[],
     note: string,
   ): Promise<readonly Json[]> {
+    const { name, provider } = this.options
     this.#thread = thread
     this.#tool ??= expandTool({
       expand: async (id, options) =>
@@ -171,9 +173,9 @@ export class Rounds {
       const text = isFitting ? found : tooMuch
       this.#characters -= text.length
       tokens -= counter.count(text)
-      results.push({ id, text: text + note })
+      results.push({ id, name, text: text + note })
     }
-    return this.options.format.results(results)
+    return provider.tools.results(results)
   }
 }
 

@@ -1,8 +1,9 @@
-// A client's body with something added to it: every other byte stays, and the outline follows.
+// Bodies with something added or taken out: every other byte stays, and the outline follows.
 
-import type { Json } from 'oriel'
+import type { Json, JsonObject } from 'oriel'
+import { parseObject, type ToolEchoes } from 'oriel/providers'
 import type { ClientBody } from '../call/client-body.ts'
-import { elementsOf, moved, type Outline, type Range } from '../call/json-outline.ts'
+import { elementsOf, moved, type Outline, outlineOf, type Range } from '../call/json-outline.ts'
 
 /** The body with more elements in one of its lists, which may be empty, null or absent. */
 export function addElements(body: ClientBody, key: string, elements: readonly Json[]): ClientBody {
@@ -46,4 +47,29 @@ function shifted(outline: Outline, { start, end }: Range, by: number): Outline {
     end: range.end > start ? range.end + by : range.end,
   })
   return { ...outline, ...moved(outline, move) }
+}
+
+/** The text of an answer without what it repeats of a tool that the client did not send. */
+export function withoutEchoes(text: string, { lists, values }: ToolEchoes): string {
+  let kept = text
+  for (const [key, isLeftOut] of Object.entries(lists)) kept = withoutElements(kept, key, isLeftOut)
+  for (const [key, value] of Object.entries(values)) {
+    const range = outlineOf(kept).fields.get(key)
+    if (range === undefined) continue
+    kept = kept.slice(0, range.start) + JSON.stringify(value) + kept.slice(range.end)
+  }
+  return kept
+}
+
+function withoutElements(
+  text: string,
+  key: string,
+  isLeftOut: (element: JsonObject) => boolean,
+): string {
+  const range = outlineOf(text).fields.get(key)
+  if (range === undefined || text.charAt(range.start) !== '[') return text
+  const elements = elementsOf(text, range).map(({ start, end }) => text.slice(start, end))
+  const kept = elements.filter((element) => !isLeftOut(parseObject(element) ?? {}))
+  if (kept.length === elements.length) return text
+  return `${text.slice(0, range.start)}[${kept.join(',')}]${text.slice(range.end)}`
 }

@@ -1,20 +1,22 @@
 import type { Json } from 'oriel'
+import { providers } from 'oriel/providers'
 import { describe, expect, it } from 'vitest'
 import { parseBody } from '../call/client-body.ts'
 import { HeldResponses } from './stored-responses.ts'
 
+const provider = providers['openai-responses']
 const output = { type: 'function_call_output', call_id: 'call_1', output: 'The original.' }
 const call = { type: 'function_call', call_id: 'call_1', name: 'expand_message', arguments: '{}' }
 
 function restored(held: HeldResponses, text: string, tenant = 'a'): string {
   const body = parseBody(Buffer.from(text), { depth: 64, nodes: 1000 })
-  return Buffer.from(held.restore(tenant, body)).toString()
+  return Buffer.from(held.restore(tenant, body, provider)).toString()
 }
 
 function holding(messages: readonly Json[], id = 'resp_2'): HeldResponses {
   const held = new HeldResponses()
   const seen = { messages: [], response: { id: 'resp_1' } }
-  held.keep({ tenant: 'a', thread: 't', seen, last: { messages, response: { id } } })
+  held.keep({ tenant: 'a', thread: 't', provider, seen, last: { messages, response: { id } } })
   return held
 }
 

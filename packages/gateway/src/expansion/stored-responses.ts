@@ -2,9 +2,8 @@
 // it, a client that goes on from there would be refused. What it needs then is remembered here, in memory.
 
 import type { Json } from 'oriel'
-import type { Answer } from 'oriel/providers'
+import type { Answer, Provider } from 'oriel/providers'
 import type { ClientBody } from '../call/client-body.ts'
-import { isObject } from '../call/rewrite.ts'
 
 interface StoredResponse {
   readonly thread: string
@@ -18,6 +17,7 @@ interface StoredResponse {
 export interface HeldAnswer {
   readonly tenant: string
   readonly thread: string
+  readonly provider: Provider
   /** The answer as the client got it. */
   readonly seen: Answer
   /** The last round, with the results of our calls. */
@@ -33,11 +33,11 @@ export class HeldResponses {
   #characters = 0
 
   /** Remembers an answer of several rounds, where a client could not go on from it by itself. */
-  keep({ tenant, thread, seen, last }: HeldAnswer): void {
+  keep({ tenant, thread, provider, seen, last }: HeldAnswer): void {
     const { id: known } = seen.response ?? {}
     const { id = known } = last.response ?? {}
     if (known === undefined || id === undefined) return
-    const owed = last.messages.filter((item) => isObject(item) && item.type === outputType)
+    const owed = provider.request.stored?.unseen(last.messages) ?? []
     if (id === known && owed.length === 0) return
     const key = keyOf(tenant, known)
     this.#drop(key)
@@ -51,17 +51,22 @@ export class HeldResponses {
   }
 
   /** The bytes of a body that goes on from a response: from the last round, with what is owed to it. Every other byte stays. */
-  restore(tenant: string, { value, text, bytes, outline }: ClientBody): Uint8Array {
-    const { previous_response_id: previous, input } = value
+  restore(tenant: string, body: ClientBody, { request, fields }: Provider): Uint8Array {
+    const { value, text, bytes, outline } = body
+    const { key = '' } = request.stored ?? {}
+    const previous = value[key]
     const held = typeof previous === 'string' ? this.#held.get(keyOf(tenant, previous)) : undefined
-    const known = outline.fields.get('previous_response_id')
-    const given = outline.fields.get('input')
+    const known = outline.fields.get(key)
+    const given = outline.fields.get(fields.messages)
     if (held === undefined || known === undefined) return bytes
     const changes = [{ ...known, by: JSON.stringify(held.id) }]
     if (held.owed.length > 0 && given !== undefined) {
       const own = text.slice(given.start, given.end)
-      const items = Array.isArray(input) ? own.slice(1, -1) : `{"role":"user","content":${own}}`
-      const all = [...held.owed.map((item) => JSON.stringify(item)), items]
+      const isList = Array.isArray(value[fields.messages])
+      const items = isList
+        ? [own.slice(1, -1)]
+        : request.list(value).map((one) => JSON.stringify(one))
+      const all = [...held.owed.map((item) => JSON.stringify(item)), ...items]
       changes.push({ ...given, by: `[${all.filter((one) => one.trim() !== '').join(',')}]` })
     }
     let changed = text
@@ -84,8 +89,6 @@ export class HeldResponses {
     this.#held.delete(key)
   }
 }
-
-const outputType = 'function_call_output'
 
 function keyOf(tenant: string, id: string): string {
   return `${tenant}\0${id}`

@@ -2,6 +2,7 @@
 
 import { hash, timingSafeEqual } from 'node:crypto'
 import { OrielError } from 'oriel'
+import { keyHeaders } from 'oriel/providers'
 import type { KeyOptions } from '../options.ts'
 import type { ReadableHeaders } from './header-list.ts'
 
@@ -65,12 +66,11 @@ interface Credential {
 }
 
 function credentialsOf(headers: ReadableHeaders): readonly Credential[] {
-  const bearer = /^Bearer +(.+)$/i.exec(headers.get('authorization') ?? '')?.[1]
-  const all = [
-    { header: 'x-oriel-key', value: headers.get('x-oriel-key') ?? '' },
-    { header: 'authorization', value: bearer ?? headers.get('authorization') ?? '' },
-    { header: 'x-api-key', value: headers.get('x-api-key') ?? '' },
-  ]
+  const all = ['x-oriel-key', ...keyHeaders].map((header) => {
+    const value = headers.get(header) ?? ''
+    const bearer = header === 'authorization' ? /^Bearer +(.+)$/i.exec(value)?.[1] : undefined
+    return { header, value: bearer ?? value }
+  })
   // However long: one that was left out would be nobody's, and its caller would be taken for everybody without one.
   return all.filter(({ value }) => value !== '')
 }

@@ -11,6 +11,7 @@ import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 import type { Socket } from 'node:net'
 import { urlToHttpOptions } from 'node:url'
 import { OrielError } from 'oriel'
+import { apiRoots, keyHeaders } from 'oriel/providers'
 import { UpstreamSlots } from '../limits/upstream-slots.ts'
 import type { Limits, UpstreamOptions } from '../options.ts'
 import { IncomingChunks } from './chunks.ts'
@@ -105,10 +106,12 @@ const agentOptions = {
   scheduling: 'lifo',
 } as const
 
-/** `/v1` at the end is part of every path already. */
+/** `/v1` at the end is part of every path already, as is every other root. */
 function readBase({ name, baseUrl }: UpstreamOptions): URL {
+  const plain = baseUrl.replace(/\/+$/, '')
+  const root = apiRoots.find((one) => `${plain}/`.endsWith(one))
   const url = URL.canParse(baseUrl)
-    ? new URL(baseUrl.replace(/\/+$/, '').replace(/\/v1$/, ''))
+    ? new URL(root === undefined ? plain : plain.slice(0, 1 - root.length))
     : undefined
   if (
     url === undefined ||
@@ -151,9 +154,9 @@ function withKey(
   key: string,
   keyHeader: UpstreamOptions['keyHeader'],
 ): UpstreamRequest['headers'] {
-  const came = headers.some(([name]) => name === 'x-api-key') ? 'x-api-key' : 'authorization'
-  const header = keyHeader ?? came
-  const others = headers.filter(([name]) => name !== 'authorization' && name !== 'x-api-key')
+  const came = keyHeaders.findLast((one) => headers.some(([name]) => name === one))
+  const header = keyHeader ?? came ?? 'authorization'
+  const others = headers.filter(([name]) => !keyHeaders.includes(name))
   return [...others, [header, header === 'authorization' ? `Bearer ${key}` : key]]
 }
 

@@ -1,6 +1,7 @@
 // Refusals of the gateway itself, in the shape of the API that the caller speaks.
 
 import { OrielError } from 'oriel'
+import { speakerAt } from 'oriel/providers'
 import { type RelayedReply, wholeReply } from './response.ts'
 
 export interface Refusal {
@@ -43,31 +44,10 @@ export function refusalReply(path: string, refusal: Refusal): RelayedReply {
 }
 
 function shape(path: string, { status, code, message, path: field }: Refusal): object {
-  if (path.startsWith('/v1/messages')) {
-    return { type: 'error', error: { type: anthropicType(status), message } }
-  }
-  if (path.startsWith('/v1/')) {
-    return { error: { message, type: openaiType(status), param: field ?? null, code } }
-  }
-  return { error: { code, message, ...(field === undefined ? {} : { path: field }) } }
-}
-
-function anthropicType(status: number): string {
-  const types: Readonly<Record<number, string>> = {
-    401: 'authentication_error',
-    403: 'permission_error',
-    404: 'not_found_error',
-    413: 'request_too_large',
-    429: 'rate_limit_error',
-    503: 'overloaded_error',
-  }
-  return types[status] ?? (status >= 500 ? 'api_error' : 'invalid_request_error')
-}
-
-function openaiType(status: number): string {
-  if (status === 401) return 'authentication_error'
-  if (status === 429) return 'rate_limit_error'
-  return status >= 500 ? 'server_error' : 'invalid_request_error'
+  const at = field === undefined ? {} : { path: field }
+  const speaker = speakerAt(path)
+  if (speaker === undefined) return { error: { code, message, ...at } }
+  return speaker.errors.body({ status, code, message, ...at })
 }
 
 const statuses: Readonly<Record<string, number>> = {

@@ -1,6 +1,7 @@
 // One table lists every route. Who may use it is a field of the route, checked before anything is routed.
 
 import { type Context, Hono } from 'hono'
+import { matchPath } from 'oriel/providers'
 import type { z } from 'zod'
 import type { Reservation } from '../limits/memory-budget.ts'
 import type { Caller } from './auth.ts'
@@ -18,7 +19,7 @@ export interface RouteContext {
 
 export interface Route {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE' | 'ALL'
-  /** For example `/api/threads/:id`; `*` at the end stands for anything. */
+  /** For example `/api/threads/:id`, or of a model call `/models/{model}:generate`; `*` at the end stands for anything. */
   readonly path: string
   /** `open` needs no key: the page itself, and whether the server is up. */
   readonly access: 'open' | 'key'
@@ -46,7 +47,8 @@ export interface Router {
 
 export function createRouter(routes: readonly Route[], notFound: () => Response): Router {
   const app = new Hono<Environment>()
-  for (const route of routes) {
+  const patterned = routes.filter(({ path }) => path.includes('{'))
+  for (const route of routes.filter((one) => !patterned.includes(one))) {
     const handle = async (context: Context<Environment>): Promise<Response> =>
       toResponse(
         await route.handle({
@@ -79,7 +81,11 @@ export function createRouter(routes: readonly Route[], notFound: () => Response)
     isOpen: (method, path) =>
       open.some((one) => (one.method === method || method === 'HEAD') && one.pattern.test(path)),
     handle: (request, { caller, url, room }) => {
-      const call = calls.get(`${request.method} ${url.pathname}`)
+      const call =
+        calls.get(`${request.method} ${url.pathname}`) ??
+        patterned.find(
+          (one) => one.method === request.method && matchPath(one.path, url.pathname) !== undefined,
+        )
       if (call === undefined) return app.fetch(request, { caller, url, room })
       return call.handle({ request, url, caller, room, param: noParam })
     },

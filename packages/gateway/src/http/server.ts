@@ -6,6 +6,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { getRequestListener } from '@hono/node-server'
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import { OrielError } from 'oriel'
+import { isApiPath } from 'oriel/providers'
 import type { Gateway } from '../gateway.ts'
 import { IncomingRequest } from './request.ts'
 import { type WriteOptions, writeReply } from './write-response.ts'
@@ -116,7 +117,7 @@ function listener(
       outgoing.end('{"error":{"code":"bad-request","message":"The request line is not plain."}}')
       return
     }
-    if (!url.startsWith('/v1/')) return listen(incoming, outgoing)
+    if (!isApiPath(url)) return listen(incoming, outgoing)
     const request = new IncomingRequest(incoming, outgoing, location)
     const call = answerCall(gateway, request, { outgoing, writing })
     running.add(call)

@@ -1,12 +1,34 @@
-// A client's body without what only the gateway understands.
+// A client's request without what only the gateway understands: its body, and the model in its path.
 
+import { fillPath, matchPath, type Provider } from 'oriel/providers'
 import { type ClientBody, parseBody } from '../call/client-body.ts'
 import { withoutMembers } from '../call/json-outline.ts'
 import type { RequestSettings } from '../settings/resolve.ts'
 
-/** The body without what is only for the gateway, and with the model of the agent that was named as one. */
-export function forUpstream(body: ClientBody, { agent }: RequestSettings): ClientBody {
-  const model = agent?.template.model
+/** A path with the model of the agent that was named as one; undefined where paths name no model. */
+export function pathForUpstream(
+  { request }: Provider,
+  path: string,
+  { agent }: RequestSettings,
+): string | undefined {
+  for (const pattern of request.paths.filter((one) => one.includes('{model}'))) {
+    const parts = matchPath(pattern, path)
+    if (parts === undefined) continue
+    const model = agent?.template.model
+    return model !== undefined && parts.model === agent?.name
+      ? fillPath(pattern, { ...parts, model })
+      : path
+  }
+  return undefined
+}
+
+/** The body without what is only for the gateway, and with the model of the agent that was named as one, where bodies name it. */
+export function forUpstream(
+  body: ClientBody,
+  { agent }: RequestSettings,
+  { hasModel = true }: { readonly hasModel?: boolean } = {},
+): ClientBody {
+  const model = hasModel ? agent?.template.model : undefined
   const isAlias = body.value.model === agent?.name || body.value.model === undefined
   const isRenamed = model !== undefined && isAlias
   if (!isRenamed && !('oriel' in body.value)) return body

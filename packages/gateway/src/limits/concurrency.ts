@@ -1,6 +1,7 @@
 // How many calls may be under way: of one tenant, of all, and by the size of their bodies and answers. A call is under way until its answer
 // has been written to its client. They begin in turn.
 
+import { isApiPath } from 'oriel/providers'
 import { RefusedError, refuse } from '../http/errors.ts'
 import type { RelayedBody } from '../http/relay.ts'
 import { type HttpReply, isRelayed } from '../http/response.ts'
@@ -88,7 +89,7 @@ async function within(room: Reservation, handle: Handle): Promise<HttpReply> {
 }
 
 function isCall(path: string): boolean {
-  return path.startsWith('/v1/') || path === '/mcp'
+  return isApiPath(path) || path === '/mcp'
 }
 
 function overloaded(): RefusedError {

@@ -1,6 +1,7 @@
 // Every metric of the gateway, once: its name for Prometheus and for OpenTelemetry, what it counts, and what it may be split by.
 
 import { breakCauses, errorCodes, wireFormats } from 'oriel'
+import { providers } from 'oriel/providers'
 import { backgroundTasks } from '../background.ts'
 import { readingProblems } from '../call/answer-reader.ts'
 import { maxModels } from './model-names.ts'
@@ -36,7 +37,7 @@ const model: Label = { name: 'model', attribute: 'gen_ai.request.model', values:
 const provider: Label = {
   name: 'provider',
   attribute: 'gen_ai.provider.name',
-  values: ['openai', 'anthropic'],
+  values: [...new Set(Object.values(providers).map(({ vendor }) => vendor))],
 }
 const operation: Label = {
   name: 'operation',

@@ -2,9 +2,9 @@
 
 import type { Attributes } from '@opentelemetry/api'
 import { type JsonObject, readUsage, type ThreadEvent, type Usage, type View } from 'oriel'
-import type { Answer, ResponseFacts } from 'oriel/providers'
+import { type Answer, modelOf, type Provider, type ResponseFacts } from 'oriel/providers'
 import { isObject } from '../call/rewrite.ts'
-import { boundedOutline } from '../http/request.ts'
+import { boundedOutline, pathOf } from '../http/request.ts'
 import { defaultLimits } from '../options.ts'
 import { CallSpan, hostTracer, nameLike } from './call-span.ts'
 import type { RouteName } from './definitions.ts'
@@ -13,7 +13,7 @@ import { dollarsOfBreak, dollarsSaved } from './savings.ts'
 
 export interface CallStart {
   readonly request: Request
-  readonly format: RouteName
+  readonly provider: Provider
   readonly meters: Meters
   /** Told when the call is over and everything of it is written down. */
   readonly over: (call: ObservedCall) => void
@@ -60,7 +60,7 @@ export class ObservedCall {
 
   constructor(start: CallStart) {
     this.#start = start
-    this.format = start.format
+    this.format = start.provider.name
     start.meters.refresh()
     start.meters.record('active', 1)
   }
@@ -87,11 +87,13 @@ export class ObservedCall {
 
   /** The body was understood. */
   asked(body: JsonObject, upstream: string): void {
-    const model = nameLike(body.model)
+    const { provider, request } = this.#start
+    const path = pathOf(request)
+    const model = nameLike(modelOf(provider, body, path))
     this.#model = model ?? 'other'
-    this.#isStream = body.stream === true
+    this.#isStream = provider.request.isStreaming(body, path)
     if (hostTracer() === undefined) return
-    const maxTokens = body.max_completion_tokens ?? body.max_output_tokens ?? body.max_tokens
+    const maxTokens = provider.request.maxTokens(body)
     this.#span = this.#open({
       ...(model === undefined ? {} : { 'gen_ai.request.model': model }),
       ...(typeof maxTokens === 'number' ? { 'gen_ai.request.max_tokens': maxTokens } : {}),
@@ -256,7 +258,8 @@ export class ObservedCall {
     const [responseId, responseModel] = [nameLike(id, 200), nameLike(model)]
     const reason = this.#end?.errorType === undefined ? nameLike(finish) : 'error'
     const usage = this.#usage
-    const reasoning = reasoningOf(this.#details)
+    const { provider } = this.#start
+    const reasoning = this.#details && provider.usage.reasoning(this.#details)
     return {
       ...(this.#end === undefined || this.#end.status === 0
         ? {}
@@ -285,7 +288,7 @@ export class ObservedCall {
   }
 
   get #provider(): string {
-    return this.format === 'anthropic' ? 'anthropic' : 'openai'
+    return this.#start.provider.vendor
   }
 
   #open(attributes: Attributes): CallSpan | undefined {
@@ -314,15 +317,6 @@ function readObject(bytes: Uint8Array): JsonObject {
 
 function inputOf({ uncached, cacheRead, cacheWrite }: Usage): number {
   return uncached + cacheRead + cacheWrite
-}
-
-/** Tokens of reasoning, where the provider tells them apart. */
-function reasoningOf(usage: JsonObject | undefined): number | undefined {
-  const details = usage?.completion_tokens_details ?? usage?.output_tokens_details
-  const count = isObject(details)
-    ? (details.reasoning_tokens ?? details.thinking_tokens)
-    : undefined
-  return typeof count === 'number' ? count : undefined
 }
 
 function errorTypeOf(

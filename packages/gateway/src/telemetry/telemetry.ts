@@ -2,6 +2,7 @@
 
 import { randomBytes } from 'node:crypto'
 import type { ThreadEvent } from 'oriel'
+import { isApiPath, type Provider, providerAt } from 'oriel/providers'
 import {
   Background,
   type BackgroundTask,
@@ -9,7 +10,6 @@ import {
   framesOf,
   isBackgroundTask,
 } from '../background.ts'
-import { endpoints } from '../call/endpoints.ts'
 import { pathOf } from '../http/request.ts'
 import type { HttpReply } from '../http/response.ts'
 import { type RouteName, shedCodes } from './definitions.ts'
@@ -59,10 +59,10 @@ export class Telemetry {
   }
 
   /** A model call began. */
-  begin(request: Request, format: RouteName): ObservedCall {
+  begin(request: Request, provider: Provider): ObservedCall {
     const call = new ObservedCall({
       request,
-      format,
+      provider,
       meters: this.meters,
       over: (one) => this.#over(request, one),
     })
@@ -226,10 +226,10 @@ function classOf(status: number): string {
 function routeOf(request: Request): RouteName {
   const { method } = request
   const pathname = pathOf(request)
-  const endpoint = method === 'POST' ? endpoints.find(({ path }) => path === pathname) : undefined
-  if (endpoint !== undefined) return endpoint.format
+  const provider = method === 'POST' ? providerAt(pathname) : undefined
+  if (provider !== undefined) return provider.name
   if (pathname === '/v1/preview') return 'preview'
-  if (pathname.startsWith('/v1/')) return 'pass'
+  if (isApiPath(pathname)) return 'pass'
   if (pathname.startsWith('/api/')) return 'api'
   if (pathname === '/mcp') return 'mcp'
   if (pathname === '/metrics') return 'metrics'

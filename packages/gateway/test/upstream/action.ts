@@ -1,7 +1,7 @@
 // What the scripted upstream does with one request that it accepts.
 
 import type { JsonObject } from 'oriel'
-import type { Reply } from '../../src/demo/reply.ts'
+import type { Reply } from 'oriel/providers'
 
 export type Action =
   | {

@@ -1,7 +1,7 @@
 // The providers' own error texts, types and headers by status.
 
 import type { JsonObject, WireFormat } from 'oriel'
-import { errorBody } from '../../src/demo/refusal.ts'
+import { providers } from 'oriel/providers'
 
 interface ErrorText {
   readonly type: string
@@ -70,7 +70,8 @@ const anthropic: Readonly<Record<number, ErrorText>> = {
 export function providerError(format: WireFormat, status: number, message?: string): JsonObject {
   const known = (format === 'anthropic' ? anthropic : openai)[status]
   if (known === undefined) throw new Error(`No provider error is written down for ${status}`)
-  return errorBody(format, { ...known, ...(message === undefined ? {} : { message }) })
+  const said = message === undefined ? known : { ...known, message }
+  return providers[format].errors.body({ status, ...said })
 }
 
 /** The error that breaks a stream that has begun: event name and data. */
@@ -88,6 +89,8 @@ export function streamError(format: WireFormat): { event?: string; data: JsonObj
       }
     case 'anthropic':
       return { event: 'error', data: providerError(format, 529) }
+    case 'gemini':
+      return { data: providerError(format, 503) }
   }
 }
 

@@ -3,21 +3,21 @@
 import type { ServerResponse } from 'node:http'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { JsonObject, WireFormat } from 'oriel'
-import type { Reply, WireAnswer } from '../../src/demo/reply.ts'
-import { streamTexts } from '../../src/demo/wire.ts'
+import { providers, type Reply, streamTexts, type WrittenAnswer } from 'oriel/providers'
 import type { Action, Delivery } from './action.ts'
 import { providerError, streamError } from './provider-errors.ts'
 
 /** What is known of the request while it is answered. */
 export interface Answered {
   readonly format: WireFormat
+  readonly path: string
   readonly body: JsonObject
   bytesSent: number
 }
 
 export interface Speaking {
   readonly headers: Readonly<Record<string, string>>
-  readonly say: (reply: Reply) => WireAnswer
+  readonly say: (reply: Reply) => WrittenAnswer
 }
 
 export async function perform(
@@ -31,7 +31,8 @@ export async function perform(
     case 'reply': {
       const said = say(action.reply)
       const { delivery = {}, alter = (whole) => whole } = action
-      if (body.stream === true) await stream({ response, recorded, headers }, said, delivery)
+      const isStream = providers[format].request.isStreaming(body, recorded.path)
+      if (isStream) await stream({ response, recorded, headers }, said, delivery)
       else if (delivery.cutAfter !== undefined) cutWhole(response, said.body, headers)
       else sendJson(response, 200, alter(said.body), headers)
       return
@@ -47,7 +48,7 @@ export async function perform(
       response.writeHead(200, { ...headers, 'content-type': 'text/event-stream' })
       response.flushHeaders()
       if (action.after === 'events') {
-        const texts = streamTexts(format, say(action.reply ?? [{ type: 'text', text: 'Begun.' }]))
+        const texts = streamTexts(say(action.reply ?? [{ type: 'text', text: 'Begun.' }]))
         for (const text of texts.slice(0, 4)) await write(response, text, recorded)
       }
       return
@@ -70,12 +71,12 @@ interface Line {
   readonly headers: Readonly<Record<string, string>>
 }
 
-async function stream(line: Line, said: WireAnswer, delivery: Delivery): Promise<void> {
+async function stream(line: Line, said: WrittenAnswer, delivery: Delivery): Promise<void> {
   const { response, recorded, headers } = line
   const { eventDelayMs = 0, cutAfter, errorAfter, endAfter, chunkBytes } = delivery
   response.writeHead(200, { ...headers, 'content-type': 'text/event-stream; charset=utf-8' })
   const stop = cutAfter ?? errorAfter ?? endAfter
-  const texts = streamTexts(recorded.format, said).slice(0, stop)
+  const texts = streamTexts(said).slice(0, stop)
   if (errorAfter !== undefined) texts.push(errorText(recorded.format))
   for (const [index, text] of texts.entries()) {
     if (response.destroyed) return
@@ -112,7 +113,7 @@ async function flood(line: Line, say: Speaking['say'], bytes: number): Promise<v
   const { response, recorded, headers } = line
   response.writeHead(200, { ...headers, 'content-type': 'text/event-stream' })
   const { events } = say([{ type: 'text', text: 'x'.repeat(4000) }])
-  const texts = streamTexts(recorded.format, { body: {}, events })
+  const texts = streamTexts({ body: {}, events })
   const middle = texts.find((text) => text.includes('xxxx')) ?? ''
   const head = texts.slice(0, texts.indexOf(middle))
   for (const text of head) await write(response, text, recorded)

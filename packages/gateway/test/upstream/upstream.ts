@@ -4,10 +4,9 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type JsonObject, resolveCounter, type TokensOption, type WireFormat } from 'oriel'
+import { providerAt, providers } from 'oriel/providers'
+import { createIds } from '../../src/demo/ids.ts'
 import { PrefixCache } from '../../src/demo/prefix-cache.ts'
-import { invalidRequest, tooLong } from '../../src/demo/refusal.ts'
-import { createIds } from '../../src/demo/reply.ts'
-import { formatOfPath, wireAnswer } from '../../src/demo/wire.ts'
 import type { Action } from './action.ts'
 import { type Breach, breachesOf } from './laws.ts'
 import { providerHeaders } from './provider-errors.ts'
@@ -93,18 +92,19 @@ export async function startUpstream(options: UpstreamOptions): Promise<Upstream>
       headers: flatHeaders(request),
       raw,
     }
-    const format = call.method === 'POST' ? formatOfPath.get(call.path) : undefined
-    if (format === undefined) {
+    const provider = call.method === 'POST' ? providerAt(call.path) : undefined
+    if (provider === undefined) {
       others.push(call)
       sendJson(response, 200, { ...call, raw: raw.toString('utf8') }, { 'x-other': 'yes' })
       return
     }
+    const { name: format } = provider
     const body = parse(raw)
-    const weight = cache.weigh(format, body)
+    const weight = cache.weigh(provider, body)
     const breaches = [...breachesOf(format, raw, body), ...seals.breaches(format, body)]
     const isTooLong = breaches.length === 0 && weight > window
     const isAccepted = breaches.length === 0 && !isTooLong
-    const counted = isAccepted ? cache.count(format, body) : { input: weight, cached: 0 }
+    const counted = isAccepted ? cache.count(provider, body) : { input: weight, cached: 0 }
     const recorded: Recorded = {
       ...call,
       ...{ index: requests.length, format, body, breaches, isTooLong },
@@ -120,16 +120,21 @@ export async function startUpstream(options: UpstreamOptions): Promise<Upstream>
 
   async function respond(recorded: Recorded, response: ServerResponse): Promise<void> {
     const { format, body, breaches, index } = recorded
+    const provider = providers[format]
     const headers = providerHeaders(format, `req_${index}`)
     const [breach] = breaches
     if (breach !== undefined && isRefusing) {
-      const refused = invalidRequest(format, breach)
-      sendJson(response, refused.status, refused.body, headers)
+      const { message, param } = breach
+      const error = {
+        ...{ status: 400, message },
+        ...(param === undefined ? {} : { path: param }),
+      }
+      sendJson(response, 400, provider.errors.body(error), headers)
       return
     }
     if (recorded.isTooLong) {
-      const refused = tooLong(format, { tokens: recorded.tokens, window })
-      sendJson(response, refused.status, refused.body, headers)
+      const error = provider.errors.tooLong({ tokens: recorded.tokens, window })
+      sendJson(response, error.status, provider.errors.body(error), headers)
       return
     }
     await perform(await answer(recorded), response, recorded, {
@@ -138,12 +143,9 @@ export async function startUpstream(options: UpstreamOptions): Promise<Upstream>
         const { tokens: input, cached } = recorded
         const text = JSON.stringify(reply)
         const output = Math.ceil(text.length / 4)
-        const said = wireAnswer(format, reply, {
+        const said = provider.writeAnswer(reply, {
           request: body,
-          measured: {
-            ...{ input, cached, output, reasoning: 0 },
-            written: format === 'anthropic' ? input - cached : 0,
-          },
+          measured: { input, cached, output, reasoning: 0, written: input - cached },
           makeId: createIds(String(index)),
           seal: seals.forAnswer(format, body),
         })

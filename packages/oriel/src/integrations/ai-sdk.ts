@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { OrielError } from '../core/log/errors.ts'
 import { isObject, type Json, type JsonObject } from '../core/log/json.ts'
 import type { Frame } from '../core/view/view.ts'
-import { aiSdk } from '../providers/ai-sdk/stream.ts'
+import { answers } from '../providers/ai-sdk/stream.ts'
 import { isContextLengthError as isOverflow } from '../providers/context-length.ts'
 import type { Answer } from '../providers/stream.ts'
 import { expandTool as createExpandTool, type Expandable } from '../thread/expand/tool.ts'
@@ -147,7 +147,7 @@ function managedCalls(options: WithOrielOptions): ManagedCalls {
       const ask = async (one: Call): Promise<GenerateResult> =>
         (await wrapped.model.doGenerate(paramsOf(one, wrapped) as never)) as GenerateResult
       const { call, result } = await attempt(await begin(wrapped), ask)
-      await call.record(answeredOf(aiSdk.answer(result as unknown as JsonObject)))
+      await call.record(answeredOf(answers.answer(result as unknown as JsonObject)))
       return result
     },
     async stream(wrapped) {
@@ -251,7 +251,7 @@ function answeredOf(answer: Answer | undefined): Answered {
 }
 
 function recording(call: Call): TransformStream<Content, Content> {
-  const answer = aiSdk.stream()
+  const answer = answers.stream()
   return new TransformStream({
     async transform(part, controller) {
       const wasOver = answer.isOver

@@ -3,20 +3,14 @@
 
 import { createParser } from 'eventsource-parser'
 import { OrielError } from '../core/log/errors.ts'
-import { isObject, type JsonObject } from '../core/log/json.ts'
-import {
-  type Answer,
-  type AnswerStream,
-  type Provider,
-  parseEvent,
-  parseObject,
-} from '../providers/stream.ts'
+import { isObject, type Json, type JsonObject } from '../core/log/json.ts'
+import { modelOf, type Provider } from '../providers/provider.ts'
+import { type Answer, type AnswerStream, parseEvent, parseObject } from '../providers/stream.ts'
 import type { Thread } from '../thread/thread.ts'
 import { readUsage } from '../thread/view/read-usage.ts'
 import {
   type Answered,
   type Call,
-  type CallOptions,
   type CallUsage,
   type Conversation,
   type ManagedOptions,
@@ -24,18 +18,6 @@ import {
   statelessConversation,
   threadConversation,
 } from './conversation.ts'
-
-/** One of a provider's endpoints. */
-export interface Endpoint {
-  /** Whether this request is for an answer that can be managed, in such a conversation. */
-  handles(path: string, body: JsonObject, conversation: Conversation): boolean
-  /** The messages of a request, and what stands around them. */
-  read(body: JsonObject): CallOptions & { readonly messages: readonly unknown[] }
-  /** The request with the view in it. */
-  write(body: JsonObject, call: Call): JsonObject
-  /** Reads the answers. */
-  readonly provider: Provider
-}
 
 /** The conversation of all calls is kept in a thread, or each call is projected by itself. */
 export type ManagedClientOptions = ManagedOptions & ({ readonly thread: Thread } | StatelessOptions)
@@ -54,7 +36,7 @@ const made = new WeakSet<Fetch>()
 export function managedClient<C extends ClientLike<C>>(
   client: C,
   options: ManagedClientOptions,
-  endpoints: readonly Endpoint[],
+  providers: readonly Provider[],
 ): C {
   if (!isObject(client) || typeof client.withOptions !== 'function') {
     const message = 'managed takes a client of the SDK, for example new OpenAI().'
@@ -71,14 +53,14 @@ export function managedClient<C extends ClientLike<C>>(
     'thread' in options
       ? threadConversation(options.thread, options)
       : statelessConversation(options, options)
-  const managing = managedFetch(fetch, conversation, endpoints)
+  const managing = managedFetch(fetch, conversation, providers)
   made.add(managing)
   return client.withOptions({ fetch: managing } as never)
 }
 
 /** What is recorded of an answer. */
 function answeredOf({ messages, usage, response }: Answer): Answered {
-  return { messages, usage: usageOf(usage), isPaused: response?.finish === 'pause_turn' }
+  return { messages, usage: usageOf(usage), isPaused: response?.isPaused === true }
 }
 
 /** The token counts of an answer; undefined where there are none that can be read. */
@@ -95,23 +77,48 @@ function usageOf(usage: JsonObject | undefined): CallUsage | undefined {
 function managedFetch(
   fetch: Fetch,
   conversation: Conversation,
-  endpoints: readonly Endpoint[],
+  providers: readonly Provider[],
 ): Fetch {
   return async (input, init) => {
     const body = init?.method?.toUpperCase() === 'POST' ? readBody(init.body) : undefined
     const path = new URL(input instanceof Request ? input.url : input).pathname
-    const endpoint = body && endpoints.find((one) => one.handles(path, body, conversation))
-    if (body === undefined || endpoint === undefined) return fetch.call(undefined, input, init)
-    const { messages, ...options } = endpoint.read(body)
+    const provider = body && providers.find((one) => isPathOf(one, path))
+    const history = provider && managedHistory(provider, body, conversation)
+    if (!body || provider === undefined || history === undefined)
+      return fetch.call(undefined, input, init)
+    const { request, name: format } = provider
     const send = (call: Call): Promise<Response> =>
-      fetch.call(undefined, input, withBody(init, endpoint.write(body, call)))
-    const first = await conversation.begin(messages, options)
+      fetch.call(undefined, input, withBody(init, request.write(body, call)))
+    const model = modelOf(provider, body, path)
+    const first = await conversation.begin(history, {
+      format,
+      frame: request.frame(body),
+      ...(model === undefined ? {} : { model }),
+    })
     const { call, response } = await attempt(first, send)
     if (!response.ok || response.body === null) return response
     return isStream(response)
-      ? overheard(response, endpoint.provider.stream(), call)
-      : recorded(response, endpoint, call)
+      ? overheard(response, provider.stream(), call)
+      : recorded(response, provider, call)
   }
+}
+
+/** Whether a client asks this provider for an answer at a path: its base URL may have a path of its own. */
+function isPathOf({ request: { paths, hasFreeRoot = false } }: Provider, path: string): boolean {
+  return paths.some((one) => path.endsWith(hasFreeRoot ? one.slice(one.indexOf('/', 1)) : one))
+}
+
+/** The messages of a request that can be managed, in such a conversation; undefined for any other request. */
+function managedHistory(
+  { request }: Provider,
+  body: JsonObject,
+  { isKept }: Conversation,
+): readonly Json[] | undefined {
+  if (request.isAmbiguous?.(body) === true) return undefined
+  const history = request.history(body)
+  if (history === undefined) return undefined
+  // Only a thread knows an answer that goes on.
+  return request.isBegun?.(history) === true && !isKept ? undefined : history
 }
 
 /** JSON texts only: uploads and the like pass as they are. */
@@ -142,10 +149,10 @@ function isStream(response: Response): boolean {
   return response.headers.get('content-type')?.includes('text/event-stream') === true
 }
 
-async function recorded(response: Response, endpoint: Endpoint, call: Call): Promise<Response> {
+async function recorded(response: Response, provider: Provider, call: Call): Promise<Response> {
   const text = await response.text()
   const body = parseObject(text)
-  const answer = body && endpoint.provider.answer(body)
+  const answer = body && provider.answer(body)
   if (answer !== undefined) await call.record(answeredOf(answer))
   return rebuilt(response, text)
 }

@@ -1,15 +1,8 @@
 // OpenAI's SDK: a client whose chat completions and responses are managed. Works with every server that speaks the same.
 
-import { isObject, type Json, type JsonObject } from '../core/log/json.ts'
-import type { Frame } from '../core/view/view.ts'
-import { openaiChat } from '../providers/openai-chat/stream.ts'
-import { openaiResponses } from '../providers/openai-responses/stream.ts'
-import {
-  type ClientLike,
-  type Endpoint,
-  type ManagedClientOptions,
-  managedClient,
-} from './managed-fetch.ts'
+import { openaiChat } from '../providers/openai-chat/index.ts'
+import { openaiResponses } from '../providers/openai-responses/index.ts'
+import { type ClientLike, type ManagedClientOptions, managedClient } from './managed-fetch.ts'
 
 export type { ManagedClientOptions }
 
@@ -23,69 +16,5 @@ export type { ManagedClientOptions }
  * - A client that is managed already is refused: manage the one that it was made from.
  */
 export function managed<C extends ClientLike<C>>(client: C, options: ManagedClientOptions): C {
-  return managedClient(client, options, [chat, responses])
-}
-
-const chat: Endpoint = {
-  handles: (path, { messages, n = 1 }) =>
-    path.endsWith('/chat/completions') && Array.isArray(messages) && n === 1,
-  read: (body) => ({
-    format: 'openai-chat',
-    messages: listOf(body.messages),
-    frame: frameOf(body, ['tool_choice', 'response_format']),
-    ...modelOf(body),
-  }),
-  write: (body, call) => ({ ...body, messages: call.messages }),
-  provider: openaiChat,
-}
-
-const responses: Endpoint = {
-  handles: (path, { input, previous_response_id: previous, conversation, prompt }) =>
-    path.endsWith('/responses') &&
-    (typeof input === 'string' || (Array.isArray(input) && !input.some(isReference))) &&
-    (previous ?? conversation ?? prompt ?? null) === null,
-  read: (body) => ({
-    format: 'openai-responses',
-    messages:
-      typeof body.input === 'string' ? [{ role: 'user', content: body.input }] : listOf(body.input),
-    frame: {
-      ...frameOf(body, ['tool_choice', 'text', 'reasoning']),
-      ...(typeof body.instructions === 'string' ? { system: body.instructions } : {}),
-    },
-    ...modelOf(body),
-  }),
-  write: (body, call) => ({
-    ...body,
-    // Nothing is kept there by its id, so only what came with its content can be sent back.
-    input: body.store === false ? call.messages.filter((one) => !isBare(one)) : call.messages,
-    ...(call.system === undefined || (body.instructions ?? null) !== null
-      ? {}
-      : { instructions: call.system }),
-  }),
-  provider: openaiResponses,
-}
-
-function isBare(item: unknown): boolean {
-  return isObject(item) && item.type === 'reasoning' && (item.encrypted_content ?? null) === null
-}
-
-function isReference(item: unknown): boolean {
-  return isObject(item) && item.type === 'item_reference'
-}
-
-function frameOf(body: JsonObject, settings: readonly string[]): Frame {
-  const present = settings.filter((key) => (body[key] ?? null) !== null)
-  const params = Object.fromEntries(present.map((key) => [key, body[key] as Json]))
-  return {
-    ...(Array.isArray(body.tools) ? { tools: body.tools } : {}),
-    ...(present.length === 0 ? {} : { params }),
-  }
-}
-
-function modelOf({ model }: JsonObject): { readonly model?: string } {
-  return typeof model === 'string' ? { model } : {}
-}
-
-function listOf(value: Json | undefined): readonly unknown[] {
-  return Array.isArray(value) ? value : []
+  return managedClient(client, options, [openaiChat, openaiResponses])
 }

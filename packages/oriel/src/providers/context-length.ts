@@ -1,26 +1,20 @@
 // Whether an error says that the request was too long for the model. Rate limits and other refusals must never match.
 
 import { isObject } from '../core/log/json.ts'
+import { providers } from './registry.ts'
 
-/** Wordings of real providers and servers, lower-cased. Each has a fixture in the test. */
+/** Wordings of the providers, and of servers that speak their APIs, lower-cased. Each has a fixture in the test. */
 const phrases: readonly RegExp[] = [
-  /prompt is too long/,
-  /context[_ ]length[_ ]exceeded/,
-  /maximum context length/,
+  ...Object.values(providers).flatMap(({ errors }) => errors.contextLength),
   /exceeds? the (?:maximum )?(?:model'?s? )?(?:context|input) (?:length|window|limit)/,
   /input (?:length|token count|tokens?).{0,40}exceeds?.{0,60}(?:context|maximum|limit)/,
-  /request_too_large/,
   /too many (?:input )?tokens in (?:the )?(?:prompt|request|input)/,
-  /context window.{0,40}(?:exceeded|full|too small)/,
-  /exceed(?:s|ed)?.{0,20}context window/,
-  /model_context_window_exceeded/,
   /input is too long for requested model/,
   /validationexception.{0,40}input is too long/s,
   /context(?:window|length)?(?:overflow|exceeded)error/,
   /prompt exceeds max length/,
   /exceeds the available context size/,
   /greater than the context length/,
-  /reduce the length of the (?:messages|prompt|input)/,
   /maximum prompt length/,
   /exceed(?:s|ed)? max context length/,
   /exceed_context_size_error/,

@@ -2,7 +2,8 @@
 
 import { OrielError } from '../core/log/errors.ts'
 import { isObject } from '../core/log/json.ts'
-import { type FormatName, formatNames } from './format.ts'
+import type { FormatName } from './format.ts'
+import { formatNames } from './registry.ts'
 
 /** A format, or Oriel's own form. */
 export type Form = FormatName | 'neutral'

@@ -13,7 +13,7 @@ import {
   setField,
 } from '../core/log/json.ts'
 import type { ViewMessage } from '../core/view/view.ts'
-import type { FormatName, Violation } from './format.ts'
+import type { Encoded, FormatName, Origin, Violation } from './format.ts'
 
 /** A foreign object together with where it stands, so that every error can name the path. */
 export interface JsonAt {
@@ -167,6 +167,54 @@ export function isUnchanged(message: ViewMessage): boolean {
   const { blocks, entry } = message
   if (entry === undefined || blocks.length !== entry.blocks.length) return false
   return blocks.every((block, index) => block === entry.blocks[index])
+}
+
+/** Whether a view message shows all of an entry that came in this format, under the ids that it came with. */
+export function isAsItCame(message: ViewMessage, format: FormatName): boolean {
+  const { entry, wireIds } = message
+  return entry?.source?.format === format && (wireIds?.size ?? 0) === 0 && isUnchanged(message)
+}
+
+/** The same of one that was logged without its original, since built from its blocks it is the same. */
+export function isRebuilt(message: ViewMessage, format: FormatName): boolean {
+  return message.entry?.native?.format !== format && isAsItCame(message, format)
+}
+
+/** The messages of a format that encodes each view message by itself, well-formed and with their origins. */
+export function encodeEach(
+  view: readonly ViewMessage[],
+  encode: (message: ViewMessage, index: number) => BuiltMessages,
+): Pick<Encoded, 'messages' | 'origins'> {
+  const messages: Json[] = []
+  const origins: Origin[] = []
+  for (const [index, message] of view.entries()) {
+    const { built, isWhole } = encode(message, index)
+    for (const [part, one] of built.entries()) {
+      const sent = wellFormed(one)
+      messages.push(sent)
+      origins.push(originOf(message, index, { part, isWhole: isWhole && sent === one }))
+    }
+  }
+  return { messages, origins }
+}
+
+/** The foreign messages of one view message, and whether they are those that it came as. */
+export interface BuiltMessages {
+  readonly built: readonly Json[]
+  readonly isWhole: boolean
+}
+
+export function originOf(
+  { entry }: ViewMessage,
+  index: number,
+  { part, isWhole }: { readonly part: number; readonly isWhole: boolean },
+): Origin {
+  return {
+    entries: entry === undefined ? [] : [entry.seq],
+    shown: [index],
+    ...(part === 0 ? {} : { part }),
+    isWhole,
+  }
 }
 
 /** The same value with every lone surrogate replaced, since the wire is UTF-8; the same object if there was none. */

@@ -1,21 +1,46 @@
-// The surface of `oriel/providers`: how the answers of each provider are read. It needs nothing of Node, so that pages can use it too.
+// The surface of `oriel/providers`: the HTTP APIs, each with its messages, requests, answers, tools, usage and errors. It needs nothing of Node,
+// so that pages can use it too.
 
-import { aiSdk } from './ai-sdk/stream.ts'
-import { anthropic } from './anthropic/stream.ts'
-import { openaiChat } from './openai-chat/stream.ts'
-import { openaiResponses } from './openai-responses/stream.ts'
-import type { Provider } from './stream.ts'
-
-export { BlockPlaces } from './anthropic/stream.ts'
-export { type ToolCall, ToolCalls } from './openai-chat/stream.ts'
-export { OutputPlaces } from './openai-responses/stream.ts'
-export type { Answer, AnswerStream, Provider, ResponseFacts } from './stream.ts'
-export { endOfStream, parseEvent, parseObject } from './stream.ts'
-
-/** The providers, by the message format that each speaks. */
-export const providers = {
-  'openai-chat': openaiChat,
-  'openai-responses': openaiResponses,
-  anthropic,
-  'ai-sdk': aiSdk,
-} as const satisfies Readonly<Record<string, Provider>>
+export type { BodyFields, CacheMarks, Format } from './format.ts'
+export { bodyOf } from './format.ts'
+export type {
+  CallResult,
+  ErrorFormat,
+  Forcing,
+  OwnCall,
+  Provider,
+  ProviderError,
+  RequestFormat,
+  SortedCalls,
+  StoredHistory,
+  ToolDefinition,
+  ToolEchoes,
+  ToolEligibility,
+  ToolFormat,
+  UsageFormat,
+  WrittenView,
+} from './provider.ts'
+export { fillPath, matchPath, modelOf } from './provider.ts'
+export {
+  apiRoots,
+  formatNamed,
+  isApiPath,
+  keyHeaders,
+  providerAt,
+  providerOfBody,
+  providers,
+  speakerAt,
+} from './registry.ts'
+export type { RoundKind, SpliceOptions, Splicer, StreamEvent, StreamFailure } from './splice.ts'
+export type { Answer, AnswerFormat, AnswerStream, ResponseFacts } from './stream.ts'
+export { endOfStream, parseAnswer, parseEvent, parseObject } from './stream.ts'
+export type {
+  MakeId,
+  Measured,
+  Part,
+  Reply,
+  WriteOptions,
+  WrittenAnswer,
+  WrittenEvent,
+} from './write.ts'
+export { fixedSeconds, pieces, streamTexts } from './write.ts'

@@ -2,8 +2,8 @@ import { expect, test } from 'vitest'
 import type { Block } from '../core/log/block.ts'
 import type { ViewMessage } from '../core/view/view.ts'
 import { project } from '../project.ts'
-import { formatNames } from './format.ts'
 import { createLosses, noteInside, replaced } from './losses.ts'
+import { formatNames } from './registry.ts'
 
 const image = { type: 'image', mediaType: 'image/png', data: 'AAAA' } as const
 const text = { type: 'text', text: 'a' } as const

@@ -1,36 +1,48 @@
-// The formats by name.
+// The providers and formats by name: one line for each.
 
 import type { Draft, EntryId } from '../core/log/entry.ts'
 import { OrielError } from '../core/log/errors.ts'
+import type { JsonObject } from '../core/log/json.ts'
 import type { ViewMessage } from '../core/view/view.ts'
 import { aiSdk } from './ai-sdk/index.ts'
 import { anthropic } from './anthropic/index.ts'
-import {
-  type Decoded,
-  type Encoded,
-  type Format,
-  type FormatName,
-  formatNames,
-  type Violation,
-} from './format.ts'
+import type { Decoded, Encoded, Format, Violation } from './format.ts'
 import { gemini } from './gemini/index.ts'
 import { langchain } from './langchain/index.ts'
 import { decodeNeutral } from './neutral/index.ts'
 import { openaiChat } from './openai-chat/index.ts'
 import { openaiResponses } from './openai-responses/index.ts'
+import { matchPath, type Provider } from './provider.ts'
 
-const formats: Readonly<Record<FormatName, Format>> = {
+/** The HTTP APIs. */
+export const providers = {
   'openai-chat': openaiChat,
   'openai-responses': openaiResponses,
   anthropic,
   gemini,
+}
+
+/** All message formats: those of the APIs, and those of libraries. */
+const formats = {
+  ...providers,
   'ai-sdk': aiSdk,
   langchain,
 }
 
+export type FormatName = keyof typeof formats
+export const formatNames: readonly FormatName[] = Object.keys(formats) as FormatName[]
+
+/** Formats that travel over HTTP. */
+export type WireFormat = keyof typeof providers
+export const wireFormats: readonly WireFormat[] = Object.keys(providers) as WireFormat[]
+
+export function isFormatName(name: string): name is FormatName {
+  return Object.hasOwn(formats, name)
+}
+
 /** The format of that name, or OrielError 'unknown-format'. */
 export function formatNamed(name: string): Format {
-  if (Object.hasOwn(formats, name)) return formats[name as FormatName]
+  if (isFormatName(name)) return formats[name]
   throw new OrielError(
     'unknown-format',
     `No message format is called '${name}'; known: ${formatNames.join(', ')}.`,
@@ -81,4 +93,45 @@ function asShown(draft: Draft): ViewMessage {
     ...(native === undefined ? {} : { native }),
   }
   return { role, origin, blocks, entry }
+}
+
+/** The provider that answers model calls at a path. */
+export function providerAt(path: string): Provider | undefined {
+  return all.find(({ request }) => request.paths.some((one) => matchPath(one, path) !== undefined))
+}
+
+/** The provider whose API a body shows. */
+export function providerOfBody(body: JsonObject): Provider | undefined {
+  return all.findLast(({ request }) => request.recognizes(body))
+}
+
+/** The first part of every path that a provider answers, with the slashes around it: `/v1/`. Everything below is the upstream's. */
+export const apiRoots: readonly string[] = [
+  ...new Set(Object.values(providers).flatMap(({ request }) => request.paths.map(rootOf))),
+]
+
+/** Whether a path is one of an upstream. */
+export function isApiPath(path: string): boolean {
+  return apiRoots.some((root) => path.startsWith(root))
+}
+
+/** The provider whose words are spoken at a path below one of the roots: that of the endpoint it belongs to, else the first. */
+export function speakerAt(path: string): Provider | undefined {
+  const isBelow = (one: string): boolean => path === one || path.startsWith(`${one}/`)
+  return (
+    providerAt(path) ??
+    all.find(({ request }) => request.paths.some(isBelow)) ??
+    all.find(({ request }) => request.paths.some((one) => path.startsWith(rootOf(one))))
+  )
+}
+
+/** The headers in which callers send their keys. */
+export const keyHeaders: readonly string[] = [
+  ...new Set(Object.values(providers).map(({ request }) => request.keyHeader)),
+]
+
+const all: readonly Provider[] = Object.values(providers)
+
+function rootOf(path: string): string {
+  return `/${path.split('/')[1]}/`
 }

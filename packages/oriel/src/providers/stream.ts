@@ -1,7 +1,7 @@
 // How a model's answer is read, whole or as a stream, whatever the provider. The same function serves the gateway, the SDK integrations and
 // the studio, so that what is logged is what the client sends back.
 
-import { isObject, type Json, type JsonObject } from '../core/log/json.ts'
+import { isObject, type Json, type JsonObject, parseJson } from '../core/log/json.ts'
 
 /** An answer, or as much of it as has come. */
 export interface Answer {
@@ -18,6 +18,8 @@ export interface ResponseFacts {
   readonly model?: string
   /** Why the model stopped, in the provider's own word. */
   readonly finish?: string
+  /** Whether the provider paused: the next request goes on with this answer. @default false */
+  readonly isPaused?: boolean
 }
 
 /**
@@ -39,12 +41,21 @@ export interface AnswerStream {
   answer(): Answer | undefined
 }
 
-/** How one provider answers. */
-export interface Provider {
+/** How a provider answers. */
+export interface AnswerFormat {
   /** Assembles a streamed answer. */
   stream(): AnswerStream
   /** Reads the body of a whole answer; undefined where it holds nothing that a client would send back, and no usage. */
   answer(body: JsonObject): Answer | undefined
+  /** The body of the whole answer that a stream holds which came as one list of JSON. @default streams are events only */
+  fromList?(events: readonly unknown[]): JsonObject
+}
+
+/** The body of a whole answer, by its text; undefined where it is none. */
+export function parseAnswer(provider: AnswerFormat, text: string): JsonObject | undefined {
+  const value = parseJson(text)
+  if (Array.isArray(value)) return provider.fromList?.(value)
+  return isObject(value) ? (value as JsonObject) : undefined
 }
 
 /** The last event of OpenAI's streams, which is no JSON. */
@@ -68,17 +79,17 @@ export function parseObject(text: string): JsonObject | undefined {
 /** Facts that are known so far. */
 export type Facts = { -readonly [Key in keyof ResponseFacts]: ResponseFacts[Key] }
 
+/** The facts that providers tell in words. */
+type Told = { readonly [Key in 'id' | 'model' | 'finish']?: unknown }
+
 /** Adds the facts that are texts. */
-export function noteFacts(
-  facts: Facts,
-  { id, model, finish }: { readonly [Key in keyof ResponseFacts]: unknown },
-): void {
+export function noteFacts(facts: Facts, { id, model, finish }: Told): void {
   if (isText(id)) facts.id = id
   if (isText(model)) facts.model = model
   if (isText(finish)) facts.finish = finish
 }
 
-export function factsOf(said: Parameters<typeof noteFacts>[1]): ResponseFacts {
+export function factsOf(said: Told): ResponseFacts {
   const facts: Facts = {}
   noteFacts(facts, said)
   return facts

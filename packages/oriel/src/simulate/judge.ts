@@ -1,8 +1,8 @@
 // Judges how a manager of contexts did on one recorded conversation, by nothing but the requests that it would have sent.
 
 import type { Counter } from '../core/tokens/counter.ts'
-import type { FormatName } from '../providers/format.ts'
-import { validate } from '../providers/registry.ts'
+import { bodyOf, type FormatName } from '../providers/format.ts'
+import { formatNamed } from '../providers/registry.ts'
 import { CacheMeter, type CachePrices } from './cost.ts'
 import type { Need } from './facts.ts'
 import { type Fate, type Recover, Witness } from './fidelity.ts'
@@ -184,7 +184,7 @@ function add(count: Counting, fate: Fate): void {
 }
 
 function isValid(format: FormatName, { messages, system }: Sent): boolean {
-  const field = format === 'openai-responses' ? 'input' : 'messages'
-  const body = { [field]: messages, ...(system === undefined ? {} : { system }) }
-  return messages.length > 0 && validate(format, body).length === 0
+  const target = formatNamed(format)
+  const body = bodyOf(target, { messages, system })
+  return messages.length > 0 && target.validate(body).length === 0
 }

@@ -5,7 +5,7 @@ import { isObject } from '../core/log/json.ts'
 import { presets } from '../policy/presets.ts'
 import { parsePolicy, policySchema } from '../policy/schema.ts'
 import { assertTogether } from '../propose.ts'
-import { formatNames } from '../providers/format.ts'
+import { formatNames } from '../providers/registry.ts'
 import { budgetArbitrary, conversationOf, policyArbitrary } from './arbitraries.ts'
 
 /** Enough conversations that everything the grammar can make is among them. */

@@ -64,6 +64,11 @@ describe('describeFormat', () => {
       'sends reasoning byte for byte or not at all',
     ],
     [
+      'takes what it reduced for what came',
+      { encode: (view) => claimed(openaiChat.encode(view)) },
+      'says where each message comes from: whole ones are what came',
+    ],
+    [
       'refuses what is fine',
       { validate: () => [{ rule: 'X1', path: '', message: 'never' }] },
       'accepts every valid conversation',
@@ -98,8 +103,16 @@ function counting(format: Format): Format['encode'] {
   let count = 0
   return (view) => {
     count += 1
-    return { messages: [...format.encode(view).messages, { role: 'user', content: `${count}` }] }
+    const { messages, origins } = format.encode(view)
+    return {
+      messages: [...messages, { role: 'user', content: `${count}` }],
+      origins: [...origins, { entries: [], shown: [], isWhole: false }],
+    }
   }
+}
+
+function claimed(encoded: ReturnType<Format['encode']>): ReturnType<Format['encode']> {
+  return { ...encoded, origins: encoded.origins.map((one) => ({ ...one, isWhole: true })) }
 }
 
 function shortened(encoded: ReturnType<Format['encode']>): ReturnType<Format['encode']> {

@@ -142,6 +142,22 @@ function sendingCases({ format, broken, reduced, holds }: Source): Cases {
       })
     },
 
+    'says where each message comes from: whole ones are what came': () => {
+      holds(reduced, (request) => {
+        const sent = attempt(format, request)
+        if (sent === undefined) return
+        expect(sent.origins).toHaveLength(sent.messages.length)
+        const decoded = format.decode(request.messages, 'messages')
+        sent.origins.forEach(({ entries, part = 0, isWhole }, index) => {
+          const came = entries.map((seq) => decoded[sent.seqs.indexOf(seq)])
+          expect(came).not.toContain(undefined)
+          const from = came[0]?.from ?? -1
+          const isOne = exactText(came) === exactText(decoded.filter((one) => one.from === from))
+          if (isWhole && isOne) expectSame(sent.messages[index], request.messages[from + part])
+        })
+      })
+    },
+
     'sends reasoning byte for byte or not at all': () => {
       holds(reduced, (request) => {
         const sent = attempt(format, request)
@@ -174,16 +190,26 @@ function judgingCases({ format, conversation, holds }: Source): Cases {
 const counter: Counter = { name: 'characters', count: (text) => text.length }
 
 /** What a provider would get: as `project` does it, for a format that need not be registered. */
-function send(format: Format, request: Pick<Reduced, 'messages'> & Partial<Reduced>): Encoded {
+function send(format: Format, request: Pick<Reduced, 'messages'> & Partial<Reduced>): Sent {
   const { messages, policy, budget } = request
   const state = new State({ counter, salt: fixedSalt })
   const drafts = format.decode(messages, 'messages').map(({ draft }) => draft)
   const planned = feed(state, drafts, parsePolicy(policy), { now: 0, frameTokens: 0, sha256 })
-  return format.encode(assemble(state, planned, { profile: format.profile, budget }).messages)
+  const shown = assemble(state, planned, { profile: format.profile, budget }).messages
+  const seqs = Array.from({ length: state.version }, (_, at) => at + 1)
+  return {
+    ...format.encode(shown),
+    seqs: seqs.filter((seq) => state.item(seq)?.entry !== undefined),
+  }
+}
+
+interface Sent extends Encoded {
+  /** The entries of the drafts, in order. */
+  readonly seqs: readonly number[]
 }
 
 /** Undefined where no valid view exists; any other error is a failure. */
-function attempt(...request: Parameters<typeof send>): Encoded | undefined {
+function attempt(...request: Parameters<typeof send>): Sent | undefined {
   try {
     return send(...request)
   } catch (error) {

@@ -1,7 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { formatNames } from '../providers/format.ts'
-import { validate } from '../providers/registry.ts'
+import { formatNames, validate } from '../providers/registry.ts'
 import { conversationOf } from './arbitraries.ts'
 import {
   aiSdkMessage,
@@ -103,7 +102,21 @@ const rulesOf = {
   'openai-responses': ['R1', 'R2', 'R3', 'R4', 'R5', 'R6', 'R7'],
   'ai-sdk': ['AI1', 'AI2', 'AI3', 'AI4', 'AI5', 'AI6'],
   langchain: ['LC1', 'LC2', 'LC3', 'LC4', 'LC5'],
-  gemini: ['GC1', 'GC2', 'GC3', 'GC4', 'GC5', 'GC6', 'GC7', 'GC8', 'GC9', 'GC10', 'GC11', 'GC12', 'GC13'],
+  gemini: [
+    'GC1',
+    'GC2',
+    'GC3',
+    'GC4',
+    'GC5',
+    'GC6',
+    'GC7',
+    'GC8',
+    'GC9',
+    'GC10',
+    'GC11',
+    'GC12',
+    'GC13',
+  ],
   anthropic: [
     'A1',
     'A2',

@@ -210,9 +210,9 @@ function isTextSpot({ key }: Spot): boolean {
   return ['text', 'content', 'output', 'refusal', 'value'].includes(key)
 }
 
-/** Where a message has its blocks. */
+/** Where a message has its blocks: those of Gemini's model may have lost them. */
 function contentKey(message: Editable): 'content' | 'parts' {
-  return 'parts' in message ? 'parts' : 'content'
+  return 'parts' in message || message.role === 'model' ? 'parts' : 'content'
 }
 
 function blocksOf(message: Editable): readonly unknown[] {

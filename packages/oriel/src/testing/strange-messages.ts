@@ -297,7 +297,7 @@ export const strangeMessages: Readonly<Record<FormatName, Strange>> = {
       { role: 'user', parts: [{ functionResponse: { id: 'call_1', response: 'no object' } }] },
       { role: 'model', parts: [{ functionCall: { id: 'call_list', name: 'search', args: [1] } }] },
     ],
-    contents: [[], null, undefined],
+    contents: [[], null],
     blocks: [
       { text: '' },
       { futurePart: [1] },

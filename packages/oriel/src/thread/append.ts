@@ -207,12 +207,12 @@ function decodeRun(
   { form, path, from, to }: FormRun,
 ): readonly Draft[] {
   const run = messages.slice(from, to)
-  const hasOwnIds = form === 'openai-responses' || form === 'langchain'
-  const read = hasOwnIds || form === 'neutral' ? run : run.map(withoutId)
+  const hasOwnIds = form === 'neutral' || formatNamed(form).hasMessageIds === true
+  const read = hasOwnIds ? run : run.map(withoutId)
   try {
     const decoded =
       form === 'neutral' ? decodeNeutral(read, path) : formatNamed(form).decode(read, path)
-    return hasOwnIds || form === 'neutral'
+    return hasOwnIds
       ? decoded.map(({ draft }) => draft)
       : decoded.map((one, index) => named(one, run, decoded.slice(0, index)))
   } catch (error) {

@@ -6,7 +6,8 @@ import { OrielError } from '../../src/core/log/errors.ts'
 import { State } from '../../src/core/state/state.ts'
 import { resolveCounter } from '../../src/counters.ts'
 import { project } from '../../src/project.ts'
-import { type FormatName, formatNames } from '../../src/providers/format.ts'
+import type { FormatName } from '../../src/providers/format.ts'
+import { formatNames } from '../../src/providers/registry.ts'
 import type { Thread } from '../../src/thread/thread.ts'
 import {
   covers,

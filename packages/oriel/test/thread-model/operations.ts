@@ -2,7 +2,8 @@
 
 import * as fc from 'fast-check'
 import type { Policy } from '../../src/policy/schema.ts'
-import { type FormatName, formatNames } from '../../src/providers/format.ts'
+import type { FormatName } from '../../src/providers/format.ts'
+import { formatNames } from '../../src/providers/registry.ts'
 import type { Fault } from './faulty-store.ts'
 import { type Piece, pieceArbitrary, type WrittenFormat } from './talk.ts'
 

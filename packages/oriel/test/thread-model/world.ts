@@ -2,7 +2,7 @@
 
 import type { Entry } from '../../src/core/log/entry.ts'
 import { canonicalJson, type Json } from '../../src/core/log/json.ts'
-import { formatNames } from '../../src/providers/format.ts'
+import { formatNames } from '../../src/providers/registry.ts'
 import { bytesOf, dryView, type Session } from './session.ts'
 
 /** Everything that two runs of the same operations must have in common. */

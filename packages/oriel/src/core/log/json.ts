@@ -271,6 +271,11 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
+/** The same of a value that is known to be JSON. */
+export function isJsonObject(value: unknown): value is JsonObject {
+  return isObject(value)
+}
+
 function notJson(path: string, got: string): OrielError {
   return new OrielError('not-json', `The value at ${shorten(path)} is not JSON: got ${got}.`, {
     path: shorten(path),

@@ -5,6 +5,9 @@ import type { Json, JsonObject } from '../../core/log/json.ts'
 import { equalJson, isObject } from '../../core/log/json.ts'
 import type { ViewMessage } from '../../core/view/view.ts'
 import {
+  type BuiltMessages,
+  encodeEach,
+  isRebuilt,
   materialOfDraft,
   materialOfView,
   nativeIfNeeded,
@@ -55,6 +58,7 @@ export const aiSdk: Format = {
       reasoning: 'AI5',
     },
   },
+  fields: { messages: 'messages', system: 'system' },
   decode,
   encode,
   validate: neverThrowing('AI4', validateAiSdkBody),
@@ -85,25 +89,25 @@ function encode(view: readonly ViewMessage[]): Encoded {
   // A model's prompt has no requests for approval, only answers.
   const hasRequests = view.some((message) => requestsIn(message).length > 0)
   const asked = new Set<unknown>()
-  const messages = view.flatMap((message, index) => {
+  const encoded = encodeEach(view, (message, index) => {
     const note = losses.noteFor(message, index)
     for (const id of requestsIn(message)) asked.add(id)
     const isStray = (block: Block): boolean => hasRequests && answersNone(block, asked)
     return encodeMessage(message, { names, note, isStray })
   })
   tellIllFormed(view, losses, 'AI5')
-  return { messages: messages.map(wellFormed), ...losses.found() }
+  return { ...encoded, ...losses.found() }
 }
 
-function encodeMessage(message: ViewMessage, options: Required<BuildOptions>): readonly Json[] {
+function encodeMessage(message: ViewMessage, options: Required<BuildOptions>): BuiltMessages {
   const canReplay = !message.blocks.some(options.isStray)
-  const native = canReplay ? nativeOf(message, aiSdkFormat)?.map(wellFormed) : undefined
-  const [fault] = native?.flatMap((one) => messageViolations(one, '')) ?? []
-  if (native !== undefined && fault === undefined) return native
+  const native = canReplay ? nativeOf(message, aiSdkFormat) : undefined
+  const [fault] = native?.flatMap((one) => messageViolations(wellFormed(one), '')) ?? []
+  if (native !== undefined && fault === undefined) return { built: native, isWhole: true }
   const built = buildAiSdkMessages(materialOfView(message, aiSdkFormat), options)
   if (fault !== undefined)
     options.note(undefined, 'full', `${fault.rule}: sent in an accepted shape`)
-  return built
+  return { built, isWhole: canReplay && isRebuilt(message, aiSdkFormat) }
 }
 
 /** The tool of each call, by the id that goes on the wire. */

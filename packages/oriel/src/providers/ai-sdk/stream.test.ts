@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Json, JsonObject } from '../../core/log/json.ts'
-import { aiSdk } from './stream.ts'
+import { answers as aiSdk } from './stream.ts'
 
 type Part = Readonly<Record<string, unknown>>
 

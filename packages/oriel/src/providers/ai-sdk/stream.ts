@@ -4,6 +4,7 @@ import { cloneJson, isObject, type Json, type JsonObject } from '../../core/log/
 import { bytesToBase64 } from '../../core/text/bytes.ts'
 import {
   type Answer,
+  type AnswerFormat,
   type AnswerStream,
   errorOf,
   type Facts,
@@ -11,14 +12,13 @@ import {
   isText,
   noteFacts,
   objectsIn,
-  type Provider,
   usageOf,
 } from '../stream.ts'
 
 /** A part of an answer, whole or streamed. Its values may be instances of classes. */
 type Part = Readonly<Record<string, unknown>>
 
-export const aiSdk: Provider = {
+export const answers: AnswerFormat = {
   stream: () => new PartStream(),
   answer(result) {
     const { content, usage, response, finishReason } = result

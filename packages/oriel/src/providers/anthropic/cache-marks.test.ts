@@ -14,7 +14,7 @@ const mark = { cache_control: { type: 'ephemeral' } }
 
 describe('cache marks', () => {
   test('[EC4] the end of the request is marked, and the end of what was sent before', () => {
-    expect(withCacheMarks('anthropic', [ask, call, result], undefined)).toEqual([
+    expect(withCacheMarks([ask, call, result], undefined)).toEqual([
       { role: 'user', content: [{ type: 'text', text: 'go', ...mark }] },
       call,
       { role: 'user', content: [{ ...result.content[0], ...mark }] },
@@ -23,15 +23,15 @@ describe('cache marks', () => {
 
   test('[EC4] a caller who marks anything is left alone', () => {
     const own = { role: 'user', content: [{ type: 'text', text: 'go', ...mark }] }
-    expect(withCacheMarks('anthropic', [own, call, result], undefined)).toEqual([own, call, result])
+    expect(withCacheMarks([own, call, result], undefined)).toEqual([own, call, result])
     const frame = { tools: [{ name: 'read', ...mark }] }
-    expect(withCacheMarks('anthropic', [ask], frame)).toEqual([ask])
+    expect(withCacheMarks([ask], frame)).toEqual([ask])
   })
 
   test('[EC4] a mark is found however late it stands', () => {
     const own = { role: 'user', content: [{ type: 'text', text: 'go on', ...mark }] }
     const long = [ask, call, result, call, result, call, result, call, result, call, own]
-    expect(withCacheMarks('anthropic', long, undefined)).toEqual(long)
+    expect(withCacheMarks(long, undefined)).toEqual(long)
   })
 
   test('[EC4] thinking takes no mark, and other formats none at all', () => {
@@ -42,10 +42,9 @@ describe('cache marks', () => {
         { type: 'thinking', thinking: 'x', signature: 's' },
       ],
     }
-    expect(withCacheMarks('anthropic', [ask, thought], undefined).at(-1)).toEqual({
+    expect(withCacheMarks([ask, thought], undefined).at(-1)).toEqual({
       role: 'assistant',
       content: [{ type: 'text', text: 'so', ...mark }, thought.content[1]],
     })
-    expect(withCacheMarks('openai-chat', [ask], undefined)).toEqual([ask])
   })
 })

@@ -1,8 +1,9 @@
-// Where Anthropic is told to keep a prefix. Other providers do that by themselves.
+// Marks that tell Anthropic to cache a prefix. Compatible servers of other APIs take the same marks; they cache without them too.
 
-import { isObject, type Json, type JsonObject } from '../../core/log/json.ts'
+import { isJsonObject, isObject, type Json, type JsonObject } from '../../core/log/json.ts'
 import type { Frame } from '../../core/view/view.ts'
-import type { FormatName } from '../format.ts'
+import type { CacheMarks } from '../format.ts'
+import { objectsIn } from '../stream.ts'
 
 const mark = { type: 'ephemeral' } as const
 
@@ -14,11 +15,9 @@ const unmarkable = new Set(['thinking', 'redacted_thinking'])
  * answer), in case what came since is long. Nothing is marked where the caller set a mark anywhere: theirs are right, and there are only four.
  */
 export function withCacheMarks(
-  format: FormatName,
   messages: readonly Json[],
   frame: Frame | undefined,
 ): readonly Json[] {
-  if (format !== 'anthropic' || messages.length === 0) return messages
   if (hasMark(frame as Json | undefined) || messages.some((message) => hasMark(message)))
     return messages
   const answer = messages.findLastIndex(
@@ -54,4 +53,41 @@ function hasMark(value: Json | undefined, depth = 0): boolean {
   return ['system', 'tools', 'params', 'content'].some((key) =>
     hasMark((value as JsonObject)[key], depth + 1),
   )
+}
+
+/** The marks of a caller, in messages whose content is a list of parts. */
+export const partMarks: CacheMarks = {
+  key: 'cache_control',
+  isMarked: (message) => {
+    const content = isJsonObject(message) ? message.content : undefined
+    return Array.isArray(content) && content.some(isMarkedPart)
+  },
+  withoutMarks(message) {
+    if (!isJsonObject(message) || !partMarks.isMarked(message)) return message
+    return { ...message, content: (message.content as readonly Json[]).map(withoutMark) }
+  },
+  withMarkOf(message, original) {
+    const parts = isJsonObject(original) ? objectsIn(original.content) : []
+    const own = parts.findLast((part) => 'cache_control' in part)?.cache_control
+    if (own === undefined || !isJsonObject(message)) return message
+    const blocks = Array.isArray(message.content)
+      ? (message.content as readonly Json[])
+      : [{ type: 'text', text: String(message.content) }]
+    const last = blocks.at(-1)
+    if (!isJsonObject(last)) return message
+    return { ...message, content: [...blocks.slice(0, -1), { ...last, cache_control: own }] }
+  },
+}
+
+export const cacheMarks: CacheMarks = { ...partMarks, add: withCacheMarks }
+
+function withoutMark(part: Json): Json {
+  if (!isJsonObject(part) || !isMarkedPart(part)) return part
+  const { cache_control: _mark, ...rest } = part
+  return Array.isArray(rest.content) ? { ...rest, content: rest.content.map(withoutMark) } : rest
+}
+
+function isMarkedPart(part: Json): boolean {
+  if (!isJsonObject(part)) return false
+  return 'cache_control' in part || (Array.isArray(part.content) && part.content.some(isMarkedPart))
 }

@@ -22,13 +22,15 @@ function shown({ role, content, origin = role, ...others }: Omit<Draft, 'id'>): 
 const viewOf = (messages: readonly unknown[]): readonly ViewMessage[] =>
   anthropic.decode(messages, 'messages').map(({ draft }) => shown(draft))
 
-/** What is sent; anthropic-losses.test.ts shows what is told of it. */
-const encode = (view: readonly ViewMessage[]): Encoded => {
-  const { losses: _losses, ...sent } = anthropic.encode(view)
+type Sent = Pick<Encoded, 'messages' | 'system'>
+
+/** What is sent; losses.test.ts shows what is told of it. */
+const encode = (view: readonly ViewMessage[]): Sent => {
+  const { losses: _losses, origins: _origins, ...sent } = anthropic.encode(view)
   return sent
 }
 
-const roundTrip = (messages: readonly unknown[]): Encoded => encode(viewOf(messages))
+const roundTrip = (messages: readonly unknown[]): Sent => encode(viewOf(messages))
 
 /** A message that came from OpenAI's chat format. */
 const fromChat = (role: Draft['role'], content: Draft['content']): ViewMessage =>

@@ -2,7 +2,7 @@
 
 import { isObject, type Json, type JsonObject, setField } from '../../core/log/json.ts'
 import type { ViewMessage } from '../../core/view/view.ts'
-import { extraOf, materialOfView, nativeOf, standIn, wellFormed } from '../foreign.ts'
+import { extraOf, isRebuilt, materialOfView, nativeOf, standIn, wellFormed } from '../foreign.ts'
 import type { Encoded } from '../format.ts'
 import { createLosses, type LossNote, tellIllFormed } from '../losses.ts'
 import { buildMessage } from './build.ts'
@@ -27,20 +27,27 @@ import {
 
 /** Writes a view that was repaired to the format's profile. What comes out breaks no rule that messages can break. */
 export function encodeView(view: readonly ViewMessage[]): Encoded {
-  const outgoing = view.map((message) => asPart(message, toOutgoing(message)))
+  const outgoing = view.map((message, index) => asPart(message, index, toOutgoing(message)))
   tellSystem(view, outgoing)
   const arranged = arrange(outgoing.map(({ wire }) => wire))
+  const spoken = arranged.filter(({ role }) => role !== 'system')
+  const written = spoken.map(writeMessage)
+  const messages = written.map(wellFormed)
+  const origins = spoken.map(({ shown = [], isWhole = false }, index) => ({
+    entries: shown.flatMap((at) => view[at]?.entry?.seq ?? []),
+    shown,
+    isWhole: isWhole && messages[index] === written[index],
+  }))
+  const system = arranged.find(({ role }) => role === 'system')
   // A well-formed object is still an object.
-  const written = arranged.map((wire) => wellFormed(writeMessage(wire)) as JsonObject)
-  const messages = written.filter(({ role }) => role !== 'system')
-  const top = written.find(({ role }) => role === 'system')?.content
+  const top = system && (wellFormed(writeMessage(system)) as JsonObject).content
   const losses = createLosses()
   view.forEach((message, index) => {
     const note = losses.noteFor(message, index)
     for (const told of outgoing[index]?.told ?? []) note(...told)
   })
   tellIllFormed(view, losses, 'A18')
-  return { messages, ...(top === undefined ? {} : { system: top }), ...losses.found() }
+  return { messages, origins, ...(top === undefined ? {} : { system: top }), ...losses.found() }
 }
 
 type LossReporter = Parameters<LossNote>
@@ -63,16 +70,27 @@ function toOutgoing(message: ViewMessage): Outgoing {
   const isAccepted = original?.blocks.every(
     ({ value }) => deepFaultOf(value, original.role) === undefined,
   )
-  if (original !== undefined && isAccepted === true) return { wire: original, told }
+  if (original !== undefined && isAccepted === true) {
+    const isWhole = behindGap(message.entry?.native?.value[0]).size === 0
+    return { wire: { ...original, isWhole }, told }
+  }
   // An original that would be refused is built anew from its blocks instead, which repairs it.
   const originals = originalsOf(message)
-  const wire = clean(buildMessage(materialOfView(message, 'anthropic'), { note, originals }))
+  const built = buildMessage(materialOfView(message, 'anthropic'), { note, originals })
+  const cleaned = clean(built)
+  const isSame = cleaned.blocks.every((block, at) => block === built.blocks[at])
+  const isWhole = isSame && isRebuilt(message, 'anthropic')
+  const wire = { ...cleaned, isWhole }
   if (message.role !== 'user' || wire.blocks.length > 0) return { wire, told }
   return withStandIn(message, { wire, told })
 }
 
-function asPart({ isLaterPart = false }: ViewMessage, outgoing: Outgoing): Outgoing {
-  return isLaterPart ? { ...outgoing, wire: { ...outgoing.wire, isLaterPart } } : outgoing
+function asPart(
+  { isLaterPart = false }: ViewMessage,
+  index: number,
+  { wire, told }: Outgoing,
+): Outgoing {
+  return { wire: { ...wire, shown: [index], ...(isLaterPart ? { isLaterPart } : {}) }, told }
 }
 
 /** The messages around a user message rely on it (A2, A3, A6): what cannot be carried is at least named. */
@@ -84,7 +102,7 @@ function withStandIn({ blocks }: ViewMessage, { wire, told }: Outgoing): Outgoin
   if (text === '') return { wire, told }
   const named = { value: { type: 'text', text }, tell: () => {} }
   return {
-    wire: { ...wire, blocks: [named], isPlain: true },
+    wire: { ...wire, blocks: [named], isPlain: true, isWhole: false },
     told: told.map(([block, form, reason]) =>
       form === 'dropped' && block?.type !== 'text'
         ? [block, 'omitted', `${reason}, a stand-in is sent`]
@@ -194,7 +212,14 @@ function join(group: readonly WireMessage[]): WireMessage {
   const thinking = isOne ? [] : blocks.filter(isThinking)
   for (const { tell } of thinking) tell('full', 'A13: moved to the front of its message')
   const rest = thinking.length === 0 ? blocks : blocks.filter((block) => !isThinking(block))
-  return { role: first.role, blocks: [...thinking, ...rest], isPlain: false, extra }
+  return {
+    role: first.role,
+    blocks: [...thinking, ...rest],
+    isPlain: false,
+    extra,
+    shown: group.flatMap(({ shown = [] }) => shown),
+    isWhole: thinking.length === 0 && group.every(({ isWhole = false }) => isWhole),
+  }
 }
 
 /** Leaves out what server tools' calls and results cannot be sent with (A8, A9, A10): no repair before this one sees them. */
@@ -210,7 +235,8 @@ function withoutServerFaults(wires: readonly WireMessage[]): readonly WireMessag
       wire.blocks[position]?.tell('dropped', `${rule}: ${message}`)
     }
     const gone = new Set(faults.map(({ position }) => position))
-    return { ...wire, blocks: wire.blocks.filter((_, position) => !gone.has(position)) }
+    const blocks = wire.blocks.filter((_, position) => !gone.has(position))
+    return { ...wire, blocks, isWhole: false }
   })
 }
 
@@ -225,7 +251,7 @@ function order(wire: WireMessage): WireMessage {
     if (firstOther === -1 || late.length === 0) return wire
     for (const { tell } of late) tell('full', 'A11: moved to the front of its message')
     const others = blocks.slice(firstOther).filter((block) => !isOfType(block, 'tool_result'))
-    return { ...wire, blocks: [...blocks.slice(0, firstOther), ...late, ...others] }
+    return { ...wire, blocks: [...blocks.slice(0, firstOther), ...late, ...others], isWhole: false }
   }
   const firstCall = blocks.findIndex((block) => isOfType(block, 'tool_use'))
   const lastText = blocks.findLastIndex((block) => isOfType(block, 'text'))
@@ -233,7 +259,7 @@ function order(wire: WireMessage): WireMessage {
   const late = blocks.slice(firstCall).filter((block) => !isOfType(block, 'tool_use'))
   for (const { tell } of late) tell('full', 'A12: moved before the calls')
   const calls = blocks.filter((block) => isOfType(block, 'tool_use'))
-  return { ...wire, blocks: [...blocks.slice(0, firstCall), ...late, ...calls] }
+  return { ...wire, blocks: [...blocks.slice(0, firstCall), ...late, ...calls], isWhole: false }
 }
 
 /** A final assistant message must not end with whitespace (A5). */
@@ -245,7 +271,8 @@ function trimFinal(wires: readonly WireMessage[]): readonly WireMessage[] {
   if (text === block.value.text) return wires
   block.tell('full', 'A5: trailing whitespace taken off')
   const trimmed = { ...block, value: { ...block.value, text } }
-  return [...wires.slice(0, -1), { ...last, blocks: [...last.blocks.slice(0, -1), trimmed] }]
+  const blocks = [...last.blocks.slice(0, -1), trimmed]
+  return [...wires.slice(0, -1), { ...last, blocks, isWhole: false }]
 }
 
 /** Keeps the last cache breakpoints that the provider allows (A17): the later one is, the longer the prefix it covers. */
@@ -263,10 +290,11 @@ function limitBreakpoints(wires: readonly WireMessage[]): readonly WireMessage[]
     tell('full', `A17: its cache breakpoint is not among the last ${maxBreakpoints}, taken off`)
     return { ...extraOf(value, ['cache_control']).extra, ...inner }
   }
-  return wires.map((wire) => ({
-    ...wire,
-    blocks: wire.blocks.map(({ value, tell }) => ({ value: strip(value, tell), tell })),
-  }))
+  return wires.map((wire) => {
+    const before = surplus
+    const blocks = wire.blocks.map(({ value, tell }) => ({ value: strip(value, tell), tell }))
+    return surplus === before ? wire : { ...wire, blocks, isWhole: false }
+  })
 }
 
 function isThinking(block: WireBlock | undefined): boolean {

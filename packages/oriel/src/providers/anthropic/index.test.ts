@@ -24,7 +24,11 @@ function shown({ role, content, origin = role, ...others }: Omit<Draft, 'id'>): 
 const viewOf = (messages: readonly unknown[]): readonly ViewMessage[] =>
   anthropic.decode(messages, 'messages').map(({ draft }) => shown(draft))
 
-const roundTrip = (messages: readonly unknown[]): Encoded => anthropic.encode(viewOf(messages))
+/** What is sent; the suite of formats checks where it comes from. */
+const roundTrip = (messages: readonly unknown[]): Omit<Encoded, 'origins'> => {
+  const { origins: _origins, ...sent } = anthropic.encode(viewOf(messages))
+  return sent
+}
 
 const text = (value: string, more: JsonObject = {}): JsonObject => ({
   type: 'text',

@@ -1,18 +1,26 @@
 // Anthropic's Messages format: messages of users and assistants, results inside user messages, system text outside.
 
-import type { Format } from '../format.ts'
+import type { Provider } from '../provider.ts'
+import { cacheMarks } from './cache-marks.ts'
 import { decodeMessages } from './decode.ts'
 import { encodeView } from './encode.ts'
+import { errors } from './errors.ts'
+import { request } from './request.ts'
 import { idPattern, maxBytes, maxIdLength, validateBody } from './rules.ts'
+import { answers } from './stream.ts'
+import { tools } from './tools.ts'
+import { usage } from './usage.ts'
+import { writeAnswer } from './write.ts'
 
 /**
- * The format of `POST /v1/messages`. Contracts, besides those of `Format`:
+ * The format of `POST /v1/messages`. Contracts, besides those of `Provider`:
  * - A user message with results and other content becomes two messages, the results first: what follows them starts a turn.
  * - System messages are handed out as `system`, never among the messages.
  * - Thinking goes back only if it came from this format, whole and signed.
  */
-export const anthropic: Format = {
+export const anthropic: Provider = {
   name: 'anthropic',
+  vendor: 'anthropic',
   profile: {
     startsWithUser: true,
     endsWithUser: true,
@@ -34,8 +42,16 @@ export const anthropic: Format = {
       reasoning: 'A14',
     },
   },
+  fields: { messages: 'messages', system: 'system' },
   readsAlone: true,
   decode: decodeMessages,
   encode: encodeView,
   validate: validateBody,
+  request,
+  ...answers,
+  tools,
+  usage,
+  errors,
+  cacheMarks,
+  writeAnswer,
 }

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Json, JsonObject } from '../../core/log/json.ts'
 import { parsePartialJson } from './partial-json.ts'
-import { anthropic } from './stream.ts'
+import { answers as anthropic } from './stream.ts'
 
 const start = {
   type: 'message_start',

@@ -3,6 +3,7 @@
 import { isObject, type Json, type JsonObject, setField } from '../../core/log/json.ts'
 import {
   type Answer,
+  type AnswerFormat,
   type AnswerStream,
   errorOf,
   type Facts,
@@ -11,7 +12,6 @@ import {
   isText,
   noteFacts,
   objectsIn,
-  type Provider,
   usageOf,
   usageOnly,
 } from '../stream.ts'
@@ -19,15 +19,20 @@ import { parsePartialJson } from './partial-json.ts'
 
 type Fields = Record<string, Json>
 
-export const anthropic: Provider = {
+export const answers: AnswerFormat = {
   stream: () => new MessageStream(),
   answer({ content, role, usage, id, model, stop_reason: finish }) {
-    const response = factsOf({ id, model, finish })
+    const response = { ...factsOf({ id, model, finish }), ...pausedBy(finish) }
     if (!Array.isArray(content) || content.length === 0 || role !== 'assistant') {
       return usageOnly(usage, response)
     }
     return { messages: [{ role, content }], ...usageOf(usage), response }
   },
+}
+
+/** A tool of the provider took too long: the next request goes on with this answer. */
+function pausedBy(finish: unknown): { readonly isPaused?: boolean } {
+  return finish === 'pause_turn' ? { isPaused: true } : {}
 }
 
 class MessageStream implements AnswerStream {
@@ -75,7 +80,7 @@ class MessageStream implements AnswerStream {
     return {
       messages: content.length === 0 ? [] : [{ role: 'assistant', content }],
       ...usageOf(this.#usage && { ...this.#usage }),
-      response: { ...this.#facts },
+      response: { ...this.#facts, ...pausedBy(this.#facts.finish) },
     }
   }
 

@@ -22,6 +22,10 @@ export interface WireMessage {
   readonly extra: JsonObject
   /** Whether it goes on with the message before it: joined, both are as the model said them. @default false */
   readonly isLaterPart?: boolean
+  /** Positions of the view messages that it shows. @default none is known yet */
+  readonly shown?: readonly number[]
+  /** Whether everything of them is there as it came. @default false */
+  readonly isWhole?: boolean
 }
 
 /** A message as it goes on the wire. */

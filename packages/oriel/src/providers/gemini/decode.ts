@@ -7,7 +7,7 @@
 import type { Block, FileBlock, ImageBlock, Role, ToolResultBlock } from '../../core/log/block.ts'
 import type { Draft } from '../../core/log/entry.ts'
 import type { Json, JsonObject } from '../../core/log/json.ts'
-import { isObject } from '../../core/log/json.ts'
+import { isObject, setField } from '../../core/log/json.ts'
 import { idByName } from '../../core/state/exchange.ts'
 import type { JsonAt } from '../foreign.ts'
 import {
@@ -21,20 +21,34 @@ import {
 } from '../foreign.ts'
 import type { Decoded } from '../format.ts'
 import { buildContent } from './build.ts'
-import { geminiFormat, hasField, innerOf, isThought, kindOf, namedOf } from './parts.ts'
+import { geminiFormat, hasField, innerOf, isThought, joinParts, kindOf, namedOf } from './parts.ts'
 import { withGaps, writeContent } from './wire.ts'
 
-/** Reads a list of contents. A user's content that mixes responses with other parts becomes two drafts of the same index. */
+/**
+ * Reads a list of contents. Contents of the model in a row are one draft: clients resend a streamed answer in the pieces that it came
+ * in. A user's content that mixes responses with other parts becomes two drafts of the same index.
+ */
 export function decodeContents(contents: readonly unknown[], path: string): readonly Decoded[] {
-  return readList(contents, path).flatMap((place, index) =>
-    split(place).map((portion) => ({ draft: toDraft(portion), from: index, to: index + 1 })),
-  )
+  const decoded: Decoded[] = []
+  let run: JsonAt[] = []
+  const places = readList(contents, path)
+  places.forEach((place, index) => {
+    const role = roleOf(place)
+    if (role === 'assistant') run.push(place)
+    const isEnd = index === places.length - 1 || roleOf(places[index + 1] as JsonAt) !== 'assistant'
+    if (role === 'assistant' && !isEnd) return
+    const portions = role === 'assistant' ? [together(run)] : split(place, role)
+    const from = index + 1 - Math.max(1, run.length)
+    for (const portion of portions) decoded.push({ draft: toDraft(portion), from, to: index + 1 })
+    run = []
+  })
+  return decoded
 }
 
-/** A content, or what one draft takes of it. */
+/** A content, what one draft takes of it, or several of the model. */
 interface Portion {
   readonly role: Role
-  readonly content: JsonObject
+  readonly contents: readonly JsonObject[]
   readonly parts: readonly JsonObject[]
 }
 
@@ -47,42 +61,66 @@ const roles: Readonly<Record<string, Role>> = {
   tool: 'user',
 }
 
-function split(place: JsonAt): readonly Portion[] {
-  const content = place.value
-  const { role: said = 'user' } = content
+function roleOf({ value, path }: JsonAt): Role {
+  const { role: said = 'user' } = value
   const role = typeof said === 'string' && Object.hasOwn(roles, said) ? roles[said] : undefined
-  if (role === undefined) throw wrongShape(`${place.path}.role`, "'user' or 'model'", said)
-  const hasParts = (fieldOf(place, 'parts') ?? null) !== null
-  // Messages of other formats would be read as contents that say nothing.
-  if (!hasParts && fieldOf(place, 'content') !== undefined) {
-    throw wrongShape(`${place.path}.parts`, 'an array', undefined)
+  if (role === undefined) throw wrongShape(`${path}.role`, "'user' or 'model'", said)
+  return role
+}
+
+function partsOf(place: JsonAt): readonly JsonObject[] {
+  if ((fieldOf(place, 'parts') ?? null) !== null) {
+    return readObjects(place, 'parts').map(({ value }) => value)
   }
-  const parts = hasParts ? readObjects(place, 'parts').map(({ value }) => value) : []
+  // Messages of other formats would be read as contents that say nothing.
+  if (fieldOf(place, 'content') === undefined) return []
+  throw wrongShape(`${place.path}.parts`, 'an array', undefined)
+}
+
+function together(places: readonly JsonAt[]): Portion {
+  const contents = places.map(({ value }) => value)
+  return { role: 'assistant', contents, parts: joinParts(places.map(partsOf)) }
+}
+
+function split(place: JsonAt, role: Role): readonly Portion[] {
+  const content = place.value
+  const parts = partsOf(place)
   const responses = role === 'user' ? parts.filter(isResponse) : []
-  if (responses.length === 0) return [{ role, content, parts }]
+  if (responses.length === 0) return [{ role, contents: [content], parts }]
   const others = parts.filter((part) => !isResponse(part))
-  if (others.length === 0) return [{ role: 'tool', content, parts }]
+  if (others.length === 0) return [{ role: 'tool', contents: [content], parts }]
   // Built and merged again, the two give back the content they came from. If others stood before a response, they cannot: then the
   // original of the responses says where, so that the encoder can tell that they were moved (GC9).
+  const { role: said = 'user' } = content
+  const first = { ...content, parts: withGaps(parts, isResponse) }
   return [
-    { role: 'tool', content: { ...content, parts: withGaps(parts, isResponse) }, parts: responses },
-    { role: 'user', content: { role: said, parts: others }, parts: others },
+    { role: 'tool', contents: [first], parts: responses },
+    { role: 'user', contents: [{ role: said, parts: others }], parts: others },
   ]
 }
 
-function toDraft({ role, content, parts }: Portion): Draft {
+function toDraft({ role, contents, parts }: Portion): Draft {
   const draft: Draft = {
     role,
     origin: role,
     content: toBlocks(parts, role),
     source: { format: geminiFormat },
-    ...extraOf(content, ['role', 'parts']),
+    ...extraIn(contents),
   }
   const rebuilt = writeContent(buildContent(materialOfDraft(draft)))
   return {
     ...draft,
-    ...nativeIfNeeded({ format: geminiFormat, original: [content], rebuilt: [rebuilt] }),
+    ...nativeIfNeeded({ format: geminiFormat, original: contents, rebuilt: [rebuilt] }),
   }
+}
+
+/** Of several contents the last word counts. */
+function extraIn(contents: readonly JsonObject[]): { readonly extra?: JsonObject } {
+  const all: Record<string, Json> = {}
+  for (const content of contents) {
+    for (const [key, value] of Object.entries(content)) setField(all, key, value)
+  }
+  return extraOf(all, ['role', 'parts'])
 }
 
 function toBlocks(parts: readonly JsonObject[], role: Role): readonly Block[] {

@@ -3,20 +3,21 @@
 import { equalJson, type Json, type JsonObject, setField } from '../../core/log/json.ts'
 import { isCall } from '../../core/state/exchange.ts'
 import type { ViewMessage } from '../../core/view/view.ts'
-import { materialOfView, nativeOf, standIn, wellFormed } from '../foreign.ts'
+import { isRebuilt, materialOfView, nativeOf, standIn, wellFormed } from '../foreign.ts'
 import type { Encoded } from '../format.ts'
 import { createLosses, type LossNote, tellIllFormed } from '../losses.ts'
 import { buildContent, wireName } from './build.ts'
-import { asObject, geminiFormat, hasField, innerOf } from './parts.ts'
+import { asObject, geminiFormat, hasField, innerOf, isEmptyText } from './parts.ts'
 import { deepFaultOf, type Fault, faultOf, innerFaults } from './rules.ts'
 import { behindGap, readWritten, type WireContent, type WirePart, writeContent } from './wire.ts'
 
 /** Writes a view that was repaired to the format's profile. What comes out breaks no rule that contents can break. */
 export function encodeView(view: readonly ViewMessage[]): Encoded {
   let names: ReadonlyMap<string, string> = new Map()
-  const outgoing = view.map((message) => {
+  const outgoing = view.map((message, index) => {
     if (message.role === 'assistant') names = namesOf(message)
-    return toOutgoing(message, names)
+    const { wire, told } = toOutgoing(message, names)
+    return { wire: { ...wire, shown: [index] }, told }
   })
   tellSystem(view, outgoing)
   const wires = outgoing.map(({ wire }) => wire)
@@ -29,9 +30,29 @@ export function encodeView(view: readonly ViewMessage[]): Encoded {
   })
   tellIllFormed(view, losses, 'GC13')
   return {
-    messages: spoken.map((wire) => wellFormed(writeContent(wire))),
+    ...writeAll(view, spoken),
     ...(system === undefined ? {} : { system: wellFormed(writeContent(system)) }),
     ...losses.found(),
+  }
+}
+
+function writeAll(
+  view: readonly ViewMessage[],
+  wires: readonly WireContent[],
+): Pick<Encoded, 'messages' | 'origins'> {
+  const written = wires.flatMap((wire) => {
+    const { pieces = [wire], shown = [], isWhole = false } = wire
+    const entries = shown.flatMap((at) => view[at]?.entry?.seq ?? [])
+    return pieces.map((piece, part) => {
+      const content = writeContent(piece)
+      const message = wellFormed(content)
+      const origin = { entries, shown, isWhole: isWhole && message === content }
+      return { message, origin: part === 0 ? origin : { ...origin, part } }
+    })
+  })
+  return {
+    messages: written.map(({ message }) => message),
+    origins: written.map(({ origin }) => origin),
   }
 }
 
@@ -58,7 +79,11 @@ function toOutgoing(message: ViewMessage, names: ReadonlyMap<string, string>): O
   if (original !== undefined) return { wire: original, told }
   const built = buildContent(materialOfView(message, geminiFormat), { note, names })
   tellReshaped(message, built, note)
-  const wire = clean(built)
+  const cleaned = clean(built)
+  const isSame =
+    cleaned.parts.length === built.parts.length &&
+    cleaned.parts.every((part, at) => part === built.parts[at])
+  const wire = { ...cleaned, isWhole: isSame && isRebuilt(message, geminiFormat) }
   if (message.role !== 'user' || wire.parts.length > 0) return { wire, told }
   return withStandIn(message, { wire, told })
 }
@@ -70,18 +95,23 @@ function originalOf(
   note: LossNote,
 ): WireContent | undefined {
   const { blocks } = message
+  const native = nativeOf(message, geminiFormat) ?? []
   const original = readWritten(
-    nativeOf(message, geminiFormat)?.[0],
-    (position) => (form, reason) => note(blocks[position], form, reason),
+    native,
+    (position) => (form, reason) =>
+      note(native.length === 1 ? blocks[position] : undefined, form, reason),
   )
   const isAccepted = original?.parts.every(({ value }, position) => {
+    if (original.pieces !== undefined && isEmptyText(value)) return true
     if (deepFaultOf(value, original.role === 'model' ? 'model' : 'user') !== undefined) return false
     const block = blocks[position]
     if (block?.type !== 'tool-result') return true
     const response = innerOf(value, 'functionResponse')
     return response?.name === (names.get(block.callId) ?? response?.name)
   })
-  return isAccepted === true ? original : undefined
+  const isEmpty = original?.pieces?.some(({ parts }) => parts.length === 0) === true
+  if (original === undefined || isAccepted !== true || isEmpty) return undefined
+  return { ...original, isWhole: behindGap(native[0]).size === 0 }
 }
 
 /** Tells of parts that are shown as they came and yet are not sent like that: an original that would be refused is built anew. */
@@ -91,9 +121,11 @@ function tellReshaped(
   note: LossNote,
 ) {
   if (entry?.native?.format !== geminiFormat) return
-  const written = readWritten(entry.native.value[0], () => () => {})
+  const written = readWritten(entry.native.value, () => () => {})
+  const isSplit = written?.pieces !== undefined
+  if (isSplit) note(undefined, 'full', 'GC3: sent as one content')
   if (written === undefined) note(undefined, 'full', 'GC1: sent in an accepted shape')
-  const original = written?.parts ?? []
+  const original = isSplit ? [] : (written?.parts ?? [])
   const sent = built.parts.map(({ value }) => value)
   blocks.forEach((block, index) => {
     const position = positions?.[index] ?? index
@@ -113,7 +145,7 @@ function withStandIn({ blocks }: ViewMessage, { wire, told }: Outgoing): Outgoin
     .join(' ')
   if (text === '') return { wire, told }
   return {
-    wire: { ...wire, parts: [{ value: { text }, tell: () => {} }] },
+    wire: { ...wire, parts: [{ value: { text }, tell: () => {} }], isWhole: false },
     told: told.map(([block, form, reason]) =>
       form === 'dropped' && block?.type !== 'text'
         ? [block, 'omitted', `${reason}, a stand-in is sent`]
@@ -158,9 +190,10 @@ function clean(wire: WireContent): WireContent {
   return { ...wire, parts }
 }
 
-function withoutInnerFaults({ value, tell }: WirePart): WirePart {
+function withoutInnerFaults(part: WirePart): WirePart {
+  const { value, tell } = part
   const [fault] = innerFaults(value)
-  if (fault === undefined) return { value, tell }
+  if (fault === undefined) return part
   const response = asObject(value.functionResponse)
   // A part with faults inside has a list of them.
   const parts = (response.parts as readonly Json[]).filter(
@@ -194,8 +227,14 @@ function join(group: readonly WireContent[]): WireContent {
     for (const [key, value] of Object.entries(wire.extra)) setField(extra, key, value)
   }
   const hasNoRole = group.every((wire) => wire.hasNoRole === true)
-  const parts = group.flatMap((wire) => wire.parts)
-  return { role: first.role, parts, extra, ...(hasNoRole ? { hasNoRole } : {}) }
+  return {
+    role: first.role,
+    parts: group.flatMap((wire) => wire.parts),
+    extra,
+    ...(hasNoRole ? { hasNoRole } : {}),
+    shown: group.flatMap(({ shown = [] }) => shown),
+    isWhole: group.every(({ isWhole = false }) => isWhole),
+  }
 }
 
 /** Responses come first in a content of the user (GC9). */
@@ -207,5 +246,6 @@ function order(wire: WireContent): WireContent {
   if (wire.role !== 'user' || firstOther === -1 || late.length === 0) return wire
   for (const { tell } of late) tell('full', 'GC9: moved to the front of its content')
   const others = wire.parts.slice(firstOther).filter((part) => !isResponse(part))
-  return { ...wire, parts: [...wire.parts.slice(0, firstOther), ...late, ...others] }
+  const parts = [...wire.parts.slice(0, firstOther), ...late, ...others]
+  return { ...wire, parts, isWhole: false }
 }

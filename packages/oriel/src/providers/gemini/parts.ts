@@ -1,9 +1,8 @@
 // The parts of a content, as far as their kinds, places and pairs go.
 
 import { isObject, type Json, type JsonObject } from '../../core/log/json.ts'
-import type { FormatName } from '../format.ts'
 
-export const geminiFormat: FormatName = 'gemini'
+export const geminiFormat = 'gemini'
 
 /** A part whose fields are not checked yet. */
 export type Part = Readonly<Record<string, unknown>>
@@ -93,6 +92,37 @@ export function pair(
     ({ id, name }, index) =>
       byId[index] ??
       take((call) => call.name === name && (call.id === undefined || id === undefined)),
+  )
+}
+
+/**
+ * The parts of a stream, or of contents of the model in a row, as those of one content: words that go on are one part, and the empty
+ * text with which streams end is none.
+ */
+export function joinParts(lists: readonly (readonly JsonObject[])[]): readonly JsonObject[] {
+  const joined: JsonObject[] = []
+  for (const all of lists) {
+    const list = lists.length === 1 ? all : all.filter((part) => !isEmptyText(part))
+    list.forEach((part, index) => {
+      const before = joined.at(-1)
+      if (index > 0 || before === undefined || !isWords(before) || !isWords(part)) joined.push(part)
+      else if (before.thought !== part.thought) joined.push(part)
+      else joined[joined.length - 1] = { ...before, text: `${before.text}${part.text}` }
+    })
+  }
+  return joined
+}
+
+/** Whether a part is an empty text and nothing else. */
+export function isEmptyText(part: Part): boolean {
+  return part.text === '' && Object.keys(part).length === 1
+}
+
+/** Whether a part is nothing but words. One with a signature stays as it is. */
+function isWords(part: JsonObject): boolean {
+  return (
+    typeof part.text === 'string' &&
+    Object.keys(part).every((key) => key === 'text' || key === 'thought')
   )
 }
 

@@ -8,6 +8,7 @@ import {
   hasField,
   innerOf,
   isBlank,
+  isEmptyText,
   isSigned,
   isThought,
   kindOf,
@@ -37,15 +38,16 @@ export const validateBody = neverThrowing('GC13', (body) => {
   if (!Array.isArray(contents)) {
     return [...judgeText(request), violation('GC4', 'contents', 'contents is not specified')]
   }
-  const read = contents.map(readContent)
+  const read = withoutStreamEnds(contents.map(readContent))
+  const turns = joinRuns(read)
   return [
     ...judgeRoles(read, isWhole(request)),
     ...judgeSystem(request),
     ...judgeParts(read),
-    ...judgeCalls(read),
-    ...judgeIds(read),
-    ...judgeOrder(read),
-    ...judgeSignatures(read, request.model),
+    ...judgeCalls(turns),
+    ...judgeIds(turns),
+    ...judgeOrder(turns),
+    ...judgeSignatures(turns, request.model),
     ...judgeText(request),
   ]
 })
@@ -81,6 +83,34 @@ function readContent(content: unknown, index: number): ReadContent {
   return { path, role, parts: read }
 }
 
+/** The empty text with which streams end is accepted in the pieces of an answer that is resent as it came (GC4). */
+function withoutStreamEnds(contents: readonly ReadContent[]): readonly ReadContent[] {
+  return contents.map((content, index) => {
+    const { role, parts } = content
+    const isPiece = [contents[index - 1], contents[index + 1]].some((one) => one?.role === 'model')
+    if (role !== 'model' || !isPiece || parts === undefined) return content
+    const accepted = parts.map((part) =>
+      isEmptyText(part.value) ? { ...part, fault: undefined } : part,
+    )
+    return { ...content, parts: accepted }
+  })
+}
+
+/** Contents of the model in a row say one thing: clients resend a streamed answer in the pieces that it came in. */
+function joinRuns(contents: readonly ReadContent[]): readonly ReadContent[] {
+  const turns: ReadContent[] = []
+  for (const content of contents) {
+    const last = turns.at(-1)
+    if (last?.role !== 'model' || content.role !== 'model') turns.push(content)
+    else
+      turns[turns.length - 1] = {
+        ...last,
+        parts: [...(last.parts ?? []), ...(content.parts ?? [])],
+      }
+  }
+  return turns
+}
+
 /** GC1, GC2, GC3, GC5. */
 function* judgeRoles(contents: readonly ReadContent[], isAll: boolean): Iterable<Violation> {
   const [first] = contents
@@ -95,8 +125,8 @@ function* judgeRoles(contents: readonly ReadContent[], isAll: boolean): Iterable
   for (const [index, { role, path }] of contents.entries()) {
     if (role !== 'user' && role !== 'model') {
       yield violation('GC1', `${path}.role`, 'Please use a valid role: user, model.')
-    } else if (index > 0 && role === contents[index - 1]?.role) {
-      yield violation('GC3', `${path}.role`, `two contents of the role ${role} in a row`)
+    } else if (index > 0 && role === 'user' && contents[index - 1]?.role === 'user') {
+      yield violation('GC3', `${path}.role`, 'two contents of the user in a row')
     }
   }
   const last = contents.at(-1)

@@ -20,6 +20,12 @@ export interface WireContent {
   readonly extra: JsonObject
   /** Whether it came without a role, which means the user's. @default false */
   readonly hasNoRole?: boolean
+  /** The contents that it came as, where those are several, and is sent as again. @default it is one */
+  readonly pieces?: readonly WireContent[]
+  /** Positions of the view messages that it shows. @default none is known yet */
+  readonly shown?: readonly number[]
+  /** Whether everything of them is there as it came. @default false */
+  readonly isWhole?: boolean
 }
 
 /** A content as it goes on the wire. */
@@ -28,8 +34,23 @@ export function writeContent({ role, parts, extra, hasNoRole = false }: WireCont
   return hasNoRole || role === 'system' ? written : { ...written, role }
 }
 
-/** A content that is already written, taken apart again; undefined if it is not one. */
+/** Contents that are already written, taken apart again; undefined if they are not one of the user, or some of the model. */
 export function readWritten(
+  values: readonly Json[],
+  tellOf: (position: number) => TellLoss,
+): WireContent | undefined {
+  const pieces = values.map((value) => readOne(value, tellOf))
+  const [first, ...others] = pieces
+  if (first === undefined || others.length === 0) return first
+  if (!pieces.every((piece) => piece?.role === 'model')) return undefined
+  // Every piece was found to be one.
+  const read = pieces as readonly WireContent[]
+  const parts = read.flatMap((piece) => piece.parts)
+  const extra = Object.fromEntries(read.flatMap((piece) => Object.entries(piece.extra)))
+  return { role: 'model', parts, extra, pieces: read }
+}
+
+function readOne(
   value: Json | undefined,
   tellOf: (position: number) => TellLoss,
 ): WireContent | undefined {

@@ -5,7 +5,10 @@ import { equalJson, isObject } from '../../core/log/json.ts'
 import { bytesToBase64 } from '../../core/text/bytes.ts'
 import type { ViewMessage } from '../../core/view/view.ts'
 import {
+  type BuiltMessages,
+  encodeEach,
   extraOf,
+  isRebuilt,
   materialOfDraft,
   materialOfView,
   nativeIfNeeded,
@@ -50,6 +53,8 @@ export const langchain: Format = {
       reasoning: 'LC5',
     },
   },
+  fields: { messages: 'messages', system: 'system' },
+  hasMessageIds: true,
   decode,
   encode,
   validate: neverThrowing('LC4', validateLangchainBody),
@@ -102,22 +107,22 @@ function encode(view: readonly ViewMessage[]): Encoded {
   const losses = createLosses()
   const names = namesIn(view)
   const wrapping = wrappingIn(view)
-  const messages = view.flatMap((message, index) =>
+  const encoded = encodeEach(view, (message, index) =>
     encodeMessage(message, { wrapping, names, note: losses.noteFor(message, index) }),
   )
   tellIllFormed(view, losses, 'LC5')
-  return { messages: messages.map(wellFormed), ...losses.found() }
+  return { ...encoded, ...losses.found() }
 }
 
-function encodeMessage(message: ViewMessage, options: Required<BuildOptions>): readonly Json[] {
-  const native = nativeOf(message, langchainFormat)?.map(wellFormed)
-  const [fault] = native?.flatMap((one) => messageViolations(one, '')) ?? []
-  if (native !== undefined && fault === undefined) return native
+function encodeMessage(message: ViewMessage, options: Required<BuildOptions>): BuiltMessages {
+  const native = nativeOf(message, langchainFormat)
+  const [fault] = native?.flatMap((one) => messageViolations(wellFormed(one), '')) ?? []
+  if (native !== undefined && fault === undefined) return { built: native, isWhole: true }
   const built = buildLangchainMessages(materialOfView(message, langchainFormat), options)
   if (fault !== undefined) {
     options.note(undefined, 'full', `${fault.rule}: sent in an accepted shape`)
   }
-  return built
+  return { built, isWhole: isRebuilt(message, langchainFormat) }
 }
 
 /** The tool of each call, by the id that goes on the wire. */

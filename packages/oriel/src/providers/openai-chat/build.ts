@@ -5,8 +5,9 @@ import type { Json, JsonObject } from '../../core/log/json.ts'
 import { isObject } from '../../core/log/json.ts'
 import { extraOf, type Material, noExtra } from '../foreign.ts'
 import { type LossNote, noteInside, replaced } from '../losses.ts'
-import { chatFormat } from './decode.ts'
 import { partViolations } from './rules.ts'
+
+export const chatFormat = 'openai-chat'
 
 export interface BuildOptions {
   /** Whether a deprecated `function_call` and its `function` message are built as such, not as a tool call. @default true */

@@ -1,4 +1,4 @@
-// OpenAI Chat Completions messages, read into drafts. What blocks cannot say stays in `extra`; `openai-chat-build.ts` is the way back.
+// OpenAI Chat Completions messages, read into drafts. What blocks cannot say stays in `extra`; `build.ts` is the way back.
 
 import type { Block, ToolCallBlock, ToolResultBlock } from '../../core/log/block.ts'
 import type { Draft } from '../../core/log/entry.ts'
@@ -8,22 +8,41 @@ import {
   extraOf,
   fieldOf,
   type JsonAt,
+  materialOfDraft,
+  nativeIfNeeded,
   parseDataUrl,
+  readList,
   readObject,
   readObjects,
   readString,
   wrongShape,
 } from '../foreign.ts'
-import type { FormatName } from '../format.ts'
+import type { Decoded } from '../format.ts'
+import { buildChatMessages, chatFormat } from './build.ts'
+import { functionCallId } from './rules.ts'
 
-export const chatFormat: FormatName = 'openai-chat'
+export function decode(messages: readonly unknown[], path: string): readonly Decoded[] {
+  return readList(messages, path).map((place, index) => {
+    const draft = decodeChatMessage(place)
+    if (isPlain(place.value)) return { draft, from: index, to: index + 1 }
+    const rebuilt = buildChatMessages(materialOfDraft(draft))
+    const native = nativeIfNeeded({ format: chatFormat, original: [place.value], rebuilt })
+    return { draft: { ...draft, ...native }, from: index, to: index + 1 }
+  })
+}
 
-/**
- * The call id of the deprecated `function_call`, which has none: calls and results of that kind find each other by name.
- * Two calls of one function share it, like any reused id.
- */
-export function functionCallId(name: string): string {
-  return `function_call:${name}`
+/** Whether a message is words and fields that `extra` keeps: built again, it is surely the same. */
+function isPlain({
+  role,
+  content,
+  tool_calls,
+  reasoning_content,
+  function_call,
+}: JsonObject): boolean {
+  if (typeof content !== 'string') return false
+  if (role === 'user' || role === 'system') return true
+  const isOther = tool_calls !== undefined || typeof reasoning_content === 'string'
+  return role === 'assistant' && !isOther && !isObject(function_call)
 }
 
 /** The draft of one message, without `native`. */

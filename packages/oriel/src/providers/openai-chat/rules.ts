@@ -10,7 +10,14 @@
 import { isObject } from '../../core/log/json.ts'
 import { findIllFormed } from '../foreign.ts'
 import type { Violation } from '../format.ts'
-import { functionCallId } from './decode.ts'
+
+/**
+ * The call id of the deprecated `function_call`, which has none: calls and results of that kind find each other by name.
+ * Two calls of one function share it, like any reused id.
+ */
+export function functionCallId(name: string): string {
+  return `function_call:${name}`
+}
 
 /** Longest call id on the wire (O3). */
 export const maxCallIdLength = 40

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Json, JsonObject } from '../../core/log/json.ts'
 import { endOfStream } from '../stream.ts'
-import { openaiChat } from './stream.ts'
+import { answers as openaiChat } from './stream.ts'
 
 type Reason = string | null
 

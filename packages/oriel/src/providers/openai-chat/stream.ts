@@ -3,6 +3,7 @@
 import { isObject, type Json, type JsonObject, parseJson, setField } from '../../core/log/json.ts'
 import {
   type Answer,
+  type AnswerFormat,
   type AnswerStream,
   endOfStream,
   errorOf,
@@ -12,14 +13,13 @@ import {
   isText,
   noteFacts,
   objectsIn,
-  type Provider,
   usageOf,
   usageOnly,
 } from '../stream.ts'
 
 type Fields = Record<string, Json>
 
-export const openaiChat: Provider = {
+export const answers: AnswerFormat = {
   stream: () => new ChatStream(),
   answer({ choices, usage, id, model }) {
     const [choice, ...others] = objectsIn(choices)

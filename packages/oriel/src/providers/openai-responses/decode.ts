@@ -1,4 +1,4 @@
-// Items of OpenAI's Responses, read into drafts. What blocks cannot say stays in `extra`; `openai-responses-build.ts` is the way back.
+// Items of OpenAI's Responses, read into drafts. What blocks cannot say stays in `extra`; `build.ts` is the way back.
 //
 // Everything the model made between two inputs (its reasoning, messages, calls, hosted calls) is one model call, so one assistant
 // draft: a run of such items is never divided, also where a message or reasoning follows a call.
@@ -11,7 +11,19 @@ import type { Block, ReasoningBlock, Role, ToolCallBlock } from '../../core/log/
 import type { Draft } from '../../core/log/entry.ts'
 import type { Json, JsonObject } from '../../core/log/json.ts'
 import { isObject } from '../../core/log/json.ts'
-import { extraOf, fieldOf, type JsonAt, parseDataUrl, readObjects, wrongShape } from '../foreign.ts'
+import {
+  extraOf,
+  fieldOf,
+  type JsonAt,
+  materialOfDraft,
+  nativeIfNeeded,
+  parseDataUrl,
+  readList,
+  readObjects,
+  wrongShape,
+} from '../foreign.ts'
+import type { Decoded } from '../format.ts'
+import { buildItems } from './build.ts'
 import {
   answeredText,
   asked,
@@ -21,6 +33,19 @@ import {
   pairIdOf,
 } from './client-calls.ts'
 import { argumentsField, isInRun, kindOf, responsesFormat } from './items.ts'
+
+export function decode(items: readonly unknown[], path: string): readonly Decoded[] {
+  let from = 0
+  return groupItems(readList(items, path)).map((group) => {
+    const draft = decodeGroup(group)
+    const original = group.map(({ value }) => value)
+    const rebuilt = buildItems(materialOfDraft(draft))
+    const native = nativeIfNeeded({ format: responsesFormat, original, rebuilt })
+    const decoded = { draft: { ...draft, ...native }, from, to: from + group.length }
+    from = decoded.to
+    return decoded
+  })
+}
 
 /** The items that make one draft: a run of the model's items, or a single one of another kind. */
 export function groupItems(items: readonly JsonAt[]): readonly (readonly JsonAt[])[] {

@@ -1,9 +1,8 @@
 // The kinds of items in the input of OpenAI's Responses, as far as their order and pairing go.
 
-import type { FormatName } from '../format.ts'
 import { clientCallOf, isClientAnswer } from './client-calls.ts'
 
-export const responsesFormat: FormatName = 'openai-responses'
+export const responsesFormat = 'openai-responses'
 
 /**
  * - `input`: a message of the user, the system or the developer

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Json, JsonObject } from '../../core/log/json.ts'
-import { openaiResponses } from './stream.ts'
+import { answers as openaiResponses } from './stream.ts'
 
 const response = (output: readonly JsonObject[], more: JsonObject = {}): JsonObject => ({
   id: 'resp_1',

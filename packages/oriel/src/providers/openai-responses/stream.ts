@@ -4,6 +4,7 @@
 import { isObject, type Json, type JsonObject } from '../../core/log/json.ts'
 import {
   type Answer,
+  type AnswerFormat,
   type AnswerStream,
   errorOf,
   type Facts,
@@ -11,14 +12,13 @@ import {
   isIndex,
   isText,
   noteFacts,
-  type Provider,
   usageOf,
   usageOnly,
 } from '../stream.ts'
 
 type Fields = Record<string, Json>
 
-export const openaiResponses: Provider = {
+export const answers: AnswerFormat = {
   stream: () => new ResponsesStream(),
   answer(body) {
     const { output, usage, status } = body

@@ -4,6 +4,7 @@
 import type { Block } from '../../core/log/block.ts'
 import type { Draft } from '../../core/log/entry.ts'
 import type { State } from '../../core/state/state.ts'
+import { formatNamed, isFormatName } from '../../providers/registry.ts'
 import type { History } from '../append.ts'
 
 export interface BrokenOff {
@@ -26,7 +27,9 @@ export function signaturesBehind(state: State, seq: number): ReadonlySet<string>
 export function withoutForeignThoughts(history: History, broken: BrokenOff | undefined): History {
   if (broken === undefined) return history
   const draft = history.conversation[broken.at]
-  if (draft === undefined || draft.source?.format !== 'anthropic') return history
+  const format = draft?.source?.format ?? ''
+  if (draft === undefined || !isFormatName(format)) return history
+  if (formatNamed(format).profile.bindsReasoning !== true) return history
   const kept = { ...draft, content: contentOf(draft, broken.signatures) }
   return { ...history, conversation: history.conversation.with(broken.at, kept) }
 }

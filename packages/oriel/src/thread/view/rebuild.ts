@@ -6,6 +6,7 @@ import { equalJson, isObject, type Json, type JsonObject } from '../../core/log/
 import type { Change } from '../../core/view/view.ts'
 import { type Policy, parsePolicy } from '../../policy/schema.ts'
 import type { FormatName } from '../../providers/format.ts'
+import { formatNamed } from '../../providers/registry.ts'
 import { leadingOf } from '../branches/leading.ts'
 import { assumeSaved } from '../expand/output-files.ts'
 import { Journal } from '../journal/journal.ts'
@@ -123,14 +124,13 @@ function bodyOf(
 ): JsonObject {
   const { system, tools, params } = (isObject(frame) ? frame : {}) as Record<string, Json>
   const own = built.system ?? system
+  const { fields } = formatNamed(format)
   return {
     ...(request.model === undefined ? {} : { model: request.model }),
     ...(isObject(params) ? (params as JsonObject) : {}),
-    ...(own === undefined
-      ? {}
-      : { [format === 'openai-responses' ? 'instructions' : 'system']: own }),
+    ...(own === undefined ? {} : { [fields.system]: own }),
     ...(tools === undefined ? {} : { tools }),
-    [format === 'openai-responses' ? 'input' : 'messages']: built.messages,
+    [fields.messages]: built.messages,
   }
 }
 

@@ -23,7 +23,6 @@ import type { Change, Frame, TokenCount, ViewMessage } from '../../core/view/vie
 import { plan, windowFor, windowOfModel } from '../../plan.ts'
 import type { Policy, PolicyInput } from '../../policy/schema.ts'
 import { type ProposeContext, propose } from '../../propose.ts'
-import { withCacheMarks } from '../../providers/anthropic/cache-marks.ts'
 import type { FormatName } from '../../providers/format.ts'
 import { formatNamed } from '../../providers/registry.ts'
 import { assertSize } from '../../providers/size.ts'
@@ -154,7 +153,8 @@ export function buildView(request: ViewRequest): BuiltView {
   const { hash: frameHash, frame } = framing
   const isMarked = request.policy.schedule === 'cache-aware'
   const { system } = encoded
-  const messages = isMarked ? withCacheMarks(format, encoded.messages, frame) : encoded.messages
+  const mark = isMarked ? target.cacheMarks?.add : undefined
+  const messages = mark === undefined ? encoded.messages : mark(encoded.messages, frame)
   const body = system === undefined ? { messages } : { messages, system }
   // Encoding is deterministic, so plain JSON is canonical enough here, and several times faster to write.
   const bodyHash = sha256(JSON.stringify(body))

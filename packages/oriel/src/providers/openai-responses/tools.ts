@@ -1,27 +1,26 @@
-// Expansion inside a request of Responses.
+// Tools of the Responses: calls and results are items; answers repeat the list of tools.
 
-import type { Json, JsonObject } from 'oriel'
-import { parseObject } from 'oriel/providers'
-import { elementsOf, outlineOf } from '../call/json-outline.ts'
-import { isObject } from '../call/rewrite.ts'
-import type { ExpansionFormat } from './format.ts'
+import { isJsonObject as isObject, type Json } from '../../core/log/json.ts'
+import type { ToolFormat } from '../provider.ts'
+import { sumUsage } from '../splice.ts'
 import {
   defaultChoice,
   isCall,
   isNamed,
   isOwnCall,
   outputOf,
+  responsesSplicer,
   withoutTool,
-} from './openai-responses-items.ts'
-import { responsesSplicer } from './openai-responses-splicer.ts'
-import { type SpliceOptions, sumUsage } from './splicer.ts'
+} from './splice.ts'
 
-export const responsesExpansion: ExpansionFormat = {
+export const tools: ToolFormat = {
+  listKey: 'tools',
+  choiceKey: 'tool_choice',
   // Here tools are strict unless they say otherwise, and a strict one has no optional arguments.
   define: (tool) => ({ type: 'function', ...tool, strict: false }),
-  toolNames: (tools) => tools.map((tool) => (isObject(tool) ? String(tool.name ?? '') : '')),
-  stance({ text, background, tool_choice: choice, tools }) {
-    const isAbsent = !Array.isArray(tools) || tools.length === 0
+  names: (list) => list.map((tool) => (isObject(tool) ? String(tool.name ?? '') : '')),
+  eligibility({ text, background, tool_choice: choice, tools: list }) {
+    const isAbsent = !Array.isArray(list) || list.length === 0
     if (isAbsent && (isObject(choice) || choice === 'required')) return 'closed'
     if (background === true) return 'single'
     const format = isObject(text) && isObject(text.format) ? text.format : {}
@@ -60,37 +59,21 @@ export const responsesExpansion: ExpansionFormat = {
     return messages.filter((item) => !isGone(item)).map(withoutId)
   },
   resent: (messages, name) => messages.filter((item) => !isObject(item) || !isOwnCall(item, name)),
-  clean,
+  // The output of an answer that failed is not looked at before.
+  echoes: ({ name, isOpen }) => ({
+    lists: {
+      output: (item) => isOwnCall(item, name),
+      tools: (tool) => isNamed(tool, name),
+    },
+    values: isOpen ? {} : { tool_choice: defaultChoice },
+  }),
   splicer: responsesSplicer,
   noChoice: 'none',
-  bindsTools: false,
+  bindsReasoning: false,
 }
 
 function withoutId(item: Json): Json {
   if (!isObject(item)) return item
   const { id: _id, ...rest } = item
   return rest
-}
-
-/** The same in the text, of which every other byte stays. */
-function clean(text: string, { name, isOpen }: SpliceOptions): string {
-  // The output of an answer that failed is not looked at before.
-  const output = withoutElements(text, 'output', (item) => isOwnCall(item, name))
-  const kept = withoutElements(output, 'tools', (tool) => isNamed(tool, name))
-  const choice = isOpen ? undefined : outlineOf(kept).fields.get('tool_choice')
-  if (choice === undefined) return kept
-  return kept.slice(0, choice.start) + JSON.stringify(defaultChoice) + kept.slice(choice.end)
-}
-
-function withoutElements(
-  text: string,
-  key: string,
-  isLeftOut: (element: JsonObject) => boolean,
-): string {
-  const range = outlineOf(text).fields.get(key)
-  if (range === undefined || text.charAt(range.start) !== '[') return text
-  const elements = elementsOf(text, range).map(({ start, end }) => text.slice(start, end))
-  const kept = elements.filter((element) => !isLeftOut(parseObject(element) ?? {}))
-  if (kept.length === elements.length) return text
-  return `${text.slice(0, range.start)}[${kept.join(',')}]${text.slice(range.end)}`
 }

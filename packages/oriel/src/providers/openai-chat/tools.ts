@@ -1,15 +1,16 @@
-// Expansion inside a request of Chat Completions.
+// Tools of Chat Completions: calls in the assistant's message, a message for each result.
 
-import type { Json, JsonObject } from 'oriel'
-import { isObject } from '../call/rewrite.ts'
-import type { ExpansionFormat, OwnCall } from './format.ts'
-import { chatSplicer, cutReasons, gapBetween } from './openai-chat-splicer.ts'
-import { type SpliceOptions, sumUsage } from './splicer.ts'
+import { isJsonObject as isObject, type Json, type JsonObject } from '../../core/log/json.ts'
+import { isGiven, type OwnCall, type ToolFormat } from '../provider.ts'
+import { gapBetween, type SpliceOptions, sumUsage } from '../splice.ts'
+import { chatSplicer, cutReasons } from './splice.ts'
 
-export const chatExpansion: ExpansionFormat = {
+export const tools: ToolFormat = {
+  listKey: 'tools',
+  choiceKey: 'tool_choice',
   define: (tool) => ({ type: 'function', function: { ...tool } }),
-  toolNames: (tools) => tools.map((tool) => nameOf(functionOf(tool))),
-  stance(body) {
+  names: (list) => list.map((tool) => nameOf(functionOf(tool))),
+  eligibility(body) {
     const { n, functions, response_format: format, tool_choice: choice, modalities } = body
     // With either of them the provider takes no tools.
     if (isGiven(functions) || isGiven(body.prediction)) return 'closed'
@@ -32,7 +33,7 @@ export const chatExpansion: ExpansionFormat = {
   join,
   splicer: chatSplicer,
   noChoice: 'none',
-  bindsTools: false,
+  bindsReasoning: false,
 }
 
 function join(answers: readonly JsonObject[], { name }: SpliceOptions): JsonObject {
@@ -110,8 +111,4 @@ function isOwn(call: JsonObject, name: string): boolean {
 function ownCall(call: JsonObject): OwnCall {
   const { id } = call
   return { id: typeof id === 'string' ? id : '', input: functionOf(call).arguments ?? '' }
-}
-
-function isGiven(value: Json | undefined): boolean {
-  return value !== undefined && value !== null
 }

@@ -1,8 +1,7 @@
-// How the streams of several rounds become one.
+// How the streams of several rounds become one: between them, calls to an injected tool were answered that the client never sees.
 
-import type { Json, JsonObject } from 'oriel'
-import type { parseEvent } from 'oriel/providers'
-import { isObject } from '../call/rewrite.ts'
+import { isJsonObject, type Json, type JsonObject } from '../core/log/json.ts'
+import type { parseEvent } from './stream.ts'
 
 /** One server-sent event, with the text that it came as. */
 export interface StreamEvent {
@@ -13,9 +12,9 @@ export interface StreamEvent {
 }
 
 export interface SpliceOptions {
-  /** The name of the gateway's tool. */
+  /** The name of the injected tool. */
   readonly name: string
-  /** Whether the model may call it; where not, a choice of tools that an answer repeats is the gateway's. */
+  /** Whether the model may call it; where not, a choice of tools that an answer repeats is not the client's. */
   readonly isOpen: boolean
   /** Whether the client gets no text of rounds that it does not see: its answer is one document. */
   readonly isQuiet: boolean
@@ -23,14 +22,14 @@ export interface SpliceOptions {
 
 /** What a round called, known when it ends. */
 export type RoundKind =
-  /** Nothing of the gateway's. */
+  /** Not the injected tool. */
   | 'plain'
-  /** The gateway's tool and nothing else. */
+  /** The injected tool and nothing else. */
   | 'own'
-  /** The gateway's tool, and the client's. */
+  /** The injected tool, and the client's. */
   | 'mixed'
 
-/** By how many calls were the gateway's, and how many were others'. */
+/** By how many calls were of the injected tool, and how many were of others. */
 export function verdictOf(owns: number, others: number): RoundKind {
   if (owns === 0) return 'plain'
   return others === 0 ? 'own' : 'mixed'
@@ -39,8 +38,8 @@ export function verdictOf(owns: number, others: number): RoundKind {
 /**
  * Puts rounds together, event by event. Contracts:
  * - Text and reasoning are passed on as they come, in the words they came in where nothing must change.
- * - A call to the gateway's tool, or anything that tells of it, is never passed on.
- * - What ends a round that calls the gateway's tool is held: `finish` gives it where the answer ends with that round.
+ * - A call to the injected tool, or anything that tells of it, is never passed on.
+ * - What ends a round that calls the injected tool is held: `finish` gives it where the answer ends with that round.
  * - Must never throw on what an upstream may send.
  */
 export interface Splicer {
@@ -72,6 +71,14 @@ export function writeEvent(data: JsonObject, name?: string): string {
   return `${name === undefined ? '' : `event: ${name}\n`}data: ${JSON.stringify(data)}\n\n`
 }
 
+/**
+ * What stands between the texts of two rounds, which are one text for the client: nothing where one of them is empty or the first one ends
+ * with a space of its own.
+ */
+export function gapBetween(before: string, after: string): string {
+  return before === '' || after === '' || /\s$/.test(before) ? '' : '\n\n'
+}
+
 /** Numbers add up, at every depth; lists are joined; of anything else the newest is kept. */
 export function sumUsage(before: JsonObject | undefined, after: JsonObject): JsonObject {
   if (before === undefined) return after
@@ -84,5 +91,5 @@ function sum(before: Json | undefined, after: Json | undefined): Json {
   if (after === undefined || after === null) return before
   if (typeof before === 'number' && typeof after === 'number') return before + after
   if (Array.isArray(before) && Array.isArray(after)) return [...before, ...after]
-  return isObject(before) && isObject(after) ? sumUsage(before, after) : after
+  return isJsonObject(before) && isJsonObject(after) ? sumUsage(before, after) : after
 }

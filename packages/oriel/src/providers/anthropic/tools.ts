@@ -1,15 +1,16 @@
-// Expansion inside a request of Anthropic's Messages.
+// Tools of Anthropic's Messages: calls and results are blocks of messages.
 
-import type { Json, JsonObject } from 'oriel'
-import { isObject } from '../call/rewrite.ts'
-import { anthropicSplicer } from './anthropic-splicer.ts'
-import type { ExpansionFormat } from './format.ts'
-import { sumUsage } from './splicer.ts'
+import { isJsonObject as isObject, type Json, type JsonObject } from '../../core/log/json.ts'
+import { isGiven, type ToolFormat } from '../provider.ts'
+import { sumUsage } from '../splice.ts'
+import { anthropicSplicer } from './splice.ts'
 
-export const anthropicExpansion: ExpansionFormat = {
+export const tools: ToolFormat = {
+  listKey: 'tools',
+  choiceKey: 'tool_choice',
   define: ({ name, description, parameters }) => ({ name, description, input_schema: parameters }),
-  toolNames: (tools) => tools.map((tool) => (isObject(tool) ? String(tool.name ?? '') : '')),
-  stance(body) {
+  names: (list) => list.map((tool) => (isObject(tool) ? String(tool.name ?? '') : '')),
+  eligibility(body) {
     const { tool_choice: choice, output_config: output, output_format: format } = body
     const isAbsent = !Array.isArray(body.tools) || body.tools.length === 0
     // Without tools a choice is refused, and the client is to hear that.
@@ -57,12 +58,12 @@ export const anthropicExpansion: ExpansionFormat = {
   },
   splicer: anthropicSplicer,
   noChoice: { type: 'none' },
-  bindsTools: true,
+  bindsReasoning: true,
   isBound: ({ messages }) =>
     Array.isArray(messages) &&
     messages.flatMap(blocksOf).some(({ type }) => thoughts.has(type as string)),
-  forcing({ tools, tool_choice: choice, thinking }) {
-    const [tool, ...others] = Array.isArray(tools) ? (tools as readonly Json[]) : []
+  forcing({ tools: list, tool_choice: choice, thinking }) {
+    const [tool, ...others] = Array.isArray(list) ? (list as readonly Json[]) : []
     if (isObject(tool) && typeof tool.name === 'string' && others.length === 0) {
       return { choice: { ...(isObject(choice) ? choice : {}), type: 'tool', name: tool.name } }
     }
@@ -81,8 +82,4 @@ function blocksOf(message: Json): readonly JsonObject[] {
 
 function isCall(block: JsonObject): boolean {
   return block.type === 'tool_use'
-}
-
-function isGiven(value: Json | undefined): boolean {
-  return value !== undefined && value !== null
 }

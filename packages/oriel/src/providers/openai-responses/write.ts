@@ -1,8 +1,8 @@
 // A scripted answer in the format of /v1/responses.
 
-import type { JsonObject } from 'oriel'
-import type { MakeId, Measured, Part, Reply, WireAnswer, WireOptions } from './reply.ts'
-import { fixedSeconds, pieces } from './reply.ts'
+import type { JsonObject } from '../../core/log/json.ts'
+import type { MakeId, Measured, Part, Reply, WriteOptions, WrittenAnswer } from '../write.ts'
+import { fixedSeconds, pieces } from '../write.ts'
 
 interface Item {
   readonly whole: JsonObject & { readonly id: string }
@@ -11,7 +11,7 @@ interface Item {
   readonly inner: readonly JsonObject[]
 }
 
-export function responsesAnswer(reply: Reply, options: WireOptions): WireAnswer {
+export function writeAnswer(reply: Reply, options: WriteOptions): WrittenAnswer {
   const { request, measured, makeId } = options
   const items = reply.flatMap((part) => itemOf(part, options))
   const body = {
@@ -58,7 +58,7 @@ function envelope(request: JsonObject, id: string): JsonObject {
 }
 
 /** Redacted reasoning does not exist here: all reasoning is sealed. */
-function itemOf(part: Part, { makeId, seal }: WireOptions): readonly Item[] {
+function itemOf(part: Part, { makeId, seal }: WriteOptions): readonly Item[] {
   switch (part.type) {
     case 'reasoning':
       return [reasoningItem(part.text, seal(part.text), makeId)]

@@ -1,8 +1,6 @@
 // Streams of Anthropic's Messages, several rounds as one: one message, blocks numbered through, numbers added up.
 
-import type { JsonObject } from 'oriel'
-import { BlockPlaces, endOfStream } from 'oriel/providers'
-import { isObject } from '../call/rewrite.ts'
+import { isJsonObject as isObject, type JsonObject } from '../../core/log/json.ts'
 import {
   type RoundKind,
   type SpliceOptions,
@@ -12,7 +10,9 @@ import {
   sumUsage,
   verdictOf,
   writeEvent,
-} from './splicer.ts'
+} from '../splice.ts'
+import { endOfStream } from '../stream.ts'
+import { BlockPlaces } from './stream.ts'
 
 export function anthropicSplicer(options: SpliceOptions): Splicer {
   return new AnthropicSplicer(options)

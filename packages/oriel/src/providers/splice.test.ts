@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { sumUsage } from './splicer.ts'
+import { sumUsage } from './splice.ts'
 
 describe('sumUsage', () => {
   it('[GX2] adds numbers at every depth, joins lists, and keeps what only one side has', () => {

@@ -1,8 +1,8 @@
 // A scripted answer in the format of /v1/messages.
 
-import type { Json, JsonObject } from 'oriel'
-import type { Measured, Part, Reply, WireAnswer, WireEvent, WireOptions } from './reply.ts'
-import { pieces } from './reply.ts'
+import type { Json, JsonObject } from '../../core/log/json.ts'
+import type { Measured, Part, Reply, WriteOptions, WrittenAnswer, WrittenEvent } from '../write.ts'
+import { pieces } from '../write.ts'
 
 interface WireBlock {
   readonly whole: JsonObject
@@ -10,7 +10,7 @@ interface WireBlock {
   readonly deltas: readonly JsonObject[]
 }
 
-export function anthropicAnswer(reply: Reply, options: WireOptions): WireAnswer {
+export function writeAnswer(reply: Reply, options: WriteOptions): WrittenAnswer {
   const { request, measured, makeId } = options
   const head = {
     id: makeId('msg'),
@@ -29,7 +29,7 @@ export function anthropicAnswer(reply: Reply, options: WireOptions): WireAnswer 
     stop_sequence: null,
     usage: { ...usage, output_tokens: 1 },
   }
-  const events: WireEvent[] = [
+  const events: WrittenEvent[] = [
     event('message_start', { message }),
     event('ping', {}),
     ...blocks.flatMap(({ start, deltas }, index) => [
@@ -43,7 +43,7 @@ export function anthropicAnswer(reply: Reply, options: WireOptions): WireAnswer 
   return { body: { ...head, content: blocks.map(({ whole }) => whole), ...stop, usage }, events }
 }
 
-function blockOf(part: Part, { makeId, seal }: WireOptions): WireBlock {
+function blockOf(part: Part, { makeId, seal }: WriteOptions): WireBlock {
   switch (part.type) {
     case 'reasoning': {
       const signature = seal(part.text)
@@ -80,7 +80,7 @@ function blockOf(part: Part, { makeId, seal }: WireOptions): WireBlock {
   }
 }
 
-function event(type: string, fields: JsonObject): WireEvent {
+function event(type: string, fields: JsonObject): WrittenEvent {
   return { event: type, data: { type, ...fields } }
 }
 

@@ -1,7 +1,6 @@
-// What a scripted model says, before it is put into one of the wire formats.
+// What a scripted model says, before a provider's `writeAnswer` puts it into words: for the demo upstream, tests and recordings.
 
-import { createHash } from 'node:crypto'
-import type { JsonObject } from 'oriel'
+import type { JsonObject } from '../core/log/json.ts'
 
 /** One part of an answer, in the order in which the model made them. */
 export type Part =
@@ -18,6 +17,7 @@ export type Reply = readonly Part[]
 export interface Measured {
   readonly input: number
   readonly cached: number
+  /** Tokens written to the cache, where the provider counts them apart. */
   readonly written: number
   readonly output: number
   readonly reasoning: number
@@ -25,7 +25,7 @@ export interface Measured {
 
 export type MakeId = (prefix: string) => string
 
-export interface WireOptions {
+export interface WriteOptions {
   /** The request that is answered: some of its fields are repeated in the answer. */
   readonly request: JsonObject
   readonly measured: Measured
@@ -34,27 +34,28 @@ export interface WireOptions {
   readonly seal: (reasoning: string) => string
 }
 
-/** One server-sent event; `event` is absent in the chat format. */
-export interface WireEvent {
+/** One server-sent event; `event` is absent where the provider does not name them. */
+export interface WrittenEvent {
   readonly event?: string
   readonly data: JsonObject
 }
 
-export interface WireAnswer {
+export interface WrittenAnswer {
   /** The whole answer, as it is sent without streaming. */
   readonly body: JsonObject
   /** The same answer as a stream. */
-  readonly events: readonly WireEvent[]
+  readonly events: readonly WrittenEvent[]
+  /** The data of an event that ends the stream and is no JSON. @default there is none */
+  readonly end?: string
 }
 
-/** Ids that look like a provider's: unique for a seed, the same in every run. */
-export function createIds(seed: string): MakeId {
-  let count = 0
-  return (prefix) => {
-    count += 1
-    const digest = createHash('sha256').update(`${seed}:${count}`).digest('hex')
-    return `${prefix}_${digest.slice(0, 24)}`
-  }
+/** The text of a stream, event by event. */
+export function streamTexts({ events, end }: WrittenAnswer): readonly string[] {
+  const texts = events.map(({ event, data }) => {
+    const name = event === undefined ? '' : `event: ${event}\n`
+    return `${name}data: ${JSON.stringify(data)}\n\n`
+  })
+  return end === undefined ? texts : [...texts, `data: ${end}\n\n`]
 }
 
 /** A text in pieces of a few words, cut inside words as providers do, never inside a surrogate pair. */

@@ -1,9 +1,8 @@
 // Streams of Chat Completions, several rounds as one: one id, one role, one text, one end.
 
-import type { Json, JsonObject } from 'oriel'
-import { endOfStream, type ToolCall, ToolCalls } from 'oriel/providers'
-import { isObject } from '../call/rewrite.ts'
+import { isJsonObject as isObject, type Json, type JsonObject } from '../../core/log/json.ts'
 import {
+  gapBetween,
   type RoundKind,
   type SpliceOptions,
   type Splicer,
@@ -12,23 +11,17 @@ import {
   sumUsage,
   verdictOf,
   writeEvent,
-} from './splicer.ts'
-
-/** What stands between the texts of two rounds, which are one text for the client. */
-const gap = '\n\n'
+} from '../splice.ts'
+import { endOfStream } from '../stream.ts'
+import { type ToolCall, ToolCalls } from './stream.ts'
 
 export const cutReasons: ReadonlySet<Json | undefined> = new Set(['length', 'content_filter'])
-
-/** Nothing where one of the texts is empty or the first one ends with a space of its own. */
-export function gapBetween(before: string, after: string): string {
-  return before === '' || after === '' || /\s$/.test(before) ? '' : gap
-}
 
 export function chatSplicer({ name }: SpliceOptions): Splicer {
   return new ChatSplicer(name)
 }
 
-/** What a call of a round is: the gateway's, or one that the client sees at a position. */
+/** What a call of a round is: of the injected tool, or one that the client sees at a position. */
 type Slot = 'own' | number
 
 class ChatSplicer implements Splicer {
@@ -155,7 +148,7 @@ class ChatSplicer implements Splicer {
     return this.#said === '' && this.#others === 0 && typeof content !== 'string'
   }
 
-  /** The delta without the gateway's calls, and in later rounds without what comes once in an answer. */
+  /** The delta without calls to the injected tool, and in later rounds without what comes once in an answer. */
   #shown(delta: JsonObject): JsonObject {
     const { tool_calls: calls, role, ...rest } = delta
     const listed = Array.isArray(calls) ? calls.filter(isObject) : undefined

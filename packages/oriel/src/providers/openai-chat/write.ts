@@ -1,11 +1,12 @@
 // A scripted answer in the format of /v1/chat/completions.
 
-import type { Json, JsonObject } from 'oriel'
-import type { Measured, Part, Reply, WireAnswer, WireEvent, WireOptions } from './reply.ts'
-import { fixedSeconds, pieces } from './reply.ts'
+import type { Json, JsonObject } from '../../core/log/json.ts'
+import { endOfStream } from '../stream.ts'
+import type { Measured, Part, Reply, WriteOptions, WrittenAnswer, WrittenEvent } from '../write.ts'
+import { fixedSeconds, pieces } from '../write.ts'
 
 /** Reasoning travels as `reasoning_content`, the field of compatible servers; usage is streamed only where the request asks for it. */
-export function chatAnswer(reply: Reply, options: WireOptions): WireAnswer {
+export function writeAnswer(reply: Reply, options: WriteOptions): WrittenAnswer {
   const { request, measured, makeId } = options
   const head = {
     id: makeId('chatcmpl'),
@@ -32,12 +33,12 @@ export function chatAnswer(reply: Reply, options: WireOptions): WireAnswer {
     annotations: [],
   }
   const choice = { index: 0, message, logprobs: null, finish_reason: finish }
-  const chunk = (fields: JsonObject): WireEvent => ({
+  const chunk = (fields: JsonObject): WrittenEvent => ({
     data: { ...head, object: 'chat.completion.chunk', ...fields },
   })
-  const delta = (value: JsonObject, reason: string | null = null): WireEvent =>
+  const delta = (value: JsonObject, reason: string | null = null): WrittenEvent =>
     chunk({ choices: [{ index: 0, delta: value, logprobs: null, finish_reason: reason }] })
-  const events: WireEvent[] = [
+  const events: WrittenEvent[] = [
     delta({ role: 'assistant', content: text === undefined ? null : '', refusal: null }),
     ...pieces(reasoning ?? '').map((piece) => delta({ reasoning_content: piece })),
     ...pieces(text ?? '').map((piece) => delta({ content: piece })),
@@ -45,7 +46,8 @@ export function chatAnswer(reply: Reply, options: WireOptions): WireAnswer {
     delta({}, finish),
     ...(asksForUsage(request) ? [chunk({ choices: [], usage })] : []),
   ]
-  return { body: { ...head, object: 'chat.completion', choices: [choice], usage }, events }
+  const body = { ...head, object: 'chat.completion', choices: [choice], usage }
+  return { body, events, end: endOfStream }
 }
 
 function isCall(part: Part): part is Extract<Part, { type: 'call' }> {

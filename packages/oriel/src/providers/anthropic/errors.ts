@@ -1,0 +1,28 @@
+// Errors of Anthropic's Messages.
+
+import type { ErrorFormat } from '../provider.ts'
+
+export const errors: ErrorFormat = {
+  body: ({ status, message, type }) => ({
+    type: 'error',
+    error: { type: type ?? typeOf(status), message },
+  }),
+  tooLong: ({ tokens, window }) => ({
+    status: 400,
+    message: `prompt is too long: ${tokens} tokens > ${window} maximum`,
+  }),
+  contextLength: [/prompt is too long/, /request_too_large/, /model_context_window_exceeded/],
+}
+
+const types: Readonly<Record<number, string>> = {
+  401: 'authentication_error',
+  403: 'permission_error',
+  404: 'not_found_error',
+  413: 'request_too_large',
+  429: 'rate_limit_error',
+  503: 'overloaded_error',
+}
+
+function typeOf(status: number): string {
+  return types[status] ?? (status >= 500 ? 'api_error' : 'invalid_request_error')
+}
