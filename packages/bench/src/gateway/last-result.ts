@@ -1,19 +1,18 @@
-// The text of the newest tool result of a request, in any of the three formats.
+// The text of the newest tool result of a request, whatever its provider.
 
-import type { WireFormat } from '../record/reply.ts'
+import type { JsonObject, WireFormat } from 'oriel'
+import { providers } from 'oriel/providers'
 
-type Fields = Readonly<Record<string, unknown>>
-
-export function lastResult(format: WireFormat, body: Fields): string {
-  const list = (format === 'openai-responses' ? body.input : body.messages) as readonly Fields[]
-  const texts = list.flatMap((message) => {
-    if (format === 'openai-chat') return message.role === 'tool' ? [text(message.content)] : []
-    if (format === 'openai-responses') {
-      return String(message.type).endsWith('_call_output') ? [text(message.output)] : []
-    }
-    const blocks = Array.isArray(message.content) ? (message.content as readonly Fields[]) : []
-    return blocks.filter(({ type }) => type === 'tool_result').map(({ content }) => text(content))
-  })
+export function lastResult(format: WireFormat, body: Readonly<Record<string, unknown>>): string {
+  const provider = providers[format]
+  const messages = provider.request.list(body as JsonObject)
+  const texts = provider
+    .decode(messages, 'messages')
+    .flatMap(({ draft: { content } }) =>
+      typeof content === 'string'
+        ? []
+        : content.flatMap((block) => (block.type === 'tool-result' ? [text(block.content)] : [])),
+    )
   return texts.at(-1) ?? ''
 }
 

@@ -25,7 +25,7 @@ export interface Reply {
   readonly isCut?: boolean
 }
 
-export type WireFormat = 'openai-chat' | 'openai-responses' | 'anthropic'
+export type { WireFormat } from 'oriel'
 
 /** One server-sent event; `event` is absent in the chat format. */
 export interface WireEvent {

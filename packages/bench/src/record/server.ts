@@ -3,6 +3,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { providerAt } from 'oriel/providers'
 import type { MakeId, Reply, WireAnswer, WireFormat } from './reply.ts'
 import { createIds } from './reply.ts'
 import { anthropicAnswer } from './wire/anthropic.ts'
@@ -39,12 +40,6 @@ export interface ScriptedServerOptions {
   readonly makeId?: MakeId
 }
 
-const formats: Readonly<Record<string, WireFormat>> = {
-  '/v1/chat/completions': 'openai-chat',
-  '/v1/responses': 'openai-responses',
-  '/v1/messages': 'anthropic',
-}
-
 const errorTypes: Readonly<Record<number, string>> = {
   400: 'invalid_request_error',
   429: 'rate_limit_error',
@@ -58,7 +53,7 @@ export async function startServer(options: ScriptedServerOptions): Promise<Scrip
   const { makeId = createIds(options.seed) } = options
   const server = createServer((request, response) => {
     const path = new URL(request.url ?? '/', 'http://localhost').pathname
-    const format = request.method === 'POST' ? formats[path] : undefined
+    const format = request.method === 'POST' ? providerAt(path)?.name : undefined
     if (format === undefined) {
       otherCalls.push(`${request.method} ${path}`)
       answerOther(path, response)

@@ -1,6 +1,6 @@
 // Routes about the gateway itself: is it up, what is it set to, what would it send.
 
-import { callerView, presets } from 'oriel'
+import { callerView, presets, wireFormats } from 'oriel'
 import type { Caller } from '../http/auth.ts'
 import { refuse } from '../http/errors.ts'
 import { json, type Route, type RouteContext } from '../http/router.ts'
@@ -95,8 +95,8 @@ export function ownRoutes(options: OwnApiOptions): readonly Route[] {
       path: '/v1/preview',
       access: 'key',
       summary:
-        'What would be sent for a body of any of the three endpoints. Nothing is sent, nothing is kept.',
-      query: { format: 'openai-chat | openai-responses | anthropic; else it is found out.' },
+        'What would be sent for a body of any model endpoint. Nothing is sent, nothing is kept.',
+      query: { format: `${wireFormats.join(' | ')}; else it is found out.` },
       answer:
         '{ thread?, format, messages, system?, tools?, trace, tokens, policy, sources, warnings }',
       isCall: true,

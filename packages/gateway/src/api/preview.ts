@@ -1,7 +1,7 @@
 // What a call would send, without sending it. Nothing is written.
 
 import { callerView, readHistory, type Store } from 'oriel'
-import { modelOf, type Provider, providerOfBody, providers } from 'oriel/providers'
+import { modelOf, type Provider, providerNamed, providerOfBody } from 'oriel/providers'
 import type { Calls } from '../call/calls.ts'
 import { type ClientBody, parseBody } from '../call/client-body.ts'
 import { offerTool } from '../expansion/inject.ts'
@@ -64,10 +64,7 @@ export async function preview(options: PreviewOptions, context: RouteContext): P
 }
 
 function providerOf({ value }: ClientBody, asked: string | null): Provider {
-  const found =
-    asked === null
-      ? providerOfBody(value)
-      : Object.values(providers).find(({ name }) => name === asked)
+  const found = asked === null ? providerOfBody(value) : providerNamed(asked)
   if (found === undefined) throw refuse(400, 'unknown-format', 'No format has that name.')
   return found
 }

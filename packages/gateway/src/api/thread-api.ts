@@ -16,6 +16,7 @@ import {
   type ThreadKey,
   type WireFormat,
 } from 'oriel'
+import { formatNamed } from 'oriel/providers'
 import type { z } from 'zod'
 import type { Caller } from '../http/auth.ts'
 import { refuse } from '../http/errors.ts'
@@ -202,7 +203,7 @@ export class ThreadApi {
       trace: view.trace,
       format,
       ...options,
-      blocks: blocksOf(entries, view.trace, view.messages),
+      blocks: blocksOf(entries, view.trace, { format, messages: view.messages }),
     }
   }
 
@@ -210,16 +211,17 @@ export class ThreadApi {
     const found = await this.open(key, (thread) => thread.requestAt(step))
     const { request, body, trace, exact } = found
     const entries = await this.#read(key, { to: request.seq - 1, signal })
-    const { messages, input, system } = body
+    const { name: format, fields } = formatNamed(request.format)
+    const { [fields.messages]: messages, [fields.system]: system } = body
     return json({
       id: request.view,
-      format: request.format,
-      messages: messages ?? input,
+      format,
+      messages,
       ...(system === undefined ? {} : { system }),
       trace,
       exact,
       tokens: { before: logTokens(entries), after: request.details?.tokens ?? 0 },
-      blocks: blocksOf(entries, trace, listOf(messages ?? input)),
+      blocks: blocksOf(entries, trace, { format, messages: listOf(messages) }),
     })
   }
 

@@ -1,7 +1,18 @@
 // The log beside the view: every block in order, with the form that it has there.
 
-import type { Block, Change, EditEntry, Entry, FileBlock, Form, ImageBlock, Json } from 'oriel'
-import { renderedResults } from './rendered-results.ts'
+import {
+  type Block,
+  type Change,
+  decode,
+  type EditEntry,
+  type Entry,
+  type FileBlock,
+  type Form,
+  type FormatName,
+  type ImageBlock,
+  type Json,
+  type ToolResultBlock,
+} from 'oriel'
 
 export interface ViewBlock {
   readonly id: string
@@ -34,9 +45,9 @@ const maxText = 20_000
 export function blocksOf(
   entries: readonly Entry[],
   trace: readonly Change[],
-  messages: readonly Json[],
+  sent: { readonly format: FormatName; readonly messages: readonly Json[] },
 ): readonly ViewBlock[] {
-  const results = renderedResults(messages)
+  const results = resultsIn(sent.format, sent.messages)
   const changes = new Map(trace.map((change) => [change.id, change]))
   const edits = liveEdits(entries)
   const marks = marksOf(entries)
@@ -80,6 +91,23 @@ export function blocksOf(
       }
     })
   })
+}
+
+/** The text of each result that a request carries, by the id of its call: a policy for one call leaves no edit in the log to read it from. */
+function resultsIn(format: FormatName, messages: readonly Json[]): ReadonlyMap<string, string> {
+  const blocks = decode(format, messages).flatMap(({ draft: { content } }) =>
+    typeof content === 'string' ? [] : content,
+  )
+  return new Map(
+    blocks.flatMap((block) =>
+      block.type === 'tool-result' ? [[block.callId, resultText(block)] as const] : [],
+    ),
+  )
+}
+
+function resultText({ content }: ToolResultBlock): string {
+  if (typeof content === 'string') return content
+  return content.flatMap((one) => (one.type === 'text' ? [one.text] : [])).join('\n')
 }
 
 function isShown(audience: object): boolean {

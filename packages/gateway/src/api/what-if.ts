@@ -55,7 +55,10 @@ export async function whatIf(entries: readonly Entry[], options: WhatIfOptions):
     await thread.append(batch.map(draftOf))
   }
   const view = await thread.view({ ...limit, format, dryRun: true })
-  const blocks = placed(blocksOf(await thread.log(), view.trace, view.messages), messages)
+  const blocks = placed(
+    blocksOf(await thread.log(), view.trace, { format, messages: view.messages }),
+    messages,
+  )
   const replay = isByStep ? { replay: replayed.sums } : {}
   return { ...view, trace: view.trace, format, ...limit, blocks, ...replay }
 }

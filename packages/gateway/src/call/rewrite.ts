@@ -1,12 +1,10 @@
 // The client's request body with what the view changed, and nothing else: every other byte stays as the client wrote it.
 
 import { equalJson, type Json, type JsonObject } from 'oriel'
-import type { CacheMarks, Provider } from 'oriel/providers'
+import type { CacheMarks, Gist, PlacedMessage, Provider, ResendFormat } from 'oriel/providers'
 import { bufferOf, joined } from '../http/request.ts'
 import { type ClientBody, type Elements, elementsIn } from './client-body.ts'
-import { alignThinking, withoutAnyThinking } from './dropped-thinking.ts'
 import type { Range } from './json-outline.ts'
-import { type Gist, isAlike, normalizeMessage } from './normalize-message.ts'
 
 /** The part of a view that goes on the wire. */
 export interface WireView {
@@ -39,7 +37,7 @@ function withMember([first, ...rest]: Pieces, member: string): Pieces {
 type Pieces = readonly [Uint8Array, ...Uint8Array[]]
 
 function rewritten(body: ClientBody, provider: Provider, view: WireView): Pieces {
-  const { fields, request, cacheMarks } = provider
+  const { fields, request, resend, cacheMarks } = provider
   const listKey = fields.messages
   const range = body.outline.fields.get(listKey)
   const list = body.value[listKey]
@@ -47,10 +45,12 @@ function rewritten(body: ClientBody, provider: Provider, view: WireView): Pieces
   const bytes = bufferOf(body.bytes)
   const sent: readonly Json[] = Array.isArray(list) ? list : request.list(body.value)
   const isMarking = view.hasMarks === true && !(cacheMarks && bytes.includes(`"${cacheMarks.key}"`))
-  const aligned = align(sent, view.messages, cacheMarks, isMarking)
-  const thought =
-    view.hasReasoning === false ? withoutAnyThinking(aligned) : alignThinking(aligned, sent)
-  const parts = request.hasSystemNotes ? withNotes(thought, sent) : aligned
+  const aligned = align(sent, view.messages, provider, isMarking)
+  const fitting =
+    view.hasReasoning === false && resend.withoutReasoning !== undefined
+      ? resend.withoutReasoning(aligned)
+      : (resend.fitReasoning?.(aligned, sent) ?? aligned)
+  const parts = request.hasSystemNotes ? withNotes(fitting, sent) : fitting
   const hasNotes = request.hasSystemNotes === true && sent.some(isSystem)
   const system = hasNotes || request.joinSystem === undefined ? undefined : view.system
   if (system === undefined && isUntouched(parts, sent)) return [body.bytes]
@@ -119,13 +119,7 @@ function textOf({ value, from }: Part, sent: readonly Json[], marks?: CacheMarks
   )
 }
 
-/** One message to send, and the client's message that it stands for. */
-interface Part {
-  readonly value: Json
-  readonly from?: number
-  /** Whether it says the same as the client's, cache markers aside. */
-  readonly isSame: boolean
-}
+type Part = PlacedMessage
 
 function isUntouched(parts: readonly Part[], sent: readonly Json[]): boolean {
   return (
@@ -137,17 +131,17 @@ function isUntouched(parts: readonly Part[], sent: readonly Json[]): boolean {
 function align(
   sent: readonly Json[],
   view: readonly Json[],
-  marks: CacheMarks | undefined,
+  { resend, cacheMarks: marks }: Provider,
   isMarking: boolean,
 ): readonly Part[] {
-  const search = new Search(sent)
+  const search = new Search(sent, resend)
   let next = 0
-  const parts = view.map((message): Part => {
+  return view.map((message): Part => {
     // Marks in the log say where the cache ended when the message came; where it ends now, the client says anew.
     const plain = isMarking || marks === undefined ? message : marks.withoutMarks(message)
     const isMarked = marks?.isMarked(plain) === true
     // Most messages are the next one, or what was shown for a later one the last time.
-    if (!isMarked && isAlike(plain, sent[next])) {
+    if (!isMarked && resend.isAlike(plain, sent[next])) {
       next += 1
       return { value: plain, isSame: true, from: next - 1 }
     }
@@ -156,9 +150,9 @@ function align(
       next = before.from + 1
       return before
     }
-    const gist = normalizeMessage(plain)
+    const gist = resend.gistOf(plain)
     const same = search.gist(gist.text, next)
-    const ids = idsOf(plain)
+    const ids = idsOf(plain, resend)
     const from = same ?? search.ids(ids, next) ?? search.ids(lastOf(ids), next)
     if (from === undefined) return { value: plain, isSame: false }
     next = from + 1
@@ -169,7 +163,6 @@ function align(
     remember(sent[from] as Json, { value: plain, isSame })
     return { value: plain, isSame, from }
   })
-  return parts.filter((part, at) => !isLeftOut(part, () => parts.slice(at + 1)))
 }
 
 /** What a client's message was shown as, the last time that this was found out. */
@@ -186,9 +179,11 @@ function remember(message: Json, part: Pick<Part, 'value' | 'isSame'>): void {
 /** The client's messages by what they say and by the calls in them; each is read only when it is needed. */
 class Search {
   readonly #sent: readonly Json[]
+  readonly #resend: ResendFormat
 
-  constructor(sent: readonly Json[]) {
+  constructor(sent: readonly Json[], resend: ResendFormat) {
     this.#sent = sent
+    this.#resend = resend
   }
 
   /** The message that was shown in this form before. */
@@ -202,7 +197,7 @@ class Search {
   }
 
   gistAt(index: number): Gist {
-    return readOnce(this.#sent[index] as Json).gist
+    return readOnce(this.#sent[index] as Json, this.#resend).gist
   }
 
   gist(text: string, from: number): number | undefined {
@@ -216,7 +211,7 @@ class Search {
   /** Reading is what takes time, and is done once; looking through all is faster than keeping them in order. */
   #find(from: number, isIt: (read: Read) => boolean): number | undefined {
     for (let at = from; at < this.#sent.length; at++) {
-      if (isIt(readOnce(this.#sent[at] as Json))) return at
+      if (isIt(readOnce(this.#sent[at] as Json, this.#resend))) return at
     }
     return undefined
   }
@@ -231,49 +226,20 @@ interface Read {
 
 const read = new WeakMap<object, Read>()
 
-function readOnce(message: Json): Read {
-  if (!isObject(message)) return { gist: normalizeMessage(message), ids: '', last: '' }
+function readOnce(message: Json, resend: ResendFormat): Read {
+  if (!isObject(message)) return { gist: resend.gistOf(message), ids: '', last: '' }
   const known = read.get(message)
   if (known !== undefined) return known
-  const ids = idsOf(message)
-  const made = { gist: normalizeMessage(message), ids, last: lastOf(ids) }
+  const ids = idsOf(message, resend)
+  const made = { gist: resend.gistOf(message), ids, last: lastOf(ids) }
   read.set(message, made)
   return made
 }
 
-/** Reasoning that the client did not send stays out where all of the step it belongs to goes as the client sent it. */
-function isLeftOut({ value, from }: Part, behind: () => readonly Part[]): boolean {
-  if (!isObject(value) || value.type !== 'reasoning' || from !== undefined) return false
-  const step: Part[] = []
-  for (const part of behind()) {
-    if (!isOwnItem(part.value)) break
-    if (isObject(part.value) && part.value.type !== 'reasoning') step.push(part)
-  }
-  return step.length > 0 && step.every(({ isSame }) => isSame)
-}
-
-/** Whether the model made it, in the same step as its neighbours of that kind. */
-function isOwnItem(value: Json): boolean {
-  if (!isObject(value)) return false
-  const { type = 'message', role } = value
-  if (type === 'message') return role === 'assistant'
-  return !String(type).endsWith('_output')
-}
-
-/** The ids of the calls that a message makes or answers: what a reduced message still shares with its original. */
-function idsOf(message: Json): string {
-  if (!isObject(message)) return ''
-  const { content, tool_calls: calls, tool_call_id: answered, call_id: call, type } = message
-  const ids = [
-    ...(typeof answered === 'string' ? [`r${answered}`] : []),
-    ...(typeof call === 'string' ? [`${String(type)}${call}`] : []),
-    ...listOf(calls).map(({ id }) => `c${String(id)}`),
-    ...listOf(content).flatMap(({ id, tool_use_id: use, type: kind }) => {
-      if (kind === 'tool_result') return [`r${String(use)}`]
-      return kind === 'tool_use' ? [`c${String(id)}`] : []
-    }),
-  ]
-  return ids.length === 0 ? '' : `ids:${ids.join(',')}`
+/** The calls of a message as one text; empty where there are none. */
+function idsOf(message: Json, { callsIn }: ResendFormat): string {
+  const calls = callsIn(message)
+  return calls.length === 0 ? '' : `ids:${calls.join(',')}`
 }
 
 /** The last of several ids: the view may show results that the client never saw before its own. */
@@ -327,10 +293,6 @@ function withSystem(text: string, body: ClientBody, provider: Provider, system: 
 
 function replace(text: string, { start, end }: Range, by: string): string {
   return text.slice(0, start) + by + text.slice(end)
-}
-
-function listOf(value: unknown): readonly JsonObject[] {
-  return Array.isArray(value) ? value.filter(isObject) : []
 }
 
 export function isObject(value: unknown): value is JsonObject {

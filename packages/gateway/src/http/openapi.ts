@@ -16,8 +16,7 @@ export function describeApi(routes: readonly Route[], version: string): object {
     info: {
       title: 'Oriel gateway',
       version,
-      description:
-        'Model endpoints of three formats with context management, and the threads behind them.',
+      description: 'Model endpoints with context management, and the threads behind them.',
     },
     components: { securitySchemes: { key: { type: 'http', scheme: 'bearer' } } },
     paths,

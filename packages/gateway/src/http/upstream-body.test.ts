@@ -1,7 +1,8 @@
+import { type Provider, providers } from 'oriel/providers'
 import { describe, expect, it } from 'vitest'
 import { parseBody } from '../call/client-body.ts'
 import type { RequestSettings } from '../settings/resolve.ts'
-import { forUpstream } from './upstream-body.ts'
+import { forUpstream, pathForUpstream } from './upstream-body.ts'
 
 const limits = { depth: 64, nodes: 1000 }
 const noAgent = {} as RequestSettings
@@ -32,5 +33,20 @@ describe('forUpstream', () => {
     const body = forUpstream(parseBody(Buffer.from(text), limits), helper)
     expect(body.text).toBe('{"model" : "m-1","a":[1], "m\\u006fdel": "m-1","model":"m-1" }')
     expect(body.value).toEqual({ model: 'm-1', a: [1] })
+  })
+})
+
+describe('pathForUpstream', () => {
+  const chat: Provider = providers['openai-chat']
+  const request = { ...chat.request, paths: ['/v1beta/models/{model}:generateContent'] }
+  const byPath: Provider = { ...chat, request }
+
+  it('[PV3] names the model of the agent that was named as one, where paths name it', () => {
+    const path = (model: string): string => `/v1beta/models/${model}:generateContent`
+    expect(pathForUpstream(byPath, path('helper'), helper)).toBe(path('m-1'))
+    expect(pathForUpstream(byPath, path('other'), helper)).toBe(path('other'))
+    expect(pathForUpstream(chat, '/v1/chat/completions', helper)).toBeUndefined()
+    const body = parseBody(Buffer.from('{"oriel":{},"a":1}'), limits)
+    expect(forUpstream(body, helper, { hasModel: false }).text).toBe('{"a":1}')
   })
 })

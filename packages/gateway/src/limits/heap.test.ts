@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest'
 function collections(flags: readonly string[], code: string): number {
   const heap = join(import.meta.dirname, 'heap.ts')
   const script = `
-    import { letHeapGrow } from ${JSON.stringify(heap)}
+    import { tuneHeap } from ${JSON.stringify(heap)}
     ${code}
     const kept = Array.from({ length: 100_000 }, (_, n) => ({ n, text: 'x'.repeat(200) + n }))
     const bodies = []
@@ -28,9 +28,9 @@ function collections(flags: readonly string[], code: string): number {
 describe('the heap of a gateway', () => {
   it('[GW81] grows further before it is collected, unless whoever starts the process says how far', () => {
     const flags = ['--heap_growing_percent=5']
-    const told = collections(flags, 'letHeapGrow()')
+    const told = collections(flags, 'tuneHeap()')
     // As if nobody had said anything.
-    const own = collections(flags, 'letHeapGrow([])')
+    const own = collections(flags, 'tuneHeap([])')
     expect(own).toBeLessThan(told)
   })
 })

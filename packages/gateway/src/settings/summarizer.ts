@@ -1,13 +1,15 @@
 // Summaries by a model of the operator's choice: one call without tools, and the models to ask when it fails.
 
 import { OrielError, type Summarize, type SummaryJob } from 'oriel'
-import { parseObject } from 'oriel/providers'
+import { parseObject, providers } from 'oriel/providers'
 import { isObject } from '../call/rewrite.ts'
 import type { Upstream, UpstreamAnswer } from '../http/client.ts'
 import { RefusedError } from '../http/errors.ts'
 import { readWhole } from '../http/relay.ts'
 import type { SummarizerOptions } from '../options.ts'
 
+/** Summarizers are asked by the API that most servers have. */
+const chat = providers['openai-chat'].request
 const maxAnswerBytes = 1024 * 1024
 /** Characters for each token asked for; generous, since the job checks the length itself. */
 const charsPerToken = 3
@@ -92,7 +94,7 @@ async function ask(
   try {
     const answer = await upstream.send({
       method: 'POST',
-      path: '/v1/chat/completions',
+      path: chat.paths[0] ?? '',
       headers: [
         ['content-type', 'application/json'],
         // What comes is not decompressed.

@@ -9,6 +9,7 @@ import {
   type JsonObject,
   type ReadHistory,
 } from 'oriel'
+import { providerNamed } from 'oriel/providers'
 import { isObject } from '../call/rewrite.ts'
 import { refuse } from '../http/errors.ts'
 import type { ReadableHeaders } from '../http/header-list.ts'
@@ -214,20 +215,15 @@ function joinedKeys(
   { messages: asked, keys, format }: ReadHistory,
   messages: readonly Json[],
 ): readonly (HistoryKey | undefined)[] {
-  if (format !== 'anthropic') return []
+  const joinBegun = providerNamed(format)?.request.joinBegun
+  if (joinBegun === undefined) return []
   const count = keys.length - 1 - keys.findLastIndex(({ role }) => role !== 'assistant')
   if (count === 0) return []
   const parts = [...asked.slice(asked.length - count), ...messages]
-  const content = parts.flatMap((part) => (isObject(part) ? blocksOf(part.content) : []))
   const after = keys.at(-1 - count)
-  return [[{ role: 'assistant', content }], messages].map((one) =>
+  return [[joinBegun(parts as readonly Json[])], messages].map((one) =>
     historyKeys(one, { format, after }).at(-1),
   )
-}
-
-function blocksOf(content: Json | undefined): readonly Json[] {
-  if (typeof content === 'string') return [{ type: 'text', text: content }]
-  return Array.isArray(content) ? content : []
 }
 
 interface ClientSession {

@@ -170,7 +170,7 @@ export function isUnchanged(message: ViewMessage): boolean {
 }
 
 /** Whether a view message shows all of an entry that came in this format, under the ids that it came with. */
-export function isAsItCame(message: ViewMessage, format: FormatName): boolean {
+function isAsItCame(message: ViewMessage, format: FormatName): boolean {
   const { entry, wireIds } = message
   return entry?.source?.format === format && (wireIds?.size ?? 0) === 0 && isUnchanged(message)
 }

@@ -1,16 +1,21 @@
 // The surface of `oriel/providers`: the HTTP APIs, each with its messages, requests, answers, tools, usage and errors. It needs nothing of Node,
 // so that pages can use it too.
 
-export type { BodyFields, CacheMarks, Format } from './format.ts'
+export type { BodyFields, CacheMarks, Format, Origin } from './format.ts'
 export { bodyOf } from './format.ts'
+export type { Gist } from './gist.ts'
+// For pages that read answers and nothing else: a bundler leaves out the rest.
+export { answers as openaiChatAnswers } from './openai-chat/stream.ts'
 export type {
   CallResult,
   ErrorFormat,
   Forcing,
   OwnCall,
+  PlacedMessage,
   Provider,
   ProviderError,
   RequestFormat,
+  ResendFormat,
   SortedCalls,
   StoredHistory,
   ToolDefinition,
@@ -27,6 +32,7 @@ export {
   isApiPath,
   keyHeaders,
   providerAt,
+  providerNamed,
   providerOfBody,
   providers,
   speakerAt,

@@ -95,6 +95,11 @@ function asShown(draft: Draft): ViewMessage {
   return { role, origin, blocks, entry }
 }
 
+/** The provider of a format; undefined for formats of libraries, and for names of none. */
+export function providerNamed(name: string): Provider | undefined {
+  return all.find((one) => one.name === name)
+}
+
 /** The provider that answers model calls at a path. */
 export function providerAt(path: string): Provider | undefined {
   return all.find(({ request }) => request.paths.some((one) => matchPath(one, path) !== undefined))

@@ -1,7 +1,7 @@
 // One streamed answer of a chat completion, as the chat shows it while it arrives.
 
 import { EventSourceParserStream } from 'eventsource-parser/stream'
-import { endOfStream, parseEvent, providers } from 'oriel/providers'
+import { endOfStream, openaiChatAnswers, parseEvent } from 'oriel/providers'
 import { ApiError } from '../api.ts'
 import type { Json, JsonObject } from '../contract.ts'
 import { type Call, textIn } from './messages.ts'
@@ -17,7 +17,7 @@ export async function readAnswer(
   onProgress: (answer: Answer) => void,
 ): Promise<Answer> {
   let answer: Answer = { text: '', calls: [] }
-  const stream = providers['openai-chat'].stream()
+  const stream = openaiChatAnswers.stream()
   const events = (body as ReadableStream<BufferSource>)
     .pipeThrough(new TextDecoderStream())
     .pipeThrough(new EventSourceParserStream())

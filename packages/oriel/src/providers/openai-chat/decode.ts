@@ -46,7 +46,7 @@ function isPlain({
 }
 
 /** The draft of one message, without `native`. */
-export function decodeChatMessage(place: JsonAt): Draft {
+function decodeChatMessage(place: JsonAt): Draft {
   const { value } = place
   const source = { format: chatFormat }
   const role = readString(place, 'role')

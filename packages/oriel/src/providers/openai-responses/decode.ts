@@ -48,7 +48,7 @@ export function decode(items: readonly unknown[], path: string): readonly Decode
 }
 
 /** The items that make one draft: a run of the model's items, or a single one of another kind. */
-export function groupItems(items: readonly JsonAt[]): readonly (readonly JsonAt[])[] {
+function groupItems(items: readonly JsonAt[]): readonly (readonly JsonAt[])[] {
   const groups: JsonAt[][] = []
   let isRunOpen = false
   for (const item of items) {
@@ -64,7 +64,7 @@ export function groupItems(items: readonly JsonAt[]): readonly (readonly JsonAt[
 }
 
 /** The draft of one group, without `native`. */
-export function decodeGroup(group: readonly JsonAt[]): Draft {
+function decodeGroup(group: readonly JsonAt[]): Draft {
   const source = { format: responsesFormat }
   const first = group[0] as JsonAt
   switch (kindOf(first.value)) {

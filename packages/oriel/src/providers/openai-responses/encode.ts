@@ -154,7 +154,7 @@ function isBound(item: Json): boolean {
 }
 
 /** What the view says of the items that were made from it. */
-export interface Shown {
+interface Shown {
   /** Items that say of a call that it has no result. */
   readonly notices: ReadonlySet<Json>
   /** The ids of all calls, also of those that were left out. */
@@ -168,7 +168,7 @@ export interface Shown {
  * - a call that stands before the reasoning of its run has no item id (R3),
  * - an output has the type that belongs to its call, or both are left out.
  */
-export function settle(
+function settle(
   items: readonly JsonObject[],
   shown: Shown,
   changes: ItemChanges = new Map(),
@@ -256,7 +256,7 @@ function answerTo(call: JsonObject | undefined, item: JsonObject): JsonObject | 
 }
 
 /** Pictures and files of an output, as a function's output and a user's message may have them. */
-export function mediaIn({ output }: JsonObject): readonly JsonObject[] {
+function mediaIn({ output }: JsonObject): readonly JsonObject[] {
   if (Array.isArray(output)) {
     return output.filter(
       (part): part is JsonObject =>

@@ -8,6 +8,7 @@ import { encode } from './encode.ts'
 import { errors } from './errors.ts'
 import { responsesFormat } from './items.ts'
 import { request } from './request.ts'
+import { resend } from './resend.ts'
 import { maxCallIdLength, validateResponsesBody } from './rules.ts'
 import { answers } from './stream.ts'
 import { tools } from './tools.ts'
@@ -49,6 +50,7 @@ export const openaiResponses: Provider = {
   encode,
   validate: neverThrowing('R6', validateResponsesBody),
   request,
+  resend,
   ...answers,
   tools,
   usage,

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
-import type { Json } from 'oriel'
 import { describe, expect, it } from 'vitest'
-import { isAlike, normalizeMessage } from './normalize-message.ts'
+import type { Json } from '../core/log/json.ts'
+import { gistOf, isAlike } from './gist.ts'
 
 const keys = ['role', 'content', 'refusal', 'annotations', 'name', 'constructor', 'reasoning']
 const field = fc.oneof(
@@ -15,7 +15,7 @@ describe('messages that are alike', () => {
     fc.assert(
       fc.property(message, message, (a, b) => {
         fc.pre(isAlike(a, b))
-        expect(normalizeMessage(a)).toEqual(normalizeMessage(b))
+        expect(gistOf(a)).toEqual(gistOf(b))
       }),
       { numRuns: 300 },
     )

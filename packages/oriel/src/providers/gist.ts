@@ -1,8 +1,14 @@
 // What a message on the wire says, apart from how it is written. Clients resend answers with fields added and left out; see
 // docs/decisions/0002-what-clients-resend.md.
 
-import { canonicalJson, equalJson, type Json, type JsonObject } from 'oriel'
-import { outlineOf } from './json-outline.ts'
+import {
+  canonicalJson,
+  equalJson,
+  isJsonObject as isRecord,
+  type Json,
+  type JsonObject,
+  parseJson,
+} from '../core/log/json.ts'
 
 /** Fields that say nothing to the model, or that clients add and drop as they like. */
 const idle = new Set([
@@ -17,8 +23,6 @@ const idle = new Set([
   'reasoning',
   'reasoning_details',
 ])
-/** As deep as a body may be. */
-const argumentLimits = { depth: 64, nodes: Infinity }
 const thinking = new Set(['thinking', 'redacted_thinking'])
 
 export interface Gist {
@@ -29,7 +33,7 @@ export interface Gist {
   readonly hasId: boolean
 }
 
-export function normalizeMessage(message: Json): Gist {
+export function gistOf(message: Json): Gist {
   const none = { reasoning: '', hasId: false }
   if (!isRecord(message)) return { text: canonicalJson(message), ...none }
   // A reasoning item is known by what only the model could have written.
@@ -134,17 +138,7 @@ function plainBlock(block: Json): Json | undefined {
   return plain(block, [])
 }
 
-/** Arguments however they are written; text that is nested too deep to be compared so is compared as it is. */
+/** Arguments however they are written; text that is no JSON, or is nested too deep, is compared as it is. */
 function readArguments(value: Json): Json {
-  if (typeof value !== 'string' || outlineOf(value, argumentLimits).depth > argumentLimits.depth)
-    return value
-  try {
-    return JSON.parse(value) as Json
-  } catch {
-    return value
-  }
-}
-
-function isRecord(value: Json | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+  return typeof value === 'string' ? (parseJson(value) ?? value) : value
 }

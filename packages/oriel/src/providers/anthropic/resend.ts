@@ -2,13 +2,20 @@
 // beside the client's own messages must follow, or thinking would stand between messages that have lost theirs. In the tool loop that
 // is under way it is the other way round: the provider refuses a loop that does not begin with its thinking.
 
-import type { Json, JsonObject } from 'oriel'
+import { isJsonObject as isRecord, type Json, type JsonObject } from '../../core/log/json.ts'
+import { gistOf, isAlike } from '../gist.ts'
+import type { PlacedMessage, ResendFormat } from '../provider.ts'
 
-/** A message to send, and the client's that it stands for. */
-interface Placed {
-  readonly value: Json
-  readonly from?: number
-  readonly isSame: boolean
+export const resend: ResendFormat = {
+  gistOf,
+  isAlike,
+  callsIn: (message) =>
+    blocksOf(message).flatMap(({ type, id, tool_use_id: answered }) => {
+      if (type === 'tool_result') return [`r${String(answered)}`]
+      return type === 'tool_use' ? [`c${String(id)}`] : []
+    }),
+  fitReasoning: alignThinking,
+  withoutReasoning: withoutAnyThinking,
 }
 
 /**
@@ -16,7 +23,7 @@ interface Placed {
  * loop is under way. The client may take that loop for finished, because it never saw the gateway's own last rounds: its messages get
  * back the thinking that the view has for them.
  */
-export function alignThinking<P extends Placed>(
+function alignThinking<P extends PlacedMessage>(
   parts: readonly P[],
   sent: readonly Json[],
 ): readonly P[] {
@@ -41,7 +48,7 @@ export function alignThinking<P extends Placed>(
 }
 
 /** The parts without any thinking: all of it may always be left out, where no tool loop with thinking is under way. */
-export function withoutAnyThinking<P extends Placed>(parts: readonly P[]): readonly P[] {
+function withoutAnyThinking<P extends PlacedMessage>(parts: readonly P[]): readonly P[] {
   return parts.map((part) =>
     hasThinking(part.value) ? { ...part, value: withoutThinking(part.value), isSame: false } : part,
   )
@@ -72,8 +79,4 @@ function isThinking({ type }: JsonObject): boolean {
 function blocksOf(message: Json): readonly JsonObject[] {
   if (!isRecord(message) || !Array.isArray(message.content)) return []
   return message.content.filter(isRecord)
-}
-
-function isRecord(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
