@@ -1,6 +1,9 @@
-// How a client without any SDK keeps a conversation in each of the three formats: what it sends, what it keeps of an answer.
+// How a client without any SDK keeps a conversation in each of the formats: what it sends, what it keeps of an answer.
 
-import type { WireFormat } from 'oriel'
+import { type WireFormat, wireFormats } from 'oriel'
+
+/** Those whose bodies say whether they want a stream, and whose words the suites here know. Gemini has a suite of its own. */
+export const spokenFormats = wireFormats.filter((format) => format !== 'gemini')
 
 type Fields = Readonly<Record<string, unknown>>
 
@@ -128,8 +131,63 @@ const anthropic: Dialect = {
   ],
 }
 
+interface GeminiPart extends Fields {
+  readonly text?: string
+  readonly thought?: boolean
+  readonly functionCall?: { readonly id: string; readonly name: string; readonly args: Fields }
+}
+
+const gemini: Dialect = {
+  path: '/v1beta/models/gemini-demo:generateContent',
+  user: (text) => ({ role: 'user', parts: [{ text }] }),
+  body: (history, tools) => ({
+    contents: history,
+    ...(tools.length === 0
+      ? {}
+      : {
+          tools: [
+            {
+              functionDeclarations: tools.map(({ parameters, ...tool }) => ({
+                ...tool,
+                parametersJsonSchema: parameters,
+              })),
+            },
+          ],
+        }),
+  }),
+  read(answer) {
+    const { content } = (answer.candidates as [{ content: Fields }])[0]
+    const parts = content.parts as readonly GeminiPart[]
+    const said = parts.filter(({ thought }) => thought !== true)
+    const calls = parts.flatMap(({ functionCall: call }) =>
+      call === undefined
+        ? []
+        : [{ id: call.id, name: call.name, arguments: JSON.stringify(call.args) }],
+    )
+    // The official client keeps a streamed answer in the pieces that it came in.
+    const messages = (answer.pieces ?? [content]) as readonly Fields[]
+    return { text: said.map(({ text = '' }) => text).join(''), calls, messages }
+  },
+  results: (results) => [
+    {
+      role: 'user',
+      parts: results.map(({ call, text }) => ({
+        functionResponse: { id: call.id, name: call.name, response: { output: text } },
+      })),
+    },
+  ],
+}
+
+/** Where a request goes that wants a stream: most say so in the body. */
+export function pathOf(format: WireFormat, isStream: boolean): string {
+  const { path } = dialects[format]
+  if (format !== 'gemini' || !isStream) return path
+  return `${path.replace(':generate', ':streamGenerate')}?alt=sse`
+}
+
 export const dialects: Readonly<Record<WireFormat, Dialect>> = {
   'openai-chat': chat,
   'openai-responses': responses,
   anthropic,
+  gemini,
 }

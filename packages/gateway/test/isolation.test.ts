@@ -1,7 +1,8 @@
 // Many sessions at once: what one says never appears in another.
 
-import { type WireFormat, wireFormats } from 'oriel'
+import type { WireFormat } from 'oriel'
 import { afterEach, describe, expect, it } from 'vitest'
+import { spokenFormats } from './dialect.ts'
 import { sdkClient } from './sdk/sdk-client.ts'
 import { talk } from './sdk/talk.ts'
 import { openGateway, type Target } from './target.ts'
@@ -30,7 +31,7 @@ interface Session {
 function sessionsOf(kind: string): readonly Session[] {
   return Array.from({ length: sessions }, (_, index) => ({
     canary: `canary-${kind}-${index}-x`,
-    format: wireFormats[index % wireFormats.length] as WireFormat,
+    format: spokenFormats[index % spokenFormats.length] as WireFormat,
     key: kind === 'keys' || index % 2 === 0 ? `key-${index}` : 'key-shared',
     headers: {
       ...(kind === 'header' ? { 'x-session-id': `session-${index}` } : {}),

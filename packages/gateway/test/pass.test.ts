@@ -1,8 +1,7 @@
 // What the gateway does not manage passes through byte for byte.
 
-import { wireFormats } from 'oriel'
 import { afterEach, describe, expect, it } from 'vitest'
-import { dialects } from './dialect.ts'
+import { dialects, spokenFormats } from './dialect.ts'
 import { post } from './faults/raw-client.ts'
 import { openGateway, type Target } from './target.ts'
 import { reply } from './upstream/action.ts'
@@ -18,7 +17,7 @@ function strangeBody(key: 'messages' | 'input'): string {
   return `{\n "model" : "m", "max_tokens": 10.0,"big":12345678901234567890, "x":1e2, "x" : 2,\t"${key}" :[${message} ] }\n`
 }
 
-describe.each(wireFormats)('%s', (format) => {
+describe.each(spokenFormats)('%s', (format) => {
   const body = strangeBody(format === 'openai-responses' ? 'input' : 'messages')
 
   it('[GW59] every byte of a call arrives with management off', async () => {

@@ -610,14 +610,15 @@ function callIdsIn(message: unknown): readonly string[] {
 }
 
 /**
- * What may stand in another message without being changed: the blocks of Anthropic's, whose messages are merged (A3), else the
- * whole message. Half a surrogate pair cannot be sent.
+ * What may stand in another message without being changed: the blocks of Anthropic's and the parts of Gemini's, whose messages are
+ * merged (A3, GC3), else the whole message. Half a surrogate pair cannot be sent.
  */
 function piecesOf(format: FormatName, message: unknown): readonly string[] {
-  const { role, content }: { role?: unknown; content?: unknown } = isObject(message) ? message : {}
+  const fields: Readonly<Record<string, unknown>> = isObject(message) ? message : {}
+  const { role = 'user', parts, content = parts } = fields
   const blocks = typeof content === 'string' ? [{ type: 'text', text: content }] : content
   const pieces =
-    format === 'anthropic' && Array.isArray(blocks)
+    (format === 'anthropic' || format === 'gemini') && Array.isArray(blocks)
       ? blocks.map((block) => [role, block])
       : [message]
   return pieces.map((piece) => exactText(piece).replaceAll(/\\ud[89a-f]../g, '\ufffd'))

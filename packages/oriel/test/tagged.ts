@@ -18,13 +18,13 @@ import { type WildPolicy, wildRules } from './wild-rule.ts'
 
 /** Texts get their tag in front, where clipping leaves it. */
 const textKeys = [
-  ...['text', 'content', 'output', 'value', 'refusal'],
+  ...['text', 'content', 'output', 'value', 'refusal', 'result', 'error'],
   ...['thinking', 'reasoning', 'reasoning_content'],
 ]
 /** Addresses and sealed data get it at the end, where nobody looks. */
 const sealedKeys = [
   ...['url', 'image_url', 'file_url', 'file_id', 'file_data', 'data'],
-  ...['signature', 'encrypted_content'],
+  ...['signature', 'encrypted_content', 'fileUri', 'thoughtSignature'],
 ]
 const argumentKeys = ['arguments', 'input', 'args']
 
@@ -39,7 +39,11 @@ export function tagged(messages: Conversation): Conversation {
     if (key === 'input' || key === 'args') return { ...(value as JsonObject), tag: nextTag() }
     if (key.startsWith('x')) return value
     const fields = Object.entries(value).map(([name, field]) => [name, walk(field, name)])
-    return Object.fromEntries(fields) as JsonObject
+    const copy = Object.fromEntries(fields) as JsonObject
+    // A response of Gemini is read as JSON, so it says something also where none of its texts does.
+    const isText = fields.length === 1 && typeof Object.values(copy)[0] === 'string'
+    const isUnsaid = key === 'response' && tagsIn(JSON.stringify(copy)).length === 0
+    return isUnsaid && !isText ? { ...copy, tag: nextTag() } : copy
   }
   return messages.map((message) => walk(message, '') as JsonObject)
 }

@@ -3,7 +3,7 @@
 
 import { createParser } from 'eventsource-parser'
 import type { Provider } from 'oriel/providers'
-import { type Answer, type AnswerStream, parseEvent, parseObject } from 'oriel/providers'
+import { type Answer, type AnswerStream, parseAnswer, parseEvent } from 'oriel/providers'
 import { codingOf, Decoder, isDecodable } from '../http/decompress.ts'
 import type { ReadableHeaders } from '../http/header-list.ts'
 import { bufferOf, joined } from '../http/request.ts'
@@ -161,7 +161,7 @@ class WholeReader implements PlainReader {
   }
 
   end(): void {
-    const body = parseObject(bufferOf(joined(this.#chunks)).toString())
+    const body = parseAnswer(this.#provider, bufferOf(joined(this.#chunks)).toString())
     this.stop()
     if (body === undefined) return
     this.isComplete = true

@@ -192,10 +192,13 @@ describe.each(wireFormats)('%s', (format) => {
     const { text, closed } = await tell(format, [hidden, hidden, seen])
     const usages = eventsOf(text).flatMap((event) => {
       const { response } = event as { response?: JsonObject }
-      return [event.usage ?? response?.usage ?? null].filter((one) => one !== null)
+      return [event.usage ?? event.usageMetadata ?? response?.usage ?? null].filter(
+        (one) => one !== null,
+      )
     })
     expect(usages.at(-1)).toMatchObject(sums[format])
-    expect(closed?.usage).toEqual(wire(format, seen, 2).body.usage)
+    const { body } = wire(format, seen, 2)
+    expect(closed?.usage).toEqual(body.usage ?? body.usageMetadata)
   })
 })
 
@@ -213,6 +216,10 @@ const sums: Readonly<Record<WireFormat, JsonObject>> = {
   anthropic: {
     ...{ input_tokens: 258, output_tokens: 21, service_tier: 'standard' },
     ...{ cache_creation_input_tokens: 15, cache_read_input_tokens: 30 },
+  },
+  gemini: {
+    ...{ promptTokenCount: 303, cachedContentTokenCount: 30, totalTokenCount: 324 },
+    ...{ candidatesTokenCount: 12, thoughtsTokenCount: 9 },
   },
 }
 

@@ -1,7 +1,7 @@
 // An upstream's answer in which the model's calls to the gateway's own tool are already answered.
 
 import { type JsonObject, OrielError } from 'oriel'
-import { parseObject, type Splicer } from 'oriel/providers'
+import { parseAnswer, parseObject, type Splicer } from 'oriel/providers'
 import type { UpstreamAnswer } from '../http/client.ts'
 import { RefusedError, refusalOf, refuse } from '../http/errors.ts'
 import { EventCutter } from './events.ts'
@@ -31,7 +31,7 @@ async function expandWhole(first: UpstreamAnswer, rounds: Rounds): Promise<Upstr
   let answer = first
   for (;;) {
     const { text, body: unread } = await readText(answer, rounds.options.limits.streamMs)
-    const body = text === undefined ? undefined : parseObject(text)
+    const body = text === undefined ? undefined : parseAnswer(provider, text)
     if (text === undefined || body === undefined) {
       if (bodies.length === 0) return { ...answer, body: unread }
       throw refuse(502, 'upstream-failed', 'The upstream gave no answer that can be read.')
@@ -47,7 +47,10 @@ async function expandWhole(first: UpstreamAnswer, rounds: Rounds): Promise<Upstr
     if (own.length === 0) await rounds.end(found)
     else if (why !== undefined) await rounds.close(found, own, why)
     if (own.length === 0 || why !== undefined) {
-      return { ...first, body: once(JSON.stringify(tools.join(bodies, rounds.options))) }
+      const joined = tools.join(bodies, rounds.options)
+      // A stream as one list stays one.
+      const isList = text.trimStart().startsWith('[')
+      return { ...first, body: once(JSON.stringify(isList ? [joined] : joined)) }
     }
     answer = await rounds.next(found, own)
     if (answer.status < 200 || answer.status >= 300) return answer

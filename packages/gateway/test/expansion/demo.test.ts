@@ -1,9 +1,9 @@
 // The built-in demo with expansion: its model asks for what was shortened, and the client sees only the answer.
 
-import { wireFormats } from 'oriel'
 import { afterEach, describe, expect, it } from 'vitest'
 import { demoTools, runDemoTool } from '../../src/demo/tools.ts'
 import { createGateway, type GatewayServer, serveGateway } from '../../src/index.ts'
+import { spokenFormats } from '../dialect.ts'
 import { key, logOf, newestThread } from '../faults/raw-client.ts'
 import { sdkClient } from '../sdk/sdk-client.ts'
 import { talk } from '../sdk/talk.ts'
@@ -12,7 +12,7 @@ import { policy } from './story.ts'
 let server: GatewayServer | undefined
 afterEach(() => server?.close())
 
-describe.each(wireFormats)('%s', (format) => {
+describe.each(spokenFormats)('%s', (format) => {
   it.each([false, true])(
     '[GX1] the demo finds what it no longer sees (streamed: %s)',
     async (isStream) => {

@@ -1,9 +1,8 @@
 // What goes wrong in a later round, and what the client and the log know of it.
 
 import Anthropic from '@anthropic-ai/sdk'
-import { wireFormats } from 'oriel'
 import { afterEach, describe, expect, it } from 'vitest'
-import { dialects } from '../dialect.ts'
+import { dialects, spokenFormats } from '../dialect.ts'
 import { key, logOf, newestThread, until } from '../faults/raw-client.ts'
 import type { Target } from '../target.ts'
 import { type Action, reply } from '../upstream/action.ts'
@@ -56,7 +55,7 @@ const tooLong: Say = ({ tokens }) => ({
   message: `prompt is too long: ${tokens} tokens > ${tokens - 60} maximum`,
 })
 
-const cases = wireFormats.flatMap((format) =>
+const cases = spokenFormats.flatMap((format) =>
   [false, true].map((isStream) => ({ format, isStream, mode: isStream ? 'streamed' : 'whole' })),
 )
 
@@ -242,7 +241,7 @@ describe('anthropic streamed', () => {
   })
 })
 
-describe.each(wireFormats)('%s', (format) => {
+describe.each(spokenFormats)('%s', (format) => {
   it('[GX6] a call that is cut off by the length of the answer is left out, and the answer says so', async () => {
     const { ask, options, history, target } = await open({
       ...{ format, extra: {}, says: [cutCall(format), () => ({ text: 'ok' })] },
@@ -296,7 +295,7 @@ describe.each(cases)('$format $mode, with others at the same thread', ({ format,
 })
 
 /** A whole answer with a call that broke off in its arguments. */
-function cutCall(format: (typeof wireFormats)[number]): Say {
+function cutCall(format: (typeof spokenFormats)[number]): Say {
   return () => {
     const args = '{"id":"e'
     const bodies = {
@@ -340,6 +339,18 @@ function cutCall(format: (typeof wireFormats)[number]): Say {
           { type: 'tool_use', id: 'toolu_1', name: 'expand_message', input: {} },
         ],
         usage: { input_tokens: 1, output_tokens: 1 },
+      },
+      gemini: {
+        ...{ responseId: 'r1', modelVersion: 'm', usageMetadata: { promptTokenCount: 1 } },
+        candidates: [
+          {
+            finishReason: 'MAX_TOKENS',
+            content: {
+              role: 'model',
+              parts: [{ text: 'So' }, { functionCall: { id: 'c1', name: 'expand_message' } }],
+            },
+          },
+        ],
       },
     }
     const headers = { 'content-type': 'application/json' }

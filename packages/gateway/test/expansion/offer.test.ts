@@ -1,9 +1,9 @@
 // Which requests carry the tool: from a thread's first one on, and never where it could do harm.
 
-import { type JsonObject, type WireFormat, wireFormats } from 'oriel'
+import type { JsonObject, WireFormat } from 'oriel'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { GatewayOptions } from '../../src/index.ts'
-import { dialects } from '../dialect.ts'
+import { dialects, spokenFormats } from '../dialect.ts'
 import { key, post } from '../faults/raw-client.ts'
 import { openGateway, type Target, type TargetOptions } from '../target.ts'
 import { reply, type Texts } from '../upstream/action.ts'
@@ -56,6 +56,12 @@ const free: Readonly<Record<WireFormat, readonly JsonObject[]>> = {
     { tool_choice: { type: 'tool', name: 'read' } },
     { tool_choice: { type: 'none' } },
   ],
+  gemini: [
+    {},
+    { toolConfig: { functionCallingConfig: { mode: 'AUTO' } } },
+    { toolConfig: { functionCallingConfig: { mode: 'NONE' } } },
+    { generationConfig: { candidateCount: 1, responseMimeType: 'text/plain' } },
+  ],
 }
 const schema = { type: 'json_schema', name: 'x', schema: {} }
 const bound: Readonly<Record<WireFormat, readonly JsonObject[]>> = {
@@ -78,16 +84,24 @@ const bound: Readonly<Record<WireFormat, readonly JsonObject[]>> = {
     { output_config: { format: schema } },
     { output_format: schema },
   ],
+  gemini: [
+    { toolConfig: { functionCallingConfig: { mode: 'ANY' } } },
+    { generationConfig: { candidateCount: 2 } },
+    { generationConfig: { responseMimeType: 'application/json' } },
+    { generationConfig: { responseModalities: ['AUDIO'] } },
+    { tools: [{ googleSearch: {} }] },
+  ],
 }
 
 const structured: Readonly<Record<WireFormat, JsonObject>> = {
   'openai-chat': { response_format: { type: 'json_object' } },
   'openai-responses': { text: { format: schema } },
   anthropic: { output_config: { format: schema } },
+  gemini: { generationConfig: { responseMimeType: 'application/json' } },
 }
 
 const cases = (kinds: typeof free): readonly (readonly [WireFormat, JsonObject])[] =>
-  wireFormats.flatMap((format) => kinds[format].map((extra) => [format, extra] as const))
+  spokenFormats.flatMap((format) => kinds[format].map((extra) => [format, extra] as const))
 
 describe('a first request', () => {
   it.each(cases(free))('[GX5] of %s with %j carries the tool', async (format, extra) => {
@@ -110,7 +124,7 @@ describe('a first request', () => {
   })
 })
 
-describe.each(wireFormats)('%s', (format) => {
+describe.each(spokenFormats)('%s', (format) => {
   const { body, user } = dialects[format]
   const tool = body([], [readTool]).tools as readonly JsonObject[]
 

@@ -1,9 +1,9 @@
 // Long conversations with a model that asks for originals whenever it likes, under every preset, with restarts and second thoughts.
 
-import { memoryStore, type PolicyInput, presets, type WireFormat, wireFormats } from 'oriel'
+import { memoryStore, type PolicyInput, presets, type WireFormat } from 'oriel'
 import { afterEach, describe, expect, it } from 'vitest'
 import { createGateway, serveGateway } from '../../src/index.ts'
-import { dialects } from '../dialect.ts'
+import { dialects, spokenFormats } from '../dialect.ts'
 import { key } from '../faults/raw-client.ts'
 import { type Answer, sdkClient } from '../sdk/sdk-client.ts'
 import { openGateway } from '../target.ts'
@@ -25,6 +25,7 @@ const thinking: Readonly<Record<WireFormat, Readonly<Record<string, unknown>>>> 
   'openai-chat': {},
   'openai-responses': { reasoning: { effort: 'high', summary: 'auto' } },
   anthropic: { thinking: { type: 'enabled', budget_tokens: 1024 } },
+  gemini: { generationConfig: { thinkingConfig: { includeThoughts: true } } },
 }
 const tight: PolicyInput = {
   history: { policy: 'lastN', length: 3 },
@@ -45,7 +46,7 @@ const policies: readonly (readonly [string, PolicyInput])[] = [
 /** Another one for each run; ORIEL_SEED repeats one. */
 const drawn = Number(process.env.ORIEL_SEED)
 
-describe.each(wireFormats)('%s', (format) => {
+describe.each(spokenFormats)('%s', (format) => {
   it.each(
     policies.flatMap(([name, policy], at) => [
       { name, policy, seed: drawn + at, isStream: at % 2 === 0, client: 'faithful' },

@@ -4,9 +4,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createGateway, serveGateway } from '@oriel/gateway'
-import { type JsonObject, sqliteStore, wireFormats } from 'oriel'
+import { type JsonObject, sqliteStore } from 'oriel'
 import { afterEach, describe, expect, it } from 'vitest'
-import { dialects } from '../dialect.ts'
+import { dialects, spokenFormats } from '../dialect.ts'
 import { key, logOf, newestThread } from '../faults/raw-client.ts'
 import { type Answer, sdkClient } from '../sdk/sdk-client.ts'
 import type { Recorded } from '../upstream/upstream.ts'
@@ -35,7 +35,7 @@ async function open(options: SceneOptions): Promise<Scene> {
   return scene
 }
 
-const cases = wireFormats.flatMap((format) =>
+const cases = spokenFormats.flatMap((format) =>
   [false, true].map((isStream) => ({ format, isStream, mode: isStream ? 'streamed' : 'whole' })),
 )
 
@@ -331,13 +331,19 @@ describe('a client of Messages that drops the thinking of earlier turns', () => 
   )
 })
 
-const ends = { 'openai-chat': 'stop', 'openai-responses': 'completed', anthropic: 'end_turn' }
+const ends = {
+  'openai-chat': 'stop',
+  'openai-responses': 'completed',
+  anthropic: 'end_turn',
+  gemini: 'STOP',
+}
 const callEnds = { ...ends, 'openai-chat': 'tool_calls', anthropic: 'tool_use' }
 
 /** The finish reason, stop reason or status. */
 function endOf({ whole }: Answer): unknown {
   const [choice] = (whole.choices ?? []) as readonly { readonly finish_reason: unknown }[]
-  return choice?.finish_reason ?? whole.stop_reason ?? whole.status
+  const [candidate] = (whole.candidates ?? []) as readonly { readonly finishReason: unknown }[]
+  return choice?.finish_reason ?? candidate?.finishReason ?? whole.stop_reason ?? whole.status
 }
 
 /** What went in, and what of it came from the cache. */

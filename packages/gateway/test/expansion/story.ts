@@ -33,6 +33,7 @@ const thinking: Readonly<Record<WireFormat, Readonly<Record<string, unknown>>>> 
   'openai-chat': { stream_options: { include_usage: true } },
   'openai-responses': {},
   anthropic: { thinking: { type: 'enabled', budget_tokens: 1024 } },
+  gemini: { generationConfig: { thinkingConfig: { includeThoughts: true } } },
 }
 
 /** The id that the first placeholder in a request names: the manifest's. */

@@ -1,8 +1,7 @@
 // Clients that leave (RELIABILITY T22): the upstream learns it at once, whatever was going on.
 
-import { wireFormats } from 'oriel'
 import { afterEach, describe, expect, it } from 'vitest'
-import { dialects } from '../dialect.ts'
+import { dialects, spokenFormats } from '../dialect.ts'
 import { openGateway, type Target, type TargetOptions } from '../target.ts'
 import { reply } from '../upstream/action.ts'
 import { headOf, logOf, newestThread, openWire, post, say, until } from './raw-client.ts'
@@ -18,7 +17,7 @@ async function open(options: TargetOptions): Promise<Target> {
 /** How soon the upstream must know: a second, and more on a busy machine. */
 const soonMs = 3000
 
-describe.each(wireFormats)('%s', (format) => {
+describe.each(spokenFormats)('%s', (format) => {
   it('[GW54] in the middle of its own body: nothing is sent', async () => {
     const { url, upstream } = await open({ answer: () => reply({ text: 'ok' }) })
     const wire = await openWire(url)

@@ -1,9 +1,8 @@
 // Memory that answers take: bounded by answer and for all calls, and free again when the client has its answer or is gone.
 
 import { gzipSync } from 'node:zlib'
-import { wireFormats } from 'oriel'
 import { afterEach, describe, expect, it } from 'vitest'
-import { dialects } from '../dialect.ts'
+import { dialects, spokenFormats } from '../dialect.ts'
 import { openGateway, type Target, type TargetOptions } from '../target.ts'
 import { reply } from '../upstream/action.ts'
 import { headOf, logOf, newestThread, openWire, say, until } from './raw-client.ts'
@@ -25,7 +24,7 @@ async function metric(url: string, name: string): Promise<number> {
 const reserved = (url: string): Promise<number> => metric(url, 'oriel_memory_reserved_bytes')
 const tooLarge = 'oriel_answers_truncated_total{code="too-large"}'
 
-const kinds = wireFormats.flatMap((format) =>
+const kinds = spokenFormats.flatMap((format) =>
   [false, true].map((isStream) => ({ format, isStream })),
 )
 
@@ -114,7 +113,7 @@ describe.each(kinds)('$format, streamed: $isStream', ({ format, isStream }) => {
 })
 
 describe('a compressed answer where the model has a tool of the gateway', () => {
-  it.each(wireFormats)('[GW92] %s reaches the client plain', async (format) => {
+  it.each(spokenFormats)('[GW92] %s reaches the client plain', async (format) => {
     const plain = await openGateway({ answer: () => reply({ text: 'Unpacked.' }) })
     const response = await say(plain.upstream.url, format, 'Hello')
     const bytes = Buffer.from(await response.arrayBuffer())

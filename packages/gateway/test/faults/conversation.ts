@@ -1,8 +1,8 @@
 // A client that leads one conversation with an official SDK and remembers what it saw whole. Every message carries a mark of its own, by which
 // it is found again in the logs.
 
-import { type WireFormat, wireFormats } from 'oriel'
-import { dialects, type Told, type ToolDefinition } from '../dialect.ts'
+import type { WireFormat } from 'oriel'
+import { dialects, spokenFormats, type Told, type ToolDefinition } from '../dialect.ts'
 import { sdkClient } from '../sdk/sdk-client.ts'
 import { type Action, reply } from '../upstream/action.ts'
 import type { Asked } from '../upstream/upstream.ts'
@@ -108,7 +108,7 @@ export class Conversation {
 
 /** Clients of each format, with streams and without, with a name and without. */
 export function sixConversations(): readonly Conversation[] {
-  const kinds = wireFormats.flatMap((format) =>
+  const kinds = spokenFormats.flatMap((format) =>
     [false, true].map((isStream) => ({ format, isStream })),
   )
   return kinds.map(

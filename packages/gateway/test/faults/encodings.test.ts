@@ -2,9 +2,9 @@
 
 import { request } from 'node:http'
 import * as zlib from 'node:zlib'
-import { type WireFormat, wireFormats } from 'oriel'
+import type { WireFormat } from 'oriel'
 import { afterEach, describe, expect, it } from 'vitest'
-import { dialects } from '../dialect.ts'
+import { dialects, spokenFormats } from '../dialect.ts'
 import { openGateway, type Target, type TargetOptions } from '../target.ts'
 import { reply } from '../upstream/action.ts'
 import { key, logOf, newestThread, say, until } from './raw-client.ts'
@@ -86,7 +86,7 @@ async function truncated(url: string, code: string): Promise<number> {
   return Number(found?.[1])
 }
 
-const table = wireFormats.flatMap((format) =>
+const table = spokenFormats.flatMap((format) =>
   [false, true].flatMap((isStream) =>
     Object.keys(codings).map((coding) => ({ format, isStream, coding })),
   ),
@@ -110,7 +110,7 @@ describe('a compressed answer', () => {
     },
   )
 
-  it.each(wireFormats)(
+  it.each(spokenFormats)(
     '[GW92] %s in a coding that nobody knows, or with a damaged one, is passed on with a warning',
     async (format) => {
       const { bytes, type } = await plainAnswer(format, true, said)

@@ -1,9 +1,8 @@
 // Bodies that are too large, too deep, packed, or never end (RELIABILITY T19, T20, T21).
 
 import { brotliCompressSync, gzipSync } from 'node:zlib'
-import { wireFormats } from 'oriel'
 import { afterEach, describe, expect, it } from 'vitest'
-import { dialects } from '../dialect.ts'
+import { dialects, spokenFormats } from '../dialect.ts'
 import { openGateway, type Target, type TargetOptions } from '../target.ts'
 import { reply } from '../upstream/action.ts'
 import { headOf, openWire, post, say, until } from './raw-client.ts'
@@ -20,7 +19,7 @@ const megabyte = 1024 * 1024
 /** Far below the time that the slow connections need; a busy machine needs some of it. */
 const generousMs = 10_000
 
-describe.each(wireFormats)('%s', (format) => {
+describe.each(spokenFormats)('%s', (format) => {
   const bodyOf = (text: string): string =>
     JSON.stringify(dialects[format].body([dialects[format].user(text)], []))
 

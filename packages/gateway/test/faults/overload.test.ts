@@ -1,9 +1,8 @@
 // More calls than the gateway takes: those beyond are turned away at once and told when to come again, the others finish, and then there is
 // room again.
 
-import { wireFormats } from 'oriel'
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest'
-import { dialects } from '../dialect.ts'
+import { dialects, spokenFormats } from '../dialect.ts'
 import { openGateway, type Target } from '../target.ts'
 import { reply } from '../upstream/action.ts'
 import { post, say } from './raw-client.ts'
@@ -11,7 +10,7 @@ import { post, say } from './raw-client.ts'
 let target: Target | undefined
 afterEach(() => target?.close())
 
-const kinds = wireFormats.flatMap((format) =>
+const kinds = spokenFormats.flatMap((format) =>
   [
     { limits: { concurrentCalls: 3 }, status: 429, whose: 'of one caller' },
     { limits: { totalCalls: 3 }, status: 503, whose: 'of all callers' },
@@ -67,7 +66,7 @@ describe.each(kinds)('$format, calls $whose', ({ format, limits, status }) => {
   )
 })
 
-describe.each(wireFormats)('%s, large bodies', (format) => {
+describe.each(spokenFormats)('%s, large bodies', (format) => {
   it.each([false, true])(
     '[GW80] are turned away while others take the room, and taken when those end (of unknown length: %s)',
     async (isUnknown) => {

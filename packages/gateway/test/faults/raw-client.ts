@@ -2,7 +2,7 @@
 
 import { connect, type Socket } from 'node:net'
 import type { Entry, WireFormat } from 'oriel'
-import { dialects } from '../dialect.ts'
+import { dialects, pathOf } from '../dialect.ts'
 
 export const key = 'fault-key'
 
@@ -15,7 +15,8 @@ export interface PostOptions {
 /** A model call with a body as it stands. */
 export function post(url: string, format: WireFormat, options: PostOptions): Promise<Response> {
   const { body, headers = {}, signal } = options
-  return fetch(url + dialects[format].path, {
+  const isStream = typeof body === 'string' && body.includes('"stream":true')
+  return fetch(url + pathOf(format, isStream), {
     method: 'POST',
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers },
     body: body as string,

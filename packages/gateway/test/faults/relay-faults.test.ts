@@ -13,9 +13,9 @@ import type { AddressInfo } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { createGateway, type Gateway, type GatewayServer, serveGateway } from '@oriel/gateway'
 import fc from 'fast-check'
-import { type Entry, type WireFormat, wireFormats } from 'oriel'
+import type { Entry, WireFormat } from 'oriel'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { dialects } from '../dialect.ts'
+import { dialects, spokenFormats } from '../dialect.ts'
 import { openGateway } from '../target.ts'
 import { reply } from '../upstream/action.ts'
 import { key, say, until } from './raw-client.ts'
@@ -55,7 +55,7 @@ let count = 0
 beforeAll(async () => {
   process.on('unhandledRejection', note)
   const provider = await openGateway({ answer: () => reply({ text: said }) })
-  for (const format of wireFormats) {
+  for (const format of spokenFormats) {
     for (const isStream of [false, true]) {
       const response = await say(provider.upstream.url, format, 'Hello', { isStream })
       const bytes = Buffer.from(await response.arrayBuffer())
@@ -244,7 +244,7 @@ describe('a call that breaks off', () => {
   it.each(phases)(
     '[GW96] upstream: $upstream, client: $client: log and client agree, and nothing stays reserved',
     async (row) => {
-      for (const format of wireFormats) {
+      for (const format of spokenFormats) {
         for (const isStream of [false, true]) {
           const where = { breakAt: 0.5, leaveAt: 0.2, isReset: true, coding: 'identity' } as const
           await check({ ...row, ...where, format, isStream })
@@ -256,7 +256,7 @@ describe('a call that breaks off', () => {
   it('[GW96] anywhere, in any format: log and client agree, and nothing stays reserved', async () => {
     const share = fc.double({ min: 0, max: 1, noNaN: true })
     const cases = fc.record<Case>({
-      format: fc.constantFrom(...wireFormats),
+      format: fc.constantFrom(...spokenFormats),
       isStream: fc.boolean(),
       coding: fc.constantFrom('identity', 'gzip'),
       upstream: fc.constantFrom(...upstreamPhases),

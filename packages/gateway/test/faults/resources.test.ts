@@ -6,16 +6,15 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createGateway } from '@oriel/gateway'
-import { wireFormats } from 'oriel'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { dialects } from '../dialect.ts'
+import { dialects, spokenFormats } from '../dialect.ts'
 import { reply } from '../upstream/action.ts'
 import { startUpstream } from '../upstream/upstream.ts'
 import { addressOf } from './kill-harness.ts'
 import { say } from './raw-client.ts'
 
 const codes = ['EMFILE', 'ENFILE', 'ENOMEM', 'ENOBUFS', 'EAGAIN', 'EADDRNOTAVAIL']
-const table = wireFormats.flatMap((format) => codes.map((code) => ({ format, code })))
+const table = spokenFormats.flatMap((format) => codes.map((code) => ({ format, code })))
 
 describe('an upstream that cannot be asked', () => {
   it.each(table)('[GW94] $format, for $code: 503 and a time to come again', async (row) => {

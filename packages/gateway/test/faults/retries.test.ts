@@ -1,9 +1,9 @@
 // How often an upstream is asked (RELIABILITY T23, F14, F17): once, except where a second time is safe and useful.
 
 import { createGateway, serveGateway } from '@oriel/gateway'
-import { type WireFormat, wireFormats } from 'oriel'
+import type { WireFormat } from 'oriel'
 import { afterEach, describe, expect, it } from 'vitest'
-import { dialects } from '../dialect.ts'
+import { dialects, spokenFormats } from '../dialect.ts'
 import { closedAddress, openGateway, type Target, type TargetOptions } from '../target.ts'
 import { type Action, reply } from '../upstream/action.ts'
 import type { Asked } from '../upstream/upstream.ts'
@@ -19,7 +19,7 @@ async function open(options: TargetOptions): Promise<Target> {
 
 const statuses = [400, 401, 403, 404, 408, 409, 413, 429, 500, 502, 503, 529]
 
-describe.each(wireFormats)('%s', (format) => {
+describe.each(spokenFormats)('%s', (format) => {
   it.each(statuses)('[GW52] a %i is passed on as it is, and asked for once', async (status) => {
     const { url, upstream } = await open({
       answer: () => ({

@@ -1,8 +1,8 @@
 // A store that is slow or fails while an answer comes in (RELIABILITY F7, F8): the client never holds a whole answer that was not kept.
 
-import { OrielError, wireFormats } from 'oriel'
+import { OrielError } from 'oriel'
 import { afterEach, describe, expect, it } from 'vitest'
-import { dialects } from '../dialect.ts'
+import { dialects, spokenFormats } from '../dialect.ts'
 import { sdkClient } from '../sdk/sdk-client.ts'
 import { openGateway, type Target } from '../target.ts'
 import { reply } from '../upstream/action.ts'
@@ -13,7 +13,7 @@ let target: Target | undefined
 afterEach(() => target?.close())
 
 const answer = 'The answer, word by word, to its very end.'
-const kinds = wireFormats.flatMap((format) =>
+const kinds = spokenFormats.flatMap((format) =>
   [false, true].map((isStream) => ({ format, isStream, how: isStream ? 'streamed' : 'whole' })),
 )
 

@@ -1,8 +1,8 @@
 // Streams that break, hang or are not read (RELIABILITY T21, F15).
 
-import { type WireFormat, wireFormats } from 'oriel'
+import type { WireFormat } from 'oriel'
 import { afterEach, describe, expect, it } from 'vitest'
-import { dialects } from '../dialect.ts'
+import { dialects, spokenFormats } from '../dialect.ts'
 import { openGateway, type Target, type TargetOptions } from '../target.ts'
 import { type Action, reply } from '../upstream/action.ts'
 import { headOf, key, logOf, newestThread, openWire, post, say, until } from './raw-client.ts'
@@ -20,7 +20,7 @@ const generousMs = 10_000
 
 const tool = { name: 'look', description: 'Looks.', parameters: { type: 'object', properties: {} } }
 
-describe.each(wireFormats)('%s', (format) => {
+describe.each(spokenFormats)('%s', (format) => {
   it('[GW53] a stream cut after any event stays cut, is kept for people, and the next turn is valid', async () => {
     const whole = reply({
       reasoning: 'I think',

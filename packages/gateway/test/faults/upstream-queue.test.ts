@@ -1,7 +1,8 @@
 // More requests than an upstream may get at the same time: they wait in turn, within bounds, and those beyond are told to come again.
 
-import { type WireFormat, wireFormats } from 'oriel'
+import type { WireFormat } from 'oriel'
 import { afterEach, describe, expect, it } from 'vitest'
+import { spokenFormats } from '../dialect.ts'
 import { openGateway, type Target, type TargetOptions } from '../target.ts'
 import { reply } from '../upstream/action.ts'
 import { say, until } from './raw-client.ts'
@@ -46,7 +47,7 @@ async function expectShed(response: Response, format: WireFormat): Promise<void>
   expect(error.type).toBe(format === 'anthropic' ? 'overloaded_error' : 'server_error')
 }
 
-describe.each(wireFormats)('%s', (format) => {
+describe.each(spokenFormats)('%s', (format) => {
   it('[GW91] requests beyond the queue of an upstream are shed, and the others are served when there is a slot', async () => {
     const { target, resolve } = await open({ upstreamCalls: 2, upstreamQueue: 3 })
     const { url, upstream } = target

@@ -1,10 +1,10 @@
 // Long conversations with tools under every preset: the upstream never has to refuse one, and the answers stay the same.
 
-import { type JsonObject, type PolicyInput, presets, type WireFormat, wireFormats } from 'oriel'
+import { type JsonObject, type PolicyInput, presets, type WireFormat } from 'oriel'
 import { providers } from 'oriel/providers'
 import { afterEach, describe, expect, it } from 'vitest'
 import { PrefixCache } from '../../src/demo/prefix-cache.ts'
-import { dialects } from '../dialect.ts'
+import { dialects, spokenFormats } from '../dialect.ts'
 import { openGateway, type Target } from '../target.ts'
 import { type Action, reply } from '../upstream/action.ts'
 import type { Binding } from '../upstream/seals.ts'
@@ -24,6 +24,7 @@ const thinking: Readonly<Record<WireFormat, Readonly<Record<string, unknown>>>> 
   'openai-chat': {},
   'openai-responses': { reasoning: { effort: 'high', summary: 'auto' } },
   anthropic: { thinking: { type: 'enabled', budget_tokens: 1024 } },
+  gemini: { generationConfig: { thinkingConfig: { includeThoughts: true } } },
 }
 const turns = 10
 /** What the model does in each turn: how many calls it makes in each step before it answers. */
@@ -50,7 +51,7 @@ const policies: readonly (readonly [string, PolicyInput])[] = [
 /** Policies that leave a conversation of this length as it is, or may. */
 const patient: ReadonlySet<unknown> = new Set(['plugin-retention', 'history-window', 'recommended'])
 
-describe.each(wireFormats)('%s', (format) => {
+describe.each(spokenFormats)('%s', (format) => {
   it.each(
     policies.flatMap(([name, policy]) =>
       // Only Messages has two kinds of signatures.

@@ -1,7 +1,8 @@
 // What the official SDKs see through the gateway is what they see without it.
 
-import { type WireFormat, wireFormats } from 'oriel'
+import type { WireFormat } from 'oriel'
 import { afterEach, describe, expect, it } from 'vitest'
+import { spokenFormats } from '../dialect.ts'
 import { openDirect, openGateway, type Target, type TargetOptions } from '../target.ts'
 import { type Action, type Delivery, reply } from '../upstream/action.ts'
 import type { Asked } from '../upstream/upstream.ts'
@@ -34,14 +35,16 @@ const pictures: Readonly<Record<WireFormat, readonly unknown[]>> = {
     { type: 'text', text: 'What is this?' },
     { type: 'image', source: { type: 'base64', media_type: 'image/png', data: dot } },
   ],
+  gemini: [{ text: 'What is this?' }, { inlineData: { mimeType: 'image/png', data: dot } }],
 }
 const thinking: Readonly<Record<WireFormat, Readonly<Record<string, unknown>>>> = {
   'openai-chat': { reasoning_effort: 'high' },
   'openai-responses': { reasoning: { effort: 'high', summary: 'auto' } },
   anthropic: { thinking: { type: 'enabled', budget_tokens: 1024 } },
+  gemini: { generationConfig: { thinkingConfig: { includeThoughts: true } } },
 }
 
-const cases = wireFormats.flatMap((format) =>
+const cases = spokenFormats.flatMap((format) =>
   [false, true].map((isStream) => ({ format, isStream, mode: isStream ? 'streamed' : 'whole' })),
 )
 
@@ -108,7 +111,7 @@ describe.each(cases)('$format $mode', ({ format, isStream }) => {
   })
 })
 
-describe.each(wireFormats)('streams of %s', (format) => {
+describe.each(spokenFormats)('streams of %s', (format) => {
   const long = 'A long answer, word by word, to the end. '.repeat(20)
   const deliveries: readonly (readonly [string, Delivery])[] = [
     ['in single bytes', { chunkBytes: 1 }],

@@ -1,6 +1,7 @@
 // The official SDKs behind one face: ask with a history, get what was said. Streams are put together by the SDKs themselves.
 
 import Anthropic from '@anthropic-ai/sdk'
+import { type Content, type GenerateContentResponse, GoogleGenAI } from '@google/genai'
 import OpenAI from 'openai'
 import type { WireFormat } from 'oriel'
 import { dialects, type Told, type ToolDefinition } from '../dialect.ts'
@@ -33,7 +34,7 @@ export interface Answer extends Told {
 export type SdkClient = (history: readonly unknown[], options?: AskOptions) => Promise<Answer>
 
 export function sdkClient(format: WireFormat, options: SdkOptions): SdkClient {
-  const ask = format === 'anthropic' ? anthropicAsk(options) : openaiAsk(format, options)
+  const ask = askWith(format, options)
   const dialect = dialects[format]
   return async (history, asked = {}) => {
     const { tools = [], extra = {} } = asked
@@ -43,6 +44,11 @@ export function sdkClient(format: WireFormat, options: SdkOptions): SdkClient {
     )) as Answer['whole']
     return { ...dialect.read(whole), whole }
   }
+}
+
+function askWith(format: WireFormat, options: SdkOptions): Ask {
+  if (format === 'anthropic') return anthropicAsk(options)
+  return format === 'gemini' ? geminiAsk(options) : openaiAsk(format, options)
 }
 
 type Ask = (body: Readonly<Record<string, unknown>>, options: AskOptions) => Promise<unknown>
@@ -86,4 +92,47 @@ function anthropicAsk(options: SdkOptions): Ask {
     if (onText !== undefined) stream.on('text', onText)
     return stream.finalMessage()
   }
+}
+
+/** It puts no stream together, except for its chats: they keep the contents of all pieces in a row. */
+function geminiAsk(options: SdkOptions): Ask {
+  const { url, key = 'test-key', maxRetries = 0, headers = {} } = options
+  const retryOptions = { attempts: maxRetries + 1 }
+  const client = new GoogleGenAI({
+    apiKey: key,
+    httpOptions: { baseUrl: url, headers, retryOptions },
+  })
+  return async (body, { isStream = false, signal, headers: more = {}, onText }) => {
+    const { contents, ...extraBody } = body
+    const params = {
+      model: 'gemini-demo',
+      contents: contents as Content[],
+      config: {
+        httpOptions: { headers: { ...headers, ...more }, extraBody },
+        ...(signal === undefined ? {} : { abortSignal: signal }),
+      },
+    }
+    if (!isStream) return plain(await client.models.generateContent(params))
+    const chunks: Readonly<Record<string, unknown>>[] = []
+    const pieces: Content[] = []
+    for await (const chunk of await client.models.generateContentStream(params)) {
+      const { content } = chunk.candidates?.[0] ?? {}
+      if (content !== undefined) pieces.push(content)
+      if (onText !== undefined && chunk.text !== undefined) onText(chunk.text)
+      chunks.push(plain(chunk))
+    }
+    const last = chunks.at(-1) ?? {}
+    const [candidate] = (last.candidates ?? []) as readonly object[]
+    const parts = pieces.flatMap((piece) => piece.parts ?? [])
+    return { ...last, candidates: [{ ...candidate, content: { role: 'model', parts } }], pieces }
+  }
+}
+
+/** Without the headers of the answer. */
+function plain(response: GenerateContentResponse): Readonly<Record<string, unknown>> {
+  const { sdkHttpResponse: _headers, ...rest } = JSON.parse(JSON.stringify(response)) as Record<
+    string,
+    unknown
+  >
+  return rest
 }

@@ -3,6 +3,7 @@
 import { type JsonObject, validate, type WireFormat } from 'oriel'
 import { anthropicBreaches } from './laws-anthropic.ts'
 import { chatBreaches } from './laws-chat.ts'
+import { geminiBreaches } from './laws-gemini.ts'
 import { responsesBreaches } from './laws-responses.ts'
 
 export interface Breach {
@@ -16,6 +17,7 @@ export const ownLaws = {
   'openai-chat': chatBreaches,
   'openai-responses': responsesBreaches,
   anthropic: anthropicBreaches,
+  gemini: geminiBreaches,
 } as const
 
 /** Every rule that a request breaks; ours first, since they have the provider's words. */

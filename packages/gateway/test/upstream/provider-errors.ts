@@ -89,6 +89,8 @@ export function streamError(format: WireFormat): { event?: string; data: JsonObj
       }
     case 'anthropic':
       return { event: 'error', data: providerError(format, 529) }
+    case 'gemini':
+      return { data: providerError(format, 503) }
   }
 }
 

@@ -3,13 +3,14 @@
 import type { ServerResponse } from 'node:http'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { JsonObject, WireFormat } from 'oriel'
-import { type Reply, streamTexts, type WrittenAnswer } from 'oriel/providers'
+import { providers, type Reply, streamTexts, type WrittenAnswer } from 'oriel/providers'
 import type { Action, Delivery } from './action.ts'
 import { providerError, streamError } from './provider-errors.ts'
 
 /** What is known of the request while it is answered. */
 export interface Answered {
   readonly format: WireFormat
+  readonly path: string
   readonly body: JsonObject
   bytesSent: number
 }
@@ -30,7 +31,8 @@ export async function perform(
     case 'reply': {
       const said = say(action.reply)
       const { delivery = {}, alter = (whole) => whole } = action
-      if (body.stream === true) await stream({ response, recorded, headers }, said, delivery)
+      const isStream = providers[format].request.isStreaming(body, recorded.path)
+      if (isStream) await stream({ response, recorded, headers }, said, delivery)
       else if (delivery.cutAfter !== undefined) cutWhole(response, said.body, headers)
       else sendJson(response, 200, alter(said.body), headers)
       return

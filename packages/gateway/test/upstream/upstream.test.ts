@@ -1,6 +1,6 @@
-import { type WireFormat, wireFormats } from 'oriel'
+import type { WireFormat } from 'oriel'
 import { afterEach, describe, expect, it } from 'vitest'
-import { dialects } from '../dialect.ts'
+import { dialects, pathOf, spokenFormats } from '../dialect.ts'
 import { type Action, reply } from './action.ts'
 import { ownLaws } from './laws.ts'
 import { startUpstream, type Upstream, type UpstreamOptions } from './upstream.ts'
@@ -16,6 +16,9 @@ const call = (id: string) => ({
   ...{ id, type: 'function' },
   function: { name: 'look', arguments: '{}' },
 })
+
+const said = { role: 'user', parts: [{ text: 'x' }] }
+const model = (...parts: readonly object[]) => ({ role: 'model', parts })
 
 /** Requests that each break one rule, and the rule. */
 const broken: Readonly<Record<WireFormat, readonly (readonly [string, readonly unknown[]])[]>> = {
@@ -104,9 +107,16 @@ const broken: Readonly<Record<WireFormat, readonly (readonly [string, readonly u
       ],
     ],
   ],
+  gemini: [
+    ['GC2', [model({ text: 'x' }), said]],
+    ['GC4', [said, model(), said]],
+    ['GC5', [said, model({ text: 'x' })]],
+    ['GC6', [said, model({ functionCall: { name: 'look' } }), said]],
+    ['GC7', [{ role: 'user', parts: [{ functionResponse: { name: 'look', response: {} } }] }]],
+  ],
 }
 
-describe.each(wireFormats)('the strict upstream, %s', (format) => {
+describe.each(spokenFormats)('the strict upstream, %s', (format) => {
   it('refuses what breaks a rule, with the words of the provider', async () => {
     const { url, requests } = await start(() => reply({ text: 'ok' }))
     const cases = broken[format]
@@ -259,7 +269,8 @@ function post(
   body: unknown,
   signal?: AbortSignal,
 ): Promise<Response> {
-  return fetch(url + dialects[format].path, {
+  const isStream = (body as { stream?: boolean }).stream === true
+  return fetch(url + pathOf(format, isStream), {
     method: 'POST',
     body: JSON.stringify(body),
     ...(signal === undefined ? {} : { signal }),

@@ -36,7 +36,8 @@ const content = 'Is it?'
 
 type Ask = (fetch: typeof globalThis.fetch, thread: Thread) => Promise<unknown>
 
-const asks: Readonly<Record<keyof typeof providers, Ask>> = {
+/** Those whose official SDKs can be managed. */
+const asks: Readonly<Partial<Record<keyof typeof providers, Ask>>> = {
   'openai-chat': (fetch, thread) =>
     managed(new OpenAI({ apiKey: 'none', fetch }), { thread }).chat.completions.create({
       ...{ ...ask, seed: 3, messages: [{ role: 'user', content }] },
@@ -52,11 +53,13 @@ const asks: Readonly<Record<keyof typeof providers, Ask>> = {
     }),
 }
 
-describe.each(Object.values(providers))('a request of the SDK in $name', (provider) => {
+const spoken = Object.values(providers).filter(({ name }) => asks[name] !== undefined)
+
+describe.each(spoken)('a request of the SDK in $name', (provider) => {
   it('[PV2] has the frame that the gateway gives it', async () => {
     const thread = await openThread({ store: memoryStore() })
     const bodies: JsonObject[] = []
-    await asks[provider.name](answering(provider, bodies), thread)
+    await asks[provider.name]?.(answering(provider, bodies), thread)
     expect(bodies).toHaveLength(1)
     expect(await framesIn(thread)).toEqual([provider.request.frame(bodies[0] ?? {})])
   })

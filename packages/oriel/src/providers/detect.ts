@@ -65,8 +65,10 @@ function commonTo(
 /** The forms that a message can be in. Never empty. */
 function formsOf(message: unknown, path: string): readonly Form[] {
   if (!isObject(message)) return all
+  // Nothing else has parts without content; nothing of Gemini has content.
+  if (isGemini(message)) return ['gemini']
   const marks = isOwn(message) ? [] : [...marksOf(message), ...partsOf(message).map(marksOfPart)]
-  let forms = all
+  let forms = all.filter((form) => form !== 'gemini')
   for (const mark of marks) {
     const left = mark === undefined ? forms : forms.filter((form) => mark.includes(form))
     if (left.length === 0) throw unclear(path, 'has parts of different formats')
@@ -85,6 +87,10 @@ function isOwn(message: unknown): boolean {
   if (!isObject(message)) return false
   const { source, native, origin, expiry, audience } = message
   return [source, native, origin, expiry, audience].some((field) => field !== undefined)
+}
+
+function isGemini(message: Fields): boolean {
+  return Array.isArray(message.parts) && message.content === undefined && !isOwn(message)
 }
 
 /** Formats that share a mark. */

@@ -39,7 +39,7 @@ export {
 } from './registry.ts'
 export type { RoundKind, SpliceOptions, Splicer, StreamEvent, StreamFailure } from './splice.ts'
 export type { Answer, AnswerFormat, AnswerStream, ResponseFacts } from './stream.ts'
-export { endOfStream, parseEvent, parseObject } from './stream.ts'
+export { endOfStream, parseAnswer, parseEvent, parseObject } from './stream.ts'
 export type {
   MakeId,
   Measured,

@@ -53,13 +53,13 @@ test.each(formatNames)(
   '[I14] in %s, half a character that is replaced is in the trace',
   (format) => {
     const [half, replacement] = ['a \ud83d b', 'a \ufffd b']
-    const messages = [
-      { role: 'user', content: half },
-      { role: 'assistant', content: 'Yes?' },
-      { role: 'user', content: 'whole' },
-    ]
+    const said = (role: string, text: string): object =>
+      format === 'gemini'
+        ? { role: role === 'user' ? role : 'model', parts: [{ text }] }
+        : { role, content: text }
+    const messages = [said('user', half), said('assistant', 'Yes?'), said('user', 'whole')]
     const view = project<object>(messages, undefined, { format })
-    expect(view.messages).toMatchObject([{ content: replacement }, {}, { content: 'whole' }])
+    expect(view.messages).toMatchObject([said('user', replacement), {}, said('user', 'whole')])
     expect(view.trace).toMatchObject([
       {
         index: 0,

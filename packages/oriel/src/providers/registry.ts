@@ -7,6 +7,7 @@ import type { ViewMessage } from '../core/view/view.ts'
 import { aiSdk } from './ai-sdk/index.ts'
 import { anthropic } from './anthropic/index.ts'
 import type { Decoded, Encoded, Format, Violation } from './format.ts'
+import { gemini } from './gemini/index.ts'
 import { langchain } from './langchain/index.ts'
 import { decodeNeutral } from './neutral/index.ts'
 import { openaiChat } from './openai-chat/index.ts'
@@ -18,6 +19,7 @@ export const providers = {
   'openai-chat': openaiChat,
   'openai-responses': openaiResponses,
   anthropic,
+  gemini,
 }
 
 /** All message formats: those of the APIs, and those of libraries. */

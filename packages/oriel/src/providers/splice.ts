@@ -71,6 +71,14 @@ export function writeEvent(data: JsonObject, name?: string): string {
   return `${name === undefined ? '' : `event: ${name}\n`}data: ${JSON.stringify(data)}\n\n`
 }
 
+/**
+ * What stands between the texts of two rounds, which are one text for the client: nothing where one of them is empty or the first one ends
+ * with a space of its own.
+ */
+export function gapBetween(before: string, after: string): string {
+  return before === '' || after === '' || /\s$/.test(before) ? '' : '\n\n'
+}
+
 /** Numbers add up, at every depth; lists are joined; of anything else the newest is kept. */
 export function sumUsage(before: JsonObject | undefined, after: JsonObject): JsonObject {
   if (before === undefined) return after

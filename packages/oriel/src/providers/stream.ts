@@ -1,7 +1,7 @@
 // How a model's answer is read, whole or as a stream, whatever the provider. The same function serves the gateway, the SDK integrations and
 // the studio, so that what is logged is what the client sends back.
 
-import { isObject, type Json, type JsonObject } from '../core/log/json.ts'
+import { isObject, type Json, type JsonObject, parseJson } from '../core/log/json.ts'
 
 /** An answer, or as much of it as has come. */
 export interface Answer {
@@ -47,6 +47,15 @@ export interface AnswerFormat {
   stream(): AnswerStream
   /** Reads the body of a whole answer; undefined where it holds nothing that a client would send back, and no usage. */
   answer(body: JsonObject): Answer | undefined
+  /** The body of the whole answer that a stream holds which came as one list of JSON. @default streams are events only */
+  fromList?(events: readonly unknown[]): JsonObject
+}
+
+/** The body of a whole answer, by its text; undefined where it is none. */
+export function parseAnswer(provider: AnswerFormat, text: string): JsonObject | undefined {
+  const value = parseJson(text)
+  if (Array.isArray(value)) return provider.fromList?.(value)
+  return isObject(value) ? (value as JsonObject) : undefined
 }
 
 /** The last event of OpenAI's streams, which is no JSON. */

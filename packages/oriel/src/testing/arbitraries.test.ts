@@ -77,6 +77,8 @@ it.each([
   ['ai-sdk', ['"error-json"', '"signature"', '"redactedData"', '"cacheControl"', '"image-data"']],
   ['langchain', ['"lc":1', '"kwargs"', '"data":{"content"', '"type":"human"', '"tool_use"']],
   ['langchain', ['"thinking"', '"status":"error"', '"artifact"', '"image_url":"http']],
+  ['gemini', ['"thought":true', '"thoughtSignature"', '"executableCode"', '"codeExecutionResult"']],
+  ['gemini', ['"futureData"', '"functionCall":{"name"', '"functionResponse":{"name"', '"fileUri"']],
 ] as const)('conversations of %s contain %s', (format, pieces) => {
   const text = JSON.stringify(fc.sample(conversationOf(format), sample))
   expect(pieces.filter((piece) => !text.includes(piece))).toEqual([])

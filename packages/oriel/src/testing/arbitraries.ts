@@ -25,6 +25,7 @@ import type { ToolResultsSettings } from '../rules/tool-results.ts'
 import { script } from './script.ts'
 import { writeAiSdk } from './write-ai-sdk.ts'
 import { writeAnthropic } from './write-anthropic.ts'
+import { writeGemini } from './write-gemini.ts'
 import { writeLangchain } from './write-langchain.ts'
 import { writeOpenaiChat } from './write-openai-chat.ts'
 import { writeOpenaiResponses } from './write-openai-responses.ts'
@@ -57,6 +58,11 @@ export function langchainConversation(): fc.Arbitrary<Conversation> {
   return script().map(writeLangchain).map(plain)
 }
 
+/** Valid contents of Gemini, ending with the user's side. Shrinks to one content of the user. */
+export function geminiConversation(): fc.Arbitrary<Conversation> {
+  return script().map(writeGemini).map(plain)
+}
+
 /** Valid conversations in the named format. */
 export function conversationOf(format: FormatName): fc.Arbitrary<Conversation> {
   switch (format) {
@@ -70,6 +76,8 @@ export function conversationOf(format: FormatName): fc.Arbitrary<Conversation> {
       return aiSdkConversation()
     case 'langchain':
       return langchainConversation()
+    case 'gemini':
+      return geminiConversation()
   }
 }
 

@@ -119,3 +119,23 @@ export const langchainMessage = {
     content: text,
   }),
 } as const
+
+/** Contents of Gemini. Its system text is no content. */
+export const geminiContent = {
+  user: (text: string): JsonObject => ({ role: 'user', parts: [{ text }] }),
+  model: (text: string): JsonObject => ({ role: 'model', parts: [{ text }] }),
+  calls: (...calls: readonly BuiltCall[]): JsonObject => ({
+    role: 'model',
+    parts: calls.map(({ id, name = 'search', input = {} }) => ({
+      functionCall: { id, name, args: input },
+    })),
+  }),
+  results: (
+    ...results: readonly { readonly id: string; readonly text: string; readonly name?: string }[]
+  ): JsonObject => ({
+    role: 'user',
+    parts: results.map(({ id, text, name = 'search' }) => ({
+      functionResponse: { id, name, response: { output: text } },
+    })),
+  }),
+} as const

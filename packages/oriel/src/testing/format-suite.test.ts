@@ -2,12 +2,14 @@ import { describe, expect, it } from 'vitest'
 import { aiSdk } from '../providers/ai-sdk/index.ts'
 import { anthropic } from '../providers/anthropic/index.ts'
 import type { Format } from '../providers/format.ts'
+import { gemini } from '../providers/gemini/index.ts'
 import { langchain } from '../providers/langchain/index.ts'
 import { openaiChat } from '../providers/openai-chat/index.ts'
 import { openaiResponses } from '../providers/openai-responses/index.ts'
 import {
   aiSdkConversation,
   anthropicConversation,
+  geminiConversation,
   langchainConversation,
   openaiChatConversation,
   openaiResponsesConversation,
@@ -19,6 +21,7 @@ describeFormat(anthropic, anthropicConversation())
 describeFormat(openaiResponses, openaiResponsesConversation())
 describeFormat(aiSdk, aiSdkConversation())
 describeFormat(langchain, langchainConversation())
+describeFormat(gemini, geminiConversation())
 
 describe('describeFormat', () => {
   it.each<[string, Partial<Format>, string]>([

@@ -231,8 +231,10 @@ function expectSame(got: unknown, expected: unknown): void {
 function withField(message: JsonObject, key: string): JsonObject {
   const marked: Record<string, unknown> = { ...message }
   setField(marked, key, { is: 'kept' })
-  if (Array.isArray(message.content)) {
-    marked.content = message.content.map((block: unknown) => {
+  for (const list of ['content', 'parts']) {
+    const blocks = message[list]
+    if (!Array.isArray(blocks)) continue
+    marked[list] = blocks.map((block: unknown) => {
       if (!isObject(block)) return block
       const copy: Record<string, unknown> = { ...block }
       setField(copy, key, ['kept'])

@@ -10,6 +10,7 @@ export {
   conversationOf,
   expiryArbitrary,
   expirySettingArbitrary,
+  geminiConversation,
   historyArbitrary,
   langchainConversation,
   lifetimeArbitrary,
@@ -28,6 +29,7 @@ export {
   aiSdkMessage,
   anthropicMessage,
   chatMessage,
+  geminiContent,
   langchainMessage,
   responsesItem,
 } from './builders.ts'

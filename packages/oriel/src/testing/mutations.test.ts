@@ -6,6 +6,7 @@ import {
   aiSdkMessage,
   anthropicMessage,
   chatMessage,
+  geminiContent,
   langchainMessage,
   responsesItem,
 } from './builders.ts'
@@ -101,6 +102,21 @@ const rulesOf = {
   'openai-responses': ['R1', 'R2', 'R3', 'R4', 'R5', 'R6', 'R7'],
   'ai-sdk': ['AI1', 'AI2', 'AI3', 'AI4', 'AI5', 'AI6'],
   langchain: ['LC1', 'LC2', 'LC3', 'LC4', 'LC5'],
+  gemini: [
+    'GC1',
+    'GC2',
+    'GC3',
+    'GC4',
+    'GC5',
+    'GC6',
+    'GC7',
+    'GC8',
+    'GC9',
+    'GC10',
+    'GC11',
+    'GC12',
+    'GC13',
+  ],
   anthropic: [
     'A1',
     'A2',
@@ -139,4 +155,7 @@ it('builders make conversations that the providers accept', () => {
   const chain = langchainMessage
   const answered = [chain.calls({ id: 'a' }), chain.result('a', 'found'), chain.assistant('two')]
   expect(validate('langchain', [chain.system('s'), chain.user('one'), ...answered])).toEqual([])
+  const { calls, model, results: responses, user: ask } = geminiContent
+  const asked = [ask('one'), calls({ id: 'a' }), responses({ id: 'a', text: 'found' })]
+  expect(validate('gemini', [...asked, model('two'), ask('three')])).toEqual([])
 })

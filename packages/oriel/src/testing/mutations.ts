@@ -61,6 +61,7 @@ export function mutationsArbitrary(format: FormatName): fc.Arbitrary<readonly Mu
     'ä / b',
     '\ud800',
     'function_call:search',
+    'by-name:1:search',
   )
   return fc.array(
     fc.oneof<fc.Arbitrary<Mutation>[]>(
@@ -129,16 +130,16 @@ function apply(messages: Editable[], mutation: Mutation): Conversation {
       }
       break
     case 'set-content':
-      if (mutation.content === undefined) delete message.content
-      else message.content = copyOf(mutation.content)
+      if (mutation.content === undefined) delete message[contentKey(message)]
+      else message[contentKey(message)] = copyOf(mutation.content)
       break
     case 'add-block':
-      message.content = [...blocksOf(message), copyOf(mutation.block)]
+      message[contentKey(message)] = [...blocksOf(message), copyOf(mutation.block)]
       break
     case 'merge':
       if (at > 0) {
         const before = messages[at - 1] as Editable
-        before.content = [...blocksOf(before), ...blocksOf(message)]
+        before[contentKey(before)] = [...blocksOf(before), ...blocksOf(message)]
         messages.splice(at, 1)
       }
       break
@@ -199,7 +200,10 @@ const idKeys = [
 ]
 
 function isIdSpot({ holder, key }: Spot): boolean {
-  if (key === 'id') return callTypes.includes(String(holder.type))
+  // The calls and responses of Gemini have no type.
+  if (key === 'id') {
+    return callTypes.includes(String(holder.type)) || 'args' in holder || 'response' in holder
+  }
   return idKeys.includes(key)
 }
 
@@ -207,7 +211,13 @@ function isTextSpot({ key }: Spot): boolean {
   return ['text', 'content', 'output', 'refusal', 'value'].includes(key)
 }
 
-function blocksOf({ content }: Editable): readonly unknown[] {
+/** Where a message has its blocks: those of Gemini's model may have lost them. */
+function contentKey(message: Editable): 'content' | 'parts' {
+  return 'parts' in message || message.role === 'model' ? 'parts' : 'content'
+}
+
+function blocksOf(message: Editable): readonly unknown[] {
+  const content = message[contentKey(message)]
   if (typeof content === 'string') return [{ type: 'text', text: content }]
   return Array.isArray(content) ? content : []
 }

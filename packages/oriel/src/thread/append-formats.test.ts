@@ -150,6 +150,15 @@ const shapes: readonly (readonly [string, readonly object[], readonly Block['typ
     ['image', 'text', 'tool-call', 'tool-result'],
   ],
   [
+    'contents of Gemini',
+    [
+      { role: 'user', parts: [{ inlineData: { mimeType: 'image/png', data } }] },
+      { role: 'model', parts: [{ functionCall: { name: 'a' } }] },
+      { role: 'user', parts: [{ functionResponse: { name: 'a', response: {} } }] },
+    ],
+    ['image', 'tool-call', 'tool-result'],
+  ],
+  [
     "our own messages beside those of OpenAI's chat",
     [
       { role: 'user', origin: 'host', kind: 'note', content: [{ ...image }] },

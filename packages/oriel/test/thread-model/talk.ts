@@ -109,6 +109,8 @@ export function write(sayings: readonly Saying[], format: WrittenFormat): readon
       return sayings.map(aiSdkMessage)
     case 'langchain':
       return sayings.map(langchainMessage)
+    case 'gemini':
+      return geminiContents(sayings)
   }
 }
 
@@ -217,4 +219,26 @@ function langchainMessage({ speaker, text, calls, answers }: Saying): JsonObject
   if (answers !== undefined) return { role: 'tool', tool_call_id: answers, content: text }
   const made = calls.map((id) => ({ name: 'read', args: argumentsOf(id), id, type: 'tool_call' }))
   return { role: speaker, content: text, ...(made.length === 0 ? {} : { tool_calls: made }) }
+}
+
+function geminiContents(sayings: readonly Saying[]): readonly JsonObject[] {
+  const contents: JsonObject[] = []
+  let responses: JsonObject[] = []
+  for (const { speaker, text, calls, answers, reasoning } of sayings) {
+    if (answers !== undefined) {
+      if (responses.length === 0) contents.push({ role: 'user', parts: responses })
+      const response = { output: text }
+      responses.push({ functionResponse: { id: answers, name: 'read', response } })
+      continue
+    }
+    responses = []
+    const isModel = speaker === 'assistant'
+    const parts = [
+      ...(isModel && reasoning !== undefined ? [{ text: reasoning, thought: true }] : []),
+      ...(text === '' ? [] : [{ text }]),
+      ...calls.map((id) => ({ functionCall: { id, name: 'read', args: argumentsOf(id) } })),
+    ]
+    contents.push({ role: isModel ? 'model' : speaker, parts })
+  }
+  return contents
 }

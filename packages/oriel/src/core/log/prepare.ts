@@ -71,7 +71,7 @@ function answeredExchange(
   for (const block of blocks) {
     if (block.type !== 'tool-result') continue
     for (const index of indexes) {
-      const match = index.waitingFor(block.callId)
+      const match = index.waitingFor(block.callId, { ...block, answered })
       if (match === undefined || answered.has(match.call)) continue
       answered.add(match.call)
       found ??= match.exchange

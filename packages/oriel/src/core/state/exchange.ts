@@ -58,7 +58,7 @@ export class ExchangeIndex {
   readonly parts: Continuations
   readonly #exchanges = new Map<number, Exchange>()
   /** Pending calls by id, oldest first. */
-  readonly #waiting = new Map<string, { call: Call; exchange: Exchange }[]>()
+  readonly #waiting = new Map<string, readonly WaitingCall[]>()
   readonly #usedIds = new Set<string>()
   /** The call and exchange that each result block answers, by seq and block. */
   readonly #answers = new Map<number, Map<number, { call: Call; exchange: Exchange }>>()
@@ -135,13 +135,27 @@ export class ExchangeIndex {
     return this.#answers.get(place.seq)?.get(place.block)
   }
 
-  /** The pending call that a result with this id would answer. */
-  waitingFor(callId: string): { readonly call: Call; readonly exchange: Exchange } | undefined {
+  /**
+   * The call that a result with this id would answer now. Where the result or the call came without an id, the call's name decides;
+   * `answered` are calls that do not wait any more.
+   */
+  waitingFor(
+    callId: string,
+    { name, answered }: { readonly name?: string; readonly answered?: ReadonlySet<Call> } = {},
+  ): { readonly call: Call; readonly exchange: Exchange } | undefined {
     const waiting = this.#waiting.get(callId)
-    if (waiting === undefined || waiting.length === 0) return undefined
-    // The newest exchange with a pending call of this id; within it, its first such call.
-    const newest = (waiting[waiting.length - 1] as { exchange: Exchange }).exchange
-    return waiting.find((candidate) => candidate.exchange === newest)
+    if (waiting !== undefined) return firstOfNewest(waiting)
+    if (name === undefined) return undefined
+    const isNameless = isIdByName(callId)
+    const named = [...this.#waiting.values()]
+      .flat()
+      .filter(
+        ({ call }) =>
+          call.name === name &&
+          (isNameless || isIdByName(call.callId)) &&
+          answered?.has(call) !== true,
+      )
+    return firstOfNewest(named)
   }
 
   /**
@@ -198,13 +212,14 @@ export class ExchangeIndex {
   }
 
   #addResult(block: ToolResultBlock, place: BlockPosition): void {
-    const match = this.waitingFor(block.callId)
+    const match = this.waitingFor(block.callId, block)
     if (match === undefined) return
-    match.call.result = place
-    const waiting = this.#waiting.get(block.callId) ?? []
-    const rest = waiting.filter((candidate) => candidate.call !== match.call)
-    if (rest.length === 0) this.#waiting.delete(block.callId)
-    else this.#waiting.set(block.callId, rest)
+    const { call } = match
+    call.result = place
+    const waiting = this.#waiting.get(call.callId) ?? []
+    const rest = waiting.filter((candidate) => candidate.call !== call)
+    if (rest.length === 0) this.#waiting.delete(call.callId)
+    else this.#waiting.set(call.callId, rest)
     this.#answer(place, match)
   }
 
@@ -213,6 +228,33 @@ export class ExchangeIndex {
     if (answers === undefined) this.#answers.set(place.seq, new Map([[place.block, match]]))
     else answers.set(place.block, match)
   }
+}
+
+interface WaitingCall {
+  readonly call: Call
+  readonly exchange: Exchange
+}
+
+/** The first call of the newest exchange among them. */
+function firstOfNewest(waiting: readonly WaitingCall[]): WaitingCall | undefined {
+  const newest = Math.max(...waiting.map(({ exchange }) => exchange.seq))
+  return waiting
+    .filter(({ exchange }) => exchange.seq === newest)
+    .sort((one, other) => one.call.place.block - other.call.place.block)[0]
+}
+
+const byName = 'by-name:'
+
+/**
+ * The id of a call, or of a result, that came without one: its name, and the how many-th of that name it is in its message, from 1.
+ * Such a result answers the first call of its name that waits.
+ */
+export function idByName(name: string, count: number): string {
+  return `${byName}${count}:${name}`
+}
+
+export function isIdByName(callId: string): boolean {
+  return callId.startsWith(byName)
 }
 
 export function isCall(block: Block): block is ToolCallBlock {

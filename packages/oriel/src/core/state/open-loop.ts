@@ -85,13 +85,20 @@ export function foldOpenLoop(
     entry === undefined || role === 'user'
       ? []
       : blocks.map((block, at): Repair => {
-          // A block without text has no place in the transcript.
-          const form = pieceOf(role, block).length === 0 ? 'dropped' : 'full'
+          const form = recordedForm(role, block)
           return { seq: entry.seq, block: positions?.[at] ?? at, form, reason }
         }),
   )
   const shown = recordsOf(folded, options.resultLength)
   return { messages: messages.toSpliced(start, end - start, ...shown), repairs }
+}
+
+/** What the loop itself could not show is not in its record either, and a result that is no text, picture or file is only named. */
+function recordedForm(role: Role, block: Block): Repair['form'] {
+  if (pieceOf(role, block).length === 0) return 'dropped'
+  if (!isResult(block) || typeof block.content === 'string') return 'full'
+  const isSaid = textOf(block.content).trim() !== '' || mediaIn(block.content).length > 0
+  return isSaid || block.content.every(({ type }) => type === 'text') ? 'full' : 'omitted'
 }
 
 /** Folds everything except user messages into transcripts. */

@@ -8,7 +8,8 @@ import type {
   ToolResultBlock,
 } from '../../core/log/block.ts'
 import { assertNever } from '../../core/log/errors.ts'
-import { checkJson, equalJson, isObject, type JsonObject } from '../../core/log/json.ts'
+import { equalJson, isObject, type JsonObject } from '../../core/log/json.ts'
+import { parseArguments } from '../arguments.ts'
 import type { Material } from '../foreign.ts'
 import type { LossNote } from '../losses.ts'
 import { deepFaultOf, faultOf } from './rules.ts'
@@ -74,7 +75,7 @@ function buildBlock(block: Block, context: Context): JsonObject | undefined {
       return undefined
     case 'tool-call': {
       const { name } = block
-      const input = parseArguments(block.arguments, tell)
+      const input = parseArguments(block.arguments, 'anthropic', tell)
       return { ...extra, type: 'tool_use', id: callId ?? block.callId, name, input }
     }
     case 'tool-result':
@@ -149,43 +150,4 @@ function buildContent(content: ToolResultBlock['content'], { isOwn, tell }: Cont
   const isLeft = blocks.some((block) => faultOf(block, 'result') === undefined)
   if (reason !== undefined) tell(isLeft ? 'full' : 'omitted', reason)
   return blocks.length === 0 ? {} : { content: blocks }
-}
-
-/**
- * The text of a call's arguments as the object that `input` must be. Nothing in it is lost:
- * - no text at all is an empty object;
- * - integers that a JavaScript number cannot hold are written as strings, digit for digit;
- * - text that is not a JSON object is wrapped as `{ "_raw": text }`.
- *
- * The last two are told.
- */
-export function parseArguments(text: string, tell: TellLoss = () => {}): JsonObject {
-  if (text.trim() === '') return {}
-  try {
-    const quoted = quoteHugeIntegers(text)
-    const value: unknown = JSON.parse(quoted)
-    checkJson(value, 'arguments')
-    if (isObject(value)) {
-      if (quoted !== text) {
-        tell('full', 'anthropic: integers beyond what a number holds are sent as strings')
-      }
-      return value as JsonObject
-    }
-  } catch {
-    // Not JSON, or nested too deep to be sent as JSON: sent as text.
-  }
-  tell('full', 'anthropic: arguments that are not a JSON object are sent as text in _raw')
-  return { _raw: text }
-}
-
-/** Matches strings too, so that digits inside them are passed over. */
-const stringOrNumber = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g
-
-function quoteHugeIntegers(text: string): string {
-  // Any integer of at most 15 digits is exact.
-  if (!/\d{16}/.test(text)) return text
-  return text.replaceAll(stringOrNumber, (token) => {
-    const isInteger = /^-?\d{16,}$/.test(token)
-    return isInteger && BigInt(token) !== BigInt(Number(token)) ? `"${token}"` : token
-  })
 }

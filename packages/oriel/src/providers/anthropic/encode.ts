@@ -78,7 +78,9 @@ function toOutgoing(message: ViewMessage): Outgoing {
   const originals = originalsOf(message)
   const built = buildMessage(materialOfView(message, 'anthropic'), { note, originals })
   const cleaned = clean(built)
-  const isSame = cleaned.blocks.every((block, at) => block === built.blocks[at])
+  const isSame =
+    cleaned.blocks.length === built.blocks.length &&
+    cleaned.blocks.every((block, at) => block === built.blocks[at])
   const isWhole = isSame && isRebuilt(message, 'anthropic')
   const wire = { ...cleaned, isWhole }
   if (message.role !== 'user' || wire.blocks.length > 0) return { wire, told }

@@ -2,6 +2,7 @@
 
 import { isJsonObject as isObject, type Json, type JsonObject } from '../../core/log/json.ts'
 import {
+  gapBetween,
   type RoundKind,
   type SpliceOptions,
   type Splicer,
@@ -14,15 +15,7 @@ import {
 import { endOfStream } from '../stream.ts'
 import { type ToolCall, ToolCalls } from './stream.ts'
 
-/** What stands between the texts of two rounds, which are one text for the client. */
-const gap = '\n\n'
-
 export const cutReasons: ReadonlySet<Json | undefined> = new Set(['length', 'content_filter'])
-
-/** Nothing where one of the texts is empty or the first one ends with a space of its own. */
-export function gapBetween(before: string, after: string): string {
-  return before === '' || after === '' || /\s$/.test(before) ? '' : gap
-}
 
 export function chatSplicer({ name }: SpliceOptions): Splicer {
   return new ChatSplicer(name)

@@ -2,8 +2,8 @@
 
 import { isJsonObject as isObject, type Json, type JsonObject } from '../../core/log/json.ts'
 import { isGiven, type OwnCall, type ToolFormat } from '../provider.ts'
-import { type SpliceOptions, sumUsage } from '../splice.ts'
-import { chatSplicer, cutReasons, gapBetween } from './splice.ts'
+import { gapBetween, type SpliceOptions, sumUsage } from '../splice.ts'
+import { chatSplicer, cutReasons } from './splice.ts'
 
 export const tools: ToolFormat = {
   listKey: 'tools',

@@ -319,6 +319,7 @@ describe("the documents' own requests", () => {
     anthropic: 2,
     'ai-sdk': 2,
     langchain: 2,
+    gemini: 2,
   }
 
   it.each(Object.entries(where))(

@@ -25,6 +25,14 @@ describe('a usage sample', () => {
       { ...parts, cacheWrite: 0 },
     ],
     [
+      'Gemini',
+      {
+        ...{ promptTokenCount: 850, cachedContentTokenCount: 800, toolUsePromptTokenCount: 50 },
+        ...{ candidatesTokenCount: 15, thoughtsTokenCount: 5, totalTokenCount: 920 },
+      },
+      { ...parts, cacheWrite: 0 },
+    ],
+    [
       "an AI SDK's result",
       {
         inputTokens: 950,
