@@ -6,6 +6,7 @@ import type { Draft } from '../src/core/log/entry.ts'
 import { OrielError } from '../src/core/log/errors.ts'
 import { fixedSalt } from '../src/core/log/ids.ts'
 import { isObject } from '../src/core/log/json.ts'
+import { isResult } from '../src/core/state/exchange.ts'
 import { State } from '../src/core/state/state.ts'
 import { type Counter, countBlock, messageTokens, overheadOf } from '../src/core/tokens/counter.ts'
 import type { Change } from '../src/core/view/view.ts'
@@ -330,6 +331,18 @@ it('[I5] tells of a part that stays behind when the result beside it moves to it
   expect(forms).toEqual(['full', 'dropped'])
 })
 
+it('[I14] renames a result that names no call with the call whose id is empty', () => {
+  const { user, calls, result } = chatMessage
+  const unnamed = { role: 'tool', content: 'a result without an id' }
+  const messages = [user('go'), calls({ id: '' }, { id: 'b' }), unnamed, result('b', 'found')]
+  const projected = project(messages, undefined, { format: 'openai-chat' })
+  expect(projected.messages[2]).toMatchObject({ ...unnamed, tool_call_id: expect.any(String) })
+  expect(projected.trace.map(({ index, form }) => ({ index, form }))).toEqual([
+    { index: 1, form: 'full' },
+  ])
+  expect(untracedChanges('openai-chat', messages, projected)).toEqual([])
+})
+
 it('[I2] says so when nothing is left to send', () => {
   const { user, assistant } = anthropicMessage
   const messages = [user('hi'), assistant('hello'), user(' ')]
@@ -583,8 +596,19 @@ function untracedChanges(
   const traced = touched(result.trace)
   const renamed = touched(result.trace.filter(({ reason }) => reason.includes('renamed')))
   const renamedIds = new Set([...renamed].flatMap((index) => callIdsIn(input[index])))
+  // A result that names no call is read as one with the empty id.
+  const unnamed = decoded.filter(({ draft: { content } }) =>
+    (typeof content === 'string' ? [] : content).some(
+      (block) => isResult(block) && block.callId === '',
+    ),
+  )
+  const idsAt = (index: number): readonly string[] => {
+    const ids = callIdsIn(input[index])
+    const isUnnamed = unnamed.some(({ from, to }) => from <= index && index < to)
+    return ids.length === 0 && isUnnamed ? [''] : ids
+  }
   const expected = input.flatMap((message, index) => {
-    const isCovered = traced.has(index) || callIdsIn(message).some((id) => renamedIds.has(id))
+    const isCovered = traced.has(index) || idsAt(index).some((id) => renamedIds.has(id))
     return isCovered ? [] : piecesOf(format, message)
   })
   const sent = result.messages.flatMap((message) => piecesOf(format, message))

@@ -29,7 +29,7 @@ import {
   scratchCheck,
 } from './thread-model/checks.ts'
 import { exampleChecks, examples } from './thread-model/examples.ts'
-import { rangesOf, withProjectedIds } from './thread-model/feeding.ts'
+import { rangesOf, withIds, withProjectedIds } from './thread-model/feeding.ts'
 import { foldLog } from './thread-model/naive.ts'
 import {
   type OperationOptions,
@@ -261,6 +261,14 @@ describe('a thread that is fed message by message', () => {
   })
 })
 
+it('[T6] takes no word that was said for an id', () => {
+  const ids = new Map([['else', 'edw4']])
+  const other = [{ content: 'x if y else z' }, { content: '[Omitted: edw4]' }]
+  expect(
+    withIds([{ content: 'x if y else z' }, { content: '[Omitted: else]' }], other, ids),
+  ).toEqual(other)
+})
+
 describe('a window in a tool loop with signed reasoning', () => {
   const thought = { type: 'thinking', thinking: 'hm', signature: 'sig' }
   const use = { type: 'tool_use', id: 'c1', name: 'search', input: {} }
@@ -388,7 +396,8 @@ async function showsTheWhole(
   const view = await thread.view({ format })
   try {
     const projected = project(messages, { history }, { format })
-    expect(await withProjectedIds(thread, view.messages)).toEqual(projected.messages)
+    const shown = await withProjectedIds(thread, view.messages, projected.messages)
+    expect(shown).toEqual(projected.messages)
     expect(view.system).toEqual(projected.system)
   } catch (error) {
     // A projection refuses to answer with nothing.

@@ -15,10 +15,14 @@ export function rangesOf(
   return new Map(decoded.map(({ from, to }) => [from, to]))
 }
 
-/** A thread's ids in messages, replaced by those that `project` gives the same blocks. */
+/**
+ * A thread's ids in messages, replaced by those that `project` gives the same blocks. Only in texts that differ from those of the
+ * projection: a word that somebody said may look like an id.
+ */
 export async function withProjectedIds(
   thread: Thread,
   messages: readonly unknown[],
+  projection: readonly unknown[],
 ): Promise<unknown> {
   const [header, ...log] = await thread.log()
   const value = header?.type === 'setting' && isObject(header.value) ? header.value : {}
@@ -30,10 +34,25 @@ export async function withProjectedIds(
       projected.set(own, blockId(fixedSalt, index + 1, block))
     })
   })
-  const text = JSON.stringify(messages)
-  const replaced = text.replaceAll(
-    /(?<![0-9a-z])e[0-9a-z]+(?:_[0-9a-z]+)?/g,
-    (id) => projected.get(id) ?? id,
-  )
-  return JSON.parse(replaced) as unknown
+  return withIds(messages, projection, projected)
+}
+
+/** A value with the ids replaced in every text that differs from the one at the same place of the other value. */
+export function withIds(value: unknown, other: unknown, ids: ReadonlyMap<string, string>): unknown {
+  if (typeof value === 'string') {
+    if (value === other) return value
+    const id = /(?<![0-9a-z])e[0-9a-z]+(?:_[0-9a-z]+)?/g
+    return value.replaceAll(id, (one) => ids.get(one) ?? one)
+  }
+  if (Array.isArray(value)) {
+    const others: readonly unknown[] = Array.isArray(other) ? other : []
+    return value.map((one, index) => withIds(one, others[index], ids))
+  }
+  if (!isObject(value)) return value
+  const others = isObject(other) ? other : {}
+  const entries = Object.entries(value).map(([key, one]) => {
+    const known = Object.hasOwn(others, key) ? others[key] : undefined
+    return [key, withIds(one, known, ids)] as const
+  })
+  return Object.fromEntries(entries)
 }
