@@ -56,9 +56,26 @@ describe('a process without file descriptors', () => {
 /** How often each is called below at least, so that every one of the calls can fail. */
 const operations = { append: 6, read: 6, info: 6, newest: 4, watch: 1, loadSnapshot: 1 } as const
 
+/** A thread that an earlier gateway left in the store: it is opened from there. */
+async function earlierThread(store: Store): Promise<string> {
+  const gateway = createGateway({ store })
+  const body = JSON.stringify({
+    model: 'oriel-demo',
+    messages: [{ role: 'user', content: 'Before.' }],
+  })
+  const asked = new Request('http://localhost/v1/chat/completions', { method: 'POST', body })
+  const response = await gateway.fetch(asked)
+  await response.text()
+  await gateway.close()
+  return response.headers.get('x-oriel-thread') ?? 'none'
+}
+
 /** A store one of whose operations fails at its nth call, and only then. */
-function failingOnce(operation: string, nth: number): { store: Store; hasFailed: () => boolean } {
-  const inner = memoryStore()
+function failingOnce(
+  inner: Store,
+  operation: string,
+  nth: number,
+): { store: Store; hasFailed: () => boolean } {
   let calls = 0
   const store: Store = new Proxy(inner, {
     get(target, name) {
@@ -81,7 +98,9 @@ describe('a store that fails once', () => {
   )
 
   it.each(cases)('[GW88] is used again at once: %s, call %i', async (operation, nth) => {
-    const { store, hasFailed } = failingOnce(operation, nth)
+    const inner = memoryStore()
+    const earlier = await earlierThread(inner)
+    const { store, hasFailed } = failingOnce(inner, operation, nth)
     const gateway = createGateway({ store, agents: { support: {} } })
     const send = async (path: string, body?: object): Promise<Response> => {
       const init = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }
@@ -106,6 +125,7 @@ describe('a store that fails once', () => {
         '/api/threads',
         `/api/threads/${thread}`,
         `/api/threads/${thread}/timeline`,
+        `/api/threads/${earlier}`,
         '/api/info',
       ]
       const statuses = [said.status]
@@ -115,7 +135,7 @@ describe('a store that fails once', () => {
     // Whatever fails, fails once: after so many rounds nothing may be left of it.
     for (let round = 0; round < 4; round++) await all().catch(() => undefined)
     expect(hasFailed()).toBe(true)
-    expect(await all()).toEqual([200, 200, 200, 200, 200])
+    expect(await all()).toEqual([200, 200, 200, 200, 200, 200])
     await gateway.close()
   })
 })
