@@ -175,10 +175,13 @@ function hasChanged({ log }: Folded, since: number): boolean {
 
 /** Encoded blocks with their role, whatever messages they are grouped into. */
 function blocksOf(format: FormatName, messages: readonly unknown[]): readonly string[] {
-  if (format !== 'anthropic') return messages.map((message) => JSON.stringify(message))
+  // Providers whose roles alternate: neighbours are merged.
+  const isMerged = format === 'anthropic' || format === 'gemini'
+  if (!isMerged) return messages.map((message) => JSON.stringify(message))
   return messages.flatMap((message) => {
-    const { role, content } = message as { role: string; content: string | readonly unknown[] }
-    const blocks = typeof content === 'string' ? [{ type: 'text', text: content }] : content
+    const { role, content, parts } = message as Readonly<Record<string, unknown>>
+    const said = parts ?? content
+    const blocks = Array.isArray(said) ? said : [{ type: 'text', text: said }]
     return blocks.map((block) => JSON.stringify([role, block]))
   })
 }
