@@ -47,7 +47,7 @@ describe('readSettings', () => {
   })
 
   it.each([
-    [{ format: 'telegraph' }, "--format cannot be 'gemini'; allowed: openai-chat"],
+    [{ format: 'telegraph' }, "--format cannot be 'telegraph'; allowed: openai-chat"],
     [{ tokens: 'cl100k' }, "--tokens cannot be 'cl100k'; allowed: estimate, o200k."],
     [{ budget: 0 }, '--budget must be a whole number above 0'],
     [{ budget: -5 }, '--budget must be a whole number above 0'],
