@@ -648,6 +648,21 @@ function piecesOf(format: FormatName, message: unknown): readonly string[] {
   return pieces.map((piece) => exactText(piece).replaceAll(/\\ud[89a-f]../g, '\ufffd'))
 }
 
+it('[I14] tells of a result that is paired with its call by name, under another id', () => {
+  const call = { type: 'tool-call', toolCallId: 'by-name:1:search', toolName: 'search', input: {} }
+  const output = { type: 'text', value: 'found' }
+  const result = { type: 'tool-result', toolCallId: 'call_1', toolName: 'search', output }
+  const history = [
+    { role: 'user', content: 'Search.' },
+    { role: 'assistant', content: [call] },
+    { role: 'tool', content: [result] },
+    { role: 'user', content: 'Go on.' },
+  ]
+  const { messages, trace } = project(history, undefined, { format: 'ai-sdk' })
+  expect(messages[2]).toMatchObject({ content: [{ toolCallId: 'by-name:1:search' }] })
+  expect(trace).toContainEqual(expect.objectContaining({ index: 2, form: 'full' }))
+})
+
 it('[UR3] the random rule of these properties really changes messages and blocks, in every form', () => {
   const forms = new Set<string>()
   for (const { messages, policy, options } of fc.sample(cases('anthropic'), 300)) {

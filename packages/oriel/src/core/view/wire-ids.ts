@@ -1,6 +1,6 @@
 // Call ids on the wire: accepted by the provider, unique in the view, stable across steps.
 
-import { type Call, isCall, isResult } from '../state/exchange.ts'
+import { type BlockPosition, type Call, isCall, isResult } from '../state/exchange.ts'
 import type { State } from '../state/state.ts'
 import type { Profile, Repair } from './profile.ts'
 import type { ViewMessage } from './view.ts'
@@ -33,6 +33,11 @@ export function withWireIds(
           ? `${reused}: its call id is used twice, renamed on the wire`
           : `${rule}: its call id is not accepted, renamed on the wire`
         repairs.push({ ...call.place, form: 'full', reason })
+      } else if (block.callId !== call.callId && profile.ignoresIds === undefined) {
+        // Paired by name: the result had another id than its call.
+        const reason = `${profile.rules.id}: its id is not that of its call, renamed on the wire`
+        const place = placeOf(message, index)
+        if (place !== undefined) repairs.push({ ...place, form: 'full', reason })
       }
     })
     return ids.size === 0 ? message : { ...message, wireIds: ids }
@@ -54,9 +59,14 @@ function chooseId(state: State, call: Call, profile: Profile, used: Set<string>)
 
 function callOf(state: State, message: ViewMessage, index: number): Call | undefined {
   if (message.answers !== undefined) return message.answers[index]
-  if (message.entry === undefined) return undefined
-  const place = { seq: message.entry.seq, block: message.positions?.[index] ?? index }
+  const place = placeOf(message, index)
+  if (place === undefined) return undefined
   const exchange = state.exchanges.exchangeAt(place.seq)
   const own = exchange?.calls.find((call) => call.place.block === place.block)
   return own ?? state.exchanges.answeredBy(place)?.call
+}
+
+/** The position of a block in the log. */
+function placeOf({ entry, positions }: ViewMessage, index: number): BlockPosition | undefined {
+  return entry && { seq: entry.seq, block: positions?.[index] ?? index }
 }
