@@ -28,6 +28,22 @@ async function openWith(change: (backend: LogBackend) => Partial<LogBackend>): P
   )
 }
 
+it.each([
+  ['no backend', null, 'backend'],
+  ['no name', {}, 'backend.name'],
+  ['a missing method', { ...methodsOf(), readBlob: undefined }, 'backend.readBlob'],
+])('[LB4] refuses %s at once, with its path', (_name, backend, path) => {
+  expect(() => createStore(backend as unknown as LogBackend)).toThrow(
+    expect.objectContaining({ code: 'invalid-option', path }),
+  )
+})
+
+/** A complete backend as a plain object. */
+function methodsOf(): Readonly<Record<string, unknown>> {
+  const names = Object.getOwnPropertyNames(MemoryBackend.prototype)
+  return { name: 'plain', ...Object.fromEntries(names.map((name) => [name, () => undefined])) }
+}
+
 /** A page with its second row changed. */
 async function changedPage(
   backend: LogBackend,

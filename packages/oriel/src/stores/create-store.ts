@@ -5,7 +5,7 @@ import { hash } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
 import type { Entry } from '../core/log/entry.ts'
 import type { ErrorCode } from '../core/log/errors.ts'
-import { OrielError } from '../core/log/errors.ts'
+import { OrielError, wrongOption } from '../core/log/errors.ts'
 import type { JsonObject } from '../core/log/json.ts'
 import { agentSettings } from './agent-settings.ts'
 import { Appender } from './appender.ts'
@@ -66,7 +66,37 @@ export interface CreateStoreOptions {
 
 /** The store over a backend. It closes the backend when it is closed. */
 export function createStore(backend: LogBackend, options: CreateStoreOptions = {}): Store {
+  assertBackend(backend)
   return new LogStore(backend, options)
+}
+
+/** What every backend must have; see `LogBackend`. */
+const requiredMethods = [
+  'append',
+  'erase',
+  'eraseTenant',
+  'thread',
+  'page',
+  'findExternal',
+  'threads',
+  'tenants',
+  'saveSnapshot',
+  'loadSnapshot',
+  'putBlob',
+  'readBlob',
+  'putValue',
+  'readValue',
+  'listValues',
+  'close',
+] as const satisfies readonly (keyof LogBackend)[]
+
+/** Refuses an incomplete backend at once: without types it would fail at the first call that needs the method. */
+function assertBackend(backend: LogBackend): void {
+  if (typeof backend !== 'object' || backend === null) throw wrongOption('backend', 'a LogBackend')
+  if (typeof backend.name !== 'string') throw wrongOption('backend.name', 'a text')
+  for (const name of requiredMethods) {
+    if (typeof backend[name] !== 'function') throw wrongOption(`backend.${name}`, 'a function')
+  }
 }
 
 /** Errors of reading that say something about the thread, not about the moment. */
