@@ -365,6 +365,33 @@ describe('reasoning behind a system message that is not preserved', () => {
   })
 })
 
+describe('reasoning behind a turn that the cap had dropped before the window did', () => {
+  it.each([
+    { name: 'after each message', skipped: [] },
+    { name: 'only at the end', skipped: [0, 1, 2, 3, 4, 5, 6, 7] },
+  ])('[T6] has never seen it, and stays, viewed $name', ({ skipped }) => {
+    const use = (id: string) => ({
+      role: 'assistant',
+      content: [{ type: 'tool_use', id, name: 'search', input: {} }],
+    })
+    const result = (id: string, ...more: readonly JsonObject[]) => ({
+      role: 'user',
+      content: [{ type: 'tool_result', tool_use_id: id, content: '' }, ...more],
+    })
+    const thought = { type: 'thinking', thinking: 'hm', signature: 'sig' }
+    const messages = [
+      { role: 'user', content: 'one' },
+      use('toolu_1'),
+      result('toolu_1', { type: 'text', text: 'two' }),
+      ...[use('toolu_2'), result('toolu_2'), use('toolu_3'), result('toolu_3')],
+      { role: 'assistant', content: [thought, { type: 'text', text: 'done' }] },
+      { role: 'user', content: 'three' },
+    ]
+    const history = { length: 2, maxMessages: 1, keepRecentMessages: 5 }
+    return showsTheWhole('anthropic', { messages, history, skipped })
+  })
+})
+
 describe('work per step', () => {
   it('[T7] does not grow with the log', async () => {
     const short = await workOfOneStep(1000)

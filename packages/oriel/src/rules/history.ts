@@ -61,7 +61,7 @@ export const history = {
       // Each left as soon as it came: reasoning that was made later has never seen it.
       for (const step of new Set(system.map(({ entry }) => entry.step))) {
         const items = system.filter(({ entry }) => entry.step === step)
-        const since = items.at(-1)?.entry.seq
+        const since = items.at(-1)?.entry.seq ?? state.version
         push(edits, state, items, 'system messages are not preserved', since)
       }
     }
@@ -73,14 +73,19 @@ export const history = {
     const fixed = withOpeners(units, new Set(units.filter(isFixed)))
     const outside = units.filter((unit) => unit.turn < firstTurn && !fixed.has(unit))
     const { units: leaving, since: left } = leavingNow(state, outside, { waits, policy, length })
-    push(edits, state, itemsOf(leaving), windowReason(policy, length), left)
-    if (maxMessages > 0) {
-      const isReady = ({ items }: Unit): boolean => (items[0]?.entry.seq ?? 0) < waits
-      const gone = new Set(leaving)
-      const inside = units.filter((unit) => !gone.has(unit) && isReady(unit))
-      const { units: over, since } = overCap(inside, { maxMessages, keepRecentMessages, isFixed })
-      push(edits, state, itemsOf(over), `more than ${maxMessages} messages`, since)
-    }
+    const isReady = ({ items }: Unit): boolean => (items[0]?.entry.seq ?? 0) < waits
+    const over =
+      maxMessages > 0
+        ? overCap(units.filter(isReady), { maxMessages, keepRecentMessages, isFixed })
+        : { units: [], since: 0 }
+    // What the cap had dropped before the window got there left at that time.
+    const capped = new Set(over.units)
+    const isCapped = leaving.every((unit) => capped.has(unit))
+    const since = isCapped ? Math.min(left, over.since) : left
+    push(edits, state, itemsOf(leaving), windowReason(policy, length), since)
+    const gone = new Set(leaving)
+    const others = over.units.filter((unit) => !gone.has(unit))
+    push(edits, state, itemsOf(others), `more than ${maxMessages} messages`, over.since)
     return edits
   },
 } satisfies Rule<HistorySettings>
@@ -99,17 +104,17 @@ function firstTurnKept(turn: number, { policy, length }: WindowSettings): number
 }
 
 /**
- * Units outside the window that may leave now, and the log's length when they had to, where that is not the newest user message. In an
+ * Units outside the window that may leave now, and the log's length when they had to: at the newest user message. In an
  * open tool loop with signed reasoning these are the ones that were outside before it began; the others wait for its end.
  */
 function leavingNow(
-  { visible }: State,
+  { visible, newestUser, version }: State,
   outside: readonly Unit[],
   { waits, policy, length }: WindowSettings & { readonly waits: number },
-): { readonly units: readonly Unit[]; readonly since?: number } {
-  if (waits === Infinity) return { units: outside }
+): { readonly units: readonly Unit[]; readonly since: number } {
+  if (waits === Infinity) return { units: outside, since: newestUser ?? version }
   const opener = visible.findLast(({ entry }) => entry.seq < waits && startsTurn(entry))?.entry
-  if (opener === undefined) return { units: [] }
+  if (opener === undefined) return { units: [], since: waits }
   const firstTurn = firstTurnKept(opener.turn, { policy, length })
   return { units: outside.filter(({ turn }) => turn < firstTurn), since: opener.seq }
 }
@@ -129,7 +134,7 @@ function push(
   state: State,
   items: readonly Item[],
   reason: string,
-  since: number = state.newestUser ?? state.version,
+  since: number,
 ): void {
   if (items.length === 0) return
   edits.push({
