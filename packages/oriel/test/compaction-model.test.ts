@@ -10,9 +10,8 @@ import { formatNames, validate } from '../src/providers/registry.ts'
 import { memoryStore } from '../src/stores/memory/index.ts'
 import type { Summarize } from '../src/thread/summaries/answer.ts'
 import { openThread, type Thread } from '../src/thread/thread.ts'
+import { scaledRuns } from './scaled-runs.ts'
 import { covers, foldLog } from './thread-model/naive.ts'
-
-const factor = Number(process.env.ORIEL_RUNS ?? 1)
 
 type Step =
   | { readonly type: 'turn' | 'exchange' | 'answer'; readonly size: number; readonly calls: number }
@@ -120,7 +119,7 @@ describe('a thread with every rule of tool output and compaction', () => {
           }
         },
       ),
-      { numRuns: 60 * factor },
+      { numRuns: scaledRuns(60) },
     ))
 })
 

@@ -31,6 +31,7 @@ import {
 } from '../src/testing/builders.ts'
 import { exactText, frozen } from '../src/testing/compare.ts'
 import { brokenConversation } from '../src/testing/mutations.ts'
+import { scaledRuns } from './scaled-runs.ts'
 import {
   blocksOf,
   isCheckpoint,
@@ -42,9 +43,6 @@ import {
   tagsIn,
 } from './tagged.ts'
 import { type WildPolicy, wildPolicyArbitrary, wildRules } from './wild-rule.ts'
-
-/** ORIEL_RUNS=10 runs ten times as many. */
-const factor = Number(process.env.ORIEL_RUNS ?? 1)
 
 interface Case {
   readonly messages: Conversation
@@ -391,7 +389,7 @@ function sendDrafts(
 }
 
 function holds<T>(arbitrary: fc.Arbitrary<T>, check: (value: T) => void, numRuns = 100): void {
-  fc.assert(fc.property(arbitrary, check), { numRuns: numRuns * factor })
+  fc.assert(fc.property(arbitrary, check), { numRuns: scaledRuns(numRuns) })
 }
 
 /** Broken conversations, any policy, with or without a budget, often to another format; seldom with the slow counter. */

@@ -11,8 +11,8 @@ import {
   type Thread,
   validate,
 } from '../src/index.ts'
+import { factor, scaledRuns } from './scaled-runs.ts'
 
-const runs = Number(process.env.ORIEL_RUNS ?? 1)
 const formats: readonly FormatName[] = ['openai-chat', 'openai-responses', 'anthropic']
 const words = (count: number) => Array.from({ length: count }, (_, n) => `word${n % 13}`).join(' ')
 
@@ -268,7 +268,7 @@ const scenario = fc.record({
 describe('lifetimes in any order', () => {
   it(
     '[I2] [I4] [I8] [I11] every view is valid and explained, every original comes back',
-    { timeout: 120_000 * runs },
+    { timeout: 120_000 * factor },
     () =>
       fc.assert(
         fc.asyncProperty(scenario, async ({ policy, failing, hasPlugins, list }) => {
@@ -279,7 +279,7 @@ describe('lifetimes in any order', () => {
           await run.check('anthropic')
           await run.originals()
         }),
-        { numRuns: 150 * runs },
+        { numRuns: scaledRuns(150) },
       ),
   )
 
@@ -300,6 +300,6 @@ describe('lifetimes in any order', () => {
         await run.thread.undo(epoch.id)
         expect((await run.thread.view({ policy: {} })).messages).toEqual(before)
       }),
-      { numRuns: 80 * runs },
+      { numRuns: scaledRuns(80) },
     ))
 })

@@ -19,6 +19,7 @@ import type { Store } from '../src/stores/store.ts'
 import { eraseThread } from '../src/thread/erase.ts'
 import { originalText } from '../src/thread/expand/expand.ts'
 import type { Thread } from '../src/thread/thread.ts'
+import { factor, scaledRuns } from './scaled-runs.ts'
 import { type Act, actsArbitrary, moodyModel } from './thread-model/acts.ts'
 import {
   type Check,
@@ -33,7 +34,6 @@ import { bytesOf, dryView, type Scenario, Session } from './thread-model/session
 import { worldOf } from './thread-model/world.ts'
 import { wildPolicyArbitrary } from './wild-rule.ts'
 
-const factor = Number(process.env.ORIEL_RUNS ?? 1)
 const directory = mkdtempSync(join(tmpdir(), 'oriel-thread-whole-'))
 const database = sqliteStore(join(directory, 'threads.db'))
 const server = await startPostgres()
@@ -306,7 +306,7 @@ describe.each(stores)('a whole thread on $name', ({ store, runs }) => {
     () =>
       fc.assert(
         fc.asyncProperty(cases, (given) => keepsPromises(store, given)),
-        { numRuns: runs * factor },
+        { numRuns: scaledRuns(runs) },
       ),
   )
 })
@@ -324,7 +324,7 @@ describe('whole threads on different stores', () => {
         expect(worlds[1]).toBe(worlds[0])
         expect(worlds[2]).toBe(worlds[0])
       }),
-      { numRuns: 6 * factor },
+      { numRuns: scaledRuns(6) },
     ),
   )
 })

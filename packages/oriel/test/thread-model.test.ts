@@ -18,6 +18,7 @@ import { sqliteStore } from '../src/stores/sqlite/index.ts'
 import type { Store } from '../src/stores/store.ts'
 import { conversationOf, historyArbitrary } from '../src/testing/arbitraries.ts'
 import { openThread, type Thread } from '../src/thread/thread.ts'
+import { scaledRuns } from './scaled-runs.ts'
 import {
   bytesCheck,
   type Check,
@@ -51,7 +52,6 @@ import { dryView, type Scenario, Session } from './thread-model/session.ts'
 import { workOfOneStep } from './thread-model/work.ts'
 import { worldOf } from './thread-model/world.ts'
 
-const factor = Number(process.env.ORIEL_RUNS ?? 1)
 const directory = mkdtempSync(join(tmpdir(), 'oriel-thread-model-'))
 const database = sqliteStore(join(directory, 'threads.db'))
 const server = await startPostgres()
@@ -142,7 +142,7 @@ describe.each(stores)('a thread on $name', ({ store, runs }) => {
           sent.push(told)
         }
       }),
-      { numRuns: runs * 2 * factor },
+      { numRuns: scaledRuns(runs * 2) },
     ))
 
   it('[I10] takes a retry that another process gets once', () =>
@@ -160,7 +160,7 @@ describe.each(stores)('a thread on $name', ({ store, runs }) => {
           expect(again).toMatchObject({ appended: 0, isForked: false })
         }
       }),
-      { numRuns: runs * factor },
+      { numRuns: scaledRuns(runs) },
     ))
 
   it('[I10] takes histories that come at the same time once each', () =>
@@ -168,7 +168,7 @@ describe.each(stores)('a thread on $name', ({ store, runs }) => {
       fc.asyncProperty(fc.tuple(toldArbitrary(3), toldArbitrary(2), toldArbitrary(2)), (told) =>
         takesBoth(new Branches(store, nextTenant()), told),
       ),
-      { numRuns: runs * factor },
+      { numRuns: scaledRuns(runs) },
     ))
 
   it('[I12] shows after an undo what it showed before the edit', () =>
@@ -185,7 +185,7 @@ describe.each(stores)('a thread on $name', ({ store, runs }) => {
           await undoesEpoch(thread, isEpoch)
         },
       ),
-      { numRuns: runs * factor },
+      { numRuns: scaledRuns(runs) },
     ))
 })
 
@@ -205,7 +205,7 @@ describe('threads on different stores', () => {
           expect(await worldOf(onServer)).toBe(world)
         },
       ),
-      { numRuns: 10 * factor },
+      { numRuns: scaledRuns(10) },
     ))
 
   it('[I3] hold the same bytes after a restart', async () => {
@@ -213,7 +213,7 @@ describe('threads on different stores', () => {
     const worlds: { readonly session: Session; readonly world: string }[] = []
     const first = sqliteStore(path)
     const scenario = { policy: { history: { length: 1 } }, snapshotEvery: 5 }
-    const samples = { numRuns: 5 * factor, seed: 1 }
+    const samples = { numRuns: scaledRuns(5), seed: 1 }
     for (const operations of fc.sample(operationsArbitrary({ types: usual }), samples)) {
       const tenant = nextTenant()
       const session = await run({ store: first, tenant, scenario, operations, checks: [] })
@@ -243,7 +243,7 @@ describe('threads on different stores', () => {
           expect(await worldOf(noisy)).toBe(await worldOf(quiet))
         },
       ),
-      { numRuns: 30 * factor },
+      { numRuns: scaledRuns(30) },
     ))
 })
 
@@ -256,7 +256,7 @@ describe('a thread that is fed message by message', () => {
       fc.asyncProperty(fed, ([messages, history, skipped]) =>
         showsTheWhole(format, { messages, history, skipped }),
       ),
-      { numRuns: 40 * factor },
+      { numRuns: scaledRuns(40) },
     )
   })
 })
@@ -459,7 +459,7 @@ function holds(
         await run({ store, tenant: nextTenant(), scenario, operations, checks: made })
       },
     ),
-    { numRuns: numRuns * factor },
+    { numRuns: scaledRuns(numRuns) },
   )
 }
 

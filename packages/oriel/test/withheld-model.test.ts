@@ -18,6 +18,7 @@ import {
   type Thread,
 } from '../src/index.ts'
 import { conversationOf, policyArbitrary } from '../src/testing/index.ts'
+import { scaledRuns } from './scaled-runs.ts'
 
 const formatNames: readonly FormatName[] = [
   'openai-chat',
@@ -26,7 +27,6 @@ const formatNames: readonly FormatName[] = [
   'ai-sdk',
   'langchain',
 ]
-const factor = Number(process.env.ORIEL_RUNS ?? 1)
 
 /** A word that the memory of facts likes to keep. */
 const words = /canary_\d+_x/g
@@ -111,7 +111,7 @@ describe('what models may not read', () => {
           await run.end()
         },
       ),
-      { numRuns: 60 * factor },
+      { numRuns: scaledRuns(60) },
     )
   }, 120_000)
 
@@ -140,7 +140,7 @@ describe('what models may not read', () => {
             await run.end()
           },
         ),
-        { numRuns: 12 * factor },
+        { numRuns: scaledRuns(12) },
       )
     },
     120_000,
