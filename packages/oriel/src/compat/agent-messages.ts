@@ -1,0 +1,198 @@
+// Messages and settings of document 001's system: `AgentChatMessageMetadata`, its rows of actions, and its override for a run.
+
+import { z } from 'zod'
+import type { Draft, Expiry } from '../core/log/entry.ts'
+import { cloneJson, type Json } from '../core/log/json.ts'
+import type { Policy } from '../policy/schema.ts'
+import { formatNamed } from '../providers/registry.ts'
+import { count, defined, optional, readConfig } from './read-config.ts'
+
+const mode = z.enum(['None', 'Remove', 'Compact'])
+const compactMode = z.enum(['First N Chars', 'AI Summary'])
+const id = z.string().min(1)
+const length = z.number().int().min(1)
+
+const metadataSchema = z.strictObject({
+  messageType: optional(
+    z.enum(['action-result', 'sub-agent-result', 'user-input', 'retry-context', 'system']),
+  ),
+  actionId: optional(id),
+  agentActionId: optional(id),
+  turnAdded: optional(count),
+  expirationTurns: optional(count),
+  expirationMode: optional(mode),
+  compactMode: optional(compactMode),
+  compactLength: optional(length),
+  compactPromptId: optional(id),
+  wasCompacted: optional(z.boolean()),
+  isExpired: optional(z.boolean()),
+  originalContent: z.unknown().optional(),
+  originalLength: optional(count),
+  tokensSaved: optional(count),
+  timestamp: z.unknown().optional(),
+  stepId: optional(z.string()),
+  canExpand: optional(z.boolean()),
+})
+
+/** Document 001's metadata of a message, as its interface declares it. */
+export type AgentChatMessageMetadata = z.input<typeof metadataSchema>
+
+export interface AgentChatMessage {
+  readonly role: string
+  readonly content: unknown
+  readonly metadata?: AgentChatMessageMetadata | null | undefined
+}
+
+/** Kinds of messages that are no user's words: they begin no turn. */
+const kinds = {
+  'action-result': { kind: 'tool-result', origin: 'tool' },
+  'sub-agent-result': { kind: 'sub-agent-result', origin: 'host' },
+  'retry-context': { kind: 'retry-context', origin: 'host' },
+  system: { kind: 'system', origin: 'host' },
+  'user-input': {},
+} as const
+
+/**
+ * The messages as messages for `thread.append`.
+ *
+ * - `expirationTurns`, `expirationMode`, `compactMode`, `compactLength` and `compactPromptId` become the message's own `expiry`, in steps:
+ *   the document counts iterations of the agent.
+ * - A compacted message gets its `originalContent` back: the log keeps it, and the view compacts it again when it is due.
+ * - `messageType` becomes `kind`; results and the host's messages begin no user turn.
+ * - The whole metadata stays with the message as `meta`.
+ *
+ * Throws OrielError: 'invalid-option' for a field of the metadata that the document does not have or whose value does not fit,
+ * 'invalid-input' for what is no message.
+ */
+export function importAgentMessages(messages: readonly AgentChatMessage[]): readonly Draft[] {
+  return messages.flatMap((message, index) => {
+    const { metadata: given, ...own } = message
+    if (given === undefined || given === null) return decodeOne(own, index)
+    const path = `messages[${index}].metadata`
+    const metadata = readConfig(metadataSchema, given, path)
+    const { messageType, originalContent, wasCompacted } = metadata
+    const isOriginal = wasCompacted === true && originalContent != null
+    const drafts = decodeOne(isOriginal ? { ...own, content: originalContent } : own, index)
+    const expiry = expiryOf(metadata)
+    const meta = cloneJson(JSON.parse(JSON.stringify(given)), path) as Json
+    return drafts.map((draft) => ({
+      ...draft,
+      ...(messageType == null || draft.role !== 'user' ? {} : kinds[messageType]),
+      ...(expiry === undefined ? {} : { expiry }),
+      meta,
+    }))
+  })
+}
+
+/** The document's content blocks are OpenAI's. */
+function decodeOne(message: object, index: number): readonly Draft[] {
+  const decoded = formatNamed('openai-chat').decode([message], `messages.slice(${index})`)
+  return decoded.map(({ draft: { native: _, ...draft } }) => draft)
+}
+
+interface Row {
+  readonly turns?: number | null | undefined
+  readonly mode?: z.infer<typeof mode> | null | undefined
+  readonly compactMode?: z.infer<typeof compactMode> | null | undefined
+  readonly compactLength?: number | null | undefined
+  readonly promptId?: string | null | undefined
+}
+
+const modes = { None: 'none', Remove: 'remove', Compact: 'compact' } as const
+const compactModes = { 'First N Chars': 'first-chars', 'AI Summary': 'summary' } as const
+
+function expiryOf(metadata: z.infer<typeof metadataSchema>): Expiry | undefined {
+  const { expirationTurns, expirationMode, compactMode, compactLength, compactPromptId } = metadata
+  if (expirationMode == null && expirationTurns == null) return undefined
+  return settingOf({
+    turns: expirationTurns,
+    mode: expirationMode,
+    compactMode,
+    compactLength,
+    promptId: compactPromptId,
+  })
+}
+
+/** A row as a setting: without turns a result never expires, without a mode nothing happens to it. */
+function settingOf({ turns, mode, compactMode, compactLength, promptId }: Row): Expiry {
+  return {
+    after: turns ?? null,
+    mode: mode == null ? 'none' : modes[mode],
+    ...defined({
+      compact: compactMode == null ? undefined : compactModes[compactMode],
+      length: compactLength,
+      prompt: promptId,
+    }),
+  }
+}
+
+const actionSchema = z.strictObject({
+  Action: id,
+  ResultExpirationTurns: optional(count),
+  ResultExpirationMode: optional(mode),
+  CompactMode: optional(compactMode),
+  CompactLength: optional(length),
+  CompactPromptID: optional(id),
+  DefaultCompactPromptID: optional(id),
+})
+
+/** A row of document 001's `AIAgentAction`, with its action's name and that action's default prompt. */
+export type AgentActionRow = z.input<typeof actionSchema>
+
+/** The rows of an agent's actions as a policy. Throws OrielError 'invalid-option' with the path of what does not fit. */
+export function importAgentActions(rows: readonly AgentActionRow[]): Policy {
+  const read = rows.map((row, index) => readConfig(actionSchema, row, `rows[${index}]`))
+  const tools = read.map((row) => [
+    row.Action,
+    settingOf({
+      turns: row.ResultExpirationTurns,
+      mode: row.ResultExpirationMode,
+      compactMode: row.CompactMode,
+      compactLength: row.CompactLength,
+      promptId: row.CompactPromptID,
+    }),
+  ])
+  const prompts = read.flatMap(({ Action, DefaultCompactPromptID: prompt }) =>
+    prompt == null ? [] : [[Action, { prompt }]],
+  )
+  return {
+    expiry: {
+      tools: Object.fromEntries(tools),
+      ...(prompts.length === 0 ? {} : { toolDefaults: Object.fromEntries(prompts) }),
+    },
+  }
+}
+
+const overrideSchema = z.strictObject({
+  expirationTurns: optional(count),
+  expirationMode: optional(mode),
+  compactMode: optional(compactMode),
+  compactLength: optional(length),
+  compactPromptId: optional(id),
+  disableExpiration: optional(z.boolean()),
+  preserveOriginalContent: optional(z.boolean()),
+})
+
+/** Document 001's `messageExpirationOverride`. */
+export type MessageExpirationOverride = z.input<typeof overrideSchema>
+
+/** The override of a run as a policy for its views. Throws OrielError 'invalid-option' with the path of what does not fit. */
+export function importExpirationOverride(override: MessageExpirationOverride): Policy {
+  const read = readConfig(overrideSchema, override, 'messageExpirationOverride')
+  const fields = defined({
+    after: read.expirationTurns,
+    mode: read.expirationMode == null ? undefined : modes[read.expirationMode],
+    compact: read.compactMode == null ? undefined : compactModes[read.compactMode],
+    length: read.compactLength,
+    prompt: read.compactPromptId,
+  })
+  return {
+    expiry: {
+      ...(Object.keys(fields).length === 0 ? {} : { override: fields }),
+      ...defined({
+        disable: read.disableExpiration,
+        preserveOriginals: read.preserveOriginalContent,
+      }),
+    },
+  }
+}

@@ -1,0 +1,83 @@
+// Document 003's configuration with its own field names: when to compact, how tool output is bounded, and who sees a message.
+
+import { z } from 'zod'
+import type { Audience } from '../core/log/block.ts'
+import type { Policy } from '../policy/schema.ts'
+import { count, defined, optional, readConfig } from './read-config.ts'
+
+const configSchema = z.strictObject({
+  MaxMessages: optional(count),
+  MaxTokens: optional(count),
+  KeepRecent: optional(count),
+  KeepRecentTokens: optional(count),
+  ReserveTokens: optional(count),
+  ToolCallCutoff: optional(count),
+  ToolSummaryStrategy: optional(z.enum(['llm', 'heuristic', 'off'])),
+  AutoCompact: optional(z.boolean()),
+})
+
+/** Document 003's `compact.Config`. */
+export type CompactConfig = z.input<typeof configSchema>
+
+const limitsSchema = z.strictObject({
+  MaxLines: optional(count),
+  MaxBytes: optional(count),
+  MaxChars: optional(count),
+  LargeOutputThreshold: optional(count),
+  TruncateMode: optional(z.enum(['head', 'head_tail'])),
+})
+
+/** Document 003's `ToolOutputLimits`. */
+export type ToolOutputLimits = z.input<typeof limitsSchema>
+
+/**
+ * The configuration as a policy; what it leaves out has the document's default, which is also ours. With limits, tool output is bounded
+ * too. Throws OrielError 'invalid-option' with the path of what does not fit.
+ */
+export function importCompactConfig(config: CompactConfig, limits: ToolOutputLimits = {}): Policy {
+  const read = readConfig(configSchema, config, 'config')
+  const output = readConfig(limitsSchema, limits, 'limits')
+  return {
+    toolOutput: defined({
+      maxLines: output.MaxLines,
+      maxBytes: output.MaxBytes,
+      maxChars: output.MaxChars,
+      largeOutputThreshold: output.LargeOutputThreshold,
+      truncateMode: output.TruncateMode,
+    }),
+    toolResults: defined({ cutoff: read.ToolCallCutoff, summary: read.ToolSummaryStrategy }),
+    compaction: defined({
+      auto: read.AutoCompact,
+      maxMessages: read.MaxMessages,
+      maxTokens: read.MaxTokens,
+      keepRecent: read.KeepRecent,
+      keepRecentTokens: read.KeepRecentTokens,
+      reserveTokens: read.ReserveTokens,
+    }),
+  }
+}
+
+const visibilitySchema = z.strictObject({
+  AgentVisible: optional(z.boolean()),
+  UserVisible: optional(z.boolean()),
+  Kind: optional(z.string()),
+})
+
+/** Document 003's `MessageMetadata`. */
+export type MessageVisibility = z.input<typeof visibilitySchema>
+
+/** Who sees a message, as fields for `thread.append`. Flags that are not set mean true. */
+export function importVisibility(metadata: MessageVisibility): {
+  readonly audience?: Audience
+  readonly kind?: string
+} {
+  const { AgentVisible, UserVisible, Kind } = readConfig(visibilitySchema, metadata, 'metadata')
+  const audience = {
+    ...(AgentVisible === false ? { now: false, later: false } : {}),
+    ...(UserVisible === false ? { person: false } : {}),
+  }
+  return {
+    ...(Object.keys(audience).length === 0 ? {} : { audience }),
+    ...(Kind == null || Kind === '' ? {} : { kind: Kind === 'tool_result' ? 'tool-result' : Kind }),
+  }
+}
