@@ -1,7 +1,7 @@
 // Gateway: one function from request to response, assembled from its parts.
 
 import { randomBytes } from 'node:crypto'
-import { callerView, memoryStore, OrielError, type Store } from 'oriel'
+import { assertOptions, callerView, memoryStore, OrielError, type Store } from 'oriel'
 import { apiRoots, providers } from 'oriel/providers'
 import { agentRoutes } from './api/agent-routes.ts'
 import { gatewayRoutes } from './api/gateway-routes.ts'
@@ -23,7 +23,13 @@ import { readStatic } from './http/static-files.ts'
 import { ConcurrencyLimiter } from './limits/concurrency.ts'
 import { OverloadDetector } from './limits/overload.ts'
 import { createMcp, type Mcp } from './mcp/mcp-routes.ts'
-import { defaultLimits, type GatewayOptions, type Limits, type UpstreamOptions } from './options.ts'
+import {
+  defaultLimits,
+  type GatewayOptions,
+  gatewayOptions,
+  type Limits,
+  type UpstreamOptions,
+} from './options.ts'
 import { AgentRegistry } from './settings/agents.ts'
 import { SettingsResolver } from './settings/resolve.ts'
 import { createSummarize } from './settings/summarizer.ts'
@@ -67,6 +73,7 @@ export interface Gateway {
  * options.
  */
 export function createGateway(options: GatewayOptions = {}): Gateway {
+  assertOptions(options, gatewayOptions, 'createGateway')
   const parts = assemble(options)
   const { routes, limits, via, store, threads, telemetry } = parts
   const { keys = [], hosts = [], origins = [] } = options

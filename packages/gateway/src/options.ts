@@ -1,7 +1,14 @@
 // Gateway options, set by the operator. A request cannot set any of them.
 
 import { getHeapStatistics } from 'node:v8'
-import type { AgentTemplate, PolicyInput, ResolvePolicyOptions, Store, TokensOption } from 'oriel'
+import type {
+  AgentTemplate,
+  OptionNames,
+  PolicyInput,
+  ResolvePolicyOptions,
+  Store,
+  TokensOption,
+} from 'oriel'
 
 /** An upstream for model calls. Only the operator names hosts; no part of a request can. */
 export interface UpstreamOptions {
@@ -241,4 +248,28 @@ export interface GatewayOptions {
   readonly logFormat?: 'text' | 'json'
   /** Log every request. @default true for 'json', false for 'text' */
   readonly logRequests?: boolean
+}
+
+export const gatewayOptions: OptionNames<GatewayOptions> = {
+  store: true,
+  upstreams: true,
+  policy: true,
+  env: true,
+  agents: true,
+  keys: true,
+  requestOverrides: true,
+  ceilings: true,
+  onInvalid: true,
+  management: true,
+  expand: true,
+  limits: true,
+  hosts: true,
+  origins: true,
+  summarizer: true,
+  tokens: true,
+  studio: true,
+  now: true,
+  log: true,
+  logFormat: true,
+  logRequests: true,
 }

@@ -4,6 +4,7 @@ import { assemble } from './assemble.ts'
 import { OrielError } from './core/log/errors.ts'
 import { fixedSalt } from './core/log/ids.ts'
 import { checkJson, type Json } from './core/log/json.ts'
+import { assertOptions, type OptionNames } from './core/log/options.ts'
 import { State } from './core/state/state.ts'
 import { frameTokens } from './core/tokens/tally.ts'
 import { lossesAsRepairs } from './core/view/repair.ts'
@@ -39,6 +40,17 @@ export interface ProjectOptions<Own extends readonly CustomRule[] = readonly []>
   readonly rules?: Own
 }
 
+const projectOptions: OptionNames<ProjectOptions<readonly CustomRule[]>> = {
+  format: true,
+  to: true,
+  frame: true,
+  model: true,
+  budget: true,
+  tokens: true,
+  now: true,
+  rules: true,
+}
+
 export interface Projection<M> {
   readonly messages: M[]
   /** System text, for formats that keep it outside the messages and only where the input had some. */
@@ -63,6 +75,7 @@ export function project<M = Json, const Own extends readonly CustomRule[] = read
   policy?: PolicyInput<Own>,
   options: ProjectOptions<Own> = {},
 ): Projection<M> {
+  assertOptions<ProjectOptions<readonly CustomRule[]>>(options, projectOptions, 'project')
   const { format = 'openai-chat', to = format, frame, budget, now = 0, rules = [] } = options
   assertRules(rules)
   const source = formatNamed(format)

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import { getRequestListener } from '@hono/node-server'
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
-import { OrielError } from 'oriel'
+import { assertOptions, type OptionNames, OrielError } from 'oriel'
 import { isApiPath } from 'oriel/providers'
 import type { Gateway } from '../gateway.ts'
 import { IncomingRequest } from './request.ts'
@@ -22,6 +22,14 @@ export interface ServeOptions {
   readonly headersMs?: number
   /** Time for active calls to finish when the server closes. @default 10000 */
   readonly drainMs?: number
+}
+
+const serveOptions: OptionNames<ServeOptions> = {
+  port: true,
+  host: true,
+  maxConnections: true,
+  headersMs: true,
+  drainMs: true,
 }
 
 export interface GatewayServer {
@@ -45,6 +53,7 @@ export async function serveGateway(
   gateway: Gateway,
   options: ServeOptions = {},
 ): Promise<GatewayServer> {
+  assertOptions(options, serveOptions, 'serveGateway')
   const {
     port = 4141,
     host = '127.0.0.1',

@@ -2,6 +2,7 @@
 
 import { OrielError } from '../core/log/errors.ts'
 import { isObject } from '../core/log/json.ts'
+import { assertOptions, type OptionNames } from '../core/log/options.ts'
 import { describe } from '../policy/schema.ts'
 import { project } from '../project.ts'
 import type { FormatName } from '../providers/format.ts'
@@ -15,6 +16,12 @@ export interface HistoryPolicyOptions {
   readonly historyLength?: number
   /** @default true */
   readonly preserveSystemMessages?: boolean
+}
+
+const policyOptions: OptionNames<HistoryPolicyOptions> = {
+  historyPolicy: true,
+  historyLength: true,
+  preserveSystemMessages: true,
 }
 
 const policies: readonly unknown[] = ['lastN', 'all', 'none']
@@ -31,6 +38,7 @@ export function applyHistoryPolicy<M>(
   messages: readonly M[] | null | undefined,
   options: HistoryPolicyOptions = {},
 ): M[] {
+  assertOptions(options, policyOptions, 'applyHistoryPolicy')
   const {
     historyPolicy = 'lastN',
     historyLength = history.defaults.length,

@@ -3,6 +3,7 @@
 import { z } from 'zod'
 import { OrielError } from '../core/log/errors.ts'
 import { isObject, type Json, type JsonObject } from '../core/log/json.ts'
+import { assertOptions, type OptionNames } from '../core/log/options.ts'
 import type { Frame } from '../core/view/view.ts'
 import { answers } from '../providers/ai-sdk/stream.ts'
 import { isContextLengthError as isOverflow } from '../providers/context-length.ts'
@@ -16,8 +17,10 @@ import {
   type Call,
   type Conversation,
   type ManagedOptions,
+  managedOptions,
   type StatelessOptions,
   statelessConversation,
+  statelessOptions,
   threadConversation,
 } from './conversation.ts'
 
@@ -71,7 +74,7 @@ export function withOriel<M extends LanguageModelLike>(model: M, options: WithOr
       'withOriel takes a language model object, for example openai("gpt-5"), not the name of one.'
     throw new OrielError('invalid-option', message, { path: 'model' })
   }
-  const { generate, stream } = managedCalls(options)
+  const { generate, stream } = managedCalls(options, 'withOriel')
   const methods = {
     doGenerate: (params: ModelCall) => generate({ params, model }),
     doStream: (params: ModelCall) => stream({ params, model }),
@@ -112,7 +115,7 @@ interface StreamResult {
 
 /** Other middleware may stand around: what the SDK bound is called on the model itself, since a retry has other parameters. */
 export function orielMiddleware(options: WithOrielOptions): OrielMiddleware {
-  const { generate, stream } = managedCalls(options)
+  const { generate, stream } = managedCalls(options, 'orielMiddleware')
   return {
     specificationVersion: 'v4',
     // What the model gives is handed on: only the SDK knows its type.
@@ -126,7 +129,16 @@ interface ManagedCalls {
   stream(wrapped: WrapOptions): Promise<StreamResult>
 }
 
-function managedCalls(options: WithOrielOptions): ManagedCalls {
+type AllOptions = Partial<WithThread & WithPolicy>
+const allOptions: OptionNames<AllOptions> = {
+  ...managedOptions,
+  ...statelessOptions,
+  thread: true,
+  cacheControl: true,
+}
+
+function managedCalls(options: WithOrielOptions, of: string): ManagedCalls {
+  assertOptions<AllOptions>(options, allOptions, of)
   const find = conversationOf(options)
   const begin = async ({ params, model }: WrapOptions): Promise<Call> => {
     const conversation = await find(params)

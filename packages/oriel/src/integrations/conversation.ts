@@ -4,6 +4,7 @@ import type { Block } from '../core/log/block.ts'
 import type { Draft } from '../core/log/entry.ts'
 import { OrielError } from '../core/log/errors.ts'
 import type { Json } from '../core/log/json.ts'
+import type { OptionNames } from '../core/log/options.ts'
 import type { Change, Frame, TokenCount } from '../core/view/view.ts'
 import type { TokensOption } from '../counters.ts'
 import type { PolicyInput } from '../policy/schema.ts'
@@ -42,6 +43,14 @@ export interface StatelessOptions {
   /** How tokens are counted. @default 'estimate' */
   readonly tokens?: TokensOption
 }
+
+export const managedOptions: OptionNames<ManagedOptions> = {
+  sends: true,
+  budget: true,
+  onView: true,
+  onError: true,
+}
+export const statelessOptions: OptionNames<StatelessOptions> = { policy: true, tokens: true }
 
 /** What the model sees in one call. */
 export interface ShownView {

@@ -9,6 +9,7 @@ import { convertToOpenAITool } from '@langchain/core/utils/function_calling'
 import { type AgentMiddleware, AIMessage, createMiddleware, tool } from 'langchain'
 import { OrielError } from '../core/log/errors.ts'
 import { isObject, type Json } from '../core/log/json.ts'
+import { assertOptions, type OptionNames } from '../core/log/options.ts'
 import type { Frame } from '../core/view/view.ts'
 import { langchain } from '../providers/langchain/index.ts'
 import {
@@ -22,8 +23,10 @@ import {
   type CallUsage,
   type Conversation,
   type ManagedOptions,
+  managedOptions,
   type StatelessOptions,
   statelessConversation,
+  statelessOptions,
   threadConversation,
 } from './conversation.ts'
 
@@ -51,6 +54,15 @@ export type OrielMiddlewareOptions = (WithThread | WithThreads | WithPolicy) & {
   readonly expand?: boolean
 }
 
+type AllOptions = Partial<WithThread & WithThreads & WithPolicy> & { readonly expand?: boolean }
+const allOptions: OptionNames<AllOptions> = {
+  ...managedOptions,
+  ...statelessOptions,
+  thread: true,
+  threads: true,
+  expand: true,
+}
+
 /**
  * A middleware for `createAgent({ middleware: [orielMiddleware(options)] })`.
  *
@@ -59,6 +71,7 @@ export type OrielMiddlewareOptions = (WithThread | WithThreads | WithPolicy) & {
  * - Answers and usage, with what was read from and written to the cache, are recorded in the thread.
  */
 export function orielMiddleware(options: OrielMiddlewareOptions): AgentMiddleware {
+  assertOptions<AllOptions>(options, allOptions, 'orielMiddleware')
   const findThread = threadFinder(options)
   const find = conversationFinder(options, findThread)
   const tools =

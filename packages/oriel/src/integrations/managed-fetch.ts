@@ -4,6 +4,7 @@
 import { createParser } from 'eventsource-parser'
 import { OrielError } from '../core/log/errors.ts'
 import { isObject, type Json, type JsonObject } from '../core/log/json.ts'
+import { assertOptions, type OptionNames } from '../core/log/options.ts'
 import { modelOf, type Provider } from '../providers/provider.ts'
 import { type Answer, type AnswerStream, parseEvent, parseObject } from '../providers/stream.ts'
 import type { Thread } from '../thread/thread.ts'
@@ -14,13 +15,18 @@ import {
   type CallUsage,
   type Conversation,
   type ManagedOptions,
+  managedOptions,
   type StatelessOptions,
   statelessConversation,
+  statelessOptions,
   threadConversation,
 } from './conversation.ts'
 
 /** The conversation of all calls is kept in a thread, or each call is projected by itself. */
 export type ManagedClientOptions = ManagedOptions & ({ readonly thread: Thread } | StatelessOptions)
+
+type AllOptions = ManagedOptions & Partial<StatelessOptions> & { readonly thread?: Thread }
+const allOptions: OptionNames<AllOptions> = { ...managedOptions, ...statelessOptions, thread: true }
 
 /** What is needed of a client: both SDKs make a copy of it with another fetch. */
 export interface ClientLike<C> {
@@ -42,6 +48,7 @@ export function managedClient<C extends ClientLike<C>>(
     const message = 'managed takes a client of the SDK, for example new OpenAI().'
     throw new OrielError('invalid-option', message, { path: 'client' })
   }
+  assertOptions<AllOptions>(options, allOptions, 'managed')
   const own: unknown = Reflect.get(client, 'fetch')
   const fetch = (typeof own === 'function' ? own : globalThis.fetch) as Fetch
   if (made.has(fetch)) {

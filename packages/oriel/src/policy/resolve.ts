@@ -1,7 +1,8 @@
 // Resolves the policy from several sources, field by field: environment > request > agent > default. Each field knows its source.
 
-import { assertOptions, OrielError, wrongOption } from '../core/log/errors.ts'
+import { OrielError, wrongOption } from '../core/log/errors.ts'
 import { isObject, setField } from '../core/log/json.ts'
+import { assertOptions, type OptionNames } from '../core/log/options.ts'
 import { assertRules, type CustomRule } from '../rules/custom.ts'
 import type { StoredSettings } from '../stores/agent-settings.ts'
 import { operatorPaths, parseCallerPolicy } from './caller-policy.ts'
@@ -113,9 +114,22 @@ export function resolvePolicy<const Own extends readonly CustomRule[] = readonly
   return { policy: parsePolicy(parts, 'policy', rules), sources, warnings }
 }
 
+const resolveOptions: OptionNames<AnyOptions> = {
+  env: true,
+  request: true,
+  agent: true,
+  stored: true,
+  defaults: true,
+  onInvalid: true,
+  ceilings: true,
+  requestOverrides: true,
+  hasScopedKey: true,
+  rules: true,
+}
+
 /** What guards the settings must not be ignored because of a slip. */
 function assertResolveOptions(options: AnyOptions): void {
-  assertOptions(options)
+  assertOptions(options, resolveOptions, 'resolvePolicy')
   const { onInvalid = {}, ceilings = {}, requestOverrides = 'allow', rules = [] } = options
   assertRules(rules)
   if (!isObject(onInvalid)) throw wrongOption('onInvalid', 'an object')

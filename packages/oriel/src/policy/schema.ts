@@ -3,6 +3,7 @@
 import { z } from 'zod'
 import { OrielError } from '../core/log/errors.ts'
 import { cloneJson, isObject } from '../core/log/json.ts'
+import { nearestName } from '../core/text/nearest-name.ts'
 import { type MemorySettings, memory } from '../rules/compaction.ts'
 import type { CustomRule } from '../rules/custom.ts'
 import type { HistorySettings } from '../rules/history.ts'
@@ -189,14 +190,8 @@ function explain(issue: z.core.$ZodIssue, value: unknown, own: readonly CustomRu
 
 /** The known keys, and the one that is nearest to the unknown one where one is near. */
 function nearest([key = '']: readonly string[], known: readonly string[]): string {
-  const near = known
-    .map((candidate) => ({
-      candidate,
-      distance: distance(key.toLowerCase(), candidate.toLowerCase()),
-    }))
-    .sort((a, b) => a.distance - b.distance)[0]
-  const isNear = near !== undefined && near.distance <= 3
-  return `${isNear ? ` (did you mean '${near.candidate}'?)` : ''}; allowed: ${known.join(', ')}`
+  const near = nearestName(key, known)
+  return `${near === undefined ? '' : ` (did you mean '${near}'?)`}; allowed: ${known.join(', ')}`
 }
 
 function knownKeys(path: readonly PropertyKey[], own: readonly CustomRule[]): readonly string[] {
@@ -218,19 +213,6 @@ function shapeOf(schema: unknown): Record<string, unknown> | undefined {
 
 function unwrapped(schema: unknown): unknown {
   return schema instanceof z.ZodOptional ? schema.unwrap() : schema
-}
-
-function distance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, index) => index)
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i]
-    for (let j = 1; j <= b.length; j++) {
-      const replace = (row[j - 1] as number) + (a[i - 1] === b[j - 1] ? 0 : 1)
-      next.push(Math.min(replace, (row[j] as number) + 1, (next[j - 1] as number) + 1))
-    }
-    row = next
-  }
-  return row[b.length] as number
 }
 
 function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {

@@ -2,6 +2,7 @@
 
 import { createRequire } from 'node:module'
 import type { calcPrice } from '@pydantic/genai-prices'
+import { assertOptions, type OptionNames } from '../core/log/options.ts'
 
 /** One model's prices and limits. Shares are in units of an uncached input token. */
 export interface Prices {
@@ -104,11 +105,14 @@ export const priceProviders: readonly string[] = Object.keys(providers)
 /** What is assumed of a provider that nobody knows: a cache like Anthropic's. */
 const unknownProvider = providers.anthropic as CacheRules
 
+const priceOptions: OptionNames<PricesQuery> = { provider: true, model: true, life: true, at: true }
+
 /**
  * Prices and limits: from the catalogue where it knows the model, else from the tables here, else what holds for most. Never fails:
  * `inputDollars` and `contextWindow` are missing where nobody knows them. Pure: the same query gives the same answer.
  */
 export function lookupPrices(query: PricesQuery = {}): Prices {
+  assertOptions(query, priceOptions, 'lookupPrices')
   const { provider, model, life, at } = query
   const isPlain = provider === undefined && life === undefined && at === undefined
   const remembered = isPlain ? rememberedModels : rememberedQueries

@@ -3,6 +3,7 @@
 
 import { availableParallelism } from 'node:os'
 import { OrielError } from '../core/log/errors.ts'
+import { assertOptions, type OptionNames } from '../core/log/options.ts'
 import { type PolicyInput, parsePolicy } from '../policy/schema.ts'
 import { assertTogether } from '../propose.ts'
 import type { Prices } from '../schedule/prices.ts'
@@ -35,6 +36,15 @@ export interface SimulateOptions {
   readonly workers?: number
   /** Called with the completed share of the work, from 0 to 1. */
   readonly onProgress?: (share: number) => void
+}
+
+const simulateOptions: OptionNames<SimulateOptions> = {
+  policies: true,
+  prices: true,
+  tokens: true,
+  budget: true,
+  workers: true,
+  onProgress: true,
 }
 
 /** Result of one policy. */
@@ -70,6 +80,7 @@ export async function simulate(
   recordings: readonly Recording[],
   options: SimulateOptions,
 ): Promise<Simulation> {
+  assertOptions(options, simulateOptions, 'simulate')
   const { tokens = 'estimate', prices = {}, policies, onProgress } = options
   for (const { policy } of policies) assertTogether(parsePolicy(policy))
   const names = new Set(policies.map(({ name }) => name))

@@ -4,6 +4,7 @@ import { dirname } from 'node:path'
 import type { EditEntry, Entry } from '../core/log/entry.ts'
 import { OrielError } from '../core/log/errors.ts'
 import { equalJson, isObject } from '../core/log/json.ts'
+import { assertOptions, type OptionNames } from '../core/log/options.ts'
 import { forgetCountedTexts } from '../core/tokens/tally.ts'
 import { settingsTenant } from '../stores/agent-settings.ts'
 import type { Store, ThreadInfo, ThreadKey } from '../stores/store.ts'
@@ -30,6 +31,14 @@ export interface EraseThreadOptions {
   readonly scan?: boolean
 }
 
+const eraseOptions: OptionNames<EraseThreadOptions> = {
+  store: true,
+  tenant: true,
+  id: true,
+  family: true,
+  scan: true,
+}
+
 export interface Erased {
   /** The threads that were erased. */
   readonly threads: readonly string[]
@@ -43,6 +52,7 @@ export interface Erased {
  * - May be repeated: what was erased stays erased, and what is left is erased.
  */
 export async function eraseThread(options: EraseThreadOptions): Promise<Erased> {
+  assertOptions(options, eraseOptions, 'eraseThread')
   const { store, tenant = 'default', id, family = false, scan = true } = options
   const start: ThreadKey = { tenant, thread: id }
   const found = await relatives(store, start, family)
@@ -71,7 +81,9 @@ export interface EraseTenantOptions {
 }
 
 /** Erases all threads of a tenant, files with their outputs on this machine, all its large content and the settings of its agents. */
-export async function eraseTenant({ store, tenant }: EraseTenantOptions): Promise<void> {
+export async function eraseTenant(options: EraseTenantOptions): Promise<void> {
+  assertOptions(options, { store: true, tenant: true }, 'eraseTenant')
+  const { store, tenant } = options
   for await (const page of pagesOf(store, tenant)) {
     for (const { thread } of page) {
       for (const file of await filesOf(store, { tenant, thread })) await removeOutputFile(file)
@@ -94,6 +106,14 @@ export interface EraseOlderThanOptions {
   readonly dryRun?: boolean
 }
 
+const ageOptions: OptionNames<EraseOlderThanOptions> = {
+  store: true,
+  maxAgeMs: true,
+  tenant: true,
+  now: true,
+  dryRun: true,
+}
+
 /**
  * Retention by age. Each thread counts for itself: a fork that is still used stays when its parent goes. What stands beside the threads does
  * not grow old: settings, and a gateway's lists of what it knows.
@@ -101,6 +121,7 @@ export interface EraseOlderThanOptions {
 export async function eraseOlderThan(
   options: EraseOlderThanOptions,
 ): Promise<{ readonly threads: readonly ThreadKey[] }> {
+  assertOptions(options, ageOptions, 'eraseOlderThan')
   const { store, maxAgeMs, tenant, now = Date.now, dryRun = false } = options
   if (!Number.isFinite(maxAgeMs) || maxAgeMs < 0) {
     const message = `maxAgeMs must be a number of milliseconds, at least 0; got ${String(maxAgeMs)}.`

@@ -1,7 +1,8 @@
 // What a thread is opened with.
 
-import { assertOptions, OrielError, wrongOption } from '../core/log/errors.ts'
+import { OrielError, wrongOption } from '../core/log/errors.ts'
 import { isObject } from '../core/log/json.ts'
+import { assertOptions, type OptionNames } from '../core/log/options.ts'
 import type { TokensOption } from '../counters.ts'
 import type { PolicyInput } from '../policy/schema.ts'
 import type { Prompt } from '../rules/compact-prompt.ts'
@@ -64,8 +65,31 @@ export interface ThreadOptions<Own extends readonly CustomRule[] = readonly []> 
 /** Options with rules of any kind. */
 export type AnyThreadOptions = ThreadOptions<readonly CustomRule[]>
 
+const threadOptions: OptionNames<AnyThreadOptions> = {
+  id: true,
+  isNew: true,
+  tenant: true,
+  store: true,
+  policy: true,
+  rules: true,
+  agent: true,
+  tokens: true,
+  now: true,
+  on: true,
+  log: true,
+  verbose: true,
+  summarize: true,
+  summarizeTimeoutMs: true,
+  summarizeWindow: true,
+  prices: true,
+  prompts: true,
+  relevance: true,
+  plugins: true,
+  snapshotEvery: true,
+}
+
 export function assertThreadOptions(options: AnyThreadOptions): void {
-  assertOptions(options)
+  assertOptions(options, threadOptions, 'openThread')
   const { store } = options
   if (!isObject(store) || typeof store.append !== 'function') {
     throw wrongOption('store', 'a store, such as memoryStore()')
@@ -137,6 +161,7 @@ export interface CompactOptions {
 }
 
 export function readInstructions(options: CompactOptions): string | undefined {
+  assertOptions(options, { instructions: true }, 'compact')
   const { instructions } = options
   if (instructions === undefined || typeof instructions === 'string') return instructions
   const message = `instructions must be a text, got ${typeof instructions}.`

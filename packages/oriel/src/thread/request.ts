@@ -1,7 +1,8 @@
 // A request: what a client resends, and the view of it, as one batch.
 
-import { assertOptions, OrielError, wrongOption } from '../core/log/errors.ts'
+import { OrielError, wrongOption } from '../core/log/errors.ts'
 import { checkJson, isObject } from '../core/log/json.ts'
+import { assertOptions, type OptionNames } from '../core/log/options.ts'
 import { isCall } from '../core/state/exchange.ts'
 import { type Policy, parsePolicy } from '../policy/schema.ts'
 import { assertTogether } from '../propose.ts'
@@ -14,12 +15,29 @@ import type { KeyMatch, SyncCounts } from './branches/sync.ts'
 import type { Batch } from './journal/batch.ts'
 import type { RequestOptions, View, ViewOptions } from './view/view.ts'
 
+const viewOptions: OptionNames<ViewOptions> = {
+  format: true,
+  frame: true,
+  model: true,
+  budget: true,
+  policy: true,
+  threadPolicy: true,
+  mayTurnReasoningOff: true,
+  dryRun: true,
+}
+const requestOptions: OptionNames<RequestOptions> = {
+  ...viewOptions,
+  durable: true,
+  isContinuing: true,
+}
+
 /** The policy for one view, where its options name one. Throws on options that are wrong. */
 export function readViewOptions(
-  options: ViewOptions,
+  options: ViewOptions | RequestOptions,
   rules: readonly CustomRule[],
+  of: 'view' | 'request' | 'preview' | 'recover',
 ): Policy | undefined {
-  assertOptions(options)
+  assertOptions(options, of === 'view' || of === 'recover' ? viewOptions : requestOptions, of)
   const { policy, frame, budget, model } = options
   if (budget !== undefined && !(Number.isFinite(budget) && budget > 0)) {
     const message = `budget must be a number of tokens above 0, got ${String(budget)}.`

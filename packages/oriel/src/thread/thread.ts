@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto'
 import type { EditEntry, Entry, MessageEntry } from '../core/log/entry.ts'
 import { OrielError } from '../core/log/errors.ts'
 import { cloneJson, copyPlain, type Json } from '../core/log/json.ts'
+import { assertOptions, type OptionNames } from '../core/log/options.ts'
 import type { State } from '../core/state/state.ts'
 import { type Policy, type PolicyInput, parsePolicy } from '../policy/schema.ts'
 import { withStoredSettings } from '../policy/stored-settings.ts'
@@ -47,6 +48,29 @@ export type { ThreadOptions }
 export interface SyncResult extends SyncCounts {
   /** The branch as a thread of its own, which no other object's `sync` moves. It shares the queue and the logs of this one. */
   readonly branch: Thread
+}
+
+interface FormatOptions {
+  /** The messages' format. @default the one that they show */
+  readonly format?: FormatName
+}
+const formatOptions: OptionNames<FormatOptions> = { format: true }
+const readOptions: OptionNames<ReadOptions> = { from: true, to: true }
+const appendOptions: OptionNames<AppendOptions> = {
+  format: true,
+  expected: true,
+  resentAs: true,
+  isPaused: true,
+  usage: true,
+}
+const expandOptions: OptionNames<ExpandOptions> = {
+  lines: true,
+  chars: true,
+  items: true,
+  query: true,
+  inPlace: true,
+  steps: true,
+  reason: true,
 }
 
 /**
@@ -93,8 +117,10 @@ export class Thread<Own extends readonly CustomRule[] = readonly []> {
    */
   async append(
     messages: readonly unknown[] | object,
-    { format, usage, resentAs, expected, isPaused }: AppendOptions = {},
+    options: AppendOptions = {},
   ): Promise<readonly MessageEntry[]> {
+    assertOptions(options, appendOptions, 'append')
+    const { format, usage, resentAs, expected, isPaused } = options
     const list = Array.isArray(messages) ? messages : [messages]
     const own = decodeDrafts(list, { format, path: 'messages' })
     const drafts =
@@ -110,8 +136,10 @@ export class Thread<Own extends readonly CustomRule[] = readonly []> {
   /** Takes a whole history as a client resends it: appends what is new; where it was edited, goes on in a fork. */
   async sync(
     history: readonly unknown[] | ReadHistory,
-    { format }: { readonly format?: FormatName } = {},
+    options: FormatOptions = {},
   ): Promise<SyncResult> {
+    assertOptions(options, formatOptions, 'sync')
+    const { format } = options
     const incoming = asRead(history, format)
     return this.#run(async () =>
       this.#follow(await syncHistory(this.#conversation, this.#branch, incoming)),
@@ -123,7 +151,7 @@ export class Thread<Own extends readonly CustomRule[] = readonly []> {
     history: readonly unknown[] | ReadHistory,
     options: RequestOptions<Own> = {},
   ): Promise<SyncResult & { readonly view: View<M> }> {
-    const own = readViewOptions(options, this.#rules)
+    const own = readViewOptions(options, this.#rules, 'request')
     const incoming = asRead(history, options.format)
     return this.#run(async () => {
       const asked = { incoming, options, own }
@@ -141,7 +169,7 @@ export class Thread<Own extends readonly CustomRule[] = readonly []> {
     history: readonly unknown[] | ReadHistory,
     options: Omit<RequestOptions<Own>, 'dryRun' | 'durable'> = {},
   ): Promise<HistoryMatch & { readonly view: View<M> }> {
-    const own = readViewOptions(options, this.#rules)
+    const own = readViewOptions(options, this.#rules, 'preview')
     const incoming = asRead(history, options.format)
     return this.#run(async () => {
       const asked = { incoming, options: { ...options, dryRun: true }, own }
@@ -154,15 +182,17 @@ export class Thread<Own extends readonly CustomRule[] = readonly []> {
   /** How a resent history meets this thread and its forks, without writing anything. */
   async match(
     history: readonly unknown[] | ReadHistory,
-    { format }: { readonly format?: FormatName } = {},
+    options: FormatOptions = {},
   ): Promise<HistoryMatch> {
+    assertOptions(options, formatOptions, 'match')
+    const { format } = options
     const { parts } = asRead(history, format)
     return this.#run(() => this.#conversation.match(this.#branch, parts.sent))
   }
 
   /** What the model should see now, in a provider's format. Commits the policy's edits and a record of the request. */
   async view<M = Json>(options: ViewOptions<Own> = {}): Promise<View<M>> {
-    const own = readViewOptions(options, this.#rules)
+    const own = readViewOptions(options, this.#rules, 'view')
     return this.#run(async () => {
       await this.#journal.refresh()
       // The messages are of the format's own type, which only the caller can name.
@@ -184,7 +214,7 @@ export class Thread<Own extends readonly CustomRule[] = readonly []> {
    * other error: a rate limit is not cured by forgetting.
    */
   async recover<M = Json>(error: unknown, options: ViewOptions<Own> = {}): Promise<View<M>> {
-    const own = readViewOptions(options, this.#rules)
+    const own = readViewOptions(options, this.#rules, 'recover')
     return this.#run(
       async () => (await this.#engine.recover(error, options, own)) as unknown as View<M>,
     )
@@ -194,12 +224,14 @@ export class Thread<Own extends readonly CustomRule[] = readonly []> {
    * Reads an original by the id that a placeholder or the trace names, or by its position in the newest view. With `inPlace` it is also
    * shown where it was, for `steps` requests.
    */
-  expand(id: string | number, options: ExpandOptions = {}): Promise<Expansion> {
+  async expand(id: string | number, options: ExpandOptions = {}): Promise<Expansion> {
+    assertOptions(options, expandOptions, 'expand')
     return this.#run(() => expandMessage(this.#engine, id, options))
   }
 
   /** Messages in their original words, as a model may read them: without what is for people only or was not preserved. */
   async *read(options: ReadOptions = {}): AsyncGenerator<ReadMessage> {
+    assertOptions(options, readOptions, 'read')
     await this.#run(() => this.#journal.refresh())
     yield* readMessages(this.#journal, options)
   }
@@ -221,12 +253,16 @@ export class Thread<Own extends readonly CustomRule[] = readonly []> {
   }
 
   /** Keeps a message verbatim in every view from now on. */
-  pin(id: string, { pinned = true }: { readonly pinned?: boolean } = {}): Promise<void> {
+  async pin(id: string, options: { readonly pinned?: boolean } = {}): Promise<void> {
+    assertOptions(options, { pinned: true }, 'pin')
+    const { pinned = true } = options
     return this.#run(() => this.#engine.mark(id, pinned ? 'pin' : 'unpin'))
   }
 
   /** Leaves a message out of every view; the log keeps it. */
-  exclude(id: string, { excluded = true }: { readonly excluded?: boolean } = {}): Promise<void> {
+  async exclude(id: string, options: { readonly excluded?: boolean } = {}): Promise<void> {
+    assertOptions(options, { excluded: true }, 'exclude')
+    const { excluded = true } = options
     return this.#run(() => this.#engine.mark(id, excluded ? 'exclude' : 'include'))
   }
 

@@ -75,12 +75,6 @@ export function assertNever(value: never): never {
   throw new Error(`Internal error: unexpected value ${String(value)}`)
 }
 
-/** Rejects an options argument that is not an object. */
-export function assertOptions(options: object): void {
-  if (typeof options !== 'object' || options === null || Array.isArray(options))
-    throw wrongOption('options', 'an object')
-}
-
 /** Builds the error for an option of the wrong shape. */
 export function wrongOption(path: string, expected: string): OrielError {
   return new OrielError('invalid-option', `${path} must be ${expected}.`, { path })

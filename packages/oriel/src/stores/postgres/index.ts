@@ -1,6 +1,7 @@
 // Keeps logs in PostgreSQL: the store for several processes and machines.
 
 import { OrielError } from '../../core/log/errors.ts'
+import { assertOptions, type OptionNames } from '../../core/log/options.ts'
 import { createStore } from '../create-store.ts'
 import type { Store } from '../store.ts'
 import { PostgresBackend } from './backend.ts'
@@ -28,6 +29,17 @@ export interface PostgresStoreOptions {
   readonly listenUrl?: string
 }
 
+const postgresOptions: OptionNames<PostgresStoreOptions> = {
+  now: true,
+  schema: true,
+  partitions: true,
+  maxConnections: true,
+  timeoutMs: true,
+  prepared: true,
+  notify: true,
+  listenUrl: true,
+}
+
 /** The options with the address of the server among them, under either name. */
 export type PostgresStoreLocation = PostgresStoreOptions &
   ({ readonly url: string } | { readonly connectionString: string })
@@ -47,6 +59,8 @@ export function postgresStore(
   options: PostgresStoreOptions = {},
 ): Store {
   const { source, own } = readLocation(location)
+  const given = { ...own, ...options }
+  assertOptions(given, postgresOptions, 'postgresStore')
   const {
     now = Date.now,
     schema = 'oriel',
@@ -56,7 +70,7 @@ export function postgresStore(
     prepared = false,
     notify = true,
     listenUrl,
-  } = { ...own, ...options }
+  } = given
   checkSource(source)
   // Part of the statements' text, so only what needs no quoting.
   if (typeof schema !== 'string' || !/^[a-z_][a-z0-9_]{0,47}$/.test(schema)) {

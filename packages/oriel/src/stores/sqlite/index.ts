@@ -2,6 +2,7 @@
 
 import { resolve } from 'node:path'
 import { OrielError } from '../../core/log/errors.ts'
+import { assertOptions, type OptionNames } from '../../core/log/options.ts'
 import { createStore } from '../create-store.ts'
 import type { Store } from '../store.ts'
 import { SqliteBackend } from './backend.ts'
@@ -25,6 +26,15 @@ export interface SqliteStoreOptions {
    * less than a quarter of its time, which saves the way to another thread; everything else is the worker's. `worker`: the calling thread never touches the disk to write. @default 'auto'
    */
   readonly writes?: 'auto' | 'worker'
+}
+
+const sqliteOptions: OptionNames<SqliteStoreOptions> = {
+  now: true,
+  busyTimeoutMs: true,
+  maxQueueBytes: true,
+  maxQueueCount: true,
+  truncated: true,
+  writes: true,
 }
 
 /** The options with the path of the file among them. */
@@ -51,6 +61,8 @@ export function sqliteStore(
   // Null is no path either: it is refused like any other value.
   const isLocation = typeof location === 'object' && location !== null
   const { path, ...own } = isLocation ? location : { path: location }
+  const given = { ...own, ...options }
+  assertOptions(given, sqliteOptions, 'sqliteStore')
   const {
     now = Date.now,
     busyTimeoutMs = 5000,
@@ -58,7 +70,7 @@ export function sqliteStore(
     maxQueueCount = 10_000,
     truncated = 'refuse',
     writes = 'auto',
-  } = { ...own, ...options }
+  } = given
   checkPath(path)
   checkAtLeast(busyTimeoutMs, { name: 'busyTimeoutMs', least: 0 })
   checkAtLeast(maxQueueBytes, { name: 'maxQueueBytes', least: 1 })

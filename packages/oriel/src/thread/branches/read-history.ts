@@ -4,6 +4,7 @@ import { hash } from 'node:crypto'
 import type { Role } from '../../core/log/block.ts'
 import type { Draft } from '../../core/log/entry.ts'
 import { OrielError } from '../../core/log/errors.ts'
+import { assertOptions } from '../../core/log/options.ts'
 import { detectFormat } from '../../providers/detect.ts'
 import type { Decoded, FormatName } from '../../providers/format.ts'
 import { formatNamed } from '../../providers/registry.ts'
@@ -49,8 +50,10 @@ export interface ReadHistoryOptions {
 /** Reads a history. Throws 'invalid-input' with the path where something in it is no message. */
 export function readHistory(
   messages: readonly unknown[],
-  { format: given, previous }: ReadHistoryOptions = {},
+  options: ReadHistoryOptions = {},
 ): ReadHistory {
+  assertOptions(options, { format: true, previous: true }, 'readHistory')
+  const { format: given, previous } = options
   const format =
     given ?? (Array.isArray(messages) ? detectFormat(messages, 'history') : 'openai-chat')
   const base = previous?.format === format ? previous : undefined

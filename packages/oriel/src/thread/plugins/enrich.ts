@@ -2,6 +2,7 @@
 
 import type { Audience, Block, Lifetime } from '../../core/log/block.ts'
 import type { Draft } from '../../core/log/entry.ts'
+import { assertOptions } from '../../core/log/options.ts'
 import {
   type Added,
   type Addition,
@@ -38,6 +39,7 @@ export async function enrich(
   options: EnrichOptions = {},
 ): Promise<Enriched> {
   checkPlugins(plugins)
+  assertOptions(options, { unit: true, onFailure: true, context: true }, 'enrich')
   const { unit = 'newer', onFailure = () => {}, context = { turn: 1, step: 1 } } = options
   const own = structuredClone(contentOf(message))
   const added = await askForMessage(message, plugins, { context, onFailure })
