@@ -30,12 +30,13 @@ const thread = async () => {
   await made.append(history)
   return made
 }
+const nothing = () => Promise.resolve()
 const model = {
   specificationVersion: 'v3',
   provider: 'p',
   modelId: 'm',
-  doGenerate() {},
-  doStream() {},
+  doGenerate: nothing,
+  doStream: nothing,
 }
 const client = new OpenAI({ apiKey: 'none', baseURL: 'http://127.0.0.1:9' })
 

@@ -54,9 +54,10 @@ export async function simulateCommand(
   progress.read(barSteps)
   let shown = 0
   let simulation: Simulation
+  const { format: _format, html: _html, isJson: _isJson, failIf, ...asked } = settings
   try {
     simulation = await simulate(recordings, {
-      ...settings,
+      ...asked,
       onProgress(share) {
         progress.work(Math.min(0.999, share) - shown)
         shown = Math.min(0.999, share)
@@ -65,7 +66,6 @@ export async function simulateCommand(
   } finally {
     progress.stop()
   }
-  const { failIf } = settings
   const failures =
     failIf === undefined
       ? []
