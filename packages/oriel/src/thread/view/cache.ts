@@ -19,7 +19,9 @@ export function pricesOf(option: PricesOption | undefined, model: string | undef
   const query = model === undefined || model === '' ? {} : { model }
   if (option === undefined) return lookupPrices(query)
   const own = typeof option === 'string' ? { provider: option } : option
-  return { ...lookupPrices({ ...query, ...own }), ...own }
+  const { provider, model: named = model, life, at } = own
+  const asked = Object.entries({ provider, model: named, life, at }).filter(([, value]) => value)
+  return { ...lookupPrices(Object.fromEntries(asked)), ...own }
 }
 
 /** What a cache-aware schedule must know for a view; under another one, only the host's own numbers, for the limit of checkpoints. */
