@@ -30,7 +30,7 @@ export function propose(state: State, policy: Policy, around: ProposeContext): r
   const { summaryOf = noSummary, fileOf = noFile, rules = [], ...given } = around
   const context: RuleContext = { ...given, summaryOf, fileOf, planned: edits }
   for (const rule of rulesWith(rules)) {
-    const settings = settingsOf(policy, rule)
+    const settings = settingsOf(policy, rule) ?? (rule.isAlwaysAsked === true ? {} : undefined)
     if (settings !== undefined) edits.push(...rule.propose(state, settings, context))
   }
   if (edits.length === 0) return edits

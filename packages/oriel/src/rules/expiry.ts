@@ -81,10 +81,12 @@ export const expiry = {
     relevance: z.strictObject({ threshold: share.optional() }).optional(),
   }),
   defaults,
+  // A message may bring a setting of its own.
+  isAlwaysAsked: true,
   propose(state, settings, context) {
     const { disable = defaults.disable, duplicates, relevance } = settings
     const { preserveOriginals = defaults.preserveOriginals } = settings
-    if (disable) return []
+    if (disable || !hasSettings(state, settings)) return []
     const results = resultsOf(state)
     const work: Work = { state, settings, context, clock: clockOf(state) }
     const bySetting = settingsByExchange(results, settings)
@@ -113,6 +115,12 @@ export const expiry = {
     return edits
   },
 } satisfies Rule<ExpirySettings>
+
+/** Whether anybody said when something expires: the policy, or a message. */
+function hasSettings(state: State, settings: ExpirySettings): boolean {
+  if (Object.values(settings).some((value) => value !== undefined)) return true
+  return state.visible.some(({ entry }) => entry.expiry !== undefined)
+}
 
 interface Work {
   readonly state: State

@@ -20,13 +20,15 @@ export const retention = {
   name: 'retention',
   schema: z.strictObject({ unit: z.enum(['newer', 'turns', 'steps']).optional() }),
   defaults: { unit: 'newer' },
+  // A lifetime is said with its block; nobody has to ask for it again.
+  isAlwaysAsked: true,
   // Plugins read the unit when they give a lifetime; here each block has its own.
   propose(state, _settings: RetentionSettings) {
     const fading = state.visible.filter(
       ({ entry }) => entry.role !== 'assistant' && entry.blocks.some(({ lifetime }) => lifetime),
     )
     if (fading.length === 0) return []
-    const around = { clock: clockOf(state), seen: seenBearing(state) }
+    const around = { clock: clockOf(state), seen: seenCounting(state) }
     return fading.flatMap((item) => {
       if (isCurrent(state, item.entry.seq) || state.isPinned(item.entry.seq)) return []
       return item.entry.blocks.flatMap((block, position) =>
@@ -40,7 +42,7 @@ interface Fading {
   readonly block: Block
   readonly position: number
   readonly clock: Clock
-  /** The seq of the assistant message that answered each retention-bearing message, by its ordinal. */
+  /** The seq of the assistant message that answered each message that ages others, by its ordinal. */
   readonly seen: ReadonlyMap<number, number>
 }
 
@@ -95,7 +97,7 @@ function sinceOf(
   return clock.steps.get(entry.step + lifetime.steps) ?? 0
 }
 
-function seenBearing(state: State): ReadonlyMap<number, number> {
+function seenCounting(state: State): ReadonlyMap<number, number> {
   const seen = new Map<number, number>()
   let next: number | undefined
   for (const { entry, ordinal } of [...state.visible].reverse()) {

@@ -34,10 +34,11 @@ export function lastingBlock(entry: Item['entry'], block: Block): Block | undefi
 }
 
 /**
- * True if retention applies to the message: a block has a lifetime, or a plugin stored a block in
- * it.
+ * True if the message ages older content with a lifetime in `newer` messages: a user's own message, or
+ * one with content that a plugin stored or that has a lifetime.
  */
-export function bearsRetention({ role, blocks }: Item['entry']): boolean {
+export function countsForRetention({ role, origin, blocks }: Item['entry']): boolean {
+  if (role === 'user' && origin === 'user') return true
   return (
     role !== 'assistant' &&
     blocks.some(
