@@ -43,6 +43,18 @@ describe('lifetimes without settings', () => {
     expect(pictures((await thread.view()).messages)).toBeLessThan(15)
   })
 
+  it('[DB1] requests with content that fades are rebuilt as they were sent', async () => {
+    const thread = await open({ plugins: [saving(1)], policy: 'recommended' })
+    for (let n = 1; n <= 8; n++) {
+      await thread.append({ role: 'user', content: `question ${n}` })
+      await thread.view()
+      await thread.append(answer)
+    }
+    for (let step = 1; step <= 8; step++) {
+      expect((await thread.requestAt(step)).exact).toBe(true)
+    }
+  })
+
   it('[DB2] a picture leaves although its plugin fell silent', async () => {
     let turn = 0
     const thread = await open({ plugins: [saving(2, () => turn > 1)] })

@@ -78,8 +78,8 @@ async function takeHistory(
     sent,
     async (target) => {
       const isMoved = target !== from
-      const given = policy ?? (isMoved ? from.engine.policy : undefined)
-      if (given !== undefined) target.engine.adopt(given)
+      if (policy !== undefined) target.engine.adopt(policy)
+      else if (isMoved) target.engine.adoptFrom(from.engine)
       const history = withoutForeignThoughts(parts, target.brokenOff)
       const meet = (): KeyMatch => target.match(sent)
       const around = { meet, isBatched, isMoved, isContinuing }

@@ -6,10 +6,10 @@ import { OrielError } from '../core/log/errors.ts'
 import { cloneJson, copyPlain, type Json } from '../core/log/json.ts'
 import type { State } from '../core/state/state.ts'
 import { type Policy, type PolicyInput, parsePolicy } from '../policy/schema.ts'
-import { withStoredSettings } from '../policy/stored-settings.ts'
 import { assertTogether } from '../propose.ts'
 import type { FormatName } from '../providers/format.ts'
 import type { CustomRule } from '../rules/custom.ts'
+import type { StoredSettings } from '../stores/agent-settings.ts'
 import type { ReadOptions } from '../stores/store.ts'
 import { type AppendOptions, decodeDrafts, hostSetting } from './append.ts'
 import { codeOf } from './background.ts'
@@ -19,6 +19,7 @@ import { hiddenDrafts, type SyncCounts } from './branches/sync.ts'
 import type { EngineOptions, ThreadEngine } from './engine.ts'
 import { notify } from './events.ts'
 import type { ExpandOptions, Expansion } from './expand/expand.ts'
+import { type HintsAnswer, hintsOf } from './expand/hints.ts'
 import { expandMessage } from './expand/show-again.ts'
 import { Journal, type JournalOptions } from './journal/journal.ts'
 import { tokensSaved } from './lifecycle.ts'
@@ -75,6 +76,11 @@ export class Thread<Own extends readonly CustomRule[] = readonly []> {
 
   get tenant(): string {
     return this.#journal.key.tenant
+  }
+
+  /** The model call that comes next, from 1. */
+  get step(): number {
+    return this.#journal.state.step
   }
 
   /** Whether nothing was ever written to it. */
@@ -196,6 +202,11 @@ export class Thread<Own extends readonly CustomRule[] = readonly []> {
    */
   expand(id: string | number, options: ExpandOptions = {}): Promise<Expansion> {
     return this.#run(() => expandMessage(this.#engine, id, options))
+  }
+
+  /** What an original holds, without showing it: a summary, its size, its items and keys. */
+  hints(id: string | number): Promise<HintsAnswer> {
+    return this.#run(() => hintsOf(this.#engine, id))
   }
 
   /** Messages in their original words, as a model may read them: without what is for people only or was not preserved. */
@@ -376,6 +387,7 @@ interface ExclusiveTask {
 export function threadOver<Own extends readonly CustomRule[] = readonly []>(
   options: AnyThreadOptions,
   log: Journal,
+  stored?: StoredSettings,
 ): Thread<Own> {
   const { policy, rules } = options
   const own = policy === undefined ? undefined : parsePolicy(policy, 'policy', rules)
@@ -385,6 +397,7 @@ export function threadOver<Own extends readonly CustomRule[] = readonly []>(
   })
   const branch = conversation.add(log)
   if (own !== undefined) branch.engine.adopt(own)
+  if (stored !== undefined) branch.engine.takeStored(stored)
   assertTogether(branch.engine.policy)
   return new Thread({ conversation, branch })
 }
@@ -406,12 +419,7 @@ export async function openThread<const Own extends readonly CustomRule[] = reado
   const journal = isNew ? Journal.begin(around) : await Journal.open(around)
   if (options.agent === undefined) return threadOver(options, journal)
   const stored = await store.settings.read({ tenant, agent: options.agent })
-  const own = parsePolicy(
-    options.policy ?? journal.setting('policy')?.value,
-    'policy',
-    options.rules,
-  )
-  return threadOver({ ...options, policy: withStoredSettings(own, stored) }, journal)
+  return threadOver(options, journal, stored)
 }
 
 function journalOptions(options: AnyThreadOptions): Omit<JournalOptions, 'key' | 'store'> {

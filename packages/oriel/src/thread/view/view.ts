@@ -118,6 +118,8 @@ export interface ViewRequest {
   readonly now: number
   /** Whether checkpoints are made elsewhere, so that the rule is not asked here. @default false */
   readonly hasCompactor?: boolean
+  /** Whether the log holds every decision already, so that no rule is asked: a past request. @default false */
+  readonly isDecided?: boolean
   /** Whether it answers a context-length error; recorded, so that there is only one for a request. @default false */
   readonly isRecovery?: boolean
   /** What models have said about single blocks. @default nothing */
@@ -194,7 +196,8 @@ function viewIdOf(parts: readonly string[]): string {
 
 /** What the policy changes now, and why now. Pure. */
 export function decisionOf(request: ViewRequest): Decision {
-  const { state, cache, prices } = request
+  const { state, cache, prices, isDecided = false } = request
+  if (isDecided) return { edits: [], cause: 'none' }
   const context = contextOf(request)
   const priced = prices === undefined ? context : { ...context, prices }
   return plan(state, rulesOf(request), cache === undefined ? priced : { ...priced, cache })
