@@ -85,3 +85,71 @@ describe('lifetimes without settings', () => {
     expect(await shown({ policy: { expiry: { disable: true } } })).not.toContain('[Compacted')
   })
 })
+
+describe('results with parts that fade', () => {
+  const shown = async (content: readonly object[], steps: number) => {
+    const thread = await open()
+    await thread.append([
+      { role: 'user', content: 'go' },
+      {
+        role: 'assistant',
+        content: [{ type: 'tool-call', callId: 'c', name: 'look', arguments: '{}' }],
+      },
+      { role: 'tool', content: [{ type: 'tool-result', callId: 'c', content }] },
+    ])
+    for (let step = 0; step < steps; step++) {
+      await thread.view()
+      await thread.append(answer)
+    }
+    return { thread, text: JSON.stringify((await thread.view({ format: 'anthropic' })).messages) }
+  }
+  const page = { type: 'text', text: 'the page in words' }
+
+  it('[DB13] a picture inside a result leaves by its own lifetime, the words stay', async () => {
+    const content = [page, { ...picture, lifetime: { steps: 1 } }, { ...picture, data: 'BBBB' }]
+    expect((await shown(content, 0)).text).toContain('AAAA')
+    const { text, thread } = await shown(content, 2)
+    expect(text).not.toContain('AAAA')
+    expect(text).toContain('BBBB')
+    expect(text).toContain('the page in words')
+    expect(text).toMatch(/\[1 part left out; expand e\w+\]/)
+    const id = /expand (e\w+)/.exec(text)?.[1] ?? ''
+    expect(await thread.expand(id)).toMatchObject({ media: [{ data: 'AAAA' }, { data: 'BBBB' }] })
+    expect(JSON.stringify((await thread.log()).filter(({ type }) => type === 'edit'))).toContain(
+      'its lifetime of 1 steps is over',
+    )
+  })
+
+  it('[DB13] each part leaves at its time; the last one leaves a placeholder', async () => {
+    const content = [
+      { ...page, lifetime: { steps: 2 } },
+      { type: 'text', text: 'hm', lifetime: { steps: 1 } },
+    ]
+    expect((await shown(content, 0)).text).toContain('"hm"')
+    const first = (await shown(content, 1)).text
+    expect(first).not.toContain('"hm"')
+    expect(first).toContain('the page in words')
+    const last = (await shown(content, 2)).text
+    expect(last).not.toContain('the page in words')
+    expect(last).toContain('tool_result')
+  })
+
+  it('[DB11] a short result fades too', async () => {
+    const thread = await open()
+    const content = [
+      { type: 'tool-result', callId: 'c', content: 'ok it is', lifetime: { steps: 0 } },
+    ]
+    await thread.append([
+      { role: 'user', content: 'go' },
+      {
+        role: 'assistant',
+        content: [{ type: 'tool-call', callId: 'c', name: 'look', arguments: '{}' }],
+      },
+      { role: 'tool', content },
+      answer,
+    ])
+    const { messages, trace } = await thread.view()
+    expect(JSON.stringify(messages)).not.toContain('ok it is')
+    expect(trace).toMatchObject([{ rule: 'retention', form: 'omitted' }])
+  })
+})

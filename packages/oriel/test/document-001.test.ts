@@ -260,3 +260,80 @@ describe('what the source does, and we do better', () => {
     expect(await thread.expand(id)).toEqual({ ok: true, text: original })
   })
 })
+
+describe("the document's own shapes, with default settings", () => {
+  const long = 'found another line '.repeat(60)
+  const picture = { type: 'image', mediaType: 'image/png', data: 'AAAA' }
+  const noted = (expiry: Expiry, content: string | object[] = long) => ({
+    role: 'user',
+    origin: 'tool',
+    kind: 'action-result',
+    content,
+    expiry,
+  })
+  const views = async (message: object, count: number) => {
+    const thread = await open({})
+    await thread.append([
+      { role: 'user', content: 'go' },
+      { role: 'assistant', content: 'calling' },
+    ])
+    await thread.append(message)
+    const seen: string[] = []
+    for (let step = 2; step < 2 + count; step++) {
+      seen.push(JSON.stringify((await thread.view()).messages))
+      await nextStep(thread)
+    }
+    return { thread, seen }
+  }
+
+  it('[DB10] a result in the user role is compacted in the same step as a tool result', async () => {
+    const { seen } = await views(noted({ after: 2, mode: 'compact', length: 100 }), 4)
+    // Added after step 1, limit 2: whole in steps 2 and 3, compacted in step 4.
+    expect(seen.map((text) => text.includes('[Compacted'))).toEqual([false, false, true, true])
+  })
+
+  it('[DB11] a message that is only a picture expires, compacted or removed', async () => {
+    const compacted = await views(noted({ after: 1, mode: 'compact' }, [picture]), 3)
+    expect(compacted.seen.map((text) => text.includes('image_url'))).toEqual([true, false, false])
+    expect(compacted.seen[1]).toContain('[Compacted: 1 picture or other part left out.')
+    const removed = await views(noted({ after: 1, mode: 'remove' }, [picture]), 2)
+    expect(removed.seen[1]).not.toContain('image_url')
+  })
+
+  it('[DB11] of a text with a picture both are compacted, and removal is one edit', async () => {
+    const both = [{ type: 'text', text: long }, { type: 'text', text: long }, picture]
+    const { seen } = await views(noted({ after: 1, mode: 'compact', length: 50 }, both), 2)
+    expect(seen[1]).not.toContain('image_url')
+    expect(seen[1]?.match(/\[Compacted/g)).toHaveLength(3)
+    const { thread } = await views(noted({ after: 1, mode: 'remove' }, both), 2)
+    const edits = (await thread.log()).filter(({ type }) => type === 'edit')
+    expect(edits).toHaveLength(1)
+  })
+
+  it('[DB12] an override of one view stands over the policy and what is stored, field by field', async () => {
+    const store = memoryStore()
+    await store.settings.saveTool({ agent: 'a' }, 'read', { after: 50, mode: 'remove' })
+    const policy = { expiry: { tools: { google_search: { ...search, after: 50 } } } } as const
+    const thread = await open({ store, agent: 'a', policy })
+    await begin(thread)
+    await thread.append([
+      call('c2', 'read'),
+      result('c2', long),
+      call('c3', 'x'),
+      result('c3', long),
+    ])
+    for (let step = 0; step < 3; step++) await nextStep(thread)
+    const forms = async (override: object) =>
+      (await thread.view({ override })).trace.map(({ form }) => form)
+    expect(await forms({ after: 1 })).toEqual(['clipped', 'omitted'])
+    expect(await forms({ after: 1, mode: 'remove' })).toEqual(['omitted', 'omitted', 'omitted'])
+    expect(await forms({ after: 1, mode: null, disable: true })).toEqual([])
+    const { trace } = await thread.view({ override: { after: 1, preserveOriginals: false } })
+    expect(trace.map(({ canExpand }) => canExpand)).toEqual([false, false])
+    expect((await thread.view()).trace).toEqual([])
+    await expect(thread.view({ override: { afer: 1 } as object })).rejects.toMatchObject({
+      code: 'invalid-policy',
+      path: 'policy.expiry.override.afer',
+    })
+  })
+})

@@ -18,6 +18,7 @@ import type { SummaryOf } from '../core/state/summary-request.ts'
 import { isChecked, type Policy, parsePolicy } from '../policy/schema.ts'
 import { withStoredSettings } from '../policy/stored-settings.ts'
 import type { CustomRule } from '../rules/custom.ts'
+import { withOverride } from '../rules/expiry.ts'
 import type { StoredSettings } from '../stores/agent-settings.ts'
 import {
   type AppendAround,
@@ -373,9 +374,10 @@ export class ThreadEngine {
   async preview(
     { copy, match }: MatchPreview,
     history: History,
-    { options, own, isContinuing }: PreviewAround,
+    { options, own: given, isContinuing }: PreviewAround,
   ): Promise<View> {
     await this.readStored()
+    const own = this.#ownFor(options, given)
     const meet = (): KeyMatch => match
     const around = { meet, isContinuing, isMoved: true }
     const build = await this.#historyEntries(copy, history, around)
@@ -432,6 +434,14 @@ export class ThreadEngine {
     }
   }
 
+  /** The policy of one view only: the one that it names, with its override over it. */
+  #ownFor({ override, threadPolicy }: ViewOptions, given: Policy | undefined): Policy | undefined {
+    if (override === undefined) return given
+    const policy = given ?? this.#givenPolicy(threadPolicy)
+    const expiry = withOverride(policy.expiry, override)
+    return parsePolicy({ ...policy, expiry }, 'policy', this.rules)
+  }
+
   #givenPolicy(given: ViewOptions['threadPolicy']): Policy {
     if (given === undefined) return this.policy
     const own = parsePolicy(given, 'policy', this.rules)
@@ -439,8 +449,10 @@ export class ThreadEngine {
   }
 
   /** A smaller view after the provider refused one. No model is asked. Of a view that keeps no edits, no checkpoint is kept either. */
-  async recover(error: unknown, options: ViewOptions, own: Policy | undefined): Promise<View> {
+  async recover(error: unknown, options: ViewOptions, given: Policy | undefined): Promise<View> {
     await this.journal.refresh()
+    await this.readStored()
+    const own = this.#ownFor(options, given)
     const { sent, budget } = planRecovery(error, this, options)
     const before = shownCount(this.journal.state)
     const isKept = own === undefined && options.dryRun !== true
@@ -459,10 +471,11 @@ export class ThreadEngine {
 
   async view(
     options: ViewOptions,
-    own: Policy | undefined,
+    given: Policy | undefined,
     { isRecovery = false, durable = 'now' }: ViewAround = {},
   ): Promise<View> {
     await this.readStored()
+    const own = this.#ownFor(options, given)
     if (options.dryRun === true) {
       return this.#dryView(options, own, { limit: isRecovery ? options.budget : undefined })
     }

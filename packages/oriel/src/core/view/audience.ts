@@ -41,10 +41,15 @@ export function countsForRetention({ role, origin, blocks }: Item['entry']): boo
   if (role === 'user' && origin === 'user') return true
   return (
     role !== 'assistant' &&
-    blocks.some(
-      (block) => block.lifetime !== undefined || (block.plugin !== undefined && isLasting(block)),
-    )
+    blocks.some((block) => hasLifetime(block) || (block.plugin !== undefined && isLasting(block)))
   )
+}
+
+/** True if the block, or one inside a result, has a lifetime. */
+export function hasLifetime(block: Block): boolean {
+  if (block.lifetime !== undefined) return true
+  if (block.type !== 'tool-result' || typeof block.content === 'string') return false
+  return block.content.some(({ lifetime }) => lifetime !== undefined)
 }
 
 /** True if the message has not been answered yet: no assistant message follows it. */

@@ -34,6 +34,7 @@ import type { FormatName } from '../../providers/format.ts'
 import { formatNamed } from '../../providers/registry.ts'
 import { assertSize } from '../../providers/size.ts'
 import type { CustomRule } from '../../rules/custom.ts'
+import type { ExpiryOverride } from '../../rules/expiry.ts'
 import type { CacheState, Decision, DecisionCause } from '../../schedule/cache-aware.ts'
 import type { Prices } from '../../schedule/prices.ts'
 import { sha256 } from '../../sha256.ts'
@@ -54,6 +55,11 @@ export interface ViewOptions<Own extends readonly CustomRule[] = readonly []> {
   readonly budget?: number
   /** A policy for this call only: its edits are not kept. @default the thread's policy */
   readonly policy?: PolicyInput<Own>
+  /**
+   * When results expire, for this call only, over the policy in force and what is stored for the agent, field by field: its edits are not
+   * kept. @default nothing
+   */
+  readonly override?: ExpiryOverride
   /**
    * The thread's policy from this call on, as `setPolicy` before it: in the same write, whatever other writers set meanwhile.
    * @default the thread's own
