@@ -153,3 +153,25 @@ describe('results with parts that fade', () => {
     expect(trace).toMatchObject([{ rule: 'retention', form: 'omitted' }])
   })
 })
+
+describe('events of what fades', () => {
+  it('[DB14] a message that lost a block was compacted; only one that lost all was removed', async () => {
+    const events: string[] = []
+    const thread = await open({ on: ({ type }) => events.push(type) })
+    const fading = { type: 'text', text: 'screen of the browser', lifetime: { newer: 0 } }
+    const words = { type: 'text', text: 'question' }
+    await thread.append([
+      { role: 'user', content: [words, fading, fading] },
+      { role: 'user', origin: 'host', content: [fading] },
+      answer,
+      { role: 'user', content: 'next' },
+    ])
+    await thread.view()
+    expect(events.filter((type) => type !== 'message-added')).toEqual([
+      'message-expired',
+      'message-compacted',
+      'message-removed',
+      'epoch-applied',
+    ])
+  })
+})

@@ -136,14 +136,16 @@ describe("document 001's examples", () => {
     expect(jobs[0]?.targetChars).toBe(500)
   })
 
-  it('[D8] example 5: the lifecycle can be watched', async () => {
-    const saved: number[] = []
-    const lines: string[] = []
+  it('[D8] [DB14] example 5: the lifecycle can be watched, word for word', async () => {
+    const tokenSavings: number[] = []
+    const compactionLog: string[] = []
+    const expandable: boolean[] = []
     const on = (event: ThreadEvent) => {
-      lines.push(`${event.step} ${event.type}`)
-      if (event.tokensSaved !== undefined && event.type.startsWith('message-'))
-        saved.push(event.tokensSaved)
-      if (event.type === 'message-compacted') expect(event.canExpand).toBe(true)
+      compactionLog.push(`[Turn ${event.turn}] ${event.type}: ${event.reason}`)
+      if (event.tokensSaved) {
+        tokenSavings.push(event.tokensSaved)
+      }
+      if (event.type === 'message-compacted') expandable.push(event.message.metadata.canExpand)
     }
     const tools = {
       google_search: { ...search, after: 0 },
@@ -156,16 +158,73 @@ describe("document 001's examples", () => {
     await thread.append([call('c2', 'other'), result('c2', 'words and words '.repeat(40))])
     await nextStep(thread)
     await thread.view()
-    expect(lines.filter((line) => !line.includes('added'))).toEqual([
-      '3 message-compacted',
-      '3 epoch-applied',
-      '5 message-expired',
-      '5 message-removed',
-      '5 epoch-applied',
+    expect(compactionLog.filter((line) => !line.includes('added'))).toEqual([
+      '[Turn 3] message-compacted: older than 0 steps: first 500 characters',
+      '[Turn 3] epoch-applied: older than 0 steps: first 500 characters',
+      '[Turn 5] message-expired: older than 1 step',
+      '[Turn 5] message-removed: older than 1 step',
+      '[Turn 5] epoch-applied: older than 1 step',
     ])
-    const [expired, removed] = saved.slice(1)
-    expect(expired).toBe(removed)
-    expect(thread.tokensSaved).toBe((saved[0] as number) + (removed as number))
+    expect(expandable).toEqual([true])
+    // Each token is counted once.
+    expect(tokenSavings.reduce((a, b) => a + b, 0)).toBe(thread.tokensSaved)
+  })
+
+  it('[DB14] an event has the message, and the index that expands it', async () => {
+    const events: ThreadEvent[] = []
+    const seen: unknown[] = []
+    const tools = { google_search: { ...search, after: 0 } } as const
+    const on = (event: ThreadEvent) => {
+      events.push(event)
+      if (event.type === 'message-compacted') seen.push(event.message)
+    }
+    const thread = await open({ policy: { expiry: { tools }, history: { length: 1 } }, on })
+    await thread.append([
+      { role: 'user', content: 'before' },
+      { role: 'assistant', content: 'a' },
+    ])
+    await begin(thread)
+    await nextStep(thread)
+    await thread.view()
+    const compacted = events.find(({ type }) => type === 'message-compacted')
+    expect(seen).toMatchObject([
+      {
+        role: 'tool',
+        content: [{ type: 'tool-result', content: expect.stringContaining('[Compacted:') }],
+        metadata: {
+          turnAdded: 2,
+          wasCompacted: true,
+          isExpired: true,
+          canExpand: true,
+          originalLength: searchResults.length,
+        },
+      },
+    ])
+    // Two messages before it left the view.
+    expect(compacted?.index).toBe(2)
+    expect(await thread.expand(compacted?.index ?? -1)).toEqual({ ok: true, text: searchResults })
+    const expanded = events.find(({ type }) => type === 'message-expanded')
+    expect(expanded?.index).toBe(2)
+    // What is passed on as JSON has no content.
+    expect(JSON.stringify(events)).not.toContain('A sentence about the subject')
+    expect(events.every(({ text }) => text !== '')).toBe(true)
+  })
+
+  it('[DB14] of what is reduced twice, the second event counts what came on top', async () => {
+    const saved: number[] = []
+    const on = ({ tokensSaved = 0 }: ThreadEvent) => saved.push(tokensSaved)
+    const tools = (mode: 'compact' | 'remove') => ({ '*': { after: 0, mode, length: 500 } })
+    const thread = await open({ policy: { expiry: { tools: tools('compact') } }, on })
+    await begin(thread)
+    await nextStep(thread)
+    await thread.view()
+    await thread.setPolicy({ expiry: { tools: tools('remove') } })
+    await thread.view()
+    await thread.setPolicy({ history: { length: 1 } })
+    await thread.append({ role: 'user', content: 'again' })
+    await thread.view()
+    expect(saved.filter((tokens) => tokens > 0).length).toBeGreaterThan(2)
+    expect(saved.reduce((a, b) => a + b, 0)).toBe(thread.tokensSaved)
   })
 })
 

@@ -82,6 +82,7 @@ import {
   type View,
   type ViewOptions,
   type ViewRequest,
+  viewIndex,
 } from './view/view.ts'
 
 export interface EngineOptions extends ReporterOptions {
@@ -464,7 +465,6 @@ export class ThreadEngine {
       reason: 'the provider refused the request as too long',
       messages: { before, after: view.messages.length },
       tokens: { before: sent, after: view.tokens.after },
-      tokensSaved: sent - view.tokens.after,
     })
     return view
   }
@@ -520,7 +520,9 @@ export class ThreadEngine {
     assert(view !== undefined, 'a commit asks for its entries')
     this.#lastView = { seq: newestSeq(this.journal), built: view.built }
     const edits = entries.filter((entry): entry is EditEntry => entry.type === 'edit')
-    this.#reporter.applied(this.journal, edits, before)
+    const { built } = view
+    const indexOf = (seq: number): number => viewIndex(built, seq)
+    this.#reporter.applied(this.journal, edits, { before, indexOf })
     const line = resultLine(this.journal.state, edits, view.built.assembled.repairs.length)
     if (line !== undefined) this.say(line)
     if (!waitsForJobs(view.request.policy)) this.#summarizeBehind(view.asking.wanted)

@@ -17,7 +17,7 @@ import { type Branch, Conversation, type HistoryMatch } from './branches/convers
 import { asRead, type ReadHistory } from './branches/read-history.ts'
 import { hiddenDrafts, type SyncCounts } from './branches/sync.ts'
 import type { EngineOptions, ThreadEngine } from './engine.ts'
-import { notify } from './events.ts'
+import { eventOf, notify } from './events.ts'
 import type { ExpandOptions, Expansion } from './expand/expand.ts'
 import { type HintsAnswer, hintsOf } from './expand/hints.ts'
 import { expandMessage } from './expand/show-again.ts'
@@ -429,9 +429,9 @@ function journalOptions(options: AnyThreadOptions): Omit<JournalOptions, 'key' |
   const onSnapshotFailed = (error: unknown, { key, state }: Journal): void => {
     const report = (line: string): void => log?.(line)
     report(`[Oriel] ${message}`)
-    const place = { thread: key.thread, turn: state.turn, step: state.step }
+    const place = { thread: key.thread, userTurn: state.turn, step: state.step }
     const failure = { id: 'snapshot', message, error: codeOf(error) }
-    notify(options.on, { type: 'job-failed', ...place, ...failure }, report)
+    notify(options.on, eventOf('job-failed', place, failure), report)
   }
   return { tokens, now, snapshotEvery, onSnapshotFailed }
 }

@@ -9,8 +9,10 @@ import type { State } from '../../core/state/state.ts'
 import { readableIn } from '../../core/text/readable.ts'
 import { finalIn } from '../../core/view/reduction.ts'
 import type { ThreadEngine } from '../engine.ts'
+import type { EventMessage } from '../events.ts'
 import type { Journal } from '../journal/journal.ts'
-import type { BuiltView } from '../view/view.ts'
+import { eventMessage } from '../lifecycle.ts'
+import { type BuiltView, viewIndex } from '../view/view.ts'
 import {
   type ExpandOptions,
   type Expansion,
@@ -55,11 +57,14 @@ export async function expandMessage(
   if (!expansion.ok || found === undefined) return expansion
   const { seq } = found.entry
   const id = journal.state.blockIdAt({ seq, block: found.block ?? 0 })
-  const index = journal.state.facts(seq)?.index ?? 0
+  const view = await session.lastView()
+  const index = view === undefined ? 0 : viewIndex(view, seq)
   const { reason = 'Agent requested expansion' } = options
   const inPlace = options.inPlace === true
   const message = inPlace ? `${id} is shown in its place again.` : `${id} was expanded.`
-  session.emit('message-expanded', { id, index, message, reason, canExpand: !inPlace })
+  const canExpand = !inPlace
+  const about = (): EventMessage => eventMessage(journal.state, { seq, canExpand })
+  session.emit('message-expanded', { id, index, message, reason, canExpand, about })
   session.say(`[Turn ${journal.state.step}] Expanded message at index ${index}`)
   return expansion
 }

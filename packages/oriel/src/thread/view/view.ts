@@ -30,7 +30,7 @@ import type { Change, Frame, TokenCount, ViewMessage } from '../../core/view/vie
 import { plan, windowFor, windowOfModel } from '../../plan.ts'
 import type { Policy, PolicyInput } from '../../policy/schema.ts'
 import { type ProposeContext, propose } from '../../propose.ts'
-import type { FormatName } from '../../providers/format.ts'
+import type { Encoded, FormatName } from '../../providers/format.ts'
 import { formatNamed } from '../../providers/registry.ts'
 import { assertSize } from '../../providers/size.ts'
 import type { CustomRule } from '../../rules/custom.ts'
@@ -147,6 +147,8 @@ export interface BuiltView {
   /** The messages before they were encoded. */
   readonly shown: readonly ViewMessage[]
   readonly system?: Json
+  /** Where each of the messages comes from. */
+  readonly origins: Encoded['origins']
   readonly bodyHash: string
   readonly frameHash: string
   readonly viewId: string
@@ -181,6 +183,7 @@ export function buildView(request: ViewRequest): BuiltView {
     decision,
     assembled,
     shown,
+    origins: encoded.origins,
     bodyHash,
     frameHash,
     trace: traceOf({
@@ -193,6 +196,14 @@ export function buildView(request: ViewRequest): BuiltView {
     }),
     viewId: viewIdOf([format, options.model ?? '', frameHash, bodyHash]),
   }
+}
+
+/** Where a message stands in a view, by its seq; of one that is not there, where it would stand. */
+export function viewIndex({ origins }: Pick<BuiltView, 'origins'>, seq: number): number {
+  const at = origins.findIndex(({ entries }) => entries.includes(seq))
+  if (at !== -1) return at
+  const next = origins.findIndex(({ entries }) => (entries[0] ?? 0) > seq)
+  return next === -1 ? origins.length : next
 }
 
 /** Names what was sent, and to whom. */
