@@ -379,18 +379,20 @@ function summaryRequestFor(
   const prompt = known ?? (id === 'compactMessagePrompt' ? compactMessagePrompt : undefined)
   const { kind = content.type === 'tool-result' ? 'tool-result' : 'unknown', step } = item.entry
   const data = {
-    originalContent: original,
     originalLength: original.length,
     targetLength: length,
     messageType: kind,
-    turnAdded: step,
   }
+  const template = prompt?.template ?? ''
+  // The same content has the same summary, whenever it came.
+  const promptKey = renderPrompt(template, data)
   return {
     kind: content.type === 'tool-result' ? 'tool-result' : 'message',
     source: content,
     text: original,
     about: `Type: ${kind}${tool === undefined ? '' : `; tool: ${tool.slice(0, 60)}`}`,
-    prompt: renderPrompt(prompt?.template ?? '', data),
+    prompt: renderPrompt(template, { ...data, turnAdded: step }),
+    promptKey,
     targetChars: length,
     maxChars: original.length,
     // What is not smaller than the original, or many times longer than asked for, is no summary of it.

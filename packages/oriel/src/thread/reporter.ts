@@ -31,6 +31,12 @@ export class Reporter {
 
   emit({ state, key }: Journal, type: EventType, fields: EventFields): void {
     const { turn: userTurn, step } = state
+    if (type === 'job-failed' || type === 'plugin-failed') {
+      const { message, reason, error } = fields
+      this.#write(
+        `[Oriel] ${[message, reason ?? error].filter((part) => part !== undefined).join(' ')}`,
+      )
+    }
     this.#tell(eventOf(type, { thread: key.thread, userTurn, step }, fields))
   }
 
