@@ -147,8 +147,17 @@ export {
   eraseTenant,
   eraseThread,
 } from './thread/erase.ts'
-export { type EventType, eventTypes, type Listener, type ThreadEvent } from './thread/events.ts'
+export {
+  type EventMessage,
+  type EventType,
+  eventTypes,
+  type Listener,
+  type MessageEvent,
+  type OtherEvent,
+  type ThreadEvent,
+} from './thread/events.ts'
 export type { ExpandOptions, Expansion } from './thread/expand/expand.ts'
+export type { Hints, HintsAnswer } from './thread/expand/hints.ts'
 export { type Expandable, type ExpandTool, expandTool } from './thread/expand/tool.ts'
 export type { CompactOptions, ThreadOptions } from './thread/options.ts'
 export {

@@ -16,6 +16,7 @@ import { windowOfModel } from './plan.ts'
 import { type PolicyInput, parsePolicy } from './policy/schema.ts'
 import { assertTogether } from './propose.ts'
 import type { FormatName } from './providers/format.ts'
+import { decodeWithOwnFields } from './providers/own-fields.ts'
 import { formatNamed } from './providers/registry.ts'
 import { assertNotEmpty, assertSize } from './providers/size.ts'
 import { assertRules, type CustomRule } from './rules/custom.ts'
@@ -85,7 +86,7 @@ export function project<M = Json, const Own extends readonly CustomRule[] = read
   assertTogether(parsed)
   checkBudget(budget)
   if (frame !== undefined) checkJson(frame, 'frame')
-  const decoded = source.decode(messages, 'messages')
+  const decoded = decodeWithOwnFields(source, messages, 'messages')
   const state = new State({ counter, salt: fixedSalt })
   const drafts = decoded.map(({ draft }) => draft)
   const planned = feed(state, drafts, parsed, {

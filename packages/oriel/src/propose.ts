@@ -30,7 +30,7 @@ export function propose(state: State, policy: Policy, around: ProposeContext): r
   const { summaryOf = noSummary, fileOf = noFile, rules = [], ...given } = around
   const context: RuleContext = { ...given, summaryOf, fileOf, planned: edits }
   for (const rule of rulesWith(rules)) {
-    const settings = settingsOf(policy, rule)
+    const settings = settingsOf(policy, rule) ?? (rule.isAlwaysAsked === true ? {} : undefined)
     if (settings !== undefined) edits.push(...rule.propose(state, settings, context))
   }
   if (edits.length === 0) return edits
@@ -62,7 +62,7 @@ function sealed(state: State, edit: Edit): readonly Edit[] {
   if (edit.isFinal !== true || !('seq' in target)) return []
   const live = state.blockEdit(target.seq, target.block)
   if (live === undefined || state.isFinal(target.seq, target.block)) return []
-  const { form, keepsMedia, summary, tokensBefore } = live
+  const { form, keepsMedia, keeps, summary, tokensBefore } = live
   const text = live.text === undefined ? undefined : textWithoutHandle(state, live)
   const block = state.item(target.seq)?.entry.blocks[target.block]
   if (block === undefined) return []
@@ -73,6 +73,7 @@ function sealed(state: State, edit: Edit): readonly Edit[] {
       form,
       ...(text === undefined ? {} : { text }),
       ...(keepsMedia === undefined ? {} : { keepsMedia }),
+      ...(keeps === undefined ? {} : { keeps }),
       ...(summary === undefined || text !== live.text ? {} : { summary }),
       tokensBefore,
       tokensAfter: shown === undefined ? 0 : countBlock(state.counter, shown),

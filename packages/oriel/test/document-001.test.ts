@@ -136,14 +136,16 @@ describe("document 001's examples", () => {
     expect(jobs[0]?.targetChars).toBe(500)
   })
 
-  it('[D8] example 5: the lifecycle can be watched', async () => {
-    const saved: number[] = []
-    const lines: string[] = []
+  it('[D8] [DB14] example 5: the lifecycle can be watched, word for word', async () => {
+    const tokenSavings: number[] = []
+    const compactionLog: string[] = []
+    const expandable: boolean[] = []
     const on = (event: ThreadEvent) => {
-      lines.push(`${event.step} ${event.type}`)
-      if (event.tokensSaved !== undefined && event.type.startsWith('message-'))
-        saved.push(event.tokensSaved)
-      if (event.type === 'message-compacted') expect(event.canExpand).toBe(true)
+      compactionLog.push(`[Turn ${event.turn}] ${event.type}: ${event.reason}`)
+      if (event.tokensSaved) {
+        tokenSavings.push(event.tokensSaved)
+      }
+      if (event.type === 'message-compacted') expandable.push(event.message.metadata.canExpand)
     }
     const tools = {
       google_search: { ...search, after: 0 },
@@ -156,16 +158,73 @@ describe("document 001's examples", () => {
     await thread.append([call('c2', 'other'), result('c2', 'words and words '.repeat(40))])
     await nextStep(thread)
     await thread.view()
-    expect(lines.filter((line) => !line.includes('added'))).toEqual([
-      '3 message-compacted',
-      '3 epoch-applied',
-      '5 message-expired',
-      '5 message-removed',
-      '5 epoch-applied',
+    expect(compactionLog.filter((line) => !line.includes('added'))).toEqual([
+      '[Turn 3] message-compacted: older than 0 steps: first 500 characters',
+      '[Turn 3] epoch-applied: older than 0 steps: first 500 characters',
+      '[Turn 5] message-expired: older than 1 step',
+      '[Turn 5] message-removed: older than 1 step',
+      '[Turn 5] epoch-applied: older than 1 step',
     ])
-    const [expired, removed] = saved.slice(1)
-    expect(expired).toBe(removed)
-    expect(thread.tokensSaved).toBe((saved[0] as number) + (removed as number))
+    expect(expandable).toEqual([true])
+    // Each token is counted once.
+    expect(tokenSavings.reduce((a, b) => a + b, 0)).toBe(thread.tokensSaved)
+  })
+
+  it('[DB14] an event has the message, and the index that expands it', async () => {
+    const events: ThreadEvent[] = []
+    const seen: unknown[] = []
+    const tools = { google_search: { ...search, after: 0 } } as const
+    const on = (event: ThreadEvent) => {
+      events.push(event)
+      if (event.type === 'message-compacted') seen.push(event.message)
+    }
+    const thread = await open({ policy: { expiry: { tools }, history: { length: 1 } }, on })
+    await thread.append([
+      { role: 'user', content: 'before' },
+      { role: 'assistant', content: 'a' },
+    ])
+    await begin(thread)
+    await nextStep(thread)
+    await thread.view()
+    const compacted = events.find(({ type }) => type === 'message-compacted')
+    expect(seen).toMatchObject([
+      {
+        role: 'tool',
+        content: [{ type: 'tool-result', content: expect.stringContaining('[Compacted:') }],
+        metadata: {
+          turnAdded: 2,
+          wasCompacted: true,
+          isExpired: true,
+          canExpand: true,
+          originalLength: searchResults.length,
+        },
+      },
+    ])
+    // Two messages before it left the view.
+    expect(compacted?.index).toBe(2)
+    expect(await thread.expand(compacted?.index ?? -1)).toEqual({ ok: true, text: searchResults })
+    const expanded = events.find(({ type }) => type === 'message-expanded')
+    expect(expanded?.index).toBe(2)
+    // What is passed on as JSON has no content.
+    expect(JSON.stringify(events)).not.toContain('A sentence about the subject')
+    expect(events.every(({ text }) => text !== '')).toBe(true)
+  })
+
+  it('[DB14] of what is reduced twice, the second event counts what came on top', async () => {
+    const saved: number[] = []
+    const on = ({ tokensSaved = 0 }: ThreadEvent) => saved.push(tokensSaved)
+    const tools = (mode: 'compact' | 'remove') => ({ '*': { after: 0, mode, length: 500 } })
+    const thread = await open({ policy: { expiry: { tools: tools('compact') } }, on })
+    await begin(thread)
+    await nextStep(thread)
+    await thread.view()
+    await thread.setPolicy({ expiry: { tools: tools('remove') } })
+    await thread.view()
+    await thread.setPolicy({ history: { length: 1 } })
+    await thread.append({ role: 'user', content: 'again' })
+    await thread.view()
+    expect(saved.filter((tokens) => tokens > 0).length).toBeGreaterThan(2)
+    expect(saved.reduce((a, b) => a + b, 0)).toBe(thread.tokensSaved)
   })
 })
 
@@ -258,5 +317,82 @@ describe('what the source does, and we do better', () => {
     }
     expect(await shown(thread)).toBe(compacted)
     expect(await thread.expand(id)).toEqual({ ok: true, text: original })
+  })
+})
+
+describe("the document's own shapes, with default settings", () => {
+  const long = 'found another line '.repeat(60)
+  const picture = { type: 'image', mediaType: 'image/png', data: 'AAAA' }
+  const noted = (expiry: Expiry, content: string | object[] = long) => ({
+    role: 'user',
+    origin: 'tool',
+    kind: 'action-result',
+    content,
+    expiry,
+  })
+  const views = async (message: object, count: number) => {
+    const thread = await open({})
+    await thread.append([
+      { role: 'user', content: 'go' },
+      { role: 'assistant', content: 'calling' },
+    ])
+    await thread.append(message)
+    const seen: string[] = []
+    for (let step = 2; step < 2 + count; step++) {
+      seen.push(JSON.stringify((await thread.view()).messages))
+      await nextStep(thread)
+    }
+    return { thread, seen }
+  }
+
+  it('[DB10] a result in the user role is compacted in the same step as a tool result', async () => {
+    const { seen } = await views(noted({ after: 2, mode: 'compact', length: 100 }), 4)
+    // Added after step 1, limit 2: whole in steps 2 and 3, compacted in step 4.
+    expect(seen.map((text) => text.includes('[Compacted'))).toEqual([false, false, true, true])
+  })
+
+  it('[DB11] a message that is only a picture expires, compacted or removed', async () => {
+    const compacted = await views(noted({ after: 1, mode: 'compact' }, [picture]), 3)
+    expect(compacted.seen.map((text) => text.includes('image_url'))).toEqual([true, false, false])
+    expect(compacted.seen[1]).toContain('[Compacted: 1 picture or other part left out.')
+    const removed = await views(noted({ after: 1, mode: 'remove' }, [picture]), 2)
+    expect(removed.seen[1]).not.toContain('image_url')
+  })
+
+  it('[DB11] of a text with a picture both are compacted, and removal is one edit', async () => {
+    const both = [{ type: 'text', text: long }, { type: 'text', text: long }, picture]
+    const { seen } = await views(noted({ after: 1, mode: 'compact', length: 50 }, both), 2)
+    expect(seen[1]).not.toContain('image_url')
+    expect(seen[1]?.match(/\[Compacted/g)).toHaveLength(3)
+    const { thread } = await views(noted({ after: 1, mode: 'remove' }, both), 2)
+    const edits = (await thread.log()).filter(({ type }) => type === 'edit')
+    expect(edits).toHaveLength(1)
+  })
+
+  it('[DB12] an override of one view stands over the policy and what is stored, field by field', async () => {
+    const store = memoryStore()
+    await store.settings.saveTool({ agent: 'a' }, 'read', { after: 50, mode: 'remove' })
+    const policy = { expiry: { tools: { google_search: { ...search, after: 50 } } } } as const
+    const thread = await open({ store, agent: 'a', policy })
+    await begin(thread)
+    await thread.append([
+      call('c2', 'read'),
+      result('c2', long),
+      call('c3', 'x'),
+      result('c3', long),
+    ])
+    for (let step = 0; step < 3; step++) await nextStep(thread)
+    const forms = async (override: object) =>
+      (await thread.view({ override })).trace.map(({ form }) => form)
+    expect(await forms({ after: 1 })).toEqual(['clipped', 'omitted'])
+    expect(await forms({ after: 1, mode: 'remove' })).toEqual(['omitted', 'omitted', 'omitted'])
+    expect(await forms({ after: 1, mode: null, disable: true })).toEqual([])
+    const { trace } = await thread.view({ override: { after: 1, preserveOriginals: false } })
+    expect(trace.map(({ canExpand }) => canExpand)).toEqual([false, false])
+    expect((await thread.view()).trace).toEqual([])
+    await expect(thread.view({ override: { afer: 1 } as object })).rejects.toMatchObject({
+      code: 'invalid-policy',
+      path: 'policy.expiry.override.afer',
+    })
   })
 })

@@ -4,8 +4,8 @@
 export interface Prompt {
   readonly name: string
   /**
-   * `{{ originalContent }}`, `{{ originalLength }}`, `{{ targetLength }}`, `{{ messageType }}` and `{{ turnAdded }}` are filled in. A
-   * template that names `originalContent` holds the text itself; all others are followed by it.
+   * `{{ originalLength }}`, `{{ targetLength }}`, `{{ messageType }}` and `{{ turnAdded }}` are filled in. The text itself follows the
+   * prompt, as data; `{{ originalContent }}` refers to it.
    */
   readonly template: string
   /** Models that it is meant for, best first; told to `summarize` as `meta.models`. @default any */
@@ -14,7 +14,6 @@ export interface Prompt {
 
 /** What a template is rendered with. */
 export interface PromptData {
-  readonly originalContent: string
   readonly originalLength: number
   readonly targetLength: number
   readonly messageType: string
@@ -38,13 +37,13 @@ Create a compact summary that:
 Write plain text, also where the message is JSON: extract its key data points as readable text.`,
 }
 
-/** The most characters of an original that a prompt itself may hold. */
-const maxContent = 12_000
+/** Stands where a template names the original: what is data stays out of the instructions. */
+const reference = '(the message that follows)'
 
-/** A template with its data. What is filled in is not looked at again. */
-export function renderPrompt(template: string, data: PromptData): string {
+/** A template with its data. What is filled in is not looked at again; what is left out stays as it was written. */
+export function renderPrompt(template: string, data: Partial<PromptData>): string {
   return template.replaceAll(/\{\{\s*(\w+)\s*\}\}/g, (whole, name: string) => {
-    if (!Object.hasOwn(data, name)) return whole
-    return String(data[name as keyof PromptData]).slice(0, maxContent)
+    if (name === 'originalContent') return reference
+    return Object.hasOwn(data, name) ? String(data[name as keyof PromptData]) : whole
   })
 }

@@ -236,16 +236,19 @@ export function assertRules(list: readonly CustomRule[], path = 'rules'): void {
   })
 }
 
+/** What asking a rule needs of it. */
+type AskedRule = Pick<Rule, 'name' | 'propose' | 'isAlwaysAsked'>
+
 /**
  * All rules in the order in which they are asked: a user's own after those of ours that change blocks, so that the window and the limit
  * count what is left.
  */
-export function rulesWith(own: readonly CustomRule[]): readonly Pick<Rule, 'name' | 'propose'>[] {
+export function rulesWith(own: readonly CustomRule[]): readonly AskedRule[] {
   const { history, compaction, ...others } = rules
   return [...Object.values(others), ...own.map(asRule), history, compaction]
 }
 
-function asRule(rule: CustomRule): Pick<Rule, 'name' | 'propose'> {
+function asRule(rule: CustomRule): AskedRule {
   return {
     name: rule.name,
     propose: (state, part, context) => {

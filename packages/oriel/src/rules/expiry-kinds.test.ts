@@ -136,8 +136,10 @@ describe('which setting holds', () => {
     expect(found({ tools, override })).toEqual(expected)
   })
 
-  it('[D4] an override alone needs an age; its mode is then remove', () => {
-    expect(found({ override: { after: 7 } })).toEqual({ after: 7, mode: 'remove' })
-    expect(found({ override: { mode: 'compact' } })).toBeUndefined()
+  it('[D4] an override alone needs an age and a mode: what nobody configured never expires', () => {
+    expect(found({ override: { after: 7 } })).toEqual({ after: 7, mode: 'none' })
+    expect(found({ override: { mode: 'compact' } })).toEqual({ after: null, mode: 'compact' })
+    const both = { after: 7, mode: 'remove' } as const
+    expect(found({ override: both })).toEqual(both)
   })
 })

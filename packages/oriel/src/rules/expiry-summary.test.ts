@@ -116,9 +116,7 @@ describe('summaries of results that expire (document 001)', () => {
         },
         { prompts, policy: { expiry } },
       )
-      return (
-        /^prompt (\w+) for fact 0 about.*99 about the order at 1$/ms.exec(prompt)?.[1] ?? prompt
-      )
+      return /^prompt (\w+) for \(the message that follows\) at 1\n/.exec(prompt)?.[1] ?? prompt
     }
     const tools = { look: { ...setting, prompt: 'own' } }
     const toolDefaults = { 'lo*': { prompt: 'tool' } }
@@ -126,6 +124,37 @@ describe('summaries of results that expire (document 001)', () => {
     expect(await used({ tools, toolDefaults })).toBe('own')
     expect(await used({ tools: { look: setting }, toolDefaults })).toBe('tool')
     expect(await used({ tools: { look: setting } })).toBe('compactMessagePrompt')
+  })
+
+  it('[DB16] a template with the content and its turn: the text comes once, as data, and so does the summary', async () => {
+    const jobs: SummaryJob[] = []
+    const template = 'Turn {{ turnAdded }}: {{ originalContent }}, {{ originalLength }} characters'
+    const { thread } = await run(
+      async (job) => {
+        jobs.push(job)
+        return 'A hundred facts.'
+      },
+      { prompts: { compactMessagePrompt: { name: 'own', template } } },
+    )
+    expect(jobs[0]?.prompt.split('\n')[0]).toBe(
+      `Turn 1: (the message that follows), ${original.length} characters`,
+    )
+    expect(jobs[0]?.prompt).not.toContain('fact 99')
+    expect(jobs[0]?.text.split('fact 99 about the order')).toHaveLength(2)
+    await thread.append([...result('b', original), answer])
+    const { messages } = await thread.view<{ role: string; content: string }>()
+    const shown = messages.filter(({ role }) => role === 'tool')
+    expect(shown.every(({ content }) => content.includes('A hundred facts.'))).toBe(true)
+    expect(jobs).toHaveLength(1)
+  })
+
+  it('[DB16] a failure is a line of the log, without content', async () => {
+    const lines: string[] = []
+    await run(() => Promise.reject(new Error('secret words')), { log: (line) => lines.push(line) })
+    expect(lines).toEqual([
+      expect.stringMatching(/^\[Oriel\] 1 summaries failed: the deterministic form serves\. /),
+    ])
+    expect(lines.join()).not.toContain('secret')
   })
 
   it('[D10] the same content is summarized once, whenever it comes', async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { project } from '../project.ts'
+import { validate } from '../providers/registry.ts'
 import type { ExpirySettings } from './expiry.ts'
 
 const text = (tool: string) => `${tool}: ${'found a line of output '.repeat(80)}`
@@ -134,12 +135,13 @@ describe('results that expire (document 001)', () => {
       'full',
       'full',
     ])
-    expect(forms(steps(4), { override: { after: 2 } })).toEqual([
+    expect(forms(steps(4), { override: { after: 2, mode: 'remove' } })).toEqual([
       'omitted',
       'omitted',
       'full',
       'full',
     ])
+    expect(forms(steps(4), { override: { after: 2 } })).toEqual(['full', 'full', 'full', 'full'])
     expect(forms(steps(4), { override: { mode: 'compact' } })).toEqual([
       'full',
       'full',
@@ -149,16 +151,72 @@ describe('results that expire (document 001)', () => {
     expect(forms(steps(4), { tools, disable: true })).toEqual(['full', 'full', 'full', 'full'])
   })
 
-  it('[D5] of several results of one step the most aggressive setting holds', () => {
-    const tools = { a: compact(3), b: remove(1), c: { after: 0, mode: 'none' } } as const
-    expect(forms([['a', 'b'], ['a', 'c'], ['x'], ['x']], { tools })).toEqual([
-      'omitted',
-      'omitted',
-      'full',
-      'full',
-      'full',
-      'full',
+  const mixed = {
+    a: compact(3),
+    b: remove(1),
+    c: { after: 0, mode: 'none' },
+    long: { after: 1, mode: 'remove', unit: 'turns' },
+    short: { after: 2, mode: 'compact', length: 100 },
+  } as const
+
+  it('[D5] results of one step expire each by its own setting', () => {
+    const tools = mixed
+    expect(forms([['a', 'b'], ['b', 'c'], ['b', 'x'], ['x'], ['x']], { tools })).toEqual([
+      ...['clipped', 'omitted'],
+      ...['omitted', 'full'],
+      ...['omitted', 'full'],
+      ...['full', 'full'],
     ])
+  })
+
+  it('[D5] of several results in one message the most aggressive setting holds, in any unit', () => {
+    const shared = (...tools: readonly string[]) => {
+      const call = tools.map((name, n) => ({ type: 'tool_use', id: `c${n}`, name, input: {} }))
+      const results = tools.map((name, n) => ({
+        type: 'tool_result',
+        tool_use_id: `c${n}`,
+        content: text(name),
+      }))
+      const messages = [
+        { role: 'user', content: 'go' },
+        { role: 'assistant', content: call },
+        { role: 'user', content: results },
+        ...['x', 'y'].flatMap((id) => [
+          { role: 'assistant', content: [{ type: 'tool_use', id, name: 'x', input: {} }] },
+          { role: 'user', content: [{ type: 'tool_result', tool_use_id: id, content: 'ok' }] },
+        ]),
+      ]
+      const { trace } = project(messages, { expiry: { tools: mixed } }, { format: 'anthropic' })
+      return trace.map(({ form }) => form)
+    }
+    expect(shared('a', 'b')).toEqual(['omitted', 'omitted'])
+    expect(shared('b', 'c')).toEqual(['omitted', 'omitted'])
+    // One long turn: the limit in steps is reached, the one in turns never.
+    expect(shared('long', 'short')).toEqual(['clipped', 'clipped'])
+    expect(shared('long')).toEqual([])
+  })
+
+  it('[DB11] a short result is removed too, where removal is asked for', () => {
+    for (const content of ['ok', 'done now', 'nothing found here at all']) {
+      const messages = [
+        user,
+        call('a', 'x'),
+        { role: 'tool', tool_call_id: 'a0', content },
+        ...steps(3).flatMap((tools, n) => step(`s${n}`, ...tools)),
+      ]
+      for (const to of ['openai-chat', 'anthropic', 'openai-responses', 'gemini'] as const) {
+        const { trace, messages: sent } = project(
+          messages,
+          { expiry: { tools: { x: remove(0) } } },
+          { to },
+        )
+        expect(trace).toMatchObject([{ index: 2, form: 'omitted', rule: 'expiry' }])
+        expect(JSON.stringify(sent)).not.toContain(content)
+        const body = { anthropic: 'messages', 'openai-chat': 'messages', gemini: 'contents' }
+        const key = to === 'openai-responses' ? 'input' : body[to]
+        expect(validate(to, { [key]: sent })).toEqual([])
+      }
+    }
   })
 
   it('[D6] originals that are not preserved cannot be expanded, and the text says so', () => {

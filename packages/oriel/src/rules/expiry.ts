@@ -1,7 +1,13 @@
 // Results that expire (document 001): after so many steps or turns they are removed or compacted, by tool, kind or default.
 
 import { z } from 'zod'
-import { type Block, type TextBlock, type ToolResultBlock, textOf } from '../core/log/block.ts'
+import {
+  type Block,
+  type FileBlock,
+  type ImageBlock,
+  type TextBlock,
+  textOf,
+} from '../core/log/block.ts'
 import type { Edit, Expiry } from '../core/log/entry.ts'
 import { type Result, resultsOf } from '../core/state/results.ts'
 import { type Clock, clockOf, type Item, type State } from '../core/state/state.ts'
@@ -10,7 +16,12 @@ import { beginningOf } from '../core/text/first-characters.ts'
 import { placeholder } from '../core/text/placeholder.ts'
 import { readableIn } from '../core/text/readable.ts'
 import { isCurrent } from '../core/view/audience.ts'
-import { type Reduction, reduceResult } from '../core/view/reduction.ts'
+import {
+  omitResult,
+  type Reduction,
+  type ReductionTarget,
+  reduceResult,
+} from '../core/view/reduction.ts'
 import { compactMessagePrompt, renderPrompt } from './compact-prompt.ts'
 import { foldDuplicates } from './duplicates.ts'
 import { lookupOf } from './name-lookup.ts'
@@ -38,6 +49,26 @@ export interface ExpirySettings {
   readonly duplicates?: { readonly similarity?: number | undefined } | undefined
   /** Expires results that have nothing to do with what is said since. @default off */
   readonly relevance?: { readonly threshold?: number | undefined } | undefined
+}
+
+/** How a result that has nothing to do with what is said since expires, where no setting says it. */
+const irrelevantDefault: Expiry = { after: null, mode: 'compact' }
+/** An override of one view, over the settings in force: of each field, and of two of the settings' own. */
+export type ExpiryOverride = Loose<Expiry> &
+  Loose<Pick<ExpirySettings, 'disable' | 'preserveOriginals'>>
+
+/** Settings with an override over their own. Null and absent fields leave what was there. */
+export function withOverride(
+  settings: ExpirySettings = {},
+  override: ExpiryOverride,
+): ExpirySettings {
+  const { disable, preserveOriginals, ...fields } = override
+  return {
+    ...settings,
+    override: { ...settings.override, ...present(fields) },
+    ...(disable == null ? {} : { disable }),
+    ...(preserveOriginals == null ? {} : { preserveOriginals }),
+  }
 }
 
 const defaults = { disable: false, preserveOriginals: true } as const satisfies Defaults
@@ -81,26 +112,27 @@ export const expiry = {
     relevance: z.strictObject({ threshold: share.optional() }).optional(),
   }),
   defaults,
+  // A message may bring a setting of its own.
+  isAlwaysAsked: true,
   propose(state, settings, context) {
     const { disable = defaults.disable, duplicates, relevance } = settings
     const { preserveOriginals = defaults.preserveOriginals } = settings
-    if (disable) return []
+    if (disable || !hasSettings(state, settings)) return []
     const results = resultsOf(state)
     const work: Work = { state, settings, context, clock: clockOf(state) }
-    const bySetting = settingsByExchange(results, settings)
+    const bySetting = settingsByMessage(results, settings)
     const edits = results.flatMap((result) => {
-      const setting = bySetting.get(result.exchange)
-      if (setting === undefined || result.isProtected) return []
-      return expire(work, subjectOf(result), setting)
+      if (result.isProtected) return []
+      return expire(work, subjectOf(result), bySetting.get(result.item.entry.seq) ?? [])
     })
-    edits.push(...messagesIn(state).flatMap((subject) => expireMessage(work, subject)))
+    edits.push(...messagesIn(state).flatMap((message) => expireMessage(work, message)))
     if (duplicates !== undefined) {
       edits.push(...foldDuplicates(state, results, { ...duplicates, preserveOriginals }))
     }
     if (relevance !== undefined) {
       const judge = context.relevance
       for (const result of expireIrrelevant(state, results, { ...relevance, judge })) {
-        const setting = bySetting.get(result.exchange) ?? { after: null, mode: 'compact' }
+        const [setting = irrelevantDefault] = bySetting.get(result.item.entry.seq) ?? []
         edits.push(
           ...change(work, subjectOf(result), {
             setting,
@@ -114,6 +146,12 @@ export const expiry = {
   },
 } satisfies Rule<ExpirySettings>
 
+/** Whether anybody said when something expires: the policy, or a message. */
+function hasSettings(state: State, settings: ExpirySettings): boolean {
+  if (Object.values(settings).some((value) => value !== undefined)) return true
+  return state.visible.some(({ entry }) => entry.expiry !== undefined)
+}
+
 interface Work {
   readonly state: State
   readonly settings: ExpirySettings
@@ -121,74 +159,112 @@ interface Work {
   readonly clock: Clock
 }
 
-/** What can expire: a result, or a text of a message that has a setting. */
+/** What can expire: a result, or a block of a message that has a setting. */
 interface Subject {
   readonly item: Item
   readonly block: number
-  readonly content: ToolResultBlock | TextBlock
+  readonly content: ReductionTarget['content']
   readonly tool?: string
+  /** The model call after which it came. */
+  readonly addedAt: number
   /** From where on the model has seen it. */
   readonly seenAt: number
 }
 
 function subjectOf({ item, block, content, tool, seenAt = 0 }: Result): Subject {
-  return { item, block, content, tool, seenAt }
+  return { item, block, content, tool, addedAt: item.entry.step, seenAt }
 }
 
-/** The setting of each exchange: the most aggressive of its results. */
-function settingsByExchange(
+/** The settings of each message with results: of those that it holds, the most aggressive, in each unit. */
+function settingsByMessage(
   results: readonly Result[],
   settings: ExpirySettings,
-): ReadonlyMap<number, Expiry> {
-  const found = new Map<number, Expiry>()
-  for (const { item, tool, exchange } of results) {
-    const { expiry: own, kind = 'tool-result' } = item.entry
-    const setting = moreAggressive(found.get(exchange), settingFor({ own, tool, kind }, settings))
-    if (setting !== undefined) found.set(exchange, setting)
+): ReadonlyMap<number, readonly Expiry[]> {
+  const found = new Map<number, readonly Expiry[]>()
+  for (const { item, tool } of results) {
+    const { seq, expiry: own, kind = 'tool-result' } = item.entry
+    const setting = settingFor({ own, tool, kind }, settings)
+    const others = found.get(seq) ?? []
+    if (isActive(setting)) found.set(seq, withSetting(others, setting))
   }
   return found
 }
 
+/** Ages in different units cannot be compared beforehand: one setting of each stays. */
+function withSetting(others: readonly Expiry[], setting: Expiry): readonly Expiry[] {
+  const isSameUnit = (other: Expiry): boolean => unitOf(other) === unitOf(setting)
+  const known = others.find(isSameUnit)
+  const chosen = known === undefined ? setting : moreAggressive(known, setting)
+  return [...others.filter((other) => !isSameUnit(other)), chosen]
+}
+
+function unitOf({ unit = 'steps' }: Expiry): 'steps' | 'turns' {
+  return unit
+}
+
+interface NamedMessage {
+  readonly item: Item
+  readonly blocks: readonly Subject[]
+}
+
 /** Messages of the user's side that are no results and that the host gave a tool, a kind or a setting of their own. */
-function messagesIn(state: State): readonly Subject[] {
+function messagesIn(state: State): readonly NamedMessage[] {
   const readable = readableIn(state)
   return state.visible.flatMap((item) => {
-    const { seq, role, tool, kind, expiry: own } = item.entry
+    const { seq, role, step, tool, kind, expiry: own } = item.entry
     const isNamed = tool !== undefined || kind !== undefined || own !== undefined
     if (role !== 'user' || !isNamed) return []
     if (seq === state.newestUser || state.isPinned(seq) || isCurrent(state, seq)) return []
-    return readable(item.entry).flatMap(({ block: content, position: block }) =>
-      isOwnText(content)
-        ? [{ item, block, content, seenAt: 0, ...(tool === undefined ? {} : { tool }) }]
-        : [],
+    const blocks = readable(item.entry).flatMap(
+      ({ block: content, position: block }): Subject[] => {
+        if (!isOwnContent(content)) return []
+        const named = tool === undefined ? {} : { tool }
+        return [{ item, block, content, addedAt: step - 1, seenAt: 0, ...named }]
+      },
     )
+    return blocks.length === 0 ? [] : [{ item, blocks }]
   })
 }
 
-function isOwnText(block: Block): block is TextBlock {
-  return block.type === 'text' && block.plugin === undefined
+function isOwnContent(block: Block): block is TextBlock | ImageBlock | FileBlock {
+  if (block.plugin !== undefined) return false
+  return block.type === 'text' || block.type === 'image' || block.type === 'file'
 }
 
-function expireMessage(work: Work, subject: Subject): readonly Edit[] {
-  const { tool, kind, expiry: own } = subject.item.entry
+/** A message that is removed leaves once, whatever it holds; one that is compacted, block by block. */
+function expireMessage(work: Work, { item, blocks }: NamedMessage): readonly Edit[] {
+  const { tool, kind, expiry: own } = item.entry
   const named = { own, kind, ...(tool === undefined ? {} : { tool }) }
-  const setting = moreAggressive(undefined, settingFor(named, work.settings))
-  return setting === undefined ? [] : expire(work, subject, setting)
+  const setting = settingFor(named, work.settings)
+  if (!isActive(setting)) return []
+  // It came after a model call, as a result comes after the one that asked for it; the next call is the first that sees it.
+  const seenAt = work.clock.steps.get(item.entry.step) ?? 0
+  const subjects = setting.mode === 'remove' ? blocks.slice(0, 1) : blocks
+  return subjects.flatMap((subject) => expire(work, { ...subject, seenAt }, [setting]))
 }
 
-function expire(work: Work, subject: Subject, setting: Expiry): readonly Edit[] {
-  const { state, clock } = work
-  const { turn, step } = subject.item.entry
-  const isByTurns = setting.unit === 'turns'
-  const age = isByTurns ? state.turn - turn : state.step - step
+function expire(work: Work, subject: Subject, settings: readonly Expiry[]): readonly Edit[] {
+  const dues = settings.flatMap((setting) => dueOf(work, subject, setting))
+  const [due] = dues.sort((a, b) => a.since - b.since || byAggression(a.setting, b.setting))
+  return due === undefined ? [] : change(work, subject, due)
+}
+
+/** What falls due by a setting, and since when: from the first request that was too late for it, once the model had seen it. */
+function dueOf(
+  { state, clock }: Work,
+  { item, addedAt, seenAt }: Subject,
+  setting: Expiry,
+): readonly Due[] {
+  const { turn } = item.entry
+  const isByTurns = unitOf(setting) === 'turns'
+  const age = isByTurns ? state.turn - turn : state.step - addedAt
   if (setting.after === null || age <= setting.after) return []
   const unit = isByTurns ? 'turn' : 'step'
   const reason = `older than ${setting.after} ${unit}${setting.after === 1 ? '' : 's'}`
-  // It took effect in the first request that was too late for it, and not before the model had seen it.
   const began = isByTurns
     ? clock.turns.get(turn + setting.after + 1)
-    : clock.steps.get(step + setting.after)
-  return change(work, subject, { setting, reason, since: Math.max(began ?? 0, subject.seenAt) })
+    : clock.steps.get(addedAt + setting.after)
+  return [{ setting, reason, since: Math.max(began ?? 0, seenAt) }]
 }
 
 interface Due {
@@ -208,7 +284,7 @@ function change(work: Work, subject: Subject, due: Due): readonly Edit[] {
   }
   if (due.setting.mode === 'compact') return compact(work, subject, { ...due, common })
   const { content, tool } = subject
-  if (content.type === 'text')
+  if (content.type !== 'tool-result')
     return removeMessage(state, subject, { ...common, reason: due.reason })
   const id = state.blockIdAt({ seq, block: subject.block })
   const reduction = { ...common, form: 'omitted', reason: due.reason } as const
@@ -219,7 +295,7 @@ function change(work: Work, subject: Subject, due: Due): readonly Edit[] {
     id,
     canExpand: preserveOriginals,
   })
-  return reduceResult(state, subject, { ...reduction, text })
+  return omitResult(state, subject, { ...reduction, text })
 }
 
 /** A message that is no part of an exchange leaves whole: nothing needs it. */
@@ -301,20 +377,22 @@ function summaryRequestFor(
   const { prompts = {} } = context
   const known = Object.hasOwn(prompts, id) ? prompts[id] : undefined
   const prompt = known ?? (id === 'compactMessagePrompt' ? compactMessagePrompt : undefined)
-  const { kind = content.type === 'text' ? 'unknown' : 'tool-result', step } = item.entry
+  const { kind = content.type === 'tool-result' ? 'tool-result' : 'unknown', step } = item.entry
   const data = {
-    originalContent: original,
     originalLength: original.length,
     targetLength: length,
     messageType: kind,
-    turnAdded: step,
   }
+  const template = prompt?.template ?? ''
+  // The same content has the same summary, whenever it came.
+  const promptKey = renderPrompt(template, data)
   return {
-    kind: content.type === 'text' ? 'message' : 'tool-result',
+    kind: content.type === 'tool-result' ? 'tool-result' : 'message',
     source: content,
     text: original,
     about: `Type: ${kind}${tool === undefined ? '' : `; tool: ${tool.slice(0, 60)}`}`,
-    prompt: renderPrompt(prompt?.template ?? '', data),
+    prompt: renderPrompt(template, { ...data, turnAdded: step }),
+    promptKey,
     targetChars: length,
     maxChars: original.length,
     // What is not smaller than the original, or many times longer than asked for, is no summary of it.
@@ -326,7 +404,8 @@ function summaryRequestFor(
 }
 
 function textOfSubject(content: Subject['content']): string {
-  return content.type === 'text' ? content.text : textOf(content.content)
+  if (content.type === 'text') return content.text
+  return content.type === 'tool-result' ? textOf(content.content) : ''
 }
 
 /** The first characters and the document's notice, with the handle. Undefined for what is short already and has no pictures. */
@@ -340,6 +419,7 @@ function firstCharacters(
   if (text.length <= length && media === '') return undefined
   const how =
     id === undefined ? 'The original was not kept.' : `Agent can request expansion if needed: ${id}`
+  if (text === '') return `[Compacted:${media} ${how}]`
   if (text.length <= length) return `${text}\n\n[Compacted:${media} ${how}]`
   const { text: shown, count, items } = beginningOf(text, length)
   const part = items === undefined ? '' : ` ${itemsShown(...items)}`
@@ -352,11 +432,17 @@ function itemsShown(shown: number, all: number): string {
 }
 
 function mediaIn(content: Subject['content']): string {
-  if (content.type === 'text' || typeof content.content === 'string') return ''
-  const count = content.content.filter(({ type }) => type !== 'text').length
+  const count = mediaCount(content)
   return count === 0
     ? ''
     : ` ${count} picture${count === 1 ? '' : 's'} or other part${count === 1 ? '' : 's'} left out.`
+}
+
+function mediaCount(content: Subject['content']): number {
+  if (content.type === 'text') return 0
+  if (content.type !== 'tool-result') return 1
+  if (typeof content.content === 'string') return 0
+  return content.content.filter(({ type }) => type !== 'text').length
 }
 
 /** What a setting is looked up by. */
@@ -378,10 +464,8 @@ export function settingFor(named: Named, settings: ExpirySettings): Expiry | und
     (named.kind === undefined ? undefined : lookupOf(kinds).find(named.kind))
   if (override === undefined) return own
   if (override.mode === 'none') return undefined
-  if (own === undefined) {
-    if (override.after === undefined || override.after === null) return undefined
-    return { ...present(override), after: override.after, mode: override.mode ?? 'remove' }
-  }
+  // Nobody configured it: the mode is `none` unless the override names one.
+  if (own === undefined) return { after: null, mode: 'none', ...present(override) }
   return { ...own, ...present(override) }
 }
 
@@ -395,20 +479,20 @@ function promptFor(
   return setting.prompt ?? fallback ?? 'compactMessagePrompt'
 }
 
-/** Of several results of one step the most aggressive setting holds: earliest, then remove, then the shortest. */
-function moreAggressive(a: Expiry | undefined, b: Expiry | undefined): Expiry | undefined {
-  const isActive = (setting: Expiry | undefined): setting is Expiry =>
-    setting !== undefined && setting.mode !== 'none' && setting.after !== null
-  if (!isActive(b)) return isActive(a) ? a : undefined
-  if (!isActive(a)) return b
-  const order = (setting: Expiry): readonly number[] => [
-    setting.after ?? Infinity,
-    setting.mode === 'remove' ? 0 : 1,
-    setting.length ?? lengthDefault,
-  ]
-  const [left, right] = [order(a), order(b)]
-  const differs = left.findIndex((value, index) => value !== right[index])
-  return differs === -1 || (left[differs] as number) < (right[differs] as number) ? a : b
+/** Whether anything ever expires by a setting. */
+function isActive(setting: Expiry | undefined): setting is Expiry {
+  return setting !== undefined && setting.mode !== 'none' && setting.after !== null
+}
+
+/** Of several results in one message the most aggressive setting holds: earliest, then remove, then the shortest. */
+function moreAggressive(a: Expiry, b: Expiry): Expiry {
+  const earlier = (a.after ?? Infinity) - (b.after ?? Infinity)
+  return (earlier || byAggression(a, b)) <= 0 ? a : b
+}
+
+function byAggression(a: Expiry, b: Expiry): number {
+  const rank = ({ mode }: Expiry): number => (mode === 'remove' ? 0 : 1)
+  return rank(a) - rank(b) || (a.length ?? lengthDefault) - (b.length ?? lengthDefault)
 }
 
 /** Fields that say something: null and absent ones leave the tool's own. */

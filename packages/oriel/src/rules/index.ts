@@ -15,9 +15,9 @@ import { toolResults } from './tool-results.ts'
 export const rules = {
   /** Bounds every tool result from the moment it comes in. @default off */
   toolOutput,
-  /** Blocks with a lifetime fade, one by one. @default off: nothing fades */
+  /** Blocks with a lifetime fade, one by one, with or without this part. @default only what says so itself fades */
   retention,
-  /** Results of a tool expire after steps or turns: removed or compacted. @default off */
+  /** Results of a tool expire after steps or turns: removed or compacted. @default only messages with a setting of their own expire */
   expiry,
   /** Keeps the newest tool results full; placeholders or summaries stand for the others. @default off */
   toolResults,

@@ -37,12 +37,21 @@ describe('blocks that fade (document 000)', () => {
     )
   })
 
-  it('[N1] messages without lifetimes do not age the others', async () => {
+  it("[N1] every user's own message ages the others, answers and results do not", async () => {
     const thread = await open()
-    await thread.append([saying(1, { newer: 1 }), { role: 'assistant', content: 'a' }])
-    for (let n = 2; n <= 5; n++)
-      await thread.append([saying(n), { role: 'assistant', content: 'a' }])
-    expect(await texts(thread)).toMatch(/^question 1 \+ screen 1 \|/)
+    const seen: boolean[] = []
+    await thread.append(saying(1, { newer: 2 }))
+    for (let n = 2; n <= 5; n++) {
+      const callId = `c${n}`
+      await thread.append([
+        { role: 'assistant', content: [{ type: 'tool-call', callId, name: 't', arguments: '{}' }] },
+        { role: 'tool', content: [{ type: 'tool-result', callId, content: 'ok' }] },
+        { role: 'assistant', content: 'a' },
+        saying(n),
+      ])
+      seen.push((await texts(thread)).includes('screen 1'))
+    }
+    expect(seen).toEqual([true, true, false, false])
   })
 
   it('[N2] lifetimes by turns and by steps', async () => {

@@ -65,5 +65,7 @@ export interface Rule<Settings extends object = object> {
   /** Checks the settings. Environment variables, the docs and the generators of tests follow its fields. */
   readonly schema: z.ZodType<Settings>
   readonly defaults: Defaults
+  /** Whether it is asked without a part in the policy too, with its defaults: messages bring settings of their own. @default false */
+  readonly isAlwaysAsked?: boolean
   propose(state: State, settings: Settings, context: RuleContext): readonly Edit[]
 }

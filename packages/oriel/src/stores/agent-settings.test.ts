@@ -70,6 +70,44 @@ describe.each([
     expect(again.policy.expiry?.tools?.search).toEqual({ after: 2, mode: 'compact', length: 500 })
   })
 
+  it('[DB3] act in an open thread from its next view on, and leave when they are taken away', async () => {
+    const tool = { role: 'tool', content: [{ type: 'tool-result', callId: 'c', content: 'x' }] }
+    const messages = [
+      { role: 'user', content: 'go' },
+      {
+        role: 'assistant',
+        content: [{ type: 'tool-call', callId: 'c', name: 'scan', arguments: '{}' }],
+      },
+      { ...tool, content: [{ ...tool.content[0], content: 'found a line '.repeat(100) }] },
+      ...Array.from({ length: 3 }, () => ({ role: 'assistant', content: 'ok' })),
+    ]
+    const begin = async (id: string, options = {}) => {
+      const thread = await openThread({ id, store, agent: 'open', ...options })
+      await thread.append(messages)
+      return thread
+    }
+    const open = { agent: 'open' }
+    const early = await begin('early')
+    expect((await early.view()).trace).toEqual([])
+    await store.settings.saveTool(open, 'scan', { after: 1, mode: 'compact', length: 40 })
+    expect((await early.view()).trace.map(({ form }) => form)).toEqual(['clipped'])
+    expect((await early.requestAt(5)).exact).toBe(true)
+    // Reopened without an agent, it goes on with what held.
+    const again = await openThread({ id: 'early', store })
+    expect(again.policy.expiry?.tools?.scan?.after).toBe(1)
+    await store.settings.saveTool(open, 'scan', null)
+    const late = await openThread({ id: 'early', store, agent: 'open' })
+    expect(late.policy).toEqual({})
+    expect((await late.view()).epoch.applied).toBe(0)
+    expect((await openThread({ id: 'early', store })).policy).toEqual({})
+    // Another agent does not work with what was stored for the former one.
+    await store.settings.saveTool(open, 'scan', { after: 50, mode: 'remove' })
+    const own = { expiry: { kinds: { note: { after: 9, mode: 'remove' } } } } as const
+    await (await begin('shared', { policy: own })).view()
+    const other = await openThread({ id: 'shared', store, agent: 'nobody' })
+    expect(other.policy).toEqual(own)
+  })
+
   it('[C4] stand in the chain of settings where the template stands', async () => {
     const stored = await store.settings.read(sage)
     const agent = {
@@ -102,6 +140,7 @@ describe.each([
       { compact: 'x' },
       { unit: 'days' },
       { prompt: '' },
+      { lenght: 40 },
     ]) {
       await expect(store.settings.saveTool(key, 'x', wrong as never)).rejects.toMatchObject({
         code: 'invalid-option',

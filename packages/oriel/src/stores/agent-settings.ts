@@ -193,7 +193,11 @@ function nameOf(tool: unknown): string {
 }
 
 function rowOf(setting: ToolSetting): { [key: string]: Json } {
-  const { after = null, mode = 'none', unit, compact, length, prompt } = setting
+  const { after = null, mode = 'none', unit, compact, length, prompt, ...others } = setting
+  const [unknown] = Object.keys(others)
+  if (unknown !== undefined) {
+    throw wrong(unknown, 'left out: a row has after, unit, mode, compact, length and prompt')
+  }
   const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0
   if (after !== null && !isCount(after)) throw wrong('after', 'a whole number, 0 or more, or null')
   if (!['none', 'remove', 'compact'].includes(mode)) throw wrong('mode', 'none, remove or compact')

@@ -256,6 +256,11 @@ function named(
   return { ...draft, id: count === 0 ? id : `${id}#${count}` }
 }
 
+/** The setting that keeps what was stored for the agent at the newest view. */
+export const storedName = 'agent-settings'
+/** Settings of which the policy in force is made. */
+export const policyNames = ['policy', storedName] as const
+
 /** The name of a setting that is the host's own. */
 export function hostSetting(name: string): string {
   if (/^[\w.-]{1,100}$/.test(name)) return `${hostPrefix}${name}`

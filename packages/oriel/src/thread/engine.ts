@@ -10,13 +10,16 @@ import type {
 } from '../core/log/entry.ts'
 import { assert, OrielError } from '../core/log/errors.ts'
 import { parseId } from '../core/log/ids.ts'
-import { equalJson, type Json, type JsonObject } from '../core/log/json.ts'
+import { equalJson, isObject, type Json, type JsonObject } from '../core/log/json.ts'
 import { prepare } from '../core/log/prepare.ts'
 import type { FileOf } from '../core/state/file-request.ts'
 import type { State } from '../core/state/state.ts'
 import type { SummaryOf } from '../core/state/summary-request.ts'
 import { isChecked, type Policy, parsePolicy } from '../policy/schema.ts'
+import { withStoredSettings } from '../policy/stored-settings.ts'
 import type { CustomRule } from '../rules/custom.ts'
+import { withOverride } from '../rules/expiry.ts'
+import type { StoredSettings } from '../stores/agent-settings.ts'
 import {
   type AppendAround,
   continueMark,
@@ -27,7 +30,9 @@ import {
   leadingSetting,
   messagesOf,
   noIds,
+  policyNames,
   revisionEdits,
+  storedName,
   type ViewAround,
   type WrittenHistory,
   withCount,
@@ -77,6 +82,7 @@ import {
   type View,
   type ViewOptions,
   type ViewRequest,
+  viewIndex,
 } from './view/view.ts'
 
 export interface EngineOptions extends ReporterOptions {
@@ -139,6 +145,9 @@ export class ThreadEngine {
   readonly #shared: SharedParts
   /** A policy that is not in the log yet. */
   #pending: Policy | undefined
+  /** The agent's stored settings, where the log has others. */
+  #pendingStored: StoredSettings | undefined
+  #layered: LayeredPolicy | undefined
   readonly #caller: SummaryCaller | undefined
   readonly #compacting: CheckpointSchedule
   readonly #files: OutputFiles
@@ -171,9 +180,44 @@ export class ThreadEngine {
     this.#caller = summarize && { summarize, onFailed }
   }
 
-  /** The policy in force: the newest in the log, unless one was given that is not there yet. */
+  /** The policy in force: the thread's own, with the settings that are stored for its agent. */
   get policy(): Policy {
+    return this.#withStored(this.ownPolicy)
+  }
+
+  /** The newest policy in the log, unless one was given that is not there yet. */
+  get ownPolicy(): Policy {
     return this.#pending ?? loggedPolicy(this.journal, this.rules)
+  }
+
+  /** What is stored for the thread's agent, as far as it was read. */
+  get stored(): StoredSettings {
+    return this.#pendingStored ?? loggedStored(this.journal)
+  }
+
+  #withStored(own: Policy): Policy {
+    const { stored } = this
+    if (equalJson(stored as unknown as Json, nothingStored as unknown as Json)) return own
+    const known = this.#layered
+    if (known?.own === own && known.stored === stored) return known.policy
+    const policy = parsePolicy(withStoredSettings(own, stored), 'policy', this.rules)
+    this.#layered = { own, stored, policy }
+    return policy
+  }
+
+  /** Reads what is stored for the agent: it may have changed since the last view. */
+  async readStored(): Promise<void> {
+    const { agent } = this.#options
+    if (agent === undefined) return
+    const { store, key } = this.journal
+    this.takeStored(await store.settings.read({ tenant: key.tenant, agent }))
+  }
+
+  /** Takes stored settings: in force now, and written with the next view. */
+  takeStored(stored: StoredSettings): void {
+    if (!equalJson(stored as unknown as Json, this.stored as unknown as Json)) {
+      this.#pendingStored = stored
+    }
   }
 
   /** Rules of the host's own. */
@@ -196,7 +240,15 @@ export class ThreadEngine {
 
   /** Takes a policy: it is in force now, and written with the next view. */
   adopt(policy: Policy): void {
-    if (policy !== this.policy) this.#pending = policy
+    if (policy !== this.ownPolicy) this.#pending = policy
+    // Without an agent the policy that is given is all there is.
+    if (this.#options.agent === undefined) this.takeStored(nothingStored)
+  }
+
+  /** Goes on with the policy and the stored settings of another branch. */
+  adoptFrom({ ownPolicy, stored }: ThreadEngine): void {
+    this.adopt(ownPolicy)
+    this.takeStored(stored)
   }
 
   /** A view sees every append that was asked for before it. */
@@ -267,7 +319,7 @@ export class ThreadEngine {
     assert(meeting !== undefined, 'a write asks for its entries')
     const messages = messagesOf(entries)
     if (batch === undefined) {
-      if (isMoved) this.#pending = undefined
+      if (isMoved) this.#forgetPending()
       this.#reporter.added(this.journal, messages)
       await this.#compacting.afterAppend(messages)
     }
@@ -323,8 +375,10 @@ export class ThreadEngine {
   async preview(
     { copy, match }: MatchPreview,
     history: History,
-    { options, own, isContinuing }: PreviewAround,
+    { options, own: given, isContinuing }: PreviewAround,
   ): Promise<View> {
+    await this.readStored()
+    const own = this.#ownFor(options, given)
     const meet = (): KeyMatch => match
     const around = { meet, isContinuing, isMoved: true }
     const build = await this.#historyEntries(copy, history, around)
@@ -359,9 +413,7 @@ export class ThreadEngine {
     const { own, journal = this.journal, pluginSystem = systemOf(journal) } = around
     const isTemporary = own !== undefined
     const { threadPolicy } = options
-    const given =
-      threadPolicy === undefined ? this.policy : parsePolicy(threadPolicy, 'policy', this.rules)
-    const policy = own ?? given
+    const policy = own ?? this.#givenPolicy(threadPolicy)
     const leading = leadingOf(journal)
     const now = this.#options.now()
     const framing = new Framing({ frame: options.frame, leading, pluginSystem })
@@ -383,9 +435,25 @@ export class ThreadEngine {
     }
   }
 
+  /** The policy of one view only: the one that it names, with its override over it. */
+  #ownFor({ override, threadPolicy }: ViewOptions, given: Policy | undefined): Policy | undefined {
+    if (override === undefined) return given
+    const policy = given ?? this.#givenPolicy(threadPolicy)
+    const expiry = withOverride(policy.expiry, override)
+    return parsePolicy({ ...policy, expiry }, 'policy', this.rules)
+  }
+
+  #givenPolicy(given: ViewOptions['threadPolicy']): Policy {
+    if (given === undefined) return this.policy
+    const own = parsePolicy(given, 'policy', this.rules)
+    return this.#options.agent === undefined ? own : this.#withStored(own)
+  }
+
   /** A smaller view after the provider refused one. No model is asked. Of a view that keeps no edits, no checkpoint is kept either. */
-  async recover(error: unknown, options: ViewOptions, own: Policy | undefined): Promise<View> {
+  async recover(error: unknown, options: ViewOptions, given: Policy | undefined): Promise<View> {
     await this.journal.refresh()
+    await this.readStored()
+    const own = this.#ownFor(options, given)
     const { sent, budget } = planRecovery(error, this, options)
     const before = shownCount(this.journal.state)
     const isKept = own === undefined && options.dryRun !== true
@@ -397,16 +465,17 @@ export class ThreadEngine {
       reason: 'the provider refused the request as too long',
       messages: { before, after: view.messages.length },
       tokens: { before: sent, after: view.tokens.after },
-      tokensSaved: sent - view.tokens.after,
     })
     return view
   }
 
   async view(
     options: ViewOptions,
-    own: Policy | undefined,
+    given: Policy | undefined,
     { isRecovery = false, durable = 'now' }: ViewAround = {},
   ): Promise<View> {
+    await this.readStored()
+    const own = this.#ownFor(options, given)
     if (options.dryRun === true) {
       return this.#dryView(options, own, { limit: isRecovery ? options.budget : undefined })
     }
@@ -441,9 +510,9 @@ export class ThreadEngine {
         ...entriesOf(now, view.built, stamp, this.journal),
       ]
     }
-    const hadPolicy = this.journal.setting('policy') !== undefined
+    const hadPolicy = policyNames.some((name) => this.journal.setting(name) !== undefined)
     const entries = await this.#commitView(build, { durable, files })
-    this.#pending = undefined
+    this.#forgetPending()
     if (hadPolicy && entries.some(isPolicy)) {
       this.emit('policy-changed', { message: 'The policy changed.' })
     }
@@ -451,7 +520,9 @@ export class ThreadEngine {
     assert(view !== undefined, 'a commit asks for its entries')
     this.#lastView = { seq: newestSeq(this.journal), built: view.built }
     const edits = entries.filter((entry): entry is EditEntry => entry.type === 'edit')
-    this.#reporter.applied(this.journal, edits, before)
+    const { built } = view
+    const indexOf = (seq: number): number => viewIndex(built, seq)
+    this.#reporter.applied(this.journal, edits, { before, indexOf })
     const line = resultLine(this.journal.state, edits, view.built.assembled.repairs.length)
     if (line !== undefined) this.say(line)
     if (!waitsForJobs(view.request.policy)) this.#summarizeBehind(view.asking.wanted)
@@ -519,10 +590,31 @@ export class ThreadEngine {
 
   /** The policy that was given and is not in the log yet. */
   #pendingSetting(stamp: Stamp): readonly Entry[] {
-    if (this.#pending === undefined) return []
-    const logged = this.journal.setting('policy')?.value
-    if (equalJson(logged ?? {}, this.#pending)) return []
-    return [stamp.entry({ type: 'setting', name: 'policy', value: this.#pending as JsonObject })]
+    return this.#policyEntries(this.journal, stamp, { own: this.#pending })
+  }
+
+  /** Entries for what a log does not say yet: a policy, and the stored settings in force. */
+  #policyEntries(
+    journal: Journal,
+    stamp: Stamp,
+    { own, stored = this.#pendingStored }: Partial<Omit<LayeredPolicy, 'policy'>>,
+  ): readonly Entry[] {
+    const logged = journal.setting('policy')?.value ?? {}
+    const isNew = own !== undefined && !equalJson(logged, own as JsonObject)
+    const entries: Entry[] = []
+    if (isNew) {
+      entries.push(stamp.entry({ type: 'setting', name: 'policy', value: own as JsonObject }))
+    }
+    const rows = stored as unknown as JsonObject | undefined
+    if (rows !== undefined && !equalJson(loggedStored(journal) as unknown as Json, rows)) {
+      entries.push(stamp.entry({ type: 'setting', name: storedName, value: rows }))
+    }
+    return entries
+  }
+
+  #forgetPending(): void {
+    this.#pending = undefined
+    this.#pendingStored = undefined
   }
 
   async #writeFiles(
@@ -565,19 +657,18 @@ export class ThreadEngine {
 
   /** The policy in force, for a branch that has another one: logged with the history, so that every object sees it. */
   #carriedPolicy(journal: Journal, stamp: Stamp): readonly Entry[] {
-    const { policy } = this
-    if (equalJson(loggedPolicy(journal, this.rules), policy)) return []
-    return [stamp.entry({ type: 'setting', name: 'policy', value: policy as JsonObject })]
+    const { ownPolicy: own, stored } = this
+    return this.#policyEntries(journal, stamp, { own, stored })
   }
 
   async setPolicy(policy: Policy): Promise<void> {
-    const value = policy as JsonObject
-    const logged = this.journal.setting('policy')?.value
-    if (!equalJson(logged ?? {}, value)) {
-      await this.set('policy', value)
-      if (logged !== undefined) this.emit('policy-changed', { message: 'The policy changed.' })
-    }
-    this.#pending = undefined
+    const had = this.journal.setting('policy') !== undefined
+    const stored = this.#options.agent === undefined ? nothingStored : undefined
+    const written = await this.journal.commit((_, stamp) =>
+      this.#policyEntries(this.journal, stamp, { own: policy, stored }),
+    )
+    if (had && written.length > 0) this.emit('policy-changed', { message: 'The policy changed.' })
+    this.#forgetPending()
   }
 
   async set(name: string, value: Json): Promise<void> {
@@ -615,8 +706,23 @@ export class ThreadEngine {
   }
 }
 
+/** A thread's own policy with what is stored for its agent. */
+interface LayeredPolicy {
+  readonly own: Policy | undefined
+  readonly stored: StoredSettings | undefined
+  readonly policy: Policy
+}
+
+const nothingStored: StoredSettings = { tools: {}, toolDefaults: {} }
+
+function loggedStored(journal: Pick<Journal, 'setting'>): StoredSettings {
+  const value = journal.setting(storedName)?.value
+  // Written above from stored settings, and read back unchanged.
+  return isObject(value) ? (value as unknown as StoredSettings) : nothingStored
+}
+
 function isPolicy(entry: Entry): boolean {
-  return entry.type === 'setting' && entry.name === 'policy'
+  return entry.type === 'setting' && policyNames.some((name) => name === entry.name)
 }
 
 function newestSeq({ facts }: Journal): number | undefined {

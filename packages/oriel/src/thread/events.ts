@@ -1,11 +1,14 @@
 // What a thread tells its host. Events say what happened; they never change it.
 
+import type { Block, Role } from '../core/log/block.ts'
+import type { Json } from '../core/log/json.ts'
+
 /** Every event's name, with when it comes. */
 export const eventTypes = {
   'message-added': 'A message was appended to the log.',
-  'message-removed': 'A message left the view.',
+  'message-removed': 'A message or a result left the view.',
   'message-expired': 'A result reached the end of its lifetime.',
-  'message-compacted': 'A block now appears in a smaller form.',
+  'message-compacted': 'A message or a block now appears in a smaller form.',
   'message-expanded': 'An original was shown again.',
   'epoch-applied': 'Edits were applied together.',
   'edit-undone': 'An edit was taken back.',
@@ -22,19 +25,25 @@ export const eventTypes = {
 
 export type EventType = keyof typeof eventTypes
 
-export interface ThreadEvent {
-  readonly type: EventType
+/** Events about one message. */
+export type MessageEventType = Extract<EventType, `message-${string}`>
+
+interface AnyEvent {
   /** The thread's id. */
   readonly thread: string
+  /** The model call that comes next: what document 001 calls a turn. The same as `step`. */
   readonly turn: number
   readonly step: number
+  /** Turns of the user so far. */
+  readonly userTurn: number
   /** The id of the message, block, edit or epoch it is about; of a plugin or a task in the background, its name. */
   readonly id?: string
-  /** Position among the thread's messages. */
+  /** The message's position in the newest view, as `expand` takes it; of one that left, where it stood; of a new one, in the log. */
   readonly index?: number
   /** One sentence for people, without content. */
-  readonly message: string
+  readonly text: string
   readonly reason?: string
+  /** Tokens that this change keeps out of the view. Every token is in one event only. */
   readonly tokensSaved?: number
   /** For a broken cache: the tokens that it should have held. */
   readonly tokensLost?: number
@@ -43,15 +52,77 @@ export interface ThreadEvent {
   readonly trigger?: 'turn-end' | 'step' | 'manual' | 'recovery'
   /** Messages in view, for a checkpoint and a recovery. */
   readonly messages?: { readonly before: number; readonly after?: number }
-  /** Tokens of the request, for a checkpoint and a recovery. */
+  /** Tokens of the request, for a checkpoint and a recovery; of the changed content, for an epoch. */
   readonly tokens?: { readonly before: number; readonly after?: number }
   /** What went wrong, without content. */
   readonly error?: string
 }
 
+/** What happened to a message. */
+export interface MessageEvent extends AnyEvent {
+  readonly type: MessageEventType
+  /** The message, as it is shown now; of one that left, as it was. Not part of the event's JSON: it is content. */
+  readonly message: EventMessage
+}
+
+export interface OtherEvent extends AnyEvent {
+  readonly type: Exclude<EventType, MessageEventType>
+  /** The sentence of `text`. */
+  readonly message: string
+}
+
+export type ThreadEvent = MessageEvent | OtherEvent
+
+/** A message of an event, with what document 001 keeps in its metadata. */
+export interface EventMessage {
+  readonly id: string
+  readonly role: Role
+  readonly content: readonly Block[]
+  /** The caller's own data. */
+  readonly meta?: Json
+  readonly metadata: {
+    readonly messageType?: string
+    /** The model call that it belongs to. */
+    readonly turnAdded: number
+    readonly wasCompacted: boolean
+    readonly isExpired: boolean
+    readonly canExpand: boolean
+    readonly originalLength: number
+  }
+}
+
 /** What the thread itself does not know of an event. */
-export type EventFields = Omit<ThreadEvent, 'type' | 'thread' | 'turn' | 'step'> &
-  Partial<Pick<ThreadEvent, 'turn' | 'step'>>
+export interface EventFields
+  extends Omit<AnyEvent, 'thread' | 'turn' | 'step' | 'userTurn' | 'text'> {
+  /** One sentence for people, without content. */
+  readonly message: string
+  /** The message of a message event. */
+  readonly about?: () => EventMessage
+}
+
+/** Where a thread stands. */
+interface EventPlace {
+  readonly thread: string
+  readonly step: number
+  readonly userTurn: number
+}
+
+/** An event as its listener gets it. */
+export function eventOf(
+  type: EventType,
+  { thread, step, userTurn }: EventPlace,
+  { message: text, about, ...fields }: EventFields,
+): ThreadEvent {
+  const event = { type, thread, turn: step, step, userTurn, text, ...fields }
+  if (about === undefined) return { ...event, message: text } as ThreadEvent
+  let message: EventMessage | undefined
+  const get = (): EventMessage => {
+    message ??= about()
+    return message
+  }
+  // Made when it is read, and never written along with the event.
+  return Object.defineProperty(event, 'message', { get, enumerable: false }) as ThreadEvent
+}
 
 /** Nobody waits for what it returns. */
 export type Listener = (event: ThreadEvent) => unknown

@@ -4,13 +4,15 @@ import type { EditEntry, MessageEntry } from '../core/log/entry.ts'
 import type { Policy } from '../policy/schema.ts'
 import {
   type EventFields,
+  type EventMessage,
   type EventType,
+  eventOf,
   type Listener,
   notify,
   type ThreadEvent,
 } from './events.ts'
 import type { Journal } from './journal/journal.ts'
-import { happeningsOf, pruningLine } from './lifecycle.ts'
+import { eventMessage, happeningsOf, pruningLine, type ViewIndexOf } from './lifecycle.ts'
 
 export interface ReporterOptions {
   readonly on?: Listener | undefined
@@ -28,8 +30,14 @@ export class Reporter {
   }
 
   emit({ state, key }: Journal, type: EventType, fields: EventFields): void {
-    const { turn, step } = state
-    this.#tell({ type, thread: key.thread, turn, step, ...fields })
+    const { turn: userTurn, step } = state
+    if (type === 'job-failed' || type === 'plugin-failed') {
+      const { message, reason, error } = fields
+      this.#write(
+        `[Oriel] ${[message, reason ?? error].filter((part) => part !== undefined).join(' ')}`,
+      )
+    }
+    this.#tell(eventOf(type, { thread: key.thread, userTurn, step }, fields))
   }
 
   #tell(event: ThreadEvent): void {
@@ -63,24 +71,34 @@ export class Reporter {
   added(journal: Journal, entries: readonly MessageEntry[]): void {
     if (this.#options.on === undefined) return
     const { thread } = journal.key
-    for (const { id, seq, role, origin, turn, step } of entries) {
-      const index = journal.state.item(seq)?.index ?? 0
+    const { state } = journal
+    for (const { id, seq, role, origin, turn: userTurn, step } of entries) {
+      const index = state.item(seq)?.index ?? 0
       const message = `A ${role} message was added.`
-      const reason = `from ${origin}`
-      this.#tell({ type: 'message-added', thread, turn, step, id, index, message, reason })
+      const about = (): EventMessage => eventMessage(state, { seq })
+      const fields = { id, index, message, reason: `from ${origin}`, about }
+      this.#tell(eventOf('message-added', { thread, userTurn, step }, fields))
     }
   }
 
   /** Edits that a view applied together; `before` is how many messages were visible. */
-  applied(journal: Journal, edits: readonly EditEntry[], before: number): void {
+  applied(
+    journal: Journal,
+    edits: readonly EditEntry[],
+    { before, indexOf }: { readonly before: number; readonly indexOf: ViewIndexOf },
+  ): void {
     const [first] = edits
     if (first === undefined) return
     const { state } = journal
-    for (const { type, ...fields } of happeningsOf(state, edits)) this.emit(journal, type, fields)
-    const tokensSaved = edits.reduce((sum, edit) => sum + edit.tokensBefore - edit.tokensAfter, 0)
+    for (const { type, ...fields } of happeningsOf(state, edits, indexOf)) {
+      this.emit(journal, type, fields)
+    }
+    const sum = (of: 'tokensBefore' | 'tokensAfter'): number =>
+      edits.reduce((total, edit) => total + edit[of], 0)
     const message = `${edits.length} edits were applied.`
     const { epoch: id, reason } = first
-    this.emit(journal, 'epoch-applied', { id, message, reason, tokensSaved })
+    const tokens = { before: sum('tokensBefore'), after: sum('tokensAfter') }
+    this.emit(journal, 'epoch-applied', { id, message, reason, tokens })
     const after = state.visible.length
     const line = pruningLine(state, edits)
     if (line !== undefined) this.say(line)

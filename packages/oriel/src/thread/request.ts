@@ -8,6 +8,7 @@ import { type Policy, parsePolicy } from '../policy/schema.ts'
 import { assertTogether } from '../propose.ts'
 import { formatNamed } from '../providers/registry.ts'
 import type { CustomRule } from '../rules/custom.ts'
+import type { ExpiryOverride } from '../rules/expiry.ts'
 import type { Branch, Conversation, HistoryMatch } from './branches/conversation.ts'
 import { withoutForeignThoughts } from './branches/interrupted.ts'
 import type { ReadHistory } from './branches/read-history.ts'
@@ -45,6 +46,7 @@ export function readViewOptions(
   }
   const own = policy === undefined ? undefined : parsePolicy(policy, 'policy', rules)
   if (own !== undefined) assertTogether(own)
+  if (options.override !== undefined) checkOverride(options.override)
   if (options.threadPolicy !== undefined) {
     assertTogether(parsePolicy(options.threadPolicy, 'policy', rules))
   }
@@ -52,6 +54,18 @@ export function readViewOptions(
   if (frame !== undefined && !isObject(frame)) throw wrongOption('frame', 'an object')
   if (frame !== undefined) checkJson(frame, 'frame')
   return own
+}
+
+/** Refuses an override as its part of a policy would be refused. */
+function checkOverride(override: ExpiryOverride): void {
+  if (!isObject(override)) throw wrongOption('override', 'an object')
+  const { disable, preserveOriginals, ...fields } = override
+  for (const [name, flag] of Object.entries({ disable, preserveOriginals })) {
+    if (flag != null && typeof flag !== 'boolean') {
+      throw wrongOption(`override.${name}`, 'true or false')
+    }
+  }
+  parsePolicy({ expiry: { override: fields } })
 }
 
 /** What `sync` answers, and the branch itself. */
@@ -96,8 +110,8 @@ async function takeHistory(
     sent,
     async (target) => {
       const isMoved = target !== from
-      const given = policy ?? (isMoved ? from.engine.policy : undefined)
-      if (given !== undefined) target.engine.adopt(given)
+      if (policy !== undefined) target.engine.adopt(policy)
+      else if (isMoved) target.engine.adoptFrom(from.engine)
       const history = withoutForeignThoughts(parts, target.brokenOff)
       const meet = (): KeyMatch => target.match(sent)
       const around = { meet, isBatched, isMoved, isContinuing }

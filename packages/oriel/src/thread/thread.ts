@@ -7,10 +7,10 @@ import { cloneJson, copyPlain, type Json } from '../core/log/json.ts'
 import { assertOptions, type OptionNames } from '../core/log/options.ts'
 import type { State } from '../core/state/state.ts'
 import { type Policy, type PolicyInput, parsePolicy } from '../policy/schema.ts'
-import { withStoredSettings } from '../policy/stored-settings.ts'
 import { assertTogether } from '../propose.ts'
 import type { FormatName } from '../providers/format.ts'
 import type { CustomRule } from '../rules/custom.ts'
+import type { StoredSettings } from '../stores/agent-settings.ts'
 import type { ReadOptions } from '../stores/store.ts'
 import { type AppendOptions, decodeDrafts, hostSetting } from './append.ts'
 import { codeOf } from './background.ts'
@@ -18,8 +18,9 @@ import { type Branch, Conversation, type HistoryMatch } from './branches/convers
 import { asRead, type ReadHistory } from './branches/read-history.ts'
 import { hiddenDrafts, type SyncCounts } from './branches/sync.ts'
 import type { EngineOptions, ThreadEngine } from './engine.ts'
-import { notify } from './events.ts'
+import { eventOf, notify } from './events.ts'
 import type { ExpandOptions, Expansion } from './expand/expand.ts'
+import { type HintsAnswer, hintsOf } from './expand/hints.ts'
 import { expandMessage } from './expand/show-again.ts'
 import { Journal, type JournalOptions } from './journal/journal.ts'
 import { tokensSaved } from './lifecycle.ts'
@@ -99,6 +100,11 @@ export class Thread<Own extends readonly CustomRule[] = readonly []> {
 
   get tenant(): string {
     return this.#journal.key.tenant
+  }
+
+  /** The model call that comes next, from 1. */
+  get step(): number {
+    return this.#journal.state.step
   }
 
   /** Whether nothing was ever written to it. */
@@ -227,6 +233,11 @@ export class Thread<Own extends readonly CustomRule[] = readonly []> {
   async expand(id: string | number, options: ExpandOptions = {}): Promise<Expansion> {
     assertOptions(options, expandOptions, 'expand')
     return this.#run(() => expandMessage(this.#engine, id, options))
+  }
+
+  /** What an original holds, without showing it: a summary, its size, its items and keys. */
+  hints(id: string | number): Promise<HintsAnswer> {
+    return this.#run(() => hintsOf(this.#engine, id))
   }
 
   /** Messages in their original words, as a model may read them: without what is for people only or was not preserved. */
@@ -412,6 +423,7 @@ interface ExclusiveTask {
 export function threadOver<Own extends readonly CustomRule[] = readonly []>(
   options: AnyThreadOptions,
   log: Journal,
+  stored?: StoredSettings,
 ): Thread<Own> {
   const { policy, rules } = options
   const own = policy === undefined ? undefined : parsePolicy(policy, 'policy', rules)
@@ -421,6 +433,7 @@ export function threadOver<Own extends readonly CustomRule[] = readonly []>(
   })
   const branch = conversation.add(log)
   if (own !== undefined) branch.engine.adopt(own)
+  if (stored !== undefined) branch.engine.takeStored(stored)
   assertTogether(branch.engine.policy)
   return new Thread({ conversation, branch })
 }
@@ -442,12 +455,7 @@ export async function openThread<const Own extends readonly CustomRule[] = reado
   const journal = isNew ? Journal.begin(around) : await Journal.open(around)
   if (options.agent === undefined) return threadOver(options, journal)
   const stored = await store.settings.read({ tenant, agent: options.agent })
-  const own = parsePolicy(
-    options.policy ?? journal.setting('policy')?.value,
-    'policy',
-    options.rules,
-  )
-  return threadOver({ ...options, policy: withStoredSettings(own, stored) }, journal)
+  return threadOver(options, journal, stored)
 }
 
 function journalOptions(options: AnyThreadOptions): Omit<JournalOptions, 'key' | 'store'> {
@@ -457,9 +465,9 @@ function journalOptions(options: AnyThreadOptions): Omit<JournalOptions, 'key' |
   const onSnapshotFailed = (error: unknown, { key, state }: Journal): void => {
     const report = (line: string): void => log?.(line)
     report(`[Oriel] ${message}`)
-    const place = { thread: key.thread, turn: state.turn, step: state.step }
+    const place = { thread: key.thread, userTurn: state.turn, step: state.step }
     const failure = { id: 'snapshot', message, error: codeOf(error) }
-    notify(options.on, { type: 'job-failed', ...place, ...failure }, report)
+    notify(options.on, eventOf('job-failed', place, failure), report)
   }
   return { tokens, now, snapshotEvery, onSnapshotFailed }
 }

@@ -145,6 +145,8 @@ export interface Edit {
   readonly isFinal?: boolean
   /** Images and other non-text blocks of a result stay beside the text. @default false */
   readonly keepsMedia?: boolean
+  /** Blocks inside a result that stay beside the text, by their index; goes before `keepsMedia`. @default none */
+  readonly keeps?: readonly number[]
   /**
    * Checkpoints forced by the token limit only: the request was still at the limit afterwards.
    * @default false

@@ -5,7 +5,7 @@ import type { EditEntry, Entry, EntryId, MarkEntry, MessageEntry } from '../log/
 import { assert } from '../log/errors.ts'
 import { blockId } from '../log/ids.ts'
 import { type Counter, countBlock, overheadOf } from '../tokens/counter.ts'
-import { bearsRetention, isLasting, lastingBlock } from '../view/audience.ts'
+import { countsForRetention, isLasting, lastingBlock } from '../view/audience.ts'
 import { EditIndex, type EditIndexData, firstOf, isInRanges, lastOf, seqsOf } from './edits.ts'
 import { type BlockPosition, ExchangeIndex, type ExchangeIndexData } from './exchange.ts'
 import type { ExpandedBlock } from './expansion.ts'
@@ -142,7 +142,7 @@ export class State {
   }
 
   /**
-   * Count of retention-bearing messages that the model has answered. Retention ages are measured
+   * Count of messages that age others and that the model has answered. Retention ages are measured
    * with it.
    */
   get answeredOrdinal(): number {
@@ -300,7 +300,7 @@ export class State {
 
   #applyMessage(logged: MessageEntry): void {
     const entry = withKnownBlocks(logged)
-    const ordinal = bearsRetention(entry) ? ++this.#newestOrdinal : undefined
+    const ordinal = countsForRetention(entry) ? ++this.#newestOrdinal : undefined
     const item = new LazyItem(entry, this.#messageCount, this.counter, ordinal)
     this.#messageCount += 1
     this.#uncounted.push(item)
@@ -440,9 +440,9 @@ export interface StateData {
   readonly newestUser: number | null
   readonly firstSpoken: number | null
   readonly newestAssistant: number | null
-  /** Counts of retention-bearing messages: all, and those the model has answered. */
+  /** Counts of messages that age others: all, and those the model has answered. */
   readonly ordinals: readonly [newest: number, answered: number]
-  /** Visible messages: seq, index, tokens per block, ordinal among retention-bearing messages. */
+  /** Visible messages: seq, index, tokens per block, ordinal among those that age others. */
   readonly visible: readonly (readonly [number, number, readonly number[], (number | null)?])[]
   /**
    * Other messages: seq, index, tokens and characters per block, indexes of blocks that later
@@ -517,7 +517,7 @@ export interface Item {
   readonly index: number
   /** Tokens per block in full form, counted lazily. */
   readonly tokens: readonly number[]
-  /** Number among retention-bearing messages, from 1; absent for others. */
+  /** Number among the messages that age others, from 1; absent for the rest. */
   readonly ordinal?: number
 }
 

@@ -15,6 +15,8 @@ export interface SummaryRequest {
   readonly about: string
   /** Instructions for the model, without the text. */
   readonly prompt: string
+  /** What names the summary instead of `prompt`, if that says when the text came. @default the prompt */
+  readonly promptKey?: string
   /** Target length in characters. */
   readonly targetChars: number
   /** Longer answers are truncated. */

@@ -34,16 +34,22 @@ export function lastingBlock(entry: Item['entry'], block: Block): Block | undefi
 }
 
 /**
- * True if retention applies to the message: a block has a lifetime, or a plugin stored a block in
- * it.
+ * True if the message ages older content with a lifetime in `newer` messages: a user's own message, or
+ * one with content that a plugin stored or that has a lifetime.
  */
-export function bearsRetention({ role, blocks }: Item['entry']): boolean {
+export function countsForRetention({ role, origin, blocks }: Item['entry']): boolean {
+  if (role === 'user' && origin === 'user') return true
   return (
     role !== 'assistant' &&
-    blocks.some(
-      (block) => block.lifetime !== undefined || (block.plugin !== undefined && isLasting(block)),
-    )
+    blocks.some((block) => hasLifetime(block) || (block.plugin !== undefined && isLasting(block)))
   )
+}
+
+/** True if the block, or one inside a result, has a lifetime. */
+export function hasLifetime(block: Block): boolean {
+  if (block.lifetime !== undefined) return true
+  if (block.type !== 'tool-result' || typeof block.content === 'string') return false
+  return block.content.some(({ lifetime }) => lifetime !== undefined)
 }
 
 /** True if the message has not been answered yet: no assistant message follows it. */

@@ -1,6 +1,12 @@
 // Reduction: the edit that gives a block a smaller form, if that is allowed and saves tokens.
 
-import { type TextBlock, type ToolResultBlock, textOf } from '../log/block.ts'
+import {
+  type FileBlock,
+  type ImageBlock,
+  type TextBlock,
+  type ToolResultBlock,
+  textOf,
+} from '../log/block.ts'
 import type { Edit } from '../log/entry.ts'
 import { isInRanges } from '../state/edits.ts'
 import type { Item, State } from '../state/state.ts'
@@ -9,23 +15,42 @@ import { reduce } from './render.ts'
 
 export type Reduction = Pick<
   Edit,
-  'rule' | 'form' | 'reason' | 'since' | 'isFinal' | 'keepsMedia' | 'summary'
+  'rule' | 'form' | 'reason' | 'since' | 'isFinal' | 'keepsMedia' | 'keeps' | 'summary'
 > & {
   readonly text: string
 }
 
+/** What a result or a block of a message is reduced from. */
+export interface ReductionTarget {
+  readonly item: Item
+  readonly block: number
+  readonly content: ToolResultBlock | TextBlock | ImageBlock | FileBlock
+}
+
+/** What stands for a result that is too short for a placeholder: document 004's word, or nothing. */
+const shortPlaceholders = ['[Omitted]', '']
+
+/** The edit that omits a result: behind its placeholder, or the shortest text that is not longer than what it stands for. */
+export function omitResult(
+  state: State,
+  target: ReductionTarget,
+  reduction: Omit<Reduction, 'form'>,
+): readonly Edit[] {
+  for (const text of [reduction.text, ...shortPlaceholders]) {
+    const edits = reduceResult(state, target, { ...reduction, form: 'omitted', text })
+    if (edits.length > 0) return edits
+  }
+  return []
+}
+
 /**
- * An edit for one result or one text block. Returns none if a person vetoed the form, or if the new
+ * An edit for one result or one block. Returns none if a person vetoed the form, or if the new
  * text is not shorter than the original in characters and in tokens. `mayGrow` is for the literal
  * placeholder of document 004 only; `isLimit` is for a required cut that may save no tokens.
  */
 export function reduceResult(
   state: State,
-  target: {
-    readonly item: Item
-    readonly block: number
-    readonly content: ToolResultBlock | TextBlock
-  },
+  target: ReductionTarget,
   reduction: Reduction,
   {
     mayGrow = false,
@@ -64,8 +89,9 @@ export function finalIn(
 }
 
 /** Characters of the text. Infinite with images, which are always larger than a placeholder. */
-function lengthIn(content: ToolResultBlock | TextBlock): number {
+function lengthIn(content: ReductionTarget['content']): number {
   if (content.type === 'text') return content.text.length
+  if (content.type !== 'tool-result') return Infinity
   const isText =
     typeof content.content === 'string' || content.content.every(({ type }) => type === 'text')
   return isText ? textOf(content.content).length : Infinity

@@ -100,7 +100,7 @@ export function shownByPins(state: State): ReadonlySet<number> {
  */
 export function reduce(
   block: Block,
-  edit: Pick<EditEntry, 'form' | 'text' | 'keepsMedia'>,
+  edit: Pick<EditEntry, 'form' | 'text' | 'keepsMedia' | 'keeps'>,
 ): Block | undefined {
   if (edit.form === 'full') return block
   if (edit.form === 'dropped') return undefined
@@ -113,8 +113,12 @@ export function reduce(
 
 function reduceContent(
   { content }: ToolResultBlock,
-  { text = '', keepsMedia }: Pick<EditEntry, 'text' | 'keepsMedia'>,
+  { text = '', keepsMedia, keeps }: Pick<EditEntry, 'text' | 'keepsMedia' | 'keeps'>,
 ): string | readonly Block[] {
+  if (keeps !== undefined && typeof content !== 'string') {
+    const kept = content.filter((_, index) => keeps.includes(index))
+    return text === '' ? kept : [...kept, { type: 'text', text }]
+  }
   const media = typeof content === 'string' ? [] : content.filter(({ type }) => type !== 'text')
   if (keepsMedia !== true || media.length === 0) return text
   return [{ type: 'text', text }, ...media]

@@ -3,7 +3,7 @@
 import type { Block, Role } from '../../core/log/block.ts'
 import type { Draft } from '../../core/log/entry.ts'
 import { OrielError } from '../../core/log/errors.ts'
-import { isObject, type Json, type JsonObject } from '../../core/log/json.ts'
+import { cloneJson, isObject, type Json, type JsonObject } from '../../core/log/json.ts'
 import { fieldOf, type JsonAt, readList, readString, wrongShape } from '../foreign.ts'
 import type { Decoded } from '../format.ts'
 
@@ -23,6 +23,13 @@ function draftOf(place: JsonAt): Draft {
   const role = readString(place, 'role')
   if (!roles.includes(role))
     throw wrongShape(`${place.path}.role`, `one of ${roles.join(', ')}`, role)
+  checkOwnFields(place)
+  checkCarried(place)
+  // Every field was checked above or is carried unread; the copy shares nothing with the input.
+  return { ...(place.value as unknown as Draft), role: role as Role, content: contentOf(place) }
+}
+
+function checkOwnFields(place: JsonAt): void {
   const origin = fieldOf(place, 'origin')
   if (origin !== undefined && !(typeof origin === 'string' && origins.includes(origin))) {
     throw wrongShape(`${place.path}.origin`, `one of ${origins.join(', ')}`, origin)
@@ -33,11 +40,33 @@ function draftOf(place: JsonAt): Draft {
       throw wrongShape(`${place.path}.${key}`, 'a string', value)
     }
   }
-  checkCarried(place)
   checkAudience(fieldOf(place, 'audience'), `${place.path}.audience`)
   checkExpiry(fieldOf(place, 'expiry'), `${place.path}.expiry`)
-  // Every field was checked above or is carried unread; the copy shares nothing with the input.
-  return { ...(place.value as unknown as Draft), role: role as Role, content: contentOf(place) }
+}
+
+/** Fields of Oriel's own that a message of any format may carry. */
+export type OwnFields = Pick<Draft, 'kind' | 'tool' | 'expiry' | 'origin' | 'audience' | 'meta'>
+
+/** Those of one message, checked and copied. */
+export function readOwnFields(message: object, path: string): OwnFields {
+  const { kind, tool, expiry, origin, audience, meta } = message as Record<string, unknown>
+  const fields = present({ kind, tool, expiry, origin, audience, meta }, path)
+  checkOwnFields({ value: fields, path })
+  return fields as unknown as OwnFields
+}
+
+/** How long a part of a message stays and who sees it, checked and copied. */
+export function readPartFields(part: object, path: string): Pick<Block, 'lifetime' | 'audience'> {
+  const { lifetime, audience } = part as Record<string, unknown>
+  const fields = present({ lifetime, audience }, path)
+  checkLifetime(fields.lifetime, `${path}.lifetime`)
+  checkAudience(fields.audience, `${path}.audience`)
+  return fields as unknown as Pick<Block, 'lifetime' | 'audience'>
+}
+
+function present(fields: Readonly<Record<string, unknown>>, path: string): JsonObject {
+  const given = Object.entries(fields).filter(([, value]) => value !== undefined)
+  return cloneJson(Object.fromEntries(given), path) as JsonObject
 }
 
 /** What formats carry along with a message or a block: fields of the foreign one, where it came from, how it was written. */

@@ -8,7 +8,7 @@ import { isInRanges } from '../../core/state/edits.ts'
 import { waitsFrom } from '../../core/state/reasoning.ts'
 import type { Item, State } from '../../core/state/state.ts'
 import type { ThreadKey } from '../../stores/store.ts'
-import { hostPrefix } from '../append.ts'
+import { hostPrefix, policyNames } from '../append.ts'
 import { type EntryBody, Journal, type JournalOptions, type Stamp } from '../journal/journal.ts'
 
 /** Entries copied at once. */
@@ -132,7 +132,7 @@ function earlier(mark: MarkEntry, steps: number): MarkEntry {
 
 function inheritedNames(parent: Journal): readonly string[] {
   const own = parent.settingNames.filter((name) => name.startsWith(hostPrefix))
-  return ['policy', 'leading', ...own]
+  return [...policyNames, 'leading', ...own]
 }
 
 /** A setting as it is now, where the copied entries end before it was made. */

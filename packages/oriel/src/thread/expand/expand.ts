@@ -1,20 +1,23 @@
 // Originals by id: whole, by lines, by characters, by items of a JSON array, or the lines that match a query.
 
-import { type Block, textOf } from '../../core/log/block.ts'
+import { type Block, type FileBlock, type ImageBlock, textOf } from '../../core/log/block.ts'
 import type { MessageEntry } from '../../core/log/entry.ts'
 import { head } from '../../core/text/clip.ts'
+import { itemsIn } from '../../core/text/json-items.ts'
 
 export interface ExpandOptions {
   /** Lines from and to, 0-based, inclusive. */
   readonly lines?: readonly [from: number, to: number]
   /** Characters from and to, 0-based, inclusive. */
   readonly chars?: readonly [from: number, to: number]
-  /** Items of a JSON array from and to, 0-based, inclusive. */
+  /** Items of a JSON list from and to, 0-based, inclusive: of a bare array, of the one list in an object, or of the list at `path`. */
   readonly items?: readonly [from: number, to: number]
-  /** Only lines that contain this text, whatever its case, with their numbers. */
+  /** Where the list of `items` is: `results`, `data.rows`, `$.data.rows[0].cells`. @default the only list there is */
+  readonly path?: string
+  /** Only lines that contain this text, whatever its case, with their numbers; of long lines, what stands around it, with its position. */
   readonly query?: string
-  /** Shows it where it was, instead of only answering with it. @default false */
-  readonly inPlace?: boolean
+  /** Shows it where it was, instead of only answering with it; 'media': only if it has pictures or files. @default false */
+  readonly inPlace?: boolean | 'media'
   /** With `inPlace`: how many requests show it, the next one included. Then the form that it had returns. @default 3 */
   readonly steps?: number
   /** Why it is needed; told with the event. */
@@ -22,21 +25,59 @@ export interface ExpandOptions {
 }
 
 export type Expansion =
-  | { readonly ok: true; readonly text: string }
+  | {
+      readonly ok: true
+      readonly text: string
+      /** Pictures and files of an original that was asked for whole. @default none */
+      readonly media?: readonly (ImageBlock | FileBlock)[]
+    }
   | { readonly ok: false; readonly reason: string }
 
 /** The most characters one expansion returns; reading on is by ranges, so that it cannot overflow the context again. */
 const maxExpansion = 200_000
 
+const optionNames: ReadonlySet<string> = new Set([
+  'lines',
+  'chars',
+  'items',
+  'path',
+  'query',
+  'inPlace',
+  'steps',
+  'reason',
+] satisfies (keyof ExpandOptions)[])
+
+/** Whether all of an original was asked for. */
+export function isWhole({ lines, chars, items, path, query }: ExpandOptions): boolean {
+  return [lines, chars, items, path, query].every((part) => part === undefined)
+}
+
+/** Pictures and files in blocks, those inside results included. */
+export function mediaIn(blocks: readonly Block[]): readonly (ImageBlock | FileBlock)[] {
+  return blocks.flatMap((block) => {
+    if (block.type === 'image' || block.type === 'file') return [block]
+    const inner = block.type === 'tool-result' ? block.content : ''
+    return typeof inner === 'string' ? [] : mediaIn(inner)
+  })
+}
+
 /** The part of an original that was asked for. Never throws: a model reads the reason and goes on. */
 export function expandText(text: string, options: ExpandOptions): Expansion {
-  const { lines, chars, items, query } = options
+  const { lines, chars, items, path, query } = options
+  const unknown = Object.keys(options).find((name) => !optionNames.has(name))
+  if (unknown !== undefined) {
+    return refuse(
+      `there is no option ${unknown.slice(0, 40)}; allowed: ${[...optionNames].join(', ')}`,
+    )
+  }
+  if (path !== undefined && typeof path !== 'string') return refuse('path must be a text')
   for (const [name, range] of Object.entries({ lines, chars, items })) {
     if (range !== undefined && !isRange(range)) {
       return refuse(`${name} must be two whole numbers [from, to], 0-based, from at most to`)
     }
   }
-  if (items !== undefined) return expandItems(text, items)
+  if (items !== undefined) return expandItems(text, items, path)
+  if (path !== undefined) return expandItems(text, [0, Infinity], path)
   if (query !== undefined) return expandQuery(text, query)
   if (lines !== undefined) {
     const all = text.split('\n')
@@ -57,33 +98,67 @@ export function originalText({ blocks }: MessageEntry): string {
 
 function blockText(block: Block): string {
   if (block.type === 'text') return block.text
-  if (block.type === 'tool-result') return textOf(block.content)
+  if (block.type === 'tool-result') {
+    const text = textOf(block.content)
+    return text === '' ? mediaIn([block]).map(blockText).join('\n') : text
+  }
   if (block.type === 'tool-call') return block.arguments
   if (block.type === 'reasoning') return block.text ?? ''
   if (block.type === 'opaque') return JSON.stringify(block.value)
   return `[${block.type} ${block.mediaType ?? ''}]`
 }
 
-function expandItems(text: string, [from, to]: readonly [number, number]): Expansion {
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch {
-    return refuse('it is not JSON; ask for lines or chars')
-  }
-  if (!Array.isArray(value)) return refuse('it is not a JSON array; ask for lines or chars')
-  if (from >= value.length) return refuse(`it has ${value.length} items`)
-  return bounded(JSON.stringify(value.slice(from, to + 1)))
+function expandItems(
+  text: string,
+  [from, to]: readonly [number, number],
+  path: string | undefined,
+): Expansion {
+  const found = itemsIn(text, path)
+  if (typeof found === 'string') return refuse(`${found}; or ask for lines or chars`)
+  const { items } = found
+  if (from >= items.length) return refuse(`it has ${items.length} items`)
+  return bounded(JSON.stringify(items.slice(from, to + 1)))
 }
+
+/** Longer lines are not quoted whole: only what stands around a match. */
+const quotedLine = 2000
+/** Characters before and after a match. */
+const around = 300
+/** Matches of one long line that are quoted. */
+const maxMatches = 50
 
 function expandQuery(text: string, query: string): Expansion {
   const wanted = query.toLowerCase()
   if (wanted === '') return refuse('the query is empty')
-  const found = text
-    .split('\n')
-    .flatMap((line, index) => (line.toLowerCase().includes(wanted) ? [`${index}: ${line}`] : []))
+  let start = 0
+  const found = text.split('\n').flatMap((line, index) => {
+    const from = start
+    start += line.length + 1
+    if (!line.toLowerCase().includes(wanted)) return []
+    if (line.length <= quotedLine) return [`${index}: ${line}`]
+    return excerpts(line, wanted).map(
+      ([first, last]) =>
+        `${index}: [chars ${from + first} to ${from + last}] ${line.slice(first, last + 1).toWellFormed()}`,
+    )
+  })
   if (found.length === 0) return refuse('no line contains the query')
   return bounded(found.join('\n'))
+}
+
+/** Where the matches of a long line are, each with what stands around it; neighbours are one. */
+function excerpts(line: string, wanted: string): readonly (readonly [number, number])[] {
+  const lower = line.toLowerCase()
+  const ranges: [number, number][] = []
+  let at = lower.indexOf(wanted)
+  while (at !== -1 && ranges.length < maxMatches) {
+    const last = ranges.at(-1)
+    const from = Math.max(0, at - around)
+    const to = Math.min(line.length, at + wanted.length + around) - 1
+    if (last !== undefined && from <= last[1]) last[1] = to
+    else ranges.push([from, to])
+    at = lower.indexOf(wanted, at + wanted.length)
+  }
+  return ranges
 }
 
 function bounded(text: string): Expansion {
@@ -95,9 +170,10 @@ function bounded(text: string): Expansion {
   }
 }
 
-function isRange(range: readonly number[]): boolean {
-  const [from, to] = range
+function isRange(range: unknown): boolean {
+  const [from, to] = Array.isArray(range) ? range : []
   return (
+    Array.isArray(range) &&
     range.length === 2 &&
     Number.isInteger(from) &&
     Number.isInteger(to) &&

@@ -266,11 +266,12 @@ describe('expanding in place (document 001)', () => {
     expect(events.at(-1)).toEqual({
       type: 'message-expanded',
       thread: 't',
-      turn: 1,
+      turn: 3,
       step: 3,
+      userTurn: 1,
       id: view.trace[1]?.id,
       index: 3,
-      message: expect.any(String),
+      text: `${view.trace[1]?.id} was expanded.`,
       reason: 'item 47',
       canExpand: true,
     })

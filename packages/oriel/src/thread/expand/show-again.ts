@@ -1,6 +1,6 @@
 // Originals on request: at the tail, as the answer to whoever asks, or in their place for a few steps.
 
-import { textOf } from '../../core/log/block.ts'
+import { type Block, textOf } from '../../core/log/block.ts'
 import type { MessageEntry } from '../../core/log/entry.ts'
 import { isObject } from '../../core/log/json.ts'
 import { expansionsOf } from '../../core/state/expansion.ts'
@@ -9,9 +9,19 @@ import type { State } from '../../core/state/state.ts'
 import { readableIn } from '../../core/text/readable.ts'
 import { finalIn } from '../../core/view/reduction.ts'
 import type { ThreadEngine } from '../engine.ts'
+import type { EventMessage } from '../events.ts'
 import type { Journal } from '../journal/journal.ts'
-import type { BuiltView } from '../view/view.ts'
-import { type ExpandOptions, type Expansion, expandText, originalText, refuse } from './expand.ts'
+import { eventMessage } from '../lifecycle.ts'
+import { type BuiltView, viewIndex } from '../view/view.ts'
+import {
+  type ExpandOptions,
+  type Expansion,
+  expandText,
+  isWhole,
+  mediaIn,
+  originalText,
+  refuse,
+} from './expand.ts'
 import { expandRange } from './range.ts'
 
 /** How many requests show an original in its place when nothing is said. */
@@ -47,20 +57,30 @@ export async function expandMessage(
   if (!expansion.ok || found === undefined) return expansion
   const { seq } = found.entry
   const id = journal.state.blockIdAt({ seq, block: found.block ?? 0 })
-  const index = journal.state.facts(seq)?.index ?? 0
-  const { reason = 'Agent requested expansion', inPlace = false } = options
+  const view = await session.lastView()
+  const index = view === undefined ? 0 : viewIndex(view, seq)
+  const { reason = 'Agent requested expansion' } = options
+  const inPlace = options.inPlace === true
   const message = inPlace ? `${id} is shown in its place again.` : `${id} was expanded.`
-  session.emit('message-expanded', { id, index, message, reason, canExpand: !inPlace })
+  const canExpand = !inPlace
+  const about = (): EventMessage => eventMessage(journal.state, { seq, canExpand })
+  session.emit('message-expanded', { id, index, message, reason, canExpand, about })
   session.say(`[Turn ${journal.state.step}] Expanded message at index ${index}`)
   return expansion
 }
 
-/** Answers a request; what changes in the view is one entry of the log for each block. */
-async function expandIn(
+/** A message, or one block of it, as a model may read it. */
+interface ReadableFound extends Found {
+  readonly blocks: readonly Block[]
+  /** Where they stand in the message. */
+  readonly positions: readonly number[]
+}
+
+/** What an id or an index stands for, as a model may read it, or the reason why it may not. */
+export async function findReadable(
   thread: Expanding,
   target: string | number,
-  options: ExpandOptions,
-): Promise<Expansion & { readonly found?: Found }> {
+): Promise<ReadableFound | (Expansion & { readonly ok: false })> {
   const found =
     typeof target === 'number' ? await findAt(thread, target) : await thread.find(target)
   if (found === undefined) {
@@ -70,28 +90,55 @@ async function expandIn(
   if ('reason' in found) return refuse(found.reason)
   const { entry, block } = found
   const { state } = thread.journal
-  const blocks = block === undefined ? [...entry.blocks.keys()] : [block]
+  const asked = block === undefined ? [...entry.blocks.keys()] : [block]
   const isLost = finalIn(state)
-  if (blocks.some((one) => isLost(entry.seq, one))) {
+  if (asked.some((one) => isLost(entry.seq, one))) {
     return refuse(
       'it is not expandable: the original was not preserved. Do not request this expansion again',
     )
   }
-  const readable = readableIn(state)(entry).filter(({ position }) => blocks.includes(position))
+  const readable = readableIn(state)(entry).filter(({ position }) => asked.includes(position))
   if (readable.length === 0 && entry.blocks.length > 0) {
     const why = state.excluded.has(entry.seq) ? 'was excluded' : 'is for people only'
     return refuse(`it is not expandable: it ${why}. Do not request this expansion again`)
   }
-  const original = originalText({ ...entry, blocks: readable.map((one) => one.block) })
+  const blocks = readable.map((one) => one.block)
+  return { ...found, blocks, positions: readable.map(({ position }) => position) }
+}
+
+/** Answers a request; what changes in the view is one entry of the log for each block. */
+async function expandIn(
+  thread: Expanding,
+  target: string | number,
+  options: ExpandOptions,
+): Promise<Expansion & { readonly found?: Found }> {
+  const found = await findReadable(thread, target)
+  if ('reason' in found) return found
+  const { entry, block } = found
+  const original = originalText({ ...entry, blocks: found.blocks })
   const expansion = expandText(original, options)
-  if (!expansion.ok || options.inPlace !== true) return { ...expansion, found }
+  if (!expansion.ok) return expansion
+  const media = isWhole(options) ? mediaIn(found.blocks) : []
+  const whole = { ...expansion, ...(media.length === 0 ? {} : { media }), found }
+  const { inPlace = false } = options
+  if (inPlace === false || (inPlace === 'media' && media.length === 0)) return whole
+  const blocks = block === undefined ? [...entry.blocks.keys()] : [block]
   const isPart = expansion.text !== original
   const problem = await restore(
     thread,
     { entry, blocks },
     { ...options, ...(isPart && { text: expansion.text }) },
   )
-  return problem === undefined ? { ...expansion, found } : refuse(problem)
+  if (inPlace === 'media') return { ...whole, text: `${whole.text}\n${mediaLine(media, problem)}` }
+  return problem === undefined ? whole : refuse(problem)
+}
+
+/** Tells a model that reads text where it sees the pictures. */
+function mediaLine(media: readonly Block[], problem: string | undefined): string {
+  const what = `${media.length} ${media.length === 1 ? 'picture or file' : 'pictures or files'}`
+  if (problem === undefined)
+    return `[${what}: shown again where the message stands, for a few requests]`
+  return `[${what}: ${problem}]`
 }
 
 interface Restore extends ExpandOptions {

@@ -7,11 +7,15 @@ import type { ExpandOptions, Expansion } from './expand.ts'
 const maxRepeats = 3
 /** How many requests in a row may fail before the model is told to stop asking at all. */
 const maxFailures = 8
+/** After so many model calls the same request counts as a new one. */
+const forgottenAfter = 20
 /** How many different requests are remembered. */
 const maxRemembered = 1000
 
 /** What the tool needs of a thread. */
 export interface Expandable {
+  /** The model call that comes next: what was asked for long before it may be asked for again. @default unknown */
+  readonly step?: number
   expand(id: string | number, options?: ExpandOptions): Promise<Expansion>
 }
 
@@ -34,14 +38,15 @@ const prompt = `## Message expansion
 Some messages are shortened to save tokens. They say so: [Omitted: ...], [Compacted: ...], [AI Summary of N chars ...] or [... left out ...], and name an id such as e7k2.
 
 When to expand: you need exact details, quotes or values of a shortened message, or the user asks about something that was in it. Not to be on the safe side.
-How to expand: call expand_message with the id. Ask for a part where you can: lines, items of a JSON array, or only the lines that contain a query.
+How to expand: call expand_message with the id. Ask for a part where you can: lines, chars, items of a JSON list, or only the lines that contain a query.
+Pictures are shown again where they stood.
 After expansion: the original is the tool's result. If it says that it was not expanded, do not ask for the same again.`
 
 const range = { type: 'array', items: { type: 'integer', minimum: 0 }, minItems: 2, maxItems: 2 }
 
 /** The tool `expand_message` over a thread. The original comes back as the tool's result, so the prefix stays cached. */
 export function expandTool(thread: Expandable): ExpandTool {
-  const asked = new Map<string, number>()
+  const asked = new Map<string, { readonly times: number; readonly step: number }>()
   let failures = 0
   const answer = (text: string, isOk: boolean): string => {
     failures = isOk ? 0 : failures + 1
@@ -61,8 +66,16 @@ export function expandTool(thread: Expandable): ExpandTool {
             description: 'The id, for example e7k2, or a range as it is printed: e1ab to e9cd.',
           },
           lines: { ...range, description: 'First and last line, 0-based.' },
-          items: { ...range, description: 'First and last item of a JSON array, 0-based.' },
-          query: { type: 'string', description: 'Only lines that contain this text.' },
+          chars: { ...range, description: 'First and last character, 0-based: for long lines.' },
+          items: { ...range, description: 'First and last item of a JSON list, 0-based.' },
+          path: {
+            type: 'string',
+            description: 'Where the list of items is, if there are several: data.rows.',
+          },
+          query: {
+            type: 'string',
+            description: 'Only lines, or parts of long lines, that contain this text.',
+          },
           reason: { type: 'string', description: 'Why it is needed.' },
         },
         additionalProperties: false,
@@ -76,15 +89,18 @@ export function expandTool(thread: Expandable): ExpandTool {
         return answer('Not expanded: the arguments need an id, as a text.', false)
       }
       const key = JSON.stringify([request.target, request.options])
-      const times = (asked.get(key) ?? 0) + 1
+      const { step = 0 } = thread
+      const last = asked.get(key)
+      const isRepeat = last !== undefined && step - last.step <= forgottenAfter
+      const times = isRepeat ? last.times + 1 : 1
       asked.delete(key)
-      asked.set(key, times)
+      asked.set(key, { times, step })
       if (asked.size > maxRemembered) asked.delete(asked.keys().next().value as string)
       if (times > maxRepeats) {
         const text = `Not expanded: ${String(request.target)} was answered ${maxRepeats} times already. Do not request this expansion again; go on with what you have.`
         return answer(text, false)
       }
-      const found = await thread.expand(request.target, request.options)
+      const found = await thread.expand(request.target, { inPlace: 'media', ...request.options })
       return answer(found.ok ? found.text : found.reason, found.ok)
     },
   }
@@ -107,7 +123,7 @@ function readRequest(input: unknown): ExpandRequest | undefined {
   const value = typeof input === 'string' ? parse(input) : input
   if (!isObject(value)) return undefined
   if (isObject(value.nextStep)) return readRequest(value.nextStep)
-  const { id, messageIndex, lines, query, reason, items = value.itemRange } = value
+  const { id, messageIndex, lines, chars, path, query, reason, items = value.itemRange } = value
   const isStep = steps.includes(value.step) || steps.includes(value.type)
   const index = indexOf(messageIndex) ?? (isStep ? Number.NaN : undefined)
   const target = typeof id === 'string' && id.trim() !== '' ? id.trim() : index
@@ -117,6 +133,8 @@ function readRequest(input: unknown): ExpandRequest | undefined {
     options: {
       // Ranges are checked where they are used, with a reason that the model can read.
       ...(lines === undefined || lines === null ? {} : { lines: asRange(lines) }),
+      ...(chars === undefined || chars === null ? {} : { chars: asRange(chars) }),
+      ...(typeof path === 'string' && path !== '' ? { path } : {}),
       ...(items === undefined || items === null ? {} : { items: asRange(items) }),
       ...(typeof query === 'string' && query !== '' ? { query } : {}),
       ...(typeof reason === 'string' ? { reason: reason.slice(0, 200) } : {}),

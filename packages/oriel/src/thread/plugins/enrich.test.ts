@@ -95,9 +95,9 @@ describe('the two renditions of a message (document 000)', () => {
       persistent: 'U',
     },
     {
-      title: '0 keeps nothing; an empty content is a header and its spacing',
-      plugins: [plugin('A', adds(0, true))],
-      display: 'U H(A) s',
+      title: '0 keeps nothing; an empty content adds nothing, not even its header',
+      plugins: [plugin('A', adds(0, true), adds(true, true, '')), plugin('B', adds(0, true, 'b'))],
+      display: 'U H(B) b s',
       persistent: 'U',
     },
   ])('[L1] $title', async ({ plugins, display, persistent }) => {

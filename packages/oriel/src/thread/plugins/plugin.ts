@@ -38,7 +38,10 @@ export interface Plugin {
   readonly description?: string
   /** Names of the tools that the plugin provides, listed in the system prompt. @default none */
   readonly tools?: readonly string[]
-  /** Asked for each user message and each tool result, failed ones included, before it is logged. */
+  /**
+   * Asked for each user message, and once for the tool results of a step, failed ones included, when the last of them comes in: before it
+   * is logged.
+   */
   message?(
     message: BlockMessage,
     context: PluginContext,
@@ -175,7 +178,7 @@ function reasonOf(error: unknown): string {
 
 function additionsOf(answer: unknown): readonly Addition[] {
   if (!Array.isArray(answer)) throw answered('contributions', 'must be an array')
-  return answer.map((one: unknown, index): Addition => {
+  const additions = answer.map((one: unknown, index): Addition => {
     const path = `contributions[${index}]`
     if (!isObject(one)) throw answered(path, 'must be an object')
     const { displayOnCurrentMessage = false, saveToChatHistory = false, content = [] } = one
@@ -188,6 +191,12 @@ function additionsOf(answer: unknown): readonly Addition[] {
       content: blocksOf(content, `${path}.content`),
     }
   })
+  // A header above nothing would only cost tokens.
+  return additions.filter(({ content }) => content.some(isFilled))
+}
+
+function isFilled(block: Block): boolean {
+  return block.type !== 'text' || block.text !== ''
 }
 
 function savedOf(value: unknown, path: string): boolean | number {

@@ -125,7 +125,10 @@ describe('plugins of a thread', () => {
 
   it('[L4] saved parts fade by their own lifetimes; the user speaks on', async () => {
     const thread = await open()
-    for (let n = 1; n <= 4; n++) await thread.append([user(n), answer])
+    for (let n = 1; n <= 4; n++) {
+      await thread.append(user(n))
+      await thread.append(answer)
+    }
     await thread.append(user(5))
     const view = await thread.view<Shown>()
     const shown = texts(view.messages).filter((line) => line.includes('question'))
@@ -169,8 +172,45 @@ describe('plugins of a thread', () => {
       await thread.append([answer, user(2)])
       const later = await thread.view({ format })
       expect(validate(format, { [key]: later.messages })).toEqual([])
-      expect(JSON.stringify(later.messages).split('page text')).toHaveLength(4)
+      // Once with the question, and once with the results of the step.
+      expect(JSON.stringify(later.messages).split('page text')).toHaveLength(3)
     }
+  })
+
+  it('[DB15] plugins are asked once for the results of a step, so that parallel results do not age it', async () => {
+    const asked: number[] = []
+    const counting: Plugin = {
+      ...screen,
+      message: (message, context) => {
+        asked.push(message.content.length)
+        return screen.message?.(message, context)
+      },
+    }
+    const thread = await open({ plugins: [counting] })
+    await thread.append(user(1))
+    await thread.append(call('a', 'b', 'c'))
+    await thread.append([result('a'), result('b')])
+    await thread.append(result('c'))
+    await thread.append([call('d', 'e')])
+    await thread.append([result('d'), result('e')])
+    expect(asked).toEqual([1, 1, 2])
+    // Saved for 2: the context of the question stands beside that of the first step.
+    const shown = texts((await thread.view<Shown>()).messages)
+    expect(shown.filter((line) => line.includes('plain picture'))).toHaveLength(2)
+  })
+
+  it('[DB15] a conversation that was had before is appended without asking for what was answered', async () => {
+    const asked: string[] = []
+    const counting: Plugin = {
+      name: 'counting',
+      message: ({ content }) => {
+        asked.push(...content.flatMap((block) => (block.type === 'text' ? [block.text] : [])))
+        return []
+      },
+    }
+    const thread = await open({ plugins: [counting] })
+    await thread.append([user(1), call('a'), result('a'), answer, user(2)])
+    expect(asked).toEqual(['question 2'])
   })
 
   it('[L5] a resent history finds itself again, and asks plugins only for what is new', async () => {

@@ -45,9 +45,9 @@ export class Plugins {
   ): Promise<ReadonlyMap<Draft, readonly Draft[]>> {
     const enriched = new Map<Draft, readonly Draft[]>()
     if (!this.#plugins.some(({ message }) => message !== undefined)) return enriched
-    for (const draft of drafts) {
-      if (!isAsked(draft)) continue
-      const added = await askForMessage(draft, this.#plugins, this.#options(journal))
+    for (const [draft, content] of askedIn(drafts, journal)) {
+      const message = content === undefined ? draft : { ...draft, content }
+      const added = await askForMessage(message, this.#plugins, this.#options(journal))
       const blocks = loggedBlocks(added, retention?.unit ?? 'newer')
       if (blocks.length > 0) enriched.set(draft, withBlocks(draft, blocks))
     }
@@ -117,9 +117,42 @@ export function firstUnanswered(history: readonly Draft[]): number {
   return history.findLastIndex(({ role }) => role === 'assistant') + 1
 }
 
-/** Users' own words and tool results: what comes in from outside. */
-function isAsked({ role, origin }: Draft): boolean {
-  return role === 'tool' || (role === 'user' && (origin ?? 'user') === 'user')
+/**
+ * What plugins are asked for: users' own words, and the results of a step once the last of them is there, with their content together.
+ * What the model has answered already is not asked for.
+ */
+function askedIn(
+  drafts: readonly Draft[],
+  journal: Journal,
+): ReadonlyMap<Draft, readonly Block[] | undefined> {
+  const asked = new Map<Draft, readonly Block[] | undefined>()
+  const start = firstUnanswered(drafts)
+  const waiting = openCalls(journal, drafts[start - 1])
+  let results: Block[] = []
+  for (const [index, draft] of drafts.entries()) {
+    if (index < start) continue
+    const { role, origin = 'user' } = draft
+    if (role === 'user' && origin === 'user') asked.set(draft, undefined)
+    if (role !== 'tool') continue
+    const content = contentOf(draft)
+    for (const block of content) if (block.type === 'tool-result') waiting.delete(block.callId)
+    results = [...results, ...content]
+    if (drafts[index + 1]?.role === 'tool') continue
+    if (waiting.size === 0) asked.set(draft, results)
+    results = []
+  }
+  return asked
+}
+
+/** Calls of the newest answer that have no result yet. */
+function openCalls({ state }: Journal, answer: Draft | undefined): Set<string> {
+  if (answer !== undefined) {
+    return new Set(
+      contentOf(answer).flatMap((one) => (one.type === 'tool-call' ? [one.callId] : [])),
+    )
+  }
+  const exchange = state.exchanges.exchangeAt(state.newestAssistant ?? 0)
+  return new Set(exchange?.calls.flatMap(({ callId, result }) => (result ? [] : [callId])))
 }
 
 /** A tool message holds results only, and a message whose original is kept must stay as it is: there the additions follow it. */

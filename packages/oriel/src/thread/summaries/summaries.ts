@@ -235,8 +235,8 @@ export function keyOf(wish: SummaryRequest): string {
   return sha256(`${askedOf(wish)}\n${wish.text.toWellFormed()}`).slice(0, 32)
 }
 
-function askedOf({ kind, prompt, targetChars, maxChars }: SummaryRequest): string {
-  return JSON.stringify([kind, prompt, targetChars, maxChars])
+function askedOf({ kind, prompt, promptKey, targetChars, maxChars }: SummaryRequest): string {
+  return JSON.stringify([kind, promptKey ?? prompt, targetChars, maxChars])
 }
 
 interface Wanted {

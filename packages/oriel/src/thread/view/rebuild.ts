@@ -65,7 +65,7 @@ export async function rebuildRequest(
   return { ...answer, request, change: { index: change, ...causeOf(before, request, edits) } }
 }
 
-/** What the log's edits say is already decided, so no rule is asked; how a body is marked follows the schedule. */
+/** What the log's edits say is already decided; how a body is marked follows the schedule. */
 function withoutRules(logged: Json | undefined): Policy {
   const { schedule } = isObject(logged) ? logged : {}
   return parsePolicy(schedule === undefined ? {} : { schedule })
@@ -108,6 +108,7 @@ async function rebuild(
     state: past.state,
     policy,
     isTemporary: temporary !== undefined,
+    isDecided: temporary === undefined,
     options: {
       format,
       ...(isObject(frame) ? { frame } : {}),

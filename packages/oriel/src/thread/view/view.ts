@@ -30,10 +30,11 @@ import type { Change, Frame, TokenCount, ViewMessage } from '../../core/view/vie
 import { plan, windowFor, windowOfModel } from '../../plan.ts'
 import type { Policy, PolicyInput } from '../../policy/schema.ts'
 import { type ProposeContext, propose } from '../../propose.ts'
-import type { FormatName } from '../../providers/format.ts'
+import type { Encoded, FormatName } from '../../providers/format.ts'
 import { formatNamed } from '../../providers/registry.ts'
 import { assertSize } from '../../providers/size.ts'
 import type { CustomRule } from '../../rules/custom.ts'
+import type { ExpiryOverride } from '../../rules/expiry.ts'
 import type { CacheState, Decision, DecisionCause } from '../../schedule/cache-aware.ts'
 import type { Prices } from '../../schedule/prices.ts'
 import { sha256 } from '../../sha256.ts'
@@ -54,6 +55,11 @@ export interface ViewOptions<Own extends readonly CustomRule[] = readonly []> {
   readonly budget?: number
   /** A policy for this call only: its edits are not kept. @default the thread's policy */
   readonly policy?: PolicyInput<Own>
+  /**
+   * When results expire, for this call only, over the policy in force and what is stored for the agent, field by field: its edits are not
+   * kept. @default nothing
+   */
+  readonly override?: ExpiryOverride
   /**
    * The thread's policy from this call on, as `setPolicy` before it: in the same write, whatever other writers set meanwhile.
    * @default the thread's own
@@ -118,6 +124,8 @@ export interface ViewRequest {
   readonly now: number
   /** Whether checkpoints are made elsewhere, so that the rule is not asked here. @default false */
   readonly hasCompactor?: boolean
+  /** Whether the log holds every decision already, so that no rule is asked: a past request. @default false */
+  readonly isDecided?: boolean
   /** Whether it answers a context-length error; recorded, so that there is only one for a request. @default false */
   readonly isRecovery?: boolean
   /** What models have said about single blocks. @default nothing */
@@ -139,6 +147,8 @@ export interface BuiltView {
   /** The messages before they were encoded. */
   readonly shown: readonly ViewMessage[]
   readonly system?: Json
+  /** Where each of the messages comes from. */
+  readonly origins: Encoded['origins']
   readonly bodyHash: string
   readonly frameHash: string
   readonly viewId: string
@@ -173,6 +183,7 @@ export function buildView(request: ViewRequest): BuiltView {
     decision,
     assembled,
     shown,
+    origins: encoded.origins,
     bodyHash,
     frameHash,
     trace: traceOf({
@@ -187,6 +198,14 @@ export function buildView(request: ViewRequest): BuiltView {
   }
 }
 
+/** Where a message stands in a view, by its seq; of one that is not there, where it would stand. */
+export function viewIndex({ origins }: Pick<BuiltView, 'origins'>, seq: number): number {
+  const at = origins.findIndex(({ entries }) => entries.includes(seq))
+  if (at !== -1) return at
+  const next = origins.findIndex(({ entries }) => (entries[0] ?? 0) > seq)
+  return next === -1 ? origins.length : next
+}
+
 /** Names what was sent, and to whom. */
 function viewIdOf(parts: readonly string[]): string {
   return `v${sha256(JSON.stringify(parts)).slice(0, 20)}`
@@ -194,7 +213,8 @@ function viewIdOf(parts: readonly string[]): string {
 
 /** What the policy changes now, and why now. Pure. */
 export function decisionOf(request: ViewRequest): Decision {
-  const { state, cache, prices } = request
+  const { state, cache, prices, isDecided = false } = request
+  if (isDecided) return { edits: [], cause: 'none' }
   const context = contextOf(request)
   const priced = prices === undefined ? context : { ...context, prices }
   return plan(state, rulesOf(request), cache === undefined ? priced : { ...priced, cache })
