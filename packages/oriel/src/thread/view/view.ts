@@ -21,7 +21,7 @@ import { firstOf } from '../../core/state/edits.ts'
 import { type FileOf, noFile } from '../../core/state/file-request.ts'
 import type { State } from '../../core/state/state.ts'
 import { noSummary, type SummaryOf } from '../../core/state/summary-request.ts'
-import { viewTokens } from '../../core/tokens/tally.ts'
+import { framePartTokens, viewTokens } from '../../core/tokens/tally.ts'
 import { tailOf } from '../../core/view/audience.ts'
 import type { Repair } from '../../core/view/profile.ts'
 import { lossesAsRepairs } from '../../core/view/repair.ts'
@@ -154,7 +154,9 @@ export function buildView(request: ViewRequest): BuiltView {
   const planned = decision.edits
   const { profile } = target
   const aroundTokens = (): number => framing.tokens(state.counter)
-  const fitting = { profile, frameTokens: aroundTokens, budget, mayTurnReasoningOff }
+  const frameParts = (): ReturnType<typeof framePartTokens> =>
+    framePartTokens(state.counter, framing.frame)
+  const fitting = { profile, frameTokens: aroundTokens, frameParts, budget, mayTurnReasoningOff }
   const assembled = assemble(state, planned, fitting)
   const { messages: shown, repairs } = withSystem(request, assembled.messages)
   const encoded = target.encode(shown)
