@@ -220,7 +220,10 @@ export interface ErrorFormat {
   body(error: ProviderError): JsonObject
   /** The error for a request that is longer than the model's window, in the provider's words. */
   tooLong(counted: { readonly tokens: number; readonly window: number }): ProviderError
-  /** The words, lower-cased, by which the provider says that a request is too long. Each has a fixture in the test. */
+  /**
+   * The words, lower-cased, by which the provider says that a request is too long; of several that fit, the first. Groups name its
+   * numbers: `sent`, `limit`, and `output` where the answer counts too. Each has a fixture in the test.
+   */
   readonly contextLength: readonly RegExp[]
 }
 

@@ -11,7 +11,13 @@ export const errors: ErrorFormat = {
     status: 400,
     message: `prompt is too long: ${tokens} tokens > ${window} maximum`,
   }),
-  contextLength: [/prompt is too long/, /request_too_large/, /model_context_window_exceeded/],
+  contextLength: [
+    /prompt is too long: (?<sent>[\d,]+) tokens > (?<limit>[\d,]+) maximum/,
+    /exceed context limit: (?<sent>[\d,]+) \+ (?<output>[\d,]+) > (?<limit>[\d,]+)/,
+    /prompt is too long/,
+    /request_too_large/,
+    /model_context_window_exceeded/,
+  ],
 }
 
 const types: Readonly<Record<number, string>> = {

@@ -9,7 +9,10 @@ export const errors: ErrorFormat = {
     status: 400,
     message: `The input token count (${tokens}) exceeds the maximum number of tokens allowed (${window}).`,
   }),
-  contextLength: [/input token count.{0,40}exceeds the maximum number of tokens/],
+  contextLength: [
+    /input token count (?:\((?<sent>[\d,]+)\) )?exceeds the maximum number of tokens allowed(?: \(?(?<limit>[\d,]+))?/,
+    /input token count is (?<sent>[\d,]+) but (?:the )?model only supports up to (?<limit>[\d,]+)/,
+  ],
 }
 
 export function errorOf({ status, message, type, code, path }: ProviderError): JsonObject {

@@ -11,8 +11,12 @@ export const errors: ErrorFormat = {
     code: 'context_length_exceeded',
   }),
   contextLength: [
+    /maximum context length is (?<limit>[\d,]+) tokens\D{1,60}[\d,]+ tokens \((?<sent>[\d,]+) (?:in|of) [a-z ]{1,20}[,;](?: [\d,]+ of tool input,)? (?<output>[\d,]+) /,
+    /maximum context length is (?<limit>[\d,]+) tokens\D{1,60}(?<sent>[\d,]+) tokens/,
+    /(?:input|prompt|messages?|request)[^.]{0,60} exceeds? (?:the )?(?:model'?s )?maximum context length (?:of )?\(?(?<limit>[\d,]+)/,
+    /maximum context length (?:is|of) (?<limit>[\d,]+)/,
+    /exceed the configured limit of (?<limit>[\d,]+) tokens(?:\D{1,60}(?<sent>[\d,]+) tokens)?/,
     /context[_ ]length[_ ]exceeded/,
-    /maximum context length/,
     /reduce the length of the (?:messages|prompt|input)/,
   ],
 }
