@@ -9,6 +9,7 @@ import { project } from '../src/project.ts'
 import { validate } from '../src/providers/registry.ts'
 import { memoryStore } from '../src/stores/memory/index.ts'
 import { openThread } from '../src/thread/thread.ts'
+import { recoveryBudget } from '../src/thread/view/recovery.ts'
 
 const policies: readonly (readonly [string, PolicyInput])[] = [
   ['no policy', {}],
@@ -139,6 +140,28 @@ describe('recovery', () => {
     expect(validate('openai-chat', shown)).toEqual([])
     expect(JSON.stringify(shown)).toContain('2 earlier messages left out')
   })
+})
+
+describe('a limit that a refusal taught', () => {
+  it.each(policies)(
+    '[RC5] %s: every later view fits it, and the policy folds in time where it folds at all',
+    async (_name, policy) => {
+      const thread = await openThread({ store: memoryStore(), policy })
+      const all = conversation({ turns: 60, size: 1200, isChat: true, seed: 3 })
+      await thread.append(all.slice(0, 120))
+      const sent = (await thread.view({ frame })).tokens.after
+      const message = `prompt is too long: ${sent} tokens > 6000 maximum`
+      const limit = Math.min(5400, recoveryBudget({ status: 400, message }, sent))
+      const sizes: number[] = []
+      for (let at = 120; at < all.length; at += 4) {
+        await thread.append(all.slice(at, at + 4))
+        const view = await thread.view({ frame, limit })
+        expect(validate('openai-chat', view.messages)).toEqual([])
+        sizes.push(view.tokens.after)
+      }
+      expect(Math.max(...sizes)).toBeLessThanOrEqual(limit)
+    },
+  )
 })
 
 describe('an error that names what is too large', () => {

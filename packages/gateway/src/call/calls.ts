@@ -24,6 +24,7 @@ import type { Tenants } from '../threads/tenants.ts'
 import { type AnswerReader, createReader } from './answer-reader.ts'
 import { BodyCache } from './body-cache.ts'
 import type { ClientBody, KnownBody } from './client-body.ts'
+import type { LearnedLimits } from './learned-limits.ts'
 import { ManagedCall, type ManagedDependencies, type ManagedInput } from './managed-call.ts'
 import { isObject } from './rewrite.ts'
 
@@ -37,6 +38,7 @@ export interface CallsOptions extends Omit<ManagedDependencies, 'held'> {
   /** Whether models get the tool for originals. */
   readonly hasExpansion: boolean
   readonly tenants: Tenants
+  readonly learned: LearnedLimits
   readonly now: () => number
 }
 
@@ -53,6 +55,9 @@ export interface CallRequest {
   /** What telemetry is told of a model call. */
   readonly observed?: ObservedCall
 }
+
+/** The statuses with which servers refuse a request that is too long. Some say 500 where the client is at fault. */
+const refusingStatuses = new Set([400, 413, 422, 500])
 
 /** Errors of upstreams are read whole up to this size; longer ones are passed on unread. */
 const maxErrorBytes = 1024 * 1024
@@ -122,7 +127,11 @@ export class Calls {
     const hasCacheHints = upstream.wantsCacheHints
     const hasExpansion = this.hasExpansion(settings)
     const frame = provider.request.frame(body.value)
-    const around = { provider, body, model, frame, settings, hasCacheHints, hasExpansion }
+    const { learned } = this.#options
+    await learned.ready()
+    const limitTokens = learned.of(upstream.name, model ?? '')
+    const known = { hasCacheHints, hasExpansion, limitTokens }
+    const around = { provider, body, model, frame, settings, ...known }
     const input = read && { ...around, history: read, observed: call.observed }
     const managed = input && (await this.#manage(call, input))
     if (input === undefined || managed === undefined) {
@@ -135,6 +144,10 @@ export class Calls {
       setImmediate(this.#background.callback('known-bodies', keep))
     }
     const asked = await this.#ask(call, upstream, managed)
+    const { recoveredTokens, isLimited } = managed.managed
+    if (recoveredTokens !== undefined && asked.status < 400)
+      learned.learn(upstream.name, model ?? '', recoveredTokens)
+    else if (!isLimited) learned.forget(upstream.name, model ?? '')
     const { offer } = managed.managed
     const answer =
       offer === undefined
@@ -237,7 +250,7 @@ export class Calls {
     { managed, text }: Prepared,
   ): Promise<UpstreamAnswer> {
     const answer = await this.#send(call, upstream, { managed, text })
-    if (answer.status !== 400 && answer.status !== 413) return answer
+    if (!refusingStatuses.has(answer.status)) return answer
     const bytes = await readWhole(answer, maxErrorBytes)
     if (bytes === undefined)
       throw refuse(502, 'upstream-failed', 'The upstream refused with an answer that is too large.')
@@ -253,7 +266,7 @@ export class Calls {
       const again = await this.#send(call, upstream, { managed, text: smaller })
       if (again.status < 400) return again
       again.cancel()
-      if (again.status !== 400 && again.status !== 413) return refused
+      if (!refusingStatuses.has(again.status)) return refused
     }
     return refused
   }

@@ -1,6 +1,7 @@
 // After the provider refused a request as too long: how small the next one must be.
 
 import { OrielError } from '../../core/log/errors.ts'
+import type { Policy } from '../../policy/schema.ts'
 import { contextLengthNumbers, isContextLengthError } from '../../providers/context-length.ts'
 import type { ThreadEngine } from '../engine.ts'
 import { pricesOf } from './cache.ts'
@@ -33,6 +34,32 @@ export function planRecovery(
   const window = policy.compaction?.contextWindow ?? pricesOf(prices, model).contextWindow
   return { sent, budget: Math.max(1, Math.min(budget, recoveryBudget(error, sent, window))) }
 }
+
+/** Options whose budget obeys what the provider takes. */
+export function withLimit({ limit, ...options }: ViewOptions): ViewOptions {
+  if (limit === undefined) return options
+  return { ...options, budget: Math.max(1, Math.min(options.budget ?? Infinity, limit)) }
+}
+
+/** A policy whose checkpoints are made in time for what the provider takes. */
+export function withinLimit(policy: Policy, limit: number): Policy {
+  const { compaction } = policy
+  if (compaction === undefined) return policy
+  const known = limited.get(policy) ?? new Map<number, Policy>()
+  limited.set(policy, known)
+  const contextWindow = Math.max(1, Math.floor(Math.min(compaction.contextWindow || limit, limit)))
+  const found = known.get(contextWindow) ?? {
+    ...policy,
+    compaction: { ...compaction, contextWindow },
+  }
+  if (known.size > maxLimited) known.clear()
+  known.set(contextWindow, found)
+  return found
+}
+
+/** Policies are compared by identity; limits seldom change. */
+const limited = new WeakMap<Policy, Map<number, Policy>>()
+const maxLimited = 16
 
 /** A retry of the same size would be refused again. */
 export function assertProgress(sent: number, after: number): void {

@@ -52,6 +52,11 @@ export interface ViewOptions<Own extends readonly CustomRule[] = readonly []> {
   readonly model?: string
   /** Tokens the request may use, frame included. @default no limit */
   readonly budget?: number
+  /**
+   * Tokens that the provider is known to take, frame included, such as `recoveryBudget` gives them: the view fits, and checkpoints are
+   * made in time. @default the model's window
+   */
+  readonly limit?: number
   /** A policy for this call only: its edits are not kept. @default the thread's policy */
   readonly policy?: PolicyInput<Own>
   /**
