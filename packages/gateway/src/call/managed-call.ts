@@ -105,6 +105,15 @@ export class ManagedCall implements RoundedCall {
     return this.#view
   }
 
+  get provider(): Provider {
+    return this.#input.provider
+  }
+
+  /** The model that is asked for; empty where the request names none. */
+  get model(): string {
+    return this.#input.model ?? ''
+  }
+
   /** What a refusal taught: the most tokens that the upstream takes; undefined where nothing was refused. */
   get recoveredTokens(): number | undefined {
     return this.#recoveredTokens

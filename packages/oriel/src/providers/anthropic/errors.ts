@@ -1,5 +1,6 @@
 // Errors of Anthropic's Messages.
 
+import { isObject } from '../../core/log/json.ts'
 import type { ErrorFormat } from '../provider.ts'
 
 export const errors: ErrorFormat = {
@@ -18,6 +19,11 @@ export const errors: ErrorFormat = {
     /request_too_large/,
     /model_context_window_exceeded/,
   ],
+  opening(event) {
+    if (!isObject(event)) return 'content'
+    if (event.type === 'error') return { error: event.error ?? null }
+    return event.type === 'message_start' || event.type === 'ping' ? 'opening' : 'content'
+  },
 }
 
 const types: Readonly<Record<number, string>> = {

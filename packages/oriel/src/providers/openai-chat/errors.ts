@@ -1,5 +1,6 @@
 // Errors of OpenAI's APIs, also of the Responses: one shape.
 
+import { isObject } from '../../core/log/json.ts'
 import type { ErrorFormat, ProviderError } from '../provider.ts'
 
 export const errors: ErrorFormat = {
@@ -19,6 +20,21 @@ export const errors: ErrorFormat = {
     /context[_ ]length[_ ]exceeded/,
     /reduce the length of the (?:messages|prompt|input)/,
   ],
+  opening(event) {
+    if (!isObject(event)) return 'content'
+    const { error, choices } = event
+    if (error !== undefined && error !== null) return { error }
+    return Array.isArray(choices) && choices.every(isEmptyChoice) ? 'opening' : 'content'
+  },
+}
+
+/** A first piece that names the role and says nothing yet. */
+function isEmptyChoice(choice: unknown): boolean {
+  const { delta = null, finish_reason: finish = null } = isObject(choice) ? choice : {}
+  if (finish !== null || !isObject(delta)) return false
+  return Object.entries(delta).every(
+    ([name, value]) => name === 'role' || value === null || value === '',
+  )
 }
 
 export function body({
