@@ -12,6 +12,7 @@ export const backgroundTasks = {
   'answer-interrupted': 'Logs the received part of an interrupted answer.',
   'known-bodies': 'Caches a parsed request body.',
   'thread-index': 'Indexes the thread of a conversation without a session id.',
+  'learned-limits': 'Loads and stores the request lengths that upstreams refused.',
   tenants: 'Registers a tenant for the list of all tenants.',
   changes: 'Watches the store for changes by other processes.',
   settings: 'Loads the stored settings of agents.',

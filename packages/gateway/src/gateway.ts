@@ -9,6 +9,7 @@ import { ThreadApi } from './api/thread-api.ts'
 import { threadRoutes } from './api/thread-routes.ts'
 import { type Background, type BackgroundTask, codeOf } from './background.ts'
 import { Calls } from './call/calls.ts'
+import { LearnedLimits } from './call/learned-limits.ts'
 import { createDemoUpstream } from './demo/demo-upstream.ts'
 import { createAuthenticate } from './http/auth.ts'
 import { createUpstream, type Upstream } from './http/client.ts'
@@ -210,6 +211,7 @@ function assemble(options: GatewayOptions): Parts {
     telemetry,
     changed,
     tenants,
+    learned: new LearnedLimits(store, background, now),
     now,
   })
   const info = (): object => describe(options, upstreams, settings)

@@ -13,13 +13,15 @@ import type { Profile, Repair } from './core/view/profile.ts'
 import { type Rendered, render } from './core/view/render.ts'
 import { repair } from './core/view/repair.ts'
 import type { ViewMessage } from './core/view/view.ts'
-import { fitToBudget } from './schedule/budget-ladder.ts'
+import { fitToBudget, type RequestPart } from './schedule/budget-ladder.ts'
 import type { Fitted } from './schedule/fitted-view.ts'
 
 export interface AssembleOptions {
   readonly profile: Profile
   /** Tokens of what stands around the messages. @default 0 */
   readonly frameTokens?: (() => number) | undefined
+  /** The parts of it, for an error that names what is too large. @default one part */
+  readonly frameParts?: (() => readonly RequestPart[]) | undefined
   /** Tokens that the request may use, frame included. */
   readonly budget?: number | undefined
   /** Whether the host turns reasoning off for a request whose open loop has lost some; else the loop goes as a record. @default false */
@@ -56,6 +58,10 @@ export function assemble(
     ...options,
     checkpoint,
     aroundTokens: budget === undefined ? 0 : around(),
+    frameParts: () => [
+      ...(options.frameParts?.() ?? [{ name: 'system text and tools', tokens: frameTokens() }]),
+      { name: 'content shown only now', tokens: viewTokens(state, tail) },
+    ],
   })
   let tokens: number | undefined
   const assembled: Assembled = {
@@ -88,12 +94,13 @@ function fitAndBind(
   planned: readonly Edit[],
   options: BindOptions,
 ): { readonly fitted: Fitted; readonly bound: Bound } {
-  const { budget, aroundTokens: frame, checkpoint } = options
+  const { budget, aroundTokens: frame, checkpoint, frameParts } = options
+  const around = { frame, frameParts, planned, checkpoint }
   for (let room = budget; ; ) {
     const fitted =
       room === undefined
         ? unfitted(messages)
-        : fitToBudget(state, messages, { budget: Math.max(1, room), frame, planned, checkpoint })
+        : fitToBudget(state, messages, { ...around, budget: Math.max(1, room) })
     const bound = bind(state, fitted, planned, options)
     if (budget === undefined || room === undefined || !bound.isRecord) return { fitted, bound }
     const excess = frame + viewTokens(state, bound.messages) - budget
@@ -116,7 +123,7 @@ interface Bound extends Pick<Assembled, 'messages' | 'repairs' | 'turnsReasoning
 function fittedFrom(
   state: State,
   {
-    fitted: { edits, folded },
+    fitted,
     bound: { isClipped = false },
     checkpoint,
     planned,
@@ -128,11 +135,16 @@ function fittedFrom(
   },
 ): number {
   const seqs = [
-    ...edits.map(firstOf),
-    ...folded.flatMap((message) => seqsIn(message, checkpoint)),
+    ...fitted.edits.map(firstOf),
+    ...rewritten(fitted).flatMap((message) => seqsIn(message, checkpoint)),
     ...(isClipped ? [(loopStart(state, planned) ?? 0) + 1] : []),
   ]
   return Math.min(...seqs)
+}
+
+/** Whole messages that are not shown as they were: folded, or the shortened checkpoint. */
+function rewritten({ folded, shortened }: Fitted): readonly ViewMessage[] {
+  return shortened === undefined ? folded : [...folded, shortened]
 }
 
 /** Where a folded message stands in the log: the summary of a checkpoint where the first that it covers does. */
@@ -155,7 +167,7 @@ function bind(state: State, fitted: Fitted, planned: readonly Edit[], options: B
   if (bindsReasoning === false) return plain
   const changes = [...planned, ...fitted.edits, ...foldedAsEdits(fitted, options.checkpoint)]
   if (changes.length === 0 && !messages.some(hasReasoning)) return plain
-  const isFitted = fitted.edits.length + fitted.folded.length > 0
+  const isFitted = fitted.edits.length + rewritten(fitted).length > 0
   const rule = profile.rules.reasoning
   const isBound = typeof bindsReasoning === 'function' ? bindsReasoning : () => true
   const binding = { rule, isBound, isFitted }
@@ -209,8 +221,9 @@ function unfitted(messages: readonly ViewMessage[]): Fitted {
 }
 
 function foldedAsEdits(fitted: Fitted, checkpoint: Edit | undefined): readonly Edit[] {
-  if (fitted.folded.length === 0) return []
-  const ranges = fitted.folded
+  const changed = rewritten(fitted)
+  if (changed.length === 0) return []
+  const ranges = changed
     .flatMap((message) => seqsIn(message, checkpoint))
     .map((seq) => [seq, seq] as const)
   return [

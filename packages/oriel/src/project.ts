@@ -6,7 +6,7 @@ import { fixedSalt } from './core/log/ids.ts'
 import { checkJson, type Json } from './core/log/json.ts'
 import { assertOptions, type OptionNames } from './core/log/options.ts'
 import { State } from './core/state/state.ts'
-import { frameTokens } from './core/tokens/tally.ts'
+import { framePartTokens, frameTokens } from './core/tokens/tally.ts'
 import { lossesAsRepairs } from './core/view/repair.ts'
 import { traceOf } from './core/view/trace.ts'
 import type { Change, Frame, TokenCount } from './core/view/view.ts'
@@ -99,7 +99,8 @@ export function project<M = Json, const Own extends readonly CustomRule[] = read
     },
   })
   const aroundTokens = (): number => frameTokens(counter, frame)
-  const fitting = { profile: target.profile, frameTokens: aroundTokens, budget }
+  const frameParts = (): ReturnType<typeof framePartTokens> => framePartTokens(counter, frame)
+  const fitting = { profile: target.profile, frameTokens: aroundTokens, frameParts, budget }
   const view = assemble(state, planned, fitting)
   const encoded = target.encode(view.messages)
   assertSize(target, encoded)

@@ -24,8 +24,10 @@ import type { Tenants } from '../threads/tenants.ts'
 import { type AnswerReader, createReader } from './answer-reader.ts'
 import { BodyCache } from './body-cache.ts'
 import type { ClientBody, KnownBody } from './client-body.ts'
+import type { LearnedLimits } from './learned-limits.ts'
 import { ManagedCall, type ManagedDependencies, type ManagedInput } from './managed-call.ts'
 import { isObject } from './rewrite.ts'
+import { openStream } from './stream-opening.ts'
 
 export interface CallsOptions extends Omit<ManagedDependencies, 'held'> {
   readonly settings: SettingsResolver
@@ -37,6 +39,7 @@ export interface CallsOptions extends Omit<ManagedDependencies, 'held'> {
   /** Whether models get the tool for originals. */
   readonly hasExpansion: boolean
   readonly tenants: Tenants
+  readonly learned: LearnedLimits
   readonly now: () => number
 }
 
@@ -53,6 +56,9 @@ export interface CallRequest {
   /** What telemetry is told of a model call. */
   readonly observed?: ObservedCall
 }
+
+/** The statuses with which servers refuse a request that is too long. Some say 500 where the client is at fault. */
+const refusingStatuses = new Set([400, 413, 422, 500])
 
 /** Errors of upstreams are read whole up to this size; longer ones are passed on unread. */
 const maxErrorBytes = 1024 * 1024
@@ -122,7 +128,11 @@ export class Calls {
     const hasCacheHints = upstream.wantsCacheHints
     const hasExpansion = this.hasExpansion(settings)
     const frame = provider.request.frame(body.value)
-    const around = { provider, body, model, frame, settings, hasCacheHints, hasExpansion }
+    const { learned } = this.#options
+    await learned.ready()
+    const limitTokens = learned.of(upstream.name, model ?? '')
+    const known = { hasCacheHints, hasExpansion, limitTokens }
+    const around = { provider, body, model, frame, settings, ...known }
     const input = read && { ...around, history: read, observed: call.observed }
     const managed = input && (await this.#manage(call, input))
     if (input === undefined || managed === undefined) {
@@ -135,6 +145,7 @@ export class Calls {
       setImmediate(this.#background.callback('known-bodies', keep))
     }
     const asked = await this.#ask(call, upstream, managed)
+    if (!managed.managed.isLimited) learned.forget(upstream.name, model ?? '')
     const { offer } = managed.managed
     const answer =
       offer === undefined
@@ -236,26 +247,43 @@ export class Calls {
     upstream: Upstream,
     { managed, text }: Prepared,
   ): Promise<UpstreamAnswer> {
-    const answer = await this.#send(call, upstream, { managed, text })
-    if (answer.status !== 400 && answer.status !== 413) return answer
-    const bytes = await readWhole(answer, maxErrorBytes)
-    if (bytes === undefined)
-      throw refuse(502, 'upstream-failed', 'The upstream refused with an answer that is too large.')
-    const refused = { ...answer, body: once(bytes) }
-    const coding = codingOf(headerOf(answer, 'content-encoding'))
-    const plain = decodedBytes(bytes, { coding, maxBytes: maxErrorBytes })
-    const error = { status: answer.status, body: Buffer.from(plain).toString() }
-    if (!isContextLengthError(error)) return refused
+    const asked = await this.#attempt(call, upstream, { managed, text })
+    const { answer: refused, error } = asked
+    if (error === undefined) return refused
     for (const shrink of [() => managed.recover(error), () => managed.retractResults()]) {
       const smaller = await shrink()
       if (call.request.signal.aborted) return refused
       if (smaller === undefined) continue
-      const again = await this.#send(call, upstream, { managed, text: smaller })
-      if (again.status < 400) return again
-      again.cancel()
-      if (again.status !== 400 && again.status !== 413) return refused
+      const again = await this.#attempt(call, upstream, { managed, text: smaller })
+      if (again.error === undefined && again.answer.status < 400) {
+        refused.cancel()
+        const { model, recoveredTokens } = managed
+        if (recoveredTokens !== undefined)
+          this.#options.learned.learn(upstream.name, model, recoveredTokens)
+        return again.answer
+      }
+      again.answer.cancel()
+      if (!refusingStatuses.has(again.answer.status) && again.error === undefined) return refused
     }
     return refused
+  }
+
+  /** Sends a request once. The error is there only where the upstream refused it as too long, by its status or in its stream. */
+  async #attempt(call: CallRequest, upstream: Upstream, prepared: Prepared): Promise<Attempt> {
+    const came = await this.#send(call, upstream, prepared)
+    if (!refusingStatuses.has(came.status)) {
+      const { answer, error } = await openStream(came, prepared.managed.provider)
+      const refusal = { status: 400, body: JSON.stringify(error ?? null) }
+      return isContextLengthError(refusal) ? { answer, error: refusal } : { answer }
+    }
+    const bytes = await readWhole(came, maxErrorBytes)
+    if (bytes === undefined)
+      throw refuse(502, 'upstream-failed', 'The upstream refused with an answer that is too large.')
+    const answer = { ...came, body: once(bytes) }
+    const coding = codingOf(headerOf(came, 'content-encoding'))
+    const plain = decodedBytes(bytes, { coding, maxBytes: maxErrorBytes })
+    const error = { status: came.status, body: Buffer.from(plain).toString() }
+    return isContextLengthError(error) ? { answer, error } : { answer }
   }
 
   async #send(
@@ -408,6 +436,12 @@ export class Calls {
 }
 
 const noUpstream = { status: 503, code: 'no-upstream', message: 'No upstream is configured.' }
+
+/** What came of one request: the answer to pass on, and why the upstream refused it as too long. */
+interface Attempt {
+  readonly answer: UpstreamAnswer
+  readonly error?: { readonly status: number; readonly body: string }
+}
 
 interface Prepared {
   readonly managed: ManagedCall

@@ -6,9 +6,11 @@ import {
   type Frame,
   type Json,
   type JsonObject,
+  lookupPrices,
   type MessageEntry,
   OrielError,
   type ReadHistory,
+  recoveryBudget,
   type Thread,
   type View,
   type ViewOptions,
@@ -38,6 +40,8 @@ export interface ManagedInput {
   readonly hasCacheHints: boolean
   /** Whether the model gets the tool for originals. */
   readonly hasExpansion: boolean
+  /** Tokens that the upstream is known to take for this model. */
+  readonly limitTokens?: number | undefined
   readonly observed?: ObservedCall | undefined
 }
 
@@ -83,6 +87,10 @@ export class ManagedCall implements RoundedCall {
   /** Messages that the branch had when the view was made. */
   #messages = 0
   #recorded: Promise<void> | undefined
+  /** Whether a learned limit is obeyed: not where nothing fits it. */
+  #isLimited = true
+  /** Tokens of the view that answers a refusal at most. */
+  #recoveredTokens: number | undefined
 
   constructor(input: ManagedInput, dependencies: ManagedDependencies) {
     this.#input = input
@@ -97,6 +105,25 @@ export class ManagedCall implements RoundedCall {
     return this.#view
   }
 
+  get provider(): Provider {
+    return this.#input.provider
+  }
+
+  /** The model that is asked for; empty where the request names none. */
+  get model(): string {
+    return this.#input.model ?? ''
+  }
+
+  /** What a refusal taught: the most tokens that the upstream takes; undefined where nothing was refused. */
+  get recoveredTokens(): number | undefined {
+    return this.#recoveredTokens
+  }
+
+  /** Whether the learned limit of the upstream could be obeyed. */
+  get isLimited(): boolean {
+    return this.#isLimited
+  }
+
   /** The tool that the request carries beside the client's. */
   get offer(): InjectedTool | undefined {
     return this.#offer
@@ -109,7 +136,9 @@ export class ManagedCall implements RoundedCall {
       const { offer, newName } = offerTool(thread, { provider, body, isOn: hasExpansion })
       this.#offer = offer
       const asked = await this.#timed(async () => {
-        const synced = await thread.request(history, { ...this.#viewOptions(), ...asking })
+        const synced = await this.#withinLimit(() =>
+          thread.request(history, { ...this.#viewOptions(), ...asking }),
+        )
         this.#branch = synced.branch
         this.#messages = synced.messages
         return synced.view
@@ -121,17 +150,32 @@ export class ManagedCall implements RoundedCall {
     return this.#bodyOf(view)
   }
 
+  /** Asks for a view within the learned limit, or without it where nothing fits: then the upstream says what is wrong. */
+  async #withinLimit<T>(ask: () => Promise<T>): Promise<T> {
+    try {
+      return await ask()
+    } catch (error) {
+      const mayRetry = this.#isLimited && this.#input.limitTokens !== undefined
+      if (!mayRetry || !OrielError.is(error, 'cannot-project')) throw error
+      this.#isLimited = false
+      return ask()
+    }
+  }
+
   /** The body to send after the upstream refused the first one as too long; undefined where it cannot be made smaller. */
   async recover(error: {
     readonly status: number
     readonly body: string
   }): Promise<Uint8Array | undefined> {
-    const { session } = this.#input
+    const { session, model } = this.#input
+    const { contextWindow } = lookupPrices(model === undefined ? {} : { model })
+    const sent = this.#view?.tokens.after ?? 0
     try {
       const view = await session.family.exclusive(
         (thread) => this.#timed(() => thread.recover(error, this.#viewOptions())),
         { on: this.#branch },
       )
+      this.#recoveredTokens = Math.max(1, recoveryBudget(error, sent, contextWindow))
       return this.#bodyOf(view)
     } catch (reason) {
       if (OrielError.is(reason, 'cannot-project') || OrielError.is(reason, 'invalid-option'))
@@ -186,7 +230,8 @@ export class ManagedCall implements RoundedCall {
     const { family } = this.#input.session
     const logged = async (thread: Thread): Promise<View> => {
       const branch = await log(thread)
-      return this.#timed(() => branch.view(this.#viewOptions()), { isNextRound: true })
+      const ask = (): Promise<View> => branch.view(this.#viewOptions())
+      return this.#timed(() => this.#withinLimit(ask), { isNextRound: true })
     }
     const view = await family.exclusive(logged, { on: this.#branch, isUrgent: true })
     this.#dependencies.changed(family.tenant, this.thread)
@@ -283,7 +328,7 @@ export class ManagedCall implements RoundedCall {
   }
 
   #viewOptions(): ViewOptions {
-    const { provider, settings, body, model, frame } = this.#input
+    const { provider, settings, body, model, frame, limitTokens } = this.#input
     const { value } = this.#body
     return {
       format: provider.name,
@@ -291,6 +336,7 @@ export class ManagedCall implements RoundedCall {
       frame: value === body.value ? frame : provider.request.frame(value),
       threadPolicy: settings.base,
       ...(model === undefined ? {} : { model }),
+      ...(limitTokens === undefined || !this.#isLimited ? {} : { limit: limitTokens }),
       ...(settings.isOwn ? { policy: settings.policy } : {}),
     }
   }

@@ -6,6 +6,7 @@ import { ServerResponse } from 'node:http'
 import { connect } from 'node:net'
 import { LogStore } from '../../../oriel/src/stores/create-store.ts'
 import { BodyCache } from '../../src/call/body-cache.ts'
+import { LearnedLimits } from '../../src/call/learned-limits.ts'
 import { OverloadDetector } from '../../src/limits/overload.ts'
 import { ObservedCall } from '../../src/telemetry/observed-call.ts'
 import { EventBus } from '../../src/threads/event-bus.ts'
@@ -62,6 +63,7 @@ replace(LogStore.prototype, 'append', (given, original) => {
   const [key, entries] = given as [Parameters<typeof taskOf>[0], readonly Written[]]
   return faults.has(taskOf(key, entries)) ? Promise.reject(injected()) : original()
 })
+failing('learned-limits', LearnedLimits.prototype, 'keep')
 failing('snapshot', LogStore.prototype, 'saveSnapshot')
 replace(LogStore.prototype, 'lease', async (_, original) => {
   const lease = (await original()) as { renew(): unknown; release(): unknown } | undefined

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { type BackgroundTask, backgroundTasks } from '../../src/background.ts'
-import { goodSummary, type ModelServer, say, startModels } from '../model-server.ts'
+import { goodSummary, type ModelServer, say, sendJson, startModels } from '../model-server.ts'
 import { type ServeProcess, startServe } from './serve-process.ts'
 
 const faults = pathToFileURL(join(import.meta.dirname, 'background-faults.ts')).href
@@ -17,8 +17,10 @@ let serve: ServeProcess
 
 beforeAll(async () => {
   models = await startModels(({ model, messages }, response) => {
+    const content = messages[0]?.content
     if (model === 'small') say(response, goodSummary())
-    else if (String(messages[0]?.content).startsWith('Talk')) talk(response)
+    else if (String(content).startsWith('Refuse') && String(content).length > 2000) refuse(response)
+    else if (String(content).startsWith('Talk')) talk(response)
     else say(response, 'Yes.')
   })
   serve = await start({ ORIEL_FAULTS: 'settings,changes' })
@@ -28,6 +30,10 @@ afterAll(async () => {
   models.close()
 })
 afterEach(() => set(serve, {}))
+
+function refuse(response: ServerResponse): void {
+  sendJson(response, { error: { message: 'prompt is too long', code: null } }, 400)
+}
 
 /** Begins a stream and never ends it. */
 function talk(response: ServerResponse): void {
@@ -155,6 +161,14 @@ const provoke: Readonly<Record<Exclude<BackgroundTask, 'process'>, () => Promise
     await response.text()
   },
   lease: () => askLong('lease'),
+  'learned-limits': async () => {
+    const turns = [user(`Refuse this. ${'Some words of it. '.repeat(300)}`), user('And now?')]
+    const [first, second] = turns
+    const answer = { role: 'assistant', content: 'Yes.' }
+    const response = await post([first as object, answer, second as object])
+    expect(response.status).toBe(200)
+    await response.text()
+  },
 }
 
 const line = (task: string, code: string): string =>

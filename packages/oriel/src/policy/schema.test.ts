@@ -44,6 +44,15 @@ describe('a policy', () => {
     }
   })
 
+  it('[P1] a part keeps the fields of its preset that it leaves open', () => {
+    const { compaction } = presets.recommended
+    expect(parsePolicy({ preset: 'recommended', compaction: { reserveTokens: 1 } })).toEqual({
+      ...presets.recommended,
+      compaction: { ...compaction, reserveTokens: 1 },
+    })
+    expect(parsePolicy({ preset: 'recommended', compaction: undefined }).compaction).toBe(undefined)
+  })
+
   it('[P1] parts stand over those of its preset', () => {
     expect(parsePolicy({ preset: 'history-window', history: { length: 3 } })).toEqual({
       history: { length: 3 },

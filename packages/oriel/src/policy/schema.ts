@@ -75,8 +75,19 @@ export function parsePolicy(
   const { preset, ...parts } = input as { preset?: unknown }
   const checked = check(parts, path, own)
   if (preset === undefined) return checked
+  const base = presetNamed(preset, `${path}.preset`)
   const named = own.filter(({ name }) => name in checked)
-  return asChecked({ ...presetNamed(preset, `${path}.preset`), ...checked }, named)
+  return asChecked({ ...base, ...mergedParts(base, checked) }, named)
+}
+
+/** The parts of a policy with the fields of the preset that each leaves open. */
+function mergedParts(preset: Policy, parts: Policy): Policy {
+  const known = preset as Readonly<Record<string, unknown>>
+  const merged = Object.entries(parts).map(([name, part]: [string, unknown]) => {
+    const base = known[name]
+    return [name, isObject(base) && isObject(part) ? { ...base, ...part } : part] as const
+  })
+  return Object.fromEntries(merged)
 }
 
 /** Whether a value is a policy as `parsePolicy` gives it with these rules. */

@@ -215,13 +215,21 @@ export interface ProviderError {
   readonly path?: string
 }
 
+/** An event at the beginning of a stream; an error with what the provider says of it. */
+export type StreamOpening = 'opening' | 'content' | { readonly error: Json }
+
 export interface ErrorFormat {
   /** The body of an error. */
   body(error: ProviderError): JsonObject
   /** The error for a request that is longer than the model's window, in the provider's words. */
   tooLong(counted: { readonly tokens: number; readonly window: number }): ProviderError
-  /** The words, lower-cased, by which the provider says that a request is too long. Each has a fixture in the test. */
+  /**
+   * The words, lower-cased, by which the provider says that a request is too long; of several that fit, the first. Groups name its
+   * numbers: `sent`, `limit`, and `output` where the answer counts too. Each has a fixture in the test.
+   */
   readonly contextLength: readonly RegExp[]
+  /** What an event at the beginning of a stream is: before any content, the first of it, or an error. */
+  opening(event: Json | undefined): StreamOpening
 }
 
 /** The values of a path's `{name}` parts; undefined where the path is another one. */

@@ -20,10 +20,10 @@ describe('the limit (document 003)', () => {
   it('[K1] is the window without its reserve, else the fixed one', () => {
     expect(limitOf({ contextWindow: 100_000, maxTokens: 9999 })).toBe(100_000 - 16_384)
     expect(limitOf({ contextWindow: 0 })).toBe(8000)
-    expect(limitOf({ contextWindow: 1000, reserveTokens: 200_000, maxTokens: 1234 })).toBe(1234)
+    expect(limitOf({ contextWindow: 1000, reserveTokens: 200_000, maxTokens: 1234 })).toBe(750)
     expect(limitOf({ contextWindow: 0, maxTokens: 0 })).toBe(0)
     expect(limitOf({}, 128_000)).toBe(128_000 - 16_384)
-    expect(limitOf({ contextWindow: 50_000 }, 128_000)).toBe(50_000 - 16_384)
+    expect(limitOf({ contextWindow: 100_000 }, 128_000)).toBe(100_000 - 16_384)
     expect(limitOf({ contextWindow: 0 }, 128_000)).toBe(8000)
   })
 

@@ -25,7 +25,7 @@ export interface CompactionSettings {
   readonly auto?: boolean | undefined
   /** The model's context window in tokens; 0 = none. @default the catalogue's for the model, else none */
   readonly contextWindow?: number | undefined
-  /** Tokens of the window that are kept free for the answer. @default 16384 */
+  /** Tokens of the window that are kept free for the answer. @default 16384, at most a quarter of the window */
   readonly reserveTokens?: number | undefined
   /** The limit where the window is unknown; 0 = none. @default 8000 */
   readonly maxTokens?: number | undefined
@@ -150,25 +150,28 @@ export function planCheckpoint(
 
 /**
  * The limit in tokens: the window without its reserve, else the fixed one; 0 where there is none. `modelWindow` is the catalogue's,
- * for settings that name no window.
+ * for settings that name no window. Never above the window.
  */
 export function limitOf(settings: CompactionSettings, modelWindow = 0): number {
   const { contextWindow = modelWindow, maxTokens = defaults.maxTokens } = settings
-  const room = contextWindow - reserveOf(settings)
-  return room > 0 ? room : maxTokens
+  return contextWindow > 0 ? contextWindow - reserveOf(settings, contextWindow) : maxTokens
 }
 
-/** What the model can read: its window without the reserve, or all of it where that is less; Infinity where nobody knows it. */
+/** What the model can read: its window without the reserve; Infinity where nobody knows it. */
 export function readableBy(settings: CompactionSettings, modelWindow = 0): number {
-  const { contextWindow = modelWindow } = settings
-  if (contextWindow === 0) return Infinity
-  const room = contextWindow - reserveOf(settings)
-  return room > 0 ? room : contextWindow
+  return limitOf({ ...settings, maxTokens: Infinity }, modelWindow)
 }
+
+/** Of a small window at most this share is reserved, unless the settings name a reserve that leaves room. */
+const reserveShare = 0.25
 
 /** As the document has it: a reserve of 0 means its default. */
-function reserveOf({ reserveTokens }: CompactionSettings): number {
-  return reserveTokens || defaults.reserveTokens
+function reserveOf({ reserveTokens }: CompactionSettings, contextWindow: number): number {
+  const most = Math.floor(contextWindow * reserveShare)
+  if (reserveTokens === undefined || reserveTokens === 0) {
+    return Math.min(defaults.reserveTokens, most)
+  }
+  return reserveTokens < contextWindow ? reserveTokens : most
 }
 
 /** Tokens of system and pinned messages, which stay. */

@@ -1,10 +1,11 @@
 // The budget ladder: one fixed order of reductions, of which the shortest sufficient prefix is taken. Needs no model.
 
 import { type ToolResultBlock, textOf } from '../core/log/block.ts'
-import type { Edit } from '../core/log/entry.ts'
+import type { Edit, MessageEntry } from '../core/log/entry.ts'
 import { OrielError } from '../core/log/errors.ts'
 import { isCall, isResult } from '../core/state/exchange.ts'
 import type { State } from '../core/state/state.ts'
+import { checkpointRungs, shortenCheckpoint } from '../core/text/checkpoint-rungs.ts'
 import { clip } from '../core/text/clip.ts'
 import { placeholder } from '../core/text/placeholder.ts'
 import type { ViewMessage } from '../core/view/view.ts'
@@ -14,11 +15,21 @@ import { type Fitted, Fitting, hasMedia, type Slot } from './fitted-view.ts'
 const clippedLength = 1200
 /** The lengths to which results that the model has not seen are clipped, one after the other, at the very end. */
 const lastLengths = [16_000, 8000, 4000, 2000, 1000, 500, 250] as const
+/** Rungs of a checkpoint that come before whole exchanges are folded: what is new is worth more than old notes. */
+const firstRungs = 2
+
+/** A part of a request that no reduction makes smaller. */
+export interface RequestPart {
+  readonly name: string
+  readonly tokens: number
+}
 
 export interface FitOptions {
   readonly budget: number
   /** Tokens of the frame, which no reduction can change. */
   readonly frame: number
+  /** What the frame consists of, for the error. @default one part */
+  readonly frameParts?: (() => readonly RequestPart[]) | undefined
   /** Edits of the view that are not in the log yet. @default none */
   readonly planned?: readonly Edit[]
   /** The checkpoint in the view. @default none */
@@ -26,9 +37,9 @@ export interface FitOptions {
 }
 
 /**
- * Fits a valid view into a budget: omits old results, clips old texts, folds the oldest exchanges, then the checkpoint, into a
- * digest, and clips the newest results last. System and pinned messages and the newest user message stay verbatim. Throws OrielError
- * 'cannot-project' when what must stay is larger than the budget.
+ * Fits a valid view into a budget: omits old results, clips old texts, shortens the checkpoint, folds the oldest exchanges, then the
+ * checkpoint, into a digest, clips the newest results, and folds the newest exchange last. System and pinned messages and the newest
+ * user message stay verbatim. Throws OrielError 'cannot-project', which names the parts, when what must stay is larger than the budget.
  */
 export function fitToBudget(
   state: State,
@@ -37,27 +48,59 @@ export function fitToBudget(
 ): Fitted {
   const work = new Fitting(state, messages, options)
   if (work.total <= options.budget) return work.result()
-  for (const _reduction of ladder(state, work)) {
+  const slots = slotsOf(state, work.messages)
+  for (const _reduction of ladder(work, slots)) {
     if (work.total <= options.budget) return work.result()
   }
-  throw new OrielError(
-    'cannot-project',
-    `What must stay needs ${work.total} tokens, the budget is ${options.budget}. Raise the budget, shorten the system text or the newest message, or unpin entries.`,
-    { details: { budget: options.budget, needed: work.total, frame: options.frame } },
-  )
+  throw tooLarge(work, slots, options)
 }
 
-function* ladder(state: State, work: Fitting): Generator<void> {
-  const slots = slotsOf(state, work.messages)
+function* ladder(work: Fitting, slots: readonly Slot[]): Generator<void> {
   const newest = slots.findLast((slot) => slot.isUnseen)
-  const older = slots.filter((slot) => slot !== newest && !slot.isProtected)
+  const older = slots.filter((slot) => slot !== newest && slot.protection === undefined)
   yield* omitResults(work, older)
   yield* dropReasoning(work, older)
   yield* clipTexts(work, older, clippedLength)
+  const checkpoint = slots.find(({ messages: [message] }) => work.isCheckpoint(message as number))
+  if (checkpoint !== undefined)
+    yield* shorten(work, checkpoint, checkpointRungs.slice(0, firstRungs))
   yield* fold(work, older)
-  yield* foldCheckpoint(work, slots)
+  if (checkpoint !== undefined) yield* foldCheckpoint(work, checkpoint)
   if (newest !== undefined) yield* shrinkNewest(work, newest)
   yield* work.shortenDigest()
+  if (newest === undefined || newest.protection !== undefined) return
+  work.lengthenDigest()
+  if (work.fold(newest)) yield
+  yield* work.shortenDigest()
+}
+
+/** Names what is too large, so that a caller knows what to shorten. */
+function tooLarge(
+  work: Fitting,
+  slots: readonly Slot[],
+  { budget, frame, frameParts }: FitOptions,
+): OrielError {
+  const sizes = new Map<string, number>()
+  const add = (name: string, tokens: number): void => {
+    if (tokens > 0) sizes.set(name, (sizes.get(name) ?? 0) + tokens)
+  }
+  if (frameParts === undefined) add('system text and tools', frame)
+  else for (const { name, tokens } of frameParts()) add(name, tokens)
+  for (const slot of slots) {
+    const tokens = slot.messages.reduce((sum, message) => sum + work.sizeOf(message), 0)
+    const isCheckpoint = work.isCheckpoint(slot.messages[0] as number)
+    add(isCheckpoint ? 'checkpoint' : (slot.protection ?? 'earlier messages'), tokens)
+  }
+  add('digest', work.digestTokens)
+  const parts = [...sizes]
+    .sort(([, a], [, b]) => b - a)
+    .map(([name, tokens]) => `${name} ${tokens}`)
+  const named = parts.join(', ')
+  return new OrielError(
+    'cannot-project',
+    `What must stay needs ${work.total} tokens, the budget is ${budget}: ${named}. Raise the budget or shorten the largest part.`,
+    { details: { budget, needed: work.total, frame, parts } },
+  )
 }
 
 function* omitResults(work: Fitting, slots: readonly Slot[]): Generator<void> {
@@ -108,13 +151,28 @@ function* fold(work: Fitting, slots: readonly Slot[]): Generator<void> {
   for (const slot of refused) if (work.fold(slot)) yield
 }
 
-/** Folds the checkpoint into the digest, and only after the digest itself was shortened. */
-function* foldCheckpoint(work: Fitting, slots: readonly Slot[]): Generator<void> {
-  const slot = slots.find(({ messages: [message] }) => work.isCheckpoint(message as number))
-  if (slot === undefined) return
+/** Gives the checkpoint fewer and fewer notes. */
+function* shorten(
+  work: Fitting,
+  { messages: [message] }: Slot,
+  rungs: readonly number[],
+): Generator<void> {
+  const [block] = work.messages[message as number]?.blocks ?? []
+  if (block?.type !== 'text') return
+  for (const share of rungs) {
+    if (work.shorten(message as number, shortenCheckpoint(block.text, share))) yield
+  }
+}
+
+/** Shortens the checkpoint further, then folds it into the digest, and only after the digest itself was shortened. */
+function* foldCheckpoint(work: Fitting, slot: Slot): Generator<void> {
+  yield* shorten(work, slot, checkpointRungs.slice(firstRungs))
   yield* work.shortenDigest()
   work.lengthenDigest()
+  // By its whole size it pays: one note stands for it and for what was folded before.
+  work.lengthen(slot.messages[0] as number)
   if (work.fold(slot)) yield
+  else yield* shorten(work, slot, checkpointRungs.slice(-1))
 }
 
 /** The newest exchange: results clipped step by step, then omitted; at last the model's own words around its calls. */
@@ -153,17 +211,25 @@ function slotsOf(state: State, messages: readonly ViewMessage[]): readonly Slot[
       isUnseen:
         messages[members.at(-1) as number]?.role === 'tool' &&
         entries.some(({ seq }) => seq === state.newestAssistant),
-      // A note that a repair put there (no entry, no calls) is what makes the view valid.
-      isProtected:
-        message.role === 'system' ||
-        message.entry === undefined ||
-        entries.some(
-          ({ seq }) =>
-            seq === state.newestUser || seq === state.exchanges.parts.open || state.isPinned(seq),
-        ),
+      protection: protectionOf(state, message, entries),
     })
   }
   return slots
+}
+
+/** Why a message must stay as it is; undefined for one that may be reduced. */
+function protectionOf(
+  state: State,
+  message: ViewMessage,
+  entries: readonly MessageEntry[],
+): string | undefined {
+  const isOne = (test: (seq: number) => boolean): boolean => entries.some(({ seq }) => test(seq))
+  if (message.role === 'system') return 'system messages'
+  // A note that a repair put there (no entry, no calls) is what makes the view valid.
+  if (message.entry === undefined) return 'notes'
+  if (isOne((seq) => seq === state.newestUser)) return 'newest user message'
+  if (isOne((seq) => state.isPinned(seq))) return 'pinned messages'
+  return isOne((seq) => seq === state.exchanges.parts.open) ? 'open answer' : undefined
 }
 
 function* blocksOf(work: Fitting, slots: readonly Slot[]): Generator<[number, number]> {

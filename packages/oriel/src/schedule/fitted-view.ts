@@ -19,6 +19,8 @@ export interface Fitted {
   readonly edits: readonly Edit[]
   /** Messages folded into the digest, as they were shown. */
   readonly folded: readonly ViewMessage[]
+  /** The message of the checkpoint, as it was, where its text is shortened. */
+  readonly shortened?: ViewMessage
   readonly digest?: string
 }
 
@@ -28,7 +30,8 @@ export interface Slot {
   readonly isUser: boolean
   /** The newest exchange, which the model has not seen. */
   readonly isUnseen: boolean
-  readonly isProtected: boolean
+  /** Why it must stay as it is; undefined where it may be reduced. */
+  readonly protection: string | undefined
 }
 
 const none: ReadonlySet<number> = new Set()
@@ -50,6 +53,8 @@ export class Fitting {
   /** Of what was in the log: a digest does not stand for notices that repairs added. */
   #foldedTokens = 0
   #digestStyle: 'long' | 'brief' | 'none' = 'long'
+  /** The index of the checkpoint whose text is shortened. */
+  #shortened: number | undefined
 
   constructor(
     state: State,
@@ -162,6 +167,34 @@ export class Fitting {
     return true
   }
 
+  /** Shows a checkpoint with this text; false, and nothing is changed, when that would not make it smaller. */
+  shorten(message: number, text: string): boolean {
+    const after = this.state.counter.count(text)
+    if (after >= (this.#tokens[message]?.[0] as number)) return false
+    this.#setText(message, text, after)
+    this.#shortened = message
+    return true
+  }
+
+  /** Shows the checkpoint as it is in the log. */
+  lengthen(message: number): void {
+    if (this.#shortened !== message) return
+    const view = this.messages[message] as ViewMessage
+    const [block] = view.blocks
+    if (block?.type !== 'text') return
+    this.#setText(message, block.text, blockTokens(this.state, view)[0] as number)
+    this.#shortened = undefined
+  }
+
+  #setText(message: number, text: string, tokens: number): void {
+    const view = this.messages[message] as ViewMessage
+    const [block] = view.blocks
+    const isWhole = block?.type === 'text' && block.text === text
+    ;(this.#shown[message] as (Block | undefined)[])[0] = isWhole ? block : { type: 'text', text }
+    this.total += tokens - (this.#tokens[message]?.[0] as number)
+    ;(this.#tokens[message] as number[])[0] = tokens
+  }
+
   /** Whether a message is the summary of the checkpoint. */
   isCheckpoint(message: number): boolean {
     const { entry, blocks } = this.messages[message] as ViewMessage
@@ -223,7 +256,23 @@ export class Fitting {
       edits: this.#unfoldedEdits(),
       folded: folded.map((index) => this.messages[index] as ViewMessage),
       ...(digest === undefined ? {} : { digest }),
+      ...this.#shortening(),
     }
+  }
+
+  #shortening(): Pick<Fitted, 'shortened'> {
+    const index = this.#shortened
+    if (index === undefined || this.#folded.has(index)) return {}
+    return { shortened: this.messages[index] as ViewMessage }
+  }
+
+  /** Tokens of a message as it is shown; 0 for one that is folded. */
+  sizeOf(message: number): number {
+    return this.#folded.has(message) ? 0 : this.#sizeOf(message)
+  }
+
+  get digestTokens(): number {
+    return this.#digestTokens
   }
 
   #message(message: ViewMessage, index: number): ViewMessage {

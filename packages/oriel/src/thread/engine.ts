@@ -70,7 +70,7 @@ import { cacheBroken, cacheFor, type PricesOption, usageEntry } from './view/cac
 import { Framing } from './view/frame.ts'
 import type { Usage } from './view/read-usage.ts'
 import { newestView } from './view/rebuild.ts'
-import { assertProgress, planRecovery } from './view/recovery.ts'
+import { assertProgress, planRecovery, withinLimit, withLimit } from './view/recovery.ts'
 import { resultLine } from './view/result-line.ts'
 import {
   type BuiltView,
@@ -413,11 +413,13 @@ export class ThreadEngine {
     const { own, journal = this.journal, pluginSystem = systemOf(journal) } = around
     const isTemporary = own !== undefined
     const { threadPolicy } = options
-    const policy = own ?? this.#givenPolicy(threadPolicy)
+    const given = own ?? this.#givenPolicy(threadPolicy)
+    const { limit } = options
+    const policy = limit === undefined ? given : withinLimit(given, limit)
     const leading = leadingOf(journal)
     const now = this.#options.now()
     const framing = new Framing({ frame: options.frame, leading, pluginSystem })
-    const parts = { options, framing, now, policy }
+    const parts = { options: withLimit(options), framing, now, policy }
     // What the schedule must know of the provider.
     const { cache, prices } = isTemporary ? {} : cacheFor(journal, parts, this.#options)
     return {

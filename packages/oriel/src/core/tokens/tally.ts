@@ -33,8 +33,18 @@ export function viewTokens(state: State, messages: readonly ViewMessage[]): numb
 
 /** Tokens of the frame: system text and tools. */
 export function frameTokens(counter: Counter, frame: Frame | undefined): number {
-  if (frame === undefined) return 0
-  return countAny(counter, frame.system) + countAny(counter, frame.tools)
+  return framePartTokens(counter, frame).reduce((sum, { tokens }) => sum + tokens, 0)
+}
+
+/** Tokens of each part of the frame. */
+export function framePartTokens(
+  counter: Counter,
+  frame: Frame | undefined,
+): readonly { readonly name: string; readonly tokens: number }[] {
+  return [
+    { name: 'system text', tokens: countAny(counter, frame?.system) },
+    { name: 'tools', tokens: countAny(counter, frame?.tools) },
+  ]
 }
 
 function countAny(counter: Counter, value: unknown): number {

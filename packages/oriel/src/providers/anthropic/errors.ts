@@ -1,5 +1,6 @@
 // Errors of Anthropic's Messages.
 
+import { isObject } from '../../core/log/json.ts'
 import type { ErrorFormat } from '../provider.ts'
 
 export const errors: ErrorFormat = {
@@ -11,7 +12,18 @@ export const errors: ErrorFormat = {
     status: 400,
     message: `prompt is too long: ${tokens} tokens > ${window} maximum`,
   }),
-  contextLength: [/prompt is too long/, /request_too_large/, /model_context_window_exceeded/],
+  contextLength: [
+    /prompt is too long: (?<sent>[\d,]+) tokens > (?<limit>[\d,]+) maximum/,
+    /exceed context limit: (?<sent>[\d,]+) \+ (?<output>[\d,]+) > (?<limit>[\d,]+)/,
+    /prompt is too long/,
+    /request_too_large/,
+    /model_context_window_exceeded/,
+  ],
+  opening(event) {
+    if (!isObject(event)) return 'content'
+    if (event.type === 'error') return { error: event.error ?? null }
+    return event.type === 'message_start' || event.type === 'ping' ? 'opening' : 'content'
+  },
 }
 
 const types: Readonly<Record<number, string>> = {

@@ -1,6 +1,6 @@
 // Errors of Google's APIs: a status in a word beside the code, and details by type.
 
-import type { JsonObject } from '../../core/log/json.ts'
+import { isObject, type JsonObject } from '../../core/log/json.ts'
 import type { ErrorFormat, ProviderError } from '../provider.ts'
 
 export const errors: ErrorFormat = {
@@ -9,7 +9,12 @@ export const errors: ErrorFormat = {
     status: 400,
     message: `The input token count (${tokens}) exceeds the maximum number of tokens allowed (${window}).`,
   }),
-  contextLength: [/input token count.{0,40}exceeds the maximum number of tokens/],
+  contextLength: [
+    /input token count (?:\((?<sent>[\d,]+)\) )?exceeds the maximum number of tokens allowed(?: \(?(?<limit>[\d,]+))?/,
+    /input token count is (?<sent>[\d,]+) but (?:the )?model only supports up to (?<limit>[\d,]+)/,
+  ],
+  opening: (event) =>
+    isObject(event) && event.error !== undefined ? { error: event.error } : 'content',
 }
 
 export function errorOf({ status, message, type, code, path }: ProviderError): JsonObject {

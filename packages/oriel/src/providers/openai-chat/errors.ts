@@ -1,5 +1,6 @@
 // Errors of OpenAI's APIs, also of the Responses: one shape.
 
+import { isObject } from '../../core/log/json.ts'
 import type { ErrorFormat, ProviderError } from '../provider.ts'
 
 export const errors: ErrorFormat = {
@@ -11,10 +12,29 @@ export const errors: ErrorFormat = {
     code: 'context_length_exceeded',
   }),
   contextLength: [
+    /maximum context length is (?<limit>[\d,]+) tokens\D{1,60}[\d,]+ tokens \((?<sent>[\d,]+) (?:in|of) [a-z ]{1,20}[,;](?: [\d,]+ of tool input,)? (?<output>[\d,]+) /,
+    /maximum context length is (?<limit>[\d,]+) tokens\D{1,60}(?<sent>[\d,]+) tokens/,
+    /(?:input|prompt|messages?|request)[^.]{0,60} exceeds? (?:the )?(?:model'?s )?maximum context length (?:of )?\(?(?<limit>[\d,]+)/,
+    /maximum context length (?:is|of) (?<limit>[\d,]+)/,
+    /exceed the configured limit of (?<limit>[\d,]+) tokens(?:\D{1,60}(?<sent>[\d,]+) tokens)?/,
     /context[_ ]length[_ ]exceeded/,
-    /maximum context length/,
     /reduce the length of the (?:messages|prompt|input)/,
   ],
+  opening(event) {
+    if (!isObject(event)) return 'content'
+    const { error, choices } = event
+    if (error !== undefined && error !== null) return { error }
+    return Array.isArray(choices) && choices.every(isEmptyChoice) ? 'opening' : 'content'
+  },
+}
+
+/** A first piece that names the role and says nothing yet. */
+function isEmptyChoice(choice: unknown): boolean {
+  const { delta = null, finish_reason: finish = null } = isObject(choice) ? choice : {}
+  if (finish !== null || !isObject(delta)) return false
+  return Object.entries(delta).every(
+    ([name, value]) => name === 'role' || value === null || value === '',
+  )
 }
 
 export function body({

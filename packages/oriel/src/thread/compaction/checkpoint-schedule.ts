@@ -157,8 +157,17 @@ export class CheckpointSchedule {
   }
 
   async #makeRoom(compactor: Compactor, journal: Journal, limit: number): Promise<void> {
-    const { planned, ...rest } = this.#around(undefined, journal)
-    const around = { ...rest, planned, measured: { factor: 1 } }
+    const { planned, frameTokens, window, memory, contextWindow } = this.#around(undefined, journal)
+    // The marks were set for a larger window than the provider's.
+    const room = Math.max(1, limit - frameTokens)
+    const around = {
+      planned,
+      frameTokens,
+      memory,
+      contextWindow,
+      window: window && { low: Math.min(window.low, room / 2), high: Math.min(window.high, room) },
+      measured: { factor: 1 },
+    }
     const request = { trigger: 'recovery', limit, around } as const
     if (compactor.start(this.#host.policy, request)) await compactor.finish()
   }

@@ -13,10 +13,6 @@ const refusals: readonly (readonly [string, unknown])[] = [
       "This model's maximum context length is 1000 tokens. However, your messages resulted in 2000 tokens.",
     ),
   ],
-  [
-    'OpenRouter',
-    "This endpoint's maximum context length is 1000 tokens. However, you requested about 2000 tokens (1900 of text input, 100 in the output).",
-  ],
   ['Google', 'The input token count (2000) exceeds the maximum number of tokens allowed (1000).'],
   ['xAI', "This model's maximum prompt length is 1000 but the request contains 2000 tokens."],
   ['llama.cpp', 'request (2000 tokens) exceeds the available context size (1000 tokens), try it'],
@@ -31,6 +27,12 @@ describe('how small the next request must be', () => {
     expect(recoveryBudget(error, 2000)).toBe(900)
     expect(recoveryBudget(error, 1000)).toBe(450)
     expect(recoveryBudget(error, 4000)).toBe(1800)
+  })
+
+  it('[K5] leaves the room that the answer asked for', () => {
+    const error =
+      "This endpoint's maximum context length is 1000 tokens. However, you requested about 2000 tokens (1900 of text input, 100 in the output)."
+    expect(recoveryBudget(error, 1900)).toBe(810)
   })
 
   it('[K5] without numbers, by a fixed share; never as large as what was sent', () => {

@@ -1,8 +1,8 @@
 // After the provider refused a request as too long: how small the next one must be.
 
 import { OrielError } from '../../core/log/errors.ts'
-import { isObject } from '../../core/log/json.ts'
-import { isContextLengthError } from '../../providers/context-length.ts'
+import type { Policy } from '../../policy/schema.ts'
+import { contextLengthNumbers, isContextLengthError } from '../../providers/context-length.ts'
 import type { ThreadEngine } from '../engine.ts'
 import { pricesOf } from './cache.ts'
 import { estimateOf } from './usage.ts'
@@ -35,6 +35,32 @@ export function planRecovery(
   return { sent, budget: Math.max(1, Math.min(budget, recoveryBudget(error, sent, window))) }
 }
 
+/** Options whose budget obeys what the provider takes. */
+export function withLimit({ limit, ...options }: ViewOptions): ViewOptions {
+  if (limit === undefined) return options
+  return { ...options, budget: Math.max(1, Math.min(options.budget ?? Infinity, limit)) }
+}
+
+/** A policy whose checkpoints are made in time for what the provider takes. */
+export function withinLimit(policy: Policy, limit: number): Policy {
+  const { compaction } = policy
+  if (compaction === undefined) return policy
+  const known = limited.get(policy) ?? new Map<number, Policy>()
+  limited.set(policy, known)
+  const contextWindow = Math.max(1, Math.floor(Math.min(compaction.contextWindow || limit, limit)))
+  const found = known.get(contextWindow) ?? {
+    ...policy,
+    compaction: { ...compaction, contextWindow },
+  }
+  if (known.size > maxLimited) known.clear()
+  known.set(contextWindow, found)
+  return found
+}
+
+/** Policies are compared by identity; limits seldom change. */
+const limited = new WeakMap<Policy, Map<number, Policy>>()
+const maxLimited = 16
+
 /** A retry of the same size would be refused again. */
 export function assertProgress(sent: number, after: number): void {
   if (after < sent) return
@@ -50,47 +76,10 @@ export function assertProgress(sent: number, after: number): void {
  * count compares with the provider's. One that names nothing is about the known window, where that was passed.
  */
 export function recoveryBudget(error: unknown, sentTokens: number, window = Infinity): number {
-  const { sent, limit } = numbersIn(error)
+  const { sent, limit } = contextLengthNumbers(error)
   if (limit === undefined) {
     return Math.floor(sentTokens > window ? window * safety : sentTokens * shrink)
   }
   const scale = sent === undefined || sent < limit ? 1 : sentTokens / sent
   return Math.floor(Math.min(limit * scale * safety, sentTokens * safety))
-}
-
-/** Wordings that name both numbers, in either order. */
-const patterns: readonly {
-  readonly pattern: RegExp
-  readonly sent: number
-  readonly limit: number
-}[] = [
-  { pattern: /(\d+) tokens > (\d+) maximum/, sent: 1, limit: 2 },
-  { pattern: /maximum context length is (\d+) tokens\D{1,60}(\d+) tokens/, sent: 2, limit: 1 },
-  { pattern: /token count \((\d+)\) exceeds\D{1,60}\((\d+)\)/, sent: 1, limit: 2 },
-  { pattern: /maximum prompt length is (\d+)\D{1,60}(\d+) tokens/, sent: 2, limit: 1 },
-  {
-    pattern: /\((\d+) tokens\) exceeds the available context size \((\d+) tokens\)/,
-    sent: 1,
-    limit: 2,
-  },
-  { pattern: /contains (\d+) tokens.{1,80}with (\d+) maximum context length/, sent: 1, limit: 2 },
-  { pattern: /maximum context length (?:is|of) (\d+)/, sent: 9, limit: 1 },
-]
-
-function numbersIn(error: unknown): { sent?: number; limit?: number } {
-  const text = textsIn(error, 0).join('\n')
-  for (const { pattern, sent, limit } of patterns) {
-    const match = pattern.exec(text)
-    if (match === null) continue
-    const found = Number(match[sent])
-    return { limit: Number(match[limit]), ...(Number.isFinite(found) ? { sent: found } : {}) }
-  }
-  return {}
-}
-
-function textsIn(error: unknown, depth: number): readonly string[] {
-  if (typeof error === 'string') return [error.slice(0, 4000)]
-  if (!isObject(error) || depth > 3) return []
-  const { message, responseBody, body, error: inner, cause } = error
-  return [message, responseBody, body, inner, cause].flatMap((value) => textsIn(value, depth + 1))
 }

@@ -21,7 +21,7 @@ import { firstOf } from '../../core/state/edits.ts'
 import { type FileOf, noFile } from '../../core/state/file-request.ts'
 import type { State } from '../../core/state/state.ts'
 import { noSummary, type SummaryOf } from '../../core/state/summary-request.ts'
-import { viewTokens } from '../../core/tokens/tally.ts'
+import { framePartTokens, viewTokens } from '../../core/tokens/tally.ts'
 import { tailOf } from '../../core/view/audience.ts'
 import type { Repair } from '../../core/view/profile.ts'
 import { lossesAsRepairs } from '../../core/view/repair.ts'
@@ -53,6 +53,11 @@ export interface ViewOptions<Own extends readonly CustomRule[] = readonly []> {
   readonly model?: string
   /** Tokens the request may use, frame included. @default no limit */
   readonly budget?: number
+  /**
+   * Tokens that the provider is known to take, frame included, such as `recoveryBudget` gives them: the view fits, and checkpoints are
+   * made in time. @default the model's window
+   */
+  readonly limit?: number
   /** A policy for this call only: its edits are not kept. @default the thread's policy */
   readonly policy?: PolicyInput<Own>
   /**
@@ -164,7 +169,9 @@ export function buildView(request: ViewRequest): BuiltView {
   const planned = decision.edits
   const { profile } = target
   const aroundTokens = (): number => framing.tokens(state.counter)
-  const fitting = { profile, frameTokens: aroundTokens, budget, mayTurnReasoningOff }
+  const frameParts = (): ReturnType<typeof framePartTokens> =>
+    framePartTokens(state.counter, framing.frame)
+  const fitting = { profile, frameTokens: aroundTokens, frameParts, budget, mayTurnReasoningOff }
   const assembled = assemble(state, planned, fitting)
   const { messages: shown, repairs } = withSystem(request, assembled.messages)
   const encoded = target.encode(shown)
