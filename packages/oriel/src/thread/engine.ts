@@ -1,17 +1,11 @@
 // The working parts of one thread, whose id never changes: what its public operations have in common.
 
-import type {
-  Draft,
-  EditEntry,
-  Entry,
-  MarkEntry,
-  MessageEntry,
-  SettingEntry,
-} from '../core/log/entry.ts'
+import type { Draft, EditEntry, Entry, MarkEntry, MessageEntry } from '../core/log/entry.ts'
 import { assert, OrielError } from '../core/log/errors.ts'
 import { parseId } from '../core/log/ids.ts'
-import { equalJson, type Json, type JsonObject } from '../core/log/json.ts'
+import { equalJson, type JsonObject } from '../core/log/json.ts'
 import { prepare } from '../core/log/prepare.ts'
+import { type Setting, settings } from '../core/log/settings.ts'
 import type { FileOf } from '../core/state/file-request.ts'
 import type { State } from '../core/state/state.ts'
 import type { SummaryOf } from '../core/state/summary-request.ts'
@@ -39,12 +33,7 @@ import type { KeyMatch } from './branches/sync.ts'
 import { CheckpointSchedule, type RequestAround } from './compaction/checkpoint-schedule.ts'
 import { shownCount } from './compaction/compactor.ts'
 import type { EventFields, EventType } from './events.ts'
-import {
-  filePrefix,
-  type OutputFile,
-  OutputFiles,
-  removeOutputFile,
-} from './expand/output-files.ts'
+import { type OutputFile, OutputFiles, removeOutputFile } from './expand/output-files.ts'
 import type { Batch, Build } from './journal/batch.ts'
 import type { Journal, Stamp } from './journal/journal.ts'
 import { assertId } from './options.ts'
@@ -441,10 +430,10 @@ export class ThreadEngine {
         ...entriesOf(now, view.built, stamp, this.journal),
       ]
     }
-    const hadPolicy = this.journal.setting('policy') !== undefined
+    const hadPolicy = this.journal.setting(settings.policy) !== undefined
     const entries = await this.#commitView(build, { durable, files })
     this.#pending = undefined
-    if (hadPolicy && entries.some(isPolicy)) {
+    if (hadPolicy && entries.some((entry) => settings.policy.names(entry))) {
       this.emit('policy-changed', { message: 'The policy changed.' })
     }
     this.#plugins.settle(this.journal)
@@ -520,9 +509,9 @@ export class ThreadEngine {
   /** The policy that was given and is not in the log yet. */
   #pendingSetting(stamp: Stamp): readonly Entry[] {
     if (this.#pending === undefined) return []
-    const logged = this.journal.setting('policy')?.value
+    const logged = this.journal.setting(settings.policy)
     if (equalJson(logged ?? {}, this.#pending)) return []
-    return [stamp.entry({ type: 'setting', name: 'policy', value: this.#pending as JsonObject })]
+    return [stamp.entry(settings.policy.body(this.#pending as JsonObject))]
   }
 
   async #writeFiles(
@@ -553,12 +542,12 @@ export class ThreadEngine {
   async #noteFiles(files: readonly OutputFile[]): Promise<void> {
     const { journal } = this
     const isNoted = ({ directory, sha256 }: OutputFile): boolean =>
-      equalJson(journal.setting(`${filePrefix}${sha256}`)?.value ?? null, directory)
+      journal.setting(settings.outputFile.at(sha256)) === directory
     await journal.commit((_, stamp) =>
       files
         .filter((file) => !isNoted(file))
         .map(({ directory, sha256 }) =>
-          stamp.entry({ type: 'setting', name: `${filePrefix}${sha256}`, value: directory }),
+          stamp.entry(settings.outputFile.at(sha256).body(directory)),
         ),
     )
   }
@@ -567,21 +556,21 @@ export class ThreadEngine {
   #carriedPolicy(journal: Journal, stamp: Stamp): readonly Entry[] {
     const { policy } = this
     if (equalJson(loggedPolicy(journal, this.rules), policy)) return []
-    return [stamp.entry({ type: 'setting', name: 'policy', value: policy as JsonObject })]
+    return [stamp.entry(settings.policy.body(policy as JsonObject))]
   }
 
   async setPolicy(policy: Policy): Promise<void> {
     const value = policy as JsonObject
-    const logged = this.journal.setting('policy')?.value
+    const logged = this.journal.setting(settings.policy)
     if (!equalJson(logged ?? {}, value)) {
-      await this.set('policy', value)
+      await this.set(settings.policy, value)
       if (logged !== undefined) this.emit('policy-changed', { message: 'The policy changed.' })
     }
     this.#pending = undefined
   }
 
-  async set(name: string, value: Json): Promise<void> {
-    await this.journal.commit((_, stamp) => [stamp.entry({ type: 'setting', name, value })])
+  async set<T>(setting: Setting<T>, value: T): Promise<void> {
+    await this.journal.commit((_, stamp) => [stamp.entry(setting.body(value))])
   }
 
   async mark(id: string, mark: MarkEntry['mark']): Promise<void> {
@@ -615,27 +604,23 @@ export class ThreadEngine {
   }
 }
 
-function isPolicy(entry: Entry): boolean {
-  return entry.type === 'setting' && entry.name === 'policy'
-}
-
 function newestSeq({ facts }: Journal): number | undefined {
   return facts.newestRequest?.seq
 }
 
-/** Entries never change, so each is read once. */
-const parsed = new WeakMap<SettingEntry, Policy>()
+/** Values of entries never change, so each is read once. */
+const parsed = new WeakMap<JsonObject, Policy>()
 
 /** The newest policy in the log; without one, the empty policy. */
 function loggedPolicy(journal: Pick<Journal, 'setting'>, rules: readonly CustomRule[]): Policy {
-  const entry = journal.setting('policy')
-  if (entry === undefined) return parsePolicy(undefined)
+  const logged = journal.setting(settings.policy)
+  if (logged === undefined) return parsePolicy(undefined)
   // What this process wrote itself needs no note: one for each thread would make the collector's work longer.
-  if (isChecked(entry.value, rules)) return entry.value
-  const known = parsed.get(entry)
+  if (isChecked(logged, rules)) return logged
+  const known = parsed.get(logged)
   if (isChecked(known, rules)) return known
-  const policy = parsePolicy(entry.value, 'policy', rules)
-  parsed.set(entry, policy)
+  const policy = parsePolicy(logged, 'policy', rules)
+  parsed.set(logged, policy)
   return policy
 }
 
