@@ -65,6 +65,22 @@ describe('a poisoned thread', () => {
     expect((await examine('--thread', 'good')).code).toBe(0)
   })
 
+  it('[SE2] by a setting that does not fit its name goes on from what is before', async () => {
+    await poison(({ id, seq, at }) => {
+      const value = [{ role: 'system', content: [5] }]
+      return { id, seq, at, type: 'setting', name: 'leading', value }
+    })
+    const { code, report } = await examine()
+    expect(code).toBe(1)
+    expect(report.problems).toMatchObject([
+      {
+        code: 'cannot-view',
+        seq: 4,
+        command: `oriel export --thread bad --until 3 --out rescued.jsonl --store ${path()}`,
+      },
+    ])
+  })
+
   it('that asks for what this version does not know needs a newer one', async () => {
     await poison((entry) => ({
       id: entry.id,

@@ -2,7 +2,6 @@
 // accepts.
 
 import {
-  type Entry,
   type FormatName,
   formatNames,
   OrielError,
@@ -12,6 +11,7 @@ import {
   type ThreadKey,
   type TokensOption,
 } from 'oriel'
+import { settings } from 'oriel/inspect'
 import { bodyOf, formatNamed } from 'oriel/providers'
 
 /** Why a thread cannot be used. */
@@ -68,18 +68,12 @@ async function viewFailure(thread: Thread, format: FormatName): Promise<string |
  */
 async function counterOf(store: Store, key: ThreadKey): Promise<TokensOption | undefined> {
   for await (const first of store.read(key, { to: 1 })) {
-    const name = tokensOf(first)
-    if (name === undefined || name === 'estimate' || name === 'o200k') return undefined
+    const name = settings.header.find(first)?.tokens
+    if (name === undefined || name === '' || name === 'estimate' || name === 'o200k')
+      return undefined
     return { name, count: (text) => text.length }
   }
   return undefined
-}
-
-function tokensOf(entry: Entry): string | undefined {
-  if (entry.type !== 'setting') return undefined
-  const { value } = entry
-  if (typeof value !== 'object' || value === null || !('tokens' in value)) return undefined
-  return typeof value.tokens === 'string' && value.tokens !== '' ? value.tokens : undefined
 }
 
 /** The code of an OrielError. Other messages could quote content. */

@@ -1,6 +1,7 @@
 // Classification of export lines by their fields.
 
 import type { Entry } from 'oriel'
+import { settings } from 'oriel/inspect'
 import type { EndLine, EntryLine, HeaderLine } from '../export/lines.ts'
 import { type Fields, isFields } from '../transcript/detect.ts'
 import { parse } from './source.ts'
@@ -30,9 +31,9 @@ export function readLine(text: string): Reading {
  * Checks the fields that the store and the fold rely on. Entries of unknown types are passed along.
  */
 export function isWholeEntry(entry: Entry): boolean {
-  const { id, type, at, seq, name, role, blocks } = entry as unknown as Fields
+  const { id, type, at, seq, role, blocks } = entry as unknown as Fields
   if (typeof id !== 'string' || typeof type !== 'string' || typeof at !== 'number') return false
-  if (seq === 1) return type === 'setting' && name === 'thread'
+  if (seq === 1) return settings.header.names(entry)
   return type !== 'message' || (typeof role === 'string' && Array.isArray(blocks))
 }
 

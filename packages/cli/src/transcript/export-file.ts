@@ -6,13 +6,15 @@ import {
   encode,
   type FormatName,
   formatNames,
+  type JsonObject,
   type MessageEntry,
   OrielError,
 } from 'oriel'
+import { settings } from 'oriel/inspect'
 import { formatNamed } from 'oriel/providers'
 import { isWholeEntry, readLine } from '../import/export-line.ts'
 import type { Body } from './conversation.ts'
-import { type Fields, isFields } from './detect.ts'
+import type { Fields } from './detect.ts'
 import type { Line } from './lines.ts'
 
 export interface ReadExportOptions {
@@ -53,7 +55,9 @@ function notOfExport({ number }: Line): OrielError {
 class ExportedThread {
   readonly #id: string
   readonly #messages: MessageEntry[] = []
-  readonly #settings = new Map<string, unknown>()
+  /** System messages before a resent history. */
+  #leading: readonly Draft[] = []
+  readonly #frames = new Map<string, JsonObject>()
   #frameHash = ''
   #format: string | undefined
 
@@ -63,17 +67,19 @@ class ExportedThread {
 
   take(entry: Entry): void {
     if (entry.type === 'message' && isSaid(entry)) this.#messages.push(entry)
-    else if (entry.type === 'setting') this.#settings.set(entry.name, entry.value)
     else if (entry.type === 'request') {
       this.#frameHash = entry.frameHash
       this.#format = entry.format
     }
+    this.#leading = settings.leading.find(entry) ?? this.#leading
+    const frame = settings.frame.find(entry)
+    if (frame !== undefined) this.#frames.set(settings.frame.at(frame.key).name, frame.value)
   }
 
   *bodies(wanted: FormatName | undefined): Generator<Body> {
     if (this.#messages.length === 0) return
     const format = wanted ?? this.#ownFormat()
-    const drafts = [...this.#leading(), ...this.#messages.map(draftOf)]
+    const drafts = [...this.#leading, ...this.#messages.map(draftOf)]
     const { messages, system } = encode(format, drafts)
     const frame = this.#frame()
     const around = frame.system ?? system
@@ -96,16 +102,9 @@ class ExportedThread {
     return known ?? formatNames.find((name) => name === this.#format) ?? 'openai-chat'
   }
 
-  /** System messages before a resent history. */
-  #leading(): readonly Draft[] {
-    const value = this.#settings.get('leading')
-    return Array.isArray(value) ? (value as readonly Draft[]) : []
-  }
-
   /** The frame of the newest request. */
   #frame(): Fields {
-    const value = this.#settings.get(`frame/${this.#frameHash.slice(0, 32)}`)
-    return isFields(value) ? value : {}
+    return this.#frames.get(settings.frame.at(this.#frameHash).name) ?? {}
   }
 }
 

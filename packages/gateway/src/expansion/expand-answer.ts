@@ -64,8 +64,6 @@ function expandStream(first: UpstreamAnswer, rounds: Rounds): UpstreamAnswer {
     body: spliced(first, rounds, (next) => {
       current = next
     }),
-    // Behind a first round that has come whole there may be others.
-    isThere: () => false,
     cancel() {
       rounds.leave()
       current.cancel()

@@ -46,6 +46,37 @@ describe('a connection that the upstream closed while the gateway was busy', () 
   })
 })
 
+describe('the headers of an answer', () => {
+  it('[GW52] come with their names, order and bytes', async () => {
+    const server = createServer((socket) => {
+      socket.on('error', () => {})
+      socket.once('data', () => {
+        const head =
+          'HTTP/1.1 200 OK\r\nX-Name: caf\xe9\r\nx-a: 1\r\nX-A: 2\r\nContent-Length: 0\r\n\r\n'
+        socket.end(head, 'latin1')
+      })
+    })
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    const upstream = createUpstream(
+      { name: 'u', baseUrl: `http://127.0.0.1:${port}` },
+      defaultLimits,
+    )
+    const { signal } = new AbortController()
+    const request = { method: 'POST', path: '/v1/x', headers: [], body: '{}', signal }
+    const { headers, body } = await upstream.send(request)
+    for await (const _chunk of body) expect.unreachable()
+    expect(headers).toEqual([
+      ['X-Name', 'caf\u00e9'],
+      ['x-a', '1'],
+      ['X-A', '2'],
+      ['Content-Length', '0'],
+    ])
+    server.close()
+  })
+})
+
 describe('an upstream that answers with another protocol', () => {
   it('[GW53] has failed', async () => {
     const other = createServer((socket) => {

@@ -1,21 +1,11 @@
-// HTTP client for upstreams: streams the response, follows no redirects, does not decompress or
-// buffer.
+// HTTP client for upstreams, over undici: streams the response, follows no redirects, does not
+// decompress or buffer.
 
-import {
-  type ClientRequest,
-  Agent as HttpAgent,
-  request as httpRequest,
-  type IncomingMessage,
-  type RequestOptions,
-} from 'node:http'
-import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
-import type { Socket } from 'node:net'
-import { urlToHttpOptions } from 'node:url'
 import { OrielError } from 'oriel'
 import { apiRoots, keyHeaders } from 'oriel/providers'
+import { Agent, type Dispatcher } from 'undici'
 import { UpstreamSlots } from '../limits/upstream-slots.ts'
 import type { Limits, UpstreamOptions } from '../options.ts'
-import { IncomingChunks } from './chunks.ts'
 import { refuse } from './errors.ts'
 
 export interface UpstreamRequest {
@@ -33,8 +23,6 @@ export interface UpstreamAnswer {
   readonly status: number
   readonly headers: readonly (readonly [string, string])[]
   readonly body: AsyncIterable<Uint8Array>
-  /** True if the whole response has arrived, if that is known. */
-  readonly isThere?: () => boolean
   /** Aborts the response and the upstream request. */
   cancel(): void
 }
@@ -52,7 +40,11 @@ export interface Upstream {
 /** Retries of a connection that failed before any byte of the request was sent. */
 const maxConnects = 2
 /** Error codes that a retry may fix. */
-const transient = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'ECONNRESET', 'EPIPE'])
+const transient = new Set([
+  ...['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'ECONNRESET', 'EPIPE'],
+  // The connection was closed.
+  'UND_ERR_SOCKET',
+])
 /** Methods that are safe to repeat after any failure. */
 const idempotent = new Set(['GET', 'HEAD', 'OPTIONS'])
 const retryStatuses = new Set([408, 409, 429, 500, 502, 503, 504, 529])
@@ -64,9 +56,9 @@ export function createUpstream(options: UpstreamOptions, limits: Limits): Upstre
   const base = readBase(options)
   const target = targetOf(base)
   const slots = new UpstreamSlots(name, limits)
-  const once = (request: UpstreamRequest, attempt: Attempt): Promise<UpstreamAnswer> =>
+  const once = (request: UpstreamRequest): Promise<UpstreamAnswer> =>
     options.fetch === undefined
-      ? sendInSlot(slots, { target, request, attempt, limits })
+      ? sendInSlot(slots, { target, request, limits })
       : sendFetch(options.fetch, new URL(request.path, base), request)
   return {
     name,
@@ -82,10 +74,11 @@ export function createUpstream(options: UpstreamOptions, limits: Limits): Upstre
     async send(request) {
       const headers = key === undefined ? request.headers : withKey(request.headers, key, keyHeader)
       const { method, signal } = request
-      const answer = await withRetries((attempt) => once({ ...request, headers }, attempt), {
+      const answer = await withRetries(() => once({ ...request, headers }), {
         retries,
         signal,
-        isIdempotent: idempotent.has(method),
+        isRepeatable: (error) =>
+          isTransient(error) && (target.isUnconnected(error) || idempotent.has(method)),
       })
       if (answer.status >= 300 && answer.status < 400 && answer.status !== 304) {
         answer.cancel()
@@ -99,15 +92,6 @@ export function createUpstream(options: UpstreamOptions, limits: Limits): Upstre
     },
   }
 }
-
-/**
- * Upstream slots limit the connections. Node's own queue is unbounded and not fair between tenants.
- */
-const agentOptions = {
-  keepAlive: true,
-  maxFreeSockets: 128,
-  scheduling: 'lifo',
-} as const
 
 /** `/v1` at the end is part of every path already, as is every other root. */
 function readBase({ name, baseUrl }: UpstreamOptions): URL {
@@ -131,24 +115,34 @@ function readBase({ name, baseUrl }: UpstreamOptions): URL {
   return url
 }
 
-/** The parsed upstream address, in the form that `request` takes. */
+/** The parsed upstream address, and its connections. */
 interface Target {
-  readonly send: typeof httpRequest
+  readonly agent: Agent
+  readonly origin: string
   readonly host: string
   readonly prefix: string
-  readonly options: RequestOptions
+  /** True for the error of a connection that was never made: nothing of the request was sent. */
+  isUnconnected(error: object): boolean
 }
 
+/** Limits of time are ours. Upstream slots limit the connections, fairly between tenants. */
+const agentOptions = {
+  headersTimeout: 0,
+  connect: { timeout: 0 },
+  // A request that waits behind another one could not be repeated elsewhere.
+  pipelining: 1,
+} as const
+
 function targetOf(base: URL): Target {
-  const isSafe = base.protocol === 'https:'
-  const agent = isSafe ? new HttpsAgent(agentOptions) : new HttpAgent(agentOptions)
-  const { protocol, hostname, port } = urlToHttpOptions(base)
-  const place = { protocol, hostname, ...(port ? { port } : {}) }
+  const agent = new Agent(agentOptions)
+  const unconnected = new WeakSet<object>()
+  agent.on('connectionError', (_origin, _targets, error) => unconnected.add(error))
   return {
-    send: isSafe ? httpsRequest : httpRequest,
+    agent,
+    origin: base.origin,
     host: base.host,
     prefix: base.pathname.replace(/\/$/, ''),
-    options: { ...place, agent },
+    isUnconnected: (error) => unconnected.has(error),
   }
 }
 
@@ -163,46 +157,32 @@ function withKey(
   return [...others, [header, header === 'authorization' ? `Bearer ${key}` : key]]
 }
 
-/** Progress of one attempt, for the retry decision. */
-interface Attempt {
-  /** The upstream may have read part of the request. */
-  isSent: boolean
-  /** The attempt used a keep-alive connection. */
-  isReused: boolean
-}
-
 async function withRetries(
-  once: (attempt: Attempt) => Promise<UpstreamAnswer>,
+  once: () => Promise<UpstreamAnswer>,
   options: {
     readonly retries: number
     readonly signal: AbortSignal
-    readonly isIdempotent: boolean
+    readonly isRepeatable: (error: unknown) => boolean
   },
 ): Promise<UpstreamAnswer> {
-  const { retries, signal, isIdempotent } = options
+  const { retries, signal, isRepeatable } = options
   let connects = 0
   for (let tries = 0; ; tries++) {
-    const attempt: Attempt = { isSent: false, isReused: false }
     try {
-      const answer = await once(attempt)
+      const answer = await once()
       const waitMs = retryStatuses.has(answer.status) ? retryAfterMs(answer, tries) : undefined
       if (tries - connects >= retries || waitMs === undefined) return answer
       answer.cancel()
       await pause(waitMs, signal)
     } catch (error) {
-      // An upstream that closes an idle connection loses the request in flight. Retry only if that
-      // is safe.
-      const isRepeatable = !attempt.isSent || (isIdempotent && attempt.isReused)
-      if (!isRepeatable || !isTransient(error) || connects >= maxConnects || signal.aborted) {
-        throw error
-      }
+      if (!isRepeatable(error) || connects >= maxConnects || signal.aborted) throw error
       connects += 1
       await pause(backoffMs(connects), signal)
     }
   }
 }
 
-function isTransient(error: unknown): boolean {
+function isTransient(error: unknown): error is Error {
   return error instanceof Error && 'code' in error && transient.has(String(error.code))
 }
 
@@ -236,8 +216,6 @@ function pause(ms: number, signal: AbortSignal): Promise<void> {
 interface Sending {
   readonly target: Target
   readonly request: UpstreamRequest
-  /** Updated as the request progresses. */
-  readonly attempt: Attempt
   readonly limits: Limits
 }
 
@@ -255,118 +233,92 @@ async function sendInSlot(slots: UpstreamSlots, sending: Sending): Promise<Upstr
   }
 }
 
-function sendHttp(
-  { target, request, attempt, limits }: Sending,
+async function sendHttp(
+  { target, request, limits }: Sending,
   closed: () => void,
 ): Promise<UpstreamAnswer> {
-  const { send, host, prefix, options } = target
-  const { method, path, headers, body, signal } = request
-  const { promise, resolve, reject } = Promise.withResolvers<UpstreamAnswer>()
-  const length = body === undefined ? [] : ['content-length', String(Buffer.byteLength(body))]
-  const outgoing = send({
-    ...options,
-    method,
-    path: prefix + path,
-    headers: ['host', host, ...headers.flat(), ...length],
-  })
-  endWith(outgoing, signal)
-  // A wall-clock timeout: an active connection may still never start a response.
-  const beginning = setTimeout(
-    () => outgoing.destroy(timeout('began no answer')),
-    limits.firstByteMs,
-  )
-  outgoing.once('close', () => clearTimeout(beginning))
-  outgoing.once('close', closed)
-  outgoing.on('error', reject)
-  // A connection can also close without a response and without an error, for example after `101
-  // Switching Protocols`.
-  const end = (): void => reject(brokeOff())
-  outgoing.once('close', end)
-  outgoing.on('response', (incoming) => {
-    if (!outgoing.writableEnded) {
-      // A response without a request, such as a 408 before an idle connection is closed.
-      outgoing.destroy(Object.assign(new Error('Answered too early'), { code: 'ECONNRESET' }))
-      return
+  const { agent, origin, host, prefix } = target
+  const { method, path, headers, body = null, signal } = request
+  const clock = new Clock(signal, limits)
+  try {
+    const {
+      statusCode,
+      headers: raw,
+      body: incoming,
+    } = await agent.request({
+      origin,
+      path: prefix + path,
+      method: method as Dispatcher.HttpMethod,
+      headers: ['host', host, ...headers.flat()],
+      body,
+      signal: clock.signal,
+      bodyTimeout: limits.idleMs,
+      responseHeaders: 'raw',
+    })
+    clock.begun()
+    incoming.once('close', () => {
+      clock.stop()
+      closed()
+    })
+    return {
+      status: statusCode,
+      headers: pairs(raw as unknown as readonly string[]),
+      body: chunksOf(incoming),
+      // An error without a reader would end the process.
+      cancel: () => void incoming.on('error', () => {}).destroy(),
     }
-    outgoing.off('close', end)
-    clearTimeout(beginning)
-    // A short response arrives with its headers and needs no timers.
-    queueMicrotask(() => {
-      if (!incoming.complete) limitTime(outgoing, incoming, limits)
-    })
-    resolve({
-      status: incoming.statusCode ?? 502,
-      headers: pairs(incoming),
-      body: new IncomingChunks(incoming),
-      isThere: () => incoming.complete,
-      cancel: () => incoming.destroy(),
-    })
-  })
-  outgoing.once('socket', (socket) => writeTo(socket, { outgoing, body, attempt }))
-  return promise
+  } catch (error) {
+    clock.stop()
+    throw hasCode(error, 'UND_ERR_SOCKET') && /upgrade/.test(error.message) ? brokeOff() : error
+  }
 }
 
-/** Writes the request to its socket, and records when bytes may have been sent. */
-function writeTo(
-  socket: Socket,
-  {
-    outgoing,
-    body,
-    attempt,
-  }: { outgoing: ClientRequest; body: UpstreamRequest['body'] } & Pick<Sending, 'attempt'>,
-): void {
-  const sent = (): void => {
-    attempt.isSent = true
+/** Aborts a request with its client, when no response begins in time, and when it does not end in time. */
+class Clock {
+  readonly #control = new AbortController()
+  readonly #client: AbortSignal
+  readonly #limits: Limits
+  readonly #leave = (): void => this.#control.abort(this.#client.reason)
+  /** Wall-clock time: an active connection may still never start or end a response. */
+  #timer: NodeJS.Timeout
+
+  constructor(client: AbortSignal, limits: Limits) {
+    this.#client = client
+    this.#limits = limits
+    if (client.aborted) this.#leave()
+    client.addEventListener('abort', this.#leave, { once: true })
+    this.#timer = this.#abortAfter(limits.firstByteMs, 'began no answer')
   }
-  if (!outgoing.reusedSocket) {
-    const isSafe = 'encrypted' in socket
-    if (socket.connecting || isSafe) socket.once(isSafe ? 'secureConnect' : 'connect', sent)
-    else sent()
-    outgoing.end(body)
-    return
+
+  get signal(): AbortSignal {
+    return this.#control.signal
   }
-  attempt.isReused = true
-  // Let the event loop read from all sockets first, so that a socket closed by the upstream fails
-  // before anything is written.
-  setImmediate(() =>
-    setImmediate(() => {
-      if (outgoing.destroyed) return
-      sent()
-      outgoing.end(body)
-    }),
-  )
+
+  begun(): void {
+    clearTimeout(this.#timer)
+    this.#timer = this.#abortAfter(this.#limits.streamMs, 'came to no end')
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer)
+    this.#client.removeEventListener('abort', this.#leave)
+  }
+
+  #abortAfter(ms: number, what: string): NodeJS.Timeout {
+    return setTimeout(() => this.#control.abort(timeout(what)), ms)
+  }
 }
 
-/** Aborts a response that stalls or takes too long. */
-function limitTime(
-  outgoing: ClientRequest,
-  incoming: IncomingMessage,
-  { idleMs, streamMs }: Pick<Limits, 'idleMs' | 'streamMs'>,
-): void {
-  outgoing.setTimeout(idleMs, () => incoming.destroy(timeout('did not go on')))
-  const whole = setTimeout(() => incoming.destroy(timeout('came to no end')), streamMs)
-  incoming.once('close', () => clearTimeout(whole))
+async function* chunksOf(incoming: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  try {
+    yield* incoming
+  } catch (error) {
+    throw hasCode(error, 'UND_ERR_BODY_TIMEOUT') ? timeout('did not go on') : error
+  }
 }
 
-/**
- * Aborts a request with its signal. Node's `signal` option watches the whole stream, which costs
- * more than the request. Once the response is complete, the socket is about to return to the agent,
- * which removes the request's error listener: an error passed to `destroy` would then be emitted
- * without a listener and end the process.
- */
-function endWith(outgoing: ClientRequest, signal: AbortSignal): void {
-  let answer: IncomingMessage | undefined
-  outgoing.once('response', (incoming: IncomingMessage) => {
-    answer = incoming
-  })
-  const leave = (): void => {
-    if (answer?.complete !== true) {
-      outgoing.destroy(signal.reason instanceof Error ? signal.reason : undefined)
-    } else if (answer.readableLength > 0) answer.destroy()
-  }
-  if (signal.aborted) leave()
-  signal.addEventListener('abort', leave, { once: true })
-  outgoing.once('close', () => signal.removeEventListener('abort', leave))
+function hasCode(error: unknown, code: string): error is Error {
+  return error instanceof Error && 'code' in error && error.code === code
 }
 
 function brokeOff(): Error {
@@ -377,10 +329,10 @@ function timeout(what: string): Error {
   return refuse(504, 'upstream-timeout', `The upstream ${what} in time.`)
 }
 
-function pairs({ rawHeaders }: IncomingMessage): readonly (readonly [string, string])[] {
+function pairs(raw: readonly string[]): readonly (readonly [string, string])[] {
   const found: [string, string][] = []
-  for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
-    found.push([rawHeaders[index] as string, rawHeaders[index + 1] as string])
+  for (let index = 0; index + 1 < raw.length; index += 2) {
+    found.push([raw[index] as string, raw[index + 1] as string])
   }
   return found
 }

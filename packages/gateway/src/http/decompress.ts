@@ -105,7 +105,6 @@ export function decodedAnswer(answer: UpstreamAnswer): UpstreamAnswer {
     ...answer,
     headers: answer.headers.filter(([name]) => name.toLowerCase() !== 'content-encoding'),
     body: decodedBody(answer.body, coding),
-    isThere: () => false,
   }
 }
 

@@ -60,8 +60,8 @@ class Relay implements RelayedBody {
   readonly #answer: UpstreamAnswer
   readonly #options: RelayOptions
   readonly #chunks: AsyncIterator<Uint8Array>
-  /** Timeout of the whole response; absent if it has already arrived. */
-  readonly #whole: NodeJS.Timeout | undefined
+  /** Timeout of the whole response. */
+  readonly #whole: NodeJS.Timeout
   readonly #leave = (): void => this.#cut('client-left', 'The client left.')
   /** A chunk that was read ahead. */
   #early: Promise<IteratorResult<Uint8Array>> | undefined
@@ -81,7 +81,7 @@ class Relay implements RelayedBody {
     this.#chunks = answer.body[Symbol.asyncIterator]()
     const { limits, signal } = options
     const tooLong = (): void => this.#cut('upstream-broke', 'The answer took too long.')
-    if (answer.isThere?.() !== true) this.#whole = setTimeout(tooLong, limits.streamMs)
+    this.#whole = setTimeout(tooLong, limits.streamMs)
     if (signal.aborted) queueMicrotask(this.#leave)
     signal.addEventListener('abort', this.#leave, { once: true })
   }
@@ -151,12 +151,6 @@ class Relay implements RelayedBody {
     if (first === undefined) return undefined
     const chunks = [first]
     let size = first.byteLength
-    while (this.#answer.isThere?.() === true && size < maxPieceBytes) {
-      const chunk = await this.#take()
-      if (chunk === undefined) return joined(chunks)
-      chunks.push(chunk)
-      size += chunk.byteLength
-    }
     const late = wait(wholeMs, 'late' as const, { ref: false })
     while (size < maxPieceBytes) {
       const next = this.#chunks.next()

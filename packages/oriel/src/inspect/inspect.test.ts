@@ -89,6 +89,14 @@ describe('what a log says of its thread', () => {
     expect(after?.live).toBe(false)
   })
 
+  it('[IN4] a fork names its parent and the position where it began', async () => {
+    const thread = await recorded('estimate')
+    const { seq } = (await thread.log()).findLast(({ type }) => type === 'message') ?? { seq: 0 }
+    const fork = await thread.fork(seq)
+    expect(threadNumbers(await fork.log()).forkedFrom).toEqual({ thread: 'numbers', at: seq })
+    expect(threadNumbers(await thread.log()).forkedFrom).toBeUndefined()
+  })
+
   it('[IN3] a model without a price has no cost, never a cost of 0', () => {
     const usage = { uncached: 10, cacheRead: 0, cacheWrite: 0, output: 1 }
     expect(dollarsOf(usage, 'a-model-that-nobody-sells')).toBeUndefined()

@@ -1,7 +1,7 @@
 // The numbers of a thread (messages, turns, steps, tokens, usage, cost), folded from its log entry by entry.
 
 import type { Entry, MessageEntry, RequestEntry, SettingEntry, Usage } from '../core/log/entry.ts'
-import { isObject } from '../core/log/json.ts'
+import { settings } from '../core/log/settings.ts'
 import { type Counter, countBlock, overheadOf } from '../core/tokens/counter.ts'
 import { resolveCounter } from '../counters.ts'
 import { dollarsOf } from './cost.ts'
@@ -115,11 +115,10 @@ export class ThreadNumbersFold {
     if (dollars !== undefined) this.#dollars = (this.#dollars ?? 0) + dollars
   }
 
-  #takeSetting({ name, value }: SettingEntry): void {
-    if (!isObject(value)) return
-    if (name === 'thread' && value.tokens === 'o200k') this.#counter = resolveCounter('o200k')
-    if (name !== 'forked-from') return
-    this.#forkedFrom = { thread: String(value.thread), at: Number(value.at) || 0 }
+  #takeSetting(entry: SettingEntry): void {
+    if (settings.header.find(entry)?.tokens === 'o200k') this.#counter = resolveCounter('o200k')
+    const from = settings.forkedFrom.find(entry)
+    if (from !== undefined) this.#forkedFrom = { thread: from.thread, at: from.seq }
   }
 }
 

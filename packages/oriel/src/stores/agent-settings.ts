@@ -4,7 +4,8 @@
 import type { Expiry, SettingEntry } from '../core/log/entry.ts'
 import { OrielError } from '../core/log/errors.ts'
 import { entryId } from '../core/log/ids.ts'
-import { isObject, type Json } from '../core/log/json.ts'
+import { isObject } from '../core/log/json.ts'
+import { KeyedSetting, Setting, type SettingBody } from '../core/log/settings.ts'
 import type { Store, ThreadKey } from './store.ts'
 
 export interface AgentKey {
@@ -65,6 +66,14 @@ const maxAttempts = 20
 /** Ids of these entries are never shown to a model. */
 const salt = 'settings'
 
+/** Every setting of an agent's log; null takes a value away. */
+const rows = {
+  tool: new KeyedSetting('tool/', isRow),
+  toolDefault: new KeyedSetting('default/', isPrompt),
+  historyPolicy: new Setting('chat/historyPolicy', isHistoryPolicy),
+  historyLength: new Setting('chat/historyLength', isHistoryLength),
+} as const
+
 type SettingsStore = Pick<Store, 'append' | 'read' | 'list'>
 
 /** Agents' settings over any store: a log of their own for each agent, of which the newest value of each name holds. */
@@ -73,60 +82,55 @@ export function agentSettings(store: SettingsStore, now: () => number = Date.now
     async read(key) {
       const tools: Record<string, Expiry> = {}
       const toolDefaults: Record<string, { prompt: string }> = {}
-      const chat: Record<string, Json> = {}
-      for (const [name, value] of (await newest(store, key)).values) {
-        if (name.startsWith('tool/') && isObject(value)) {
-          define(tools, name.slice('tool/'.length), value as unknown as Expiry)
-        } else if (name.startsWith('default/') && typeof value === 'string') {
-          define(toolDefaults, name.slice('default/'.length), { prompt: value })
-        } else if (name === 'chat/historyPolicy' || name === 'chat/historyLength') {
-          chat[name.slice('chat/'.length)] = value
-        }
+      const chat: { -readonly [Name in keyof ChatSettings]: ChatSettings[Name] } = {}
+      for (const entry of (await newest(store, key)).entries) {
+        const tool = rows.tool.find(entry)
+        if (tool?.value) define(tools, tool.key, tool.value)
+        const prompt = rows.toolDefault.find(entry)
+        if (prompt?.value) define(toolDefaults, prompt.key, { prompt: prompt.value })
+        const policy = rows.historyPolicy.find(entry)
+        if (policy != null) chat.historyPolicy = policy
+        const length = rows.historyLength.find(entry)
+        if (length != null) chat.historyLength = length
       }
       return { tools, toolDefaults, ...(Object.keys(chat).length === 0 ? {} : { chat }) }
     },
     async saveTool(key, tool, setting) {
       const row = setting === null ? null : rowOf(setting)
-      await save(store, key, [{ name: `tool/${nameOf(tool)}`, value: row, at: now() }])
+      await save(store, key, [rows.tool.at(nameOf(tool)).body(row)], now())
     },
     async saveToolDefault(key, tool, prompt) {
-      if (prompt !== null && (typeof prompt !== 'string' || prompt === '')) {
-        throw wrong('prompt', "a prompt's id, or null")
-      }
-      await save(store, key, [{ name: `default/${nameOf(tool)}`, value: prompt, at: now() }])
+      if (!isPrompt(prompt)) throw wrong('prompt', "a prompt's id, or null")
+      await save(store, key, [rows.toolDefault.at(nameOf(tool)).body(prompt)], now())
     },
     async saveChat(key, { historyPolicy, historyLength }) {
-      if (historyPolicy != null && !['lastN', 'all', 'none'].includes(historyPolicy)) {
+      if (historyPolicy !== undefined && !isHistoryPolicy(historyPolicy)) {
         throw wrong('historyPolicy', 'lastN, all or none')
       }
-      if (historyLength != null && !(Number.isSafeInteger(historyLength) && historyLength >= 0)) {
+      if (historyLength !== undefined && !isHistoryLength(historyLength)) {
         throw wrong('historyLength', 'a whole number, 0 or more')
       }
-      const changes = Object.entries({ historyPolicy, historyLength }).flatMap(([name, value]) =>
-        value === undefined ? [] : [{ name: `chat/${name}`, value, at: now() }],
-      )
-      if (changes.length > 0) await save(store, key, changes)
+      const changes = [
+        ...(historyPolicy === undefined ? [] : [rows.historyPolicy.body(historyPolicy)]),
+        ...(historyLength === undefined ? [] : [rows.historyLength.body(historyLength)]),
+      ]
+      if (changes.length > 0) await save(store, key, changes, now())
     },
   }
-}
-
-interface Change {
-  readonly name: string
-  readonly value: Json
-  readonly at: number
 }
 
 async function save(
   store: SettingsStore,
   key: AgentKey,
-  changes: readonly Change[],
+  changes: readonly SettingBody[],
+  at: number,
 ): Promise<void> {
   let fresh: ThreadKey | undefined
   for (let attempt = 1; ; attempt++) {
     const { version, place } = await newest(store, key)
-    const entries = changes.map(({ name, value, at }, index): SettingEntry => {
+    const entries = changes.map(({ type, name, value }, index): SettingEntry => {
       const seq = version + 1 + index
-      return { type: 'setting', id: entryId(salt, seq), seq, at, name, value }
+      return { type, id: entryId(salt, seq), seq, at, name, value }
     })
     try {
       await store.append(version === 0 ? (fresh ?? place) : place, entries, version)
@@ -144,7 +148,8 @@ interface Newest {
   /** Where the log is, or where it would begin. */
   readonly place: ThreadKey
   readonly version: number
-  readonly values: ReadonlyMap<string, Json>
+  /** The newest entry of each name. */
+  readonly entries: Iterable<SettingEntry>
 }
 
 async function newest(store: SettingsStore, key: AgentKey): Promise<Newest> {
@@ -158,15 +163,15 @@ async function newest(store: SettingsStore, key: AgentKey): Promise<Newest> {
 }
 
 async function readSettings(store: SettingsStore, place: ThreadKey): Promise<Newest> {
-  const values = new Map<string, Json>()
+  const entries = new Map<string, SettingEntry>()
   let version = 0
   for await (const entry of store.read(place)) {
     version = entry.seq
     if (entry.type !== 'setting') continue
-    if (entry.value === null) values.delete(entry.name)
-    else values.set(entry.name, entry.value)
+    if (entry.value === null) entries.delete(entry.name)
+    else entries.set(entry.name, entry)
   }
-  return { place, version, values }
+  return { place, version, entries: entries.values() }
 }
 
 /** Beside the tenant's threads, so that no list of threads shows it. */
@@ -192,7 +197,23 @@ function nameOf(tool: unknown): string {
   throw wrong('tool', "a tool's name or a pattern")
 }
 
-function rowOf(setting: ToolSetting): { [key: string]: Json } {
+function isRow(value: unknown): value is Expiry | null {
+  return value === null || isObject(value)
+}
+
+function isPrompt(value: unknown): value is string | null {
+  return value === null || (typeof value === 'string' && value !== '')
+}
+
+function isHistoryPolicy(value: unknown): value is ChatSettings['historyPolicy'] | null {
+  return value === null || ['lastN', 'all', 'none'].includes(value as string)
+}
+
+function isHistoryLength(value: unknown): value is number | null {
+  return value === null || (Number.isSafeInteger(value) && (value as number) >= 0)
+}
+
+function rowOf(setting: ToolSetting): Expiry {
   const { after = null, mode = 'none', unit, compact, length, prompt, ...others } = setting
   const [unknown] = Object.keys(others)
   if (unknown !== undefined) {

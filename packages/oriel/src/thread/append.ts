@@ -3,6 +3,7 @@
 import type { Draft, EditEntry, Entry, MessageEntry } from '../core/log/entry.ts'
 import { OrielError } from '../core/log/errors.ts'
 import { cloneJson, equalJson, isObject } from '../core/log/json.ts'
+import { settings } from '../core/log/settings.ts'
 import type { State } from '../core/state/state.ts'
 import { countBlock } from '../core/tokens/counter.ts'
 import { reduce } from '../core/view/render.ts'
@@ -60,9 +61,10 @@ export function leadingSetting(
   stamp: Stamp,
 ): readonly Entry[] {
   if (leading.length === 0) return []
-  if (equalJson(journal.setting('leading')?.value, leading)) return []
-  const value = cloneJson(leading, 'history')
-  return [stamp.entry({ type: 'setting', name: 'leading', value })]
+  if (equalJson(journal.setting(settings.leading), leading)) return []
+  // A copy has the shape of the original.
+  const copy = cloneJson(leading, 'history') as unknown as readonly Draft[]
+  return [stamp.entry(settings.leading.body(copy))]
 }
 
 /** The mark of an answer that the next one goes on with: the newest of all messages, where it is the assistant's. */
@@ -255,18 +257,3 @@ function named(
   const count = before.filter((other) => other.from === from).length
   return { ...draft, id: count === 0 ? id : `${id}#${count}` }
 }
-
-/** The setting that keeps what was stored for the agent at the newest view. */
-export const storedName = 'agent-settings'
-/** Settings of which the policy in force is made. */
-export const policyNames = ['policy', storedName] as const
-
-/** The name of a setting that is the host's own. */
-export function hostSetting(name: string): string {
-  if (/^[\w.-]{1,100}$/.test(name)) return `${hostPrefix}${name}`
-  const message = 'The name of a setting has 1 to 100 letters, digits or any of . _ -'
-  throw new OrielError('invalid-option', message, { path: 'name' })
-}
-
-/** What settings of the host begin with; forks inherit them. */
-export const hostPrefix = 'host/'

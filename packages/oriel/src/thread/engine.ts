@@ -1,17 +1,11 @@
 // The working parts of one thread, whose id never changes: what its public operations have in common.
 
-import type {
-  Draft,
-  EditEntry,
-  Entry,
-  MarkEntry,
-  MessageEntry,
-  SettingEntry,
-} from '../core/log/entry.ts'
+import type { Draft, EditEntry, Entry, MarkEntry, MessageEntry } from '../core/log/entry.ts'
 import { assert, OrielError } from '../core/log/errors.ts'
 import { parseId } from '../core/log/ids.ts'
 import { equalJson, isObject, type Json, type JsonObject } from '../core/log/json.ts'
 import { prepare } from '../core/log/prepare.ts'
+import { policySettings, type Setting, settings } from '../core/log/settings.ts'
 import type { FileOf } from '../core/state/file-request.ts'
 import type { State } from '../core/state/state.ts'
 import type { SummaryOf } from '../core/state/summary-request.ts'
@@ -30,9 +24,7 @@ import {
   leadingSetting,
   messagesOf,
   noIds,
-  policyNames,
   revisionEdits,
-  storedName,
   type ViewAround,
   type WrittenHistory,
   withCount,
@@ -44,12 +36,7 @@ import type { KeyMatch } from './branches/sync.ts'
 import { CheckpointSchedule, type RequestAround } from './compaction/checkpoint-schedule.ts'
 import { shownCount } from './compaction/compactor.ts'
 import type { EventFields, EventType } from './events.ts'
-import {
-  filePrefix,
-  type OutputFile,
-  OutputFiles,
-  removeOutputFile,
-} from './expand/output-files.ts'
+import { type OutputFile, OutputFiles, removeOutputFile } from './expand/output-files.ts'
 import type { Batch, Build } from './journal/batch.ts'
 import type { Journal, Stamp } from './journal/journal.ts'
 import { assertId } from './options.ts'
@@ -512,7 +499,7 @@ export class ThreadEngine {
         ...entriesOf(now, view.built, stamp, this.journal),
       ]
     }
-    const hadPolicy = policyNames.some((name) => this.journal.setting(name) !== undefined)
+    const hadPolicy = policySettings.some((one) => this.journal.setting(one) !== undefined)
     const entries = await this.#commitView(build, { durable, files })
     this.#forgetPending()
     if (hadPolicy && entries.some(isPolicy)) {
@@ -601,15 +588,13 @@ export class ThreadEngine {
     stamp: Stamp,
     { own, stored = this.#pendingStored }: Partial<Omit<LayeredPolicy, 'policy'>>,
   ): readonly Entry[] {
-    const logged = journal.setting('policy')?.value ?? {}
+    const logged = journal.setting(settings.policy) ?? {}
     const isNew = own !== undefined && !equalJson(logged, own as JsonObject)
     const entries: Entry[] = []
-    if (isNew) {
-      entries.push(stamp.entry({ type: 'setting', name: 'policy', value: own as JsonObject }))
-    }
+    if (isNew) entries.push(stamp.entry(settings.policy.body(own as JsonObject)))
     const rows = stored as unknown as JsonObject | undefined
     if (rows !== undefined && !equalJson(loggedStored(journal) as unknown as Json, rows)) {
-      entries.push(stamp.entry({ type: 'setting', name: storedName, value: rows }))
+      entries.push(stamp.entry(settings.agentSettings.body(rows)))
     }
     return entries
   }
@@ -647,12 +632,12 @@ export class ThreadEngine {
   async #noteFiles(files: readonly OutputFile[]): Promise<void> {
     const { journal } = this
     const isNoted = ({ directory, sha256 }: OutputFile): boolean =>
-      equalJson(journal.setting(`${filePrefix}${sha256}`)?.value ?? null, directory)
+      journal.setting(settings.outputFile.at(sha256)) === directory
     await journal.commit((_, stamp) =>
       files
         .filter((file) => !isNoted(file))
         .map(({ directory, sha256 }) =>
-          stamp.entry({ type: 'setting', name: `${filePrefix}${sha256}`, value: directory }),
+          stamp.entry(settings.outputFile.at(sha256).body(directory)),
         ),
     )
   }
@@ -664,7 +649,7 @@ export class ThreadEngine {
   }
 
   async setPolicy(policy: Policy): Promise<void> {
-    const had = this.journal.setting('policy') !== undefined
+    const had = this.journal.setting(settings.policy) !== undefined
     const stored = this.#options.agent === undefined ? nothingStored : undefined
     const written = await this.journal.commit((_, stamp) =>
       this.#policyEntries(this.journal, stamp, { own: policy, stored }),
@@ -673,8 +658,8 @@ export class ThreadEngine {
     this.#forgetPending()
   }
 
-  async set(name: string, value: Json): Promise<void> {
-    await this.journal.commit((_, stamp) => [stamp.entry({ type: 'setting', name, value })])
+  async set<T>(setting: Setting<T>, value: T): Promise<void> {
+    await this.journal.commit((_, stamp) => [stamp.entry(setting.body(value))])
   }
 
   async mark(id: string, mark: MarkEntry['mark']): Promise<void> {
@@ -718,32 +703,32 @@ interface LayeredPolicy {
 const nothingStored: StoredSettings = { tools: {}, toolDefaults: {} }
 
 function loggedStored(journal: Pick<Journal, 'setting'>): StoredSettings {
-  const value = journal.setting(storedName)?.value
   // Written above from stored settings, and read back unchanged.
-  return isObject(value) ? (value as unknown as StoredSettings) : nothingStored
+  const logged = journal.setting(settings.agentSettings) as unknown as StoredSettings | undefined
+  return logged ?? nothingStored
 }
 
 function isPolicy(entry: Entry): boolean {
-  return entry.type === 'setting' && policyNames.some((name) => name === entry.name)
+  return policySettings.some((one) => one.names(entry))
 }
 
 function newestSeq({ facts }: Journal): number | undefined {
   return facts.newestRequest?.seq
 }
 
-/** Entries never change, so each is read once. */
-const parsed = new WeakMap<SettingEntry, Policy>()
+/** Values of entries never change, so each is read once. */
+const parsed = new WeakMap<JsonObject, Policy>()
 
 /** The newest policy in the log; without one, the empty policy. */
 function loggedPolicy(journal: Pick<Journal, 'setting'>, rules: readonly CustomRule[]): Policy {
-  const entry = journal.setting('policy')
-  if (entry === undefined) return parsePolicy(undefined)
+  const logged = journal.setting(settings.policy)
+  if (logged === undefined) return parsePolicy(undefined)
   // What this process wrote itself needs no note: one for each thread would make the collector's work longer.
-  if (isChecked(entry.value, rules)) return entry.value
-  const known = parsed.get(entry)
+  if (isChecked(logged, rules)) return logged
+  const known = parsed.get(logged)
   if (isChecked(known, rules)) return known
-  const policy = parsePolicy(entry.value, 'policy', rules)
-  parsed.set(entry, policy)
+  const policy = parsePolicy(logged, 'policy', rules)
+  parsed.set(logged, policy)
   return policy
 }
 

@@ -3,13 +3,14 @@
 import { dirname } from 'node:path'
 import type { EditEntry, Entry } from '../core/log/entry.ts'
 import { OrielError } from '../core/log/errors.ts'
-import { equalJson, isObject } from '../core/log/json.ts'
+import { equalJson } from '../core/log/json.ts'
 import { assertOptions, type OptionNames } from '../core/log/options.ts'
+import { settings } from '../core/log/settings.ts'
 import { forgetCountedTexts } from '../core/tokens/tally.ts'
 import { settingsTenant } from '../stores/agent-settings.ts'
 import type { Store, ThreadInfo, ThreadKey } from '../stores/store.ts'
 import { eraseBatch } from '../stores/stored/erase-batch.ts'
-import { filePrefix, type OutputFile, removeOutputFile } from './expand/output-files.ts'
+import { type OutputFile, removeOutputFile } from './expand/output-files.ts'
 
 /** Threads that are listed at once. */
 const pageSize = 500
@@ -207,17 +208,16 @@ class NotesReader implements Notes {
 
   take(entry: Entry): void {
     if (entry.type === 'edit') this.#add(fileNamedIn(entry))
-    if (entry.type !== 'setting') return
-    const { name, value } = entry
-    if (name.startsWith('fork/')) this.forks.push(name.slice('fork/'.length))
-    if (name.startsWith(filePrefix) && typeof value === 'string') {
-      this.#add({ directory: value, sha256: name.slice(filePrefix.length) })
-    }
-    if (name !== 'forked-from') return
+    const fork = settings.fork.keyOf(entry)
+    if (fork !== undefined) this.forks.push(fork)
+    const file = settings.outputFile.find(entry)
+    if (file !== undefined) this.#add({ directory: file.value, sha256: file.key })
+    if (!settings.forkedFrom.names(entry)) return
     // What stands before is a copy of the parent's log: its other forks and its files are not of this thread.
     this.forks = []
     this.files = []
-    if (isObject(value) && typeof value.thread === 'string') this.parents.push(value.thread)
+    const parent = settings.forkedFrom.find(entry)
+    if (parent !== undefined) this.parents.push(parent.thread)
   }
 
   #add(file: OutputFile | undefined): void {

@@ -24,6 +24,8 @@ const viewOptions: OptionNames<ViewOptions> = {
   policy: true,
   threadPolicy: true,
   mayTurnReasoningOff: true,
+  limit: true,
+  override: true,
   dryRun: true,
 }
 const requestOptions: OptionNames<RequestOptions> = {

@@ -5,6 +5,7 @@ import type { EditEntry, Entry, MessageEntry } from '../core/log/entry.ts'
 import { OrielError } from '../core/log/errors.ts'
 import { cloneJson, copyPlain, type Json } from '../core/log/json.ts'
 import { assertOptions, type OptionNames } from '../core/log/options.ts'
+import { settings } from '../core/log/settings.ts'
 import type { State } from '../core/state/state.ts'
 import { type Policy, type PolicyInput, parsePolicy } from '../policy/schema.ts'
 import { assertTogether } from '../propose.ts'
@@ -12,7 +13,7 @@ import type { FormatName } from '../providers/format.ts'
 import type { CustomRule } from '../rules/custom.ts'
 import type { StoredSettings } from '../stores/agent-settings.ts'
 import type { ReadOptions } from '../stores/store.ts'
-import { type AppendOptions, decodeDrafts, hostSetting } from './append.ts'
+import { type AppendOptions, decodeDrafts } from './append.ts'
 import { codeOf } from './background.ts'
 import { type Branch, Conversation, type HistoryMatch } from './branches/conversation.ts'
 import { asRead, type ReadHistory } from './branches/read-history.ts'
@@ -67,6 +68,7 @@ const appendOptions: OptionNames<AppendOptions> = {
 const expandOptions: OptionNames<ExpandOptions> = {
   lines: true,
   chars: true,
+  path: true,
   items: true,
   query: true,
   inPlace: true,
@@ -300,13 +302,13 @@ export class Thread<Own extends readonly CustomRule[] = readonly []> {
 
   /** What the host keeps with the thread under a name; undefined for nothing. */
   setting(name: string): Json | undefined {
-    return copyPlain(this.#journal.setting(hostSetting(name))?.value)
+    return copyPlain(this.#journal.setting(settings.host.at(name)))
   }
 
   /** Keeps something of the host's with the thread: in its log, so that restarts, other processes and forks know it. Never shown. */
   async set(name: string, value: Json): Promise<void> {
     const own = cloneJson(value, 'value')
-    return this.#run(() => this.#engine.set(hostSetting(name), own))
+    return this.#run(() => this.#engine.set(settings.host.at(name), own))
   }
 
   /** What was sent at a step, rebuilt from the log, and what changed against the step before. */

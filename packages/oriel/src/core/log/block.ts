@@ -1,6 +1,6 @@
 // Block types: the parts of a message. Plain JSON, immutable once logged.
 
-import type { Json, JsonObject } from './json.ts'
+import { isObject, type Json, type JsonObject } from './json.ts'
 
 declare const brand: unique symbol
 /** Stable short id of a block. Placeholders print it and `expand` takes it. */
@@ -124,6 +124,29 @@ export function withKnownBlocks<M extends { readonly blocks: readonly Block[] }>
     return { type: 'opaque', format: 'unknown', value: kept, ...(id === undefined ? {} : { id }) }
   })
   return { ...message, blocks }
+}
+
+/** True for a value with the fields that its type requires. A type of a later version may have any. */
+export function isBlock(value: unknown): value is Block {
+  if (!isObject(value)) return false
+  const isText = (...fields: readonly unknown[]): boolean =>
+    fields.every((field) => typeof field === 'string')
+  switch (value.type) {
+    case 'text':
+      return isText(value.text)
+    case 'tool-call':
+      return isText(value.callId, value.name, value.arguments)
+    case 'tool-result': {
+      const { callId, content } = value
+      return (
+        isText(callId) && (isText(content) || (Array.isArray(content) && content.every(isBlock)))
+      )
+    }
+    case 'opaque':
+      return isText(value.format) && value.value !== undefined
+    default:
+      return isText(value.type)
+  }
 }
 
 /** Length of a block's text in characters. */

@@ -18,7 +18,8 @@ export const errorCodes = {
     'The thread has other messages than the caller expected. Nothing was appended.',
   'not-found': 'No thread, entry or edit of that id exists for this tenant.',
   'cannot-undo': 'That entry is not a live edit, or a newer one depends on it.',
-  'corrupt-entry': 'A stored entry does not match its hash. Run `oriel doctor`.',
+  'corrupt-entry':
+    'A stored entry does not match its hash, or a setting its name. Run `oriel doctor`.',
   'log-truncated': 'The stored log is shorter than what was acknowledged. Run `oriel doctor`.',
   isolation: 'A store returned data of another tenant or thread. This is a bug: report it.',
   'storage-full': 'The disk or the database is full. Nothing was written.',

@@ -3,6 +3,7 @@
 
 import type { MessageEntry } from '../../core/log/entry.ts'
 import { OrielError } from '../../core/log/errors.ts'
+import { settings } from '../../core/log/settings.ts'
 import { type EngineOptions, type SharedParts, sharedParts, ThreadEngine } from '../engine.ts'
 import { Journal, type JournalOptions } from '../journal/journal.ts'
 import { Queue } from '../queue.ts'
@@ -281,9 +282,8 @@ function relativesOf(journal: Journal): readonly string[] {
 }
 
 function parentsOf(journal: Journal): readonly string[] {
-  const value = journal.setting('forked-from')?.value
-  if (typeof value !== 'object' || value === null || !('thread' in value)) return []
-  return typeof value.thread === 'string' ? [value.thread] : []
+  const from = journal.setting(settings.forkedFrom)
+  return from === undefined ? [] : [from.thread]
 }
 
 /** Agreement without contradiction comes first, then the longer agreement. */

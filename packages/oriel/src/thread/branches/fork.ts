@@ -4,11 +4,11 @@ import { randomUUID } from 'node:crypto'
 import type { EditEntry, Entry, EntryId, MarkEntry, Target } from '../../core/log/entry.ts'
 import { OrielError } from '../../core/log/errors.ts'
 import { equalJson } from '../../core/log/json.ts'
+import { policySettings, type Setting, settings } from '../../core/log/settings.ts'
 import { isInRanges } from '../../core/state/edits.ts'
 import { waitsFrom } from '../../core/state/reasoning.ts'
 import type { Item, State } from '../../core/state/state.ts'
 import type { ThreadKey } from '../../stores/store.ts'
-import { hostPrefix, policyNames } from '../append.ts'
 import { type EntryBody, Journal, type JournalOptions, type Stamp } from '../journal/journal.ts'
 
 /** Entries copied at once. */
@@ -52,7 +52,7 @@ async function makeFork(
   const child = await Journal.open({ ...options, store: parent.store, key }, parent.header)
   await child.commit(firstEntries(parent, child, { atSeq, later }))
   await parent.commit((_, stamp) => [
-    stamp.entry({ type: 'setting', name: `fork/${key.thread}`, value: { seq: atSeq } }),
+    stamp.entry(settings.fork.at(key.thread).body({ seq: atSeq })),
   ])
   return child
 }
@@ -74,21 +74,15 @@ function firstEntries(
   { atSeq, later }: { readonly atSeq: number; readonly later: readonly Entry[] },
 ): (state: State, stamp: Stamp) => readonly Entry[] {
   return (state, stamp) => [
-    stamp.entry({
-      type: 'setting',
-      name: 'forked-from',
-      value: { thread: parent.key.thread, seq: atSeq },
-    }),
-    ...inheritedNames(parent).flatMap((name) => inheritedSetting(parent, child, name, stamp)),
+    stamp.entry(settings.forkedFrom.body({ thread: parent.key.thread, seq: atSeq })),
+    ...inheritedSettings(parent).flatMap((one) => inheritedSetting(parent, child, one, stamp)),
     ...inherited(parent.state, later, state, stamp),
   ]
 }
 
 /** Threads that were forked from this one, oldest first. */
 export function forksOf(journal: Journal): readonly string[] {
-  return journal.settingNames
-    .filter((name) => name.startsWith('fork/'))
-    .map((name) => name.slice('fork/'.length))
+  return settings.fork.keysIn(journal.settingNames)
 }
 
 /** Copies entries page by page and returns those after `at` that may still matter to the fork. */
@@ -130,21 +124,20 @@ function earlier(mark: MarkEntry, steps: number): MarkEntry {
   return mark.until === undefined ? mark : { ...mark, until: mark.until - steps }
 }
 
-function inheritedNames(parent: Journal): readonly string[] {
-  const own = parent.settingNames.filter((name) => name.startsWith(hostPrefix))
-  return [...policyNames, 'leading', ...own]
+function inheritedSettings(parent: Journal): readonly Setting<unknown>[] {
+  return [...policySettings, settings.leading, ...settings.host.among(parent.settingNames)]
 }
 
 /** A setting as it is now, where the copied entries end before it was made. */
 function inheritedSetting(
   parent: Journal,
   child: Journal,
-  name: string,
+  setting: Setting<unknown>,
   stamp: Stamp,
 ): readonly Entry[] {
-  const value = parent.setting(name)?.value
-  if (value === undefined || equalJson(value, child.setting(name)?.value)) return []
-  return [stamp.entry({ type: 'setting', name, value })]
+  const value = parent.setting(setting)
+  if (value === undefined || equalJson(value, child.setting(setting))) return []
+  return [stamp.entry(setting.body(value))]
 }
 
 /** Marks, edits and undos that came later and act on what the fork keeps, in their order. */

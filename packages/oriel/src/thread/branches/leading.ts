@@ -1,15 +1,13 @@
 // System messages that a client resends in front of its history: part of the frame, shown again as they came.
 
 import type { Block } from '../../core/log/block.ts'
-import type { Draft, EntryId, MessageEntry } from '../../core/log/entry.ts'
+import type { EntryId, MessageEntry } from '../../core/log/entry.ts'
+import { settings } from '../../core/log/settings.ts'
 import type { Journal } from '../journal/journal.ts'
 
 /** The newest leading system messages, as entries outside the log's order. */
 export function leadingOf(journal: Pick<Journal, 'setting'>): readonly MessageEntry[] {
-  const value = journal.setting('leading')?.value
-  if (!Array.isArray(value)) return []
-  // Written by `sync` from decoded drafts, and read back unchanged.
-  return (value as unknown as readonly Draft[]).map((draft) => {
+  return (journal.setting(settings.leading) ?? []).map((draft) => {
     const blocks: readonly Block[] =
       typeof draft.content === 'string' ? [{ type: 'text', text: draft.content }] : draft.content
     return {

@@ -7,8 +7,6 @@ import { dirname, join, resolve } from 'node:path'
 import { OrielError } from '../../core/log/errors.ts'
 import type { FileAnswer, FileOf, FileRequest } from '../../core/state/file-request.ts'
 
-/** Settings that name the files of a thread: the prefix, the hash of the output; the value is the directory. */
-export const filePrefix = 'output-file/'
 /** How many answers are remembered: a file that is there is found again. */
 const remembered = 1000
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Entry } from '../../core/log/entry.ts'
+import { Setting } from '../../core/log/settings.ts'
 import type { State } from '../../core/state/state.ts'
 import { memoryStore } from '../../stores/memory/index.ts'
 import { openThread } from '../thread.ts'
@@ -10,10 +11,13 @@ const key = { tenant: 'default', thread: 't' }
 const open = (store = memoryStore()): Promise<Journal> =>
   Journal.open({ store, key, tokens: undefined, now: () => 1 })
 
+const numberNamed = (name: string): Setting<number> =>
+  new Setting(name, (value): value is number => typeof value === 'number')
+
 const named =
   (...names: readonly string[]) =>
   (_: State, stamp: Stamp): readonly Entry[] =>
-    names.map((name) => stamp.entry({ type: 'setting', name, value: 1 }))
+    names.map((name) => stamp.entry(numberNamed(name).body(1)))
 
 /** Names of the settings in the store, behind the header. */
 async function stored({ store }: Pick<Journal, 'store'>): Promise<readonly string[]> {
@@ -27,7 +31,7 @@ describe('a batch', () => {
     const journal = await open()
     const batch = await journal.begin()
     batch.add(named('a'))
-    expect([journal.setting('a')?.value, batch.isEmpty]).toEqual([1, false])
+    expect([journal.setting(numberNamed('a')), batch.isEmpty]).toEqual([1, false])
     expect(await stored(journal)).toEqual([])
     await batch.commit(named('b'))
     expect(await stored(journal)).toEqual(['a', 'b'])
@@ -43,7 +47,10 @@ describe('a batch', () => {
       batch.add(named('a'))
       batch.drop()
       await journal.ready()
-      expect([journal.setting('a'), await stored(journal)]).toEqual([undefined, before])
+      expect([journal.setting(numberNamed('a')), await stored(journal)]).toEqual([
+        undefined,
+        before,
+      ])
       await journal.commit(named('b'))
       expect(await stored(journal)).toEqual([...before, 'b'])
     }
@@ -71,7 +78,8 @@ describe('a batch', () => {
     await expect(journal.commit(named('b'))).rejects.toMatchObject({ code: 'version-conflict' })
     expect(batch.isLost).toBe(true)
     await journal.refresh()
-    expect([journal.setting('a'), journal.setting('other')?.value]).toEqual([undefined, 1])
+    const known = ['a', 'other'].map((name) => journal.setting(numberNamed(name)))
+    expect(known).toEqual([undefined, 1])
     // A batch of one is made again.
     await other.commit(named('more'))
     await journal.commit(named('c'))

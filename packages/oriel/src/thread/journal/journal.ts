@@ -10,7 +10,13 @@ import type {
 } from '../../core/log/entry.ts'
 import { assert, OrielError } from '../../core/log/errors.ts'
 import { entryId } from '../../core/log/ids.ts'
-import { isObject, type JsonObject } from '../../core/log/json.ts'
+import {
+  type Header,
+  headerOf,
+  headerVersion,
+  type Setting,
+  settings,
+} from '../../core/log/settings.ts'
 import { State } from '../../core/state/state.ts'
 import type { Counter } from '../../core/tokens/counter.ts'
 import { resolveCounter, type TokensOption } from '../../counters.ts'
@@ -66,7 +72,7 @@ export class Journal {
   readonly #options: JournalOptions
   readonly #counter: Counter
   #state: State
-  #header: JsonObject
+  #header: Header
   #facts: JournalFacts = { settings: [], newestChange: 0, lastAt: 0 }
   readonly #settings = new Map<string, SettingEntry>()
   #settingNames: string[] = []
@@ -80,13 +86,13 @@ export class Journal {
   #isCopy = false
   #saving: Promise<void> = Promise.resolve()
 
-  private constructor(options: JournalOptions, header: JsonObject, loaded?: LoadedSnapshot) {
+  private constructor(options: JournalOptions, header: Header, loaded?: LoadedSnapshot) {
     this.key = options.key
     this.store = options.store
     this.#options = options
     this.#header = header
     this.#counter = counterOf(header, options.tokens)
-    const stateOptions = { counter: this.#counter, salt: String(header.salt) }
+    const stateOptions = { counter: this.#counter, salt: header.salt }
     if (loaded === undefined) {
       this.#state = new State(stateOptions)
       return
@@ -100,7 +106,7 @@ export class Journal {
   }
 
   /** Opens a thread's log from its snapshot and tail; an absent thread is empty and begins with its first append. */
-  static async open(options: JournalOptions, parent?: JsonObject): Promise<Journal> {
+  static async open(options: JournalOptions, parent?: Header): Promise<Journal> {
     const { store, key } = options
     const header = await readHeader(store, key)
     if (header === undefined) return Journal.begin(options, parent)
@@ -112,7 +118,7 @@ export class Journal {
   }
 
   /** The log of a thread that the store does not have. Where it has it after all, the first append notices. */
-  static begin(options: JournalOptions, parent?: JsonObject): Journal {
+  static begin(options: JournalOptions, parent?: Header): Journal {
     const { key, tokens } = options
     const { name } = resolveCounter(tokens)
     const header = parent ?? { salt: saltOf(key), tokens: name, version: headerVersion }
@@ -143,13 +149,14 @@ export class Journal {
     return this.#state
   }
 
-  get header(): JsonObject {
+  get header(): Header {
     return this.#header
   }
 
-  /** The newest value of a setting. */
-  setting(name: string): SettingEntry | undefined {
-    return this.#settings.get(name)
+  /** The newest value of a setting. Throws 'corrupt-entry' where it does not fit. */
+  setting<T>(setting: Setting<T>): T | undefined {
+    const entry = this.#settings.get(setting.name)
+    return entry === undefined ? undefined : setting.read(entry)
   }
 
   /** Names of all settings that the log holds, in the order they first came. */
@@ -350,10 +357,8 @@ export class Journal {
   #take(entry: Entry): void {
     this.#state.apply(entry)
     this.#facts = factsOf(entry, this.#facts)
-    if (entry.type === 'setting') {
-      this.#keepSetting(entry)
-      if (entry.name === 'thread') this.#adopt(headerOf(entry))
-    }
+    if (entry.type === 'setting') this.#keepSetting(entry)
+    if (settings.header.names(entry)) this.#adopt(headerOf(entry))
   }
 
   #keepSetting(setting: SettingEntry): void {
@@ -362,21 +367,17 @@ export class Journal {
   }
 
   /** Another writer began the thread first: its salt holds, and its counter. */
-  #adopt(header: JsonObject): void {
+  #adopt(header: Header): void {
     assertCounter(header, this.#counter)
     if (header.salt === this.#header.salt) return
     assertFresh(this.#state)
     this.#header = header
-    this.#state = new State({ counter: this.#counter, salt: String(header.salt) })
+    this.#state = new State({ counter: this.#counter, salt: header.salt })
     this.#state.apply(this.#headerEntry())
   }
 
   #headerEntry(): SettingEntry {
-    return this.#stamp().entry({
-      type: 'setting',
-      name: 'thread',
-      value: this.#header,
-    }) as SettingEntry
+    return this.#stamp().entry(settings.header.body(this.#header)) as SettingEntry
   }
 
   #stamp(): Stamp {
@@ -439,10 +440,7 @@ function calibrated(
   return learn(calibrations ?? {}, { model: request.model ?? '', estimated, measured })
 }
 
-/** The stored form of the header; raised when its meaning changes. */
-const headerVersion = 1
-
-async function readHeader(store: Store, key: ThreadKey): Promise<JsonObject | undefined> {
+async function readHeader(store: Store, key: ThreadKey): Promise<Header | undefined> {
   for await (const first of store.read(key, { from: 1, to: 1 })) return headerOf(first)
   return undefined
 }
@@ -457,20 +455,8 @@ function saltOf(key: ThreadKey): string {
   return hash('sha256', `oriel:${key.tenant}:${key.thread}`).slice(0, 32)
 }
 
-function headerOf(entry: Entry): JsonObject {
-  if (entry.type === 'setting' && entry.name === 'thread' && isObject(entry.value)) {
-    const header = entry.value as JsonObject
-    if (typeof header.version === 'number' && header.version <= headerVersion) return header
-    throw new OrielError(
-      'schema-version',
-      `The thread was written by a later version (${String(header.version)}; this one knows ${headerVersion}). Update Oriel.`,
-    )
-  }
-  throw new OrielError('corrupt-entry', 'The log does not begin with a header. Run `oriel doctor`.')
-}
-
-function counterOf(header: JsonObject, tokens: TokensOption | undefined): Counter {
-  const name = String(header.tokens)
+function counterOf(header: Header, tokens: TokensOption | undefined): Counter {
+  const name = header.tokens
   const counter =
     tokens === undefined && (name === 'estimate' || name === 'o200k')
       ? resolveCounter(name)
@@ -479,11 +465,11 @@ function counterOf(header: JsonObject, tokens: TokensOption | undefined): Counte
   return counter
 }
 
-function assertCounter(header: JsonObject, counter: Counter): void {
+function assertCounter(header: Header, counter: Counter): void {
   if (header.tokens === counter.name) return
   throw new OrielError(
     'invalid-option',
-    `The thread counts tokens by '${String(header.tokens)}', which is fixed for a thread; got '${counter.name}'. Pass the same counter.`,
+    `The thread counts tokens by '${header.tokens}', which is fixed for a thread; got '${counter.name}'. Pass the same counter.`,
     { path: 'tokens' },
   )
 }

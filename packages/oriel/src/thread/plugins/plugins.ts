@@ -2,7 +2,8 @@
 
 import type { Block } from '../../core/log/block.ts'
 import type { Draft, Entry } from '../../core/log/entry.ts'
-import { equalJson, type Json } from '../../core/log/json.ts'
+import { equalJson } from '../../core/log/json.ts'
+import { settings } from '../../core/log/settings.ts'
 import type { Policy } from '../../policy/schema.ts'
 import type { Journal, Stamp } from '../journal/journal.ts'
 import { loggedBlocks } from './enrich.ts'
@@ -15,8 +16,6 @@ import {
   type Plugin,
 } from './plugin.ts'
 
-/** The setting that keeps what plugins say in the system prompt. */
-const settingName = 'plugin-system'
 /** Stands before the plugins in the system prompt. */
 const preface = 'Plugins add context and tools to this conversation:'
 const toolsTitle = '\nThe plugin provides and manages the following tools/functions:\n'
@@ -79,9 +78,7 @@ export class Plugins {
 
 /** What plugins said in the system prompt when it was last recorded. */
 export function systemOf(journal: Pick<Journal, 'setting'>): readonly Block[] {
-  const value = journal.setting(settingName)?.value
-  // Written below from blocks, and read back unchanged.
-  return Array.isArray(value) ? (value as unknown as readonly Block[]) : []
+  return journal.setting(settings.pluginSystem) ?? []
 }
 
 /** The entry that records a change of what plugins say in the system prompt. */
@@ -91,8 +88,7 @@ export function systemSetting(
   stamp: Stamp,
 ): readonly Entry[] {
   if (equalJson(systemOf(journal), system)) return []
-  const value = system as unknown as Json
-  return [stamp.entry({ type: 'setting', name: settingName, value })]
+  return [stamp.entry(settings.pluginSystem.body(system))]
 }
 
 /** Drafts with what stands in their place; results that came in one run stay together, what plugins add to them comes after. */

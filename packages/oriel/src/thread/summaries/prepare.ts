@@ -1,6 +1,7 @@
 // The model's part in a view: asked before it where the schedule waits for jobs, behind it where it never does.
 
 import type { Entry } from '../../core/log/entry.ts'
+import { settings } from '../../core/log/settings.ts'
 import { noSummary, type SummaryOf } from '../../core/state/summary-request.ts'
 import type { Policy } from '../../policy/schema.ts'
 import type { Journal, Stamp } from '../journal/journal.ts'
@@ -36,10 +37,7 @@ export function askingOf(
 
 /** A summary that the log holds. */
 function recall(journal: Journal, key: string): string | undefined {
-  const known = journal.state.summaryOf(key)
-  if (known !== undefined) return known
-  const value = journal.setting(summarySetting(key))?.value
-  return typeof value === 'string' ? value : undefined
+  return journal.state.summaryOf(key) ?? journal.setting(settings.summary.at(key))
 }
 
 /** Answers from the log alone, as they were when a past request was made. */
@@ -86,12 +84,6 @@ export function summaryEntries(
   stamp: Stamp,
 ): readonly Entry[] {
   return finished.flatMap(({ key, text }) =>
-    recall(journal, key) === undefined
-      ? [stamp.entry({ type: 'setting', name: summarySetting(key), value: text })]
-      : [],
+    recall(journal, key) === undefined ? [stamp.entry(settings.summary.at(key).body(text))] : [],
   )
-}
-
-function summarySetting(key: string): string {
-  return `summary/${key}`
 }

@@ -2,6 +2,7 @@
 
 import { setTimeout as delay } from 'node:timers/promises'
 import { OrielError } from '../../core/log/errors.ts'
+import { settings } from '../../core/log/settings.ts'
 import { sha256 } from '../../sha256.ts'
 import type { Lease, Store, ThreadKey } from '../../stores/store.ts'
 import { inBackground } from '../background.ts'
@@ -71,7 +72,7 @@ async function waitFor(
 async function hasResult(store: Store, key: ThreadKey, seen: number): Promise<boolean> {
   for await (const entry of store.read(key, { from: seen + 1 })) {
     if (entry.type === 'edit') return true
-    if (entry.type === 'setting' && entry.name.startsWith('summary/')) return true
+    if (settings.summary.keyOf(entry) !== undefined) return true
   }
   return false
 }

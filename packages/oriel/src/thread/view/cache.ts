@@ -1,12 +1,12 @@
 // The provider's cache as a thread knows it: what was sent, what it costs, and when it was lost.
 
 import type { EditEntry, RecordedBreak, UsageEntry } from '../../core/log/entry.ts'
+import { settings } from '../../core/log/settings.ts'
 import { seqsOf } from '../../core/state/edits.ts'
 import type { CacheState } from '../../schedule/cache-aware.ts'
 import { lookupPrices, type Prices, type PricesQuery } from '../../schedule/prices.ts'
 import type { EventFields } from '../events.ts'
 import type { EntryBody, Journal } from '../journal/journal.ts'
-import { frameSetting } from './frame.ts'
 import { breakOf, cacheOf } from './lanes.ts'
 import type { Usage } from './read-usage.ts'
 import type { ViewRequest } from './view.ts'
@@ -91,7 +91,7 @@ function brokenBy(
   const found = breakOf({ ...lane, before }, measured, {
     prices: pricesOf(option, lane.model),
     hasEdits: newestChange > before.seq,
-    frame: (hash) => journal.setting(frameSetting(hash))?.value,
+    frame: (hash) => journal.setting(settings.frame.at(hash)),
   })
   if (found === undefined) return undefined
   const edits = found.cause === 'edit' ? editsBetween(journal, before.seq, lane.seq) : []

@@ -40,11 +40,6 @@ export class Framing {
   }
 }
 
-/** The name under which a frame is recorded, once, when it first comes. */
-export function frameSetting(hash: string): string {
-  return `frame/${hash.slice(0, 32)}`
-}
-
 function frameOf({ frame, leading, pluginSystem }: FramingParts): Frame | undefined {
   if (leading.length === 0 && pluginSystem.length === 0) return frame
   const own = [

@@ -3,6 +3,7 @@
 import type { EditEntry, RequestEntry } from '../../core/log/entry.ts'
 import { OrielError } from '../../core/log/errors.ts'
 import { equalJson, isObject, type Json, type JsonObject } from '../../core/log/json.ts'
+import { settings } from '../../core/log/settings.ts'
 import type { Change } from '../../core/view/view.ts'
 import { type Policy, parsePolicy, policySchema } from '../../policy/schema.ts'
 import type { FormatName } from '../../providers/format.ts'
@@ -13,7 +14,7 @@ import { assumeSaved } from '../expand/output-files.ts'
 import { Journal } from '../journal/journal.ts'
 import { systemOf } from '../plugins/plugins.ts'
 import { askLog } from '../summaries/prepare.ts'
-import { Framing, frameSetting } from './frame.ts'
+import { Framing } from './frame.ts'
 import { type BuiltView, buildView, encoderVersion } from './view.ts'
 
 export interface RequestChange {
@@ -66,8 +67,8 @@ export async function rebuildRequest(
 }
 
 /** What the log's edits say is already decided; how a body is marked follows the schedule. */
-function withoutRules(logged: Json | undefined): Policy {
-  const { schedule } = isObject(logged) ? logged : {}
+function withoutRules(logged: JsonObject = {}): Policy {
+  const { schedule } = logged
   return parsePolicy(schedule === undefined ? {} : { schedule })
 }
 
@@ -95,12 +96,12 @@ async function rebuild(
   const temporary = details.policy
   const policy =
     temporary === undefined
-      ? withoutRules(past.setting('policy')?.value)
+      ? withoutRules(past.setting(settings.policy))
       : knownParts(temporary, rules)
-  const frame = past.setting(frameSetting(request.frameHash))?.value
+  const frame = past.setting(settings.frame.at(request.frameHash))
   const format = request.format as FormatName
   const framing = {
-    frame: isObject(frame) ? frame : undefined,
+    frame,
     leading: leadingOf(past),
     pluginSystem: systemOf(past),
   }
@@ -111,7 +112,7 @@ async function rebuild(
     isDecided: temporary === undefined,
     options: {
       format,
-      ...(isObject(frame) ? { frame } : {}),
+      ...(frame === undefined ? {} : { frame }),
       ...(request.model === undefined ? {} : { model: request.model }),
       ...(details.budget === undefined ? {} : { budget: details.budget }),
       ...(details.mayTurnReasoningOff === true ? { mayTurnReasoningOff: true } : {}),
@@ -144,9 +145,9 @@ function bodyOf(
   format: FormatName,
   request: RequestEntry,
   built: { readonly messages: readonly Json[]; readonly system?: Json },
-  frame: Json | undefined,
+  frame: JsonObject = {},
 ): JsonObject {
-  const { system, tools, params } = (isObject(frame) ? frame : {}) as Record<string, Json>
+  const { system, tools, params } = frame
   const own = built.system ?? system
   const { fields } = formatNamed(format)
   return {

@@ -1,11 +1,10 @@
 // Tokens of the next request: what the provider measured, and a calibrated estimate of the rest.
 
-import { isObject } from '../../core/log/json.ts'
+import { settings } from '../../core/log/settings.ts'
 import { type Measured, requestTokens } from '../../core/state/weight.ts'
 import { frameTokens } from '../../core/tokens/tally.ts'
 import type { Journal } from '../journal/journal.ts'
 import { type Accuracy, accuracyOf, calibrationOf } from './calibration.ts'
-import { frameSetting } from './frame.ts'
 import { inputTokens } from './read-usage.ts'
 import type { ViewRequest } from './view.ts'
 
@@ -49,6 +48,5 @@ export function accuracy({ facts }: Journal): Accuracy {
 export function recordedFrame(journal: Journal): number {
   const hash = journal.facts.newestRequest?.frameHash
   if (hash === undefined) return 0
-  const frame = journal.setting(frameSetting(hash))?.value
-  return isObject(frame) ? frameTokens(journal.state.counter, frame) : 0
+  return frameTokens(journal.state.counter, journal.setting(settings.frame.at(hash)))
 }

@@ -17,6 +17,7 @@ import {
   type Json,
   type JsonObject,
 } from '../../core/log/json.ts'
+import { settings } from '../../core/log/settings.ts'
 import { firstOf } from '../../core/state/edits.ts'
 import { type FileOf, noFile } from '../../core/state/file-request.ts'
 import type { State } from '../../core/state/state.ts'
@@ -40,7 +41,7 @@ import type { Prices } from '../../schedule/prices.ts'
 import { sha256 } from '../../sha256.ts'
 import type { WriteOptions } from '../../stores/store.ts'
 import type { EntryBody, Journal, Stamp } from '../journal/journal.ts'
-import { type Framing, frameSetting } from './frame.ts'
+import type { Framing } from './frame.ts'
 
 /** Raised when the same log and options would encode to other bytes. */
 export const encoderVersion = 1
@@ -274,20 +275,12 @@ export function entriesOf(
   const last = journal.facts.newestRequest
   const isSame = last?.view === built.viewId && last.step === state.step && edits.length === 0
   if (isSame) return edits
-  const frame =
-    journal.setting(frameSetting(built.frameHash)) === undefined ? options.frame : undefined
-  const settings =
-    frame === undefined
-      ? []
-      : [
-          stamp.entry({
-            type: 'setting',
-            name: frameSetting(built.frameHash),
-            value: cloneJson(frame, 'frame'),
-          }),
-        ]
+  const { frame } = options
+  const own = settings.frame.at(built.frameHash)
+  const isNew = frame !== undefined && journal.setting(own) === undefined
+  const frames = isNew ? [stamp.entry(own.body(cloneJson(frame, 'frame') as JsonObject))] : []
   const record = recordOf(request, built, edits.length > 0 ? epoch : undefined)
-  return [...edits, ...settings, stamp.entry(record)]
+  return [...edits, ...frames, stamp.entry(record)]
 }
 
 /** The record of a request, in the order in which its fields are written. */
