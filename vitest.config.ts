@@ -30,7 +30,7 @@ export default defineConfig({
   resolve: {
     alias: [
       {
-        find: /^oriel\/(inspect|providers|simulate|stores|testing)$/,
+        find: /^oriel\/(inspect|internal|providers|simulate|stores|testing)$/,
         replacement: source('./packages/oriel/src/$1/index.ts'),
       },
       {

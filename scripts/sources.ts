@@ -8,6 +8,7 @@ const sources: Readonly<Record<string, string>> = {
   oriel: '../packages/oriel/src/index.ts',
   'oriel/providers': '../packages/oriel/src/providers/index.ts',
   'oriel/inspect': '../packages/oriel/src/inspect/index.ts',
+  'oriel/internal': '../packages/oriel/src/internal/index.ts',
   'oriel/stores': '../packages/oriel/src/stores/index.ts',
   'oriel/simulate': '../packages/oriel/src/simulate/index.ts',
   'oriel/testing': '../packages/oriel/src/testing/index.ts',

@@ -9,10 +9,12 @@ import {
   type MessageEntry,
   OrielError,
   type ReadHistory,
+  type SyncResult,
   type Thread,
   type View,
   type ViewOptions,
 } from 'oriel'
+import { originsIn, placesOf, type ResentHistory, resentIn } from 'oriel/internal'
 import type { Answer, Provider } from 'oriel/providers'
 import { roomTokensOf } from '../expansion/expand-call.ts'
 import { type InjectedTool, offerTool, rememberName } from '../expansion/inject.ts'
@@ -82,6 +84,8 @@ export class ManagedCall implements RoundedCall {
   #branch: Thread | undefined
   /** Messages that the branch had when the view was made. */
   #messages = 0
+  /** What the client's messages are in the branch, and what it will resend of earlier rounds. */
+  #sentAs: ResentHistory = { leading: [], messages: [] }
   #recorded: Promise<void> | undefined
 
   constructor(input: ManagedInput, dependencies: ManagedDependencies) {
@@ -110,8 +114,7 @@ export class ManagedCall implements RoundedCall {
       this.#offer = offer
       const asked = await this.#timed(async () => {
         const synced = await thread.request(history, { ...this.#viewOptions(), ...asking })
-        this.#branch = synced.branch
-        this.#messages = synced.messages
+        this.#follow(synced)
         return synced.view
       })
       if (newName !== undefined) await rememberName(thread, newName)
@@ -160,7 +163,7 @@ export class ManagedCall implements RoundedCall {
       const { branch, entries } = await this.#append(thread, logged)
       const refused = [...answer.messages, ...refusals]
       this.#newest = { ids: entries.map(({ id }) => id), refused }
-      this.#resent.push(...resent)
+      this.#willResend(resent, entries)
       return branch
     })
   }
@@ -313,16 +316,37 @@ export class ManagedCall implements RoundedCall {
     const { provider, hasCacheHints, body, session } = this.#input
     const { messages, system } = view
     // Of blank messages alone nothing is left that could be sent: the upstream says what is wrong with them.
-    if (messages.length === 0) return this.#resentBody.bytes
+    const sent = this.#resentBody
+    if (messages.length === 0) return sent.bytes
     const { cacheKey } = provider.request
     const isKeyed = hasCacheHints && cacheKey !== undefined && body.value[cacheKey] === undefined
-    return rewriteBody(this.#resentBody, provider, {
+    const own = { sent: provider.request.list(sent.value), format: provider }
+    const places = placesOf({ messages, origins: originsIn(view), ...own }, this.#sentAs)
+    return rewriteBody(sent, provider, {
       messages,
+      places,
       system,
       hasReasoning: this.#offer?.hasReasoning,
       hasMarks: hasCacheHints,
       member: isKeyed ? memberOf(cacheKey, `${session.family.tenant}\0${this.thread}`) : undefined,
     })
+  }
+
+  /** Goes on in the branch that has the history. */
+  #follow(synced: SyncResult): void {
+    this.#branch = synced.branch
+    this.#messages = synced.messages
+    this.#sentAs = resentIn(synced)
+  }
+
+  /** Notes what the client saw of a round, behind its own messages. */
+  #willResend(messages: readonly Json[], entries: readonly MessageEntry[]): void {
+    const { history } = this.#input
+    const from = history.messages.length + this.#resent.length
+    this.#resent.push(...messages)
+    const seqs = entries.map(({ seq }) => seq)
+    const round = { from, to: from + messages.length, seqs, isSame: false }
+    this.#sentAs = { ...this.#sentAs, messages: [...this.#sentAs.messages, round] }
   }
 
   /** An answer goes right behind what it answers; where something else came in between, into a fork. */
@@ -348,8 +372,7 @@ export class ManagedCall implements RoundedCall {
     const { history } = this.#input
     if (isHidden) {
       const synced = await thread.sync(history)
-      this.#branch = synced.branch
-      this.#messages = synced.messages
+      this.#follow(synced)
       return append(synced.branch)
     }
     const { branch } = await thread.sync([...history.messages, ...logged.messages], { format })
