@@ -73,8 +73,9 @@ export class ManagedCall implements RoundedCall {
   #offer: InjectedTool | undefined
   /** The newest entry of this call that the client does not resend as it is. */
   #hiddenSeq: number | undefined
-  /** What the client saw of earlier rounds and will resend as it is. */
+  /** What the client saw of earlier rounds and will resend as it is, and the entries of these rounds. */
   readonly #resent: Json[] = []
+  readonly #hiddenSeqs: number[] = []
   /** The true end of an answer of which the client sees another form. */
   #closing: Answer | undefined
   /** The entries of the newest round, and what is said in its place where its results are too long. */
@@ -180,7 +181,9 @@ export class ManagedCall implements RoundedCall {
       // A call without its result is not shown, so the round is said again as a whole.
       for (const id of round.ids) await thread.exclude(id)
       const logged = { messages: round.refused, resentAs: [] }
-      return (await this.#append(thread, logged)).branch
+      const { branch, entries } = await this.#append(thread, logged)
+      this.#willResend([], entries)
+      return branch
     })
   }
 
@@ -339,14 +342,14 @@ export class ManagedCall implements RoundedCall {
     this.#sentAs = resentIn(synced)
   }
 
-  /** Notes what the client saw of a round, behind its own messages. */
+  /** Notes what the client saw of the rounds that it will resend as one, behind its own messages. */
   #willResend(messages: readonly Json[], entries: readonly MessageEntry[]): void {
-    const { history } = this.#input
-    const from = history.messages.length + this.#resent.length
+    const from = this.#input.history.messages.length
     this.#resent.push(...messages)
-    const seqs = entries.map(({ seq }) => seq)
-    const round = { from, to: from + messages.length, seqs, isSame: false }
-    this.#sentAs = { ...this.#sentAs, messages: [...this.#sentAs.messages, round] }
+    this.#hiddenSeqs.push(...entries.map(({ seq }) => seq))
+    const own = this.#sentAs.messages.filter((one) => one.from < from)
+    const rounds = { from, to: from + this.#resent.length, seqs: this.#hiddenSeqs, isSame: false }
+    this.#sentAs = { ...this.#sentAs, messages: [...own, rounds] }
   }
 
   /** An answer goes right behind what it answers; where something else came in between, into a fork. */

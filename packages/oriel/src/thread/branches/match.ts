@@ -94,9 +94,12 @@ function lean(value: Json): Json {
 export function saysAll(logged: Matchable, sent: Matchable): boolean {
   if (logged.blocks === sent.blocks) return true
   if (logged.role !== sent.role) return false
+  const saying = sayingOf(sent)
+  if (saying !== sayingOf(logged)) return false
   const thoughts = thoughtsOf(sent)
-  const isThoughtSame = thoughts === '' || thoughts === thoughtsOf(logged)
-  return isThoughtSame && sayingOf(logged) === sayingOf(sent)
+  // What is nothing but reasoning is known by it.
+  const isLeftOut = thoughts === '' && saying !== '[]'
+  return isLeftOut || thoughts === thoughtsOf(logged)
 }
 
 /** The reasoning of a message: its signatures, or what else there is of it; empty where there is none. */

@@ -120,18 +120,21 @@ interface Grouped {
 }
 
 function grouped(origins: readonly ViewOrigin[], { messages }: ResentHistory): Grouped {
-  const bySeq = new Map(messages.flatMap((one) => one.seqs.map((seq) => [seq, one] as const)))
+  const bySeq = new Map<number, ResentMessage>()
+  for (const one of messages) for (const seq of one.seqs) bySeq.set(seq, one)
   const groups = new Map<ResentMessage, number[]>()
   const mixed = new Map<number, ResentMessage>()
   const leading: number[] = []
   origins.forEach(({ entries }, index) => {
     // They stand outside the log's order.
     if (entries.length === 1 && entries[0] === 0) leading.push(index)
-    const own = new Set(entries.map((seq) => bySeq.get(seq)))
-    const last = entries.map((seq) => bySeq.get(seq)).findLast((one) => one !== undefined)
+    const seq = entries.findLast((one) => bySeq.has(one))
+    const last = seq === undefined ? undefined : bySeq.get(seq)
     if (last === undefined) return
-    if (own.size > 1) mixed.set(index, last)
-    else groups.set(last, [...(groups.get(last) ?? []), index])
+    const known = groups.get(last)
+    if (entries.some((one) => bySeq.get(one) !== last)) mixed.set(index, last)
+    else if (known === undefined) groups.set(last, [index])
+    else known.push(index)
   })
   return { groups, mixed, leading }
 }
@@ -143,10 +146,9 @@ function isShownWhole(
   origins: readonly ViewOrigin[],
 ): boolean {
   if (!isSame || shown.length !== to - from) return false
-  const entries = new Set(shown.flatMap((index) => origins[index]?.entries ?? []))
   return (
     shown.every((index) => origins[index]?.isWhole === true) &&
-    seqs.every((seq) => entries.has(seq))
+    seqs.every((seq) => shown.some((index) => origins[index]?.entries.includes(seq)))
   )
 }
 
@@ -171,9 +173,9 @@ function placesAmong(
     }
     return nowhere
   })
-  const own = isOne && next === from ? sent[from] : undefined
-  if (own === undefined) return places
-  const last = shown.findLastIndex((index) => roleOf(messages[index]) === roleOf(own))
+  const role = isOne && next === from ? roleOf(sent[from]) : undefined
+  if (role === undefined) return places
+  const last = shown.findLastIndex((index) => roleOf(messages[index]) === role)
   return last === -1 ? places : places.with(last, { from, isSame: false })
 }
 
