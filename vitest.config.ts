@@ -30,7 +30,7 @@ export default defineConfig({
   resolve: {
     alias: [
       {
-        find: /^oriel\/(compat|inspect|providers|simulate|stores|testing)$/,
+        find: /^oriel\/(compat|inspect|internal|providers|simulate|stores|testing)$/,
         replacement: source('./packages/oriel/src/$1/index.ts'),
       },
       {

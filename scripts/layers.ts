@@ -20,9 +20,15 @@ const leaves = ['core', 'rules', 'schedule', 'policy', 'providers', 'stores'].ma
   (name) => `${source}/${name}`,
 )
 /** What `project` and its neighbours are made of; never what stands on them. */
-const upper = ['thread', 'inspect', 'simulate', 'integrations', 'testing', 'index.ts'].map(
-  (name) => `${source}/${name}`,
-)
+const upper = [
+  'thread',
+  'inspect',
+  'internal',
+  'simulate',
+  'integrations',
+  'testing',
+  'index.ts',
+].map((name) => `${source}/${name}`)
 const thirdParty = /^(?!oriel(\/|$)|@oriel\/)/
 /** Neither our own packages by name nor modules of Node: pure code, for browsers too. */
 const pure = /^(?!oriel(\/|$)|@oriel\/|node:)/
@@ -57,6 +63,8 @@ export const layers: readonly Layer[] = [
     except: ['simulate', 'integrations', 'testing', 'index.ts'].map((name) => `${source}/${name}`),
     packages: thirdParty,
   },
+  // What the gateway knows beside what is promised.
+  { path: `${source}/internal`, imports: [`${source}/thread`], packages: /^$/ },
   {
     path: `${source}/simulate`,
     imports: [source],

@@ -9,6 +9,7 @@ const sources: Readonly<Record<string, string>> = {
   'oriel/providers': '../packages/oriel/src/providers/index.ts',
   'oriel/compat': '../packages/oriel/src/compat/index.ts',
   'oriel/inspect': '../packages/oriel/src/inspect/index.ts',
+  'oriel/internal': '../packages/oriel/src/internal/index.ts',
   'oriel/stores': '../packages/oriel/src/stores/index.ts',
   'oriel/simulate': '../packages/oriel/src/simulate/index.ts',
   'oriel/testing': '../packages/oriel/src/testing/index.ts',

@@ -11,10 +11,12 @@ import {
   OrielError,
   type ReadHistory,
   recoveryBudget,
+  type SyncResult,
   type Thread,
   type View,
   type ViewOptions,
 } from 'oriel'
+import { originsIn, placesOf, type ResentHistory, resentIn } from 'oriel/internal'
 import type { Answer, Provider } from 'oriel/providers'
 import { roomTokensOf } from '../expansion/expand-call.ts'
 import { type InjectedTool, offerTool, rememberName } from '../expansion/inject.ts'
@@ -75,8 +77,9 @@ export class ManagedCall implements RoundedCall {
   #offer: InjectedTool | undefined
   /** The newest entry of this call that the client does not resend as it is. */
   #hiddenSeq: number | undefined
-  /** What the client saw of earlier rounds and will resend as it is. */
+  /** What the client saw of earlier rounds and will resend as it is, and the entries of these rounds. */
   readonly #resent: Json[] = []
+  readonly #hiddenSeqs: number[] = []
   /** The true end of an answer of which the client sees another form. */
   #closing: Answer | undefined
   /** The entries of the newest round, and what is said in its place where its results are too long. */
@@ -86,6 +89,8 @@ export class ManagedCall implements RoundedCall {
   #branch: Thread | undefined
   /** Messages that the branch had when the view was made. */
   #messages = 0
+  /** What the client's messages are in the branch, and what it will resend of earlier rounds. */
+  #sentAs: ResentHistory = { leading: [], messages: [] }
   #recorded: Promise<void> | undefined
   /** Whether a learned limit is obeyed: not where nothing fits it. */
   #isLimited = true
@@ -139,8 +144,7 @@ export class ManagedCall implements RoundedCall {
         const synced = await this.#withinLimit(() =>
           thread.request(history, { ...this.#viewOptions(), ...asking }),
         )
-        this.#branch = synced.branch
-        this.#messages = synced.messages
+        this.#follow(synced)
         return synced.view
       })
       if (newName !== undefined) await rememberName(thread, newName)
@@ -204,7 +208,7 @@ export class ManagedCall implements RoundedCall {
       const { branch, entries } = await this.#append(thread, logged)
       const refused = [...answer.messages, ...refusals]
       this.#newest = { ids: entries.map(({ id }) => id), refused }
-      this.#resent.push(...resent)
+      this.#willResend(resent, entries)
       return branch
     })
   }
@@ -221,7 +225,9 @@ export class ManagedCall implements RoundedCall {
       // A call without its result is not shown, so the round is said again as a whole.
       for (const id of round.ids) await thread.exclude(id)
       const logged = { messages: round.refused, resentAs: [] }
-      return (await this.#append(thread, logged)).branch
+      const { branch, entries } = await this.#append(thread, logged)
+      this.#willResend([], entries)
+      return branch
     })
   }
 
@@ -359,16 +365,37 @@ export class ManagedCall implements RoundedCall {
     const { provider, hasCacheHints, body, session } = this.#input
     const { messages, system } = view
     // Of blank messages alone nothing is left that could be sent: the upstream says what is wrong with them.
-    if (messages.length === 0) return this.#resentBody.bytes
+    const sent = this.#resentBody
+    if (messages.length === 0) return sent.bytes
     const { cacheKey } = provider.request
     const isKeyed = hasCacheHints && cacheKey !== undefined && body.value[cacheKey] === undefined
-    return rewriteBody(this.#resentBody, provider, {
+    const own = { sent: provider.request.list(sent.value), format: provider }
+    const places = placesOf({ messages, origins: originsIn(view), ...own }, this.#sentAs)
+    return rewriteBody(sent, provider, {
       messages,
+      places,
       system,
       hasReasoning: this.#offer?.hasReasoning,
       hasMarks: hasCacheHints,
       member: isKeyed ? memberOf(cacheKey, `${session.family.tenant}\0${this.thread}`) : undefined,
     })
+  }
+
+  /** Goes on in the branch that has the history. */
+  #follow(synced: SyncResult): void {
+    this.#branch = synced.branch
+    this.#messages = synced.messages
+    this.#sentAs = resentIn(synced)
+  }
+
+  /** Notes what the client saw of the rounds that it will resend as one, behind its own messages. */
+  #willResend(messages: readonly Json[], entries: readonly MessageEntry[]): void {
+    const from = this.#input.history.messages.length
+    this.#resent.push(...messages)
+    this.#hiddenSeqs.push(...entries.map(({ seq }) => seq))
+    const own = this.#sentAs.messages.filter((one) => one.from < from)
+    const rounds = { from, to: from + this.#resent.length, seqs: this.#hiddenSeqs, isSame: false }
+    this.#sentAs = { ...this.#sentAs, messages: [...own, rounds] }
   }
 
   /** An answer goes right behind what it answers; where something else came in between, into a fork. */
@@ -394,8 +421,7 @@ export class ManagedCall implements RoundedCall {
     const { history } = this.#input
     if (isHidden) {
       const synced = await thread.sync(history)
-      this.#branch = synced.branch
-      this.#messages = synced.messages
+      this.#follow(synced)
       return append(synced.branch)
     }
     const { branch } = await thread.sync([...history.messages, ...logged.messages], { format })

@@ -1,4 +1,5 @@
 import type { Json } from 'oriel'
+import type { Place } from 'oriel/internal'
 import { providers } from 'oriel/providers'
 import { describe, expect, it } from 'vitest'
 import { parseBody } from './client-body.ts'
@@ -10,6 +11,11 @@ function rewrite(provider: typeof chat, text: string, view: WireView): string {
   const body = parseBody(Buffer.from(text), { depth: 64, nodes: 1e6 })
   return Buffer.from(rewriteBody(body, provider, view)).toString()
 }
+
+/** A message that is shown as the client sent it, one in another form, and one that is not the client's. */
+const same = (from: number): Place => ({ from, isSame: true })
+const other = (from: number): Place => ({ from, isSame: false })
+const added: Place = { isSame: false }
 
 const marker = { cache_control: { type: 'ephemeral' } }
 
@@ -28,14 +34,16 @@ describe('rewriteBody', () => {
         reasoning_content: 'Hm.',
       },
     ]
-    expect(rewrite(chat, text, { messages })).toBe(text)
+    expect(rewrite(chat, text, { messages, places: [same(0), same(1)] })).toBe(text)
   })
 
   it('[GW82] puts one more field in front of the others, whether messages change or not', () => {
     const [open, rest] = [' {', ' "messages": [{"role":"user","content":"Hi"}], "n": 1.0}']
-    const say = (content: string) => ({ member: '"k":1,', messages: [{ role: 'user', content }] })
-    expect(rewrite(chat, open + rest, say('Hi'))).toBe(`${open}"k":1,${rest}`)
-    const changed = rewrite(chat, open + rest, say('Ho'))
+    const say = (content: string, place: Place) => ({
+      ...{ member: '"k":1,', messages: [{ role: 'user', content }], places: [place] },
+    })
+    expect(rewrite(chat, open + rest, say('Hi', same(0)))).toBe(`${open}"k":1,${rest}`)
+    const changed = rewrite(chat, open + rest, say('Ho', other(0)))
     expect(changed).toBe(`${open}"k":1,${rest.replace('Hi', 'Ho')}`)
   })
 
@@ -46,7 +54,7 @@ describe('rewriteBody', () => {
       { role: 'user', content: 'Hi', n: 1 },
       { role: 'tool', tool_call_id: 'c', content: '[Omitted]' },
     ]
-    expect(rewrite(chat, text, { messages })).toBe(
+    expect(rewrite(chat, text, { messages, places: [same(0), other(1)] })).toBe(
       '{"messages":[{"role":"user","content":"Hi","n":1.0},{"role":"tool","tool_call_id":"c","content":"[Omitted]"}],"x":{"y": 1.50}}',
     )
   })
@@ -63,7 +71,9 @@ describe('rewriteBody', () => {
       { role: 'assistant', content: [call] },
     ]
     const body = JSON.parse(
-      rewrite(anthropic, JSON.stringify({ messages: sent }), { messages: shown }),
+      rewrite(anthropic, JSON.stringify({ messages: sent }), {
+        ...{ messages: shown, places: [same(0), other(1)] },
+      }),
     )
     expect(body.messages).toEqual(shown)
   })
@@ -83,7 +93,9 @@ describe('rewriteBody', () => {
       { role: 'user', content: [result] },
       { role: 'assistant', content: [thought('b'), text] },
     ]
-    const written = rewrite(anthropic, JSON.stringify({ messages: sent }), { messages: shown })
+    const places = [same(0), added, added, other(1)]
+    const view = { messages: shown, places }
+    const written = rewrite(anthropic, JSON.stringify({ messages: sent }), view)
     expect(JSON.parse(written).messages).toEqual(shown)
   })
 
@@ -107,7 +119,8 @@ describe('rewriteBody', () => {
       { role: 'assistant', content: [thinking, { type: 'text', text: 'Wait.' }, call('own')] },
       { role: 'user', content: [result('own'), { type: 'text', text: 'And?' }] },
     ]
-    const text = rewrite(anthropic, JSON.stringify({ messages: sent }), { messages })
+    const places = [same(0), same(1), same(2), other(3), other(4)]
+    const text = rewrite(anthropic, JSON.stringify({ messages: sent }), { messages, places })
     expect(JSON.parse(text)).toEqual({ messages })
   })
 
@@ -123,7 +136,8 @@ describe('rewriteBody', () => {
       { ...said, id: 'msg_1' },
     ]
     const shown: Json[] = [{ role: 'user', content: 'Hi' }, said]
-    const written = rewrite(responses, JSON.stringify({ input: sent }), { messages: shown })
+    const view = { messages: shown, places: [same(0), added] }
+    const written = rewrite(responses, JSON.stringify({ input: sent }), view)
     expect(JSON.parse(written).input).toEqual(shown)
   })
 
@@ -143,7 +157,8 @@ describe('rewriteBody', () => {
       },
       { type: 'function_call_output', call_id: 'c', output: '1' },
     ]
-    expect(rewrite(responses, text, { messages })).toBe(text)
+    const places = [same(0), added, same(1), same(2)]
+    expect(rewrite(responses, text, { messages, places })).toBe(text)
   })
 
   it('[GX3] keeps reasoning of a step in which something is not from the client', () => {
@@ -160,7 +175,8 @@ describe('rewriteBody', () => {
       output('x'),
       output('c'),
     ]
-    const written = rewrite(responses, JSON.stringify({ input: sent }), { messages })
+    const places = [same(0), added, same(1), added, added, same(2)]
+    const written = rewrite(responses, JSON.stringify({ input: sent }), { messages, places })
     expect(JSON.parse(written).input).toEqual(messages)
   })
 
@@ -180,7 +196,9 @@ describe('rewriteBody', () => {
       result('[Omitted]'),
     ]
     const body = JSON.parse(
-      rewrite(anthropic, JSON.stringify({ messages: sent }), { messages: shown }),
+      rewrite(anthropic, JSON.stringify({ messages: sent }), {
+        ...{ messages: shown, places: [same(0), same(1), other(2)] },
+      }),
     )
     expect(body.messages).toEqual([
       { role: 'user', content: 'Hi' },
@@ -192,13 +210,13 @@ describe('rewriteBody', () => {
   it('[GW8] sends markers of the view only where the operator asks for them and the client has none', () => {
     const text = '{"messages":[{"role":"user","content":"Hi"}]}'
     const messages: Json[] = [{ role: 'user', content: [{ type: 'text', text: 'Hi', ...marker }] }]
-    expect(rewrite(anthropic, text, { messages })).toBe(text)
-    expect(JSON.parse(rewrite(anthropic, text, { messages, hasMarks: true })).messages).toEqual(
-      messages,
-    )
+    const places = [same(0)]
+    expect(rewrite(anthropic, text, { messages, places })).toBe(text)
+    const marked = { messages, places, hasMarks: true }
+    expect(JSON.parse(rewrite(anthropic, text, marked)).messages).toEqual(messages)
     const own =
       '{"system":[{"type":"text","text":"S","cache_control":{"type":"ephemeral"}}],"messages":[{"role":"user","content":"Hi"}]}'
-    expect(rewrite(anthropic, own, { messages, hasMarks: true })).toBe(own)
+    expect(rewrite(anthropic, own, marked)).toBe(own)
   })
 
   it('[GW8] keeps system messages behind the message that they follow', () => {
@@ -225,7 +243,8 @@ describe('rewriteBody', () => {
       note('tokens left'),
     ]
     const shown: Json[] = [{ role: 'user', content: 'Hi' }, call, result('[Omitted]')]
-    const view = { messages: shown, system: [{ type: 'text', text: 'environment' }] }
+    const places = [same(3), same(5), other(6)]
+    const view = { messages: shown, places, system: [{ type: 'text', text: 'environment' }] }
     const body = JSON.parse(
       rewrite(anthropic, JSON.stringify({ system: 'S', messages: sent }), view),
     )
@@ -244,7 +263,7 @@ describe('rewriteBody', () => {
   it("[GW7] puts system text of the log behind the client's own", () => {
     const shown = [{ role: 'user', content: 'Hi' }]
     const system = [{ type: 'text', text: 'More' }]
-    const view = { messages: shown, system }
+    const view = { messages: shown, places: [same(0)], system }
     const own = rewrite(
       anthropic,
       '{"messages":[{"role":"user","content":"Hi"}],"system":"Own"}',
@@ -264,7 +283,8 @@ describe('rewriteBody', () => {
       { role: 'tool', tool_call_id: 'c', content: '…' },
       { role: 'user', content: 'ü' },
     ]
-    const written = rewrite(chat, text, { messages })
+    const places = [same(0), same(1), other(2), same(3)]
+    const written = rewrite(chat, text, { messages, places })
     expect(written).toBe(
       '{"messages" : [{"role":"user","content":"漢字 😀"},\n  {"role":"user","content":"é"},{"role":"tool","tool_call_id":"c","content":"…"},{"role":"user","content":"ü"}\n], "x": "漢"}',
     )
@@ -273,8 +293,12 @@ describe('rewriteBody', () => {
   it('[GW7] drops, adds and moves messages at both ends', () => {
     const message = (content: string): Json => ({ role: 'user', content })
     const text = JSON.stringify({ messages: ['a', 'b', 'c', 'd'].map(message), z: 1 })
-    const shown = (...contents: string[]): unknown =>
-      JSON.parse(rewrite(chat, text, { messages: contents.map(message) }))
+    const placeOf = (content: string): Place =>
+      'abcd'.includes(content) ? same('abcd'.indexOf(content)) : added
+    const shown = (...contents: string[]): unknown => {
+      const view = { messages: contents.map(message), places: contents.map(placeOf) }
+      return JSON.parse(rewrite(chat, text, view))
+    }
     for (const contents of [[], ['a'], ['d'], ['b', 'c'], ['new', 'a', 'd', 'newer'], ['c', 'a']]) {
       expect(shown(...contents)).toEqual({ messages: contents.map(message), z: 1 })
     }
@@ -282,41 +306,8 @@ describe('rewriteBody', () => {
 
   it('[GW7] takes a body that begins with a byte order mark', () => {
     const text = '{"messages":[{"role":"user","content":"a"},{"role":"user","content":"b"}]}'
-    const written = rewrite(chat, `\ufeff${text}`, { messages: [{ role: 'user', content: 'b' }] })
+    const view = { messages: [{ role: 'user', content: 'b' }], places: [same(1)] }
+    const written = rewrite(chat, `\ufeff${text}`, view)
     expect(JSON.parse(written)).toEqual({ messages: [{ role: 'user', content: 'b' }] })
-  })
-
-  it('[GW7] compares arguments that are nested without end as text', () => {
-    const deep = `${'{"a":'.repeat(50_000)}1${'}'.repeat(50_000)}`
-    const call = {
-      type: 'function_call',
-      call_id: 'c',
-      name: 'look',
-      arguments: deep,
-      status: 'completed',
-    }
-    const output = (text: string): Json => ({
-      type: 'function_call_output',
-      call_id: 'c',
-      output: text,
-    })
-    const text = JSON.stringify({ input: [call, output('long')] })
-    const { status: _status, ...shown } = call
-    expect(rewrite(responses, text, { messages: [shown, output('short')] })).toBe(
-      JSON.stringify({ input: [call, output('short')] }),
-    )
-  })
-
-  it('[GW7] shows what it showed for a message the last time, unless the view changed since', () => {
-    const provider = chat
-    const list: Json[] = [{ role: 'tool', tool_call_id: 'c', content: 'long' }]
-    const body = parseBody(Buffer.from(JSON.stringify({ messages: list })), { depth: 9, nodes: 99 })
-    const show = (content: string): unknown => {
-      const messages = [{ role: 'tool', tool_call_id: 'c', content }]
-      return JSON.parse(Buffer.from(rewriteBody(body, provider, { messages })).toString()).messages
-    }
-    for (const content of ['short', 'short', 'shorter', 'long', 'short']) {
-      expect(show(content)).toEqual([{ role: 'tool', tool_call_id: 'c', content }])
-    }
   })
 })

@@ -1,7 +1,8 @@
 // The client's request body with what the view changed, and nothing else: every other byte stays as the client wrote it.
 
-import { equalJson, type Json, type JsonObject } from 'oriel'
-import type { CacheMarks, Gist, PlacedMessage, Provider, ResendFormat } from 'oriel/providers'
+import type { Json, JsonObject } from 'oriel'
+import type { Place } from 'oriel/internal'
+import type { CacheMarks, PlacedMessage, Provider } from 'oriel/providers'
 import { bufferOf, joined } from '../http/request.ts'
 import { type ClientBody, type Elements, elementsIn } from './client-body.ts'
 import type { Range } from './json-outline.ts'
@@ -9,6 +10,8 @@ import type { Range } from './json-outline.ts'
 /** The part of a view that goes on the wire. */
 export interface WireView {
   readonly messages: readonly Json[]
+  /** Which of the client's messages each of them stands for. */
+  readonly places: readonly Place[]
   readonly system?: Json | undefined
   /** Whether its cache markers are sent where the client sets none. @default false */
   readonly hasMarks?: boolean
@@ -40,16 +43,15 @@ function rewritten(body: ClientBody, provider: Provider, view: WireView): Pieces
   const { fields, request, resend, cacheMarks } = provider
   const listKey = fields.messages
   const range = body.outline.fields.get(listKey)
-  const list = body.value[listKey]
   if (range === undefined) return [body.bytes]
   const bytes = bufferOf(body.bytes)
-  const sent: readonly Json[] = Array.isArray(list) ? list : request.list(body.value)
+  const sent = request.list(body.value)
   const isMarking = view.hasMarks === true && !(cacheMarks && bytes.includes(`"${cacheMarks.key}"`))
-  const aligned = align(sent, view.messages, provider, isMarking)
+  const own = placed(view, cacheMarks, isMarking)
   const fitting =
-    view.hasReasoning === false && resend.withoutReasoning !== undefined
-      ? resend.withoutReasoning(aligned)
-      : (resend.fitReasoning?.(aligned, sent) ?? aligned)
+    view.hasReasoning === false && resend?.withoutReasoning !== undefined
+      ? resend.withoutReasoning(own)
+      : (resend?.fitReasoning?.(own, sent) ?? own)
   const parts = request.hasSystemNotes ? withNotes(fitting, sent) : fitting
   const hasNotes = request.hasSystemNotes === true && sent.some(isSystem)
   const system = hasNotes || request.joinSystem === undefined ? undefined : view.system
@@ -127,124 +129,14 @@ function isUntouched(parts: readonly Part[], sent: readonly Json[]): boolean {
   )
 }
 
-/** Finds the client's message behind each message of the view: by what it says, else by its call ids. Order is kept. */
-function align(
-  sent: readonly Json[],
-  view: readonly Json[],
-  { resend, cacheMarks: marks }: Provider,
-  isMarking: boolean,
-): readonly Part[] {
-  const search = new Search(sent, resend)
-  let next = 0
-  return view.map((message): Part => {
+/** The view's messages at their places. */
+function placed(view: WireView, marks: CacheMarks | undefined, isMarking: boolean): Part[] {
+  return view.messages.map((message, at) => {
     // Marks in the log say where the cache ended when the message came; where it ends now, the client says anew.
-    const plain = isMarking || marks === undefined ? message : marks.withoutMarks(message)
-    const isMarked = marks?.isMarked(plain) === true
-    // Most messages are the next one, or what was shown for a later one the last time.
-    if (!isMarked && resend.isAlike(plain, sent[next])) {
-      next += 1
-      return { value: plain, isSame: true, from: next - 1 }
-    }
-    const before = search.shown(plain, next)
-    if (before !== undefined) {
-      next = before.from + 1
-      return before
-    }
-    const gist = resend.gistOf(plain)
-    const same = search.gist(gist.text, next)
-    const ids = idsOf(plain, resend)
-    const from = same ?? search.ids(ids, next) ?? search.ids(lastOf(ids), next)
-    if (from === undefined) return { value: plain, isSame: false }
-    next = from + 1
-    // Reasoning that the view leaves out, or has in another message, must not come back with the client's bytes.
-    const { reasoning, hasId } = search.gistAt(from)
-    const isWhole = (reasoning === '' || reasoning === gist.reasoning) && (!hasId || gist.hasId)
-    const isSame = same !== undefined && isWhole && !isMarked
-    remember(sent[from] as Json, { value: plain, isSame })
-    return { value: plain, isSame, from }
+    const value = isMarking || marks === undefined ? message : marks.withoutMarks(message)
+    const place = view.places[at] ?? { isSame: false }
+    return { ...place, value, isSame: place.isSame && marks?.isMarked(value) !== true }
   })
-}
-
-/** What a client's message was shown as, the last time that this was found out. */
-const shown = new WeakMap<object, Pick<Part, 'value' | 'isSame'>>()
-
-function shownBefore(message: Json): Pick<Part, 'value' | 'isSame'> | undefined {
-  return isObject(message) ? shown.get(message) : undefined
-}
-
-function remember(message: Json, part: Pick<Part, 'value' | 'isSame'>): void {
-  if (isObject(message)) shown.set(message, part)
-}
-
-/** The client's messages by what they say and by the calls in them; each is read only when it is needed. */
-class Search {
-  readonly #sent: readonly Json[]
-  readonly #resend: ResendFormat
-
-  constructor(sent: readonly Json[], resend: ResendFormat) {
-    this.#sent = sent
-    this.#resend = resend
-  }
-
-  /** The message that was shown in this form before. */
-  shown(value: Json, from: number): (Part & { readonly from: number }) | undefined {
-    for (let at = from; at < this.#sent.length; at++) {
-      const before = shownBefore(this.#sent[at] as Json)
-      if (before !== undefined && equalJson(value, before.value))
-        return { value, isSame: before.isSame, from: at }
-    }
-    return undefined
-  }
-
-  gistAt(index: number): Gist {
-    return readOnce(this.#sent[index] as Json, this.#resend).gist
-  }
-
-  gist(text: string, from: number): number | undefined {
-    return this.#find(from, ({ gist }) => gist.text === text)
-  }
-
-  ids(ids: string, from: number): number | undefined {
-    return ids === '' ? undefined : this.#find(from, (one) => one.ids === ids || one.last === ids)
-  }
-
-  /** Reading is what takes time, and is done once; looking through all is faster than keeping them in order. */
-  #find(from: number, isIt: (read: Read) => boolean): number | undefined {
-    for (let at = from; at < this.#sent.length; at++) {
-      if (isIt(readOnce(this.#sent[at] as Json, this.#resend))) return at
-    }
-    return undefined
-  }
-}
-
-/** What was read of a client's message. The same objects come again with the next request, and nobody changes them. */
-interface Read {
-  readonly gist: Gist
-  readonly ids: string
-  readonly last: string
-}
-
-const read = new WeakMap<object, Read>()
-
-function readOnce(message: Json, resend: ResendFormat): Read {
-  if (!isObject(message)) return { gist: resend.gistOf(message), ids: '', last: '' }
-  const known = read.get(message)
-  if (known !== undefined) return known
-  const ids = idsOf(message, resend)
-  const made = { gist: resend.gistOf(message), ids, last: lastOf(ids) }
-  read.set(message, made)
-  return made
-}
-
-/** The calls of a message as one text; empty where there are none. */
-function idsOf(message: Json, { callsIn }: ResendFormat): string {
-  const calls = callsIn(message)
-  return calls.length === 0 ? '' : `ids:${calls.join(',')}`
-}
-
-/** The last of several ids: the view may show results that the client never saw before its own. */
-function lastOf(ids: string): string {
-  return ids === '' ? '' : `last:${ids.slice(ids.lastIndexOf(',') + 1).replace('ids:', '')}`
 }
 
 /**

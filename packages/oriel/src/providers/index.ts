@@ -3,7 +3,6 @@
 
 export type { BodyFields, CacheMarks, Format, Origin } from './format.ts'
 export { bodyOf } from './format.ts'
-export type { Gist } from './gist.ts'
 // For pages that read answers and nothing else: a bundler leaves out the rest.
 export { answers as openaiChatAnswers } from './openai-chat/stream.ts'
 export type {

@@ -4,7 +4,6 @@
 import type { Json, JsonObject } from '../core/log/json.ts'
 import type { Frame } from '../core/view/view.ts'
 import type { Format } from './format.ts'
-import type { Gist } from './gist.ts'
 import type { WireFormat } from './registry.ts'
 import type { SpliceOptions, Splicer } from './splice.ts'
 import type { AnswerFormat } from './stream.ts'
@@ -17,7 +16,8 @@ export interface Provider extends Format, AnswerFormat {
   /** The company, as OpenTelemetry's `gen_ai.provider.name` spells it. */
   readonly vendor: string
   readonly request: RequestFormat
-  readonly resend: ResendFormat
+  /** @default what clients resend needs no care */
+  readonly resend?: ResendFormat
   readonly tools: ToolFormat
   readonly usage: UsageFormat
   readonly errors: ErrorFormat
@@ -86,14 +86,8 @@ export interface StoredHistory {
   unseen(messages: readonly Json[]): readonly Json[]
 }
 
-/** Messages that clients resend, beside those of a view: see docs/decisions/0002-what-clients-resend.md. */
+/** Reasoning in messages that clients resend, beside those of a view: see docs/decisions/0002-what-clients-resend.md. */
 export interface ResendFormat {
-  /** What a message says, apart from how it is written. */
-  gistOf(message: Json): Gist
-  /** Whether two messages are the same but for fields that say nothing: then their gists are the same, and need not be made. */
-  isAlike(a: Json, b: Json | undefined): boolean
-  /** The calls that a message makes or answers: what a reduced message still shares with its original. */
-  callsIn(message: Json): readonly string[]
   /** The parts of a request without reasoning that does not fit to what the client resends of its own. @default all of them */
   fitReasoning?<P extends PlacedMessage>(parts: readonly P[], sent: readonly Json[]): readonly P[]
   /** The parts without any reasoning. @default all of them */

@@ -11,6 +11,7 @@ import type { CustomRule } from '../rules/custom.ts'
 import type { ExpiryOverride } from '../rules/expiry.ts'
 import type { Branch, Conversation, HistoryMatch } from './branches/conversation.ts'
 import { withoutForeignThoughts } from './branches/interrupted.ts'
+import { type ResentHistory, resentHistory } from './branches/places.ts'
 import type { ReadHistory } from './branches/read-history.ts'
 import type { KeyMatch, SyncCounts } from './branches/sync.ts'
 import type { Batch } from './journal/batch.ts'
@@ -73,6 +74,7 @@ function checkOverride(override: ExpiryOverride): void {
 /** What `sync` answers, and the branch itself. */
 export interface Synced extends SyncCounts {
   readonly branch: Branch
+  readonly resent: ResentHistory
 }
 
 /** A history that is written, or waits in a batch. */
@@ -129,7 +131,8 @@ async function takeHistory(
   const { key, state } = branch.journal
   const appended = written.appended.length
   const messages = state.messageCount
-  const synced = { branch, thread: key.thread, matched, appended, isForked, messages }
+  const resent = resentHistory(parts, written)
+  const synced = { branch, thread: key.thread, matched, appended, isForked, messages, resent }
   return { synced, batch: written.batch }
 }
 

@@ -16,6 +16,7 @@ import type { ReadOptions } from '../stores/store.ts'
 import { type AppendOptions, decodeDrafts } from './append.ts'
 import { codeOf } from './background.ts'
 import { type Branch, Conversation, type HistoryMatch } from './branches/conversation.ts'
+import { noteResent } from './branches/places.ts'
 import { asRead, type ReadHistory } from './branches/read-history.ts'
 import { hiddenDrafts, type SyncCounts } from './branches/sync.ts'
 import type { EngineOptions, ThreadEngine } from './engine.ts'
@@ -387,9 +388,15 @@ export class Thread<Own extends readonly CustomRule[] = readonly []> {
   }
 
   /** Goes on to the branch that a history led to. */
-  #follow<T extends Synced>({ branch, ...result }: T): Omit<T, 'branch'> & SyncResult {
+  #follow<T extends Synced>({
+    branch,
+    resent,
+    ...rest
+  }: T): Omit<T, 'branch' | 'resent'> & SyncResult {
     this.#branch = branch
-    return { ...result, branch: this.#on(branch) }
+    const result = { ...rest, branch: this.#on(branch) }
+    noteResent(result, resent)
+    return result
   }
 
   #on(branch: Branch, task = this.#task): Thread {

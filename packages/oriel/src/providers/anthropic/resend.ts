@@ -3,17 +3,9 @@
 // is under way it is the other way round: the provider refuses a loop that does not begin with its thinking.
 
 import { isJsonObject as isRecord, type Json, type JsonObject } from '../../core/log/json.ts'
-import { gistOf, isAlike } from '../gist.ts'
 import type { PlacedMessage, ResendFormat } from '../provider.ts'
 
 export const resend: ResendFormat = {
-  gistOf,
-  isAlike,
-  callsIn: (message) =>
-    blocksOf(message).flatMap(({ type, id, tool_use_id: answered }) => {
-      if (type === 'tool_result') return [`r${String(answered)}`]
-      return type === 'tool_use' ? [`c${String(id)}`] : []
-    }),
   fitReasoning: alignThinking,
   withoutReasoning: withoutAnyThinking,
 }

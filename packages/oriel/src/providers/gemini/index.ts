@@ -7,7 +7,6 @@ import { decodeContents } from './decode.ts'
 import { encodeView } from './encode.ts'
 import { errors } from './errors.ts'
 import { request } from './request.ts'
-import { resend } from './resend.ts'
 import { idPattern, maxIdLength, validateBody } from './rules.ts'
 import { answers } from './stream.ts'
 import { tools } from './tools.ts'
@@ -49,7 +48,6 @@ export const gemini: Provider = {
   encode: encodeView,
   validate: validateBody,
   request,
-  resend,
   ...answers,
   tools,
   usage,

@@ -8,7 +8,6 @@ import { decode } from './decode.ts'
 import { encode, isLegacyExchange } from './encode.ts'
 import { errors } from './errors.ts'
 import { request } from './request.ts'
-import { resend } from './resend.ts'
 import { maxCallIdLength, validateChatBody } from './rules.ts'
 import { answers } from './stream.ts'
 import { tools } from './tools.ts'
@@ -52,7 +51,6 @@ export const openaiChat: Provider = {
   encode,
   validate: neverThrowing('O5', validateChatBody),
   request,
-  resend,
   ...answers,
   tools,
   usage,

@@ -2,16 +2,9 @@
 // the client sent it.
 
 import { isJsonObject, type Json } from '../../core/log/json.ts'
-import { gistOf, isAlike } from '../gist.ts'
 import type { PlacedMessage, ResendFormat } from '../provider.ts'
 
 export const resend: ResendFormat = {
-  gistOf,
-  isAlike,
-  callsIn: (item) =>
-    isJsonObject(item) && typeof item.call_id === 'string'
-      ? [`${String(item.type)}${item.call_id}`]
-      : [],
   fitReasoning: (parts) => parts.filter((part, at) => !isLeftOut(part, () => parts.slice(at + 1))),
 }
 

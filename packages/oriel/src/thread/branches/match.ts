@@ -87,6 +87,61 @@ function lean(value: Json): Json {
   return Object.fromEntries(kept.map(([name, field]) => [name, lean(field as Json)]))
 }
 
+/**
+ * Whether a client says all that the log has of a message, and nothing else: then its own form of it may be sent. Reasoning may be left
+ * out, fields of its own may come and go, and a person's words may have other blanks around them.
+ */
+export function saysAll(logged: Matchable, sent: Matchable): boolean {
+  if (logged.blocks === sent.blocks) return true
+  if (logged.role !== sent.role) return false
+  const saying = sayingOf(sent)
+  if (saying !== sayingOf(logged)) return false
+  const thoughts = thoughtsOf(sent)
+  // What is nothing but reasoning is known by it.
+  const isLeftOut = thoughts === '' && saying !== '[]'
+  return isLeftOut || thoughts === thoughtsOf(logged)
+}
+
+/** The reasoning of a message: its signatures, or what else there is of it; empty where there is none. */
+function thoughtsOf({ blocks }: Matchable): string {
+  return blocks
+    .flatMap((block) => {
+      if (block.type !== 'reasoning') return []
+      return [block.signature ?? gist({ ...block.extra, text: block.text ?? null })]
+    })
+    .join('\n')
+}
+
+/** Everything else that it says, in order. Texts that follow each other say what one text says. */
+function sayingOf({ role, blocks }: Matchable): string {
+  const said: string[][] = []
+  for (const block of blocks) {
+    if (block.type === 'reasoning') continue
+    const [kind, text, ...more] = partOf(block)
+    const last = said.at(-1)
+    if (kind === 'text' && last?.[0] === 'text' && more.length === 0 && last.length === 2) {
+      last[1] += text ?? ''
+    } else if (kind !== 'text' || text !== '') said.push([kind, text ?? '', ...more])
+  }
+  const [first, end] = [said[0], said.at(-1)]
+  if (role === 'user' && first?.[0] === 'text') first[1] = (first[1] ?? '').trimStart()
+  if (role === 'user' && end?.[0] === 'text') end[1] = (end[1] ?? '').trimEnd()
+  return JSON.stringify(said)
+}
+
+function partOf(block: Block): readonly [string, ...string[]] {
+  if (block.type === 'text') {
+    return block.plugin === undefined ? ['text', block.text] : ['text', block.text, block.plugin]
+  }
+  if (block.type === 'tool-call') {
+    return ['call', block.callId, block.name, canonicalArguments(block.arguments)]
+  }
+  if (block.type !== 'tool-result') return [block.type, ...mediaKey(block)]
+  const { callId, content, isError = false } = block
+  const blocks = typeof content === 'string' ? [{ type: 'text' as const, text: content }] : content
+  return ['result', callId, String(isError), sayingOf({ role: 'tool', blocks })]
+}
+
 /** A result whose text the client now shows shorter than it was. */
 export interface Revision {
   readonly block: number

@@ -29,7 +29,7 @@ export interface ReadHistory {
   readonly parts: HistoryParts
 }
 
-interface HistoryParts {
+export interface HistoryParts {
   readonly decoded: readonly Decoded[]
   readonly leading: readonly Draft[]
   readonly conversation: readonly Draft[]

@@ -5,7 +5,7 @@ import type { Draft, MessageEntry } from '../../core/log/entry.ts'
 import { assert, OrielError } from '../../core/log/errors.ts'
 import type { State } from '../../core/state/state.ts'
 import { type BrokenOff, signaturesBehind } from './interrupted.ts'
-import { compare, detailsOf, keyOf, type Matchable, type Revision } from './match.ts'
+import { compare, detailsOf, keyOf, type Matchable, type Revision, saysAll } from './match.ts'
 
 /** What became of a resent history. */
 export interface SyncCounts {
@@ -27,12 +27,22 @@ export interface KeyMatch {
   readonly kept: number
   /** Messages of the log that the history contradicts or lacks. */
   readonly behind: number
+  /** What each of these messages of the history is in the log. */
+  readonly met: readonly Met[]
   /** Results that the client now shows shorter than the log has them. */
   readonly revisions: readonly SeqRevision[]
   /** A message that must be compared is only in the store. */
   readonly isUnsure: boolean
   /** The first message that is not in the log, where it is an answer that broke off. */
   readonly brokenOff?: BrokenOff
+}
+
+/** What a message of a resent history is in the log. */
+export interface Met {
+  /** The entries that it stands for, with those before them that no client ever saw. */
+  readonly seqs: readonly number[]
+  /** Whether it says all that they say, and nothing else. */
+  readonly isSame: boolean
 }
 
 export interface SeqRevision extends Revision {
@@ -52,6 +62,11 @@ interface Agreed {
   /** How many messages it is there. */
   readonly count: number
   readonly revised?: readonly SeqRevision[]
+}
+
+/** A message of the history and the entries that it was compared with. */
+interface MetEntries extends Met {
+  readonly entries: readonly (MessageEntry | undefined)[]
 }
 
 /** What a snapshot keeps of it. */
@@ -85,7 +100,7 @@ export class KeyIndex {
   readonly #details: (string | undefined)[]
   #isOpen: boolean
   /** What last agreed with each message, and for how many it stands: the same objects need not be compared again. */
-  readonly #met: { readonly sent: IncomingMessage; readonly count: number }[] = []
+  readonly #met: (Agreed & { readonly sent: IncomingMessage; readonly as: MetEntries })[] = []
   /** Whether the newest messages are such as no client resends: what they lead to is not there yet. */
   #isUnended: boolean
   #version: number
@@ -188,17 +203,20 @@ export class KeyIndex {
 
   #meet(history: readonly IncomingMessage[], state: State): KeyMatch {
     const revisions: SeqRevision[] = []
+    const met: Met[] = []
     let matched = 0
     let kept = 0
     for (; matched < history.length; matched++) {
       const sent = history[matched] as IncomingMessage
-      const met = this.#met[kept]
-      const found = met?.sent === sent ? { count: met.count } : this.#agree(sent, kept, state)
+      const known = this.#met[kept]?.sent === sent ? this.#met[kept] : undefined
+      const found = known ?? this.#agree(sent, kept, state)
       // A message from before the snapshot is not at hand: the caller must get it first.
-      if (found === 'unsure') return { matched, kept, behind: 1, revisions, isUnsure: true }
+      if (found === 'unsure') return { matched, kept, met, behind: 1, revisions, isUnsure: true }
       if (found === undefined) break
       const { count, revised = [] } = found
-      if (revised.length === 0) this.#met[kept] = { sent, count }
+      const as = this.#entriesAt(sent, { at: kept, count, known: known?.as, state })
+      met.push(as)
+      if (revised.length === 0) this.#met[kept] = { sent, count, as }
       revisions.push(...revised)
       kept += count
     }
@@ -207,10 +225,26 @@ export class KeyIndex {
     const next = history[matched]?.message
     const isSaying = next?.role === 'assistant' && next.blocks.length > 0
     const isKept = this.#isUnended && behind === 0 && isSaying
-    if (!isKept) return { matched, kept, behind, revisions, isUnsure: false }
+    if (!isKept) return { matched, kept, met, behind, revisions, isUnsure: false }
     const signatures = signaturesBehind(state, this.endOf(kept))
     const brokenOff = { at: matched, signatures }
-    return { matched, kept, behind: 1, revisions, isUnsure: false, brokenOff }
+    return { matched, kept, met, behind: 1, revisions, isUnsure: false, brokenOff }
+  }
+
+  /** The entries for which a message stands, and whether it says the same. Compared again only where they are other objects. */
+  #entriesAt({ message }: IncomingMessage, { at, count, known, state }: MetPlace): MetEntries {
+    const seqs = this.#seqs.slice(at, at + count)
+    const entries = seqs.map((seq) => state.item(seq)?.entry)
+    if (known !== undefined && entries.every((entry, index) => entry === known.entries[index])) {
+      return known
+    }
+    const isSeenAs = entries.some((entry) => entry?.resentAs !== undefined)
+    const hidden = isSeenAs ? hiddenBetween(state, this.endOf(at), seqs[0] as number) : []
+    const blocks = entries.flatMap((entry) => entry?.blocks ?? [])
+    const logged = entries.length === 1 ? entries[0] : entries[0] && { ...entries[0], blocks }
+    const isAtHand = logged !== undefined && !entries.includes(undefined)
+    const isSame = isAtHand && hidden.length === 0 && saysAll(logged, message)
+    return { seqs: [...hidden, ...seqs], isSame, entries }
   }
 
   /** For how many of the log's messages, from a position on, a message stands; undefined where it is another one. */
@@ -254,6 +288,22 @@ export class KeyIndex {
   endOf(count: number): number {
     return count === 0 ? 0 : (this.#ends[count - 1] as number)
   }
+}
+
+interface MetPlace {
+  readonly at: number
+  readonly count: number
+  readonly known: MetEntries | undefined
+  readonly state: State
+}
+
+/** The messages behind one seq and before another of which a client resends nothing. */
+function hiddenBetween(state: State, after: number, before: number): readonly number[] {
+  const seqs: number[] = []
+  for (let seq = after + 1; seq < before; seq++) {
+    if (state.item(seq)?.entry.resentAs === 'nothing') seqs.push(seq)
+  }
+  return seqs
 }
 
 /** Whether both are the same words and nothing else: then their keys are the same too. */

@@ -345,6 +345,24 @@ describe("the documents' own requests", () => {
     },
   )
 
+  it('[X5] an index means one of the messages that a message with several results is sent as', async () => {
+    const policy = { toolOutput: { maxLines: 3 } }
+    const thread = await openThread({ id: 'x', store: memoryStore(), policy, now: () => 1 })
+    const ids = ['a', 'b']
+    const said = (role: string, content: unknown) => ({ role, content })
+    const uses = ids.map((id) => ({ type: 'tool_use', id, name: 'read', input: {} }))
+    // Both are shown as the same few lines.
+    const lines = (id: string): string => ['x', 'y', ...Array(20).fill(id), 'z', 'z'].join('\n')
+    const results = ids.map((id) => ({ type: 'tool_result', tool_use_id: id, content: lines(id) }))
+    const history = [said('user', 'go'), said('assistant', uses), said('user', results)]
+    await thread.append(history, { format: 'anthropic' })
+    await thread.view()
+    const tool = expandTool(thread)
+    for (const [at, id] of ids.entries()) {
+      expect(await tool.handle({ step: 'ExpandMessage', messageIndex: 2 + at })).toBe(lines(id))
+    }
+  })
+
   it('[X5] an index still means the newest view after a reopening, and items can be asked for', async () => {
     const store = memoryStore()
     const list = JSON.stringify(

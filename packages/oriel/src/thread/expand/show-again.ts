@@ -2,12 +2,13 @@
 
 import { type Block, textOf } from '../../core/log/block.ts'
 import type { MessageEntry } from '../../core/log/entry.ts'
-import { isObject } from '../../core/log/json.ts'
+import { isObject, type Json } from '../../core/log/json.ts'
 import { expansionsOf } from '../../core/state/expansion.ts'
 import { waitsFrom } from '../../core/state/reasoning.ts'
 import type { State } from '../../core/state/state.ts'
 import { readableIn } from '../../core/text/readable.ts'
 import { finalIn } from '../../core/view/reduction.ts'
+import type { ViewMessage } from '../../core/view/view.ts'
 import type { ThreadEngine } from '../engine.ts'
 import type { EventMessage } from '../events.ts'
 import type { Journal } from '../journal/journal.ts'
@@ -202,28 +203,37 @@ async function findAt(
     const name = Number.isNaN(index) ? 'the messageIndex' : `messageIndex ${index}`
     return { reason: `${name} is out of bounds. Do not request this expansion again` }
   }
-  const strings = new Set(stringsIn(message))
-  for (const { entry, blocks, positions, wireIds } of view.shown) {
-    if (entry === undefined) continue
-    for (const [at, block] of blocks.entries()) {
-      const position = positions?.[at] ?? at
-      if (block === entry.blocks[position]) continue
-      const isResult = block.type === 'tool-result'
-      const text = isResult ? textOf(block.content) : block.type === 'text' ? block.text : undefined
-      if (text === undefined || ![...strings].some((one) => one.includes(text))) continue
-      if (isResult && !strings.has(wireIds?.get(at) ?? block.callId)) continue
-      return { entry, block: position }
-    }
+  const positions = view.origins[index]?.shown ?? []
+  const shown = positions.flatMap((at) => view.shown[at] ?? [])
+  for (const one of shown) {
+    if (one.entry === undefined) continue
+    const block = shortenedIn(one, message)
+    if (block !== undefined) return { entry: one.entry, block }
   }
-  const isSummary = view.shown.some(
-    ({ entry, blocks }) =>
-      entry === undefined &&
-      blocks.some((block) => block.type === 'text' && strings.has(block.text)),
+  const isSummary = shown.some(
+    ({ entry, blocks }) => entry === undefined && blocks.some(({ type }) => type === 'text'),
   )
   const reason = isSummary
     ? 'it is a summary of earlier messages. Expand the ids that it names; do not request expansion of this message again'
     : `the message at ${index} is not expandable: it is shown in full. Do not request this expansion again`
   return { reason }
+}
+
+/** The first shortened block of a view message that is in one of the messages that it was encoded as. */
+function shortenedIn(
+  { entry, blocks, positions, wireIds }: ViewMessage,
+  message: Json,
+): number | undefined {
+  const strings = new Set(stringsIn(message))
+  for (const [at, block] of blocks.entries()) {
+    const position = positions?.[at] ?? at
+    if (block === entry?.blocks[position]) continue
+    const isResult = block.type === 'tool-result'
+    const text = isResult ? textOf(block.content) : block.type === 'text' ? block.text : undefined
+    if (text === undefined || ![...strings].some((one) => one.includes(text))) continue
+    if (!isResult || strings.has(wireIds?.get(at) ?? block.callId)) return position
+  }
+  return undefined
 }
 
 function stringsIn(value: unknown): readonly string[] {

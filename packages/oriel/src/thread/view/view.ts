@@ -31,7 +31,7 @@ import type { Change, Frame, TokenCount, ViewMessage } from '../../core/view/vie
 import { plan, windowFor, windowOfModel } from '../../plan.ts'
 import type { Policy, PolicyInput } from '../../policy/schema.ts'
 import { type ProposeContext, propose } from '../../propose.ts'
-import type { Encoded, FormatName } from '../../providers/format.ts'
+import type { FormatName, Origin } from '../../providers/format.ts'
 import { formatNamed } from '../../providers/registry.ts'
 import { assertSize } from '../../providers/size.ts'
 import type { CustomRule } from '../../rules/custom.ts'
@@ -150,11 +150,11 @@ export interface BuiltView {
   readonly decision: Decision
   readonly assembled: Assembled
   readonly messages: readonly Json[]
+  /** Where each of them comes from. */
+  readonly origins: readonly Origin[]
   /** The messages before they were encoded. */
   readonly shown: readonly ViewMessage[]
   readonly system?: Json
-  /** Where each of the messages comes from. */
-  readonly origins: Encoded['origins']
   readonly bodyHash: string
   readonly frameHash: string
   readonly viewId: string
@@ -346,7 +346,7 @@ export function toView(request: ViewRequest, built: BuiltView, epoch: Epoch): Vi
   const tail = tailOf(state, built.planned)
   const around =
     framing.tokens(state.counter) + (tail === undefined ? 0 : viewTokens(state, [tail]))
-  return {
+  const view: View = {
     id: built.viewId,
     messages: built.messages.map(copyPlain),
     ...(built.system === undefined ? {} : { system: copyPlain(built.system) }),
@@ -357,6 +357,39 @@ export function toView(request: ViewRequest, built: BuiltView, epoch: Epoch): Vi
     ...(built.assembled.turnsReasoningOff ? { reasoning: 'off' as const } : {}),
     epoch,
   }
+  origins.set(
+    view,
+    built.origins.map((origin) => ({ ...origin, isSaid: isSaid(origin, built.shown) })),
+  )
+  return view
+}
+
+/** Beside the views, which are their callers' own. */
+const origins = new WeakMap<View, readonly ViewOrigin[]>()
+
+/** Where a message of a view comes from. */
+export interface ViewOrigin extends Origin {
+  /** Whether it shows everything of its entries but reasoning, in whatever form. */
+  readonly isSaid: boolean
+}
+
+function isSaid(origin: Origin, shown: readonly ViewMessage[]): boolean {
+  if (origin.isWhole) return true
+  return origin.shown.every((at) => {
+    const { entry, blocks = [] } = shown[at] ?? {}
+    const said = blocks.filter(isNoReasoning)
+    const came = entry?.blocks.filter(isNoReasoning) ?? []
+    return came.length === said.length && came.every((block, index) => block === said[index])
+  })
+}
+
+function isNoReasoning({ type }: Block): boolean {
+  return type !== 'reasoning'
+}
+
+/** Where each message of a view comes from. */
+export function originsIn(view: View): readonly ViewOrigin[] {
+  return origins.get(view) ?? []
 }
 
 /** The messages behind the system text that the view puts in front of them. */
