@@ -15,6 +15,7 @@ import { systemOf } from '../plugins/plugins.ts'
 import { askLog } from '../summaries/prepare.ts'
 import { Framing, frameSetting } from './frame.ts'
 import { type BuiltView, buildView, encoderVersion } from './view.ts'
+import { wideningEntries } from './widen.ts'
 
 export interface RequestChange {
   /** Position of the first message that differs from the request before. */
@@ -97,6 +98,7 @@ async function rebuild(
     temporary === undefined
       ? withoutRules(past.setting('policy')?.value)
       : knownParts(temporary, rules)
+  if (temporary !== undefined) await past.commit(wideningEntries(policy))
   const frame = past.setting(frameSetting(request.frameHash))?.value
   const format = request.format as FormatName
   const framing = {
