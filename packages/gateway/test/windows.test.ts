@@ -67,6 +67,12 @@ describe('with the default policy', () => {
     expect(await usersSent({ agents }, { turns: 5, query })).toEqual([1, 2, 2, 2, 2])
   })
 
+  it('[DA5] a ceiling on the length stops ?historyPolicy=all', async () => {
+    const ceilings = { 'history.length': 2 }
+    const query = '?historyPolicy=all'
+    expect(await usersSent({ ceilings }, { turns: 4, query })).toEqual([1, 2, 2, 2])
+  })
+
   it('[DA1] ?historyPolicy=all sends all again after a narrow window', async () => {
     const agents = { demo: { chatSettings: { historyPolicy: 'lastN', historyLength: 1 } } } as const
     const sent = await usersSent({ agents }, { turns: 10, query: '?agent=demo' })

@@ -20,11 +20,18 @@ describe('the limit (document 003)', () => {
   it('[K1] is the window without its reserve, else the fixed one', () => {
     expect(limitOf({ contextWindow: 100_000, maxTokens: 9999 })).toBe(100_000 - 16_384)
     expect(limitOf({ contextWindow: 0 })).toBe(8000)
-    expect(limitOf({ contextWindow: 1000, reserveTokens: 200_000, maxTokens: 1234 })).toBe(1234)
+    expect(limitOf({ contextWindow: 1000, reserveTokens: 200_000, maxTokens: 234 })).toBe(234)
     expect(limitOf({ contextWindow: 0, maxTokens: 0 })).toBe(0)
     expect(limitOf({}, 128_000)).toBe(128_000 - 16_384)
     expect(limitOf({ contextWindow: 50_000 }, 128_000)).toBe(50_000 - 16_384)
     expect(limitOf({ contextWindow: 0 }, 128_000)).toBe(8000)
+  })
+
+  it('[K1] [DA4] a window that is smaller than its reserve is a limit all the same', () => {
+    expect(limitOf({ contextWindow: 4000 })).toBe(2000)
+    expect(limitOf({}, 8192)).toBe(8000)
+    expect(limitOf({ contextWindow: 1000, reserveTokens: 200_000, maxTokens: 1234 })).toBe(500)
+    expect(limitOf({ maxTokens: 0 }, 8192)).toBe(4096)
   })
 
   it('[K1] the window is the one that the catalogue has for the model, where the policy names none', () => {

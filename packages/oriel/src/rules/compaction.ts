@@ -155,7 +155,10 @@ export function planCheckpoint(
 export function limitOf(settings: CompactionSettings, modelWindow = 0): number {
   const { contextWindow = modelWindow, maxTokens = defaults.maxTokens } = settings
   const room = contextWindow - reserveOf(settings)
-  return room > 0 ? room : maxTokens
+  if (room > 0) return room
+  // The reserve does not fit into the window: the fixed limit where it does, else half of the window stays free.
+  const isInside = contextWindow === 0 || (maxTokens > 0 && maxTokens < contextWindow)
+  return isInside ? maxTokens : Math.max(1, Math.floor(contextWindow / 2))
 }
 
 /** What the model can read: its window without the reserve, or all of it where that is less; Infinity where nobody knows it. */
