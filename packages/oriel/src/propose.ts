@@ -141,10 +141,16 @@ function isNews(state: State, edit: Edit): boolean {
   return live === undefined || isStronger(edit, live)
 }
 
+/** A summary and a cut text both shorten: the one with fewer tokens goes further, so that the limits of a cut hold. */
+function isShortening(a: Edit, b: Edit): boolean {
+  const forms = [a.form, b.form]
+  return forms.includes('clipped') && forms.includes('summarized')
+}
+
 /** A stronger form, or the same form with fewer tokens; of two placeholders the one that was there first. */
 function isStronger(a: Edit, b: Edit): boolean {
   if (a.form === b.form && a.form === 'omitted')
     return (a.since ?? Infinity) < (b.since ?? Infinity)
-  if (a.form === b.form) return a.tokensAfter < b.tokensAfter
+  if (a.form === b.form || isShortening(a, b)) return a.tokensAfter < b.tokensAfter
   return strongest(a.form, b.form) === a.form
 }

@@ -29,7 +29,7 @@ const policies: readonly unknown[] = ['lastN', 'all', 'none']
 /**
  * The messages that the history policy keeps: the very objects of the input, in their order; `all` gives the very array. Null,
  * undefined and an empty list give an empty list. An exchange that began before the window is dropped whole. Messages of OpenAI chat,
- * the AI SDK and LangChain are told apart by their shape; a role that none of them knows, such as `data`, is an ordinary message. Fields
+ * Anthropic, the AI SDK and LangChain are told apart by their shape; a role that none of them knows, such as `data`, is an ordinary message. Fields
  * that an application adds to its messages (ids, dates, attachments) are not looked at.
  *
  * Throws OrielError: 'invalid-option' with the name of the option, 'invalid-input' and 'not-json' for what is no message.
@@ -71,7 +71,9 @@ function formatOf(messages: readonly unknown[]): FormatName {
   for (const message of messages) {
     if (!isObject(message)) continue
     if (isLangchain(message)) return 'langchain'
-    if (Array.isArray(message.content) && message.content.some(isAiSdkPart)) return 'ai-sdk'
+    if (!Array.isArray(message.content)) continue
+    if (message.content.some(isAiSdkPart)) return 'ai-sdk'
+    if (message.content.some(isAnthropicBlock)) return 'anthropic'
   }
   return 'openai-chat'
 }
@@ -90,6 +92,11 @@ function isAiSdkPart(part: unknown): boolean {
   if (type === 'image') return part.image !== undefined
   if (type === 'file') return part.data !== undefined
   return type === 'tool-call' || type === 'tool-result' || type === 'reasoning'
+}
+
+/** In their messages a result stands in the user role: it starts no turn. */
+function isAnthropicBlock(block: unknown): boolean {
+  return isObject(block) && (block.type === 'tool_use' || block.type === 'tool_result')
 }
 
 const roles: readonly string[] = ['system', 'developer', 'user', 'assistant', 'tool', 'function']

@@ -240,6 +240,30 @@ describe('wrong values', () => {
     expect(resolvePolicy({ request: { body } }).policy.expiry?.tools).toEqual(body.expiry.tools)
   })
 
+  it('[C3] [DA5] a ceiling bounds what means no limit: the whole history, and 0', () => {
+    const ceilings = {
+      'history.length': 50,
+      'history.maxMessages': 100,
+      'toolOutput.maxBytes': 900,
+    }
+    const body = { history: { maxMessages: 0 }, toolOutput: { maxBytes: 0 } }
+    const { policy, warnings } = resolvePolicy({
+      request: { query: { historyPolicy: 'all' }, body },
+      ceilings,
+    })
+    expect(policy).toMatchObject({
+      history: { policy: 'lastN', length: 50, maxMessages: 100 },
+      toolOutput: { maxBytes: 900 },
+    })
+    expect(warnings).toEqual([
+      'toolOutput.maxBytes 0 (no limit) is above the ceiling: 900 is used.',
+      'history.maxMessages 0 (no limit) is above the ceiling: 100 is used.',
+      'history.policy all is above the ceiling: the last 50 turns are used.',
+    ])
+    const agent = { policy: { history: { policy: 'all' } } } as const
+    expect(resolvePolicy({ agent, ceilings }).policy.history?.policy).toBe('all')
+  })
+
   it('[C3] a ceiling bounds what a request may ask for, never the operator', () => {
     const ceilings = { 'history.length': 50 }
     const asked = resolvePolicy({ request: { historyLength: '900' }, ceilings })

@@ -234,6 +234,7 @@ function readRequest(options: AnyOptions, warnings: string[]): Layer {
       warnings.push(`Ignored: ${error.message}`)
     }
   }
+  boundHistory(values, options.ceilings, warnings)
   return { ...layer, rest }
 }
 
@@ -369,9 +370,41 @@ function bounded(
   warnings: string[],
 ): Value {
   const ceiling = ceilings[field.path]
-  if (ceiling === undefined || typeof value !== 'number' || value <= ceiling) return value
-  warnings.push(`${field.path} ${value} is above the ceiling: ${ceiling} is used.`)
+  if (ceiling === undefined || typeof value !== 'number') return value
+  const isUnlimited = value === 0 && unlimitedAtZero.has(field.path)
+  if (value <= ceiling && !isUnlimited) return value
+  const said = isUnlimited ? '0 (no limit)' : value
+  warnings.push(`${field.path} ${said} is above the ceiling: ${ceiling} is used.`)
   return ceiling
+}
+
+/** Fields in which 0 means that there is no limit. */
+const unlimitedAtZero: ReadonlySet<string> = new Set([
+  'history.maxMessages',
+  'toolOutput.maxLines',
+  'toolOutput.maxBytes',
+  'toolOutput.maxChars',
+  'toolOutput.largeOutputThreshold',
+  'toolResults.max',
+  'toolResults.cutoff',
+  'compaction.maxTokens',
+  'compaction.maxMessages',
+])
+
+/** The whole history is above any ceiling on its length: the ceiling is used. */
+function boundHistory(
+  values: Map<PolicyField, Value>,
+  ceilings: Readonly<Record<string, number>> = {},
+  warnings: string[],
+): void {
+  const ceiling = ceilings['history.length']
+  const policy = policyFields.find(({ path }) => path === 'history.policy')
+  const length = policyFields.find(({ path }) => path === 'history.length')
+  if (ceiling === undefined || policy === undefined || length === undefined) return
+  if (values.get(policy) !== 'all') return
+  warnings.push(`history.policy all is above the ceiling: the last ${ceiling} turns are used.`)
+  values.set(policy, 'lastN')
+  values.set(length, ceiling)
 }
 
 function accepted(field: PolicyField, value: unknown): Value | undefined {

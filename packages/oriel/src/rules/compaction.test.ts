@@ -27,6 +27,12 @@ describe('the limit (document 003)', () => {
     expect(limitOf({ contextWindow: 0 }, 128_000)).toBe(8000)
   })
 
+  it('[K1] [RC3] a window that is smaller than its reserve is a limit all the same', () => {
+    expect(limitOf({ contextWindow: 4000 })).toBe(3000)
+    expect(limitOf({}, 8192)).toBe(6144)
+    expect(limitOf({ maxTokens: 0 }, 8192)).toBe(6144)
+  })
+
   it('[K1] the window is the one that the catalogue has for the model, where the policy names none', () => {
     const sent = (compaction: object, model?: string) =>
       project(turns(80), { compaction }, model === undefined ? {} : { model }).messages.length

@@ -1,5 +1,6 @@
 // Every row of the tables of document 003 (tool output, summaries, compaction) that is not shown elsewhere, in its own words.
 
+import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { State } from '../core/state/state.ts'
 import { resolveCounter } from '../counters.ts'
@@ -24,29 +25,65 @@ const none = { maxLines: 0, maxBytes: 0, maxChars: 0, largeOutputThreshold: 0 }
 
 describe('tool output, row by row', () => {
   it('[B1] two of three lines: the head stays', () => {
-    expect(shown('line1\nline2\nline3', { ...none, maxLines: 2 })).toBe('line1\nline2')
+    expect(shown('line1\nline2\nline3', { ...none, maxLines: 2 })).toBe('line1\nline2…')
   })
 
-  it('[B1] a cut whose marker is longer than what it cuts is not made', () => {
-    expect(shown('l1\nl2\nl3\nl4\nl5\nl6', { ...none, maxLines: 4 })).toBe('l1\nl2\nl3\nl4\nl5\nl6')
-  })
-
-  it('[B1] five of nine bytes', () => {
-    expect(shown('123456789', { ...none, maxBytes: 5 })).toBe('12345')
+  it('[B1] [DA3] lines of both ends with a sign between, where no notice fits', () => {
+    expect(shown('l1\nl2\nl3\nl4\nl5\nl6', { ...none, maxLines: 4 })).toBe('l1\nl2\n…\nl5\nl6')
   })
 
   it.each([
-    ['123456789', { maxBytes: 8 }, '12345678'],
-    ['hello', { maxChars: 4 }, 'hell'],
-    ['a b c d e', { maxChars: 8 }, 'a b c d '],
-    ['word word word word', { maxChars: 18 }, 'word word word wor'],
-    ['é'.repeat(25_601), { maxBytes: 51_200 }, 'é'.repeat(25_600)],
-  ])(
-    '[B1] one above the limit is cut, though no token and no marker fits in: %.10s',
-    (text, limit, cut) => {
-      expect(shown(text, { ...none, ...limit })).toBe(cut)
-    },
-  )
+    ['123456789', { maxBytes: 5 }, '12…'],
+    ['123456789', { maxBytes: 8 }, '12345…'],
+    ['a b c d e', { maxChars: 8 }, 'a b c d…'],
+    ['total: 123456', { maxChars: 10 }, 'total: 12…'],
+  ])('[B1] [DA3] a tight limit holds, the sign of the cut included: %s %j', (text, limit, cut) => {
+    expect(shown(text, { ...none, ...limit })).toBe(cut)
+  })
+
+  it.each([
+    ['Chinese', '漢字の出力。'.repeat(2845)],
+    ['Cyrillic', 'строка вывода '.repeat(2000)],
+  ])('[DA3] %s just above the limit of bytes ends with the notice', (_, text) => {
+    const bytes = Buffer.byteLength(text)
+    const cut = shown(text, { ...none, maxBytes: bytes - 1 })
+    expect(cut).toMatch(/\[tool output truncated: showing .* bytes, .* chars; expand e\w+\]$/)
+    expect(Buffer.byteLength(cut)).toBeLessThan(bytes)
+  })
+
+  it('[B1] [DA3] every cut is within its limits, shorter than the output, and has a sign', () => {
+    const pieces = fc.array(fc.constantFrom('a', 'é', '漢', '🙂', '\n', 'word ', 'row\n'), {
+      minLength: 2,
+      maxLength: 200,
+    })
+    const limit = fc.integer({ min: 1, max: 300 })
+    const limits = fc.record(
+      { maxChars: limit, maxBytes: limit, maxLines: fc.integer({ min: 1, max: 20 }) },
+      { requiredKeys: [] },
+    )
+    const mode = fc.constantFrom('head' as const, 'head_tail' as const)
+    fc.assert(
+      fc.property(pieces, limits, mode, (parts, own, truncateMode) => {
+        const text = parts.join('')
+        const cut = shown(text, { ...none, ...own, truncateMode })
+        const { maxChars = Infinity, maxBytes = Infinity } = own
+        const isOver = text.length > maxChars || Buffer.byteLength(text) > maxBytes
+        if (!isOver && cut === text) return
+        expect(cut.length).toBeLessThanOrEqual(Math.min(maxChars, text.length))
+        expect(Buffer.byteLength(cut)).toBeLessThanOrEqual(maxBytes)
+        expect(cut).toMatch(/truncated|…|^.?~$/u)
+      }),
+    )
+  })
+
+  it('[B1] [DA3] what is beyond the cutoff never grows above the limits of its output', () => {
+    const output = 'A line of output, number 7342.\n'.repeat(40)
+    const history = ['a', 'b', 'c'].flatMap((id) => [call(id), result(id, output)])
+    const messages = [user(), ...history, user('on')]
+    const policy = { toolOutput: { maxChars: 300 }, toolResults: { cutoff: 1 } }
+    const texts = project(messages, policy).messages.map(({ content }) => String(content))
+    expect(texts.filter((text) => text.length > 300)).toEqual([])
+  })
 
   it('[B2] at the threshold an output is shown, above it a notice; 0 is never', () => {
     const text = 'a'.repeat(300)

@@ -220,6 +220,22 @@ describe("document 002's own function", () => {
     expect(kept[0]).toBe(four[0])
   })
 
+  it("[H3] Anthropic's tool_result starts no turn, and its exchange stays whole", () => {
+    const messages = [
+      { role: 'system', content: 'be brief' },
+      { role: 'user', content: 'one' },
+      { role: 'assistant', content: [{ type: 'tool_use', id: 'c1', name: 's', input: {} }] },
+      { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'c1', content: 'found' }] },
+      { role: 'assistant', content: 'done' },
+      { role: 'user', content: 'two' },
+      { role: 'assistant', content: [{ type: 'tool_use', id: 'c2', name: 's', input: {} }] },
+      { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'c2', content: 'found' }] },
+    ]
+    const kept = applyHistoryPolicy(messages, { historyLength: 1 })
+    expect(kept).toEqual([messages[0], ...messages.slice(5)])
+    expect(applyHistoryPolicy(messages, { historyLength: 2 })).toEqual(messages)
+  })
+
   it('[H3] a negative length means 1, an endless one means all', () => {
     expect(show(applyHistoryPolicy(four, { historyLength: -5 }))).toBe('S U4 A4')
     expect(applyHistoryPolicy(four, { historyLength: Infinity })).toEqual(four)

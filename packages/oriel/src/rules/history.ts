@@ -1,7 +1,7 @@
 // The window over user turns (document 002) and the cap on messages (document 004), both on exchange edges.
 
 import { z } from 'zod'
-import type { Edit } from '../core/log/entry.ts'
+import type { DropWindow, Edit, EditEntry } from '../core/log/entry.ts'
 import { shownAgainIn } from '../core/state/expansion.ts'
 import { waitsFrom } from '../core/state/reasoning.ts'
 import { type Item, type State, startsTurn } from '../core/state/state.ts'
@@ -62,7 +62,8 @@ export const history = {
       for (const step of new Set(system.map(({ entry }) => entry.step))) {
         const items = system.filter(({ entry }) => entry.step === step)
         const since = items.at(-1)?.entry.seq ?? state.version
-        push(edits, state, items, 'system messages are not preserved', since)
+        const reason = 'system messages are not preserved'
+        push(edits, state, items, { reason, since, window: { system: false } })
       }
     }
     const units = unitsOf(state, visible)
@@ -82,10 +83,16 @@ export const history = {
     const capped = new Set(over.units)
     const isCapped = leaving.every((unit) => capped.has(unit))
     const since = isCapped ? Math.min(left, over.since) : left
-    push(edits, state, itemsOf(leaving), windowReason(policy, length), since)
+    const turn = leaving.reduce((newest, unit) => Math.max(newest, unit.turn), 0)
+    const reason = windowReason(policy, length)
+    push(edits, state, itemsOf(leaving), { reason, since, window: { turn } })
     const gone = new Set(leaving)
     const others = over.units.filter((unit) => !gone.has(unit))
-    push(edits, state, itemsOf(others), `more than ${maxMessages} messages`, over.since)
+    push(edits, state, itemsOf(others), {
+      reason: `more than ${maxMessages} messages`,
+      since: over.since,
+      window: { messages: maxMessages, recent: keepRecentMessages },
+    })
     return edits
   },
 } satisfies Rule<HistorySettings>
@@ -133,8 +140,7 @@ function push(
   edits: Edit[],
   state: State,
   items: readonly Item[],
-  reason: string,
-  since: number,
+  { reason, since, window }: Required<Pick<Edit, 'reason' | 'since' | 'window'>>,
 ): void {
   if (items.length === 0) return
   edits.push({
@@ -147,7 +153,38 @@ function push(
     },
     tokensAfter: 0,
     since,
+    window,
   })
+}
+
+/**
+ * The live drops of this rule that go further than the settings do: what they dropped comes back. Without settings nothing is dropped.
+ * What a checkpoint stands for stays with it, and nothing changes before an open tool loop with signed reasoning.
+ */
+export function widenedBy(
+  state: State,
+  settings: HistorySettings = { policy: 'all' },
+): readonly EditEntry[] {
+  const { checkpoint, dropEdits } = state
+  const isWider = widerThan(state.turn, settings)
+  const edits = dropEdits.filter(
+    ({ rule, window, seq }) =>
+      rule === 'history' && window !== undefined && seq > (checkpoint?.seq ?? 0) && isWider(window),
+  )
+  return edits.length > 0 && waitsFrom(state) === Infinity ? edits : []
+}
+
+function widerThan(turn: number, settings: HistorySettings): (window: DropWindow) => boolean {
+  const { policy = defaults.policy, length = defaults.length } = settings
+  const { preserveSystemMessages = defaults.preserveSystemMessages } = settings
+  const { maxMessages = 0, keepRecentMessages = 0 } = settings
+  const firstTurn = firstTurnKept(turn, { policy, length })
+  const isSystemKept = preserveSystemMessages || policy === 'all'
+  return (window) => {
+    if ('turn' in window) return window.turn >= firstTurn
+    if ('system' in window) return isSystemKept
+    return maxMessages === 0 || maxMessages > window.messages || keepRecentMessages > window.recent
+  }
 }
 
 interface CapSettings {

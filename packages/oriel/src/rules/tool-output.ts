@@ -124,43 +124,55 @@ function bounded(state: State, result: Result, text: string, limits: Limits): re
     keepsMedia: true,
   } as const
   const reason = 'longer than the limits of tool output'
-  for (const way of ways) {
-    const { shown } = state.derive(`${key}:${way}`, () => ({
-      shown: cut(text, limits, { id, way }),
-    }))
+  for (const [index, form] of formsOf(text, limits, id).entries()) {
+    const { shown } = state.derive(`${key}:${index}`, () => ({ shown: form() }))
+    if (shown === undefined) continue
     const edits = reduceResult(state, result, { ...change, reason, text: shown }, { isLimit: true })
     if (edits.length > 0) return edits
   }
   return []
 }
 
-/** An output within its limits, in the best way that makes it shorter. */
+/** An output within its limits, in the best form. */
 export function boundText(text: string, limits: Limits, id: string): string {
-  const forms = ways.map((way) => cut(text, limits, { id, way }))
-  return forms.find((form) => form.length < text.length) ?? text
+  for (const form of formsOf(text, limits, id)) {
+    const shown = form()
+    if (shown !== undefined) return shown
+  }
+  return text
 }
 
 /**
- * How an output may be cut, best first: with a notice of what is shown; without it; only its beginning. A notice or marker that makes it
- * longer than the original helps nobody, and the limits on characters and bytes hold in any case.
+ * The forms of an output that is too long, best first: with the notice of what is shown, with a short one, with an ellipsis. All are within
+ * the limits on characters and bytes, notice included, and shorter than the output; a form without room is undefined. Later ones of a kind
+ * leave more out, where the notice has more tokens than what it stands for.
  */
-const ways = ['notice', 'marker', 'beginning'] as const
-
-/** First by lines, then by characters and bytes. */
-function cut(
-  text: string,
-  limits: Limits,
-  { id, way }: { readonly id: string; readonly way: (typeof ways)[number] },
-): string {
-  const sizes = sizeLimits(limits)
-  if (way === 'beginning') return cutLength(text, sizes, 'head')
-  const byLines = cutLines(text, limits)
-  if (way === 'marker') return cutLength(byLines, sizes, limits.truncateMode)
-  const notice = (shown: string): string =>
+function formsOf(text: string, limits: Limits, id: string): readonly (() => string | undefined)[] {
+  const room: Room = {
+    chars: Math.min(limits.maxChars || Infinity, text.length - 1),
+    bytes: limits.maxBytes || Infinity,
+  }
+  const stats = (shown: string): string =>
     `\n\n[tool output truncated: showing ${countLines(shown)}/${countLines(text)} lines, ${byteLength(shown)}/${byteLength(text)} bytes, ${shown.length}/${text.length} chars; expand ${id}]`
-  const room = roomFor(notice(byLines).length - id.length + idLength, limits)
-  const shown = cutLength(byLines, room, limits.truncateMode)
-  return shown + notice(shown)
+  const short = (): string => `\n[truncated; expand ${id}]`
+  const noticed = (notice: (shown: string) => string, extra: number) => (): string | undefined => {
+    const byLines = cutLines(text, limits)
+    // The room for the handle is fixed, and numbers in the notice may grow by a digit or two once the cut is made.
+    const length = notice(byLines).length - id.length + idLength
+    const slack = notice === stats ? 8 : 0
+    if (Math.min(room.chars, room.bytes) < length * 2) return undefined
+    const left = length + slack + extra * length
+    const within = { chars: room.chars - left, bytes: room.bytes - left }
+    if (Math.min(within.chars, within.bytes) <= 0) return undefined
+    const shown = cutLength(byLines, within, limits.truncateMode)
+    return shown + notice(shown)
+  }
+  return [
+    ...[0, 1, 3].map((extra) => noticed(stats, extra)),
+    ...[0, 1].map((extra) => noticed(short, extra)),
+    () => linesWithEllipsis(text, limits, room),
+    ...[1, 0.75, 0.5, 0.25, 0].map((share) => () => withEllipsis(text, limits, { room, share })),
+  ]
 }
 
 interface Room {
@@ -168,17 +180,29 @@ interface Room {
   readonly bytes: number
 }
 
-function sizeLimits({ maxChars, maxBytes }: Limits): Room {
-  return { chars: maxChars || Infinity, bytes: maxBytes || Infinity }
+const ellipsis = '…'
+
+/** Whole lines from both ends with an ellipsis between them, where that is all that has to be cut. */
+function linesWithEllipsis(text: string, limits: Limits, room: Room): string | undefined {
+  const shown = cutLines(text, limits, ellipsis)
+  return shown !== text && shown.includes(ellipsis) && fits(shown, room) ? shown : undefined
 }
 
-/** What is left for the output itself; where the notice alone would take most of it, the notice comes on top. */
-function roomFor(notice: number, limits: Limits): Room {
-  const { chars, bytes } = sizeLimits(limits)
-  const isTight = chars < notice * 2 || bytes < notice * 2
-  // Numbers in the notice may grow by a digit or two once the cut is made.
-  const reserve = isTight ? 0 : notice + 8
-  return { chars: chars - reserve, bytes: bytes - reserve }
+/** The beginning with an ellipsis; below the size of one, a plain sign. */
+function withEllipsis(
+  text: string,
+  limits: Limits,
+  { room, share }: { readonly room: Room; readonly share: number },
+): string {
+  const sign = room.bytes < byteLength(ellipsis) ? '~' : ellipsis
+  const byLines = cutLines(text, { ...limits, truncateMode: 'head' })
+  const chars = Math.floor(Math.min(room.chars - 1, byLines.length) * share)
+  const bytes = room.bytes - byteLength(sign)
+  return cutLength(byLines, { chars: Math.max(0, chars), bytes }, 'head') + sign
+}
+
+function fits(text: string, { chars, bytes }: Room): boolean {
+  return text.length <= chars && (text.length * 3 <= bytes || byteLength(text) <= bytes)
 }
 
 function isWithin(text: string, { maxLines, maxBytes, maxChars }: Limits): boolean {
@@ -187,19 +211,19 @@ function isWithin(text: string, { maxLines, maxBytes, maxChars }: Limits): boole
   return maxBytes <= 0 || text.length * 3 <= maxBytes || byteLength(text) <= maxBytes
 }
 
-function cutLines(text: string, { maxLines, truncateMode }: Limits): string {
+function cutLines(text: string, { maxLines, truncateMode }: Limits, mark?: string): string {
   const lines = text.split('\n')
   if (maxLines <= 0 || lines.length <= maxLines) return text
   if (truncateMode === 'head' || maxLines < minSplitLines)
     return lines.slice(0, maxLines).join('\n')
   const headCount = Math.floor(maxLines / 2)
-  const marker = `... [truncated ${lines.length - maxLines} lines] ...`
+  const marker = mark ?? `... [truncated ${lines.length - maxLines} lines] ...`
   return [...lines.slice(0, headCount), marker, ...lines.slice(-(maxLines - headCount))].join('\n')
 }
 
 /** Cuts to characters and bytes at once; head and tail both survive in `head_tail`. */
 function cutLength(text: string, { chars, bytes }: Room, mode: 'head' | 'head_tail'): string {
-  if (text.length <= chars && (text.length * 3 <= bytes || byteLength(text) <= bytes)) return text
+  if (fits(text, { chars, bytes })) return text
   const marker = '\n... [truncated] ...\n'
   const canSplit = mode === 'head_tail' && Math.min(chars, bytes) > marker.length * 3
   // The longest cut that fits: bytes per character vary, so it is found by halving.

@@ -124,8 +124,14 @@ function beyondCutoff(
       const edits = reduceResult(state, result, { ...change, ...summarized })
       if (edits.length > 0) return edits
     }
-    const text = `${heuristicSummary(result)}${how}`
-    return reduceResult(state, result, { ...change, text, since })
+    // A short output is cut to its half: what is beyond the cutoff shrinks, whatever its length.
+    const half = Math.floor(textOf(result.content.content).length / 2)
+    for (const length of [excerptLength, Math.min(excerptLength, half)]) {
+      const text = `${heuristicSummary(result, length)}${how}`
+      const edits = reduceResult(state, result, { ...change, text, since })
+      if (edits.length > 0) return edits
+    }
+    return []
   })
 }
 
@@ -228,9 +234,12 @@ function informative(state: State, result: Result, canExpand: boolean): string {
 }
 
 /** The summary that needs no model (document 003): status, and head and tail of the output. */
-function heuristicSummary({ content, tool }: Pick<Result, 'content' | 'tool'>): string {
+function heuristicSummary(
+  { content, tool }: Pick<Result, 'content' | 'tool'>,
+  length: number,
+): string {
   const text = textOf(content.content).trim()
-  const excerpt = headAndTail(text, excerptLength)
+  const excerpt = headAndTail(text, length)
   const status = content.isError === true ? 'error' : 'ok'
   return `Tool "${tool}" finished with status ${status}. Output excerpt:\n${excerpt === '' ? '(empty output)' : excerpt}`
 }

@@ -18,7 +18,7 @@ export interface CacheState {
 }
 
 /**
- * - `policy`: edits of what was not sent yet; no cache is broken
+ * - `policy`: edits of what was not sent yet, or a window that every request must obey, with all that stands behind it
  * - `cold`: the cache has expired, or there is none: everything pending is applied
  * - `worth`: it pays within the steps that are to be expected
  * - `limit`: a checkpoint is made, and everything pending comes along
@@ -56,10 +56,12 @@ export function decide(
     const edits = proposed.map((edit) => takingEffectNow(edit, newest))
     return { edits, cause: 'cold', inputs: { idleMs: Math.round(cache.idleMs) } }
   }
-  const pending = proposed
-    .filter((edit) => firstOf(edit) <= sent)
-    .sort((a, b) => firstOf(a) - firstOf(b))
-  const free = proposed.filter((edit) => firstOf(edit) > sent)
+  // A window is a limit, not a saving: it never waits. What stands behind its cut is written again anyway.
+  const windows = proposed.filter(isWindow)
+  const kept = Math.min(sent, ...windows.map((edit) => firstOf(edit) - 1))
+  const isFree = (edit: Edit): boolean => isWindow(edit) || firstOf(edit) > kept
+  const pending = proposed.filter((edit) => !isFree(edit)).sort((a, b) => firstOf(a) - firstOf(b))
+  const free = proposed.filter(isFree).map((edit) => takingEffectNow(edit, newest))
   if (pending.length === 0) return { edits: free, cause: 'policy' }
   const best = bestStart(state, pending, { prices, free })
   const horizon = horizonShare * state.step
@@ -82,6 +84,10 @@ export function decide(
     return { edits: [...free, ...taken], cause: 'worth', inputs }
   }
   return { edits: free, cause: free.length > 0 ? 'policy' : 'none', inputs }
+}
+
+function isWindow({ window }: Edit): boolean {
+  return window !== undefined
 }
 
 /** What was sent as it was takes effect now, whenever it fell due: reasoning made since then has seen the original. */

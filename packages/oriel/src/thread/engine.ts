@@ -38,7 +38,7 @@ import { shownCount } from './compaction/compactor.ts'
 import type { EventFields, EventType } from './events.ts'
 import { type OutputFile, OutputFiles, removeOutputFile } from './expand/output-files.ts'
 import type { Batch, Build } from './journal/batch.ts'
-import type { Journal, Stamp } from './journal/journal.ts'
+import { Journal, type Stamp } from './journal/journal.ts'
 import { assertId } from './options.ts'
 import type { Plugin } from './plugins/plugin.ts'
 import { firstUnanswered, Plugins, replaced, systemOf, systemSetting } from './plugins/plugins.ts'
@@ -71,6 +71,7 @@ import {
   type ViewRequest,
   viewIndex,
 } from './view/view.ts'
+import { isWidened, shownAgainFrom, wideningEntries } from './view/widen.ts'
 
 export interface EngineOptions extends ReporterOptions {
   readonly now: () => number
@@ -141,6 +142,15 @@ export class ThreadEngine {
   #background: Promise<unknown> = Promise.resolve()
   readonly #plugins: Plugins
   readonly #reporter: Reporter
+  /** The newest copy in which a wider window shows again what was dropped. */
+  #widened:
+    | {
+        readonly state: State
+        readonly version: number
+        readonly policy: Policy
+        readonly copy: Journal
+      }
+    | undefined
   /** The newest view that was made here, and the record of its request. */
   #lastView: { readonly seq: number | undefined; readonly built: BuiltView } | undefined
 
@@ -379,11 +389,14 @@ export class ThreadEngine {
     own: Policy | undefined,
     { copy, limit }: DryAround,
   ): Promise<View> {
-    const base = copy ?? this.journal
+    const shown = own ?? this.#givenPolicy(options.threadPolicy)
+    const base = await this.#widenedCopy(copy ?? this.journal, shown)
     const pluginSystem = this.#plugins.isEmpty ? [] : await this.#plugins.system(base)
     const request = (journal = base): ViewRequest =>
       this.request(options, { own, pluginSystem, journal })
-    const journal = own === undefined ? await this.#compacting.simulate(request, limit, copy) : base
+    const rehearsed = base === this.journal ? undefined : base
+    const journal =
+      own === undefined ? await this.#compacting.simulate(request, limit, rehearsed) : base
     const now = request(journal)
     const { summaryOf } = askingOf(this.summaries, journal, now)
     // A request would wait for the model here; without it, it has what it has when the model fails.
@@ -395,12 +408,46 @@ export class ThreadEngine {
     return toView(now, buildView({ ...now, summaryOf: known }), this.#epoch(0))
   }
 
+  /**
+   * The log as a view with a policy of its own finds it: where its window is wider, a copy that shows what was dropped. Kept until the
+   * log goes on, since a view asks for it several times.
+   */
+  #shownBy(own: Policy | undefined): Journal {
+    const { journal } = this
+    const { state } = journal
+    if (own === undefined || !isWidened(state, own)) return journal
+    const known = this.#widened
+    if (known?.state === state && known.version === state.version && known.policy === own) {
+      return known.copy
+    }
+    const copy = Journal.copyOf(journal, wideningEntries(own))
+    this.#widened = { state, version: state.version, policy: own, copy }
+    return copy
+  }
+
+  /** The log, or a copy of it in which a wider window shows again what a narrower one dropped. */
+  async #widenedCopy(journal: Journal, policy: Policy): Promise<Journal> {
+    if (!isWidened(journal.state, policy)) return journal
+    await journal.complete()
+    return Journal.copyOf(journal, wideningEntries(policy))
+  }
+
+  /** Takes back what the window of an earlier policy dropped and this one covers. */
+  async #widen(policy: Policy): Promise<number> {
+    if (!isWidened(this.journal.state, policy)) return 0
+    await this.journal.complete()
+    const undone = await this.journal.commit(wideningEntries(policy))
+    const message = `The window is wider: ${undone.length} edits were undone.`
+    const { newestEpoch: id = '' } = this.journal.facts
+    if (undone.length > 0) this.emit('edit-undone', { id, message })
+    return undone.length
+  }
+
   /** A view as it is asked for, or would be. */
   request(options: ViewOptions = {}, around: RequestAround = {}): ViewRequest {
     const { own, journal = this.journal, pluginSystem = systemOf(journal) } = around
     const isTemporary = own !== undefined
-    const { threadPolicy } = options
-    const given = own ?? this.#givenPolicy(threadPolicy)
+    const given = own ?? this.#givenPolicy(options.threadPolicy)
     const { limit } = options
     const policy = limit === undefined ? given : withinLimit(given, limit)
     const leading = leadingOf(journal)
@@ -416,6 +463,7 @@ export class ThreadEngine {
       leading,
       pluginSystem,
       state: journal.state,
+      shownAgainFrom: isTemporary ? shownAgainFrom(this.journal.state, policy) : undefined,
       isTemporary,
       // Checkpoints are jobs of their own; only a view that keeps no edits makes one in passing.
       hasCompactor: !isTemporary,
@@ -432,6 +480,7 @@ export class ThreadEngine {
     return parsePolicy({ ...policy, expiry }, 'policy', this.rules)
   }
 
+  /** The thread's policy for a view, where it brings none of its own. */
   #givenPolicy(given: ViewOptions['threadPolicy']): Policy {
     if (given === undefined) return this.policy
     const own = parsePolicy(given, 'policy', this.rules)
@@ -471,13 +520,15 @@ export class ThreadEngine {
     const before = this.journal.state.visible.length
     const last = this.journal.facts.newestRequest?.seq ?? 0
     const pluginSystem = this.#plugins.isEmpty ? [] : await this.#plugins.system(this.journal)
-    const request = (journal = this.journal): ViewRequest =>
+    const request = (journal = this.#shownBy(own)): ViewRequest =>
       this.request(options, { own, pluginSystem, journal })
     const ask = (now: ViewRequest, journal = this.journal): SummaryPass =>
       askingOf(this.summaries, journal, now)
     const { threadPolicy } = options
     if (threadPolicy !== undefined) this.adopt(parsePolicy(threadPolicy, 'policy', this.rules))
     const policy = own ?? this.policy
+    const widened = own === undefined && !isRecovery ? await this.#widen(policy) : 0
+    if (own !== undefined && isWidened(this.journal.state, own)) await this.journal.complete()
     this.#reporter.asked(this.journal, policy)
     const files = await this.#writeFiles(policy, (fileOf) => proposalsOf({ ...request(), fileOf }))
     const until = performance.now() + timeoutOf(this.#options)
@@ -518,7 +569,12 @@ export class ThreadEngine {
     const { checkpoint } = this.journal.state
     const made = checkpoint !== undefined && checkpoint.seq > last ? 1 : 0
     const cause = made > 0 ? 'limit' : view.built.decision.cause
-    return toView(view.request, view.built, this.#epoch(edits.length + made, cause))
+    const applied = edits.length + made + widened
+    return toView(
+      view.request,
+      view.built,
+      this.#epoch(applied, applied === widened ? 'policy' : cause),
+    )
   }
 
   /** Summaries that a view waits for. */

@@ -18,6 +18,7 @@ import {
   gistsOf,
   isTurnStart,
   shownGists,
+  widened,
 } from './naive.ts'
 import type { Request, ViewChoice } from './operations.ts'
 import { linesOf, type Session } from './session.ts'
@@ -96,14 +97,16 @@ function viewAction(session: Session, { who, choice }: Of<'view'>): Action {
     verify(before, after) {
       const isKept = choice.dryRun !== true && choice.policy === undefined && view !== undefined
       const policy = choice.policy ?? before.policy
-      // A checkpoint that was due is written by itself: it stays where no view fits the budget.
-      const isLeft = (entry: Entry): boolean => view !== undefined || !isCheckpoint(entry)
+      // A checkpoint that was due, and a wider window, are written by themselves: they stay where no view fits the budget.
+      const isLeft = (entry: Entry): boolean =>
+        view !== undefined || !(isCheckpoint(entry) || isWidening(entry))
       const dropped = newEdits(before, after).filter(isLeft)
       if (!isKept) expect(dropped).toEqual([])
       if (choice.dryRun === true) expect(after.log).toEqual(before.log)
       if (view === undefined) expect(newEntries(before, after).filter(isLeft)).toEqual([])
-      verifyEdits(before, dropped, isKept ? policy : {})
-      if (view !== undefined) verifyShown(isKept ? after : before, view, { choice, policy })
+      const found = widened(before, policy)
+      verifyEdits(found, dropped, isKept ? policy : {})
+      if (view !== undefined) verifyShown(isKept ? after : found, view, { choice, policy })
     },
     viewed: () => (choice.budget === undefined && choice.policy === undefined ? view : undefined),
   }
@@ -117,6 +120,11 @@ function optionsOf(choice: ViewChoice): ViewOptions {
 /** Whether an entry puts a summary in the place of what it drops. */
 export function isCheckpoint(entry: Entry): boolean {
   return entry.type === 'edit' && 'ranges' in entry.target && entry.text !== undefined
+}
+
+/** Whether a rule takes its own edit back. */
+function isWidening(entry: Entry): boolean {
+  return entry.type === 'undo' && entry.rule !== undefined
 }
 
 /** What the model must see: compared for chat; for other formats see the checks. */
@@ -205,7 +213,7 @@ function forkAction(session: Session, request: Of<'fork'>, folded: Folded): Acti
       expect(own.vetoed).toEqual(expected.vetoed)
       const view = await fork.view({ policy: {}, dryRun: true })
       expect(view.messages.map(gistOfChat)).toEqual(
-        shownGists({ ...expected, leading: own.leading }),
+        shownGists(widened({ ...expected, leading: own.leading }, {})),
       )
       if (request.isStaying) session.replace(request.who, { thread: fork })
     },

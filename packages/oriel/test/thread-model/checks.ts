@@ -17,6 +17,7 @@ import {
   isComplete,
   placesOf,
   shownGists,
+  widened,
 } from './naive.ts'
 import type { Who } from './operations.ts'
 import { bytesOf, dryView, linesOf, type Session } from './session.ts'
@@ -77,7 +78,7 @@ export function naiveCheck(): Check {
       const folded = await session.folded(who)
       const stated = folded.messages.map(({ turn, step }) => ({ turn, step }))
       expect(stated).toEqual(placesOf(folded.messages))
-      const gists = shownGists(folded)
+      const gists = shownGists(widened(folded, {}))
       const thread = session.thread(who)
       const chat = await dryView(thread, { policy: {} })
       expect(chat.messages.map(gistOfChat)).toEqual(gists)
@@ -136,7 +137,7 @@ export function growthCheck(): Check {
   return {
     async after(session, who) {
       const thread = session.thread(who)
-      const folded = await session.folded(who)
+      const folded = widened(await session.folded(who), {})
       if (!isComplete(folded)) return
       for (const format of formatNames) {
         const key = `${thread.id} ${format}`

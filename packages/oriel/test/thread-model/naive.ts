@@ -39,7 +39,11 @@ export function foldLog(log: readonly Entry[]): Folded {
   const undone = new Set(log.flatMap((entry) => (entry.type === 'undo' ? [entry.edit] : [])))
   const edits = log.filter((entry) => entry.type === 'edit')
   const live = edits.filter(({ id }) => !undone.has(id))
-  const taken = edits.filter(({ id }) => undone.has(id))
+  // What a rule takes back itself, it may do again.
+  const byPerson = log.flatMap((entry) =>
+    entry.type === 'undo' && entry.rule === undefined ? [entry.edit] : [],
+  )
+  const taken = edits.filter(({ id }) => byPerson.includes(id))
   const pinned = marked(log, 'pin', 'unpin')
   const excluded = marked(log, 'exclude', 'include')
   return {
@@ -135,6 +139,27 @@ export function placesOf(
     places.push(place ?? { turn, step })
   })
   return places
+}
+
+/** The log as a policy's window finds it: what a narrower one dropped since the newest checkpoint is back. */
+export function widened(folded: Folded, { history = { policy: 'all' } }: Policy): Folded {
+  const { policy = 'lastN', length = 20, preserveSystemMessages = true } = history
+  const { maxMessages = 0, keepRecentMessages = 0 } = history
+  const count = policy === 'none' ? 1 : Math.max(1, length)
+  const isCut = policy === 'none' || (policy === 'lastN' && folded.turn > count)
+  const first = isCut ? folded.turn - count + 1 : 0
+  const isCheckpoint = ({ target, text }: EditEntry): boolean =>
+    'ranges' in target && text !== undefined
+  const checkpoint = folded.live.findLast(isCheckpoint)?.seq ?? 0
+  const isBack = ({ seq, window }: EditEntry): boolean => {
+    if (window === undefined || seq < checkpoint) return false
+    if ('turn' in window) return window.turn >= first
+    if ('system' in window) return preserveSystemMessages || policy === 'all'
+    if (maxMessages === 0) return true
+    return maxMessages > window.messages || keepRecentMessages > window.recent
+  }
+  const live = folded.live.filter((edit) => !isBack(edit))
+  return { ...folded, live, visible: visibleOf({ ...folded, live }) }
 }
 
 /** The seqs that a window over turns drops from what is visible. Caps on messages are not its business. */

@@ -154,7 +154,15 @@ export interface Edit {
   readonly isTight?: boolean
   /** If the text contains a model's summary: the key of its source, and its offsets in the text. */
   readonly summary?: { readonly of: string; readonly at: readonly [from: number, to: number] }
+  /** Drops by the rule `history` only: the limit that they obey. It never waits for a schedule, and a wider one takes them back. */
+  readonly window?: DropWindow
 }
+
+/** The newest turn that was dropped; or the cap on messages; or that system messages are not shown. */
+export type DropWindow =
+  | { readonly turn: number }
+  | { readonly messages: number; readonly recent: number }
+  | { readonly system: false }
 
 export interface EditEntry extends EntryFields, Edit {
   readonly type: 'edit'
@@ -162,10 +170,15 @@ export interface EditEntry extends EntryFields, Edit {
   readonly epoch: string
 }
 
-/** Reverts an edit and vetoes that form for that block from then on. */
+/** Reverts an edit. By a person, it also vetoes that form for that block from then on. */
 export interface UndoEntry extends EntryFields {
   readonly type: 'undo'
   readonly edit: EntryId
+  /** The rule that takes its own edit back; it may make it again. @default a person */
+  readonly rule?: string
+  readonly reason?: string
+  /** Groups what was taken back together. */
+  readonly epoch?: string
 }
 
 /**

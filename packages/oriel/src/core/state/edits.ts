@@ -127,6 +127,16 @@ export class EditIndex {
 
   /** Reverts an edit and vetoes its form. Returns undefined if the edit is not live. */
   undo(id: EntryId): EditEntry | undefined {
+    const edit = this.revert(id)
+    if (edit === undefined) return undefined
+    const { target } = edit
+    if ('seq' in target) this.#vetoes.add(`${target.seq}:${target.block}:${edit.form}`)
+    else for (const seq of seqsOf(edit)) this.#vetoes.add(`${seq}:*:dropped`)
+    return edit
+  }
+
+  /** Reverts an edit that its own rule may make again. Returns undefined if the edit is not live. */
+  revert(id: EntryId): EditEntry | undefined {
     const edit = this.#edits.get(id)
     if (edit === undefined) return undefined
     this.#edits.delete(id)
@@ -137,11 +147,9 @@ export class EditIndex {
       if (this.#checkpoint?.id === id) {
         this.#checkpoint = this.#drops.findLast((other) => other.text !== undefined)
       }
-      for (const seq of seqsOf(edit)) this.#vetoes.add(`${seq}:*:dropped`)
       return edit
     }
     const { seq, block } = edit.target
-    this.#vetoes.add(`${seq}:${block}:${edit.form}`)
     const rest = (this.#byBlock.get(`${seq}:${block}`) ?? []).filter((other) => other.id !== id)
     if (rest.length === 0) this.#byBlock.delete(`${seq}:${block}`)
     else this.#byBlock.set(`${seq}:${block}`, rest)

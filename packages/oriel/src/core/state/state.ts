@@ -1,7 +1,7 @@
 // State: the incremental fold of a log, with everything that rules and views need.
 
 import { type BlockId, lengthOf, type Origin, type Role, withKnownBlocks } from '../log/block.ts'
-import type { EditEntry, Entry, EntryId, MarkEntry, MessageEntry } from '../log/entry.ts'
+import type { EditEntry, Entry, EntryId, MarkEntry, MessageEntry, UndoEntry } from '../log/entry.ts'
 import { assert } from '../log/errors.ts'
 import { blockId } from '../log/ids.ts'
 import { type Counter, countBlock, overheadOf } from '../tokens/counter.ts'
@@ -29,7 +29,7 @@ export class State {
   /** Prefix changes caused by undos and marks. */
   readonly moves: PrefixChanges
   readonly #edits: EditIndex
-  readonly #isPartial: boolean
+  #isPartial: boolean
   #version = 0
   #messageCount = 0
   #assistantCount = 0
@@ -90,6 +90,18 @@ export class State {
       edits: this.#edits.data(),
       moves: this.moves.data(),
     }
+  }
+
+  /** The same state, to be folded further by itself. It shares the messages. */
+  copy(): State {
+    const entries = this.#visible.map(({ entry }) => entry)
+    // A snapshot leaves out exchanges that nobody sees; here they may come back.
+    const exchanges = this.exchanges.data(new Set(this.#messages.keys()))
+    const copy = new State(this, { ...this.data(), exchanges }, entries)
+    for (const item of this.#messages.values()) copy.#know(item)
+    copy.#visible = [...this.#visible]
+    copy.#isPartial = this.#isPartial
+    return copy
   }
 
   /** True if restored from a snapshot: messages dropped before it exist only in the store. */
@@ -285,7 +297,7 @@ export class State {
         }
         break
       case 'undo':
-        this.#applyUndo(entry.edit)
+        this.#applyUndo(entry)
         break
       case 'mark':
         this.#applyMark(entry)
@@ -327,8 +339,8 @@ export class State {
     }
   }
 
-  #applyUndo(id: EntryId): void {
-    const edit = this.#edits.undo(id)
+  #applyUndo({ edit: id, rule }: UndoEntry): void {
+    const edit = rule === undefined ? this.#edits.undo(id) : this.#edits.revert(id)
     if (edit !== undefined) {
       // A superseded edit was not visible, so undoing it changes nothing for later answers.
       const until = this.#edits.coveredSince(edit) ?? this.#version

@@ -1,7 +1,14 @@
 // A fork: another log that begins with the same entries, ids included, and keeps what is live of what it kept.
 
 import { randomUUID } from 'node:crypto'
-import type { EditEntry, Entry, EntryId, MarkEntry, Target } from '../../core/log/entry.ts'
+import type {
+  EditEntry,
+  Entry,
+  EntryId,
+  MarkEntry,
+  Target,
+  UndoEntry,
+} from '../../core/log/entry.ts'
 import { OrielError } from '../../core/log/errors.ts'
 import { equalJson } from '../../core/log/json.ts'
 import { policySettings, type Setting, settings } from '../../core/log/settings.ts'
@@ -150,7 +157,9 @@ function inherited(
   const kept = child.version
   const epoch = `f${kept.toString(36)}`
   const renamed = new Map<EntryId, EntryId>()
-  const undone = new Set(later.flatMap((entry) => (entry.type === 'undo' ? [entry.edit] : [])))
+  const isByPerson = (entry: Entry): entry is UndoEntry =>
+    entry.type === 'undo' && entry.rule === undefined
+  const undone = new Set(later.filter(isByPerson).map(({ edit }) => edit))
   let isBroken = false
   const fresh = unanswered(child)
   // In an open tool loop whose reasoning is signed for what stands before it, edits come again when the loop ends.
@@ -171,7 +180,9 @@ function inherited(
     if (entry.type === 'undo') {
       const edit = renamed.get(entry.edit) ?? entry.edit
       const isKnown = renamed.has(entry.edit) || child.edit(entry.edit) !== undefined
-      return isKnown ? [stamp.entry({ type: 'undo', edit })] : []
+      // What a rule took back is taken back again when the loop ends.
+      const isSkipped = isBound && !isByPerson(entry)
+      return isKnown && !isSkipped ? [stamp.entry({ ...body(entry), edit } as UndoEntry)] : []
     }
     if (entry.type !== 'edit') return []
     const target = within(entry.target, kept)

@@ -50,8 +50,8 @@ export class Batch {
   }
 
   /** Entries that the state has and the store does not. */
-  get stagedCount(): number {
-    return this.#staged.length
+  get staged(): readonly Entry[] {
+    return this.#staged
   }
 
   add<E extends Entry>(build: Build<E>): readonly E[] {

@@ -84,6 +84,8 @@ export class Journal {
   #reloadFrom: number | undefined
   /** Whether it is a copy in memory: it is never read from the store again, and never written. */
   #isCopy = false
+  /** What was committed to a copy. */
+  readonly #rehearsed: Entry[] = []
   #saving: Promise<void> = Promise.resolve()
 
   private constructor(options: JournalOptions, header: Header, loaded?: LoadedSnapshot) {
@@ -133,14 +135,17 @@ export class Journal {
     return past
   }
 
-  /** The same log in memory, for a rehearsal: it shares the messages, and what is committed to it is never written. */
-  static copyOf(journal: Journal): Journal {
-    const state = journal.#state.data()
-    const messages = journal.#state.visible.map(({ entry }) => entry)
-    const facts = { ...journal.#facts, settings: [...journal.#settings.values()] }
-    const value = { state, facts }
-    const copy = new Journal(journal.#options, journal.#header, { value, messages })
+  /**
+   * The same log in memory, for a rehearsal: it shares the messages, and what is committed to it is never written. `build` makes the
+   * first entries of its own.
+   */
+  static copyOf(journal: Journal, build?: Build<Entry>): Journal {
+    const copy = new Journal(journal.#options, journal.#header)
+    copy.#state = journal.#state.copy()
+    copy.#facts = journal.#facts
+    for (const setting of journal.#settings.values()) copy.#keepSetting(setting)
     copy.#isCopy = true
+    if (build !== undefined) copy.#commitInMemory(build)
     return copy
   }
 
@@ -202,7 +207,9 @@ export class Journal {
   /** Makes the state whole where it began from a snapshot: needed before something that was dropped comes back. */
   async complete(): Promise<void> {
     if (!this.#state.isPartial) return
-    const whole = await Journal.until(this, this.#state.version)
+    const staged = this.#isCopy ? this.#rehearsed : (this.#batch?.staged ?? [])
+    const whole = await Journal.until(this, this.#state.version - staged.length)
+    whole.#fold(staged)
     this.#state = whole.#state
   }
 
@@ -226,7 +233,7 @@ export class Journal {
     if (this.#isCopy) return
     await this.ready()
     // Nobody else can have written between what is staged and what it builds on: the store will say so.
-    if (this.#batch !== undefined && this.#batch.stagedCount > 0) return
+    if (this.#batch !== undefined && this.#batch.staged.length > 0) return
     const known = this.#state.version
     let isThere = known === 0
     // The newest known entry is read again: where it is gone, so is the thread.
@@ -280,6 +287,7 @@ export class Journal {
     if (this.#state.version === 0) this.#take(this.#headerEntry())
     const entries = build(this.#state, this.#stamp())
     this.#fold(entries)
+    this.#rehearsed.push(...entries)
     return entries
   }
 
@@ -421,7 +429,11 @@ function factsOf(entry: Entry, before: JournalFacts): JournalFacts {
     }
     case 'edit':
       return { ...before, newestChange: entry.seq, newestEpoch: entry.epoch, lastAt }
-    case 'undo':
+    case 'undo': {
+      const { epoch = before.newestEpoch } = entry
+      const facts = { ...before, newestChange: entry.seq, lastAt }
+      return epoch === undefined ? facts : { ...facts, newestEpoch: epoch }
+    }
     case 'mark':
       return { ...before, newestChange: entry.seq, lastAt }
     default:

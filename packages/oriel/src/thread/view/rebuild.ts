@@ -16,6 +16,7 @@ import { systemOf } from '../plugins/plugins.ts'
 import { askLog } from '../summaries/prepare.ts'
 import { Framing } from './frame.ts'
 import { type BuiltView, buildView, encoderVersion } from './view.ts'
+import { wideningEntries } from './widen.ts'
 
 export interface RequestChange {
   /** Position of the first message that differs from the request before. */
@@ -98,6 +99,7 @@ async function rebuild(
     temporary === undefined
       ? withoutRules(past.setting(settings.policy))
       : knownParts(temporary, rules)
+  if (temporary !== undefined) await past.commit(wideningEntries(policy))
   const frame = past.setting(settings.frame.at(request.frameHash))
   const format = request.format as FormatName
   const framing = {

@@ -121,6 +121,8 @@ export interface ViewRequest {
   readonly options: ViewOptions
   /** Leading system messages that a client resends with its history. */
   readonly leading: readonly MessageEntry[]
+  /** The first seq that a wider window shows again, for this view only. @default nothing */
+  readonly shownAgainFrom?: number | undefined
   /** What the host gave the rules: prompts, a judge of relevance, rules of its own. */
   readonly given?: Pick<ProposeContext, 'prompts' | 'relevance' | 'rules'>
   /** What plugins say in the system prompt. */
@@ -323,10 +325,11 @@ function detailsOf(request: ViewRequest, built: BuiltView): RequestDetails {
   return details
 }
 
-/** From where a view shows what is not kept: reductions for its budget, and edits of a policy for one call. */
-function unkeptFrom({ isTemporary }: ViewRequest, { planned, assembled }: BuiltView): number {
+/** From where a view shows what is not kept: reductions for its budget, and what a policy for one call changes. */
+function unkeptFrom(request: ViewRequest, { planned, assembled }: BuiltView): number {
+  const { isTemporary, shownAgainFrom = Infinity } = request
   const { fittedFrom = Infinity } = assembled
-  return Math.min(fittedFrom, ...(isTemporary ? planned.map(firstOf) : []))
+  return Math.min(fittedFrom, shownAgainFrom, ...(isTemporary ? planned.map(firstOf) : []))
 }
 
 /** Policies are never changed once they are read. */
