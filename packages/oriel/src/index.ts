@@ -42,6 +42,7 @@ export type { Json, JsonObject } from './core/log/json.ts'
 /** The text that hashes of JSON values are made over: sorted keys, one text for one value. */
 export { canonicalJson, equalJson } from './core/log/json.ts'
 export { expandToolNames } from './core/state/expansion.ts'
+export type { Directive } from './core/text/directive-list.ts'
 export { type Counter, countBlock, overheadOf } from './core/tokens/counter.ts'
 export type { Change, Frame, TokenCount, ViewMessage } from './core/view/view.ts'
 export { resolveCounter, type TokensOption } from './counters.ts'

@@ -9,6 +9,7 @@ import { isProtected, isWaiting, rangesOf, type Unit, unitsOf } from '../core/st
 import { isSurelyBelow, remaining, requestTokens, weigher } from '../core/state/weight.ts'
 import {
   checkpointText,
+  directivesFrom,
   isAmong,
   listingOf,
   unreadBy,
@@ -16,8 +17,9 @@ import {
 } from '../core/text/checkpoint.ts'
 import { Digest, type IsWithdrawn, Listing } from '../core/text/digest.ts'
 import { Memory, valuesShown } from '../core/text/memory.ts'
-import { readableIn, readableMessage } from '../core/text/readable.ts'
+import { type Readable, readableIn, readableMessage } from '../core/text/readable.ts'
 import { overheadOf } from '../core/tokens/counter.ts'
+import { editsShown } from '../core/view/render.ts'
 import { count, type Defaults, type Rule, type RuleContext } from './rule.ts'
 
 export interface CompactionSettings {
@@ -69,6 +71,10 @@ const longUserTokens = 2000
 const fullShare = 0.9
 /** Tokens reserved for the newest exchange. */
 const restTokens = 1000
+/** The user's standing instructions take at most this share of what stays; a few of them always have room. */
+const directivesShare = 0.03
+const fewDirectives = 200
+const fewShare = 0.1
 
 export const compaction = {
   name: 'compaction',
@@ -221,7 +227,19 @@ export function checkpoint(
     digest.add(entry)
     listing.add(entry)
   }
+  const directives = directivesFrom(previous ?? {}, isWithdrawn, spokenIn(readable, shown)).compose(
+    {
+      counter: state.counter,
+      tokens: room.directives,
+      isShown: shownWhole(
+        state,
+        planned,
+        shown.filter((item) => !gone.has(item)),
+      ),
+    },
+  )
   const text = checkpointText({
+    directives: directives.text,
     // The memory holds the commands and paths that matter; listing them all would cost more than it brings.
     listing: facts === undefined ? listing.text() : '',
     memory: facts?.text ?? '',
@@ -241,6 +259,7 @@ export function checkpoint(
         ...digest.data(),
         without: unreadBy(state),
         listing: listing.data(),
+        ...(directives.data === undefined ? {} : { directives: directives.data }),
         ...(facts === undefined ? {} : { memory: facts.data }),
       },
       reason,
@@ -250,8 +269,33 @@ export function checkpoint(
   ]
 }
 
+/** What user and assistant said. System messages stay in the view. */
+function* spokenIn(readable: Readable, items: readonly Item[]): Generator<MessageEntry> {
+  for (const { entry } of items) {
+    if (entry.role !== 'user' && entry.role !== 'assistant') continue
+    const message = readableMessage(readable, entry)
+    if (message !== undefined) yield message
+  }
+}
+
+/** Tests whether the view shows a message as it was written. */
+function shownWhole(
+  state: State,
+  planned: readonly Edit[],
+  items: readonly Item[],
+): (seq: number) => boolean {
+  const editOf = editsShown(state, planned)
+  const bySeq = new Map(items.map(({ entry }) => [entry.seq, entry]))
+  return (seq) => {
+    const entry = bySeq.get(seq)
+    return entry?.blocks.every((_, position) => editOf(entry, position) === undefined) ?? false
+  }
+}
+
 /** Tokens for each part of what a checkpoint leaves. */
 interface Room {
+  /** The user's standing instructions. */
+  readonly directives: number
   /** Lines and values of the memory of facts, if it is on. */
   readonly memory?: { readonly lines: number; readonly values: number }
   /** User messages that stay as they were written. */
@@ -265,13 +309,20 @@ function roomOf(
   { memory, window, limit }: CheckpointOptions,
 ): Room {
   const all = window?.low ?? Math.min(keepRecentTokens, Math.floor(limit / 2))
+  const few = Math.min(fewDirectives, Math.round(all * fewShare))
+  const directives = Math.max(few, Math.round(all * directivesShare))
   if (memory === undefined) {
-    return { users: 0, ...(window === undefined ? {} : { all }) }
+    return { users: 0, directives, ...(window === undefined ? {} : { all }) }
   }
   const lines = memory.lines ?? Math.round(all * linesShare)
   const values = memory.values ?? Math.round(all * valuesShare)
   const most = window === undefined ? limit / 2 : window.high * fullShare
-  return { all, memory: { lines, values }, users: Math.max(0, most - lines - values - restTokens) }
+  return {
+    all,
+    directives,
+    memory: { lines, values },
+    users: Math.max(0, most - lines - values - restTokens),
+  }
 }
 
 /** The memory of facts after these messages left the view. */

@@ -21,6 +21,8 @@ import { firstOf } from '../../core/state/edits.ts'
 import { type FileOf, noFile } from '../../core/state/file-request.ts'
 import type { State } from '../../core/state/state.ts'
 import { noSummary, type SummaryOf } from '../../core/state/summary-request.ts'
+import { directivesOf } from '../../core/text/checkpoint.ts'
+import type { Directive } from '../../core/text/directive-list.ts'
 import { viewTokens } from '../../core/tokens/tally.ts'
 import { tailOf } from '../../core/view/audience.ts'
 import type { Repair } from '../../core/view/profile.ts'
@@ -87,6 +89,8 @@ export interface View<M = Json> {
   /** Made when first read: its cost is the number of changes, not the view's. */
   readonly trace: readonly Change[]
   readonly tokens: TokenCount
+  /** The standing instructions and preferences of user and system that hold now, word for word, oldest first. Made when first read. */
+  readonly directives: readonly Directive[]
   /** Send this request with reasoning turned off: the provider would refuse it otherwise. Only with `mayTurnReasoningOff`. */
   readonly reasoning?: 'off'
   readonly epoch: Epoch
@@ -322,8 +326,9 @@ function policyHashOf(policy: Policy): string {
 
 /** The view as callers get it: theirs to change, so that nothing of the log is in it. */
 export function toView(request: ViewRequest, built: BuiltView, epoch: Epoch): View {
-  const { state, framing } = request
+  const { state, framing, leading } = request
   const tail = tailOf(state, built.planned)
+  let directives: readonly Directive[] | undefined
   const around =
     framing.tokens(state.counter) + (tail === undefined ? 0 : viewTokens(state, [tail]))
   return {
@@ -334,6 +339,10 @@ export function toView(request: ViewRequest, built: BuiltView, epoch: Epoch): Vi
       return built.trace()
     },
     tokens: { before: state.totalTokens + around, after: built.assembled.tokens() },
+    get directives() {
+      directives ??= directivesOf(state, leading)
+      return directives
+    },
     ...(built.assembled.turnsReasoningOff ? { reasoning: 'off' as const } : {}),
     epoch,
   }
