@@ -73,7 +73,7 @@ const fullShare = 0.9
 const restTokens = 1000
 /** The user's standing instructions take at most this share of what stays; a few of them always have room. */
 const directivesShare = 0.03
-const fewDirectives = 200
+const fewDirectives = 400
 const fewShare = 0.1
 
 export const compaction = {

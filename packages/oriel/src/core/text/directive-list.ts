@@ -353,7 +353,9 @@ function isChangedBy(older: string, newer: string): boolean {
   // "From now on" alone says when it begins; "instead" says that something ends.
   const isExplicit = change.test(newer.replace(standing, ' '))
   if (subject !== undefined) {
-    return shared === after.size && (isExplicit || before.size === after.size)
+    const isNoNarrower = shared === after.size
+    if (!isExplicit) return isNoNarrower && before.size === after.size
+    return isNoNarrower || (shared > 0 && after.size - shared <= 1)
   }
   if (!isExplicit) return false
   return shared >= Math.min(2, before.size) && shared >= Math.min(before.size, after.size) * 0.6
