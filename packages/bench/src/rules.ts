@@ -95,7 +95,8 @@ function falsePositives(folder: string | undefined): Table {
     rows: rows.map(([source, { messages, found, all, own }]) => ({
       source,
       messages: words(messages),
-      'with a directive': `${found} (${percent(found / messages)})`,
+      'with a directive': words(found),
+      share: percent(found / messages),
       'of their text': percent(own / all),
     })),
     notes: ['Most of what is found are preferences of customers ("I prefer a window seat").'],

@@ -4,6 +4,7 @@ import { assemble } from './assemble.ts'
 import { OrielError } from './core/log/errors.ts'
 import { fixedSalt } from './core/log/ids.ts'
 import { checkJson, type Json } from './core/log/json.ts'
+import { offersExpansion } from './core/state/expansion.ts'
 import { State } from './core/state/state.ts'
 import { frameTokens } from './core/tokens/tally.ts'
 import { lossesAsRepairs } from './core/view/repair.ts'
@@ -85,7 +86,8 @@ export function project<M = Json, const Own extends readonly CustomRule[] = read
     },
   })
   const aroundTokens = (): number => frameTokens(counter, frame)
-  const fitting = { profile: target.profile, frameTokens: aroundTokens, budget }
+  const hasExpandTool = offersExpansion(frame?.tools)
+  const fitting = { profile: target.profile, frameTokens: aroundTokens, hasExpandTool, budget }
   const view = assemble(state, planned, fitting)
   const encoded = target.encode(view.messages)
   assertSize(target, encoded)

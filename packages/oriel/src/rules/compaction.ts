@@ -18,6 +18,7 @@ import {
 import { Digest, type IsWithdrawn, Listing } from '../core/text/digest.ts'
 import { Memory, valuesShown } from '../core/text/memory.ts'
 import { type Readable, readableIn, readableMessage } from '../core/text/readable.ts'
+import { type SourceName, sourceNames } from '../core/text/source-name.ts'
 import { overheadOf } from '../core/tokens/counter.ts'
 import { editsShown } from '../core/view/render.ts'
 import { count, type Defaults, type Rule, type RuleContext } from './rule.ts'
@@ -220,7 +221,8 @@ export function checkpoint(
   const stays = shown.flatMap((item) =>
     gone.has(item) ? [] : (readableMessage(readable, item.entry) ?? []),
   )
-  const facts = memoryOf(state, { stays, said, room, isWithdrawn })
+  const sourceOf = sourceNames(state, readable)
+  const facts = memoryOf(state, { stays, said, sourceOf, room, isWithdrawn })
   const digest = Digest.from(previous?.digest, isWithdrawn)
   const listing = new Listing(listingOf(previous?.digest), isWithdrawn)
   for (const entry of said) {
@@ -331,6 +333,7 @@ function memoryOf(
   {
     stays,
     said,
+    sourceOf,
     room,
     isWithdrawn,
   }: {
@@ -338,6 +341,7 @@ function memoryOf(
     readonly stays: readonly MessageEntry[]
     /** What of the folded messages a model may read. */
     readonly said: readonly MessageEntry[]
+    readonly sourceOf: (entry: MessageEntry) => SourceName | undefined
     readonly room: Room
     readonly isWithdrawn: IsWithdrawn
   },
@@ -345,7 +349,7 @@ function memoryOf(
   if (room.memory === undefined) return undefined
   const { counter, step } = state
   const memory = new Memory(counter, state.checkpoint?.digest?.memory, isWithdrawn)
-  for (const entry of said) memory.add(entry)
+  for (const entry of said) memory.add(entry, sourceOf(entry))
   const visible = new Set(stays.flatMap(({ blocks }) => valuesShown(blocks)))
   return memory.compose({ ...room.memory, counter, step, visible })
 }

@@ -169,7 +169,7 @@ describe('standing instructions', () => {
     for (let more = 0; more < 3; more++) await round(thread, filler('more'))
     const text = await shown(thread)
     const section = /Standing instructions[\s\S]*?(?=\n\n)/.exec(text)?.[0] ?? ''
-    expect(resolveCounter('estimate').count(section)).toBeLessThanOrEqual(200)
+    expect(resolveCounter('estimate').count(section)).toBeLessThanOrEqual(300)
     const doors = [...section.matchAll(/Never open door number (\d+)/g)].map(([, n]) => Number(n))
     expect(doors.length).toBeGreaterThan(2)
     expect(doors).toEqual(Array.from(doors, (_, at) => 20 - doors.length + at))
@@ -214,5 +214,73 @@ describe('standing instructions', () => {
     expect((await thread.view()).directives).toEqual([
       { text: 'Never give legal advice.', source: expect.any(String), since: 0 },
     ])
+  })
+})
+
+describe('what a checkpoint is made from and says', () => {
+  it('[DR7] the summarizer reads the user, also where the messages stay in the view', async () => {
+    const asked: string[] = []
+    const summary = sections.map((title) => `## ${title}\n(none)`).join('\n')
+    const { thread } = await open('recommended', async ({ text }) => {
+      asked.push(text)
+      return summary
+    })
+    await thread.append([user('Build the importer.'), assistant('I begin.')])
+    for (let n = 0; n < 5; n++) await round(thread, `Question ${n}, please.`)
+    expect(await shown(thread)).toContain('Question 1, please.')
+    expect(asked.length).toBeGreaterThan(1)
+    for (const text of asked) expect(text).toContain('[User]: Build the importer.')
+    for (let n = 0; n < 4; n++) {
+      expect(asked.join('\n')).toContain(`[User]: Question ${n}, please.`)
+    }
+    expect(asked.at(-1)).not.toContain('Question 0, please.')
+  })
+
+  it.each([
+    ['OpenAI', [{ type: 'function', function: { name: 'expand_message', parameters: {} } }]],
+    ['Anthropic', [{ name: 'oriel_expand_message', input_schema: {} }]],
+    ['the AI SDK', { mcp__oriel__expand_message: { inputSchema: {} } }],
+  ] as const)('[DR8] expand is offered where the request has the tool: %s', async (_, tools) => {
+    const { thread } = await open()
+    await thread.append([user('Build it.'), assistant('I begin.')])
+    for (let n = 0; n < 3; n++) await round(thread, filler('more'))
+    const read = async (frame?: object) => {
+      const { messages } = await thread.view<{ content?: unknown }>(
+        frame === undefined ? {} : { frame },
+      )
+      return String(messages[1]?.content)
+    }
+    expect(await read({ tools })).toMatch(/; expand e\w+ to e\w+\]$/)
+    const plain = await read()
+    expect(plain).toMatch(/; messages e\w+ to e\w+\]$/)
+    expect(plain).not.toContain('expand')
+    expect(await read({ tools: [{ name: 'read' }] })).toBe(plain)
+  })
+
+  it('[ME2] lines stand under the target of their call, or who said them', async () => {
+    const { thread } = await open('recommended')
+    await thread.append([user('Build it.'), assistant('I begin.')])
+    for (let n = 0; n < 3; n++) {
+      const callId = `c${n}`
+      const path = n < 2 ? 'src/shop/cart.ts' : 'src/shop/order.ts'
+      const call = { type: 'tool-call', callId, name: 'read', arguments: JSON.stringify({ path }) }
+      const content = `export const value_${n} = 'token-${n}-x7'\n${filler('z')}`
+      await thread.append([
+        { role: 'assistant', content: [call] },
+        { role: 'tool', content: [{ type: 'tool-result', callId, content }] },
+        assistant(`The key is key_${n}.`),
+        user('Go on.'),
+      ])
+    }
+    for (let n = 0; n < 2; n++) await round(thread, filler('more'))
+    const text = await shown(thread)
+    const [one, two] = [
+      "export const value_0 = 'token-0-x7'",
+      "export const value_1 = 'token-1-x7'",
+    ]
+    expect(text).toContain(`src/shop/cart.ts:\n${one}\n${two}\n`)
+    expect(text).toContain(`src/shop/order.ts:\nexport const value_2 = 'token-2-x7'`)
+    expect(text).toMatch(/^assistant:\nThe key is key_0\.$/m)
+    expect(text).not.toMatch(/^e\w{3,}:$/m)
   })
 })

@@ -18,6 +18,7 @@ import {
   type JsonObject,
 } from '../../core/log/json.ts'
 import { firstOf } from '../../core/state/edits.ts'
+import { offersExpansion } from '../../core/state/expansion.ts'
 import { type FileOf, noFile } from '../../core/state/file-request.ts'
 import type { State } from '../../core/state/state.ts'
 import { noSummary, type SummaryOf } from '../../core/state/summary-request.ts'
@@ -158,7 +159,8 @@ export function buildView(request: ViewRequest): BuiltView {
   const planned = decision.edits
   const { profile } = target
   const aroundTokens = (): number => framing.tokens(state.counter)
-  const fitting = { profile, frameTokens: aroundTokens, budget, mayTurnReasoningOff }
+  const hasExpandTool = offersExpansion(framing.frame?.tools)
+  const fitting = { profile, frameTokens: aroundTokens, hasExpandTool, budget, mayTurnReasoningOff }
   const assembled = assemble(state, planned, fitting)
   const { messages: shown, repairs } = withSystem(request, assembled.messages)
   const encoded = target.encode(shown)
