@@ -33,13 +33,13 @@ export interface Corpus {
 }
 
 /** Recordings are outside the repository, beside it. */
-const folder = join(import.meta.dirname, '../../../../shared/data')
+const besideRepository = join(import.meta.dirname, '../../../../shared/data')
 const generatedCount = 60
 const scriptsPerConversation = 25
 const seed = 42
 
 /** All recorded conversations, or enough generated ones for short benchmarks. */
-export function readCorpus(): Corpus {
+export function readCorpus(folder = besideRepository): Corpus {
   if (!existsSync(folder)) return { name: 'generated conversations', conversations: generated() }
   const files = readdirSync(folder).filter((name) => name.endsWith('.jsonl'))
   const conversations = files.sort().flatMap((file) => {

@@ -3,6 +3,7 @@
 
 export { prepare } from '../../oriel/src/core/log/prepare.ts'
 export { State } from '../../oriel/src/core/state/state.ts'
+export { directivesIn } from '../../oriel/src/core/text/directives.ts'
 export {
   type Counter,
   decode,
@@ -31,6 +32,8 @@ export {
   totalsOf,
   unmanaged,
 } from '../../oriel/src/simulate/index.ts'
+export { judgeRules, type RulesJudgement } from '../../oriel/src/simulate/judge-rules.ts'
+export { generateChat } from '../../oriel/src/simulate/stated-rules.ts'
 export { postgresStore } from '../../oriel/src/stores/postgres/index.ts'
 export { sqliteStore } from '../../oriel/src/stores/sqlite/index.ts'
 export { type Script, script } from '../../oriel/src/testing/script.ts'

@@ -312,6 +312,21 @@ describe('a search through many threads', () => {
   })
 })
 
+describe('standing instructions', () => {
+  it('[DR6] are listed word for word, alone and with the view', async () => {
+    open()
+    const { thread } = await talk([
+      'Please never use emojis. Why do shipments fail?',
+      'And what else?',
+    ])
+    const { json } = await call(`/api/threads/${thread}/directives`)
+    const directive = { text: 'Please never use emojis.', source: expect.any(String), since: 1 }
+    expect(json).toEqual({ directives: [directive] })
+    const { json: view } = await call(`/api/threads/${thread}/view`)
+    expect(view.directives).toEqual([directive])
+  })
+})
+
 describe('acting', () => {
   it('[GW11] expands, undoes, pins and excludes, and the next call shows it', async () => {
     open()

@@ -6,7 +6,7 @@ import { firstOf } from './core/state/edits.ts'
 import { foldOpenLoop, loopStart } from './core/state/open-loop.ts'
 import { withoutUnboundReasoning } from './core/state/reasoning.ts'
 import type { State } from './core/state/state.ts'
-import { shownCheckpointText } from './core/text/checkpoint.ts'
+import { shownCheckpointText, withoutOffer } from './core/text/checkpoint.ts'
 import { viewTokens } from './core/tokens/tally.ts'
 import { tailOf } from './core/view/audience.ts'
 import type { Profile, Repair } from './core/view/profile.ts'
@@ -22,6 +22,8 @@ export interface AssembleOptions {
   readonly frameTokens?: (() => number) | undefined
   /** The parts of it, for an error that names what is too large. @default one part */
   readonly frameParts?: (() => readonly RequestPart[]) | undefined
+  /** Whether the request has the expand tool, so that a checkpoint may offer it. @default true */
+  readonly hasExpandTool?: boolean | undefined
   /** Tokens that the request may use, frame included. */
   readonly budget?: number | undefined
   /** Whether the host turns reasoning off for a request whose open loop has lost some; else the loop goes as a record. @default false */
@@ -50,7 +52,7 @@ export function assemble(
 ): Assembled {
   const { profile, frameTokens = () => 0, budget } = options
   const rendered: readonly Rendered[] = render(state, planned)
-  const checkpoint = checkpointOf(state, planned)
+  const checkpoint = checkpointOf(state, planned, options.hasExpandTool)
   const repaired = repair(state, rendered, profile, checkpoint?.text)
   const tail = sendable(tailOf(state, planned), profile)
   const around = (): number => frameTokens() + viewTokens(state, tail)
@@ -207,13 +209,22 @@ function thoughtDroppedBy(state: State, { form, target }: Edit): readonly number
 }
 
 /** The newest checkpoint: one that is being made, else the one in force. */
-function checkpointOf(state: State, planned: readonly Edit[]): Edit | undefined {
+function checkpointOf(
+  state: State,
+  planned: readonly Edit[],
+  hasExpandTool = true,
+): Edit | undefined {
   const isCheckpoint = (edit: Edit): boolean => !('seq' in edit.target) && edit.text !== undefined
   const made = planned.findLast(isCheckpoint)
   const { checkpoint } = state
-  if (made !== undefined || checkpoint === undefined) return made
-  const text = shownCheckpointText(state, checkpoint)
-  return text === checkpoint.text || text === undefined ? checkpoint : { ...checkpoint, text }
+  const edit = made ?? checkpoint
+  const logged =
+    made === undefined && checkpoint !== undefined
+      ? shownCheckpointText(state, checkpoint)
+      : edit?.text
+  if (edit === undefined || logged === undefined) return edit
+  const text = hasExpandTool ? logged : withoutOffer(logged)
+  return text === edit.text ? edit : { ...edit, text }
 }
 
 function unfitted(messages: readonly ViewMessage[]): Fitted {

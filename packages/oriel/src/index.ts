@@ -44,6 +44,7 @@ export { canonicalJson, equalJson } from './core/log/json.ts'
 /** The check of an options argument, for packages that are built on Oriel. */
 export { assertOptions, type OptionNames } from './core/log/options.ts'
 export { expandToolNames } from './core/state/expansion.ts'
+export type { Directive } from './core/text/directive-list.ts'
 export { type Counter, countBlock, overheadOf } from './core/tokens/counter.ts'
 export type { Change, Frame, TokenCount, ViewMessage } from './core/view/view.ts'
 export { resolveCounter, type TokensOption } from './counters.ts'

@@ -85,6 +85,8 @@ export interface ThreadView {
   readonly tokens: { readonly before: number; readonly after: number }
   readonly budget?: number
   readonly epoch: View['epoch']
+  /** Standing instructions that hold now; absent for a view of the past. */
+  readonly directives?: View['directives']
   readonly blocks: readonly ViewBlock[]
 }
 

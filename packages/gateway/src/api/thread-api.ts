@@ -261,6 +261,14 @@ export class ThreadApi {
     return json({ edits: listEdits(entries) })
   }
 
+  async directives(context: RouteContext): Promise<Response> {
+    const { key, info } = await this.#find(context)
+    // The thread is loaded into memory, so reserve its size.
+    context.room.take(info.bytes)
+    const view = await this.open(key, (thread) => thread.view({ dryRun: true }))
+    return json({ directives: view.directives })
+  }
+
   async export(context: RouteContext): Promise<Response> {
     const { key } = await this.#find(context)
     const read = readCooperatively(this.#options.store.read(key), context.request.signal)

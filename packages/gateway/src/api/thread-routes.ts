@@ -92,6 +92,11 @@ function readRoutes(api: ThreadApi): readonly Route[] {
       answer: '{ edits }',
       handle: (context) => api.edits(context),
     }),
+    get('/:id/directives', {
+      summary: 'The standing instructions and preferences that hold now, word for word.',
+      answer: '{ directives: Directive[] }',
+      handle: (context) => api.directives(context),
+    }),
     get('/:id/export', {
       summary: 'The whole log as JSON lines.',
       answer: 'application/x-ndjson',

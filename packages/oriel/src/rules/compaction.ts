@@ -9,6 +9,7 @@ import { isProtected, isWaiting, rangesOf, type Unit, unitsOf } from '../core/st
 import { isSurelyBelow, remaining, requestTokens, weigher } from '../core/state/weight.ts'
 import {
   checkpointText,
+  directivesFrom,
   isAmong,
   listingOf,
   unreadBy,
@@ -16,8 +17,10 @@ import {
 } from '../core/text/checkpoint.ts'
 import { Digest, type IsWithdrawn, Listing } from '../core/text/digest.ts'
 import { Memory, valuesShown } from '../core/text/memory.ts'
-import { readableIn, readableMessage } from '../core/text/readable.ts'
+import { type Readable, readableIn, readableMessage } from '../core/text/readable.ts'
+import { type SourceName, sourceNames } from '../core/text/source-name.ts'
 import { overheadOf } from '../core/tokens/counter.ts'
+import { editsShown } from '../core/view/render.ts'
 import { count, type Defaults, type Rule, type RuleContext } from './rule.ts'
 
 export interface CompactionSettings {
@@ -69,6 +72,10 @@ const longUserTokens = 2000
 const fullShare = 0.9
 /** Tokens reserved for the newest exchange. */
 const restTokens = 1000
+/** The user's standing instructions take at most this share of what stays; a few of them always have room. */
+const directivesShare = 0.03
+const fewDirectives = 400
+const fewShare = 0.1
 
 export const compaction = {
   name: 'compaction',
@@ -217,14 +224,27 @@ export function checkpoint(
   const stays = shown.flatMap((item) =>
     gone.has(item) ? [] : (readableMessage(readable, item.entry) ?? []),
   )
-  const facts = memoryOf(state, { stays, said, room, isWithdrawn })
+  const sourceOf = sourceNames(state, readable)
+  const facts = memoryOf(state, { stays, said, sourceOf, room, isWithdrawn })
   const digest = Digest.from(previous?.digest, isWithdrawn)
   const listing = new Listing(listingOf(previous?.digest), isWithdrawn)
   for (const entry of said) {
     digest.add(entry)
     listing.add(entry)
   }
+  const directives = directivesFrom(previous ?? {}, isWithdrawn, spokenIn(readable, shown)).compose(
+    {
+      counter: state.counter,
+      tokens: room.directives,
+      isShown: shownWhole(
+        state,
+        planned,
+        shown.filter((item) => !gone.has(item)),
+      ),
+    },
+  )
   const text = checkpointText({
+    directives: directives.text,
     // The memory holds the commands and paths that matter; listing them all would cost more than it brings.
     listing: facts === undefined ? listing.text() : '',
     memory: facts?.text ?? '',
@@ -244,6 +264,7 @@ export function checkpoint(
         ...digest.data(),
         without: unreadBy(state),
         listing: listing.data(),
+        ...(directives.data === undefined ? {} : { directives: directives.data }),
         ...(facts === undefined ? {} : { memory: facts.data }),
       },
       reason,
@@ -253,8 +274,33 @@ export function checkpoint(
   ]
 }
 
+/** What user and assistant said. System messages stay in the view. */
+function* spokenIn(readable: Readable, items: readonly Item[]): Generator<MessageEntry> {
+  for (const { entry } of items) {
+    if (entry.role !== 'user' && entry.role !== 'assistant') continue
+    const message = readableMessage(readable, entry)
+    if (message !== undefined) yield message
+  }
+}
+
+/** Tests whether the view shows a message as it was written. */
+function shownWhole(
+  state: State,
+  planned: readonly Edit[],
+  items: readonly Item[],
+): (seq: number) => boolean {
+  const editOf = editsShown(state, planned)
+  const bySeq = new Map(items.map(({ entry }) => [entry.seq, entry]))
+  return (seq) => {
+    const entry = bySeq.get(seq)
+    return entry?.blocks.every((_, position) => editOf(entry, position) === undefined) ?? false
+  }
+}
+
 /** Tokens for each part of what a checkpoint leaves. */
 interface Room {
+  /** The user's standing instructions. */
+  readonly directives: number
   /** Lines and values of the memory of facts, if it is on. */
   readonly memory?: { readonly lines: number; readonly values: number }
   /** User messages that stay as they were written. */
@@ -268,13 +314,20 @@ function roomOf(
   { memory, window, limit }: CheckpointOptions,
 ): Room {
   const all = window?.low ?? Math.min(keepRecentTokens, Math.floor(limit / 2))
+  const few = Math.min(fewDirectives, Math.round(all * fewShare))
+  const directives = Math.max(few, Math.round(all * directivesShare))
   if (memory === undefined) {
-    return { users: 0, ...(window === undefined ? {} : { all }) }
+    return { users: 0, directives, ...(window === undefined ? {} : { all }) }
   }
   const lines = memory.lines ?? Math.round(all * linesShare)
   const values = memory.values ?? Math.round(all * valuesShare)
   const most = window === undefined ? limit / 2 : window.high * fullShare
-  return { all, memory: { lines, values }, users: Math.max(0, most - lines - values - restTokens) }
+  return {
+    all,
+    directives,
+    memory: { lines, values },
+    users: Math.max(0, most - lines - values - restTokens),
+  }
 }
 
 /** The memory of facts after these messages left the view. */
@@ -283,6 +336,7 @@ function memoryOf(
   {
     stays,
     said,
+    sourceOf,
     room,
     isWithdrawn,
   }: {
@@ -290,6 +344,7 @@ function memoryOf(
     readonly stays: readonly MessageEntry[]
     /** What of the folded messages a model may read. */
     readonly said: readonly MessageEntry[]
+    readonly sourceOf: (entry: MessageEntry) => SourceName | undefined
     readonly room: Room
     readonly isWithdrawn: IsWithdrawn
   },
@@ -297,7 +352,7 @@ function memoryOf(
   if (room.memory === undefined) return undefined
   const { counter, step } = state
   const memory = new Memory(counter, state.checkpoint?.digest?.memory, isWithdrawn)
-  for (const entry of said) memory.add(entry)
+  for (const entry of said) memory.add(entry, sourceOf(entry))
   const visible = new Set(stays.flatMap(({ blocks }) => valuesShown(blocks)))
   return memory.compose({ ...room.memory, counter, step, visible })
 }

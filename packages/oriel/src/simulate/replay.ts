@@ -162,7 +162,9 @@ class IdLookup {
     for (const [id] of text.matchAll(/\be\w{3,20}\b/g)) {
       if (this.#texts.get(id)?.some((own) => hasValue(own, value)) === true) return true
     }
-    for (const [, id = ''] of text.matchAll(/\bexpand (e\w{3,20}(?: to e\w{3,20})?)\b/g)) {
+    for (const [, id = ''] of text.matchAll(
+      /\b(?:expand|messages) (e\w{3,20}(?: to e\w{3,20})?)\b/g,
+    )) {
       if (!this.#texts.has(id) && (await this.#ask(id, value))) return true
     }
     return false

@@ -3,7 +3,7 @@
 import type { Draft, EditEntry, Entry, MarkEntry, MessageEntry } from '../core/log/entry.ts'
 import { assert, OrielError } from '../core/log/errors.ts'
 import { parseId } from '../core/log/ids.ts'
-import { equalJson, isObject, type Json, type JsonObject } from '../core/log/json.ts'
+import { equalJson, type Json, type JsonObject } from '../core/log/json.ts'
 import { prepare } from '../core/log/prepare.ts'
 import { policySettings, type Setting, settings } from '../core/log/settings.ts'
 import type { FileOf } from '../core/state/file-request.ts'

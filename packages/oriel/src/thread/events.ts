@@ -10,6 +10,8 @@ export const eventTypes = {
   'message-expired': 'A result reached the end of its lifetime.',
   'message-compacted': 'A message or a block now appears in a smaller form.',
   'message-expanded': 'An original was shown again.',
+  'directive-added': 'The user stated a standing instruction, or confirmed one.',
+  'directive-superseded': 'A standing instruction was replaced by a newer one.',
   'epoch-applied': 'Edits were applied together.',
   'edit-undone': 'An edit was taken back.',
   'thread-forked': 'A fork was made.',

@@ -1,6 +1,9 @@
 // Tells the host what happened: events for its listener, lines for people.
 
 import type { EditEntry, MessageEntry } from '../core/log/entry.ts'
+import type { Item } from '../core/state/state.ts'
+import { directivesOf } from '../core/text/checkpoint.ts'
+import { mayDirect } from '../core/text/directive-list.ts'
 import type { Policy } from '../policy/schema.ts'
 import {
   type EventFields,
@@ -78,6 +81,36 @@ export class Reporter {
       const about = (): EventMessage => eventMessage(state, { seq })
       const fields = { id, index, message, reason: `from ${origin}`, about }
       this.#tell(eventOf('message-added', { thread, userTurn, step }, fields))
+    }
+    this.#directed(journal, entries)
+  }
+
+  /** Standing instructions that these messages state, or say yes to in the answer before them. */
+  #directed(journal: Journal, entries: readonly MessageEntry[]): void {
+    const directing = entries.filter(mayDirect)
+    if (directing.length === 0) return
+    const { state } = journal
+    const sources = new Map<string, Item>()
+    for (const { seq } of directing) {
+      const own = state.visible.findLastIndex(({ entry }) => entry.seq === seq)
+      const before = state.visible[own - 1]
+      for (const item of [
+        before?.entry.role === 'assistant' ? before : undefined,
+        state.visible[own],
+      ]) {
+        if (item !== undefined) sources.set(item.entry.id, item)
+      }
+    }
+    for (const { source, supersedes } of directivesOf(state)) {
+      const item = sources.get(source)
+      if (item === undefined) continue
+      const { index } = item
+      const message = 'A standing instruction was stated: every checkpoint carries it.'
+      this.emit(journal, 'directive-added', { id: source, index, message })
+      if (supersedes === undefined) continue
+      const replaced = 'A standing instruction was replaced by a newer one.'
+      const fields = { id: supersedes, message: replaced, reason: `by ${source}` }
+      this.emit(journal, 'directive-superseded', fields)
     }
   }
 

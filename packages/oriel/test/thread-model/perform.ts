@@ -138,7 +138,9 @@ async function resend(whole: Whole, act: Act & { readonly type: 'resend' }): Pro
   const known = clients.get(format) ?? []
   const kept = known.slice(0, act.keep % (known.length + 1))
   whole.count += 1
-  const edited = { role: 'user', content: `edited ${whole.count}` }
+  const text = `edited ${whole.count}`
+  const edited =
+    format === 'gemini' ? { role: 'user', parts: [{ text }] } : { role: 'user', content: text }
   const told = isEdited && kept.length > 0 ? [...kept.slice(0, -1), edited] : kept
   const history = [...told, ...act.more]
   const thread = session.thread(act.who)

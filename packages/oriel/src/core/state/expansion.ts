@@ -12,6 +12,19 @@ export function isExpandTool(name: string): boolean {
   return (expandToolNames as readonly string[]).includes(name)
 }
 
+/** Tools are the same objects in most requests. */
+const offers = new WeakMap<object, boolean>()
+
+/** Whether the tools of a request, in any provider's shape, have the expand tool, also behind an MCP prefix. */
+export function offersExpansion(tools: unknown): boolean {
+  if (typeof tools !== 'object' || tools === null) return false
+  const known = offers.get(tools)
+  if (known !== undefined) return known
+  const found = JSON.stringify(tools).includes(`${expandToolNames[0]}"`)
+  offers.set(tools, found)
+  return found
+}
+
 /** An expanded block. */
 export interface ExpandedBlock {
   /** The last step whose request shows the original. */

@@ -237,6 +237,24 @@ function pathsIn(input: Readonly<Record<string, unknown>>): readonly string[] {
   return [...single, ...several].filter((path) => typeof path === 'string')
 }
 
+/** Arguments that name what a call is about, best first, beside paths and commands. */
+const nameKeys = ['query', 'pattern', 'url', 'name', 'title', 'id', 'key', 'subject'] as const
+
+/** What a call is about: the path, the command or another argument that names it, on one line; empty where none does. */
+export function targetOf(text: string, length: number): string {
+  const input = text.length > inspectedLength ? undefined : parse(text)
+  if (input === undefined) return ''
+  const command = commandKeys.flatMap((key) => input[key] ?? [])
+  const named = nameKeys.flatMap((key) => input[key] ?? [])
+  const target = [...pathsIn(input), ...command, ...named, ...Object.values(input)].find(
+    (value) => typeof value === 'string' && value.trim() !== '',
+  )
+  if (typeof target !== 'string') return ''
+  // Where a command runs says less than what it does.
+  const bare = target.replace(/^cd \S+ && /, '')
+  return head(bare.toWellFormed().replaceAll(/\s+/g, ' ').trim(), length)
+}
+
 function parse(text: string): Readonly<Record<string, unknown>> | undefined {
   try {
     const value: unknown = JSON.parse(text)

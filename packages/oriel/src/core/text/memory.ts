@@ -6,6 +6,7 @@ import type { MessageEntry } from '../log/entry.ts'
 import { isObject, type Json, type JsonObject } from '../log/json.ts'
 import type { Counter } from '../tokens/counter.ts'
 import { type IsWithdrawn, rowsOf, seqIn } from './digest.ts'
+import type { SourceName } from './source-name.ts'
 
 /** Size of the candidate pool for the next memory, relative to this one. */
 const poolShare = 1.5
@@ -22,6 +23,8 @@ const lengthPower = 0.8
 /** A line whose gain fell below this share since it was ranked is ranked again. */
 const staleShare = 0.7
 const rankings = 6
+/** Tokens of an id, about. */
+const idTokens = 3
 
 interface Line {
   readonly text: string
@@ -31,6 +34,8 @@ interface Line {
   readonly from: string
   readonly seq: number
   readonly weight: number
+  /** What the source is called. @default its id */
+  readonly source?: SourceName | undefined
 }
 
 interface Sighting {
@@ -77,10 +82,11 @@ export class Memory {
   constructor(counter: Counter, data?: Json, isWithdrawn: IsWithdrawn = () => false) {
     this.#counter = counter
     if (!isObject(data)) return
-    for (const [text, from, at, weight] of rowsOf(data.lines)) {
+    for (const row of rowsOf(data.lines)) {
+      const [text, from, at, weight] = row
       const seq = seqIn(at)
       if (typeof text === 'string' && typeof from === 'string' && !isWithdrawn(seq)) {
-        this.#keep(text, { from, seq, weight: Number(weight) })
+        this.#keep(text, { from, seq, weight: Number(weight), source: sourceIn(row, isWithdrawn) })
       }
     }
     for (const [value, uses, lastUse, lastSeen, at] of rowsOf(data.values)) {
@@ -91,8 +97,8 @@ export class Memory {
     }
   }
 
-  /** Adds a message that leaves the view, as a model may read it. */
-  add(entry: MessageEntry): void {
+  /** Adds a message that leaves the view, as a model may read it, under the name of its source. */
+  add(entry: MessageEntry, source?: SourceName): void {
     const isOwn = entry.role === 'assistant'
     const seen = new Set<string>()
     for (const text of textsOf(entry.blocks)) {
@@ -101,7 +107,7 @@ export class Memory {
         for (const value of values) seen.add(value)
         if (values.length > 0) {
           const weight = isOwn ? ownWeight : 1
-          this.#keep(piece, { from: entry.id, seq: entry.seq, weight }, values)
+          this.#keep(piece, { from: entry.id, seq: entry.seq, weight, source }, values)
         }
       }
     }
@@ -126,17 +132,18 @@ export class Memory {
 
   #keep(
     text: string,
-    { from, seq, weight }: Pick<Line, 'from' | 'seq' | 'weight'>,
+    { from, seq, weight, source }: Pick<Line, 'from' | 'seq' | 'weight' | 'source'>,
     values?: readonly string[],
   ): void {
     const known = this.#lines.get(text)
     // Keep the newest position for lookup and the higher weight.
     if (known !== undefined) {
-      this.#lines.set(text, { ...known, from, seq, weight: Math.max(known.weight, weight) })
+      this.#lines.set(text, { ...known, from, seq, source, weight: Math.max(known.weight, weight) })
       return
     }
     const tokens = this.#counter.count(text) + 1
-    this.#lines.set(text, { text, values: values ?? valuesOf(text), tokens, from, seq, weight })
+    const line = { text, values: values ?? valuesOf(text), tokens, from, seq, weight, source }
+    this.#lines.set(text, line)
   }
 
   #see(value: string, { step, seq }: MessageEntry, isUse: boolean): void {
@@ -168,13 +175,15 @@ export class Memory {
   #choose(score: (value: string) => number, budget: number): readonly Line[] {
     const shown = new Set<string>()
     const chosen: Line[] = []
+    const named = new Set<string>()
     let left = budget
     let waiting = [...this.#lines.values()]
     for (let round = 0; round < rankings && waiting.length > 0; round++) {
       const ranked = rank(waiting, (line) => gainOf(line, score, shown))
       waiting = []
       for (const { line, gain } of ranked) {
-        if (line.tokens > left) continue
+        const tokens = line.tokens + (named.has(nameOf(line)) ? 0 : this.#nameTokens(line))
+        if (tokens > left) continue
         const now = gainOf(line, score, shown)
         if (now === 0) continue
         if (now < gain * staleShare && round < rankings - 1) {
@@ -182,11 +191,17 @@ export class Memory {
           continue
         }
         chosen.push(line)
-        left -= line.tokens
+        named.add(nameOf(line))
+        left -= tokens
         for (const value of line.values) shown.add(value)
       }
     }
     return chosen.sort((a, b) => a.seq - b.seq)
+  }
+
+  /** Tokens of a source's name beyond those of an id, which are not counted. */
+  #nameTokens({ source }: Line): number {
+    return source === undefined ? 0 : Math.max(0, this.#counter.count(source.name) - idTokens)
   }
 
   /** The best values that no line shows. */
@@ -240,7 +255,7 @@ export class Memory {
       // Shown lines come first.
       shown: chosen.length,
       bare: [...bare],
-      lines: pool.map(({ text, from, seq, weight }) => [text, from, seq, weight]),
+      lines: pool.map(rowOf),
       values,
     }
   }
@@ -253,7 +268,11 @@ export function memoryTextWithout(data: Json | undefined, isWithdrawn: IsWithdra
   const chosen = rowsOf(lines)
     .slice(0, seqIn(shown))
     .filter(([, , at]) => !isWithdrawn(seqIn(at)))
-    .map(([text, from]) => ({ text: String(text), from: String(from) }))
+    .map((row) => ({
+      text: String(row[0]),
+      from: String(row[1]),
+      source: sourceIn(row, isWithdrawn),
+    }))
   const sources = new Map(rowsOf(values).map(([value, , , , at]) => [value, seqIn(at)]))
   const named = Array.isArray(bare) ? bare.map(String) : []
   const open = named.filter((value) => !isWithdrawn(sources.get(value) ?? 0))
@@ -310,17 +329,35 @@ function rank(
     .sort((a, b) => b.gain - a.gain || b.line.seq - a.line.seq)
 }
 
+function rowOf({ text, from, seq, weight, source }: Line): Json[] {
+  const row = [text, from, seq, weight]
+  return source === undefined ? row : [...row, source.name, source.seq]
+}
+
+function nameOf({ from, source }: Pick<Line, 'from' | 'source'>): string {
+  return source?.name ?? from
+}
+
+/** The name of a line's source, unless it is from a withdrawn message. */
+function sourceIn(row: readonly unknown[], isWithdrawn: IsWithdrawn): SourceName | undefined {
+  const [, , , , name, at] = row
+  const seq = seqIn(at)
+  return typeof name === 'string' && !isWithdrawn(seq) ? { name, seq } : undefined
+}
+
+/** The lines under the names of their sources, in the order in which these came first; then single values. */
 function textOfMemory(
-  lines: readonly Pick<Line, 'text' | 'from'>[],
+  lines: readonly Pick<Line, 'text' | 'from' | 'source'>[],
   values: readonly string[],
 ): string {
-  const parts: string[] = []
-  let from = ''
-  for (const line of lines) {
-    if (line.from !== from) parts.push(`${line.from}:`)
-    from = line.from
-    parts.push(line.text)
+  const groups = new Map<string, string[]>()
+  for (const { text, from, source } of lines) {
+    const name = nameOf({ from, source })
+    const group = groups.get(name)
+    if (group === undefined) groups.set(name, [text])
+    else group.push(text)
   }
+  const parts = [...groups].flatMap(([name, texts]) => [`${name}:`, ...texts])
   if (values.length > 0) parts.push(`Also seen: ${values.join(' ')}`)
   return parts.join('\n')
 }

@@ -3,7 +3,7 @@
 import { type Block, textOf } from '../../core/log/block.ts'
 import type { Edit, MessageEntry } from '../../core/log/entry.ts'
 import { OrielError } from '../../core/log/errors.ts'
-import { seqsOf } from '../../core/state/edits.ts'
+import { lastOf, seqsOf } from '../../core/state/edits.ts'
 import type { State } from '../../core/state/state.ts'
 import { shownCheckpointText, withdrawnFrom } from '../../core/text/checkpoint.ts'
 import { head, headAndTail } from '../../core/text/clip.ts'
@@ -70,7 +70,7 @@ export interface CheckpointJob {
 export async function summarizeCheckpoint(job: CheckpointJob): Promise<Edit> {
   const { edit, state } = job
   const { seqs, previous } = toSummarize(state, edit)
-  const entries = seqs.flatMap((seq) => state.item(seq)?.entry ?? [])
+  const entries = withUsers(state, seqs)
   let room = Math.max(4000, (job.window - reservedTokens) * charsPerToken)
   let longest = room
   for (let halvings = 0; ; halvings++) {
@@ -112,6 +112,20 @@ function toSummarize(
   const previous =
     isWhole && summary !== undefined ? text?.slice(...summary.at) : shownCheckpointText(state, own)
   return { seqs, previous }
+}
+
+/**
+ * The messages to summarize among what the user said: the request that stays in front, and the messages since the last checkpoint that
+ * stay in the view. A summary of answers and results alone does not know what they are for.
+ */
+function withUsers(state: State, seqs: readonly number[]): readonly MessageEntry[] {
+  const { checkpoint } = state
+  const since = checkpoint === undefined ? 0 : lastOf(checkpoint)
+  const own = new Set(seqs)
+  const said = state.visible.map(({ entry }) => entry).filter(({ origin }) => origin === 'user')
+  const shown = said.filter(({ seq }, index) => !own.has(seq) && (index === 0 || seq > since))
+  const folded = seqs.flatMap((seq) => state.item(seq)?.entry ?? [])
+  return [...shown, ...folded].sort((a, b) => a.seq - b.seq)
 }
 
 async function askPart(

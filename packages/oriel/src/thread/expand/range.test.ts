@@ -50,7 +50,7 @@ describe('expanding a range', () => {
     await thread.append({ role: 'user', content: 'Which was the second?' })
     const shown = JSON.stringify((await thread.view()).messages)
     expect(shown).not.toContain('key_1a')
-    const [, range = ''] = /expand (e\w+ to e\w+)/.exec(shown) ?? []
+    const [, range = ''] = /messages (e\w+ to e\w+)/.exec(shown) ?? []
     const answer = await thread.expand(range, { query: 'key_1a' })
     expect(answer).toMatchObject({ ok: true, text: expect.stringContaining('Keep key_1a.') })
   })

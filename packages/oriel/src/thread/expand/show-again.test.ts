@@ -308,7 +308,7 @@ describe('expanding what a checkpoint stands for', () => {
     })
     expect(await thread.expand(id, { query: 'nowhere' })).toMatchObject({ ok: false })
     const text = JSON.stringify((await thread.view()).messages)
-    const range = /expand (e\w+ to e\w+)/.exec(text)?.[1] ?? ''
+    const range = /messages (e\w+ to e\w+)/.exec(text)?.[1] ?? ''
     expect(await thread.expand(range, { query: 'question 7 ' })).toEqual(found)
   })
 })

@@ -83,7 +83,7 @@ describe('a thread under the schedule cache-aware', () => {
     expect(text).toContain('Look for the token in all parts.')
     expect(text).toContain('OPS-4711')
     expect(text).toContain("export const secretValue3 = 'token-3-x7'")
-    expect(text).toMatch(/expand e\w+ to e\w+/)
+    expect(text).toMatch(/messages e\w+ to e\w+/)
   })
 
   test('[EC3] is folded seldom, and each decision is in the log with what was weighed', async () => {

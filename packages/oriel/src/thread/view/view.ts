@@ -19,9 +19,12 @@ import {
 } from '../../core/log/json.ts'
 import { settings } from '../../core/log/settings.ts'
 import { firstOf } from '../../core/state/edits.ts'
+import { offersExpansion } from '../../core/state/expansion.ts'
 import { type FileOf, noFile } from '../../core/state/file-request.ts'
 import type { State } from '../../core/state/state.ts'
 import { noSummary, type SummaryOf } from '../../core/state/summary-request.ts'
+import { directivesOf } from '../../core/text/checkpoint.ts'
+import type { Directive } from '../../core/text/directive-list.ts'
 import { framePartTokens, viewTokens } from '../../core/tokens/tally.ts'
 import { tailOf } from '../../core/view/audience.ts'
 import type { Repair } from '../../core/view/profile.ts'
@@ -99,6 +102,8 @@ export interface View<M = Json> {
   /** Made when first read: its cost is the number of changes, not the view's. */
   readonly trace: readonly Change[]
   readonly tokens: TokenCount
+  /** The standing instructions and preferences of user and system that hold now, word for word, oldest first. Made when first read. */
+  readonly directives: readonly Directive[]
   /** Send this request with reasoning turned off: the provider would refuse it otherwise. Only with `mayTurnReasoningOff`. */
   readonly reasoning?: 'off'
   readonly epoch: Epoch
@@ -172,9 +177,14 @@ export function buildView(request: ViewRequest): BuiltView {
   const planned = decision.edits
   const { profile } = target
   const aroundTokens = (): number => framing.tokens(state.counter)
-  const frameParts = (): ReturnType<typeof framePartTokens> =>
-    framePartTokens(state.counter, framing.frame)
-  const fitting = { profile, frameTokens: aroundTokens, frameParts, budget, mayTurnReasoningOff }
+  const fitting = {
+    profile,
+    frameTokens: aroundTokens,
+    frameParts: () => framePartTokens(state.counter, framing.frame),
+    hasExpandTool: offersExpansion(framing.frame?.tools),
+    budget,
+    mayTurnReasoningOff,
+  }
   const assembled = assemble(state, planned, fitting)
   const { messages: shown, repairs } = withSystem(request, assembled.messages)
   const encoded = target.encode(shown)
@@ -345,8 +355,9 @@ function policyHashOf(policy: Policy): string {
 
 /** The view as callers get it: theirs to change, so that nothing of the log is in it. */
 export function toView(request: ViewRequest, built: BuiltView, epoch: Epoch): View {
-  const { state, framing } = request
+  const { state, framing, leading } = request
   const tail = tailOf(state, built.planned)
+  let directives: readonly Directive[] | undefined
   const around =
     framing.tokens(state.counter) + (tail === undefined ? 0 : viewTokens(state, [tail]))
   const view: View = {
@@ -357,6 +368,10 @@ export function toView(request: ViewRequest, built: BuiltView, epoch: Epoch): Vi
       return built.trace()
     },
     tokens: { before: state.totalTokens + around, after: built.assembled.tokens() },
+    get directives() {
+      directives ??= directivesOf(state, leading)
+      return directives
+    },
     ...(built.assembled.turnsReasoningOff ? { reasoning: 'off' as const } : {}),
     epoch,
   }
