@@ -44,48 +44,7 @@ export type Convert = (value: object, depth: number) => unknown
 
 /** Deep copy that shares nothing with the input, validated as in `checkJson`, in one pass. */
 export function cloneJson(value: unknown, path: string, convert?: Convert): Json {
-  const copy = quickCopy(value, maxDepth)
-  return copy === undefined
-    ? (begin(value, path, { depth: maxDepth, copy: true, convert }) as Json)
-    : copy
-}
-
-/**
- * Fast path: copies a value that is certainly valid. Returns undefined if the slow path must decide
- * or report an error.
- */
-function quickCopy(value: unknown, depth: number): Json | undefined {
-  if (typeof value === 'string') return value.length > maxStringLength ? undefined : value
-  if (typeof value === 'boolean' || value === null) return value
-  if (typeof value === 'number') return Number.isFinite(value) ? value : undefined
-  // A cycle exceeds the depth limit, so it ends here.
-  if (typeof value !== 'object' || depth === 0) return undefined
-  try {
-    return Array.isArray(value) ? quickList(value, depth - 1) : quickObject(value, depth - 1)
-  } catch {
-    return undefined
-  }
-}
-
-function quickList(value: readonly unknown[], depth: number): Json | undefined {
-  const list: Json[] = []
-  for (let index = 0; index < value.length; index++) {
-    const copy = quickCopy(value[index], depth)
-    if (copy === undefined) return undefined
-    list.push(copy)
-  }
-  return list
-}
-
-function quickObject(value: object, depth: number): Json | undefined {
-  if (Object.getPrototypeOf(value) !== Object.prototype) return undefined
-  const fields: Record<string, Json> = {}
-  for (const key of Object.keys(value)) {
-    const copy = quickCopy((value as Record<string, unknown>)[key], depth)
-    if (copy === undefined || key === '__proto__') return undefined
-    fields[key] = copy
-  }
-  return fields
+  return begin(value, path, { depth: maxDepth, copy: true, convert }) as Json
 }
 
 /**
