@@ -116,7 +116,7 @@ export interface ViewRequest {
   /** Leading system messages that a client resends with its history. */
   readonly leading: readonly MessageEntry[]
   /** What the host gave the rules: prompts, a judge of relevance, rules of its own. */
-  readonly given?: Pick<ProposeContext, 'prompts' | 'relevance' | 'rules'>
+  readonly given?: Pick<ProposeContext, 'prompts' | 'relevance' | 'similarity' | 'rules'>
   /** What plugins say in the system prompt. */
   readonly pluginSystem: readonly Block[]
   /** What stands around the messages, with both. */
