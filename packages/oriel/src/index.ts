@@ -92,6 +92,7 @@ export {
   type SchemaResult,
   type SettingsSchema,
 } from './rules/custom.ts'
+export type { Similarity } from './rules/duplicates.ts'
 export type { Relevance } from './rules/relevance.ts'
 export { type BreakCause, breakCauses } from './schedule/breaks.ts'
 export { lookupPrices, type Prices, type PricesQuery } from './schedule/prices.ts'

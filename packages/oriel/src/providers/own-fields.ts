@@ -1,16 +1,15 @@
-// Oriel's own fields on messages of any format: read, and never sent on the wire.
+// Oriel's own fields on messages of any format: read, and never sent on the wire. Formats keep what they do not know; these are taken from there.
 
 import type { Block } from '../core/log/block.ts'
-import type { Draft } from '../core/log/entry.ts'
-import { isObject } from '../core/log/json.ts'
-import { wrongShape } from './foreign.ts'
+import type { Draft, Native } from '../core/log/entry.ts'
+import { isObject, type Json, type JsonObject } from '../core/log/json.ts'
 import type { Decoded, Format } from './format.ts'
-import { type OwnFields, readOwnFields, readPartFields } from './neutral/index.ts'
+import { readOwnFields, readPartFields } from './neutral/index.ts'
 
-const messageFields = ['kind', 'tool', 'expiry', 'origin', 'audience', 'meta'] as const
-const partFields = ['lifetime', 'audience'] as const
-
-type Fields = Readonly<Record<string, unknown>>
+const messageFields: ReadonlySet<string> = new Set([
+  ...['kind', 'tool', 'expiry', 'origin', 'audience', 'meta'],
+])
+const partFields: ReadonlySet<string> = new Set(['lifetime', 'audience'])
 
 /** Decodes messages of a format that may carry `expiry`, `kind`, `tool`, `origin`, `audience` and `meta`, and parts with a lifetime or an audience. */
 export function decodeWithOwnFields(
@@ -18,87 +17,75 @@ export function decodeWithOwnFields(
   messages: readonly unknown[],
   path: string,
 ): readonly Decoded[] {
-  if (!Array.isArray(messages) || !messages.some(hasOwnFields)) return format.decode(messages, path)
-  const decoded = format.decode(messages.map(withoutOwnFields), path)
-  return decoded.map((one) => {
-    const message: unknown = messages[one.from]
-    if (!hasOwnFields(message)) return one
-    const at = `${path}[${one.from}]`
-    return { ...one, draft: withFields(one.draft, message, at) }
+  return format.decode(messages, path).map((one) => {
+    const draft = withOwnFields(one.draft, `${path}[${one.from}]`)
+    return draft === one.draft ? one : { ...one, draft }
   })
 }
 
-function hasOwnFields(message: unknown): message is Fields {
-  if (!isPlain(message)) return false
-  return (
-    messageFields.some((name) => message[name] !== undefined) ||
-    partsOf(message).some(hasPartFields)
+function withOwnFields(draft: Draft, path: string): Draft {
+  const content = contentWith(draft.content, `${path}.content`)
+  const isNamed = hasAny(draft.extra, messageFields)
+  if (!isNamed && content === draft.content) return draft
+  const { extra, native, ...rest } = draft
+  return {
+    ...rest,
+    ...(isNamed ? readOwnFields(extra ?? {}, path) : {}),
+    content,
+    ...kept(extra, messageFields),
+    ...(native === undefined ? {} : { native: nativeWithout(native) }),
+  }
+}
+
+function contentWith(content: string | readonly Block[], path: string): string | readonly Block[] {
+  if (typeof content === 'string') return content
+  const blocks = content.map((block, index) => blockWith(block, `${path}[${index}]`))
+  return blocks.some((block, index) => block !== content[index]) ? blocks : content
+}
+
+function blockWith(block: Block, path: string): Block {
+  const inner =
+    block.type === 'tool-result' ? contentWith(block.content, `${path}.content`) : undefined
+  const isNamed = hasAny(block.extra, partFields)
+  const isChanged = block.type === 'tool-result' && inner !== block.content
+  if (!isNamed && !isChanged) return block
+  const { extra, ...rest } = block
+  return {
+    ...rest,
+    ...(isChanged ? { content: inner } : {}),
+    ...(isNamed ? readPartFields(extra ?? {}, path) : {}),
+    ...kept(extra, partFields),
+    // The same block, with fields of its own.
+  } as Block
+}
+
+/** The message as it came, without what only Oriel reads. */
+function nativeWithout({ format, value }: Native): Native {
+  return { format, value: value.map((one) => strip(one, messageFields)) }
+}
+
+function strip(value: Json, names: ReadonlySet<string>): Json {
+  if (!isObject(value)) return value
+  const rest = Object.entries(value as JsonObject).filter(([name]) => !names.has(name))
+  return Object.fromEntries(
+    rest.map(([name, field]) => [
+      name,
+      name === 'content' && Array.isArray(field)
+        ? field.map((part: Json) => strip(part, partFields))
+        : field,
+    ]),
   )
 }
 
-function hasPartFields(part: unknown): part is Fields {
-  return isPlain(part) && partFields.some((name) => part[name] !== undefined)
+function hasAny(extra: JsonObject | undefined, names: ReadonlySet<string>): boolean {
+  return extra !== undefined && Object.keys(extra).some((name) => names.has(name))
 }
 
-/** Instances of a class have fields of their own. */
-function isPlain(value: unknown): value is Fields {
-  if (!isObject(value)) return false
-  const prototype: unknown = Object.getPrototypeOf(value)
-  return prototype === Object.prototype || prototype === null
-}
-
-function partsOf({ content }: Fields): readonly unknown[] {
-  return Array.isArray(content) ? content : []
-}
-
-function withoutOwnFields(message: unknown): unknown {
-  if (!hasOwnFields(message)) return message
-  const rest = without(message, messageFields)
-  if (!partsOf(message).some(hasPartFields)) return rest
-  const content = partsOf(message).map((part) =>
-    hasPartFields(part) ? without(part, partFields) : part,
-  )
-  return { ...rest, content }
-}
-
-function without(fields: Fields, names: readonly string[]): Fields {
-  return Object.fromEntries(Object.entries(fields).filter(([name]) => !names.includes(name)))
-}
-
-function withFields(draft: Draft, message: Fields, path: string): Draft {
-  const own: OwnFields = readOwnFields(message, path)
-  const parts = partsOf(message)
-  if (!parts.some(hasPartFields)) return { ...draft, ...own }
-  return { ...draft, ...own, content: contentWith(draft, parts, path) }
-}
-
-/** Parts and blocks are the same in number and order, in the message or in its one result. */
-function contentWith(
-  { content }: Draft,
-  parts: readonly unknown[],
-  path: string,
-): readonly Block[] {
-  const blocks = typeof content === 'string' ? [] : content
-  const [only] = blocks
-  if (only?.type === 'tool-result' && blocks.length === 1 && typeof only.content !== 'string') {
-    return [{ ...only, content: blocksWith(only.content, parts, path) }]
-  }
-  return blocksWith(blocks, parts, path)
-}
-
-function blocksWith(
-  blocks: readonly Block[],
-  parts: readonly unknown[],
-  path: string,
-): readonly Block[] {
-  if (blocks.length !== parts.length) {
-    const expected = 'parts that are one block each where one of them has a lifetime or an audience'
-    throw wrongShape(`${path}.content`, expected, parts.length)
-  }
-  return blocks.map((block, index) => {
-    const part = parts[index]
-    return hasPartFields(part)
-      ? { ...block, ...readPartFields(part, `${path}.content[${index}]`) }
-      : block
-  })
+/** What is left of the fields that a format does not know. */
+function kept(
+  extra: JsonObject | undefined,
+  names: ReadonlySet<string>,
+): { readonly extra?: JsonObject } {
+  const rest = Object.entries(extra ?? {}).filter(([name]) => !names.has(name))
+  return rest.length === 0 ? {} : { extra: Object.fromEntries(rest) }
 }

@@ -160,3 +160,53 @@ describe('results that a newer one repeats', () => {
     )
   })
 })
+
+describe('a comparison of the host', () => {
+  const words = (from: string) => Array.from({ length: 40 }, (_, n) => `${from}${n}`).join(' ')
+  const run = async (similarity: (older: string, newer: string) => number) => {
+    const lines: string[] = []
+    const thread = await openThread({
+      id: 't',
+      store: memoryStore(),
+      now: () => 1,
+      policy: { expiry: { duplicates: {} } },
+      similarity,
+      log: (line) => lines.push(line),
+    })
+    for (const from of ['red', 'blue', 'green']) {
+      await thread.append([
+        { role: 'user', content: 'go' },
+        {
+          role: 'assistant',
+          content: [
+            { type: 'tool-call', callId: from, name: 'look', arguments: `{"q":"${from}"}` },
+          ],
+        },
+        { role: 'tool', content: [{ type: 'tool-result', callId: from, content: words(from) }] },
+        { role: 'assistant', content: 'ok' },
+      ])
+    }
+    await thread.view()
+    return { trace: (await thread.view()).trace, lines }
+  }
+
+  it('[DB17] decides what repeats, and is asked once for each pair', async () => {
+    const asked: string[] = []
+    const { trace } = await run((older, newer) => {
+      asked.push(`${older.slice(0, 3)} ${newer.slice(0, 3)}`)
+      return older.startsWith('red') && newer.startsWith('green') ? 1 : 0
+    })
+    expect(trace).toMatchObject([
+      { index: 2, form: 'omitted', reason: expect.stringMatching(/^nearly the same/) },
+    ])
+    expect(asked.toSorted()).toEqual(['blu gre', 'red blu', 'red gre'])
+  })
+
+  it('[DB17] one that throws folds nothing, and the log says so', async () => {
+    const { trace, lines } = await run(() => {
+      throw new Error('no')
+    })
+    expect(trace).toEqual([])
+    expect(lines).toContain('[Oriel] The function `similarity` threw: the result stays.')
+  })
+})

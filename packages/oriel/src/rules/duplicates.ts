@@ -9,11 +9,19 @@ import { placeholder } from '../core/text/placeholder.ts'
 import { bucketsOf, similarity } from '../core/text/similar.ts'
 import { reduceResult } from '../core/view/reduction.ts'
 
+/** How similar two results are: 0 not at all, 1 the same. Anything else than a number keeps both. */
+export type Similarity = (older: string, newer: string) => number
+
 export interface DuplicatesSettings {
   /** Share of word triples from which on two results count as the same. @default 0.9 */
   readonly similarity?: number | undefined
   readonly preserveOriginals: boolean
+  /** Compares two results. @default the share of word triples that they have in common */
+  readonly compare?: Similarity | undefined
 }
+
+/** Newer results of the same tool that a host's own comparison looks at. */
+const comparedResults = 20
 
 /** Shorter results are not worth a placeholder. */
 const leastLength = 120
@@ -25,9 +33,9 @@ const leastLength = 120
 export function foldDuplicates(
   state: State,
   results: readonly Result[],
-  { similarity: least = 0.9, preserveOriginals }: DuplicatesSettings,
+  { similarity: least = 0.9, preserveOriginals, compare }: DuplicatesSettings,
 ): readonly Edit[] {
-  const newer = new Newer(state, least)
+  const newer = new Newer(state, least, compare)
   const edits: Edit[] = []
   for (let index = results.length - 1; index >= 0; index--) {
     const result = results[index] as Result
@@ -70,22 +78,28 @@ class Newer {
   readonly #least: number
   readonly #byCall = new Map<string, Result>()
   readonly #byBucket = new Map<string, Result>()
+  readonly #byTool = new Map<string, readonly Result[]>()
+  readonly #compare: Similarity | undefined
 
-  constructor(state: State, least: number) {
+  constructor(state: State, least: number, compare: Similarity | undefined) {
     this.#state = state
     this.#least = least
+    this.#compare = compare
   }
 
   add(result: Result): void {
     const { call, buckets } = this.#known(result)
     if (call !== undefined) this.#byCall.set(call, result)
     for (const bucket of buckets) this.#byBucket.set(bucket, result)
+    if (this.#compare === undefined) return
+    const others = this.#byTool.get(result.tool) ?? []
+    this.#byTool.set(result.tool, [...others.slice(1 - comparedResults), result])
   }
 
   find(result: Result): Match | undefined {
     if (result.said.length < leastLength) return undefined
     const { call, buckets } = this.#known(result)
-    const candidates = new Set<Result>()
+    const candidates = new Set<Result>(this.#byTool.get(result.tool))
     for (const bucket of buckets) {
       const other = this.#byBucket.get(bucket)
       if (other !== undefined) candidates.add(other)
@@ -107,8 +121,20 @@ class Newer {
     // By what came in: forms of two results are more alike than the results.
     const [a, b] = [older.said, other.said]
     if (a === b) return 'same as the newer'
-    if (similarity(a, b) >= this.#least) return 'nearly the same as the newer'
+    if (this.#similarity(older, other) >= this.#least) return 'nearly the same as the newer'
     return isSameCall ? 'superseded by the newer' : undefined
+  }
+
+  /** A host's own comparison is asked once for each pair. */
+  #similarity(older: Result, other: Result): number {
+    const compare = this.#compare
+    if (compare === undefined) return similarity(older.said, other.said)
+    const [from, to] = [older, other].map(({ item, block }) =>
+      this.#state.blockIdAt({ seq: item.entry.seq, block }),
+    )
+    return this.#state.derive(`similar:${from}:${to}`, () => ({
+      score: compare(older.said, other.said),
+    })).score
   }
 
   #known({ item, block, said, tool }: Result): {

@@ -127,7 +127,13 @@ export const expiry = {
     })
     edits.push(...messagesIn(state).flatMap((message) => expireMessage(work, message)))
     if (duplicates !== undefined) {
-      edits.push(...foldDuplicates(state, results, { ...duplicates, preserveOriginals }))
+      edits.push(
+        ...foldDuplicates(state, results, {
+          ...duplicates,
+          preserveOriginals,
+          compare: context.similarity,
+        }),
+      )
     }
     if (relevance !== undefined) {
       const judge = context.relevance

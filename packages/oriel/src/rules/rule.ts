@@ -8,6 +8,7 @@ import type { SummaryOf } from '../core/state/summary-request.ts'
 import type { Measured } from '../core/state/weight.ts'
 import type { Prompt } from './compact-prompt.ts'
 import type { MemorySettings } from './compaction.ts'
+import type { Similarity } from './duplicates.ts'
 import type { Relevance } from './relevance.ts'
 
 export interface RuleContext {
@@ -31,6 +32,8 @@ export interface RuleContext {
   readonly prompts?: Readonly<Record<string, Prompt>>
   /** Judges how relevant a result is. @default the lexical score */
   readonly relevance?: Relevance
+  /** Compares two results, to fold what repeats. @default the share of word triples in common */
+  readonly similarity?: Similarity
   /** Where an output is kept as a file. Ask only for one that would be shown as a notice now. */
   readonly fileOf: FileOf
   /** SHA-256 of a text in UTF-8, as hexadecimal digits. */

@@ -2,7 +2,7 @@
 
 import type { Block } from '../core/log/block.ts'
 import type { EditEntry } from '../core/log/entry.ts'
-import { isInRanges, seqsOf } from '../core/state/edits.ts'
+import { seqsOf } from '../core/state/edits.ts'
 import type { State } from '../core/state/state.ts'
 import { editsShown, reduce, shownByPins } from '../core/view/render.ts'
 import type { EventFields, EventMessage, MessageEventType } from './events.ts'
@@ -176,7 +176,6 @@ function* messagesOf(state: State, edit: EditEntry): Generator<MessageChange> {
   for (const seq of seqsOf(edit)) {
     const facts = state.facts(seq)
     if (facts === undefined) continue
-    const isAgain = state.dropEdits.some((other) => other.seq < edit.seq && isInRanges(other, seq))
     const shown = facts.tokens.map(
       (full, block) => state.blockEdit(seq, block)?.tokensAfter ?? full,
     )
@@ -189,7 +188,7 @@ function* messagesOf(state: State, edit: EditEntry): Generator<MessageChange> {
       isRemoved: true,
       isExpired: expiring.has(rule),
       canExpand: isFinal !== true,
-      tokensSaved: isAgain ? 0 : shown.reduce((a, b) => a + b, 0),
+      tokensSaved: shown.reduce((a, b) => a + b, 0),
     }
   }
 }

@@ -7,6 +7,7 @@ import type { TokensOption } from '../counters.ts'
 import type { PolicyInput } from '../policy/schema.ts'
 import type { Prompt } from '../rules/compact-prompt.ts'
 import { assertRules, type CustomRule } from '../rules/custom.ts'
+import type { Similarity } from '../rules/duplicates.ts'
 import type { Relevance } from '../rules/relevance.ts'
 import type { Store } from '../stores/store.ts'
 import type { Listener } from './events.ts'
@@ -56,6 +57,8 @@ export interface ThreadOptions<Own extends readonly CustomRule[] = readonly []> 
   readonly prompts?: Readonly<Record<string, Prompt>>
   /** Judges how relevant a result is, for `expiry.relevance`. @default the share of words it has in common with the recent steps */
   readonly relevance?: Relevance
+  /** Compares two results of one tool, for `expiry.duplicates`: from 0 to 1. @default the share of word triples in common */
+  readonly similarity?: Similarity
   /** Asked for context that comes with each user message and tool result. @default none */
   readonly plugins?: readonly Plugin[]
   /** Entries between two snapshots of the state, at least; 0 = none. @default 256 */
@@ -125,11 +128,13 @@ export function linesOf({ log, verbose, agent }: AnyThreadOptions): {
 }
 
 /** What the host gives the rules, checked. A judge that throws keeps the result. */
-export function givenBy({ prompts, relevance, rules = [], log }: AnyThreadOptions): {
+export function givenBy(options: AnyThreadOptions): {
   readonly prompts?: Readonly<Record<string, Prompt>>
   readonly relevance?: Relevance
+  readonly similarity?: Similarity
   readonly rules: readonly CustomRule[]
 } {
+  const { prompts, relevance, similarity, rules = [], log } = options
   assertRules(rules)
   for (const [id, prompt] of Object.entries(prompts ?? {})) {
     if (isObject(prompt) && typeof prompt.template === 'string') continue
@@ -140,18 +145,31 @@ export function givenBy({ prompts, relevance, rules = [], log }: AnyThreadOption
     const message = 'relevance must be a function (result, recent) => number.'
     throw new OrielError('invalid-option', message, { path: 'relevance' })
   }
-  const judge: Relevance = (result, recent) => {
-    try {
-      return relevance?.(result, recent) ?? Number.NaN
-    } catch {
-      log?.('[Oriel] The function `relevance` threw: the result stays.')
-      return Number.NaN
-    }
+  if (similarity !== undefined && typeof similarity !== 'function') {
+    const message = 'similarity must be a function (older, newer) => number.'
+    throw new OrielError('invalid-option', message, { path: 'similarity' })
   }
   return {
     rules,
     ...(prompts === undefined ? {} : { prompts }),
-    ...(relevance === undefined ? {} : { relevance: judge }),
+    ...(relevance === undefined ? {} : { relevance: judgeOf('relevance', relevance, log) }),
+    ...(similarity === undefined ? {} : { similarity: judgeOf('similarity', similarity, log) }),
+  }
+}
+
+/** A function of the host's that answers with a number; one that throws decides nothing. */
+function judgeOf<Input extends readonly unknown[]>(
+  name: string,
+  judge: (...input: Input) => number,
+  log: AnyThreadOptions['log'],
+): (...input: Input) => number {
+  return (...input) => {
+    try {
+      return judge(...input)
+    } catch {
+      log?.(`[Oriel] The function \`${name}\` threw: the result stays.`)
+      return Number.NaN
+    }
   }
 }
 

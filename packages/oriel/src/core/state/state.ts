@@ -42,6 +42,8 @@ export class State {
   #newestAssistant: number | undefined
   #newestOrdinal = 0
   #answeredOrdinal = 0
+  #newestRequest = 0
+  #endedRequest = 0
   #visible: Item[] = []
   #visits = 0
   readonly #messages = new Map<number, Item>()
@@ -81,6 +83,7 @@ export class State {
       firstSpoken: this.#firstSpoken ?? null,
       newestAssistant: this.#newestAssistant ?? null,
       ordinals: [this.#newestOrdinal, this.#answeredOrdinal],
+      requests: [this.#newestRequest, this.#endedRequest],
       visible,
       hidden: this.#hiddenFacts(),
       pinned: [...this.#pinned],
@@ -159,6 +162,14 @@ export class State {
    */
   get answeredOrdinal(): number {
     return this.#answeredOrdinal
+  }
+
+  /**
+   * Seq of the newest request before the newest user message; 0 if there is none. Content for one
+   * request only that stands before it had its request, answered or not.
+   */
+  get endedRequest(): number {
+    return this.#endedRequest
   }
 
   /** Messages that are neither dropped nor excluded, in order. */
@@ -304,6 +315,7 @@ export class State {
         break
       case 'request':
         this.moves.asked(entry)
+        this.#newestRequest = entry.seq
         break
       default:
       // Settings, usage and unknown entries do not change visibility.
@@ -329,6 +341,7 @@ export class State {
     if (startsTurn(entry)) {
       this.#turn += 1
       this.#newestUser = entry.seq
+      this.#endedRequest = this.#newestRequest
     }
   }
 
@@ -424,6 +437,7 @@ export class State {
     this.#firstSpoken = data.firstSpoken ?? undefined
     this.#newestAssistant = data.newestAssistant ?? undefined
     ;[this.#newestOrdinal, this.#answeredOrdinal] = data.ordinals
+    ;[this.#newestRequest, this.#endedRequest] = data.requests
     for (const seq of data.pinned) this.#pinned.add(seq)
     for (const seq of data.excluded) this.#excluded.add(seq)
     for (const [key, shown] of data.expansions) this.#expansions.set(key, shown)
@@ -454,6 +468,8 @@ export interface StateData {
   readonly newestAssistant: number | null
   /** Counts of messages that age others: all, and those the model has answered. */
   readonly ordinals: readonly [newest: number, answered: number]
+  /** Seqs of the newest request, and of the newest one before the newest user message. */
+  readonly requests: readonly [newest: number, ended: number]
   /** Visible messages: seq, index, tokens per block, ordinal among those that age others. */
   readonly visible: readonly (readonly [number, number, readonly number[], (number | null)?])[]
   /**

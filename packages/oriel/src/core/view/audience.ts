@@ -94,6 +94,8 @@ export function whyUnshown(
   if (!isCurrent(state, entry.seq)) {
     return { form, reason: 'it was for the request after it came in, or for people' }
   }
+  const isOver = entry.seq < state.endedRequest && isOnlyNow(entry, block)
+  if (isOver) return { form, reason: 'it was for the request after it came in, or for people' }
   const isAtEnd = isAtTail(entry) && isForNow(entry) && isOnlyNow(entry, block)
   if (isAtEnd && shown === undefined) return undefined
   return { form, reason: 'it is for later requests, or for people' }
@@ -109,7 +111,8 @@ export function tailOf(state: State, planned: readonly Edit[]): ViewMessage | un
   const blocks: Block[] = []
   for (let index = visible.length - 1; index >= 0; index--) {
     const { entry } = visible[index] as Item
-    if (!isCurrent(state, entry.seq)) break
+    // It had its request, though that was never answered.
+    if (!isCurrent(state, entry.seq) || entry.seq < state.endedRequest) break
     if (drops.some((edit) => isInRanges(edit, entry.seq))) continue
     if (isAtTail(entry) && isForNow(entry)) {
       blocks.unshift(...entry.blocks.flatMap((block) => onlyNowOf(entry, block)))

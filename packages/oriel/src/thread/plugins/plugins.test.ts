@@ -92,6 +92,21 @@ describe('plugins of a thread', () => {
     expect((await thread.log()).some(({ type }) => type === 'edit')).toBe(false)
   })
 
+  it('[DB15] what was shown for a call that was broken off does not come again with the next question', async () => {
+    const thread = await open()
+    await thread.append(user(1))
+    const first = await thread.view<Shown>()
+    expect((await thread.view()).messages).toEqual(first.messages)
+    await thread.append(user(2))
+    const second = await thread.view<Shown>()
+    expect(JSON.stringify(second.messages).split('labelled')).toHaveLength(2)
+    // Two questions at once, of which no request told the model: both are shown.
+    const other = await open()
+    await other.append([user(1), user(2)])
+    const both = await other.view<Shown>()
+    expect(JSON.stringify(both.messages).split('labelled')).toHaveLength(3)
+  })
+
   it('[L3] what was shown is recorded: every request can be rebuilt', async () => {
     const thread = await open()
     const sent: unknown[] = []

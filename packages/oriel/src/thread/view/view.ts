@@ -129,7 +129,7 @@ export interface ViewRequest {
   /** The first seq that a wider window shows again, for this view only. @default nothing */
   readonly shownAgainFrom?: number | undefined
   /** What the host gave the rules: prompts, a judge of relevance, rules of its own. */
-  readonly given?: Pick<ProposeContext, 'prompts' | 'relevance' | 'rules'>
+  readonly given?: Pick<ProposeContext, 'prompts' | 'relevance' | 'similarity' | 'rules'>
   /** What plugins say in the system prompt. */
   readonly pluginSystem: readonly Block[]
   /** What stands around the messages, with both. */
