@@ -7,7 +7,8 @@ import { foldOpenLoop, loopStart } from './core/state/open-loop.ts'
 import { withoutUnboundReasoning } from './core/state/reasoning.ts'
 import type { State } from './core/state/state.ts'
 import { shownCheckpointText, withoutOffer } from './core/text/checkpoint.ts'
-import { viewTokens } from './core/tokens/tally.ts'
+import { mostPlainTokens } from './core/tokens/margin.ts'
+import { mostViewTokens, viewTokens } from './core/tokens/tally.ts'
 import { tailOf } from './core/view/audience.ts'
 import type { Profile, Repair } from './core/view/profile.ts'
 import { type Rendered, render } from './core/view/render.ts'
@@ -59,7 +60,7 @@ export function assemble(
   const { fitted, bound } = fitAndBind(state, repaired.messages, planned, {
     ...options,
     checkpoint,
-    aroundTokens: budget === undefined ? 0 : around(),
+    aroundTokens: budget === undefined ? 0 : mostPlainTokens(state.counter, around()),
     frameParts: () => [
       ...(options.frameParts?.() ?? [{ name: 'system text and tools', tokens: frameTokens() }]),
       { name: 'content shown only now', tokens: viewTokens(state, tail) },
@@ -105,7 +106,7 @@ function fitAndBind(
         : fitToBudget(state, messages, { ...around, budget: Math.max(1, room) })
     const bound = bind(state, fitted, planned, options)
     if (budget === undefined || room === undefined || !bound.isRecord) return { fitted, bound }
-    const excess = frame + viewTokens(state, bound.messages) - budget
+    const excess = frame + mostViewTokens(state, bound.messages) - budget
     if (excess <= 0) return { fitted, bound }
     room -= excess
   }
@@ -185,7 +186,7 @@ function bind(state: State, fitted: Fitted, planned: readonly Edit[], options: B
     return foldOpenLoop(state, bound.messages, { cut, rule, resultLength, planned })
   })
   const fits = records.find(
-    (record) => room === Infinity || viewTokens(state, record().messages) <= room,
+    (record) => room === Infinity || mostViewTokens(state, record().messages) <= room,
   )
   const record = (fits ?? (records.at(-1) as (typeof records)[number]))()
   return {

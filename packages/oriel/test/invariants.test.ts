@@ -270,7 +270,7 @@ it('[I8] keeps the first user message where the note in its place would cost mor
   ]
   const { messages: shown } = project<unknown>(messages, undefined, {
     format: 'anthropic',
-    budget: 90,
+    budget: 95,
   })
   expect(shown[0]).toEqual(user('hi'))
 })

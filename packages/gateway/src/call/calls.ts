@@ -250,15 +250,16 @@ export class Calls {
     const asked = await this.#attempt(call, upstream, { managed, text })
     const { answer: refused, error } = asked
     if (error === undefined) return refused
-    for (const shrink of [() => managed.recover(error), () => managed.retractResults()]) {
-      const smaller = await shrink()
+    for (const way of ['recover', 'retract'] as const) {
+      const isRecovery = way === 'recover'
+      const smaller = await (isRecovery ? managed.recover(error) : managed.retractResults())
       if (call.request.signal.aborted) return refused
       if (smaller === undefined) continue
       const again = await this.#attempt(call, upstream, { managed, text: smaller })
       if (again.error === undefined && again.answer.status < 400) {
         refused.cancel()
         const { model, recoveredTokens } = managed
-        if (recoveredTokens !== undefined)
+        if (isRecovery && recoveredTokens !== undefined)
           this.#options.learned.learn(upstream.name, model, recoveredTokens)
         return again.answer
       }

@@ -7,6 +7,7 @@ import { isAmong, withdrawnFrom } from '../core/text/checkpoint.ts'
 import { Digest } from '../core/text/digest.ts'
 import { type Readable, readableIn, readableMessage } from '../core/text/readable.ts'
 import { countBlock, overheadOf } from '../core/tokens/counter.ts'
+import { mostTokens } from '../core/tokens/margin.ts'
 import { blockTokens } from '../core/tokens/tally.ts'
 import { finalIn } from '../core/view/reduction.ts'
 import { reduce } from '../core/view/render.ts'
@@ -75,11 +76,23 @@ export class Fitting {
     this.messages = messages
     this.#checkpoint = checkpoint
     this.#shown = messages.map((message) => [...message.blocks])
-    this.#tokens = messages.map((message) => blockTokens(state, message))
+    this.#tokens = messages.map((message) => this.#most(message))
     this.total = this.#tokens.reduce(
       (sum, tokens, index) => sum + this.#overhead(index) + tokens.reduce((a, b) => a + b, 0),
       frame,
     )
+  }
+
+  /** The most tokens that each block of a message may have, so that the budget holds when the provider counts. */
+  #most(message: ViewMessage): number[] {
+    return blockTokens(this.state, message).map((tokens, at) =>
+      mostTokens(this.state.counter, message.blocks[at] as Block, tokens),
+    )
+  }
+
+  #textTokens(text: string): number {
+    const { counter } = this.state
+    return mostTokens(counter, { type: 'text', text }, counter.count(text))
   }
 
   blockCount(message: number): number {
@@ -128,16 +141,17 @@ export class Fitting {
       ...(form === 'dropped' ? {} : { text }),
       reason,
       tokensBefore: this.state.item(view.entry.seq)?.tokens[position] ?? before,
-      tokensAfter: after,
+      tokensAfter: shown === undefined ? 0 : countBlock(this.state.counter, shown),
     })
     return true
   }
 
   /** Reduced forms derive from the log alone: each is counted once. */
   #tokensOf(original: Block, shown: Block, form: string): number {
-    const count = (): number => countBlock(this.state.counter, shown)
+    const { counter } = this.state
+    const count = (): number => mostTokens(counter, shown, countBlock(counter, shown))
     if (original.id === undefined) return count()
-    const key = `tokens:${original.id}:${form}`
+    const key = `most:${original.id}:${form}`
     return this.state.derive(key, () => ({ tokens: count() })).tokens
   }
 
@@ -169,7 +183,7 @@ export class Fitting {
 
   /** Shows a checkpoint with this text; false, and nothing is changed, when that would not make it smaller. */
   shorten(message: number, text: string): boolean {
-    const after = this.state.counter.count(text)
+    const after = this.#textTokens(text)
     if (after >= (this.#tokens[message]?.[0] as number)) return false
     this.#setText(message, text, after)
     this.#shortened = message
@@ -182,7 +196,7 @@ export class Fitting {
     const view = this.messages[message] as ViewMessage
     const [block] = view.blocks
     if (block?.type !== 'text') return
-    this.#setText(message, block.text, blockTokens(this.state, view)[0] as number)
+    this.#setText(message, block.text, this.#most(view)[0] as number)
     this.#shortened = undefined
   }
 
@@ -326,7 +340,7 @@ export class Fitting {
   }
 
   #noteTokens(text: string): number {
-    return overheadOf('user') + this.state.counter.count(text)
+    return overheadOf('user') + this.#textTokens(text)
   }
 
   /** The longest note that the ladder allows and that costs no more than what it replaces. */

@@ -7,6 +7,8 @@ import { assertNever } from '../log/errors.ts'
 export interface Counter {
   readonly name: string
   count(text: string): number
+  /** By how much the count of a text may be too low, as a share of it: budgets keep that free. @default 0 */
+  margin?(text: string): number
 }
 
 /** Overhead of a message: role, separators. */

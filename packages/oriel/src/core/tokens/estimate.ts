@@ -21,6 +21,7 @@ import {
 } from './estimate-prices.ts'
 import type { Cursor } from './estimate-scripts.ts'
 import { readIdeographs, readScript } from './estimate-scripts.ts'
+import { estimateMargin } from './margin.ts'
 
 /**
  * A token counter that needs no vocabulary.
@@ -29,7 +30,7 @@ import { readIdeographs, readScript } from './estimate-scripts.ts'
  * - Pure, never throws, linear in the text's length; accepts any string, including lone surrogates.
  * - `count('')` is 0; any other text counts at least 1.
  */
-export const estimate: Counter = { name: 'estimate', count }
+export const estimate: Counter = { name: 'estimate', count, margin: estimateMargin }
 
 function count(text: string): number {
   if (text.length === 0) return 0

@@ -4,6 +4,7 @@ import type { Block } from '../log/block.ts'
 import type { State } from '../state/state.ts'
 import type { Frame, ViewMessage } from '../view/view.ts'
 import { type Counter, countBlock, overheadOf } from './counter.ts'
+import { mostTokens } from './margin.ts'
 
 /** Tokens per block of a message, in order. */
 export function blockTokens(state: State, message: ViewMessage): number[] {
@@ -27,6 +28,18 @@ export function viewTokens(state: State, messages: readonly ViewMessage[]): numb
   for (const message of messages) {
     sum += overheadOf(message.role)
     for (const tokens of blockTokens(state, message)) sum += tokens
+  }
+  return sum
+}
+
+/** The most tokens that a whole view may have, without its frame. */
+export function mostViewTokens(state: State, messages: readonly ViewMessage[]): number {
+  let sum = 0
+  for (const message of messages) {
+    sum += overheadOf(message.role)
+    blockTokens(state, message).forEach((tokens, at) => {
+      sum += mostTokens(state.counter, message.blocks[at] as Block, tokens)
+    })
   }
   return sum
 }
