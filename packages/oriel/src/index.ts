@@ -90,6 +90,7 @@ export {
   type SettingsSchema,
 } from './rules/custom.ts'
 export type { Relevance } from './rules/relevance.ts'
+export type { Success } from './rules/tool-results.ts'
 export { type BreakCause, breakCauses } from './schedule/breaks.ts'
 export { lookupPrices, type Prices, type PricesQuery } from './schedule/prices.ts'
 export {

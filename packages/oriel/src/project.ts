@@ -18,6 +18,7 @@ import type { FormatName } from './providers/format.ts'
 import { formatNamed } from './providers/registry.ts'
 import { assertNotEmpty, assertSize } from './providers/size.ts'
 import { assertRules, type CustomRule } from './rules/custom.ts'
+import type { Success } from './rules/tool-results.ts'
 import { sha256 } from './sha256.ts'
 
 export interface ProjectOptions<Own extends readonly CustomRule[] = readonly []> {
@@ -35,6 +36,8 @@ export interface ProjectOptions<Own extends readonly CustomRule[] = readonly []>
   readonly tokens?: TokensOption
   /** The clock, in milliseconds since 1970; only time-based rules look at it. @default 0 */
   readonly now?: number
+  /** Judges whether a tool's result is a success, for `keepSuccessful`. @default by the error flag, else by a field of the output */
+  readonly success?: Success
   /** Rules of your own, which the policy may name. See `defineRule`. @default none */
   readonly rules?: Own
 }
@@ -63,7 +66,15 @@ export function project<M = Json, const Own extends readonly CustomRule[] = read
   policy?: PolicyInput<Own>,
   options: ProjectOptions<Own> = {},
 ): Projection<M> {
-  const { format = 'openai-chat', to = format, frame, budget, now = 0, rules = [] } = options
+  const {
+    format = 'openai-chat',
+    to = format,
+    frame,
+    budget,
+    now = 0,
+    rules = [],
+    success,
+  } = options
   assertRules(rules)
   const source = formatNamed(format)
   const target = formatNamed(to)
@@ -79,6 +90,7 @@ export function project<M = Json, const Own extends readonly CustomRule[] = read
     now,
     sha256,
     rules,
+    success,
     contextWindow: windowOfModel(parsed, options.model),
     get frameTokens() {
       return frameTokens(counter, frame)

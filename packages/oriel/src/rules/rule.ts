@@ -9,6 +9,7 @@ import type { Measured } from '../core/state/weight.ts'
 import type { Prompt } from './compact-prompt.ts'
 import type { MemorySettings } from './compaction.ts'
 import type { Relevance } from './relevance.ts'
+import type { Success } from './tool-results.ts'
 
 export interface RuleContext {
   /** Milliseconds since 1970, from the host. */
@@ -31,6 +32,8 @@ export interface RuleContext {
   readonly prompts?: Readonly<Record<string, Prompt>>
   /** Judges how relevant a result is. @default the lexical score */
   readonly relevance?: Relevance
+  /** Judges whether a result is a success, where its format has no flag. @default by a field of the output */
+  readonly success?: Success | undefined
   /** Where an output is kept as a file. Ask only for one that would be shown as a notice now. */
   readonly fileOf: FileOf
   /** SHA-256 of a text in UTF-8, as hexadecimal digits. */

@@ -16,6 +16,7 @@ import type { FileOf } from '../core/state/file-request.ts'
 import type { State } from '../core/state/state.ts'
 import type { SummaryOf } from '../core/state/summary-request.ts'
 import { isChecked, type Policy, parsePolicy } from '../policy/schema.ts'
+import { assertNotEmpty } from '../providers/size.ts'
 import type { CustomRule } from '../rules/custom.ts'
 import {
   type AppendAround,
@@ -364,7 +365,9 @@ export class ThreadEngine {
       const answer = summaryOf(wish)
       return waits && answer.state === 'waiting' ? { state: 'none' } : answer
     }
-    return toView(now, buildView({ ...now, summaryOf: known }), this.#epoch(0))
+    const built = buildView({ ...now, summaryOf: known })
+    assertNotEmpty(built, now.state.messageCount)
+    return toView(now, built, this.#epoch(0))
   }
 
   /** The thread's policy for a view, where it brings none of its own. */
@@ -463,7 +466,6 @@ export class ThreadEngine {
     if (options.dryRun === true) {
       return this.#dryView(options, own, { limit: isRecovery ? options.budget : undefined })
     }
-    const before = this.journal.state.visible.length
     const last = this.journal.facts.newestRequest?.seq ?? 0
     const pluginSystem = this.#plugins.isEmpty ? [] : await this.#plugins.system(this.journal)
     const request = (journal = this.#shownBy(own)): ViewRequest =>
@@ -489,6 +491,7 @@ export class ThreadEngine {
       const asking = ask(base)
       const now: ViewRequest = { ...base, isRecovery, summaryOf: asking.summaryOf }
       view = { request: now, built: buildView(now), asking }
+      assertNotEmpty(view.built, now.state.messageCount)
       return [
         ...this.#pendingSetting(stamp),
         ...systemSetting(this.journal, pluginSystem, stamp),
@@ -506,9 +509,14 @@ export class ThreadEngine {
     assert(view !== undefined, 'a commit asks for its entries')
     this.#lastView = { seq: newestSeq(this.journal), built: view.built }
     const edits = entries.filter((entry): entry is EditEntry => entry.type === 'edit')
-    this.#reporter.applied(this.journal, edits, before)
+    this.#reporter.applied(this.journal, edits)
     const line = resultLine(this.journal.state, edits, view.built.assembled.repairs.length)
     if (line !== undefined) this.say(line)
+    this.#reporter.selected(this.journal, policy, {
+      shown: view.built.shown.length,
+      tokens: view.built.assembled.tokens(),
+      repairs: view.built.assembled.repairs.length,
+    })
     if (!waitsForJobs(view.request.policy)) this.#summarizeBehind(view.asking.wanted)
     const { checkpoint } = this.journal.state
     const made = checkpoint !== undefined && checkpoint.seq > last ? 1 : 0

@@ -7,6 +7,7 @@ import type { PolicyInput } from '../policy/schema.ts'
 import type { Prompt } from '../rules/compact-prompt.ts'
 import { assertRules, type CustomRule } from '../rules/custom.ts'
 import type { Relevance } from '../rules/relevance.ts'
+import type { Success } from '../rules/tool-results.ts'
 import type { Store } from '../stores/store.ts'
 import type { Listener } from './events.ts'
 import type { Plugin } from './plugins/plugin.ts'
@@ -55,6 +56,8 @@ export interface ThreadOptions<Own extends readonly CustomRule[] = readonly []> 
   readonly prompts?: Readonly<Record<string, Prompt>>
   /** Judges how relevant a result is, for `expiry.relevance`. @default the share of words it has in common with the recent steps */
   readonly relevance?: Relevance
+  /** Judges whether a tool's result is a success, for `keepSuccessful`. @default by the error flag, else by a field of the output */
+  readonly success?: Success
   /** Asked for context that comes with each user message and tool result. @default none */
   readonly plugins?: readonly Plugin[]
   /** Entries between two snapshots of the state, at least; 0 = none. @default 256 */
@@ -101,9 +104,10 @@ export function linesOf({ log, verbose, agent }: AnyThreadOptions): {
 }
 
 /** What the host gives the rules, checked. A judge that throws keeps the result. */
-export function givenBy({ prompts, relevance, rules = [], log }: AnyThreadOptions): {
+export function givenBy({ prompts, relevance, success, rules = [], log }: AnyThreadOptions): {
   readonly prompts?: Readonly<Record<string, Prompt>>
   readonly relevance?: Relevance
+  readonly success?: Success
   readonly rules: readonly CustomRule[]
 } {
   assertRules(rules)
@@ -115,6 +119,18 @@ export function givenBy({ prompts, relevance, rules = [], log }: AnyThreadOption
   if (relevance !== undefined && typeof relevance !== 'function') {
     const message = 'relevance must be a function (result, recent) => number.'
     throw new OrielError('invalid-option', message, { path: 'relevance' })
+  }
+  if (success !== undefined && typeof success !== 'function') {
+    const message = 'success must be a function (result) => boolean.'
+    throw new OrielError('invalid-option', message, { path: 'success' })
+  }
+  const isSuccess: Success = (result) => {
+    try {
+      return success?.(result) !== false
+    } catch {
+      log?.('[Oriel] The function `success` threw: the result counts as one.')
+      return true
+    }
   }
   const judge: Relevance = (result, recent) => {
     try {
@@ -128,6 +144,7 @@ export function givenBy({ prompts, relevance, rules = [], log }: AnyThreadOption
     rules,
     ...(prompts === undefined ? {} : { prompts }),
     ...(relevance === undefined ? {} : { relevance: judge }),
+    ...(success === undefined ? {} : { success: isSuccess }),
   }
 }
 

@@ -71,8 +71,31 @@ export class Reporter {
     }
   }
 
-  /** Edits that a view applied together; `before` is how many messages were visible. */
-  applied(journal: Journal, edits: readonly EditEntry[], before: number): void {
+  /** Document 002's and 004's lines: what was selected of the whole conversation, and what it costs. */
+  selected(
+    { state }: Journal,
+    { history, toolResults }: Policy,
+    {
+      shown,
+      tokens,
+      repairs,
+    }: { readonly shown: number; readonly tokens: number; readonly repairs: number },
+  ): void {
+    if (!this.#options.verbose) return
+    const { messageCount } = state
+    if (history !== undefined) {
+      if (shown < messageCount) {
+        this.#write(`[History] Trimmed messages from ${messageCount} to ${shown}`)
+      }
+      this.#write(`[History] Tokens: ${state.totalTokens} in the conversation, ${tokens} sent`)
+    }
+    if (toolResults === undefined) return
+    const repaired = repairs === 0 ? 'no repair needed' : `${repairs} repairs`
+    this.#write(`[History] History selection: ${messageCount} → ${shown} messages (${repaired})`)
+  }
+
+  /** Edits that a view applied together. */
+  applied(journal: Journal, edits: readonly EditEntry[]): void {
     const [first] = edits
     if (first === undefined) return
     const { state } = journal
@@ -81,9 +104,7 @@ export class Reporter {
     const message = `${edits.length} edits were applied.`
     const { epoch: id, reason } = first
     this.emit(journal, 'epoch-applied', { id, message, reason, tokensSaved })
-    const after = state.visible.length
     const line = pruningLine(state, edits)
     if (line !== undefined) this.say(line)
-    if (after < before) this.say(`[History] Trimmed messages from ${before} to ${after}`)
   }
 }
