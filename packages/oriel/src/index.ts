@@ -47,6 +47,7 @@ export type { Change, Frame, TokenCount, ViewMessage } from './core/view/view.ts
 export { resolveCounter, type TokensOption } from './counters.ts'
 export { callerPolicyLimits, callerView, parseCallerPolicy } from './policy/caller-policy.ts'
 export { type PolicyField, policyFields } from './policy/fields.ts'
+export { lintPolicy, type PolicyWarning } from './policy/lint.ts'
 export { presets } from './policy/presets.ts'
 export {
   type AgentTemplate,
