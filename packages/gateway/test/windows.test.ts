@@ -55,6 +55,8 @@ describe('with the default policy', () => {
       NEXT_PUBLIC_DEFAULT_HISTORY_POLICY: policy,
       NEXT_PUBLIC_DEFAULT_HISTORY_LENGTH: length,
     }
+    expect(await usersSent({ env }, { turns: 8 })).toEqual(expected)
+    await target.close()
     expect(await usersSent({ env }, { turns: 8, query: '?historyPolicy=all' })).toEqual(expected)
   })
 
