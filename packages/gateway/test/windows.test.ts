@@ -28,11 +28,16 @@ async function usersSent(
   })
   const messages: { role: string; content: string }[] = []
   for (let turn = 1; turn <= turns; turn++) {
-    messages.push({ role: 'user', content: `Question ${turn}` })
+    messages.push({ role: 'user', content: questionOf(turn) })
     await ask(query, messages)
     messages.push({ role: 'assistant', content: `Answer ${turn}.` })
   }
   return sent
+}
+
+/** Each is longer than those before: to drop the old ones costs more cache than it saves. */
+function questionOf(turn: number): string {
+  return `Question ${turn} ${'with many words '.repeat(2 ** turn)}`
 }
 
 async function ask(query: string, messages: readonly object[]): Promise<void> {
@@ -55,6 +60,8 @@ describe('with the default policy', () => {
       NEXT_PUBLIC_DEFAULT_HISTORY_POLICY: policy,
       NEXT_PUBLIC_DEFAULT_HISTORY_LENGTH: length,
     }
+    expect(await usersSent({ env }, { turns: 8 })).toEqual(expected)
+    await target.close()
     expect(await usersSent({ env }, { turns: 8, query: '?historyPolicy=all' })).toEqual(expected)
   })
 
@@ -78,7 +85,7 @@ describe('with the default policy', () => {
     const sent = await usersSent({ agents }, { turns: 10, query: '?agent=demo' })
     expect(sent).toEqual(new Array(10).fill(1))
     const history = Array.from({ length: 10 }, (_, index) => [
-      { role: 'user', content: `Question ${index + 1}` },
+      { role: 'user', content: questionOf(index + 1) },
       { role: 'assistant', content: `Answer ${index + 1}.` },
     ]).flat()
     await ask('?agent=demo&historyPolicy=all', [...history, { role: 'user', content: 'More' }])

@@ -50,6 +50,7 @@ export type { Change, Frame, TokenCount, ViewMessage } from './core/view/view.ts
 export { resolveCounter, type TokensOption } from './counters.ts'
 export { callerPolicyLimits, callerView, parseCallerPolicy } from './policy/caller-policy.ts'
 export { type PolicyField, policyFields } from './policy/fields.ts'
+export { lintPolicy, type PolicyWarning } from './policy/lint.ts'
 export { presets } from './policy/presets.ts'
 export {
   type AgentTemplate,
@@ -94,6 +95,7 @@ export {
 } from './rules/custom.ts'
 export type { Similarity } from './rules/duplicates.ts'
 export type { Relevance } from './rules/relevance.ts'
+export type { Success } from './rules/tool-results.ts'
 export { type BreakCause, breakCauses } from './schedule/breaks.ts'
 export { lookupPrices, type Prices, type PricesQuery } from './schedule/prices.ts'
 export {

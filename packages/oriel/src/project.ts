@@ -21,6 +21,7 @@ import { decodeWithOwnFields } from './providers/own-fields.ts'
 import { formatNamed } from './providers/registry.ts'
 import { assertNotEmpty, assertSize } from './providers/size.ts'
 import { assertRules, type CustomRule } from './rules/custom.ts'
+import type { Success } from './rules/tool-results.ts'
 import { sha256 } from './sha256.ts'
 
 export interface ProjectOptions<Own extends readonly CustomRule[] = readonly []> {
@@ -38,6 +39,8 @@ export interface ProjectOptions<Own extends readonly CustomRule[] = readonly []>
   readonly tokens?: TokensOption
   /** The clock, in milliseconds since 1970; only time-based rules look at it. @default 0 */
   readonly now?: number
+  /** Judges whether a tool's result is a success, for `keepSuccessful`. @default by the error flag, else by a field of the output */
+  readonly success?: Success
   /** Rules of your own, which the policy may name. See `defineRule`. @default none */
   readonly rules?: Own
 }
@@ -51,6 +54,7 @@ const projectOptions: OptionNames<ProjectOptions<readonly CustomRule[]>> = {
   tokens: true,
   now: true,
   rules: true,
+  success: true,
 }
 
 export interface Projection<M> {
@@ -78,7 +82,15 @@ export function project<M = Json, const Own extends readonly CustomRule[] = read
   options: ProjectOptions<Own> = {},
 ): Projection<M> {
   assertOptions<ProjectOptions<readonly CustomRule[]>>(options, projectOptions, 'project')
-  const { format = 'openai-chat', to = format, frame, budget, now = 0, rules = [] } = options
+  const {
+    format = 'openai-chat',
+    to = format,
+    frame,
+    budget,
+    now = 0,
+    rules = [],
+    success,
+  } = options
   assertRules(rules)
   const source = formatNamed(format)
   const target = formatNamed(to)
@@ -94,6 +106,7 @@ export function project<M = Json, const Own extends readonly CustomRule[] = read
     now,
     sha256,
     rules,
+    success,
     contextWindow: windowOfModel(parsed, options.model),
     get frameTokens() {
       return frameTokens(counter, frame)

@@ -141,16 +141,21 @@ function isNews(state: State, edit: Edit): boolean {
   return live === undefined || isStronger(edit, live)
 }
 
-/** A summary and a cut text both shorten: the one with fewer tokens goes further, so that the limits of a cut hold. */
-function isShortening(a: Edit, b: Edit): boolean {
-  const forms = [a.form, b.form]
-  return forms.includes('clipped') && forms.includes('summarized')
+/** Whether a summary replaces a cut text: not where the cut came first and is shorter, so that its limit holds. */
+function isSummaryStronger(summary: Edit | EditEntry, cut: Edit | EditEntry): boolean {
+  return summary.tokensAfter < cut.tokensAfter || tookPlace(cut) >= tookPlace(summary)
+}
+
+function tookPlace(edit: Edit | EditEntry): number {
+  return edit.since ?? ('seq' in edit ? edit.seq : Infinity)
 }
 
 /** A stronger form, or the same form with fewer tokens; of two placeholders the one that was there first. */
 function isStronger(a: Edit, b: Edit): boolean {
   if (a.form === b.form && a.form === 'omitted')
     return (a.since ?? Infinity) < (b.since ?? Infinity)
-  if (a.form === b.form || isShortening(a, b)) return a.tokensAfter < b.tokensAfter
+  if (a.form === b.form) return a.tokensAfter < b.tokensAfter
+  if (a.form === 'summarized' && b.form === 'clipped') return isSummaryStronger(a, b)
+  if (a.form === 'clipped' && b.form === 'summarized') return !isSummaryStronger(b, a)
   return strongest(a.form, b.form) === a.form
 }

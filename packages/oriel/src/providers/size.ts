@@ -17,7 +17,10 @@ export function assertSize(format: Format, { messages, system }: Encoded): void 
 }
 
 /** Throws 'cannot-project' when nothing is left of a conversation that has messages: no provider answers an empty request. */
-export function assertNotEmpty({ messages }: Encoded, messageCount: number): void {
+export function assertNotEmpty(
+  { messages }: Pick<Encoded, 'messages'>,
+  messageCount: number,
+): void {
   if (messages.length > 0 || messageCount === 0) return
   throw new OrielError(
     'cannot-project',

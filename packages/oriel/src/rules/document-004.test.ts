@@ -108,6 +108,7 @@ describe('placeholders, row by row', () => {
     expect(lines).toContain(
       '[ToolResults] Tool result filtering: 10 tool messages, 4 kept full, 6 replaced with placeholders (no repair needed)',
     )
+    expect(lines).toContain('[History] History selection: 21 → 21 messages (no repair needed)')
     await thread.view()
     expect(lines.filter((line) => line.startsWith('[ToolResults]'))).toHaveLength(1)
   })

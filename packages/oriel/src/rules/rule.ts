@@ -10,6 +10,7 @@ import type { Prompt } from './compact-prompt.ts'
 import type { MemorySettings } from './compaction.ts'
 import type { Similarity } from './duplicates.ts'
 import type { Relevance } from './relevance.ts'
+import type { Success } from './tool-results.ts'
 
 export interface RuleContext {
   /** Milliseconds since 1970, from the host. */
@@ -34,6 +35,8 @@ export interface RuleContext {
   readonly relevance?: Relevance
   /** Compares two results, to fold what repeats. @default the share of word triples in common */
   readonly similarity?: Similarity
+  /** Judges whether a result is a success, where its format has no flag. @default by a field of the output */
+  readonly success?: Success | undefined
   /** Where an output is kept as a file. Ask only for one that would be shown as a notice now. */
   readonly fileOf: FileOf
   /** SHA-256 of a text in UTF-8, as hexadecimal digits. */

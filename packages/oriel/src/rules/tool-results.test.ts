@@ -98,6 +98,28 @@ describe('which results stay full (document 004)', () => {
     expect(trace.map(({ index, form }) => [index, form])).toEqual([[2, 'omitted']])
   })
 
+  it("[G1] [DA6] without an error flag, success is the host's word, else a field of the output", () => {
+    const outputs = [
+      JSON.stringify({ success: false, detail: long(0) }),
+      JSON.stringify({ content: long(1), isError: true }),
+      `{"success": false, ${long(2)}`,
+      `error: "success": false ${long(3)}`,
+      JSON.stringify({ success: true, detail: long(4) }),
+    ]
+    const messages = [
+      user(),
+      ...outputs.flatMap((output, n) => [call(`c${n}`), result(`c${n}`, output)]),
+      { role: 'assistant', content: 'ok' },
+      user(),
+    ]
+    const policy = { toolResults: { strategy: 'keepSuccessful', cutoff: 0 } } as const
+    const failed = (options: object): readonly number[] =>
+      project(messages, policy, options).trace.map(({ index }) => (index - 2) / 2)
+    expect(failed({})).toEqual([0, 1])
+    const success = ({ text }: { readonly text: string }): boolean => !text.startsWith('error')
+    expect(failed({ success })).toEqual([3])
+  })
+
   it('[G1] parallel results that the model has not seen are never omitted', () => {
     const messages = [
       user(),

@@ -40,6 +40,9 @@ export interface ToolResultsSettings {
   readonly summary?: 'llm' | 'heuristic' | 'off' | undefined
 }
 
+/** Whether a tool's result is a success; anything else than false is one. */
+export type Success = (result: { readonly text: string; readonly tool: string }) => boolean
+
 const plainText = '[Omitted]'
 /** Characters of an output that its summary quotes: two thirds from the start, one third from the end. */
 const excerptLength = 800
@@ -64,13 +67,14 @@ export const toolResults = {
     summary: z.enum(['llm', 'heuristic', 'off']).optional(),
   }),
   defaults,
-  propose(state, settings, { summaryOf, planned }) {
+  propose(state, settings, { summaryOf, planned, success }) {
     const { cutoff = defaults.cutoff, summary = defaults.summary, maxImages } = settings
     const results = resultsOf(state, planned)
     const isPlain = settings.placeholder === 'plain'
     const isLost = finalIn(state, planned)
     const canExpand = ({ item, block }: Result): boolean => !isLost(item.entry.seq, block)
-    const edits = outside(results, settings).flatMap(({ result, since, reason }) => {
+    const isFailed = (result: Result): boolean => hasFailed(result, success)
+    const edits = outside(results, settings, isFailed).flatMap(({ result, since, reason }) => {
       if (result.isProtected) return []
       const text = isPlain ? plainText : informative(state, result, canExpand(result))
       const change = { rule: 'toolResults', form: 'omitted', text, since, reason } as const
@@ -178,7 +182,11 @@ interface Outside {
 }
 
 /** The results that the strategy does not keep full. */
-function outside(results: readonly Result[], settings: ToolResultsSettings): readonly Outside[] {
+function outside(
+  results: readonly Result[],
+  settings: ToolResultsSettings,
+  isFailed: (result: Result) => boolean,
+): readonly Outside[] {
   const { strategy = defaults.strategy, max = defaults.max } = settings
   switch (strategy) {
     case 'keepAll':
@@ -194,8 +202,8 @@ function outside(results: readonly Result[], settings: ToolResultsSettings): rea
     case 'keepRecent':
       return max === 0 ? [] : beyond(results, max)
     case 'keepSuccessful': {
-      const failed = results.filter((result) => result.content.isError === true)
-      const successful = results.filter((result) => result.content.isError !== true)
+      const failed = results.filter(isFailed)
+      const successful = results.filter((result) => !isFailed(result))
       return [
         ...failed.map((result) => ({
           result,
@@ -205,6 +213,26 @@ function outside(results: readonly Result[], settings: ToolResultsSettings): rea
         ...(max === 0 ? [] : beyond(successful, max)),
       ]
     }
+  }
+}
+
+/** Longer outputs are not parsed: a failure that is told in a field is short. */
+const parsedLength = 20_000
+
+/**
+ * Whether a result is a failure: by its error flag; else by the host's word; else by a field of its own, where the output is a JSON object
+ * (`"success": false`, or MCP's `"isError": true`). Words in a text say nothing.
+ */
+function hasFailed({ content, tool }: Result, success: Success | undefined): boolean {
+  if (content.isError === true) return true
+  const text = textOf(content.content)
+  if (success !== undefined) return success({ text, tool }) === false
+  if (text.length > parsedLength || !text.trimStart().startsWith('{')) return false
+  try {
+    const { success: isSuccess, isError } = JSON.parse(text) as Readonly<Record<string, unknown>>
+    return isSuccess === false || isError === true
+  } catch {
+    return false
   }
 }
 

@@ -48,6 +48,22 @@ describe('the cache-aware schedule', () => {
     expect(decision).toMatchObject({ edits: [], cause: 'none', inputs: { pending: 1, taken: 0 } })
   })
 
+  test('[DA2] a window never waits, and what stands behind its cut comes along', () => {
+    const state = conversation(8)
+    const window: Edit = {
+      rule: 'history',
+      form: 'dropped',
+      target: { ranges: [[4, 5]] },
+      reason: 'before the last 1 user turn',
+      tokensBefore: 500,
+      tokensAfter: 0,
+      window: { turn: 1 },
+    }
+    const [before, behind] = [omit(state, 0), omit(state, 4)]
+    const decision = decide(state, [before, window, behind], warm)
+    expect(decision).toMatchObject({ edits: [window, behind], cause: 'policy' })
+  })
+
   test('[EC1] it is applied together once it pays', () => {
     const state = conversation(24)
     const edits = Array.from({ length: 20 }, (_, index) => omit(state, index))

@@ -11,6 +11,7 @@ import type { State } from '../core/state/state.ts'
 import type { SummaryOf } from '../core/state/summary-request.ts'
 import { isChecked, type Policy, parsePolicy } from '../policy/schema.ts'
 import { withStoredSettings } from '../policy/stored-settings.ts'
+import { assertNotEmpty } from '../providers/size.ts'
 import type { CustomRule } from '../rules/custom.ts'
 import { withOverride } from '../rules/expiry.ts'
 import type { StoredSettings } from '../stores/agent-settings.ts'
@@ -405,7 +406,9 @@ export class ThreadEngine {
       const answer = summaryOf(wish)
       return waits && answer.state === 'waiting' ? { state: 'none' } : answer
     }
-    return toView(now, buildView({ ...now, summaryOf: known }), this.#epoch(0))
+    const built = buildView({ ...now, summaryOf: known })
+    assertNotEmpty(built, now.state.messageCount)
+    return toView(now, built, this.#epoch(0))
   }
 
   /**
@@ -517,7 +520,6 @@ export class ThreadEngine {
     if (options.dryRun === true) {
       return this.#dryView(options, own, { limit: isRecovery ? options.budget : undefined })
     }
-    const before = this.journal.state.visible.length
     const last = this.journal.facts.newestRequest?.seq ?? 0
     const pluginSystem = this.#plugins.isEmpty ? [] : await this.#plugins.system(this.journal)
     const request = (journal = this.#shownBy(own)): ViewRequest =>
@@ -543,6 +545,7 @@ export class ThreadEngine {
       const asking = ask(base)
       const now: ViewRequest = { ...base, isRecovery, summaryOf: asking.summaryOf }
       view = { request: now, built: buildView(now), asking }
+      assertNotEmpty(view.built, now.state.messageCount)
       return [
         ...this.#pendingSetting(stamp),
         ...systemSetting(this.journal, pluginSystem, stamp),
@@ -562,9 +565,14 @@ export class ThreadEngine {
     const edits = entries.filter((entry): entry is EditEntry => entry.type === 'edit')
     const { built } = view
     const indexOf = (seq: number): number => viewIndex(built, seq)
-    this.#reporter.applied(this.journal, edits, { before, indexOf })
+    this.#reporter.applied(this.journal, edits, indexOf)
     const line = resultLine(this.journal.state, edits, view.built.assembled.repairs.length)
     if (line !== undefined) this.say(line)
+    this.#reporter.selected(this.journal, policy, {
+      shown: view.built.shown.length,
+      tokens: view.built.assembled.tokens(),
+      repairs: view.built.assembled.repairs.length,
+    })
     if (!waitsForJobs(view.request.policy)) this.#summarizeBehind(view.asking.wanted)
     const { checkpoint } = this.journal.state
     const made = checkpoint !== undefined && checkpoint.seq > last ? 1 : 0

@@ -9,6 +9,7 @@ import type { Prompt } from '../rules/compact-prompt.ts'
 import { assertRules, type CustomRule } from '../rules/custom.ts'
 import type { Similarity } from '../rules/duplicates.ts'
 import type { Relevance } from '../rules/relevance.ts'
+import type { Success } from '../rules/tool-results.ts'
 import type { Store } from '../stores/store.ts'
 import type { Listener } from './events.ts'
 import type { Plugin } from './plugins/plugin.ts'
@@ -59,6 +60,8 @@ export interface ThreadOptions<Own extends readonly CustomRule[] = readonly []> 
   readonly relevance?: Relevance
   /** Compares two results of one tool, for `expiry.duplicates`: from 0 to 1. @default the share of word triples in common */
   readonly similarity?: Similarity
+  /** Judges whether a tool's result is a success, for `keepSuccessful`. @default by the error flag, else by a field of the output */
+  readonly success?: Success
   /** Asked for context that comes with each user message and tool result. @default none */
   readonly plugins?: readonly Plugin[]
   /** Entries between two snapshots of the state, at least; 0 = none. @default 256 */
@@ -87,6 +90,8 @@ const threadOptions: OptionNames<AnyThreadOptions> = {
   prices: true,
   prompts: true,
   relevance: true,
+  similarity: true,
+  success: true,
   plugins: true,
   snapshotEvery: true,
 }
@@ -132,9 +137,10 @@ export function givenBy(options: AnyThreadOptions): {
   readonly prompts?: Readonly<Record<string, Prompt>>
   readonly relevance?: Relevance
   readonly similarity?: Similarity
+  readonly success?: Success
   readonly rules: readonly CustomRule[]
 } {
-  const { prompts, relevance, similarity, rules = [], log } = options
+  const { prompts, relevance, similarity, success, rules = [], log } = options
   assertRules(rules)
   for (const [id, prompt] of Object.entries(prompts ?? {})) {
     if (isObject(prompt) && typeof prompt.template === 'string') continue
@@ -149,11 +155,24 @@ export function givenBy(options: AnyThreadOptions): {
     const message = 'similarity must be a function (older, newer) => number.'
     throw new OrielError('invalid-option', message, { path: 'similarity' })
   }
+  if (success !== undefined && typeof success !== 'function') {
+    const message = 'success must be a function (result) => boolean.'
+    throw new OrielError('invalid-option', message, { path: 'success' })
+  }
+  const isSuccess: Success = (result) => {
+    try {
+      return success?.(result) !== false
+    } catch {
+      log?.('[Oriel] The function `success` threw: the result counts as one.')
+      return true
+    }
+  }
   return {
     rules,
     ...(prompts === undefined ? {} : { prompts }),
     ...(relevance === undefined ? {} : { relevance: judgeOf('relevance', relevance, log) }),
     ...(similarity === undefined ? {} : { similarity: judgeOf('similarity', similarity, log) }),
+    ...(success === undefined ? {} : { success: isSuccess }),
   }
 }
 

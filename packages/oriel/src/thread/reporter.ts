@@ -114,12 +114,31 @@ export class Reporter {
     }
   }
 
-  /** Edits that a view applied together; `before` is how many messages were visible. */
-  applied(
-    journal: Journal,
-    edits: readonly EditEntry[],
-    { before, indexOf }: { readonly before: number; readonly indexOf: ViewIndexOf },
+  /** Document 002's and 004's lines: what was selected of the whole conversation, and what it costs. */
+  selected(
+    { state }: Journal,
+    { history, toolResults }: Policy,
+    {
+      shown,
+      tokens,
+      repairs,
+    }: { readonly shown: number; readonly tokens: number; readonly repairs: number },
   ): void {
+    if (!this.#options.verbose) return
+    const { messageCount } = state
+    if (history !== undefined) {
+      if (shown < messageCount) {
+        this.#write(`[History] Trimmed messages from ${messageCount} to ${shown}`)
+      }
+      this.#write(`[History] Tokens: ${state.totalTokens} in the conversation, ${tokens} sent`)
+    }
+    if (toolResults === undefined) return
+    const repaired = repairs === 0 ? 'no repair needed' : `${repairs} repairs`
+    this.#write(`[History] History selection: ${messageCount} → ${shown} messages (${repaired})`)
+  }
+
+  /** Edits that a view applied together. */
+  applied(journal: Journal, edits: readonly EditEntry[], indexOf: ViewIndexOf): void {
     const [first] = edits
     if (first === undefined) return
     const { state } = journal
@@ -132,9 +151,7 @@ export class Reporter {
     const { epoch: id, reason } = first
     const tokens = { before: sum('tokensBefore'), after: sum('tokensAfter') }
     this.emit(journal, 'epoch-applied', { id, message, reason, tokens })
-    const after = state.visible.length
     const line = pruningLine(state, edits)
     if (line !== undefined) this.say(line)
-    if (after < before) this.say(`[History] Trimmed messages from ${before} to ${after}`)
   }
 }

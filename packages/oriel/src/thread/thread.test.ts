@@ -452,6 +452,25 @@ describe('events', () => {
     ])
   })
 
+  it('[V1] [DA7] the lines of a window count the whole conversation, at every view and for a policy of one view', async () => {
+    const lines: string[] = []
+    const log = (line: string): void => void lines.push(line)
+    const thread = await open({ policy: { history: { length: 2 } }, verbose: true, log })
+    for (const name of ['one', 'two', 'three', 'four']) {
+      await thread.append([user(name)])
+      await thread.view()
+      await thread.append([assistant(name)])
+    }
+    const trimmed = (): readonly string[] => lines.filter((line) => line.includes('Trimmed'))
+    expect(trimmed()).toEqual([
+      '[History] Trimmed messages from 5 to 3',
+      '[History] Trimmed messages from 7 to 3',
+    ])
+    await thread.view({ policy: { history: { policy: 'none' } } })
+    expect(trimmed().at(-1)).toBe('[History] Trimmed messages from 8 to 2')
+    expect(lines.at(-1)).toMatch(/^\[History\] Tokens: \d+ in the conversation, \d+ sent$/)
+  })
+
   it('[V1] a listener that fails later, and a log that fails, change nothing either', async () => {
     const thread = await open({
       verbose: true,

@@ -21,7 +21,7 @@ import {
   widened,
 } from './naive.ts'
 import type { Request, ViewChoice } from './operations.ts'
-import { linesOf, type Session } from './session.ts'
+import { dryView, linesOf, type Session } from './session.ts'
 import { syncAction } from './sync-action.ts'
 import { hasNeighbours, type Saying, write } from './talk.ts'
 
@@ -211,7 +211,7 @@ function forkAction(session: Session, request: Of<'fork'>, folded: Folded): Acti
       expect(own.pinned).toEqual(expected.pinned)
       expect(own.excluded).toEqual(expected.excluded)
       expect(own.vetoed).toEqual(expected.vetoed)
-      const view = await fork.view({ policy: {}, dryRun: true })
+      const view = await dryView(fork, { policy: {} })
       expect(view.messages.map(gistOfChat)).toEqual(
         shownGists(widened({ ...expected, leading: own.leading }, {})),
       )

@@ -1,18 +1,46 @@
-// Text truncation that keeps surrogate pairs whole and marks the gap.
+// Text truncation that keeps grapheme clusters whole and marks the gap.
 
-/** The first `length` UTF-16 units at most, without splitting a surrogate pair. */
+/** The first `length` UTF-16 units at most, without splitting a character as people see it. */
 export function head(text: string, length: number): string {
   if (text.length <= length) return text
-  const end = isHighSurrogate(text.charCodeAt(length - 1)) ? length - 1 : length
-  return text.slice(0, Math.max(0, end))
+  if (length <= 0) return ''
+  const { before } = boundaryAt(text, length)
+  return text.slice(0, isHighSurrogate(text.charCodeAt(before - 1)) ? before - 1 : before)
 }
 
-/** The last `length` UTF-16 units at most, without splitting a surrogate pair. */
+/** The last `length` UTF-16 units at most, without splitting a character as people see it. */
 export function tail(text: string, length: number): string {
   if (text.length <= length) return text
   if (length <= 0) return ''
-  const start = text.length - length
-  return text.slice(isLowSurrogate(text.charCodeAt(start)) ? start + 1 : start)
+  return text.slice(boundaryAt(text, text.length - length).after)
+}
+
+/** Units around a cut that are looked at: longer than any cluster that is written on purpose. */
+const clusterLength = 64
+
+/** Nothing below combines with what stands before it. */
+const firstCombining = 0x300
+
+const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' })
+
+/** The ends of the cluster around a position; both are the position where it is between two clusters. */
+function boundaryAt(text: string, at: number): { readonly before: number; readonly after: number } {
+  if (text.charCodeAt(at) < firstCombining) return { before: at, after: at }
+  const from = Math.max(0, at - clusterLength)
+  const around = graphemes.segment(text.slice(from, at + clusterLength))
+  const cluster = around.containing(at - from)
+  const before = from + (cluster?.index ?? at - from)
+  if (cluster === undefined || before === at) return { before: at, after: at }
+  // An endless cluster is cut between two code points.
+  if (before === from && from > 0) return pairAt(text, at)
+  const after = before + cluster.segment.length
+  return after >= at + clusterLength ? pairAt(text, at) : { before, after }
+}
+
+/** The ends of the surrogate pair around a position. */
+function pairAt(text: string, at: number): { readonly before: number; readonly after: number } {
+  const isSplit = isHighSurrogate(text.charCodeAt(at - 1)) && isLowSurrogate(text.charCodeAt(at))
+  return isSplit ? { before: at - 1, after: at + 1 } : { before: at, after: at }
 }
 
 /**

@@ -128,8 +128,11 @@ export interface ViewRequest {
   readonly leading: readonly MessageEntry[]
   /** The first seq that a wider window shows again, for this view only. @default nothing */
   readonly shownAgainFrom?: number | undefined
-  /** What the host gave the rules: prompts, a judge of relevance, rules of its own. */
-  readonly given?: Pick<ProposeContext, 'prompts' | 'relevance' | 'similarity' | 'rules'>
+  /** What the host gave the rules: prompts, judges of relevance and success, rules of its own. */
+  readonly given?: Pick<
+    ProposeContext,
+    'prompts' | 'relevance' | 'similarity' | 'success' | 'rules'
+  >
   /** What plugins say in the system prompt. */
   readonly pluginSystem: readonly Block[]
   /** What stands around the messages, with both. */

@@ -105,3 +105,21 @@ describe('[DA1] a wider window shows what a narrower one dropped', () => {
     expect(shown).toEqual(['question 2', '[Previous ', 'question 5', 'answer 5 m'])
   })
 })
+
+it('[I2] a view that would be empty is an error, in a thread as in `project`', async () => {
+  const thread = await openThread({
+    id: 't',
+    store: memoryStore(),
+    policy: { history: { policy: 'none' } },
+  })
+  const messages = [
+    { role: 'user', content: 'hi' },
+    { role: 'assistant', content: 'hello' },
+    { role: 'user', content: ' ' },
+  ]
+  await thread.append(messages, { format: 'anthropic' })
+  const refused = { code: 'cannot-project', message: expect.stringContaining('none is left') }
+  await expect(thread.view({ format: 'anthropic' })).rejects.toMatchObject(refused)
+  await expect(thread.view({ format: 'anthropic', dryRun: true })).rejects.toMatchObject(refused)
+  expect((await thread.view()).messages).toEqual([{ role: 'user', content: ' ' }])
+})
