@@ -53,6 +53,7 @@ async function rulesKept(): Promise<Table> {
     rows,
     notes: [
       `Generated conversations (simulate/stated-rules.ts), seeds ${seeds.join(', ')}: ten rules each at every tenth in 13 languages (alone, inside a message, between code and logs), one restated by the assistant and confirmed, one replaced later.`,
+      'The rules were written by the authors of the cue words, in the same style: how people phrase rules otherwise is not measured here.',
       'Kept: in the text of the last view and in `view.directives`. Replaced: old rules that are still listed. Quoted: quotations and tool output that are listed.',
       'Folds: checkpoints of one conversation, the fewest; ten of them are asked for, and one that can fold nothing is not made. List: share of the view, at most.',
     ],

@@ -242,7 +242,9 @@ function withCheckpoint({ live, excluded }: Folded, gists: readonly Gist[]): rea
   if (checkpoint === undefined) return gists
   const finalEdits = live.filter(({ isFinal }) => isFinal === true)
   // Without what was excluded since.
-  const text = shownCheckpointText({ dropEdits, excluded, finalEdits }, checkpoint) ?? ''
+  const logged = shownCheckpointText({ dropEdits, excluded, finalEdits }, checkpoint) ?? ''
+  // No request of these models has the expand tool.
+  const text = logged.replace(/; expand ([^;\]]+)\]$/, '; messages $1]')
   const user = gists.findIndex(({ role }) => role === 'user')
   const lead = gists.findIndex(({ role }) => role !== 'system')
   const at = user === -1 ? Math.max(0, lead) : user + 1

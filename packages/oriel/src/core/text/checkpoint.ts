@@ -89,7 +89,10 @@ export function withdrawnFrom(
 ): ReadonlySet<number> {
   const withdrawn = new Set<number>()
   const known = new Set(listOf(digest?.without))
+  // A summary is also made from messages that stay in the view.
+  const heard = new Set(listOf(digest?.heard))
   const isCovered = (one: number): boolean =>
+    heard.has(one) ||
     state.dropEdits.some((edit) => edit.text !== undefined && isInRanges(edit, one))
   for (const one of state.excluded) if (!known.has(one) && isCovered(one)) withdrawn.add(one)
   for (let at = state.finalEdits.length - 1; at >= 0; at--) {

@@ -272,10 +272,16 @@ function fitting(
   const isAll = whole <= left
   // Room for the line that names the others.
   if (!isAll) left -= 8 + 4 * Math.min(namedIds, listed.length)
+  let isFull = false
   for (const one of [...listed].sort(byImportance)) {
-    const as = isAll ? 'full' : (['full', 'short'] as const).find((try_) => cost(one, try_) <= left)
+    const room = isFull ? 0 : left
+    const as = isAll
+      ? 'full'
+      : (['full', 'short'] as const).find((form_) => cost(one, form_) <= room)
     form.set(one, as ?? 'lookup')
     if (as !== undefined) left -= cost(one, as)
+    // What comes behind is weaker or older; only a very long one does not keep it out.
+    else if (cost(one, 'short') <= tokens / 4) isFull = true
   }
   return form
 }

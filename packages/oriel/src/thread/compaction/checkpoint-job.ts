@@ -3,7 +3,7 @@
 import { type Block, textOf } from '../../core/log/block.ts'
 import type { Edit, MessageEntry } from '../../core/log/entry.ts'
 import { OrielError } from '../../core/log/errors.ts'
-import { lastOf, seqsOf } from '../../core/state/edits.ts'
+import { isInRanges, lastOf, seqsOf } from '../../core/state/edits.ts'
 import type { State } from '../../core/state/state.ts'
 import { shownCheckpointText, withdrawnFrom } from '../../core/text/checkpoint.ts'
 import { head, headAndTail } from '../../core/text/clip.ts'
@@ -82,7 +82,8 @@ export async function summarizeCheckpoint(job: CheckpointJob): Promise<Edit> {
         if (index > 0 && !job.isWanted()) throw rejected('is not waited for any more')
         summary = await askPart(job, part, summary)
       }
-      return withSummary(edit, summary ?? '', state.counter)
+      const heard = entries.flatMap(({ seq }) => (isInRanges(edit, seq) ? [] : [seq]))
+      return withSummary(withHeard(state, edit, heard), summary ?? '', state.counter)
     } catch (error) {
       const cause = OrielError.is(error) ? error.cause : error
       if (!isContextLengthError(cause) || halvings >= maxHalvings) throw error
@@ -126,6 +127,14 @@ function withUsers(state: State, seqs: readonly number[]): readonly MessageEntry
   const shown = said.filter(({ seq }, index) => !own.has(seq) && (index === 0 || seq > since))
   const folded = seqs.flatMap((seq) => state.item(seq)?.entry ?? [])
   return [...shown, ...folded].sort((a, b) => a.seq - b.seq)
+}
+
+/** The checkpoint with the messages outside of it that its summary, or the one that it goes on from, was made from. */
+function withHeard({ checkpoint }: State, edit: Edit, heard: readonly number[]): Edit {
+  const known = checkpoint?.digest?.heard
+  const all = new Set([...(Array.isArray(known) ? known.map(Number) : []), ...heard])
+  if (all.size === 0) return edit
+  return { ...edit, digest: { ...edit.digest, heard: [...all].sort((a, b) => a - b) } }
 }
 
 async function askPart(
