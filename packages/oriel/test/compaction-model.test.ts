@@ -12,6 +12,7 @@ import type { Summarize } from '../src/thread/summaries/answer.ts'
 import { openThread, type Thread } from '../src/thread/thread.ts'
 import { scaledRuns } from './scaled-runs.ts'
 import { covers, foldLog } from './thread-model/naive.ts'
+import { dryView } from './thread-model/session.ts'
 
 type Step =
   | { readonly type: 'turn' | 'exchange' | 'answer'; readonly size: number; readonly calls: number }
@@ -221,7 +222,7 @@ async function verify(thread: Thread): Promise<void> {
     expect(edit.tokensAfter).toBeLessThan(edit.tokensBefore)
   }
   for (const format of formatNames) {
-    const { messages: sent, system } = await thread.view({ format, policy: {}, dryRun: true })
+    const { messages: sent, system } = await dryView(thread, { format, policy: {} })
     expect(validate(format, system === undefined ? sent : { messages: sent, system })).toEqual([])
     const newest = messages.findLast(({ origin }) => origin === 'user')
     if (newest !== undefined) {

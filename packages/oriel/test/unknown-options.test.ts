@@ -55,7 +55,6 @@ const functions: readonly (readonly [
   ['request', { budget: 500 }, async (options) => (await thread()).request(history, options)],
   ['preview', {}, async (options) => (await thread()).preview(history, options)],
   ['compact', {}, async (options) => (await thread()).compact(options)],
-  ['expand', { query: 'x' }, async (options) => (await thread()).expand('e', options)],
   [
     'read',
     { from: 1 },

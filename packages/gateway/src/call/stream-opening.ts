@@ -10,7 +10,7 @@ import { codingOf, headerOf } from '../http/decompress.ts'
 
 /** The most that is held: an opening repeats the request's settings, and a long prompt with them. */
 const maxBytes = 256 * 1024
-/** How long an opening is held after its first event: a refusal follows at once. */
+/** How long an opening is held: a refusal follows at once. */
 const maxMs = 1000
 
 /** An answer as it may be passed on, and the error that its stream began with. */
@@ -59,34 +59,41 @@ class Opening {
   }
 
   async read(): Promise<void> {
-    // Nothing is held before something comes.
-    let late: Promise<'late'> | undefined
     const control = new AbortController()
+    const late = wait(maxMs, 'late' as const, { signal: control.signal }).catch(
+      () => 'late' as const,
+    )
     while (!this.#isOver && this.#size < maxBytes) {
       this.#next ??= this.#chunks.next()
       // A failure is met again by who reads the body.
       const next = this.#next.catch(() => 'failed' as const)
-      const came = await (late === undefined ? next : Promise.race([next, late]))
+      const came = await Promise.race([next, late])
       if (came === 'late' || came === 'failed' || came.done === true) break
       this.#next = undefined
       this.#held.push(came.value)
       this.#size += came.value.byteLength
       this.#parser.feed(this.#decoder.decode(came.value, { stream: true }))
-      late ??= wait(maxMs, 'late' as const, { signal: control.signal }).catch(() => 'late' as const)
     }
     control.abort()
     this.#parser.reset()
   }
 
-  /** Everything, from the beginning. */
-  async *body(): AsyncGenerator<Uint8Array> {
-    for (let chunk = this.#held.shift(); chunk !== undefined; chunk = this.#held.shift())
-      yield chunk
-    for (;;) {
-      const { done, value } = await (this.#next ?? this.#chunks.next())
-      this.#next = undefined
-      if (done === true) return
-      yield value
+  /** Everything, from the beginning. No generator: one that waits for a chunk could not be ended before it comes. */
+  body(): AsyncIterableIterator<Uint8Array> {
+    const body: AsyncIterableIterator<Uint8Array> = {
+      next: () => {
+        const held = this.#held.shift()
+        if (held !== undefined) return Promise.resolve({ done: false, value: held })
+        const next = this.#next ?? this.#chunks.next()
+        this.#next = undefined
+        return next
+      },
+      return: async () => {
+        await this.#chunks.return?.()
+        return { done: true, value: undefined }
+      },
+      [Symbol.asyncIterator]: () => body,
     }
+    return body
   }
 }

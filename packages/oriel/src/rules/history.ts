@@ -165,8 +165,16 @@ export function widenedBy(
   state: State,
   settings: HistorySettings = { policy: 'all' },
 ): readonly EditEntry[] {
-  const { checkpoint, dropEdits } = state
+  const { checkpoint, dropEdits, windowReach } = state
   const isWider = widerThan(state.turn, settings)
+  const { turn, messages, recent, hasSystem } = windowReach
+  const furthest: readonly DropWindow[] = [
+    { turn },
+    ...(hasSystem ? [{ system: false } as const] : []),
+    ...(messages < Infinity ? [{ messages, recent }] : []),
+  ]
+  // Most views find nothing to take back, and must not walk all drops to see it.
+  if (!furthest.some(isWider)) return []
   const edits = dropEdits.filter(
     ({ rule, window, seq }) =>
       rule === 'history' && window !== undefined && seq > (checkpoint?.seq ?? 0) && isWider(window),

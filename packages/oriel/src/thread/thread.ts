@@ -66,16 +66,6 @@ const appendOptions: OptionNames<AppendOptions> = {
   isPaused: true,
   usage: true,
 }
-const expandOptions: OptionNames<ExpandOptions> = {
-  lines: true,
-  chars: true,
-  path: true,
-  items: true,
-  query: true,
-  inPlace: true,
-  steps: true,
-  reason: true,
-}
 
 /**
  * A thread of a conversation. Operations on a conversation run in the order they were called, whichever of its branches they are for.
@@ -234,7 +224,6 @@ export class Thread<Own extends readonly CustomRule[] = readonly []> {
    * shown where it was, for `steps` requests.
    */
   async expand(id: string | number, options: ExpandOptions = {}): Promise<Expansion> {
-    assertOptions(options, expandOptions, 'expand')
     return this.#run(() => expandMessage(this.#engine, id, options))
   }
 

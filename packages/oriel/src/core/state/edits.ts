@@ -8,6 +8,19 @@ export interface EditIndexData {
   readonly vetoes: readonly string[]
 }
 
+/** How far the windows of the live drops since the newest checkpoint went. */
+export interface WindowReach {
+  /** The newest turn that was dropped; -1 if none was. */
+  readonly turn: number
+  /** The smallest cap, and the fewest recent messages that one kept; Infinity if there was none. */
+  readonly messages: number
+  readonly recent: number
+  /** True if system messages were dropped. */
+  readonly hasSystem: boolean
+}
+
+const noReach: WindowReach = { turn: -1, messages: Infinity, recent: Infinity, hasSystem: false }
+
 export class EditIndex {
   /** All live edits, oldest first. */
   readonly #edits = new Map<EntryId, EditEntry>()
@@ -19,6 +32,7 @@ export class EditIndex {
    */
   #drops: EditEntry[] = []
   #checkpoint: EditEntry | undefined
+  #reach = noReach
   /** Live edits that are final (original not to be shown again), oldest first. */
   #final: EditEntry[] = []
   /** Edits whose text contains a model's summary, by summary key. */
@@ -56,6 +70,11 @@ export class EditIndex {
    */
   get checkpoint(): EditEntry | undefined {
     return this.#checkpoint
+  }
+
+  /** How far windows went since the checkpoint. Kept up to date, so that asking costs nothing. */
+  get reach(): WindowReach {
+    return this.#reach
   }
 
   /** Live edits that are final, oldest first. */
@@ -105,7 +124,10 @@ export class EditIndex {
     if (edit.summary !== undefined) this.#summaries.set(edit.summary.of, edit)
     if ('ranges' in edit.target) {
       this.#drops.push(edit)
-      if (edit.text !== undefined) this.#checkpoint = edit
+      if (edit.text !== undefined) {
+        this.#checkpoint = edit
+        this.#reach = noReach
+      } else this.#reach = further(this.#reach, edit)
       return
     }
     const key = `${edit.target.seq}:${edit.target.block}`
@@ -147,6 +169,8 @@ export class EditIndex {
       if (this.#checkpoint?.id === id) {
         this.#checkpoint = this.#drops.findLast((other) => other.text !== undefined)
       }
+      const newer = this.#drops.slice(this.#checkpoint ? this.#drops.indexOf(this.#checkpoint) : 0)
+      this.#reach = newer.reduce(further, noReach)
       return edit
     }
     const { seq, block } = edit.target
@@ -189,4 +213,15 @@ export function firstOf({ target }: Pick<EditEntry, 'target'>): number {
 export function lastOf({ target }: Pick<EditEntry, 'target'>): number {
   if ('seq' in target) return target.seq
   return target.ranges.reduce((last, [, to]) => Math.max(last, to), 0)
+}
+
+function further(reach: WindowReach, { window }: EditEntry): WindowReach {
+  if (window === undefined) return reach
+  if ('turn' in window) return { ...reach, turn: Math.max(reach.turn, window.turn) }
+  if ('system' in window) return { ...reach, hasSystem: true }
+  return {
+    ...reach,
+    messages: Math.min(reach.messages, window.messages),
+    recent: Math.min(reach.recent, window.recent),
+  }
 }

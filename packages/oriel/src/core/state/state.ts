@@ -6,7 +6,15 @@ import { assert } from '../log/errors.ts'
 import { blockId } from '../log/ids.ts'
 import { type Counter, countBlock, overheadOf } from '../tokens/counter.ts'
 import { countsForRetention, isLasting, lastingBlock } from '../view/audience.ts'
-import { EditIndex, type EditIndexData, firstOf, isInRanges, lastOf, seqsOf } from './edits.ts'
+import {
+  EditIndex,
+  type EditIndexData,
+  firstOf,
+  isInRanges,
+  lastOf,
+  seqsOf,
+  type WindowReach,
+} from './edits.ts'
 import { type BlockPosition, ExchangeIndex, type ExchangeIndexData } from './exchange.ts'
 import type { ExpandedBlock } from './expansion.ts'
 import { PrefixChanges, type PrefixChangesData } from './prefix-changes.ts'
@@ -210,6 +218,11 @@ export class State {
   /** All live edits of one block, newest last. */
   blockEdits(seq: number, block: number): readonly EditEntry[] {
     return this.#edits.allOfBlock(seq, block)
+  }
+
+  /** How far the windows of the live drops since the newest checkpoint went. */
+  get windowReach(): WindowReach {
+    return this.#edits.reach
   }
 
   /** Live edits that drop whole messages, oldest first. */
