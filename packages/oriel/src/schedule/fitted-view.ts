@@ -5,6 +5,7 @@ import type { Edit, EditEntry, Form, MessageEntry } from '../core/log/entry.ts'
 import type { State } from '../core/state/state.ts'
 import { isAmong, withdrawnFrom } from '../core/text/checkpoint.ts'
 import { Digest } from '../core/text/digest.ts'
+import { Directives } from '../core/text/directive-list.ts'
 import { type Readable, readableIn, readableMessage } from '../core/text/readable.ts'
 import { countBlock, overheadOf } from '../core/tokens/counter.ts'
 import { mostTokens } from '../core/tokens/margin.ts'
@@ -36,6 +37,12 @@ export interface Slot {
 }
 
 const none: ReadonlySet<number> = new Set()
+/** Tokens of the user's standing instructions in a digest, at most. */
+const directiveTokens = 400
+
+/** Ever shorter: counts, quotes and instructions; the count and instructions; the count; nothing. */
+const digestStyles = ['long', 'brief', 'bare', 'none'] as const
+type DigestStyle = (typeof digestStyles)[number]
 
 /** Every reduction keeps `total` right, so that the ladder can stop at once. */
 export class Fitting {
@@ -53,7 +60,9 @@ export class Fitting {
   #digestTokens = 0
   /** Of what was in the log: a digest does not stand for notices that repairs added. */
   #foldedTokens = 0
-  #digestStyle: 'long' | 'brief' | 'none' = 'long'
+  #digestStyle: DigestStyle = 'long'
+  /** The user's standing instructions in what was folded. */
+  #directives = new Directives()
   /** The index of the checkpoint whose text is shortened. */
   #shortened: number | undefined
 
@@ -175,6 +184,7 @@ export class Fitting {
       return false
     }
     this.#digest = digest
+    this.#hear(slot)
     this.total -= size
     this.#foldedTokens += logged
     this.#weighDigest()
@@ -228,6 +238,23 @@ export class Fitting {
     return digest
   }
 
+  /** Adds what a folded unit says for good. */
+  #hear({ messages }: Slot): void {
+    const isCovered = messages.some((message) => this.isCheckpoint(message))
+    if (isCovered) this.#directives = this.#coveredDirectives()
+    for (const message of isCovered ? [...this.#folded].sort((a, b) => a - b) : messages) {
+      const { entry } = this.messages[message] as ViewMessage
+      const said = entry && readableMessage(this.#readable, entry)
+      if (said !== undefined) this.#directives.add(said)
+    }
+  }
+
+  #coveredDirectives(): Directives {
+    const made = this.#checkpoint
+    const withdrawn = made !== undefined && 'seq' in made ? withdrawnFrom(this.state, made) : none
+    return new Directives(made?.digest?.directives, isAmong(withdrawn))
+  }
+
   #addReadable(digest: Digest, entry: MessageEntry): void {
     const said = readableMessage(this.#readable, entry)
     if (said !== undefined) digest.add(said)
@@ -240,7 +267,7 @@ export class Fitting {
 
   *shortenDigest(): Generator<void> {
     if (this.#folded.size === 0) return
-    for (const style of ['brief', 'none'] as const) {
+    for (const style of digestStyles.slice(1)) {
       if (style === 'none' && this.#needsDigest()) return
       this.#digestStyle = style
       this.#weighDigest()
@@ -343,13 +370,24 @@ export class Fitting {
     return overheadOf('user') + this.#textTokens(text)
   }
 
+  #withDirectives(note: string): string {
+    const { counter } = this.state
+    const isShown = (): boolean => false
+    const { text } = this.#directives.compose({ counter, tokens: directiveTokens, isShown })
+    return text === '' ? note : `${text}\n\n${note}`
+  }
+
   /** The longest note that the ladder allows and that costs no more than what it replaces. */
   #digestText(): string | undefined {
     if (this.#folded.size === 0 || this.#digestStyle === 'none') return undefined
     // Nothing of it is for the model: only a request that would begin with something else needs a note.
     if (this.#digest.size === 0 && !this.#needsDigest()) return undefined
-    const notes = [this.#digest.text(true)]
-    if (this.#digestStyle === 'long') notes.unshift(this.#digest.text(false))
+    const bare = this.#digest.text(true)
+    const notes = {
+      long: [this.#withDirectives(this.#digest.text(false)), this.#withDirectives(bare), bare],
+      brief: [this.#withDirectives(bare), bare],
+      bare: [bare],
+    }[this.#digestStyle]
     const fits = notes.find((note) => this.#noteTokens(note) <= this.#foldedTokens)
     return fits ?? (this.#needsDigest() ? notes.at(-1) : undefined)
   }

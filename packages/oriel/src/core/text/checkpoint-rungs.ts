@@ -1,6 +1,7 @@
 // Shorter forms of a checkpoint's text, for requests with less room than the checkpoint was made for. Works on the text alone.
 
 import { head } from './clip.ts'
+import { directivesHeading } from './directive-list.ts'
 
 /** The share of its notes that each rung keeps; the last one keeps the opening and the closing line. */
 export const checkpointRungs = [0.75, 0.5, 0.35, 0.25, 0.15, 0.1, 0.05, 0] as const
@@ -9,15 +10,18 @@ export const checkpointRungs = [0.75, 0.5, 0.35, 0.25, 0.15, 0.1, 0.05, 0] as co
 const leastPiece = 40
 
 /**
- * A checkpoint with about `share` of its notes. Every section keeps its heading and its newest lines. The opening and the last section,
- * which says what the checkpoint covers, stay. A notice says how many lines were left out. Never longer than `text`.
+ * A checkpoint with about `share` of its notes. Every section keeps its heading and its newest lines. The opening, the user's standing
+ * instructions, up to the last rung, and the last section, which says what the checkpoint covers, stay. A notice says how many lines were left out. Never longer than `text`.
  */
 export function shortenCheckpoint(text: string, share: number): string {
   const sections = text.split('\n\n')
   const [opening = '', ...rest] = sections
   const closing = rest.pop()
   if (closing === undefined) return text
-  const notes = rest.map((section) => shortenSection(section, share))
+  const isWhole = (section: string): boolean => share > 0 && section.startsWith(directivesHeading)
+  const notes = rest.map((section) =>
+    isWhole(section) ? { text: section, left: 0 } : shortenSection(section, share),
+  )
   const left = notes.reduce((sum, { left }) => sum + left, 0)
   if (left === 0) return text
   const notice = `[${left} line${left === 1 ? '' : 's'} of these notes left out]`

@@ -48,7 +48,8 @@ const namedIds = 12
 /** Shorter texts are not shortened. */
 const shortLength = 100
 
-const opening = 'Standing instructions of the user, word for word, newest last; the newest wins:'
+export const directivesHeading =
+  'Standing instructions of the user, word for word, newest last; the newest wins:'
 
 /** Collects messages in the order of the log; adding one twice is the same as once. */
 export class Directives {
@@ -267,7 +268,7 @@ function fitting(
 ): ReadonlyMap<Kept, ListedForm> {
   const form = new Map<Kept, ListedForm>()
   const cost = (one: Kept, as: ListedForm): number => counter.count(lineOf(one, as)) + 1
-  let left = tokens - counter.count(opening)
+  let left = tokens - counter.count(directivesHeading)
   const whole = listed.reduce((sum, one) => sum + cost(one, 'full'), 0)
   const isAll = whole <= left
   // Room for the line that names the others.
@@ -308,7 +309,7 @@ function textOfList(
   }
   const missing = others.length + forgotten
   if (missing > 0) lines.push(lookupLine([...new Set(others)], missing))
-  return lines.length === 0 ? '' : [opening, ...lines].join('\n')
+  return lines.length === 0 ? '' : [directivesHeading, ...lines].join('\n')
 }
 
 function lineOf(one: Kept, form: ListedForm): string {

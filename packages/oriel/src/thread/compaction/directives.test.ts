@@ -55,6 +55,17 @@ const sections = [
 ]
 
 describe('standing instructions', () => {
+  it('[DR2] [RC8] stay word for word in a view with a small budget', async () => {
+    const { thread } = await open('recommended')
+    for (const rule of rules) await round(thread, `${filler('question', 20)} ${rule}`)
+    for (let turn = 0; turn < 10; turn++) await round(thread, filler('more'))
+    await thread.append(user('Go on.'))
+    for (const budget of [3000, 2000, 1200]) {
+      const { messages } = await thread.view({ budget, dryRun: true })
+      for (const rule of rules) expect(JSON.stringify(messages)).toContain(rule)
+    }
+  })
+
   it.each([
     ['compaction', { compaction: { maxTokens: 4000 } }, undefined],
     ['recommended', 'recommended', undefined],
