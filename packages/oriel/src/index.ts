@@ -24,6 +24,7 @@ export type {
   EntryId,
   Expiry,
   Form,
+  Message,
   MessageEntry,
   Native,
   RecordedBreak,

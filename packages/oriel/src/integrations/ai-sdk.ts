@@ -9,7 +9,7 @@ import { answers } from '../providers/ai-sdk/stream.ts'
 import { isContextLengthError as isOverflow } from '../providers/context-length.ts'
 import type { Answer } from '../providers/stream.ts'
 import { expandTool as createExpandTool, type Expandable } from '../thread/expand/tool.ts'
-import type { Thread } from '../thread/thread.ts'
+import type { AnyThread } from '../thread/thread.ts'
 import { toPrompt, withCacheMarker } from './ai-sdk-prompt.ts'
 import { usageOf } from './ai-sdk-usage.ts'
 import {
@@ -52,7 +52,7 @@ interface CommonOptions extends ManagedOptions {
 
 /** The conversation is kept in a thread; a function finds the thread of each call. */
 export interface WithThread extends CommonOptions {
-  readonly thread: Thread | ((call: ModelCall) => Thread | Promise<Thread>)
+  readonly thread: AnyThread | ((call: ModelCall) => AnyThread | Promise<AnyThread>)
 }
 
 /** Nothing is kept: each call is projected by itself. */

@@ -14,7 +14,7 @@ import type { FormatName } from '../providers/format.ts'
 import { encode, formatNamed } from '../providers/registry.ts'
 import { keyOf } from '../thread/branches/match.ts'
 import { sentOf, splitLeading } from '../thread/branches/sync.ts'
-import type { Thread } from '../thread/thread.ts'
+import type { AnyThread } from '../thread/thread.ts'
 import { recoveryBudget } from '../thread/view/recovery.ts'
 import type { View } from '../thread/view/view.ts'
 
@@ -102,7 +102,7 @@ export interface Conversation {
 }
 
 /** A conversation that is kept in a thread. */
-export function threadConversation(thread: Thread, options: ManagedOptions): Conversation {
+export function threadConversation(thread: AnyThread, options: ManagedOptions): Conversation {
   return {
     isKept: true,
     begin(messages, call) {
@@ -161,9 +161,9 @@ export function statelessConversation(
 
 interface CallContext {
   /** The application's thread. */
-  readonly thread: Thread
+  readonly thread: AnyThread
   /** The branch that the call is on, as an object of its own: no other call moves it. */
-  readonly branch: Thread
+  readonly branch: AnyThread
   readonly call: CallOptions
   readonly options: ManagedOptions
   /** Leading system messages of the request, where the thread does not show them itself. */
@@ -184,7 +184,7 @@ async function threadCall(context: CallContext, ask: () => Promise<View>): Promi
       return orNothing(() => threadCall({ ...context, isRecovery: true }, again))
     },
     async record({ messages, usage, isPaused = false }) {
-      const work = async (own: Thread): Promise<void> => {
+      const work = async (own: AnyThread): Promise<void> => {
         if (messages.length > 0) {
           await own.append(messages, { format: call.format, isPaused })
           remember(thread, own, { answer: draftsOf(messages, call.format), isPaused })
@@ -223,7 +223,7 @@ function viewOptions(
   { format, frame, model }: CallOptions,
   { budget }: ManagedOptions,
   system: readonly Json[],
-): Parameters<Thread['view']>[0] {
+): Parameters<AnyThread['view']>[0] {
   const around = system.length === 0 ? frame : { ...frame, system }
   return {
     format,
@@ -246,7 +246,7 @@ interface Run {
 }
 
 /** Of each thread of an application, whichever adapters use it. */
-const runs = new WeakMap<Thread, Run>()
+const runs = new WeakMap<AnyThread, Run>()
 
 /** What an application sent, as far as it is taken in. */
 interface Fed {
@@ -265,8 +265,8 @@ interface Sent {
 
 /** Takes in what is new, where the application sends only that. */
 async function feed(
-  thread: Thread,
-  branch: Thread,
+  thread: AnyThread,
+  branch: AnyThread,
   { messages, call, options }: Sent,
 ): Promise<Fed> {
   const { format } = call
@@ -303,7 +303,7 @@ function isBegun(history: readonly Draft[], format: FormatName): boolean {
 
 /** Whether these messages are new ones for a thread that has the rest. */
 async function looksNew(
-  branch: Thread,
+  branch: AnyThread,
   run: Run | undefined,
   history: readonly Draft[],
 ): Promise<boolean> {
@@ -324,8 +324,8 @@ function knownOf(run: Run | undefined, keys: readonly string[]): readonly string
 }
 
 function remember(
-  thread: Thread,
-  branch: Thread,
+  thread: AnyThread,
+  branch: AnyThread,
   { answer, isPaused }: { readonly answer: readonly Draft[]; readonly isPaused: boolean },
 ): void {
   const run = runs.get(thread)
@@ -359,7 +359,7 @@ function hasOpenCall(answer: readonly Draft[]): boolean {
 }
 
 /** The key of the first message that is no system message; undefined for an empty thread. */
-async function firstKey(thread: Thread): Promise<string | undefined> {
+async function firstKey(thread: AnyThread): Promise<string | undefined> {
   for await (const entry of thread.log()) {
     if (entry.type === 'message' && entry.role !== 'system') return keyOf(entry)
   }

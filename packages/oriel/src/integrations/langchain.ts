@@ -17,7 +17,7 @@ import {
   type Expandable,
   type ExpandTool,
 } from '../thread/expand/tool.ts'
-import { openThread, type Thread, type ThreadOptions } from '../thread/thread.ts'
+import { type AnyThread, openThread, type ThreadOptions } from '../thread/thread.ts'
 import {
   type Call,
   type CallUsage,
@@ -38,7 +38,7 @@ export interface AgentRuntime {
 
 /** One thread, or a function that finds the thread of each call. */
 export interface WithThread extends ManagedOptions {
-  readonly thread: Thread | ((runtime: AgentRuntime) => Thread | Promise<Thread>)
+  readonly thread: AnyThread | ((runtime: AgentRuntime) => AnyThread | Promise<AnyThread>)
 }
 
 /** A thread for each conversation: its id is `context.thread`, else the `thread_id` of the configuration. */
@@ -125,7 +125,7 @@ function expandToolOf(find: (runtime: AgentRuntime) => Promise<Expandable>) {
   )
 }
 
-type FindThread = (runtime: AgentRuntime) => Promise<Thread>
+type FindThread = (runtime: AgentRuntime) => Promise<AnyThread>
 
 /** The most threads that stay open for one middleware. */
 const maxOpenThreads = 256
@@ -136,7 +136,7 @@ function threadFinder(options: OrielMiddlewareOptions): FindThread | undefined {
     return async (runtime) => (typeof thread === 'function' ? thread(runtime) : thread)
   }
   if (!('threads' in options)) return undefined
-  const open = new Map<string, Promise<Thread>>()
+  const open = new Map<string, Promise<AnyThread>>()
   return async (runtime) => {
     const id = threadIdOf(runtime)
     const thread = open.get(id) ?? openThread({ ...options.threads, id })

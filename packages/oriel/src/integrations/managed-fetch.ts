@@ -7,7 +7,7 @@ import { isObject, type Json, type JsonObject } from '../core/log/json.ts'
 import { assertOptions, type OptionNames } from '../core/log/options.ts'
 import { modelOf, type Provider } from '../providers/provider.ts'
 import { type Answer, type AnswerStream, parseEvent, parseObject } from '../providers/stream.ts'
-import type { Thread } from '../thread/thread.ts'
+import type { AnyThread } from '../thread/thread.ts'
 import { readUsage } from '../thread/view/read-usage.ts'
 import {
   type Answered,
@@ -23,9 +23,10 @@ import {
 } from './conversation.ts'
 
 /** The conversation of all calls is kept in a thread, or each call is projected by itself. */
-export type ManagedClientOptions = ManagedOptions & ({ readonly thread: Thread } | StatelessOptions)
+export type ManagedClientOptions = ManagedOptions &
+  ({ readonly thread: AnyThread } | StatelessOptions)
 
-type AllOptions = ManagedOptions & Partial<StatelessOptions> & { readonly thread?: Thread }
+type AllOptions = ManagedOptions & Partial<StatelessOptions> & { readonly thread?: AnyThread }
 const allOptions: OptionNames<AllOptions> = { ...managedOptions, ...statelessOptions, thread: true }
 
 /** What is needed of a client: both SDKs make a copy of it with another fetch. */

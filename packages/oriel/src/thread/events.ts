@@ -61,10 +61,10 @@ interface AnyEvent {
 }
 
 /** What happened to a message. */
-export interface MessageEvent extends AnyEvent {
+export interface MessageEvent<Meta = Json> extends AnyEvent {
   readonly type: MessageEventType
   /** The message, as it is shown now; of one that left, as it was. Not part of the event's JSON: it is content. */
-  readonly message: EventMessage
+  readonly message: EventMessage<Meta>
 }
 
 export interface OtherEvent extends AnyEvent {
@@ -73,15 +73,15 @@ export interface OtherEvent extends AnyEvent {
   readonly message: string
 }
 
-export type ThreadEvent = MessageEvent | OtherEvent
+export type ThreadEvent<Meta = Json> = MessageEvent<Meta> | OtherEvent
 
 /** A message of an event, with what document 001 keeps in its metadata. */
-export interface EventMessage {
+export interface EventMessage<Meta = Json> {
   readonly id: string
   readonly role: Role
   readonly content: readonly Block[]
   /** The caller's own data. */
-  readonly meta?: Json
+  readonly meta?: Meta
   readonly metadata: {
     readonly messageType?: string
     /** The model call that it belongs to. */
@@ -127,7 +127,7 @@ export function eventOf(
 }
 
 /** Nobody waits for what it returns. */
-export type Listener = (event: ThreadEvent) => unknown
+export type Listener<Meta = Json> = (event: ThreadEvent<Meta>) => unknown
 
 /** Calls a listener; one that throws, now or later, is reported on the log line and changes nothing. */
 export function notify(

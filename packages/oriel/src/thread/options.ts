@@ -1,7 +1,7 @@
 // What a thread is opened with.
 
 import { OrielError, wrongOption } from '../core/log/errors.ts'
-import { isObject } from '../core/log/json.ts'
+import { isObject, type Json } from '../core/log/json.ts'
 import { assertOptions, type OptionNames } from '../core/log/options.ts'
 import type { TokensOption } from '../counters.ts'
 import type { PolicyInput } from '../policy/schema.ts'
@@ -16,7 +16,7 @@ import type { Plugin } from './plugins/plugin.ts'
 import type { Summarize } from './summaries/answer.ts'
 import type { PricesOption } from './view/cache.ts'
 
-export interface ThreadOptions<Own extends readonly CustomRule[] = readonly []> {
+export interface ThreadOptions<Own extends readonly CustomRule[] = readonly [], Meta = Json> {
   /** The thread's id. @default a new random one */
   readonly id?: string
   /** Whether the id was made just now: then the store is not asked for what cannot be there. @default true without an id */
@@ -35,7 +35,7 @@ export interface ThreadOptions<Own extends readonly CustomRule[] = readonly []> 
   /** The clock. @default Date.now */
   readonly now?: () => number
   /** Called after each event; cannot change the outcome. */
-  readonly on?: Listener
+  readonly on?: Listener<Meta>
   /** Where lines for people go. @default nowhere; with NODE_ENV=development, the console */
   readonly log?: (line: string) => void
   /** Write a line for everything that changes a view. @default false; with NODE_ENV=development, true */

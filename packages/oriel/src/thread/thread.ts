@@ -1,7 +1,7 @@
 // The public object: one conversation, its log and its policy.
 
 import { randomUUID } from 'node:crypto'
-import type { EditEntry, Entry, MessageEntry } from '../core/log/entry.ts'
+import type { EditEntry, Entry, Message, MessageEntry } from '../core/log/entry.ts'
 import { OrielError } from '../core/log/errors.ts'
 import { cloneJson, copyPlain, type Json } from '../core/log/json.ts'
 import { assertOptions, type OptionNames } from '../core/log/options.ts'
@@ -47,10 +47,13 @@ import type { RequestOptions, View, ViewOptions } from './view/view.ts'
 
 export type { ThreadOptions }
 
+/** A thread whatever data its host keeps with messages. */
+export type AnyThread = Thread<unknown>
+
 /** What became of a resent history, and where it goes on. */
-export interface SyncResult extends SyncCounts {
+export interface SyncResult<Meta = Json> extends SyncCounts {
   /** The branch as a thread of its own, which no other object's `sync` moves. It shares the queue and the logs of this one. */
-  readonly branch: Thread
+  readonly branch: Thread<Meta>
 }
 
 interface FormatOptions {
@@ -71,9 +74,10 @@ const appendOptions: OptionNames<AppendOptions> = {
  * A thread of a conversation. Operations on a conversation run in the order they were called, whichever of its branches they are for.
  * Every write is one compare-and-append: other objects and processes may write to the same thread. An operation that fails changes
  * nothing. Each branch is an object with an id that never changes; this one stands on a branch, and its own `sync` and `request` go on
- * to the one that a history continues. `Own` are the rules of your own that its policy may name.
+ * to the one that a history continues. `Meta` is the type of the data that you keep with messages, `Own` are the rules of your own that
+ * its policy may name.
  */
-export class Thread<Own extends readonly CustomRule[] = readonly []> {
+export class Thread<Meta = Json, Own extends readonly CustomRule[] = readonly []> {
   readonly #conversation: Conversation
   #branch: Branch
   /** The task of `exclusive` that this object was made for: until it ends, operations wait for no others than its own. */
@@ -114,10 +118,18 @@ export class Thread<Own extends readonly CustomRule[] = readonly []> {
    * Appends messages. One whose id is already in the log is skipped, so a retry appends nothing. With `usage`, the provider's numbers
    * for the view that they answer are written with them, in one append.
    */
+  append(
+    messages: Message<Meta> | readonly Message<Meta>[],
+    options?: AppendOptions,
+  ): Promise<readonly MessageEntry<Meta>[]>
+  append(
+    messages: readonly unknown[] | object,
+    options?: AppendOptions,
+  ): Promise<readonly MessageEntry<Meta>[]>
   async append(
     messages: readonly unknown[] | object,
     options: AppendOptions = {},
-  ): Promise<readonly MessageEntry[]> {
+  ): Promise<readonly MessageEntry<Meta>[]> {
     assertOptions(options, appendOptions, 'append')
     const { format, usage, resentAs, expected, isPaused } = options
     const list = Array.isArray(messages) ? messages : [messages]
@@ -127,16 +139,18 @@ export class Thread<Own extends readonly CustomRule[] = readonly []> {
         ? own
         : hiddenDrafts(own, decodeDrafts(resentAs, { format, path: 'resentAs' }))
     const numbers = usage && { sample: readUsage(usage.sample), view: usage.view }
-    return this.#run(async () =>
-      copyPlain(await this.#engine.append(drafts, { expected, isPaused, usage: numbers })),
-    )
+    return this.#run(async () => {
+      const entries = await this.#engine.append(drafts, { expected, isPaused, usage: numbers })
+      // The host's own data is stored and never read: it has the type that the host gave it.
+      return copyPlain(entries) as unknown as readonly MessageEntry<Meta>[]
+    })
   }
 
   /** Takes a whole history as a client resends it: appends what is new; where it was edited, goes on in a fork. */
   async sync(
     history: readonly unknown[] | ReadHistory,
     options: FormatOptions = {},
-  ): Promise<SyncResult> {
+  ): Promise<SyncResult<Meta>> {
     assertOptions(options, formatOptions, 'sync')
     const { format } = options
     const incoming = asRead(history, format)
@@ -149,14 +163,14 @@ export class Thread<Own extends readonly CustomRule[] = readonly []> {
   async request<M = Json>(
     history: readonly unknown[] | ReadHistory,
     options: RequestOptions<Own> = {},
-  ): Promise<SyncResult & { readonly view: View<M> }> {
+  ): Promise<SyncResult<Meta> & { readonly view: View<M> }> {
     const own = readViewOptions(options, this.#rules, 'request')
     const incoming = asRead(history, options.format)
     return this.#run(async () => {
       const asked = { incoming, options, own }
       const made = await requestView(this.#conversation, this.#branch, asked)
       // The messages are of the format's own type, which only the caller can name.
-      return this.#follow(made) as unknown as SyncResult & { readonly view: View<M> }
+      return this.#follow(made) as unknown as SyncResult<Meta> & { readonly view: View<M> }
     })
   }
 
@@ -270,7 +284,7 @@ export class Thread<Own extends readonly CustomRule[] = readonly []> {
   }
 
   /** A new branch that begins with the first `atSeq` entries of this one. This object stays where it is. */
-  fork(atSeq: number): Promise<Thread<Own>> {
+  fork(atSeq: number): Promise<Thread<Meta, Own>> {
     return this.#run(async () => {
       await this.#journal.refresh()
       const branch = await this.#conversation.fork(this.#branch, atSeq)
@@ -330,8 +344,8 @@ export class Thread<Own extends readonly CustomRule[] = readonly []> {
   }
 
   /** The whole log: iterate it, or await it for an array. */
-  log(): LogReader {
-    return new LogReader(() => this.#journal.store.read(this.#journal.key))
+  log(): LogReader<Meta> {
+    return new LogReader<Meta>(() => this.#journal.store.read(this.#journal.key))
   }
 
   /** Resolves when everything asked for is done, snapshots included. Call it before closing the store, and in no task of `exclusive`. */
@@ -343,7 +357,7 @@ export class Thread<Own extends readonly CustomRule[] = readonly []> {
    * Runs a task that no other operation on the conversation comes between. It gets this thread as an object of its own, to which the task
    * keeps: operations of any other object wait for the task to end.
    */
-  exclusive<T>(task: (thread: Thread) => Promise<T>): Promise<T> {
+  exclusive<T>(task: (thread: Thread<Meta, Own>) => Promise<T>): Promise<T> {
     return this.#run(async () => {
       const running = { queue: new Queue(), isOver: false }
       const own = this.#on(this.#branch, running)
@@ -359,7 +373,7 @@ export class Thread<Own extends readonly CustomRule[] = readonly []> {
   }
 
   /** Another branch of this conversation, by its id, as a thread of its own; undefined where there is none. */
-  branch(id: string): Promise<Thread | undefined> {
+  branch(id: string): Promise<Thread<Meta, Own> | undefined> {
     return this.#run(async () => {
       const branch = await this.#conversation.find(this.#branch, id)
       return branch && this.#on(branch)
@@ -381,14 +395,14 @@ export class Thread<Own extends readonly CustomRule[] = readonly []> {
     branch,
     resent,
     ...rest
-  }: T): Omit<T, 'branch' | 'resent'> & SyncResult {
+  }: T): Omit<T, 'branch' | 'resent'> & SyncResult<Meta> {
     this.#branch = branch
     const result = { ...rest, branch: this.#on(branch) }
     noteResent(result, resent)
     return result
   }
 
-  #on(branch: Branch, task = this.#task): Thread {
+  #on(branch: Branch, task = this.#task): Thread<Meta, Own> {
     return new Thread({ conversation: this.#conversation, branch, task })
   }
 
@@ -422,7 +436,7 @@ export function threadOver<Own extends readonly CustomRule[] = readonly []>(
   options: AnyThreadOptions,
   log: Journal,
   stored?: StoredSettings,
-): Thread<Own> {
+): Thread<Json, Own> {
   const { policy, rules } = options
   const own = policy === undefined ? undefined : parsePolicy(policy, 'policy', rules)
   const conversation = new Conversation({
@@ -443,17 +457,22 @@ function engineOptions(options: AnyThreadOptions): EngineOptions {
   return { now, on, ...summarizing, prices, plugins, given: givenBy(options), ...linesOf(options) }
 }
 
-/** Opens a thread, or begins one: nothing is written before the first append. */
-export async function openThread<const Own extends readonly CustomRule[] = readonly []>(
-  options: ThreadOptions<Own>,
-): Promise<Thread<Own>> {
-  assertThreadOptions(options)
-  const { id = randomUUID(), tenant = 'default', store, isNew = options.id === undefined } = options
-  const around = { ...journalOptions(options), store, key: { tenant, thread: id } }
+/**
+ * Opens a thread, or begins one: nothing is written before the first append. `openThread<Meta>()` types the data that you keep with
+ * messages, from `append` to the log and events.
+ */
+export async function openThread<
+  Meta = Json,
+  const Own extends readonly CustomRule[] = readonly [],
+>(options: ThreadOptions<Own, Meta>): Promise<Thread<Meta, Own>> {
+  // The type of the host's own data is known to the host alone.
+  const own = options as unknown as ThreadOptions<Own>
+  assertThreadOptions(own)
+  const { id = randomUUID(), tenant = 'default', store, agent, isNew = own.id === undefined } = own
+  const around = { ...journalOptions(own), store, key: { tenant, thread: id } }
   const journal = isNew ? Journal.begin(around) : await Journal.open(around)
-  if (options.agent === undefined) return threadOver(options, journal)
-  const stored = await store.settings.read({ tenant, agent: options.agent })
-  return threadOver(options, journal, stored)
+  const stored = agent === undefined ? undefined : await store.settings.read({ tenant, agent })
+  return threadOver(own, journal, stored) as unknown as Thread<Meta, Own>
 }
 
 function journalOptions(options: AnyThreadOptions): Omit<JournalOptions, 'key' | 'store'> {
@@ -471,28 +490,31 @@ function journalOptions(options: AnyThreadOptions): Omit<JournalOptions, 'key' |
 }
 
 /** Streams entries when iterated with `for await`; gives all of them when awaited. */
-export class LogReader implements AsyncIterable<Entry>, PromiseLike<Entry[]> {
+export class LogReader<Meta = Json>
+  implements AsyncIterable<Entry<Meta>>, PromiseLike<Entry<Meta>[]>
+{
   readonly #open: () => AsyncIterable<Entry>
 
   constructor(open: () => AsyncIterable<Entry>) {
     this.#open = open
   }
 
-  [Symbol.asyncIterator](): AsyncIterator<Entry> {
-    return this.#open()[Symbol.asyncIterator]()
+  [Symbol.asyncIterator](): AsyncIterator<Entry<Meta>> {
+    // What the store holds is what was appended.
+    return this.#open()[Symbol.asyncIterator]() as AsyncIterator<Entry<Meta>>
   }
 
   // biome-ignore lint/suspicious/noThenProperty: awaiting the log for an array is the point.
-  then<A = Entry[], B = never>(
-    onFulfilled?: ((entries: Entry[]) => A | PromiseLike<A>) | null,
+  then<A = Entry<Meta>[], B = never>(
+    onFulfilled?: ((entries: Entry<Meta>[]) => A | PromiseLike<A>) | null,
     onRejected?: ((reason: unknown) => B | PromiseLike<B>) | null,
   ): PromiseLike<A | B> {
     return this.#all().then(onFulfilled, onRejected)
   }
 
-  async #all(): Promise<Entry[]> {
-    const entries: Entry[] = []
-    for await (const entry of this.#open()) entries.push(entry)
+  async #all(): Promise<Entry<Meta>[]> {
+    const entries: Entry<Meta>[] = []
+    for await (const entry of this) entries.push(entry)
     return entries
   }
 }

@@ -74,6 +74,9 @@ export interface Draft<M = Json> {
   readonly resentAs?: ResentAs
 }
 
+/** A message with the host's own data, `meta`. */
+export type Message<Meta = Json> = Draft<Meta>
+
 interface EntryFields {
   readonly id: EntryId
   /** Position in the log: 1, 2, 3 ... without gaps. */
@@ -275,8 +278,8 @@ export interface UnknownEntry extends EntryFields {
   readonly value: Json
 }
 
-export type Entry =
-  | MessageEntry
+export type Entry<Meta = Json> =
+  | MessageEntry<Meta>
   | EditEntry
   | UndoEntry
   | MarkEntry
