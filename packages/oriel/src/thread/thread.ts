@@ -3,9 +3,11 @@
 import { randomUUID } from 'node:crypto'
 import type { EditEntry, Entry, Message, MessageEntry } from '../core/log/entry.ts'
 import { OrielError } from '../core/log/errors.ts'
+import { parseId } from '../core/log/ids.ts'
 import { cloneJson, copyPlain, type Json } from '../core/log/json.ts'
 import { assertOptions, type OptionNames } from '../core/log/options.ts'
 import { settings } from '../core/log/settings.ts'
+import { isInRanges } from '../core/state/edits.ts'
 import type { State } from '../core/state/state.ts'
 import { type Policy, type PolicyInput, parsePolicy } from '../policy/schema.ts'
 import { assertTogether } from '../propose.ts'
@@ -253,7 +255,10 @@ export class Thread<Meta = Json, Own extends readonly CustomRule[] = readonly []
     yield* readMessages(this.#journal, options)
   }
 
-  /** Takes an edit, or all edits of an epoch, back; those forms stay forbidden for those blocks. */
+  /**
+   * Takes an edit back by its id, all edits of an epoch by its id, or, by the id that the trace names, the edit that changed that block;
+   * those forms stay forbidden for those blocks.
+   */
   undo(id: string): Promise<void> {
     return this.#run(async () => {
       assertId(id)
@@ -519,12 +524,23 @@ export class LogReader<Meta = Json>
   }
 }
 
+/** The edit that makes a block, or the first one of a message, appear as it does: what the trace tells under that id. */
+function changeOf(state: State, id: string): readonly EditEntry[] {
+  const place = parseId(state.salt, id)
+  if (place === undefined) return []
+  const { seq, block } = place
+  const edit =
+    state.dropEdits.findLast((drop) => isInRanges(drop, seq)) ?? state.blockEdit(seq, block)
+  return edit === undefined ? [] : [edit]
+}
+
 /**
- * The live edits of an id or an epoch, without those that did not preserve the original. Throws 'cannot-undo' where there are only such,
+ * The live edits of an id, of an epoch or of a block, without those that did not preserve the original. Throws 'cannot-undo' where there are only such,
  * and where a newer checkpoint goes on from one of them.
  */
 function undoable(state: State, id: string): readonly EditEntry[] {
-  const named = [...state.liveEdits()].filter((edit) => edit.id === id || edit.epoch === id)
+  const live = [...state.liveEdits()].filter((edit) => edit.id === id || edit.epoch === id)
+  const named = live.length > 0 ? live : changeOf(state, id)
   const edits = named.filter(({ isFinal }) => isFinal !== true)
   if (named.length > 0 && edits.length === 0) {
     throw new OrielError('cannot-undo', 'The original was not kept: it cannot be shown again.')
