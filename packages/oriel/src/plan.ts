@@ -55,6 +55,7 @@ export function windowFor(
     totalTokens: state.totalTokens,
     steps: state.step,
     prices,
+    least: (policy.compaction.foldAbove ?? 0) - frameTokens,
     ...(limit > 0 ? { limit: Math.max(1, limit - frameTokens) } : {}),
   })
 }

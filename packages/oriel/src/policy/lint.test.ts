@@ -29,6 +29,11 @@ describe('the linter of policies', () => {
     ])
   })
 
+  it('[DA8] names foldAbove where no schedule reads it', () => {
+    expect(paths({ compaction: { foldAbove: 50_000 } })).toEqual(['compaction.foldAbove'])
+    expect(paths({ preset: 'recommended', compaction: { foldAbove: 50_000 } })).toEqual([])
+  })
+
   it('[DA8] names settings without effect and limits that cannot hold', () => {
     expect(paths({ history: { policy: 'all', length: 5 } })).toEqual(['history.length'])
     expect(paths({ toolOutput: { maxChars: 900, largeOutputThreshold: 500 } })).toEqual([

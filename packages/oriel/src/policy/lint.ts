@@ -52,11 +52,18 @@ function toolOutputLimits({ toolOutput, toolResults }: Policy): readonly PolicyW
   return warnings
 }
 
-function compactionLimits({ compaction }: Policy): readonly PolicyWarning[] {
-  const { contextWindow = 0, reserveTokens = 0 } = compaction ?? {}
-  if (contextWindow === 0 || reserveTokens < contextWindow) return []
-  const message = `${reserveTokens} leaves nothing of contextWindow (${contextWindow}).`
-  return [{ path: 'compaction.reserveTokens', message }]
+function compactionLimits({ compaction, schedule }: Policy): readonly PolicyWarning[] {
+  const { contextWindow = 0, reserveTokens = 0, foldAbove = 0 } = compaction ?? {}
+  const warnings: PolicyWarning[] = []
+  if (contextWindow > 0 && reserveTokens >= contextWindow) {
+    const message = `${reserveTokens} leaves nothing of contextWindow (${contextWindow}).`
+    warnings.push({ path: 'compaction.reserveTokens', message })
+  }
+  if (foldAbove > 0 && schedule !== 'cache-aware') {
+    const message = 'It has no effect without the schedule cache-aware: maxTokens is the limit.'
+    warnings.push({ path: 'compaction.foldAbove', message })
+  }
+  return warnings
 }
 
 /** Limits that are savings under this schedule: they wait until they pay. */

@@ -38,6 +38,8 @@ export interface CompactionSettings {
   readonly keepRecentTokens?: number | undefined
   /** Messages that stay, where they are counted. @default 5 */
   readonly keepRecent?: number | undefined
+  /** Under the schedule `cache-aware`: a request with fewer tokens is never folded. The model's window still holds. @default 0 */
+  readonly foldAbove?: number | undefined
 }
 
 /** How much the memory of facts in a checkpoint may hold: the policy part `memory`. */
@@ -56,6 +58,7 @@ const defaults = {
   maxMessages: 50,
   keepRecentTokens: 20_000,
   keepRecent: 5,
+  foldAbove: 0,
 } as const satisfies Defaults
 
 /** After a checkpoint the request has at most this share of the limit: the next one must not come at once. */
@@ -87,6 +90,7 @@ export const compaction = {
     maxMessages: count.optional(),
     keepRecentTokens: count.optional(),
     keepRecent: count.optional(),
+    foldAbove: count.optional(),
   }),
   defaults,
   propose(state, settings, context) {
@@ -145,7 +149,10 @@ export function planCheckpoint(
   const [edit] = checkpoint(state, settings, {
     limit: limit * scale || Infinity,
     fixedTokens,
-    reason: 'the conversation reached its limit',
+    reason:
+      limit === 0
+        ? `${remaining(state, planned).length} messages reached the limit of ${maxMessages}`
+        : `${Math.round(tokens)} tokens reached the limit of ${Math.round(limit)}`,
     planned,
     window,
     memory,

@@ -25,6 +25,18 @@ describe('the window of a cache-aware view', () => {
     })
   })
 
+  test('[EC6] nothing is folded below `least`, and what stays grows with it', () => {
+    const input = { totalTokens: 40_000, steps: 100, prices }
+    const usual = windowOf(input)
+    expect(windowOf({ ...input, least: usual.high })).toEqual(usual)
+    const later = windowOf({ ...input, least: 60_000 })
+    expect(later.high).toBe(60_000)
+    expect(later.low / usual.low).toBeCloseTo(60_000 / usual.high, 2)
+    const limited = windowOf({ ...input, least: 60_000, limit: 30_000 })
+    expect(limited.high).toBe(30_000)
+    expect(limited.low).toBeLessThanOrEqual(15_000)
+  })
+
   test('[EC2] the marks are ordered and finite for any conversation and prices', () => {
     fc.assert(
       fc.property(

@@ -17,6 +17,8 @@ export interface WindowInput {
   readonly prices: Pick<Prices, 'read' | 'write'>
   /** Tokens that the conversation may have at most. @default no limit */
   readonly limit?: number
+  /** Tokens below which the conversation is never folded. @default 0 */
+  readonly least?: number
 }
 
 /** Shorter conversations are never folded: there is nothing to win. */
@@ -31,13 +33,19 @@ const patience = 1.1
 /**
  * The low mark follows the square root of the conversation's length. Between the marks, each step reads what is carried, and each
  * checkpoint writes the low mark again: the cost is least where the two are equal, `high = low + sqrt(2 * (w - r) / r * low * inflow)`.
+ * `least` moves both marks up by the same factor: who folds later keeps more.
  */
-export function windowOf({ totalTokens, steps, prices, limit = Infinity }: WindowInput): Window {
+export function windowOf(input: WindowInput): Window {
+  const { totalTokens, steps, prices, limit = Infinity, least = 0 } = input
   const { read, write } = prices
   const most = Math.min(mostLow, limit / 2)
   const low = Math.min(most, Math.max(leastLow, growth * Math.sqrt(totalTokens)))
   const inflow = totalTokens / Math.max(1, steps)
   const ratio = Math.max(1, (write - read) / Math.max(read, 0.01))
   const high = low + patience * Math.sqrt(2 * ratio * low * inflow)
-  return { low: Math.round(low), high: Math.round(Math.min(high, limit)) }
+  const factor = Math.max(1, Math.min(least, limit) / high)
+  return {
+    low: Math.round(Math.min(low * factor, limit / 2)),
+    high: Math.round(Math.min(high * factor, limit)),
+  }
 }
