@@ -221,7 +221,7 @@ function checkpointOf(
   const edit = made ?? checkpoint
   const logged =
     made === undefined && checkpoint !== undefined
-      ? shownCheckpointText(state, checkpoint)
+      ? shownCheckpointText(state, checkpoint, planned)
       : edit?.text
   if (edit === undefined || logged === undefined) return edit
   const text = hasExpandTool ? logged : withoutOffer(logged)

@@ -42,7 +42,7 @@ export function propose(state: State, policy: Policy, around: ProposeContext): r
     !('seq' in target) || expansionOf(target.seq, target.block) === undefined
   const ready = edits.filter((edit) => isReady(edit) && isFree(edit))
   const isLost = finalIn(state, ready)
-  return strongestPerBlock(ready)
+  return strongestPerBlock(unblocked(state, ready))
     .map((edit) => closed(edit, isLost))
     .flatMap((edit) => (isNews(state, edit) ? [edit] : sealed(state, edit)))
     .map((edit) => settled(state, edit))
@@ -115,6 +115,25 @@ export function assertTogether(policy: Policy): void {
   if (policy.memory === undefined || policy.compaction !== undefined) return
   const message = "The policy asks for 'memory', which lives in the checkpoint. Add compaction: {}."
   throw new OrielError('invalid-policy', message, { path: 'policy.memory' })
+}
+
+/** Without summaries of a text that a shorter cut stood for before: whatever else is proposed, that cut is in their way. */
+function unblocked(state: State, edits: readonly Edit[]): readonly Edit[] {
+  const isSummary = ({ form, target }: Edit): boolean => form === 'summarized' && 'seq' in target
+  if (!edits.some(isSummary)) return edits
+  const cuts = new Map<string, Edit[]>()
+  for (const edit of edits) {
+    if (edit.form !== 'clipped' || !('seq' in edit.target)) continue
+    const key = `${edit.target.seq}:${edit.target.block}`
+    cuts.set(key, [...(cuts.get(key) ?? []), edit])
+  }
+  return edits.filter((edit) => {
+    const { target } = edit
+    if (!isSummary(edit) || !('seq' in target)) return true
+    const live = state.blockEdits(target.seq, target.block).filter(({ form }) => form === 'clipped')
+    const before = [...live, ...(cuts.get(`${target.seq}:${target.block}`) ?? [])]
+    return before.every((cut) => isSummaryStronger(edit, cut))
+  })
 }
 
 function strongestPerBlock(edits: readonly Edit[]): readonly Edit[] {

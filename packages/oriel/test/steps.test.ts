@@ -3,6 +3,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { memoryStore, openThread, type PolicyInput, project } from '../src/index.ts'
+import { scaledRuns } from './scaled-runs.ts'
 
 interface Step {
   readonly tools: readonly {
@@ -79,6 +80,25 @@ function messagesOf(steps: readonly Step[]): { role: string; content: unknown }[
   ]
 }
 
+/** A cut at birth, a summary that is longer, and a shorter cut later. */
+const shorterCutFirst: [Step[], object] = [
+  [
+    {
+      tools: [
+        { name: 'read', size: 900, isError: false },
+        { name: 'read', size: 5, isError: false },
+      ],
+      isTurn: false,
+    },
+    { tools: [], isTurn: false },
+  ],
+  {
+    toolResults: { cutoff: 1 },
+    expiry: { tools: { read: { after: 0, mode: 'compact', length: 100, unit: 'steps' } } },
+    toolOutput: { maxLines: 20 },
+  },
+]
+
 /** Handles derive from the thread's salt and the log's own numbering. */
 const withoutHandles = (messages: readonly unknown[]): string =>
   JSON.stringify(messages).replaceAll(/(expand|expansion if needed:) e[0-9a-z_]+/g, '$1 ID')
@@ -103,7 +123,7 @@ describe('a thread fed step by step', () => {
         const whole = project(messages, input, { format: 'anthropic' })
         expect(withoutHandles(view.messages)).toBe(withoutHandles(whole.messages))
       }),
-      { numRuns: 60 },
+      { numRuns: scaledRuns(60), examples: [shorterCutFirst] },
     )
   })
 })

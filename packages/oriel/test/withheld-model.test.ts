@@ -100,6 +100,24 @@ function operations(): fc.Arbitrary<Operation> {
 }
 
 describe('what models may not read', () => {
+  it('[PR2] leaves a checkpoint in the very view that does not preserve it, where a pin brought it back', async () => {
+    const run = await Run.begin(undefined)
+    const policy = {
+      compaction: {},
+      expiry: { preserveOriginals: false, relevance: {} },
+      memory: {},
+    }
+    const seed = 0
+    await run.do({ type: 'step', seed })
+    await run.do({ type: 'policy', policy })
+    await run.do({ type: 'step', seed })
+    await run.do({ type: 'recover', seed })
+    await run.do({ type: 'pin', seed: 8 })
+    for (const type of ['user', 'step', 'step', 'user', 'step'] as const)
+      await run.do({ type, seed })
+    await run.end()
+  })
+
   it('[PR1] [PR2] [PR3] is in nothing that they are given, whatever is done to a thread', async () => {
     await fc.assert(
       fc.asyncProperty(

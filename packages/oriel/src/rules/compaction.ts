@@ -225,7 +225,7 @@ export function checkpoint(
   const said = items.flatMap(({ entry }) => readableMessage(readable, entry) ?? [])
   const previous = state.checkpoint
   const isWithdrawn = isAmong(
-    previous === undefined ? new Set<number>() : withdrawnFrom(state, previous),
+    previous === undefined ? new Set<number>() : withdrawnFrom(state, previous, planned),
   )
   const gone = new Set(items)
   const stays = shown.flatMap((item) =>

@@ -52,6 +52,7 @@ export class Fitting {
   readonly #isLost: (seq: number, block: number) => boolean
   readonly #readable: Readable
   readonly #checkpoint: Edit | EditEntry | undefined
+  readonly #planned: readonly Edit[]
   readonly #shown: (Block | undefined)[][]
   readonly #tokens: number[][]
   readonly #edits = new Map<string, Edit>()
@@ -84,6 +85,7 @@ export class Fitting {
     this.state = state
     this.messages = messages
     this.#checkpoint = checkpoint
+    this.#planned = planned
     this.#shown = messages.map((message) => [...message.blocks])
     this.#tokens = messages.map((message) => this.#most(message))
     this.total = this.#tokens.reduce(
@@ -229,7 +231,8 @@ export class Fitting {
   /** A digest of what the checkpoint covers and of everything folded so far. */
   #withCheckpoint(): Digest {
     const made = this.#checkpoint
-    const withdrawn = made !== undefined && 'seq' in made ? withdrawnFrom(this.state, made) : none
+    const withdrawn =
+      made !== undefined && 'seq' in made ? withdrawnFrom(this.state, made, this.#planned) : none
     const digest = Digest.from(made?.digest, isAmong(withdrawn))
     for (const index of [...this.#folded].sort((a, b) => a - b)) {
       const entry = this.messages[index]?.entry
@@ -251,7 +254,8 @@ export class Fitting {
 
   #coveredDirectives(): Directives {
     const made = this.#checkpoint
-    const withdrawn = made !== undefined && 'seq' in made ? withdrawnFrom(this.state, made) : none
+    const withdrawn =
+      made !== undefined && 'seq' in made ? withdrawnFrom(this.state, made, this.#planned) : none
     return new Directives(made?.digest?.directives, isAmong(withdrawn))
   }
 

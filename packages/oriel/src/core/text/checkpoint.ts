@@ -33,8 +33,12 @@ type WithdrawalState = Pick<State, 'dropEdits' | 'excluded' | 'finalEdits'>
  * The text to show for a checkpoint: the logged text, unless source messages were withdrawn. Then
  * their content is left out, and so is a model's summary, because its sources cannot be separated.
  */
-export function shownCheckpointText(state: WithdrawalState, edit: EditEntry): string | undefined {
-  const withdrawn = withdrawnFrom(state, edit)
+export function shownCheckpointText(
+  state: WithdrawalState,
+  edit: EditEntry,
+  planned: readonly Edit[] = [],
+): string | undefined {
+  const withdrawn = withdrawnFrom(state, edit, planned)
   if (withdrawn.size === 0) return edit.text
   const isWithdrawn = isAmong(withdrawn)
   const { memory } = edit.digest ?? {}
@@ -81,11 +85,12 @@ export function directivesOf(
 
 /**
  * Source messages of this checkpoint, or of one it builds on, that models may no longer read:
- * excluded since, or made final by a later edit.
+ * excluded since, or made final by a later edit, one that is planned for this view included.
  */
 export function withdrawnFrom(
   state: WithdrawalState,
   { digest, seq }: Pick<EditEntry, 'digest' | 'seq'>,
+  planned: readonly Edit[] = [],
 ): ReadonlySet<number> {
   const withdrawn = new Set<number>()
   const known = new Set(listOf(digest?.without))
@@ -99,6 +104,10 @@ export function withdrawnFrom(
     const final = state.finalEdits[at] as EditEntry
     if (final.seq < seq) break
     for (const one of seqsOf(final)) if (isCovered(one)) withdrawn.add(one)
+  }
+  for (const edit of planned) {
+    if (edit.isFinal !== true) continue
+    for (const one of seqsOf(edit)) if (isCovered(one)) withdrawn.add(one)
   }
   return withdrawn
 }
