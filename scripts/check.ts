@@ -72,7 +72,7 @@ async function check(scratch: string, isQuick: boolean): Promise<void> {
     counts = outcome.counts
     return outcome
   }
-  const names = ['types', 'lint', 'tests', ...(isQuick ? [] : ['spec', 'build', 'unused'])]
+  const names = ['types', 'lint', 'tests', ...(isQuick ? [] : ['spec', 'seeds', 'build', 'unused'])]
   for (const name of names) {
     const step =
       name === 'tests' ? { name, run: tests } : command(name, 'npm', 'run', '--silent', name)

@@ -46,7 +46,7 @@ const ruleLine = /^- \*\*([A-Z]{1,3}\d+)\*\* \S/
  */
 const almostRuleLine = /^ {0,3}(?:[-*+]|\d+\.)\s+[*_`[]{0,3}[A-Z]{1,3}\d+\b/
 
-function readRules(text: string): Rules {
+export function readRules(text: string): Rules {
   const rules = new Map<string, number>()
   const problems: string[] = []
   text.split('\n').forEach((content, index) => {
@@ -65,7 +65,7 @@ function readRules(text: string): Rules {
 }
 
 /** The files that vitest.config.ts includes. */
-function testFiles(root: string): string[] {
+export function testFiles(root: string): string[] {
   const patterns = ['packages/*/{src,test}/**/*.test.ts', '{examples,scripts}/**/*.test.ts']
   return globSync(patterns, { cwd: root, exclude: ['**/node_modules/**'] }).sort()
 }
@@ -82,7 +82,7 @@ interface NamedTest {
 const namedTest =
   /(?:\b(?:it|test|describe)(?:\.(?!skip\b|todo\b)\w+)*|[)`])\s*\(\s*['"`]((?:\[[A-Z]{1,3}\d+\]\s*)+)/g
 
-function readTests(text: string): NamedTest[] {
+export function readTests(text: string): NamedTest[] {
   // Blank the lines instead of removing them, to keep line numbers.
   const code = text.replace(/^[ \t]*(?:\/\/|\*|\/\*).*$/gm, '')
   return [...code.matchAll(namedTest)].map((match) => ({
