@@ -99,6 +99,29 @@ const shorterCutFirst: [Step[], object] = [
   },
 ]
 
+/** A result that expired by its setting before it turned out to be irrelevant, by another setting of its message. */
+const expiredFirst: [Step[], object] = [
+  [
+    {
+      tools: [
+        { name: 'search', size: 5, isError: false },
+        { name: 'read', size: 4000, isError: false },
+      ],
+      isTurn: false,
+    },
+    ...Array.from({ length: 3 }, () => ({ tools: [], isTurn: false })),
+  ],
+  {
+    expiry: {
+      tools: {
+        read: { after: 0, mode: 'compact', length: 500, unit: 'steps' },
+        '*': { after: 0, mode: 'compact', length: 100, unit: 'turns' },
+      },
+      relevance: {},
+    },
+  },
+]
+
 /** Handles derive from the thread's salt and the log's own numbering. */
 const withoutHandles = (messages: readonly unknown[]): string =>
   JSON.stringify(messages).replaceAll(/(expand|expansion if needed:) e[0-9a-z_]+/g, '$1 ID')
@@ -123,7 +146,7 @@ describe('a thread fed step by step', () => {
         const whole = project(messages, input, { format: 'anthropic' })
         expect(withoutHandles(view.messages)).toBe(withoutHandles(whole.messages))
       }),
-      { numRuns: scaledRuns(60), examples: [shorterCutFirst] },
+      { numRuns: scaledRuns(60), examples: [shorterCutFirst, expiredFirst] },
     )
   })
 })

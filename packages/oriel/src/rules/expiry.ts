@@ -121,10 +121,10 @@ export const expiry = {
     const results = resultsOf(state)
     const work: Work = { state, settings, context, clock: clockOf(state) }
     const bySetting = settingsByMessage(results, settings)
-    const edits = results.flatMap((result) => {
-      if (result.isProtected) return []
-      return expire(work, subjectOf(result), bySetting.get(result.item.entry.seq) ?? [])
-    })
+    const settingsFor = ({ item }: Result): readonly Expiry[] => bySetting.get(item.entry.seq) ?? []
+    const edits = results.flatMap((result) =>
+      result.isProtected ? [] : expire(work, subjectOf(result), settingsFor(result)),
+    )
     edits.push(...messagesIn(state).flatMap((message) => expireMessage(work, message)))
     if (duplicates !== undefined) {
       edits.push(
@@ -138,7 +138,10 @@ export const expiry = {
     if (relevance !== undefined) {
       const judge = context.relevance
       for (const result of expireIrrelevant(state, results, { ...relevance, judge })) {
-        const [setting = irrelevantDefault] = bySetting.get(result.item.entry.seq) ?? []
+        const due = firstDue(work, subjectOf(result), settingsFor(result))
+        // It had expired before.
+        if (due !== undefined && due.since <= result.since) continue
+        const [setting = irrelevantDefault] = settingsFor(result)
         edits.push(
           ...change(work, subjectOf(result), {
             setting,
@@ -250,9 +253,13 @@ function expireMessage(work: Work, { item, blocks }: NamedMessage): readonly Edi
 }
 
 function expire(work: Work, subject: Subject, settings: readonly Expiry[]): readonly Edit[] {
-  const dues = settings.flatMap((setting) => dueOf(work, subject, setting))
-  const [due] = dues.sort((a, b) => a.since - b.since || byAggression(a.setting, b.setting))
+  const due = firstDue(work, subject, settings)
   return due === undefined ? [] : change(work, subject, due)
+}
+
+function firstDue(work: Work, subject: Subject, settings: readonly Expiry[]): Due | undefined {
+  const dues = settings.flatMap((setting) => dueOf(work, subject, setting))
+  return dues.sort((a, b) => a.since - b.since || byAggression(a.setting, b.setting))[0]
 }
 
 /** What falls due by a setting, and since when: from the first request that was too late for it, once the model had seen it. */
