@@ -17,7 +17,16 @@ const slow = [
   'packages/oriel/src/integrations/*.test.ts',
   'packages/oriel/src/simulate/*.test.ts',
   'packages/oriel/src/providers/sdk-agreement.test.ts',
+  'packages/oriel/src/core/tokens/margin.test.ts',
+  'packages/oriel/src/testing/{format-suite,mutations}.test.ts',
+  'packages/oriel/src/thread/{append-formats,request}.test.ts',
+  'packages/oriel/src/thread/compaction/{directives,fold-above}.test.ts',
+  'packages/oriel/src/thread/view/{dry-run,preview}.test.ts',
+  'packages/gateway/src/call/client-body.test.ts',
+  'packages/gateway/src/limits/heap.test.ts',
   'packages/cli/src/**/{command,main,history}.test.ts',
+  'packages/cli/src/doctor/repair.test.ts',
+  'scripts/{start,walk}.test.ts',
 ]
 /** Quick and without a world around them: `npm run check:quick` runs these. */
 const unit = ['packages/*/src/**/*.test.ts', 'scripts/**/*.test.ts']
