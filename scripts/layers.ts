@@ -64,7 +64,7 @@ export const layers: readonly Layer[] = [
     packages: thirdParty,
   },
   // What the gateway knows beside what is promised.
-  { path: `${source}/internal`, imports: [`${source}/thread`], packages: /^$/ },
+  { path: `${source}/internal`, imports: [`${source}/core`, `${source}/thread`], packages: /^$/ },
   {
     path: `${source}/simulate`,
     imports: [source],

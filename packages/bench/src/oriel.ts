@@ -33,6 +33,10 @@ export {
   unmanaged,
 } from '../../oriel/src/simulate/index.ts'
 export { judgeRules, type RulesJudgement } from '../../oriel/src/simulate/judge-rules.ts'
+export {
+  type NamedPolicy,
+  simulate,
+} from '../../oriel/src/simulate/simulate.ts'
 export { generateChat } from '../../oriel/src/simulate/stated-rules.ts'
 export { postgresStore } from '../../oriel/src/stores/postgres/index.ts'
 export { sqliteStore } from '../../oriel/src/stores/sqlite/index.ts'

@@ -18,6 +18,8 @@ const examples = [
   ['oriel simulate', 'the bundled samples under five policies'],
   ['oriel simulate logs/ --html report.html', 'your recordings, with plots'],
   ['oriel simulate logs/ --fail-if "cost>0.8"', 'a check for your pipeline'],
+  ['oriel search "invoice 4711"', 'who said it, in which thread'],
+  ['oriel context trip-1', 'what fills the window of a thread now'],
   ['oriel doctor', 'is the store sound, and what to do if it is not'],
   ['oriel export --out backup.jsonl', 'a backup of all threads'],
   ['oriel import backup.jsonl --data ./other', 'the same threads in another store'],

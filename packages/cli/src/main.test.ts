@@ -99,6 +99,14 @@ describe('oriel', () => {
   it.each([
     [['inspekt'], "oriel: there is no command 'inspekt'; to look at a file: oriel inspect <file>."],
     [['inspect', '--colour'], 'oriel: unknown option --colour; oriel --help lists the options.'],
+    [
+      ['serve', '--polcy', 'recommended'],
+      'oriel: unknown option --polcy, did you mean --policy; oriel --help lists the options.',
+    ],
+    [
+      ['simulate', 'x', '--longcache'],
+      'oriel: unknown option --longcache, did you mean --long-cache; oriel --help',
+    ],
     [['inspect', '--top'], 'oriel: option --top <rows> value is missing; oriel --help'],
     [
       ['inspect', '--top', 'x'],

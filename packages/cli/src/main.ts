@@ -5,6 +5,8 @@ import { readFileSync } from 'node:fs'
 import { tuneHeap } from '@oriel/gateway'
 import { cac } from 'cac'
 import { OrielError } from 'oriel'
+import { nearestName } from 'oriel/internal'
+import { context } from './context/command.ts'
 import { doctor } from './doctor/command.ts'
 import { readDoctorSettings } from './doctor/settings.ts'
 import { defaultFolder } from './doctor/store-options.ts'
@@ -16,6 +18,8 @@ import { readImportSettings } from './import/settings.ts'
 import { inspect } from './inspect/command.ts'
 import { defaultTop, exactMegabytes, type RawOptions, readSettings } from './inspect/settings.ts'
 import { clean } from './render/text.ts'
+import { search } from './search/command.ts'
+import { readContextSettings, readSearchSettings } from './search/settings.ts'
 import { serve } from './serve/command.ts'
 import { defaultPort, readServeSettings } from './serve/settings.ts'
 import { simulateCommand } from './simulate/command.ts'
@@ -91,6 +95,10 @@ function run(cli: Cli, command: string, terminal: Terminal): Promise<number> {
       return exportThreads(readExportSettings(options), terminal)
     case 'import':
       return importThreads(readImportSettings(filesOf(cli), options), terminal)
+    case 'search':
+      return search(readSearchSettings(filesOf(cli), options), terminal)
+    case 'context':
+      return context(readContextSettings(filesOf(cli), options), terminal)
     case 'simulate':
       return simulateCommand(filesOf(cli), readSimulateSettings(options), terminal)
     default:
@@ -105,6 +113,7 @@ function createCli(): Cli {
   addServe(cli)
   addInspect(cli)
   addSimulate(cli)
+  addFinding(cli)
   addKeeping(cli)
   return cli
 }
@@ -118,7 +127,7 @@ function addServe(cli: Cli): void {
     .option('--store <file or url>', 'Keep threads in this SQLite file or PostgreSQL database')
     .option('--upstream <base url>', 'Where model calls go; else a built-in demo answers')
     .option('--policy <preset or file>', 'What the model sees; else recommended')
-    .option('--expand', 'Let the model ask for what was shortened; answered within the request')
+    .option('--expand [when]', 'Let models read what was shortened: auto, always, never; else auto')
     .option('--config <file>', 'Everything else: upstreams, keys, agents, limits')
     .option('--log <format>', 'Lines on stderr: text, or json with one for each request; else text')
 }
@@ -155,10 +164,30 @@ function addSimulate(cli: Cli): void {
     .option('--budget <tokens>', 'Requests may have this many tokens, such as 32k')
     .option('--format <name>', 'The format of the files; else it is found out')
     .option('--tokens <counter>', 'o200k or estimate; else estimate')
+    .option('--rules <count>', 'Rules to state in each conversation; else 10; 0 = none')
+    .option('--summarizer', 'Simulate a summarizer and count its calls and their price')
     .option('--workers <count>', 'Threads; else one for each core')
     .option('--html <file>', 'Write a report with plots and timelines')
     .option('--json', 'Print JSON, for machines')
     .option('--fail-if <condition>', 'Exit code 1 if a policy meets this: "recall<0.99"')
+}
+
+/** Adds the commands that look into threads. */
+function addFinding(cli: Cli): void {
+  const commands = [
+    cli
+      .command('search [...query]', 'Find messages in all threads, the best first')
+      .option('--limit <count>', 'Messages, at most; else 10')
+      .option('--thread <id>', 'Only this thread; else all'),
+    cli.command('context [...thread]', 'Show what fills the window of a thread now'),
+  ]
+  for (const command of commands) {
+    command
+      .option('--data <folder>', `The folder of the store; else ${defaultFolder}`)
+      .option('--store <file or url>', 'A SQLite file or PostgreSQL instead of it')
+      .option('--tenant <name>', 'Only this tenant; else all')
+      .option('--json', 'Print JSON, for machines')
+  }
 }
 
 /** Adds the store commands. */
@@ -213,8 +242,29 @@ function filesOf(cli: Cli): readonly string[] {
 /** Rejects unknown options, and options without their value. */
 function checkOptions(cli: Cli): void {
   const command = cli.matchedCommand ?? cli.globalCommand
-  command.checkUnknownOptions()
+  try {
+    command.checkUnknownOptions()
+  } catch (error) {
+    throw withMeant(error, command.options)
+  }
   command.checkOptionValue()
+}
+
+/** Names the option that was probably meant. */
+function withMeant(
+  error: unknown,
+  options: readonly { readonly names: readonly string[] }[],
+): unknown {
+  const given = error instanceof Error && /--([\w-]+)/.exec(error.message)?.[1]
+  if (!given) return error
+  const dashed = (name: string): string =>
+    name.replaceAll(/[A-Z]/g, (one) => `-${one.toLowerCase()}`)
+  const meant = nearestName(
+    dashed(given),
+    options.flatMap(({ names }) => names.map(dashed)),
+  )
+  if (meant !== undefined) error.message += `, did you mean --${meant}`
+  return error
 }
 
 function version(): string {

@@ -66,7 +66,7 @@ const schema = z.strictObject({
   requestOverrides: z.enum(['allow', 'scoped-key', 'deny']).optional(),
   ceilings: z.record(z.string(), z.number()).optional(),
   management: z.boolean().optional(),
-  expand: z.boolean().optional(),
+  expand: z.union([z.boolean(), z.literal('auto')]).optional(),
   limits: limits.optional(),
   hosts: z.array(z.string().min(1)).optional(),
   origins: z.array(z.string().min(1)).optional(),
@@ -77,6 +77,16 @@ const schema = z.strictObject({
       fallbacks: z.array(name).optional(),
       timeoutMs: positive.max(600_000).optional(),
     })
+    .optional(),
+  prompts: z
+    .record(
+      name,
+      z.strictObject({
+        name: z.string().min(1),
+        template: z.string().min(1),
+        models: z.array(name).optional(),
+      }),
+    )
     .optional(),
   log: z.enum(['text', 'json']).optional(),
   logRequests: z.boolean().optional(),

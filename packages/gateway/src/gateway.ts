@@ -1,7 +1,7 @@
 // Gateway: one function from request to response, assembled from its parts.
 
 import { randomBytes } from 'node:crypto'
-import { assertOptions, callerView, memoryStore, OrielError, type Store } from 'oriel'
+import { assertOptions, callerView, memoryStore, OrielError, type Prompt, type Store } from 'oriel'
 import { apiRoots, providers } from 'oriel/providers'
 import { agentRoutes } from './api/agent-routes.ts'
 import { gatewayRoutes } from './api/gateway-routes.ts'
@@ -12,7 +12,7 @@ import { Calls } from './call/calls.ts'
 import { LearnedLimits } from './call/learned-limits.ts'
 import { createDemoUpstream } from './demo/demo-upstream.ts'
 import { createAuthenticate } from './http/auth.ts'
-import { createUpstream, type Upstream } from './http/client.ts'
+import { createUpstream, type Upstream, upstreamFor } from './http/client.ts'
 import { Cors } from './http/cors.ts'
 import { exhaustionOf, refusalOf, refusalReply, refuse } from './http/errors.ts'
 import { guard } from './http/guard.ts'
@@ -193,7 +193,9 @@ function assemble(options: GatewayOptions): Parts {
   const changes = new StoreWatcher(store, events, background)
   const changed: StoreWatcher['tell'] = (tenant, thread) => changes.tell(tenant, thread)
   const shared = { store, tokens: options.tokens, now, log, limits }
-  const summaries = { summarize, summarizeTimeoutMs: options.summarizer?.timeoutMs }
+  const { prompts, summarizer: { timeoutMs: summarizeTimeoutMs } = {} } = options
+  assertPrompts(prompts)
+  const summaries = { summarize, summarizeTimeoutMs, prompts }
   const threads = new OpenThreads({ ...shared, ...summaries, on })
   const tenants = new Tenants(store, background)
   const sessions = new ThreadResolver(threads, new ThreadIndex(store, background), now)
@@ -207,7 +209,7 @@ function assemble(options: GatewayOptions): Parts {
     limits,
     via,
     isManaging: options.management ?? true,
-    hasExpansion: options.expand ?? false,
+    expand: options.expand ?? 'auto',
     telemetry,
     changed,
     tenants,
@@ -400,11 +402,28 @@ function upstreamsOf(options: GatewayOptions, limits: Limits): readonly Upstream
   return [createUpstream({ ...demo, fetch }, limits)]
 }
 
+/** Threads are opened later: a wrong prompt is refused at the start. */
+function assertPrompts(prompts: GatewayOptions['prompts']): void {
+  if (prompts === undefined) return
+  if (typeof prompts !== 'object' || prompts === null) {
+    throw new OrielError('invalid-option', 'prompts must be an object.', { path: 'prompts' })
+  }
+  for (const [id, prompt] of Object.entries(prompts)) {
+    const { name, template } = (prompt ?? {}) as Partial<Prompt>
+    if (typeof name === 'string' && typeof template === 'string') continue
+    const message = `prompts.${id} must be { name, template, models? }.`
+    throw new OrielError('invalid-option', message, { path: `prompts.${id}` })
+  }
+}
+
 function summarizeOf(options: GatewayOptions, upstreams: readonly Upstream[], via: string) {
   const { summarizer } = options
   if (summarizer === undefined) return undefined
   const upstream = upstreams.find(({ name }) => name === summarizer.upstream)
-  if (upstream !== undefined) return createSummarize(summarizer, upstream, via)
+  if (upstream !== undefined) {
+    const isServed = (model: string): boolean => upstreamFor(upstreams, model) === upstream
+    return createSummarize(summarizer, { upstream, via, isServed })
+  }
   const message = `The summarizer names the upstream '${summarizer.upstream}', which is not configured.`
   throw new OrielError('invalid-option', message, { path: 'summarizer.upstream' })
 }

@@ -5,6 +5,7 @@ import type {
   AgentTemplate,
   OptionNames,
   PolicyInput,
+  Prompt,
   ResolvePolicyOptions,
   Store,
   TokensOption,
@@ -52,6 +53,12 @@ export interface KeyOptions {
   readonly isAdmin?: boolean
 }
 
+/**
+ * When models get the tool `expand_message`: from the first request on whose messages are reduced ('auto'), from a thread's first request
+ * on (true), or never (false).
+ */
+export type ExpandMode = boolean | 'auto'
+
 /** An agent template, as in `agents/*.json`. */
 export interface AgentOptions extends AgentTemplate {
   readonly name?: string
@@ -61,7 +68,7 @@ export interface AgentOptions extends AgentTemplate {
   readonly model?: string
   readonly upstream?: string
   /** Overrides the gateway's `expand` for this agent. @default the gateway's */
-  readonly expand?: boolean
+  readonly expand?: ExpandMode
   readonly [field: string]: unknown
 }
 
@@ -223,10 +230,10 @@ export interface GatewayOptions {
   /** Manage histories. If off, everything is forwarded byte for byte. @default true */
   readonly management?: boolean
   /**
-   * Offer the model the tool `expand_message` from a thread's first request on. The gateway answers
-   * its calls within the same request; the client sees one answer. @default false
+   * When the model gets the tool `expand_message`. The gateway answers its calls within the same
+   * request; the client sees one answer. @default 'auto': once something was reduced
    */
-  readonly expand?: boolean
+  readonly expand?: ExpandMode
   readonly limits?: Partial<Limits>
   /** Host header values to accept besides loopback names. @default [] */
   readonly hosts?: readonly string[]
@@ -236,6 +243,8 @@ export interface GatewayOptions {
   readonly origins?: readonly string[]
   /** Summarize with a model. @default deterministic forms only */
   readonly summarizer?: SummarizerOptions
+  /** Prompts of summaries by id, as `expiry` names them (`prompt`). @default Oriel's own */
+  readonly prompts?: Readonly<Record<string, Prompt>>
   /** Token counter of new threads. @default 'estimate' */
   readonly tokens?: TokensOption
   /** Directory of the studio's files. @default not served */
@@ -266,6 +275,7 @@ export const gatewayOptions: OptionNames<GatewayOptions> = {
   hosts: true,
   origins: true,
   summarizer: true,
+  prompts: true,
   tokens: true,
   studio: true,
   now: true,

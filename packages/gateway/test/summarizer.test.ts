@@ -3,6 +3,7 @@
 
 import type { ServerResponse } from 'node:http'
 import { afterEach, describe, expect, it } from 'vitest'
+import { readConfig } from '../src/config.ts'
 import { createGateway } from '../src/index.ts'
 import { type ServeProcess, startServe } from './faults/serve-process.ts'
 import {
@@ -30,6 +31,7 @@ async function start(
   policy: object,
   summarize: (asked: Completion, response: ServerResponse) => void,
   summarizer: object = {},
+  others: object = {},
 ): Promise<ServeProcess> {
   models = await startModels((asked, response) => {
     if (asked.model === 'm') say(response, 'Yes.')
@@ -43,6 +45,7 @@ async function start(
         { name: 'side', baseUrl: models.url, key: 'its-own', models: [] },
       ],
       summarizer: { upstream: 'side', model: 'first', fallbacks: ['second'], ...summarizer },
+      ...others,
     },
   })
   return gateway
@@ -133,6 +136,26 @@ describe('the summarizer', () => {
     expect(await toolLoop(serve, 2)).toEqual(ok(2))
     expect(JSON.stringify(asksOf('m').at(-1)?.messages)).toContain('By the second.')
     expect(await serve.metric('oriel_jobs_failed_total')).toBe(0)
+  })
+
+  it('[GW120] asks with the prompt of the configuration that the policy names', async () => {
+    const tools = { '*': { after: 1, mode: 'compact', compact: 'summary', prompt: 'terse' } }
+    const template = 'Name the subject in at most {{ targetLength }} characters.'
+    const serve = await start(
+      { expiry: { tools } },
+      (_, response) => say(response, 'Its subject.'),
+      {},
+      { prompts: { terse: { name: 'Terse', template } } },
+    )
+    expect(await toolLoop(serve, 3)).toEqual(ok(3))
+    expect(JSON.stringify(asksOf('first')[0]?.messages)).toContain('Name the subject in at most')
+    expect(JSON.stringify(asksOf('m').at(-1)?.messages)).toContain('Its subject.')
+  })
+
+  it('[GW120] refuses prompts without a template at the start', () => {
+    const prompts = { terse: { name: 'Terse' } }
+    expect(() => createGateway({ prompts } as never)).toThrow(/prompts\.terse must be/)
+    expect(() => readConfig({ prompts }, {})).toThrow(/prompts\.terse\.template/)
   })
 
   it('[GW25] must name an upstream that is there', () => {

@@ -4,9 +4,11 @@ import type { Block } from './core/log/block.ts'
 import type { Edit } from './core/log/entry.ts'
 import { firstOf } from './core/state/edits.ts'
 import { foldOpenLoop, loopStart } from './core/state/open-loop.ts'
-import { withoutUnboundReasoning } from './core/state/reasoning.ts'
+import { waitsFrom, withoutUnboundReasoning } from './core/state/reasoning.ts'
 import type { State } from './core/state/state.ts'
 import { shownCheckpointText, withoutOffer } from './core/text/checkpoint.ts'
+import { withoutHints } from './core/text/expand-hint.ts'
+import { countBlock } from './core/tokens/counter.ts'
 import { mostPlainTokens } from './core/tokens/margin.ts'
 import { mostViewTokens, viewTokens } from './core/tokens/tally.ts'
 import { tailOf } from './core/view/audience.ts'
@@ -23,7 +25,7 @@ export interface AssembleOptions {
   readonly frameTokens?: (() => number) | undefined
   /** The parts of it, for an error that names what is too large. @default one part */
   readonly frameParts?: (() => readonly RequestPart[]) | undefined
-  /** Whether the request has the expand tool, so that a checkpoint may offer it. @default true */
+  /** Whether the request carries the expand tool, so that reduced texts may offer it. @default nobody knows: all but checkpoints do */
   readonly hasExpandTool?: boolean | undefined
   /** Tokens that the request may use, frame included. */
   readonly budget?: number | undefined
@@ -41,6 +43,11 @@ export interface Assembled {
   readonly isRecord: boolean
   /** The first message that is shown otherwise because of the budget. */
   readonly fittedFrom?: number
+  /**
+   * The edits with which the expand tool can be added to the request: without reasoning that is signed for a list of tools without it.
+   * Undefined where there is nothing to expand, the request has the tool, or an open tool loop is bound to its tools.
+   */
+  readonly offering: readonly Edit[] | undefined
   /** Tokens of the request, frame included; counted when first asked for. */
   readonly tokens: () => number
 }
@@ -51,9 +58,9 @@ export function assemble(
   planned: readonly Edit[],
   options: AssembleOptions,
 ): Assembled {
-  const { profile, frameTokens = () => 0, budget } = options
+  const { profile, frameTokens = () => 0, budget, hasExpandTool } = options
   const rendered: readonly Rendered[] = render(state, planned)
-  const checkpoint = checkpointOf(state, planned, options.hasExpandTool)
+  const checkpoint = checkpointOf(state, planned, hasExpandTool === true)
   const repaired = repair(state, rendered, profile, checkpoint?.text)
   const tail = sendable(tailOf(state, planned), profile)
   const around = (): number => frameTokens() + viewTokens(state, tail)
@@ -66,20 +73,49 @@ export function assemble(
       { name: 'content shown only now', tokens: viewTokens(state, tail) },
     ],
   })
+  const { messages, hadHints } =
+    hasExpandTool === false
+      ? withoutHints(bound.messages)
+      : { messages: bound.messages, hadHints: false }
   let tokens: number | undefined
   const assembled: Assembled = {
-    messages: tail.length === 0 ? bound.messages : [...bound.messages, ...tail],
+    messages: tail.length === 0 ? messages : [...messages, ...tail],
     repairs: [...repaired.repairs, ...bound.repairs],
     fitted,
     turnsReasoningOff: bound.turnsReasoningOff,
     isRecord: bound.isRecord,
+    offering:
+      hasExpandTool === false && (hadHints || checkpoint !== undefined)
+        ? unbinding(state, messages, profile, bound.isRecord)
+        : undefined,
     tokens: () => {
-      tokens ??= around() + viewTokens(state, bound.messages)
+      tokens ??= around() + viewTokens(state, messages)
       return tokens
     },
   }
   const first = fittedFrom(state, { fitted, bound, checkpoint, planned })
   return first === Infinity ? assembled : { ...assembled, fittedFrom: first }
+}
+
+/** Edits that leave out reasoning which may be bound to the list of tools; undefined where an open tool loop needs it. */
+function unbinding(
+  state: State,
+  messages: readonly ViewMessage[],
+  { bindsReasoning = false }: Profile,
+  isRecord: boolean,
+): readonly Edit[] | undefined {
+  if (bindsReasoning === false) return []
+  const isBound = bindsReasoning === true ? () => true : bindsReasoning
+  const edits = messages.flatMap(({ entry, blocks, positions }) =>
+    blocks.flatMap((block, index): readonly Edit[] => {
+      if (block.type !== 'reasoning' || !isBound(block) || entry === undefined) return []
+      const target = { seq: entry.seq, block: positions?.[index] ?? index }
+      const reason = 'signed for a list of tools without the expand tool'
+      const tokensBefore = countBlock(state.counter, block)
+      return [{ rule: 'expand', form: 'dropped', target, reason, tokensBefore, tokensAfter: 0 }]
+    }),
+  )
+  return edits.length > 0 && !isRecord && waitsFrom(state) !== Infinity ? undefined : edits
 }
 
 /** What is shown only now, as far as the provider takes it. */
@@ -213,7 +249,7 @@ function thoughtDroppedBy(state: State, { form, target }: Edit): readonly number
 function checkpointOf(
   state: State,
   planned: readonly Edit[],
-  hasExpandTool = true,
+  hasExpandTool: boolean,
 ): Edit | undefined {
   const isCheckpoint = (edit: Edit): boolean => !('seq' in edit.target) && edit.text !== undefined
   const made = planned.findLast(isCheckpoint)

@@ -95,7 +95,7 @@ export {
   type SettingsSchema,
 } from './rules/custom.ts'
 export type { Similarity } from './rules/duplicates.ts'
-export type { Relevance } from './rules/relevance.ts'
+export type { RelevanceJudge } from './rules/relevance.ts'
 export type { Success } from './rules/tool-results.ts'
 export { type BreakCause, breakCauses } from './schedule/breaks.ts'
 export { lookupPrices, type Prices, type PricesQuery } from './schedule/prices.ts'
@@ -172,12 +172,25 @@ export {
   type RetentionUnit,
 } from './thread/plugins/enrich.ts'
 export type { BlockMessage, Contribution, Plugin, PluginContext } from './thread/plugins/plugin.ts'
-export type { Summarize, SummaryJob, SummaryResult } from './thread/summaries/answer.ts'
+export {
+  type Embed,
+  type SearchOptions,
+  type SearchResult,
+  searchThreads,
+  type ThreadSearchResult,
+} from './thread/search/search.ts'
+export type {
+  AlignedRequest,
+  Summarize,
+  SummaryJob,
+  SummaryResult,
+} from './thread/summaries/answer.ts'
 export type { LogReader, SyncResult } from './thread/thread.ts'
 export { openThread, type Thread } from './thread/thread.ts'
 export type { Accuracy } from './thread/view/calibration.ts'
+export type { Explanation } from './thread/view/explain.ts'
 export { readUsage, type Usage } from './thread/view/read-usage.ts'
 export type { ReadMessage } from './thread/view/reading.ts'
 export type { RebuiltRequest, RequestChange } from './thread/view/rebuild.ts'
 export { recoveryBudget } from './thread/view/recovery.ts'
-export type { Epoch, RequestOptions, View, ViewOptions } from './thread/view/view.ts'
+export type { Epoch, ExpandOffer, RequestOptions, View, ViewOptions } from './thread/view/view.ts'

@@ -4,7 +4,7 @@ import { waitsFrom } from './core/state/reasoning.ts'
 import type { State } from './core/state/state.ts'
 import type { Policy } from './policy/schema.ts'
 import { type ProposeContext, propose } from './propose.ts'
-import { limitOf } from './rules/compaction.ts'
+import { limitOf, scaleOf } from './rules/compaction.ts'
 import { type CacheState, type Decision, decide, takingEffectNow } from './schedule/cache-aware.ts'
 import { lookupPrices, type Prices } from './schedule/prices.ts'
 import { type Window, windowOf } from './schedule/window.ts'
@@ -47,17 +47,26 @@ export function windowFor(
   state: State,
   policy: Policy,
   context: Pick<PlanContext, 'frameTokens' | 'prices' | 'contextWindow'>,
-): Window | undefined {
+): PricedWindow | undefined {
   if (policy.schedule !== 'cache-aware' || policy.compaction === undefined) return undefined
   const { frameTokens, prices = lookupPrices(), contextWindow = prices.contextWindow } = context
   const limit = limitOf(policy.compaction, contextWindow)
-  return windowOf({
+  const { read, write, inputDollars } = prices
+  const window = windowOf({
     totalTokens: state.totalTokens,
     steps: state.step,
     prices,
     least: (policy.compaction.foldAbove ?? 0) - frameTokens,
+    scale: scaleOf(policy.compaction),
     ...(limit > 0 ? { limit: Math.max(1, limit - frameTokens) } : {}),
   })
+  const price = { read, write, ...(inputDollars === undefined ? {} : { inputDollars }) }
+  return { ...window, price }
+}
+
+/** The marks, and the prices that the reason of a fold names. */
+export interface PricedWindow extends Window {
+  readonly price: Pick<Prices, 'read' | 'write' | 'inputDollars'>
 }
 
 /** The catalogue's window of a model, where checkpoints need it and the policy does not name one. */

@@ -11,7 +11,8 @@ import { noSummary } from './core/state/summary-request.ts'
 import { placeholder } from './core/text/placeholder.ts'
 import { countBlock } from './core/tokens/counter.ts'
 import { finalIn } from './core/view/reduction.ts'
-import { reduce, strongest } from './core/view/render.ts'
+import { goneIn, reduce } from './core/view/render.ts'
+import { isStronger, isSummaryStronger } from './core/view/strength.ts'
 import type { Policy } from './policy/schema.ts'
 import { type CustomRule, rulesWith } from './rules/custom.ts'
 import type { Rule, RuleContext } from './rules/rule.ts'
@@ -29,9 +30,16 @@ export function propose(state: State, policy: Policy, around: ProposeContext): r
   const edits: Edit[] = []
   const { summaryOf = noSummary, fileOf = noFile, rules = [], ...given } = around
   const context: RuleContext = { ...given, summaryOf, fileOf, planned: edits }
-  for (const rule of rulesWith(rules)) {
+  const asked = rulesWith(rules).flatMap((rule) => {
     const settings = settingsOf(policy, rule) ?? (rule.isAlwaysAsked === true ? {} : undefined)
-    if (settings !== undefined) edits.push(...rule.propose(state, settings, context))
+    return settings === undefined ? [] : [{ rule, settings }]
+  })
+  for (const { rule, settings } of asked) edits.push(...rule.propose(state, settings, context))
+  for (const { rule, settings } of asked) {
+    if (rule.isAskedAgain !== true || edits.at(-1)?.rule === rule.name) continue
+    const others = edits.filter((edit) => edit.rule !== rule.name)
+    edits.splice(0, edits.length, ...others)
+    edits.push(...rule.propose(state, settings, context))
   }
   if (edits.length === 0) return edits
   const waits = waitsFrom(state)
@@ -42,9 +50,11 @@ export function propose(state: State, policy: Policy, around: ProposeContext): r
     !('seq' in target) || expansionOf(target.seq, target.block) === undefined
   const ready = edits.filter((edit) => isReady(edit) && isFree(edit))
   const isLost = finalIn(state, ready)
-  return strongestPerBlock(unblocked(state, ready))
+  const strongest = strongestPerBlock(unblocked(state, ready))
+  const isGone = goneIn(strongest)
+  return strongest
     .map((edit) => closed(edit, isLost))
-    .flatMap((edit) => (isNews(state, edit) ? [edit] : sealed(state, edit)))
+    .flatMap((edit) => (isNews(state, edit, isGone) ? [edit] : sealed(state, edit)))
     .map((edit) => settled(state, edit))
 }
 
@@ -152,29 +162,11 @@ function strongestPerBlock(edits: readonly Edit[]): readonly Edit[] {
 }
 
 /** Whether an edit goes further than the one in force. */
-function isNews(state: State, edit: Edit): boolean {
+function isNews(state: State, edit: Edit, isGone: ReturnType<typeof goneIn>): boolean {
   if (!('seq' in edit.target)) return true
-  const live = state.blockEdit(edit.target.seq, edit.target.block)
+  // A reference gives way to the next one when its source leaves in the same pass.
+  const live = state.blockEdit(edit.target.seq, edit.target.block, isGone)
   // A placeholder is not replaced by another one: both say that it is gone.
   if (live?.form === 'omitted' && edit.form === 'omitted') return false
   return live === undefined || isStronger(edit, live)
-}
-
-/** Whether a summary replaces a cut text: not where the cut came first and is shorter, so that its limit holds. */
-function isSummaryStronger(summary: Edit | EditEntry, cut: Edit | EditEntry): boolean {
-  return summary.tokensAfter < cut.tokensAfter || tookPlace(cut) >= tookPlace(summary)
-}
-
-function tookPlace(edit: Edit | EditEntry): number {
-  return edit.since ?? ('seq' in edit ? edit.seq : Infinity)
-}
-
-/** A stronger form, or the same form with fewer tokens; of two placeholders the one that was there first. */
-function isStronger(a: Edit, b: Edit): boolean {
-  if (a.form === b.form && a.form === 'omitted')
-    return (a.since ?? Infinity) < (b.since ?? Infinity)
-  if (a.form === b.form) return a.tokensAfter < b.tokensAfter
-  if (a.form === 'summarized' && b.form === 'clipped') return isSummaryStronger(a, b)
-  if (a.form === 'clipped' && b.form === 'summarized') return !isSummaryStronger(b, a)
-  return strongest(a.form, b.form) === a.form
 }

@@ -4,7 +4,7 @@ import { assemble } from '../src/assemble.ts'
 import type { Block } from '../src/core/log/block.ts'
 import type { Draft } from '../src/core/log/entry.ts'
 import { OrielError } from '../src/core/log/errors.ts'
-import { fixedSalt } from '../src/core/log/ids.ts'
+import { fixedSalt, hash53 } from '../src/core/log/ids.ts'
 import { isObject } from '../src/core/log/json.ts'
 import { isResult } from '../src/core/state/exchange.ts'
 import { State } from '../src/core/state/state.ts'
@@ -122,6 +122,19 @@ describe.each(formatNames)('project of %s', (format) => {
       const { budget } = options
       const result = failure(messages, policy, options)
       if (result?.details?.budget !== undefined) expect([budget, result.message]).toEqual([])
+    })
+  })
+
+  it('[I15] puts no word into the mouth of the assistant', () => {
+    holds(any, ({ messages, policy, options }) => {
+      const input = lengthened(messages)
+      const result = attempt(input, policy, options)
+      if (result === undefined) return
+      const said = answersIn(format, input)
+      const isSaid = (text: string): boolean =>
+        text === '' || said.some((whole) => whole.startsWith(text))
+      const shown = answersIn(options.to, result.messages as Conversation)
+      expect(shown.filter((text) => !isSaid(text))).toEqual([])
     })
   })
 
@@ -303,7 +316,7 @@ it('[I6] gives up the summary of a checkpoint where the budget has no room for i
   const texts = (budget: number): readonly string[] =>
     stringsIn(project<unknown>(messages, policy, { budget }).messages)
   expect(texts(150).some(isCheckpoint)).toBe(true)
-  expect(texts(60)).toContainEqual(expect.stringMatching(/^\[24 earlier messages left out/))
+  expect(texts(30)).toContainEqual(expect.stringMatching(/^\[24 earlier messages left out/))
   expect(texts(20)).toEqual(['user', 'And now?'])
 })
 
@@ -561,6 +574,28 @@ function expectDigestPays({ messages, trace }: Projection<unknown>, counter: Cou
   const count = new Set(lines.map(({ index }) => index)).size
   const gained = lines.reduce((sum, line) => sum + line.tokensBefore, count * messageTokens)
   expect(messageTokens + counter.count(digest)).toBeLessThanOrEqual(gained)
+}
+
+/** A copy with some texts so long that a budget would cut them. */
+function lengthened(messages: Conversation): Conversation {
+  const longest = 2000
+  const copy = JSON.stringify(messages, (key, value: unknown) => {
+    const isText = (key === 'text' || key === 'content') && typeof value === 'string'
+    if (!isText || value === '' || hash53(value) % 2 === 0) return value
+    return value.repeat(Math.ceil(longest / value.length))
+  })
+  return JSON.parse(copy) as Conversation
+}
+
+/** The texts of all assistant messages. Half a surrogate pair cannot be sent. */
+function answersIn(format: FormatName, messages: Conversation): readonly string[] {
+  return formatNamed(format)
+    .decode(messages, 'messages')
+    .flatMap(({ draft: { role, content } }) => {
+      if (role !== 'assistant') return []
+      if (typeof content === 'string') return [content.toWellFormed()]
+      return content.flatMap((block) => (block.type === 'text' ? [block.text.toWellFormed()] : []))
+    })
 }
 
 /** Whether a repair added a text: in place of a missing result, or of all that could not be shown. */

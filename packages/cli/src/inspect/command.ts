@@ -7,6 +7,7 @@ import { createProgress, type Progress } from '../progress.ts'
 import { renderReport } from '../render/report.ts'
 import { colorsFor, type Terminal, widthOf } from '../terminal.ts'
 import type { Conversation } from '../transcript/conversation.ts'
+import { expandFolders } from '../transcript/folders.ts'
 import { readTranscripts } from '../transcript/read.ts'
 import { toJson } from './json.ts'
 import { type ConversationReport, type InspectReport, inspectConversation } from './report.ts'
@@ -23,7 +24,7 @@ export async function inspect(
   terminal: Terminal,
 ): Promise<number> {
   const isSample = files.length === 0
-  const sources = isSample ? [fileURLToPath(sample)] : files
+  const sources = isSample ? [fileURLToPath(sample)] : expandFolders(files)
   const bytes = sources.reduce((sum, file) => sum + sizeOf(file), 0)
   const counter = chooseCounter(settings, bytes)
   const progress = createProgress(terminal, bytes)

@@ -13,6 +13,7 @@ import {
 import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { lintPolicy } from 'oriel'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Terminal } from '../terminal.ts'
 import { serve } from './command.ts'
@@ -73,6 +74,31 @@ describe('oriel serve', () => {
     )
   })
 
+  it('[DA8] warns of limits that contradict each other, once and one line each', async () => {
+    const { world, printed } = terminal()
+    const policy = join(folder, 'contradicting.json')
+    const history = { maxMessages: 4, keepRecentMessages: 9 }
+    writeFileSync(policy, JSON.stringify({ history }))
+    const settings = readServeSettings({ port: 0, data: join(folder, 'lint'), policy }, {})
+    expect(await serve(settings, world, Promise.resolve())).toBe(0)
+    const lines = printed()
+      .split('\n')
+      .filter((line) => line.includes('warning: policy'))
+    expect(lines).toEqual(
+      lintPolicy({ history }).map(
+        ({ path, message }) => `oriel serve: warning: policy, ${path}: ${message}`,
+      ),
+    )
+    expect(lines.length).toBeGreaterThan(0)
+  })
+
+  it('[DA8] says nothing of the default policy', async () => {
+    const { world, printed } = terminal()
+    const settings = readServeSettings({ port: 0, data: join(folder, 'plain') }, {})
+    expect(await serve(settings, world, Promise.resolve())).toBe(0)
+    expect(printed()).not.toContain('warning: policy')
+  })
+
   it('[GW20] starts without any configuration, answers from the demo, and keeps what was said', async () => {
     const { world, printed } = terminal()
     const { promise, resolve } = Promise.withResolvers<void>()
@@ -129,6 +155,14 @@ describe('oriel serve', () => {
     })
     expect(readServeSettings({ expand: true }, {}).gateway.expand).toBe(true)
     expect(readServeSettings({}, {}).gateway.expand).toBeUndefined()
+    const modes = ['always', 'auto', 'never'].map(
+      (expand) => readServeSettings({ expand }, {}).gateway.expand,
+    )
+    expect(modes).toEqual([true, 'auto', false])
+    expect(() => readServeSettings({ expand: 'yes' }, {})).toThrow(/auto, always or never/)
+    const auto = file('auto.json', { expand: 'auto' })
+    expect(readServeSettings({ config: auto, expand: 'never' }, {}).gateway.expand).toBe(false)
+    expect(readServeSettings({ config: auto }, {}).gateway.expand).toBe('auto')
     const wrong = file('wrong.json', { expand: 'yes' })
     expect(() => readServeSettings({ config: wrong }, {})).toThrow(/at expand/)
   })

@@ -10,7 +10,7 @@ import {
   serveGateway,
   watchProcess,
 } from '@oriel/gateway'
-import { postgresStore, sqliteStore } from 'oriel'
+import { lintPolicy, postgresStore, sqliteStore } from 'oriel'
 import { checkModes, checkPlace } from '../doctor/file-check.ts'
 import { isServer } from '../doctor/store-options.ts'
 import { clean } from '../render/text.ts'
@@ -57,6 +57,7 @@ export async function serve(
   const findings = isServer(path) ? [] : [...checkPlace(path), ...checkModes(path)]
   for (const { message, remedy } of findings)
     stderr.write(`oriel serve: warning: ${clean(`${message} What to do: ${remedy}.`)}\n`)
+  for (const line of policyWarnings(options)) stderr.write(`oriel serve: warning: ${clean(line)}\n`)
   const broken = Promise.withResolvers<number>()
   const unwatch = watchProcess(gateway, { stop: () => broken.resolve(failed) })
   try {
@@ -66,6 +67,22 @@ export async function serve(
     await store.close()
     unwatch()
   }
+}
+
+/** What is valid in a policy and contradicts itself: of the default, and of each agent's own. */
+function policyWarnings({ policy, agents = {} }: ServeSettings['gateway']): readonly string[] {
+  const given = [
+    { where: 'policy', policy },
+    ...Object.entries(agents).map(([name, agent]) => ({
+      where: `policy of agent ${name}`,
+      policy: agent.policy,
+    })),
+  ]
+  return given.flatMap(({ where, policy: one }) =>
+    one === undefined
+      ? []
+      : lintPolicy(one).map(({ path, message }) => `${where}, ${path}: ${message}`),
+  )
 }
 
 /** Exit code after an uncaught error, so that a supervisor restarts the process. */

@@ -51,9 +51,23 @@ export function readServeSettings(
       ...(agents === undefined ? {} : { agents }),
       ...(upstream === undefined ? {} : { upstreams: [{ name: 'upstream', baseUrl: upstream }] }),
       ...(policy === undefined ? {} : { policy: readPolicy(policy) }),
-      ...(raw.expand === true ? { expand: true } : {}),
+      ...readExpand(raw),
     },
   }
+}
+
+const expandModes: ReadonlyMap<unknown, boolean | 'auto'> = new Map<unknown, boolean | 'auto'>([
+  [true, true],
+  ['always', true],
+  ['auto', 'auto'],
+  ['never', false],
+])
+
+function readExpand({ expand }: RawOptions): Pick<GatewayOptions, 'expand'> {
+  if (expand === undefined) return {}
+  const mode = expandModes.get(expand)
+  if (mode !== undefined) return { expand: mode }
+  throw wrong(`--expand takes auto, always or never; got '${String(expand).slice(0, 40)}'.`)
 }
 
 function readLog(raw: RawOptions): Pick<GatewayOptions, 'logFormat'> {

@@ -179,6 +179,33 @@ describe('oriel simulate', () => {
     expect(wrong.stderr).toContain('--fail-if')
   })
 
+  it('[W8] fails where nothing was judged, and the page shows no share', async () => {
+    const html = file('nothing.html')
+    const words = [file('logs/deep'), '--policy', 'recommended', '--rules', '0', '--html', html]
+    const { code, stderr } = await simulate(...words, '--fail-if', 'recall<0.99')
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr:
+        'oriel: recommended fails: recall cannot be judged: no call used a value that was said before.\n',
+    })
+    const page = readFileSync(html, 'utf8')
+    expect(page).toContain('facts cannot be judged')
+    expect(page).not.toContain('cost, relative to doing nothing')
+    expect((await simulate(...words, '--fail-if', 'rules<0.9')).code).toBe(1)
+  })
+
+  it('[W11] states rules, and counts lookups and calls of a summarizer', async () => {
+    const words = [file('logs/a.jsonl'), '--policy', 'recommended', '--summarizer', '--json']
+    const { stdout } = await simulate(...words)
+    const [none, own] = (JSON.parse(stdout) as { policies: { totals: object }[] }).policies
+    expect(none?.totals).not.toHaveProperty('rules')
+    expect(own?.totals).toMatchObject({
+      rules: { stated: 17, replaced: 2 },
+      lookups: { count: 0, cost: 0 },
+      summaries: { calls: 0, cost: 0 },
+    })
+  })
+
   it('[W9] writes a page that runs nothing, loads nothing and takes names for text', async () => {
     const html = file('report.html')
     const { code, stdout } = await simulate(file('logs'), '--html', html)

@@ -10,6 +10,13 @@ const failure = (text: string, numbers: Partial<Record<Metric, number>>) =>
   failureOf(readCondition(text), { ...measured, ...numbers })
 
 describe('readCondition', () => {
+  it('[W8] fails where a number that it names could not be judged', () => {
+    const failed = failureOf(readCondition('recall<0.99'), { ...measured, recall: undefined })
+    expect(failed).toBe('recall cannot be judged: no call used a value that was said before')
+    const passes = failureOf(readCondition('cost>2'), { ...measured, recall: undefined })
+    expect(passes).toBeUndefined()
+  })
+
   it('[W8] fails where any of its parts holds, and says what was found', () => {
     const text = 'cost>0.8 or recall<0.99'
     expect(failure(text, { cost: 0.9, recall: 1 })).toBe('cost is 0.9 (> 0.8)')

@@ -14,6 +14,9 @@ export const metrics = {
   reachable: 'share of them that is visible or can be expanded',
   complete: 'share of the calls that see all they need',
   user: "share of the user's own text that stays",
+  rules: 'share of the stated rules that the last request has word for word',
+  lookups: 'lookups that would fetch what is not visible',
+  summaries: 'calls of the summarizer',
   breaks: 'cache breaks',
   invalid: 'requests that the provider would refuse',
   refused: 'requests that could not be made',
@@ -54,21 +57,40 @@ export function readCondition(text: string): Condition {
   return { text, any }
 }
 
-/** The metrics of one policy. */
-export function measure({ totals }: Outcome, simulation: Simulation): Record<Metric, number> {
-  const { none, optimum } = simulation
+/** Why a metric can have no value. */
+const unjudged: Partial<Record<Metric, string>> = {
+  ...Object.fromEntries(
+    ['recall', 'anchored', 'reachable', 'complete'].map((name) => [
+      name,
+      'no call used a value that was said before',
+    ]),
+  ),
+  rules: 'no rule was stated (--rules)',
+  summaries: 'no summarizer was simulated (--summarizer)',
+}
+
+/** The metrics of one policy; undefined where there was nothing to judge. */
+export type Measured = Readonly<Record<Metric, number | undefined>>
+
+export function measure(outcome: Outcome, simulation: Simulation): Measured {
+  const { optimum } = simulation
+  const { totals, costRatio, tokensRatio } = outcome
   const { needed, visible, anchored, recoverable } = totals.arguments
-  const share = (part: number): number => (needed === 0 ? 1 : part / needed)
+  const share = (part: number): number | undefined => (needed === 0 ? undefined : part / needed)
+  const { stated = 0, kept = 0 } = totals.rules ?? {}
   return {
-    cost: ratio(totals.cost, none.totals.cost),
-    tokens: ratio(totals.tokens, none.totals.tokens),
+    cost: costRatio,
+    tokens: tokensRatio,
     cached: totals.cachedShare,
     regret: ratio(totals.cost, optimum),
     recall: share(visible),
     anchored: share(anchored),
     reachable: share(visible + recoverable),
-    complete: totals.completeCalls,
+    complete: needed === 0 ? undefined : totals.completeCalls,
     user: totals.userText,
+    rules: stated === 0 ? undefined : kept / stated,
+    lookups: totals.lookups.count,
+    summaries: totals.summaries?.calls,
     breaks: Object.values(totals.breaks).reduce((sum, count) => sum + count, 0),
     invalid: totals.invalid,
     refused: totals.refused,
@@ -78,20 +100,22 @@ export function measure({ totals }: Outcome, simulation: Simulation): Record<Met
 }
 
 /** The comparisons that make a policy fail, in words; undefined if it passes. */
-export function failureOf(
-  condition: Condition,
-  measured: Readonly<Record<Metric, number>>,
-): string | undefined {
+export function failureOf(condition: Condition, measured: Measured): string | undefined {
   const failed = condition.any.find((all) => all.every((one) => holds(one, measured[one.metric])))
   return failed
     ?.map(({ metric, operator, value }) => {
-      const found = Math.round(measured[metric] * 10_000) / 10_000
+      const number = measured[metric]
+      if (number === undefined)
+        return `${metric} cannot be judged: ${unjudged[metric] ?? 'no data'}`
+      const found = Math.round(number * 10_000) / 10_000
       return `${metric} is ${found} (${operator} ${value})`
     })
     .join(' and ')
 }
 
-function holds({ operator, value }: Comparison, found: number): boolean {
+/** What cannot be judged fails: a check that checked nothing must not pass. */
+function holds({ operator, value }: Comparison, found: number | undefined): boolean {
+  if (found === undefined) return true
   switch (operator) {
     case '<':
       return found < value

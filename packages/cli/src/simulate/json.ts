@@ -11,7 +11,10 @@ export function toJson(report: SimulateReport): string {
     inputDollars === undefined ? undefined : (cost * inputDollars) / 1e6
   const row = (outcome: Outcome): object => ({
     name: outcome.name,
-    ...measure(outcome, simulation),
+    // A metric without anything to judge is null, not absent.
+    ...Object.fromEntries(
+      Object.entries(measure(outcome, simulation)).map(([name, value]) => [name, value ?? null]),
+    ),
     dollars: dollars(outcome.totals.cost),
     totals: totals(outcome.totals),
     sources: Object.fromEntries(

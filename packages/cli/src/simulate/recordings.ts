@@ -1,7 +1,6 @@
 // Recordings for replay, read from transcript files and directories.
 
-import { readdirSync, statSync } from 'node:fs'
-import { basename, join } from 'node:path'
+import { basename } from 'node:path'
 import { decode, type FormatName, OrielError } from 'oriel'
 import type { Recording } from 'oriel/simulate'
 import type { Conversation } from '../transcript/conversation.ts'
@@ -12,22 +11,6 @@ export interface ReadRecordingsOptions {
   readonly format?: FormatName | undefined
   readonly stdin: AsyncIterable<Uint8Array>
   readonly onNote: (note: string) => void
-}
-
-/** Expands directories to the transcripts in them, recursively, sorted by name. */
-export function expandFolders(files: readonly string[]): readonly string[] {
-  return files.flatMap((file) => {
-    if (file === '-' || statSync(file, { throwIfNoEntry: false })?.isDirectory() !== true) {
-      return [file]
-    }
-    const found = readdirSync(file, { recursive: true, withFileTypes: true })
-      .filter((entry) => entry.isFile() && /\.(jsonl?|ndjson)$/.test(entry.name))
-      .map((entry) => join(entry.parentPath, entry.name))
-      .sort()
-    if (found.length > 0) return found
-    const message = `${file}: the folder has no .json, .jsonl or .ndjson file.`
-    throw new OrielError('invalid-option', message)
-  })
 }
 
 /**

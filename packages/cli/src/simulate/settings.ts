@@ -10,12 +10,17 @@ export interface SimulateSettings {
   readonly prices: Prices
   readonly format?: FormatName
   readonly budget?: number
+  readonly rules: number
+  readonly summarizer: boolean
   readonly tokens: 'estimate' | 'o200k'
   readonly workers?: number
   readonly html?: string
   readonly isJson: boolean
   readonly failIf?: Condition
 }
+
+/** Rules stated in each conversation by default. */
+const statedRules = 10
 
 /** Policies compared by default. */
 const defaultPolicies: readonly string[] = [
@@ -51,6 +56,8 @@ export function readSimulateSettings(raw: RawOptions): SimulateSettings {
       tokens === undefined ? 'estimate' : choice('tokens', tokens, ['estimate', 'o200k'] as const),
     ...(workers === undefined ? {} : { workers }),
     ...(html === undefined ? {} : { html: String(html) }),
+    rules: String(single(raw, 'rules')) === '0' ? 0 : (readCount(raw, 'rules') ?? statedRules),
+    summarizer: raw.summarizer === true,
     isJson: raw.json === true,
     ...(failIf === undefined ? {} : { failIf: readCondition(String(failIf)) }),
   }

@@ -35,9 +35,15 @@ export function plot(points: readonly Point[]): string {
     (y) =>
       `<text x="${left - 8}" y="${round(toY(y) + 4)}" text-anchor="end">${(100 * y).toFixed(1)}%</text>`,
   )
-  const dots = points.map(({ name, x, y }, index) => {
-    const [cx, cy] = [round(toX(x)), round(toY(y))]
-    return `<circle class="f${index % 8}" cx="${cx}" cy="${cy}" r="5"><title>${escapeText(name)}</title></circle><text x="${cx + 9}" y="${cy + 4}">${escapeText(name.slice(0, 40))}</text>`
+  const placed = points.map(({ name, x, y }) => ({ name, cx: round(toX(x)), cy: round(toY(y)) }))
+  const labels = spread(placed, { lowest: height - bottom - 4, right: width })
+  const dots = placed.map(({ name, cx, cy }, index) => {
+    const label = labels[index] as (typeof labels)[number]
+    const leader =
+      Math.abs(label.y - cy - 4) < 2
+        ? ''
+        : `<path class="axis" fill="none" d="M${cx + 5} ${cy}L${label.x - 2} ${label.y - 4}"/>`
+    return `<circle class="f${index % 8}" cx="${cx}" cy="${cy}" r="5"><title>${escapeText(name)}</title></circle>${leader}<text x="${label.x}" y="${label.y}">${escapeText(label.text)}</text>`
   })
   return `<svg viewBox="0 0 ${width} ${height}" width="${width}" role="img" aria-label="Cost and visible facts of each policy">
 <path class="axis" fill="none" d="M${left} ${top}V${height - bottom}H${width - right}"/>
@@ -45,6 +51,45 @@ ${[...ticksX, ...ticksY, ...dots].join('\n')}
 <text x="${(left + width - right) / 2}" y="${height - 6}" text-anchor="middle">cost, relative to doing nothing</text>
 <text x="${left}" y="${top - 4}">facts visible</text>
 </svg>`
+}
+
+/** Size of a label's letters, in pixels. */
+const letter = { width: 7, height: 14 }
+
+/** Moves labels down until none covers another, shortens them to the plot, and keeps their order. */
+function spread(
+  points: readonly { readonly name: string; readonly cx: number; readonly cy: number }[],
+  edge: { readonly lowest: number; readonly right: number },
+): readonly { readonly text: string; readonly x: number; readonly y: number }[] {
+  const labels: { text: string; x: number; y: number }[] = []
+  const placed: { text: string; x: number; y: number }[] = []
+  const order = points.map((_, index) => index).sort((a, b) => top(a) - top(b))
+  for (const index of order) {
+    const { name, cx, cy } = points[index] as (typeof points)[number]
+    const x = cx + 9
+    const most = Math.max(4, Math.floor((edge.right - x) / letter.width))
+    const text = name.length > most ? `${name.slice(0, most - 1)}…` : name
+    const own = { text, x, y: cy + 4 }
+    while (placed.some((other) => covers(own, other))) own.y += 1
+    placed.push(own)
+    labels[index] = own
+  }
+  // Too many near the lower edge: all of them move up together.
+  const over = Math.max(0, ...placed.map(({ y }) => y)) - edge.lowest
+  if (over > 0) for (const label of placed) label.y -= over
+  return labels
+
+  function top(index: number): number {
+    return points[index]?.cy ?? 0
+  }
+}
+
+type Label = { readonly text: string; readonly x: number; readonly y: number }
+
+function covers(a: Label, b: Label): boolean {
+  const isBeside =
+    a.x + a.text.length * letter.width < b.x || b.x + b.text.length * letter.width < a.x
+  return !isBeside && Math.abs(a.y - b.y) < letter.height
 }
 
 const lineSize = { width: 900, plot: 150, left: 60, top: 10 }

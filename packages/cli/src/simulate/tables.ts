@@ -21,6 +21,7 @@ export function renderTables(report: SimulateReport, page: Page): string {
     ...renderHead(report, page),
     ...renderCost(report, page),
     ...renderFacts(simulation, page),
+    ...renderRules(report, page),
     ...renderBreaks(simulation, page),
     ...renderSources(simulation, page),
     ...renderNotes(report, page),
@@ -49,7 +50,7 @@ function renderCost({ simulation, settings }: SimulateReport, page: Page): strin
   const best = Math.min(...outcomes.map(({ totals }) => totals.cost))
   const row = (outcome: Outcome) => {
     const { totals } = outcome
-    const { cost, tokens, regret } = measure(outcome, simulation)
+    const { cost = 1, tokens = 1, regret = 1 } = measure(outcome, simulation)
     const isBest = totals.cost === best && totals.cost < none.totals.cost
     return [
       outcome.name,
@@ -114,6 +115,43 @@ function renderFacts(simulation: Simulation, page: Page): string[] {
     ),
     colors.dim('  anchored: with its words; calls: saw all they needed; user: own text kept'),
   ]
+}
+
+/** Stated rules, lookups and summaries: what the cost above does not contain. */
+function renderRules({ simulation, settings }: SimulateReport, page: Page): string[] {
+  const { outcomes, inputDollars } = simulation
+  const { colors, width } = page
+  const row = ({ name, totals }: Outcome) => {
+    const { rules, lookups, summaries } = totals
+    return [
+      name,
+      rules === undefined || rules.stated === 0 ? '-' : exact(rules.kept / rules.stated),
+      rules === undefined ? '-' : `${rules.stale} of ${rules.replaced}`,
+      rules === undefined ? '-' : number(rules.folds),
+      number(lookups.count),
+      priceText(lookups.cost, inputDollars),
+      summaries === undefined ? '-' : number(summaries.calls),
+      summaries === undefined ? '' : priceText(summaries.cost, inputDollars),
+    ]
+  }
+  const titles = ['policy', 'rules', 'stale', 'folds', 'lookups', '', 'summaries', '']
+  const what =
+    settings.rules === 0
+      ? 'lookups and summaries, which come on top of the cost'
+      : `${plural(settings.rules, 'rule')} stated in each conversation, ten folds asked for`
+  return [
+    ...heading(paper(page), 'Rules kept', what),
+    ...table(
+      [{ takesRest: true }, right, right, right, right, right, right, right],
+      [titles.map((text) => ({ text, style: colors.dim })), ...outcomes.map(row)],
+      width,
+    ),
+    colors.dim('  stale: replaced, and still listed; lookups, summaries: not in the cost above'),
+  ]
+}
+
+function priceText(cost: number, inputDollars: number | undefined): string {
+  return dollarText(cost, inputDollars) || `${number(Math.round(cost))} tokens`
 }
 
 function renderBreaks({ outcomes }: Simulation, page: Page): string[] {

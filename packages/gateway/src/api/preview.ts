@@ -4,7 +4,7 @@ import { callerView, readHistory, type Store } from 'oriel'
 import { modelOf, type Provider, providerNamed, providerOfBody } from 'oriel/providers'
 import type { Calls } from '../call/calls.ts'
 import { type ClientBody, parseBody } from '../call/client-body.ts'
-import { offerTool } from '../expansion/inject.ts'
+import { candidateFor, offerOf } from '../expansion/inject.ts'
 import { refuse } from '../http/errors.ts'
 import { readBytes } from '../http/request.ts'
 import type { RouteContext } from '../http/router.ts'
@@ -42,17 +42,17 @@ export async function preview(options: PreviewOptions, context: RouteContext): P
   const info = await store.info({ tenant, thread: branch })
   context.room.take(body.bytes.length + (info?.bytes ?? 0))
   const shown = await family.exclusive(async (thread) => {
-    const { offer } = offerTool(thread, { provider, body, isOn: calls.hasExpansion(settings) })
-    const { value } = offer?.body ?? body
-    const model = modelOf(provider, value, '')
-    const tools = value[provider.tools.listKey]
+    const candidate = candidateFor(thread, { provider, body, expand: calls.expandMode(settings) })
+    const model = modelOf(provider, body.value, '')
     const { matched, view } = await thread.preview(read, {
       ...{ format, isContinuing: true, threadPolicy: base },
-      frame: provider.request.frame(value),
+      frame: provider.request.frame(body.value),
+      ...(candidate && { expand: offerOf(provider, candidate) }),
       ...(isOwn ? { policy } : {}),
       ...(model === undefined ? {} : { model }),
     })
-    return { matched, view, tools }
+    const { value } = (view.offersExpansion ? candidate : undefined) ?? body
+    return { matched, view, tools: value[provider.tools.listKey] }
   })
   const { matched, view, tools } = shown
   const known = matched > 0 ? { thread: branch } : {}

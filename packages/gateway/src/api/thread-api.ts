@@ -11,9 +11,11 @@ import {
   type Policy,
   parseCallerPolicy,
   type Store,
+  searchThreads,
   type Thread,
   type ThreadInfo,
   type ThreadKey,
+  type ThreadSearchResult,
   type WireFormat,
 } from 'oriel'
 import { listEdits, threadNumbers, timelineOf, viewBlocks } from 'oriel/inspect'
@@ -73,6 +75,21 @@ export interface FoundThread {
   readonly cursor: string
 }
 
+export interface SearchQuery {
+  readonly query: string
+  /** Only this thread. */
+  readonly thread?: string
+  readonly limit: number
+  readonly signal?: AbortSignal
+}
+
+/** A message that was found; a key that may see every tenant is told whose it is. */
+export type FoundMessage = ThreadSearchResult & { readonly tenant?: string }
+
+const maxQuery = 2000
+const maxResults = 100
+/** Tenants that one search of an operator looks into. */
+const maxTenants = 200
 const maxPage = 200
 /** Time budget of one search. */
 const searchMs = 3000
@@ -129,6 +146,41 @@ export class ThreadApi {
       threads.push({ key, summary, cursor: last })
     }
     return { threads }
+  }
+
+  /** `GET /api/search`. */
+  async searchRoute({ caller, url, request }: RouteContext): Promise<Response> {
+    const query = url.searchParams.get('q') ?? ''
+    if (query.trim() === '' || query.length > maxQuery) {
+      throw refuse(400, 'invalid-input', `q must be a text of at most ${maxQuery} characters.`)
+    }
+    const thread = url.searchParams.get('thread')
+    const results = await this.search(caller, {
+      query,
+      limit: readCount(url, 'limit', 10, maxResults),
+      signal: request.signal,
+      ...(thread === null ? {} : { thread }),
+    })
+    return json({ results })
+  }
+
+  /** The best messages for a query in the caller's threads, or in one of them: what a model may read. */
+  async search(caller: Caller, asked: SearchQuery): Promise<readonly FoundMessage[]> {
+    const { query, thread, limit, signal } = asked
+    const options = { limit, ...(signal === undefined ? {} : { signal }) }
+    if (thread !== undefined) {
+      const { key } = await this.locate(caller, thread)
+      const found = await this.open(key, (own) => own.search(query, options), { isLong: true })
+      return found.map((one) => foundMessage(caller, key.tenant, { ...one, thread: key.thread }))
+    }
+    await this.#options.threads.quiet(caller.isAdmin ? undefined : caller.tenant)
+    const found: { readonly tenant: string; readonly result: ThreadSearchResult }[] = []
+    for (const tenant of (await this.#tenantsOf(caller, null)).slice(0, maxTenants)) {
+      const own = await searchThreads(this.#options.store, tenant, query, options)
+      found.push(...own.map((result) => ({ tenant, result })))
+    }
+    const sorted = found.toSorted((a, b) => b.result.score - a.result.score)
+    return sorted.slice(0, limit).map(({ tenant, result }) => foundMessage(caller, tenant, result))
   }
 
   async summary(context: RouteContext): Promise<Response> {
@@ -393,4 +445,8 @@ function listOf(value: Json | undefined): readonly Json[] {
 function absent(error: unknown): undefined {
   if (OrielError.is(error, 'invalid-input')) return undefined
   throw error
+}
+
+function foundMessage(caller: Caller, tenant: string, result: ThreadSearchResult): FoundMessage {
+  return caller.isAdmin ? { ...result, tenant } : result
 }

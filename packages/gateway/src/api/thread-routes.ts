@@ -28,7 +28,24 @@ const whatIfBody = z.strictObject({
 })
 
 export function threadRoutes(api: ThreadApi): readonly Route[] {
-  return [...readRoutes(api), ...writeRoutes(api)]
+  return [searchRoute(api), ...readRoutes(api), ...writeRoutes(api)]
+}
+
+function searchRoute(api: ThreadApi): Route {
+  return {
+    method: 'GET',
+    path: '/api/search',
+    access: 'key',
+    summary:
+      'The messages that answer a query best, over all threads or in one, in their original words.',
+    query: {
+      q: 'What to find: words, identifiers, paths, numbers.',
+      thread: 'Only this thread.',
+      limit: 'How many at most. Default 10.',
+    },
+    answer: '{ results: { thread, id, index, seq, at, role, tool?, text, score, repeats? }[] }',
+    handle: (context) => api.searchRoute(context),
+  }
 }
 
 function readRoutes(api: ThreadApi): readonly Route[] {

@@ -5,8 +5,14 @@ import { isApiPath, modelOf, type Provider } from 'oriel/providers'
 import type { Background } from '../background.ts'
 import { expandCall } from '../expansion/expand-call.ts'
 import { HeldResponses } from '../expansion/stored-responses.ts'
+import { ToolRefusals } from '../expansion/tool-refusals.ts'
 import type { Caller } from '../http/auth.ts'
-import type { Upstream, UpstreamAnswer, UpstreamRequest } from '../http/client.ts'
+import {
+  type Upstream,
+  type UpstreamAnswer,
+  type UpstreamRequest,
+  upstreamFor,
+} from '../http/client.ts'
 import { codingOf, decodedAnswer, decodedBytes, headerOf } from '../http/decompress.ts'
 import { RefusedError, refusalOf, refuse } from '../http/errors.ts'
 import type { WritableHeaders } from '../http/header-list.ts'
@@ -17,7 +23,7 @@ import { hasNoBody, type RelayedReply } from '../http/response.ts'
 import { forUpstream, pathForUpstream } from '../http/upstream-body.ts'
 import type { Reservation } from '../limits/memory-budget.ts'
 import type { OverloadDetector } from '../limits/overload.ts'
-import type { Limits } from '../options.ts'
+import type { ExpandMode, Limits } from '../options.ts'
 import type { RequestSettings, SettingsResolver } from '../settings/resolve.ts'
 import type { ObservedCall } from '../telemetry/observed-call.ts'
 import type { Tenants } from '../threads/tenants.ts'
@@ -36,8 +42,8 @@ export interface CallsOptions extends Omit<ManagedDependencies, 'held'> {
   readonly via: string
   readonly isManaging: boolean
   readonly pressure: OverloadDetector
-  /** Whether models get the tool for originals. */
-  readonly hasExpansion: boolean
+  /** When models get the tool for originals. */
+  readonly expand: ExpandMode
   readonly tenants: Tenants
   readonly learned: LearnedLimits
   readonly now: () => number
@@ -59,6 +65,8 @@ export interface CallRequest {
 
 /** The statuses with which servers refuse a request that is too long. Some say 500 where the client is at fault. */
 const refusingStatuses = new Set([400, 413, 422, 500])
+/** Those with which they refuse a request because of its tools: some answer that there is no such model, or no such feature. */
+const toolStatuses = new Set([400, 404, 422, 500, 501])
 
 /** Errors of upstreams are read whole up to this size; longer ones are passed on unread. */
 const maxErrorBytes = 1024 * 1024
@@ -67,10 +75,12 @@ export class Calls {
   readonly #options: CallsOptions
   readonly #bodies: BodyCache
   readonly #held = new HeldResponses()
+  readonly #toolRefusals: ToolRefusals
 
   constructor(options: CallsOptions) {
     this.#options = options
     this.#bodies = new BodyCache(options.limits.knownBytes)
+    this.#toolRefusals = new ToolRefusals(options.now)
   }
 
   get #background(): Background {
@@ -126,12 +136,13 @@ export class Calls {
     const { previous } = found
     const read = this.#read(history, provider, body === parsed ? previous : undefined)
     const hasCacheHints = upstream.wantsCacheHints
-    const hasExpansion = this.hasExpansion(settings)
+    const expand = this.expandMode(settings)
     const frame = provider.request.frame(body.value)
     const { learned } = this.#options
     await learned.ready()
     const limitTokens = learned.of(upstream.name, model ?? '')
-    const known = { hasCacheHints, hasExpansion, limitTokens }
+    const takesTools = !this.#toolRefusals.has(upstream.name, model ?? '')
+    const known = { hasCacheHints, expand, takesTools, limitTokens }
     const around = { provider, body, model, frame, settings, ...known }
     const input = read && { ...around, history: read, observed: call.observed }
     const managed = input && (await this.#manage(call, input))
@@ -159,11 +170,11 @@ export class Calls {
     return this.#relay(call, { ...managed, provider, settings, answer })
   }
 
-  /** Whether models get the tool for originals: the agent's word, else the gateway's. */
-  hasExpansion({ agent }: RequestSettings): boolean {
+  /** When models get the tool for originals: the agent's word, else the gateway's. */
+  expandMode({ agent }: RequestSettings): ExpandMode {
     const own = agent?.template.expand
     // Templates come from files: anything else than a word on it is none.
-    return typeof own === 'boolean' ? own : this.#options.hasExpansion
+    return typeof own === 'boolean' || own === 'auto' ? own : this.#options.expand
   }
 
   async settingsOf(
@@ -247,7 +258,8 @@ export class Calls {
     upstream: Upstream,
     { managed, text }: Prepared,
   ): Promise<UpstreamAnswer> {
-    const asked = await this.#attempt(call, upstream, { managed, text })
+    const first = await this.#attempt(call, upstream, { managed, text })
+    const asked = (await this.#withoutTool(call, upstream, { managed, first })) ?? first
     const { answer: refused, error } = asked
     if (error === undefined) return refused
     for (const way of ['recover', 'retract'] as const) {
@@ -269,10 +281,30 @@ export class Calls {
     return refused
   }
 
+  /**
+   * Asks again without the tool where the upstream seems to refuse a request because of it: not every model takes tools, and the client may
+   * have none. What comes then is the answer, whatever it is. Undefined where there is another reason.
+   */
+  async #withoutTool(
+    call: CallRequest,
+    upstream: Upstream,
+    { managed, first }: { readonly managed: ManagedCall; readonly first: Attempt },
+  ): Promise<Attempt | undefined> {
+    const { answer, error, refusal = '' } = first
+    const isAboutTools = toolStatuses.has(answer.status) && /tool|function/i.test(refusal)
+    if (error !== undefined || !isAboutTools || call.request.signal.aborted) return undefined
+    const text = await managed.withoutTool()
+    if (text === undefined) return undefined
+    answer.cancel()
+    const again = await this.#attempt(call, upstream, { managed, text })
+    if (again.answer.status < 400) this.#toolRefusals.note(upstream.name, managed.model)
+    return again
+  }
+
   /** Sends a request once. The error is there only where the upstream refused it as too long, by its status or in its stream. */
   async #attempt(call: CallRequest, upstream: Upstream, prepared: Prepared): Promise<Attempt> {
     const came = await this.#send(call, upstream, prepared)
-    if (!refusingStatuses.has(came.status)) {
+    if (!refusingStatuses.has(came.status) && !toolStatuses.has(came.status)) {
       const { answer, error } = await openStream(came, prepared.managed.provider)
       const refusal = { status: 400, body: JSON.stringify(error ?? null) }
       return isContextLengthError(refusal) ? { answer, error: refusal } : { answer }
@@ -284,7 +316,8 @@ export class Calls {
     const coding = codingOf(headerOf(came, 'content-encoding'))
     const plain = decodedBytes(bytes, { coding, maxBytes: maxErrorBytes })
     const error = { status: came.status, body: Buffer.from(plain).toString() }
-    return isContextLengthError(error) ? { answer, error } : { answer }
+    const isTooLong = refusingStatuses.has(came.status) && isContextLengthError(error)
+    return isTooLong ? { answer, error } : { answer, refusal: error.body }
   }
 
   async #send(
@@ -425,12 +458,7 @@ export class Calls {
 
   #upstreamFor(model: string | undefined, name: string | undefined): Upstream {
     const { upstreams } = this.#options
-    const asked = model ?? ''
-    const found =
-      upstreams.find((one) => one.name === name) ??
-      upstreams.find((one) => one.serves(asked) === 'named') ??
-      upstreams.find((one) => one.serves(asked) === 'any') ??
-      upstreams[0]
+    const found = upstreams.find((one) => one.name === name) ?? upstreamFor(upstreams, model ?? '')
     if (found === undefined) throw new RefusedError(noUpstream)
     return found
   }
@@ -442,6 +470,8 @@ const noUpstream = { status: 503, code: 'no-upstream', message: 'No upstream is 
 interface Attempt {
   readonly answer: UpstreamAnswer
   readonly error?: { readonly status: number; readonly body: string }
+  /** What the upstream said where it refused the request for another reason. */
+  readonly refusal?: string
 }
 
 interface Prepared {

@@ -19,10 +19,16 @@ import {
 import { originsIn, placesOf, type ResentHistory, resentIn } from 'oriel/internal'
 import type { Answer, Provider } from 'oriel/providers'
 import { roomTokensOf } from '../expansion/expand-call.ts'
-import { type InjectedTool, offerTool, rememberName } from '../expansion/inject.ts'
+import {
+  candidateFor,
+  type InjectedTool,
+  offerOf,
+  type ToolCandidate,
+} from '../expansion/inject.ts'
 import type { HiddenRound, RoundedCall } from '../expansion/rounds.ts'
 import { addElements } from '../expansion/splice.ts'
 import type { HeldResponses } from '../expansion/stored-responses.ts'
+import type { ExpandMode } from '../options.ts'
 import type { RequestSettings } from '../settings/resolve.ts'
 import type { ObservedCall } from '../telemetry/observed-call.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
@@ -40,8 +46,10 @@ export interface ManagedInput {
   readonly settings: RequestSettings
   /** Whether the provider's cache is asked for where the client does not. */
   readonly hasCacheHints: boolean
-  /** Whether the model gets the tool for originals. */
-  readonly hasExpansion: boolean
+  /** When the model gets the tool for originals. */
+  readonly expand: ExpandMode
+  /** Whether the model is not known to refuse tools. */
+  readonly takesTools: boolean
   /** Tokens that the upstream is known to take for this model. */
   readonly limitTokens?: number | undefined
   readonly observed?: ObservedCall | undefined
@@ -74,6 +82,8 @@ export class ManagedCall implements RoundedCall {
   readonly #input: ManagedInput
   readonly #dependencies: ManagedDependencies
   expansions = 0
+  /** The tool that the request could carry, until its view says so, and the one that it does. */
+  #candidate: ToolCandidate | undefined
   #offer: InjectedTool | undefined
   /** The newest entry of this call that the client does not resend as it is. */
   #hiddenSeq: number | undefined
@@ -136,20 +146,19 @@ export class ManagedCall implements RoundedCall {
 
   /** Takes the history in and gives the body to send. */
   async prepare(): Promise<Uint8Array> {
-    const { session, history, provider, body, hasExpansion } = this.#input
+    const { session, history, provider, body, expand, takesTools } = this.#input
     const view = await session.family.exclusive(async (thread) => {
-      const { offer, newName } = offerTool(thread, { provider, body, isOn: hasExpansion })
-      this.#offer = offer
-      const asked = await this.#timed(async () => {
+      const asked = { provider, body, expand }
+      this.#candidate = takesTools ? candidateFor(thread, asked) : undefined
+      return this.#timed(async () => {
         const synced = await this.#withinLimit(() =>
           thread.request(history, { ...this.#viewOptions(), ...asking }),
         )
         this.#follow(synced)
         return synced.view
       })
-      if (newName !== undefined) await rememberName(thread, newName)
-      return asked
     })
+    this.#decideOn(view)
     this.#dependencies.changed(session.family.tenant, this.thread)
     return this.#bodyOf(view)
   }
@@ -180,12 +189,30 @@ export class ManagedCall implements RoundedCall {
         { on: this.#branch },
       )
       this.#recoveredTokens = Math.max(1, recoveryBudget(error, sent, contextWindow))
+      this.#decideOn(view)
       return this.#bodyOf(view)
     } catch (reason) {
       if (OrielError.is(reason, 'cannot-project') || OrielError.is(reason, 'invalid-option'))
         return undefined
       throw reason
     }
+  }
+
+  /** The view says whether the request carries the tool: what is reduced by a recovery may need it first. */
+  #decideOn({ offersExpansion }: View): void {
+    if (!offersExpansion) return
+    this.#offer ??= this.#candidate?.inject()
+    this.#candidate = undefined
+  }
+
+  /** The body to send without the tool; undefined where it does not carry it, or the model has called it. */
+  async withoutTool(): Promise<Uint8Array | undefined> {
+    if (this.#offer === undefined || this.#hiddenSeq !== undefined) return undefined
+    this.#offer = undefined
+    const { family } = this.#input.session
+    const ask = (thread: Thread): Promise<View> =>
+      this.#timed(() => this.#withinLimit(() => thread.view(this.#viewOptions())))
+    return this.#bodyOf(await family.exclusive(ask, { on: this.#branch }))
   }
 
   get roomTokens(): number {
@@ -336,8 +363,10 @@ export class ManagedCall implements RoundedCall {
   #viewOptions(): ViewOptions {
     const { provider, settings, body, model, frame, limitTokens } = this.#input
     const { value } = this.#body
+    const candidate = this.#offer === undefined ? this.#candidate : undefined
     return {
       format: provider.name,
+      ...(candidate && { expand: offerOf(provider, candidate) }),
       // The tool is a part of the frame.
       frame: value === body.value ? frame : provider.request.frame(value),
       threadPolicy: settings.base,

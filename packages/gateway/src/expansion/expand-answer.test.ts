@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { type Json, type JsonObject, type WireFormat, wireFormats } from 'oriel'
 import {
   type Answer,
+  EventCutter,
   providers,
   type Reply,
   streamTexts,
@@ -13,7 +14,6 @@ import { describe, expect, it } from 'vitest'
 import { createIds } from '../demo/ids.ts'
 import type { UpstreamAnswer } from '../http/client.ts'
 import { defaultLimits } from '../options.ts'
-import { EventCutter } from './events.ts'
 import { expandAnswer } from './expand-answer.ts'
 import { Rounds } from './rounds.ts'
 

@@ -1,10 +1,9 @@
 // An upstream's answer in which the model's calls to the gateway's own tool are already answered.
 
 import { type JsonObject, OrielError } from 'oriel'
-import { parseAnswer, parseObject, type Splicer } from 'oriel/providers'
+import { EventCutter, parseAnswer, parseObject, type Splicer } from 'oriel/providers'
 import type { UpstreamAnswer } from '../http/client.ts'
 import { RefusedError, refusalOf, refuse } from '../http/errors.ts'
-import { EventCutter } from './events.ts'
 import type { Closing, Rounds } from './rounds.ts'
 import { withoutEchoes } from './splice.ts'
 

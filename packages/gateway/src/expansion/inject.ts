@@ -1,9 +1,11 @@
 // Whether a request gets the tool, and the client's body with it.
 
-import { expandTool, expandToolNames, type Json, type Thread } from 'oriel'
-import type { Provider, ToolDefinition, ToolEligibility, ToolFormat } from 'oriel/providers'
+import { type ExpandOffer, expandToolNames, type Json, type JsonObject, type Thread } from 'oriel'
+import { injectedTool } from 'oriel/internal'
+import type { Provider, ToolEligibility, ToolFormat } from 'oriel/providers'
 import type { ClientBody } from '../call/client-body.ts'
 import { isObject } from '../call/rewrite.ts'
+import type { ExpandMode } from '../options.ts'
 import { addElements, addMember, setMember } from './splice.ts'
 
 export interface InjectedTool {
@@ -22,80 +24,109 @@ export interface InjectedTool {
   readonly hasReasoning?: boolean
 }
 
-/** What is decided before a request is made. */
-export interface InjectionDecision {
-  readonly offer?: InjectedTool
-  /** A name that the thread does not know yet. */
-  readonly newName?: string
+/** The tool as a request could carry it. Whether it does is decided with the view. */
+export interface ToolCandidate {
+  readonly name: string
+  /** What the request says with it. */
+  readonly value: JsonObject
+  /** Whether the request carries it whatever its view shows. */
+  readonly isDue: boolean
+  /** Puts it into the body, which costs the body's size: most requests go without. */
+  inject(): InjectedTool
 }
 
 export interface OfferRequest {
   readonly provider: Provider
   readonly body: ClientBody
-  /** Whether expansion is on. */
-  readonly isOn: boolean
+  readonly expand: ExpandMode
 }
 
 /** The most tools that a provider takes: a full list stays the client's. */
 const maxTools = 128
 
-/** Where a thread remembers the tool's name. */
-const setting = 'expand'
+/** Where gateways before kept the tool's name. */
+const formerSetting = 'expand'
 
 /**
- * A thread has the tool from its first request on, under one name, or never: a list of tools that changes breaks the provider's cache.
- * A later request in which it could do harm lists it and forbids its use, or goes without where that cannot be said.
+ * The tool for a request of a thread; undefined where it must go without. A thread gets it once, under one name, and keeps it: a list of
+ * tools that changes breaks the provider's cache. A later request in which it could do harm lists it and forbids its use, or goes without
+ * where that cannot be said.
  */
-export function offerTool(
+export function candidateFor(
   thread: Thread,
-  { provider, body, isOn }: OfferRequest,
-): InjectionDecision {
-  const known = nameIn(thread.setting(setting))
-  if (known === undefined && !(isOn && thread.isEmpty)) return {}
+  { provider, body, expand }: OfferRequest,
+): ToolCandidate | undefined {
+  const former = nameIn(thread.setting(formerSetting))
+  const known = thread.expandTool ?? former
+  const isOn = expand !== false
+  if (known === undefined && !isOn) return undefined
   const { tools: format } = provider
   const list = body.value[format.listKey] ?? null
-  if (list !== null && !Array.isArray(list)) return {}
+  if (list !== null && !Array.isArray(list)) return undefined
   const own: readonly Json[] = list ?? []
-  if (own.length >= maxTools) return {}
+  if (own.length >= maxTools) return undefined
   const stance = format.eligibility(body.value)
-  if (known === undefined && stance !== 'open') return {}
+  const isNew = expand === true && thread.isEmpty
+  const mayBegin = stance === 'open' || (stance === 'forced' && !isNew)
+  if (known === undefined && !mayBegin) return undefined
   const taken = format.names(own)
   const name = [known, ...expandToolNames].find((one) => one !== undefined && !taken.includes(one))
-  if (name === undefined) return {}
-  const listed = addElements(body, format.listKey, [format.define(toolDefinition(name))])
-  const offer = offerOf(format, {
-    ...{ name, stance, body, listed, isOn },
-    isAlone: own.length === 0 && !isGiven(body.value[format.choiceKey]),
-  })
-  return { ...(offer && { offer }), ...(name === known ? {} : { newName: name }) }
-}
-
-interface Considered {
-  readonly name: string
-  readonly stance: ToolEligibility
-  readonly body: ClientBody
-  /** The body with the tool. */
-  readonly listed: ClientBody
-  readonly isOn: boolean
-  /** Whether the client has no tools, and so nothing to say about them. */
-  readonly isAlone: boolean
-}
-
-function offerOf(format: ToolFormat, considered: Considered): InjectedTool | undefined {
-  const { name, stance, listed, isOn, isAlone } = considered
-  const base = { name, isQuiet: false, isForced: false }
-  if (isOn && stance === 'forced') return forcedOffer(format, considered)
-  if (isOn && stance === 'open') return { ...base, body: listed, isOpen: true }
-  if (isAlone && stance !== 'closed') {
-    const body = addMember(listed, format.choiceKey, format.noChoice)
-    return { ...base, body, isOpen: false }
+  if (name === undefined) return undefined
+  const isAlone = own.length === 0 && !isGiven(body.value[format.choiceKey])
+  const way = wayOf(format, { stance, isOn, isAlone })
+  if (way === undefined) return undefined
+  const tool = format.define(injectedTool(name))
+  const choice = way === 'listed' ? { [format.choiceKey]: format.noChoice } : {}
+  return {
+    name,
+    value: { ...body.value, [format.listKey]: [...own, tool], ...choice },
+    isDue: isNew || former !== undefined,
+    inject: () => injected(format, way, { name, body, tool }),
   }
-  if (!isOn || stance !== 'structured' || !format.bindsReasoning) return undefined
-  return { ...base, body: listed, isOpen: true, isQuiet: true }
+}
+
+/** What a view must know of it. */
+export function offerOf({ request }: Provider, { name, value, isDue }: ToolCandidate): ExpandOffer {
+  return { tool: name, frame: request.frame(value), isDue }
+}
+
+/** How a request has the tool: the model may call it, must call some tool, gets it only listed, or its answer is one document. */
+type Way = 'open' | 'forced' | 'listed' | 'quiet'
+
+function wayOf(
+  format: ToolFormat,
+  request: {
+    readonly stance: ToolEligibility
+    readonly isOn: boolean
+    /** Whether the client has no tools, and so nothing to say about them. */
+    readonly isAlone: boolean
+  },
+): Way | undefined {
+  const { stance, isOn, isAlone } = request
+  if (isOn && (stance === 'forced' || stance === 'open')) return stance
+  if (isAlone && stance !== 'closed') return 'listed'
+  return isOn && stance === 'structured' && format.bindsReasoning ? 'quiet' : undefined
+}
+
+interface Injecting {
+  readonly name: string
+  readonly body: ClientBody
+  readonly tool: JsonObject
+}
+
+function injected(format: ToolFormat, way: Way, { name, body, tool }: Injecting): InjectedTool {
+  const listed = addElements(body, format.listKey, [tool])
+  const base = { name, body: listed, isOpen: true, isQuiet: way === 'quiet', isForced: false }
+  if (way === 'forced') return forcedOffer(format, { name, body, listed })
+  if (way !== 'listed') return base
+  return { ...base, body: addMember(listed, format.choiceKey, format.noChoice), isOpen: false }
 }
 
 /** The model must call a tool: in the last round one of the client's, whatever its reasoning is bound to. */
-function forcedOffer(format: ToolFormat, { name, body, listed }: Considered): InjectedTool {
+function forcedOffer(
+  format: ToolFormat,
+  { name, body, listed }: Pick<Injecting, 'name' | 'body'> & { readonly listed: ClientBody },
+): InjectedTool {
   const offer = { name, body: listed, isOpen: true, isQuiet: false, isForced: true }
   if (format.isBound?.(listed.value) !== true) return offer
   const forcing = format.forcing?.(body.value)
@@ -107,30 +138,10 @@ function forcedOffer(format: ToolFormat, { name, body, listed }: Considered): In
   return { ...offer, last }
 }
 
-/** Lets a thread remember the tool's name. */
-export async function rememberName(thread: Thread, name: string): Promise<void> {
-  await thread.set(setting, { tool: name })
-}
-
 function nameIn(value: Json | undefined): string | undefined {
   return isObject(value) && typeof value.tool === 'string' ? value.tool : undefined
 }
 
 function isGiven(value: Json | undefined): boolean {
   return value !== undefined && value !== null
-}
-
-const { definition } = expandTool({
-  expand: async () => ({ ok: false, reason: 'Not expanded: there is no thread.' }),
-})
-
-const description = [
-  definition.description,
-  'Shortened parts say so: [Omitted: ...], [Compacted: ...], [AI Summary of N chars ...] or [... left out ...], with an id such as e7k2.',
-  'Use it when you need exact details, quotes or values of such a part, or are asked about it; not to be on the safe side.',
-  'If the result says that it was not expanded, do not ask for the same again.',
-].join(' ')
-
-function toolDefinition(name: string): ToolDefinition {
-  return { name, description, parameters: definition.parameters }
 }

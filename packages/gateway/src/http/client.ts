@@ -146,6 +146,15 @@ function targetOf(base: URL): Target {
   }
 }
 
+/** The upstream for a model: one that names it, else one that takes any. */
+export function upstreamFor(upstreams: readonly Upstream[], model: string): Upstream | undefined {
+  return (
+    upstreams.find((one) => one.serves(model) === 'named') ??
+    upstreams.find((one) => one.serves(model) === 'any') ??
+    upstreams[0]
+  )
+}
+
 function withKey(
   headers: UpstreamRequest['headers'],
   key: string,

@@ -2,12 +2,11 @@
 // that reading cannot refill a context that was just reduced.
 
 import { type CallToolResult, McpServer } from '@modelcontextprotocol/server'
-import type { ExpandOptions, ReadMessage, Thread, ThreadKey } from 'oriel'
+import type { ExpandOptions, ReadMessage, Thread } from 'oriel'
 import { z } from 'zod'
 import type { ThreadApi } from '../api/thread-api.ts'
 import type { Caller } from '../http/auth.ts'
 import { refusalOf } from '../http/errors.ts'
-import { damageOf } from '../threads/damage.ts'
 import { version } from '../version.ts'
 
 export interface ThreadToolsOptions {
@@ -26,15 +25,6 @@ const maxMessage = 4000
 const maxMessages = 50
 const maxMatches = 50
 const defaultMatches = 10
-/** Characters of context around a match. */
-const around = 120
-/** Time budget of one search; after it, the result says where to continue. */
-const searchMs = 3000
-/** Maximum threads per search. */
-const maxThreads = 20
-
-const moreThreads =
-  'There may be more: name a thread to search all of it, or search again with `after` for older threads.'
 
 const thread = z.string().min(1).max(200)
 const position = z.number().int().min(1).max(Number.MAX_SAFE_INTEGER)
@@ -55,15 +45,12 @@ const expandInput = z.strictObject({
 })
 
 const searchInput = z.strictObject({
-  query: z.string().min(1).max(200).describe('The text to find, whatever its case.'),
-  thread: thread.optional().describe('Only this thread. Without it, the most recent threads.'),
-  from: position.optional().describe('With a thread: the position (seq) to begin at.'),
-  after: z
+  query: z
     .string()
     .min(1)
-    .max(4000)
-    .optional()
-    .describe('Without a thread: `after` of the last answer, to go on with older threads.'),
+    .max(1000)
+    .describe('What to find, in words: names, identifiers, paths, numbers, or a question.'),
+  thread: thread.optional().describe('Only this thread. Without it, all of your threads.'),
   limit: z.number().int().min(1).max(maxMatches).optional().describe('Matches, at most. 10.'),
 })
 
@@ -111,7 +98,7 @@ export function createThreadTools(options: ThreadToolsOptions, caller: Caller): 
     {
       title: 'Search threads',
       description:
-        'Finds messages that contain a text, in one thread or in the most recent ones, also where they are shortened or left out now. Answers with the id and position of each match and the words around it; read more with expand_message.',
+        'Finds the messages that match a query best, in one thread or in all of them, also where they are shortened or left out now. Answers with the id and position of each match and the passage that matches, the best first; read more with expand_message.',
       inputSchema: searchInput,
       annotations,
     },
@@ -144,102 +131,23 @@ async function expand(
   return found.ok ? text(cut(found.text, maxAnswer)) : failure(found.reason)
 }
 
-interface Match {
-  readonly thread: string
-  readonly id: string
-  readonly seq: number
-  readonly turn: number
-  readonly role: string
-  readonly tool?: string
-  readonly text: string
-}
-
+/** Ranked: what matches best comes first, wherever it stands. */
 async function search(
   api: ThreadApi,
   caller: Caller,
-  input: z.infer<typeof searchInput>,
+  { query, thread: name, limit = defaultMatches }: z.infer<typeof searchInput>,
 ): Promise<CallToolResult> {
-  const { query, thread: name, from = 1, limit = defaultMatches } = input
-  const matches: Match[] = []
-  if (name !== undefined) {
-    const deadline = performance.now() + searchMs
-    const { key } = await api.locate(caller, name)
-    const next = await find(api, key, { query, from, limit, deadline, matches })
-    return structured({ matches, ...(next === undefined ? {} : { next }) })
+  const asked = name === undefined ? { query, limit } : { query, limit, thread: name }
+  const found = await api.search(caller, asked)
+  const matches: object[] = []
+  let size = 0
+  for (const { thread: own, id, seq, role, tool, text: said, score } of found) {
+    const match = { thread: own, id, seq, role, ...(tool && { tool }), score, text: said }
+    size += JSON.stringify(match).length
+    if (matches.length > 0 && size > maxAnswer) break
+    matches.push(match)
   }
-  const { threads, cursor } = await api.threads(caller, {
-    limit: maxThreads,
-    search: query,
-    after: input.after ?? null,
-  })
-  // Listing the threads may take long, so reading has its own time budget.
-  const end = performance.now() + searchMs
-  const cut: { readonly thread: string; readonly next: number }[] = []
-  let after: string | undefined
-  for (const { key, cursor: own } of threads) {
-    if (matches.length >= limit || performance.now() > end) break
-    const asked = { query, from: 1, limit, deadline: end, matches }
-    const next = await find(api, key, asked).catch(unlessDamaged)
-    if (next !== undefined) cut.push({ thread: key.thread, next })
-    after = own
-  }
-  const isAll = after === threads.at(-1)?.cursor
-  const more = isAll ? cursor : after
-  return structured({
-    matches,
-    ...(cut.length === 0 ? {} : { unfinished: cut }),
-    ...(cut.length === 0 && more === undefined ? {} : { more: moreThreads }),
-    ...(more === undefined ? {} : { after: more }),
-  })
-}
-
-interface Find {
-  readonly query: string
-  readonly from: number
-  readonly limit: number
-  readonly deadline: number
-  /** Collects the matches. */
-  readonly matches: Match[]
-}
-
-/** Searches one thread. Returns where to continue, if it did not reach the end. */
-function find(
-  api: ThreadApi,
-  key: ThreadKey,
-  { query, from, limit, deadline, matches }: Find,
-): Promise<number | undefined> {
-  const wanted = query.toLowerCase()
-  const search = async (own: Thread): Promise<number | undefined> => {
-    for await (const message of own.read({ from })) {
-      if (matches.length >= limit || performance.now() > deadline) return message.seq
-      const at = message.text?.toLowerCase().indexOf(wanted) ?? -1
-      if (at < 0) continue
-      const { id, seq, turn, role, tool } = message
-      matches.push({
-        thread: key.thread,
-        id,
-        seq,
-        turn,
-        role,
-        ...(tool === undefined ? {} : { tool }),
-        text: snippet(message.text ?? '', at, wanted.length),
-      })
-    }
-    return undefined
-  }
-  return api.open(key, search, { isLong: true })
-}
-
-/** Treats a damaged thread as having no more matches. */
-function unlessDamaged(error: unknown): undefined {
-  if (damageOf(error) === undefined) throw error
-}
-
-function snippet(whole: string, at: number, length: number): string {
-  const start = Math.max(0, at - around)
-  const end = Math.min(whole.length, at + length + around)
-  const part = whole.slice(start, end).toWellFormed()
-  return `${start > 0 ? '...' : ''}${part}${end < whole.length ? '...' : ''}`
+  return structured({ matches })
 }
 
 async function read(

@@ -1,7 +1,14 @@
 // Summaries by a model of the operator's choice: one call without tools, and the models to ask when it fails.
 
-import { OrielError, type Summarize, type SummaryJob } from 'oriel'
-import { parseObject, providers } from 'oriel/providers'
+import {
+  type AlignedRequest,
+  type Block,
+  type JsonObject,
+  OrielError,
+  type Summarize,
+  type SummaryJob,
+} from 'oriel'
+import { fillPath, parseObject, providers } from 'oriel/providers'
 import { isObject } from '../call/rewrite.ts'
 import type { Upstream, UpstreamAnswer } from '../http/client.ts'
 import { RefusedError } from '../http/errors.ts'
@@ -10,6 +17,8 @@ import type { SummarizerOptions } from '../options.ts'
 
 /** Summarizers are asked by the API that most servers have. */
 const chat = providers['openai-chat'].request
+/** The API refuses requests that name no version. */
+const anthropicVersion: [string, string] = ['anthropic-version', '2023-06-01']
 const maxAnswerBytes = 1024 * 1024
 /** Characters for each token asked for; generous, since the job checks the length itself. */
 const charsPerToken = 3
@@ -34,11 +43,20 @@ export const summarizerFailures = {
 
 type FailureCode = keyof typeof summarizerFailures
 
-/** Asks the models one after the other, each with an equal share of the time that is left. Rejects with 'job-failed' and a code. */
+export interface SummarizeContext {
+  readonly upstream: Upstream
+  readonly via: string
+  /** Whether conversations with this model go to the same upstream. */
+  readonly isServed: (model: string) => boolean
+}
+
+/**
+ * Asks the models one after the other, each with an equal share of the time that is left. A model that the conversation is with is asked
+ * with the conversation's own request first, which the provider has cached. Rejects with 'job-failed' and a code.
+ */
 export function createSummarize(
   { model, fallbacks = [], timeoutMs = defaultSummarizerMs }: SummarizerOptions,
-  upstream: Upstream,
-  via: string,
+  context: SummarizeContext,
 ): Summarize {
   const models = [model, ...fallbacks]
   return async (job) => {
@@ -48,7 +66,7 @@ export function createSummarize(
       const shareMs = (endsAt - performance.now()) / (models.length - index)
       try {
         return await within(shareMs, job.signal, (signal) =>
-          ask({ ...job, signal }, name, { upstream, via }),
+          askEither({ ...job, signal }, name, context),
         )
       } catch (error) {
         failure = error
@@ -78,10 +96,72 @@ async function within<T>(
   }
 }
 
+/** Asks with the conversation's own request where the model is the conversation's, and with the conversation as data where that fails. */
+async function askEither(
+  job: SummaryJob,
+  model: string,
+  context: SummarizeContext,
+): ReturnType<Summarize> {
+  const { request } = job
+  if (request === undefined || !isShared(request, model, context)) return ask(job, model, context)
+  try {
+    return await askAligned(job, request, context)
+  } catch (error) {
+    if (job.signal.aborted) throw error
+    return ask(job, model, context)
+  }
+}
+
+/** Whether a request goes to the model that the conversation is with, and may be answered with a text. */
+function isShared(
+  { model, format, body }: AlignedRequest,
+  own: string,
+  { isServed }: SummarizeContext,
+): boolean {
+  if (model !== own || !isServed(own) || !(format in providers)) return false
+  const { response_format: shape, tool_choice: choice, n } = body
+  const isForced = choice !== undefined && choice !== 'auto' && !isAuto(choice)
+  return shape === undefined && !isForced && (n === undefined || n === 1)
+}
+
+function isAuto(choice: unknown): boolean {
+  return isObject(choice) && choice.type === 'auto'
+}
+
+async function askAligned(
+  { signal }: SummaryJob,
+  { format, model = '', body }: AlignedRequest,
+  context: SummarizeContext,
+): ReturnType<Summarize> {
+  const provider = providers[format as keyof typeof providers]
+  const path = fillPath(provider.request.paths[0] ?? '', { model })
+  try {
+    const { keyHeader } = provider.request
+    // Says where the upstream's own key belongs.
+    const keys: [string, string][] = keyHeader === 'authorization' ? [] : [[keyHeader, '']]
+    const headers = format === 'anthropic' ? [...keys, anthropicVersion] : keys
+    const answer = await send(context, { path, headers, body: JSON.stringify(body), signal })
+    const value = await readBody(answer)
+    const { messages = [], response } = provider.answer(value) ?? {}
+    const blocks = provider
+      .decode(messages, 'messages')
+      .flatMap(({ draft: { content } }): readonly Block[] =>
+        typeof content === 'string' ? [{ type: 'text', text: content }] : content,
+      )
+    if (blocks.some((block) => block.type === 'tool-call')) throw failureOf('incomplete')
+    const summary = blocks.map((block) => (block.type === 'text' ? block.text : '')).join('')
+    if (summary.trim() === '') throw failureOf('no-text')
+    const { finish } = response ?? {}
+    return { summary, isAligned: true, ...(finish === undefined ? {} : { finishReason: finish }) }
+  } catch (error) {
+    throw typed(error)
+  }
+}
+
 async function ask(
   job: SummaryJob,
   model: string,
-  { upstream, via }: { readonly upstream: Upstream; readonly via: string },
+  context: SummarizeContext,
 ): ReturnType<Summarize> {
   const body = JSON.stringify({
     model,
@@ -92,25 +172,37 @@ async function ask(
     ],
   })
   try {
-    const answer = await upstream.send({
-      method: 'POST',
-      path: chat.paths[0] ?? '',
-      headers: [
-        ['content-type', 'application/json'],
-        // What comes is not decompressed.
-        ['accept-encoding', 'identity'],
-        ['via', via],
-      ],
-      body,
-      signal: job.signal,
-    })
-    return await readCompletion(answer)
+    const path = chat.paths[0] ?? ''
+    return readCompletion(
+      await readBody(await send(context, { path, headers: [], body, signal: job.signal })),
+    )
   } catch (error) {
     throw typed(error)
   }
 }
 
-async function readCompletion(answer: UpstreamAnswer): ReturnType<Summarize> {
+function send(
+  { upstream, via }: SummarizeContext,
+  {
+    headers,
+    ...request
+  }: Pick<Parameters<Upstream['send']>[0], 'path' | 'headers' | 'body' | 'signal'>,
+): Promise<UpstreamAnswer> {
+  return upstream.send({
+    method: 'POST',
+    ...request,
+    headers: [
+      ['content-type', 'application/json'],
+      // What comes is not decompressed.
+      ['accept-encoding', 'identity'],
+      ['via', via],
+      ...headers,
+    ],
+  })
+}
+
+/** The body of an answer that is one. */
+async function readBody(answer: UpstreamAnswer): Promise<JsonObject> {
   const bytes = await readWhole(answer, maxAnswerBytes)
   if (bytes === undefined) throw failureOf('too-large')
   const text = Buffer.from(bytes).toString()
@@ -118,6 +210,10 @@ async function readCompletion(answer: UpstreamAnswer): ReturnType<Summarize> {
   if (answer.status !== 200) throw refusalOf('status', answer.status, value)
   if (!isPlainJson(answer)) throw failureOf('content-type')
   if (value === undefined) throw failureOf('broken-body')
+  return value
+}
+
+function readCompletion(value: JsonObject): Awaited<ReturnType<Summarize>> {
   const choices = Array.isArray(value.choices) ? value.choices : []
   const [choice] = choices
   if (isError(value) || (isObject(choice) && isError(choice))) {

@@ -19,6 +19,7 @@ export interface OpenThreadsOptions {
   readonly tokens?: TokensOption | undefined
   readonly summarize?: Summarize | undefined
   readonly summarizeTimeoutMs?: number | undefined
+  readonly prompts?: ThreadOptions['prompts'] | undefined
   readonly now: () => number
   readonly log: (line: string) => void
   readonly on: (tenant: string, event: ThreadEvent) => void
@@ -266,7 +267,7 @@ export class OpenThreads {
   }
 
   #openThread(key: Pick<ThreadOptions, 'id' | 'isNew'> & { tenant: string }): Promise<Thread> {
-    const { store, tokens, summarize, summarizeTimeoutMs, now, log, on } = this.#options
+    const { store, tokens, summarize, summarizeTimeoutMs, prompts, now, log, on } = this.#options
     return openThread({
       ...key,
       store,
@@ -276,6 +277,7 @@ export class OpenThreads {
       ...(tokens === undefined ? {} : { tokens }),
       ...(summarize === undefined ? {} : { summarize }),
       ...(summarizeTimeoutMs === undefined ? {} : { summarizeTimeoutMs }),
+      ...(prompts === undefined ? {} : { prompts }),
     })
   }
 

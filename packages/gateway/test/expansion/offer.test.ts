@@ -243,8 +243,10 @@ describe.each(spokenFormats)('%s', (format) => {
         ...{ format, extra: {}, gateway: { limits, now: () => now } },
         says: Array.from({ length: rounds + 1 }, (_say, at) => (asked: Asked) => {
           now += 1
+          // The last one goes without the tool, and so without the words that offer it.
+          if (at === rounds) return { calls: [['read', '{"id":"map"}']] }
           const own = `{"id":"${placeholderId(asked)}","lines":[0,${at}]}`
-          return { calls: [at < rounds ? ['expand_message', own] : ['read', '{"id":"map"}']] }
+          return { calls: [['expand_message', own]] }
         }),
       })
       targets.push(scene.target)
@@ -403,10 +405,11 @@ describe('a request of Messages with signed thinking that must call a tool', () 
     '[GX5] calls %s when all rounds went to ours',
     async (_, tools, extra, choice, count) => {
       const says = Array.from({ length: 6 }, (_say, at) => (asked: Asked): Texts => {
-        const own = `{"id":"${placeholderId(asked)}","lines":[0,${at}]}`
         const thought = asked.body.thinking === undefined ? {} : { reasoning: `Thought ${at}.` }
         if (at === 5) return { ...thought, text: 'Done.' }
-        return { ...thought, calls: [at < 4 ? ['expand_message', own] : ['read', '{"id":"map"}']] }
+        if (at === 4) return { ...thought, calls: [['read', '{"id":"map"}']] }
+        const own = `{"id":"${placeholderId(asked)}","lines":[0,${at}]}`
+        return { ...thought, calls: [['expand_message', own]] }
       })
       const scene = await openScene({ format: 'anthropic', extra: { thinking }, says, tools })
       targets.push(scene.target)

@@ -1,10 +1,10 @@
 // One story for all tests of expansion: a tool's long result is read, then reduced, and a question needs it again.
 
-import type { Json, JsonObject, PolicyInput, WireFormat } from 'oriel'
+import type { Json, JsonObject, PolicyInput, Thread, WireFormat } from 'oriel'
 import { dialects, type ToolDefinition } from '../dialect.ts'
 import { key } from '../faults/raw-client.ts'
 import { type AskOptions, type SdkClient, sdkClient } from '../sdk/sdk-client.ts'
-import { openGateway, type Target, type TargetOptions } from '../target.ts'
+import { openDirect, openGateway, type Target, type TargetOptions } from '../target.ts'
 import { type Action, reply, type Texts } from '../upstream/action.ts'
 import type { Asked } from '../upstream/upstream.ts'
 
@@ -100,6 +100,8 @@ export interface SceneOptions extends Omit<TargetOptions, 'answer'> {
   readonly gate?: { readonly index: number; readonly open: Promise<void> }
   /** The client's tools. @default one that reads */
   readonly tools?: readonly ToolDefinition[]
+  /** Manages the client in the process, in the place of a gateway. */
+  readonly thread?: Thread
   /** More fields of every body. */
   readonly extra?: Readonly<Record<string, unknown>>
 }
@@ -114,14 +116,15 @@ export async function openScene(scene: SceneOptions): Promise<Scene> {
     gateway,
     gate,
     tools = [readTool],
+    thread,
     ...rest
   } = scene
-  const target = await openGateway({
-    ...rest,
-    gateway: { policy, expand: true, ...gateway },
-    answer: script([...opening, ...says], gate),
-  })
-  const ask = sdkClient(format, { url: target.url, key })
+  const answer = script([...opening, ...says], gate)
+  const target =
+    thread === undefined
+      ? await openGateway({ ...rest, gateway: { policy, expand: true, ...gateway }, answer })
+      : await openDirect({ ...rest, answer })
+  const ask = sdkClient(format, { url: target.url, key, ...(thread && { thread }) })
   const { stream_options: streamed, ...others } = extra
   const wanted = isStream && streamed !== undefined ? { stream_options: streamed } : {}
   const options = { tools, isStream, extra: { ...others, ...wanted } }

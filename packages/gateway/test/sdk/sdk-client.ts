@@ -3,7 +3,9 @@
 import Anthropic from '@anthropic-ai/sdk'
 import { type Content, type GenerateContentResponse, GoogleGenAI } from '@google/genai'
 import OpenAI from 'openai'
-import type { WireFormat } from 'oriel'
+import type { Thread, WireFormat } from 'oriel'
+import { managed as managedAnthropic } from 'oriel/anthropic'
+import { managed as managedOpenAI } from 'oriel/openai'
 import { dialects, type Told, type ToolDefinition } from '../dialect.ts'
 
 export interface SdkOptions {
@@ -13,6 +15,8 @@ export interface SdkOptions {
   /** @default 0 */
   readonly maxRetries?: number
   readonly headers?: Readonly<Record<string, string>>
+  /** Manages the client in the process, without a gateway. @default not managed */
+  readonly thread?: Thread
 }
 
 export interface AskOptions {
@@ -57,10 +61,12 @@ type Ask = (body: Readonly<Record<string, unknown>>, options: AskOptions) => Pro
 
 function openaiAsk(format: 'openai-chat' | 'openai-responses', options: SdkOptions): Ask {
   const { url, key = 'test-key', maxRetries = 0, headers = {} } = options
-  const client = new OpenAI({
+  const plainClient = new OpenAI({
     ...{ baseURL: `${url}/v1`, apiKey: key, maxRetries },
     defaultHeaders: headers,
   })
+  const { thread } = options
+  const client = thread === undefined ? plainClient : managedOpenAI(plainClient, { thread })
   return async (body, { isStream = false, signal, headers: more = {}, onText }) => {
     const requestOptions = { headers: more, ...(signal === undefined ? {} : { signal }) }
     if (format === 'openai-chat') {
@@ -80,10 +86,12 @@ function openaiAsk(format: 'openai-chat' | 'openai-responses', options: SdkOptio
 
 function anthropicAsk(options: SdkOptions): Ask {
   const { url, key = 'test-key', maxRetries = 0, headers = {} } = options
-  const client = new Anthropic({
+  const plainClient = new Anthropic({
     ...{ baseURL: url, apiKey: key, maxRetries },
     defaultHeaders: headers,
   })
+  const { thread } = options
+  const client = thread === undefined ? plainClient : managedAnthropic(plainClient, { thread })
   return async (body, { isStream = false, signal, headers: more = {}, onText }) => {
     const params = body as unknown as Anthropic.MessageCreateParamsNonStreaming
     const requestOptions = { headers: more, ...(signal === undefined ? {} : { signal }) }

@@ -381,6 +381,125 @@ describe.each(versions)('$name', ({ ai, Model }) => {
     )
   })
 
+  it.each([false, true])(
+    '[AI16] the model looks up what was reduced within one step (streamed: %s)',
+    async (isStream) => {
+      const own = await thread()
+      const prompts: { readonly prompt: readonly unknown[]; readonly tools: string }[] = []
+      const lookUp = (): Answer => {
+        const [id = ''] =
+          /\be[0-9a-z]{3,}(?=\])/.exec(resultsIn(prompts.at(-1)?.prompt ?? [])[0] ?? '') ?? []
+        return [say('Looking.'), call('x', { id }, 'expand_message')]
+      }
+      const script: readonly (() => Answer)[] = [
+        () => [call('a', { path: 'one' })],
+        () => [call('b', { path: 'two' })],
+        lookUp,
+        () => [call('c', { path: 'three' })],
+        lookUp,
+        () => [say('Seen.')],
+        () => [say('Again.')],
+      ]
+      const model = scripted([], Model)
+      const { doGenerate, doStream } = model
+      const asked = (options: {
+        readonly prompt: readonly unknown[]
+        readonly tools?: unknown
+      }) => {
+        prompts.push({ prompt: options.prompt, tools: JSON.stringify(options.tools ?? []) })
+        return scripted([(script[prompts.length - 1] as () => Answer)()], Model)
+      }
+      model.doGenerate = (async (options: never) =>
+        asked(options).doGenerate(options)) as typeof doGenerate
+      model.doStream = (async (options: never) =>
+        asked(options).doStream(options)) as typeof doStream
+      const managed = withOriel(model, { thread: own })
+      const run = { ...ask, model: managed, tools: { read } }
+      const result = isStream ? streamText(run) : await generateText(run)
+      if (isStream) await (result as unknown as ReturnType<typeof streamText>).consumeStream()
+      const steps = await result.steps
+      expect(steps.flatMap(({ toolCalls }) => toolCalls.map(({ toolName }) => toolName))).toEqual([
+        'read',
+        'read',
+        'read',
+      ])
+      expect(JSON.stringify(steps.map(({ content }) => content))).not.toContain('expand_message')
+      expect(await result.text).toBe('Looking.Seen.')
+      const counts = steps.map((step) => step.usage.inputTokens)
+      expect(counts).toEqual([100, 100, 200, 200])
+      expect(prompts.map(({ tools }) => tools.includes('expand_message'))).toEqual([
+        false,
+        false,
+        true,
+        true,
+        true,
+        true,
+      ])
+      // The lookups are in the next prompts, where the model made them.
+      expect(JSON.stringify(prompts[3]?.prompt)).toContain(page('one'))
+      expect(JSON.stringify(prompts[5]?.prompt)).toContain('expand_message')
+      const first = JSON.stringify(prompts[3]?.prompt)
+      expect(JSON.stringify(prompts[4]?.prompt).startsWith(first.slice(0, 200))).toBe(true)
+      const { response, responseMessages } = result as {
+        response: unknown
+        responseMessages?: unknown
+      }
+      const whole = { response: await response, responseMessages: await responseMessages }
+      const said = messagesOf(whole as never)
+      expect(JSON.stringify(said)).not.toContain('expand_message')
+      const history = [
+        { role: 'user', content: 'Read all' },
+        ...said,
+        { role: 'user', content: 'Again?' },
+      ]
+      const more = await generateText({
+        model: managed,
+        tools: { read },
+        messages: history as never,
+      })
+      expect(more.text).toBe('Again.')
+      const last = prompts.at(-1)
+      expect(last?.tools).toContain('expand_message')
+      expect(JSON.stringify(last?.prompt)).toContain('"toolName":"expand_message"')
+      expect(
+        new Set(
+          (await own.log()).flatMap((entry) =>
+            entry.type === 'setting' && entry.name.startsWith('fork/') ? [entry.name] : [],
+          ),
+        ).size,
+      ).toBe(0)
+    },
+  )
+
+  it('[AI16] an answer that must be one document, and a tool of the application with that name, stay as they are', async () => {
+    for (const extra of [
+      { output: ai.Output.object({ schema: z.object({ a: z.number() }) }) },
+      { tools: { read, expand_message: read } },
+      {},
+    ]) {
+      const own = await thread()
+      const lists: string[] = []
+      const model = scripted(
+        [[call('a', { path: 'one' })], [call('b', { path: 'two' })], [say('{"a":1}')]],
+        Model,
+      )
+      const generate = model.doGenerate.bind(model)
+      model.doGenerate = (async (options: {
+        readonly tools?: readonly { readonly name: string }[]
+      }) => {
+        lists.push((options.tools ?? []).map(({ name }) => name).join())
+        return generate(options as never)
+      }) as typeof model.doGenerate
+      const expand = Object.keys(extra).length === 0 ? { expand: false } : {}
+      await generateText({
+        ...ask,
+        model: withOriel(model, { thread: own, ...expand }),
+        ...{ tools: { read }, ...(extra as object) },
+      })
+      expect(new Set(lists).size).toBe(1)
+    }
+  })
+
   it('[AI15] the model can ask for an original', async () => {
     const own = await thread()
     let id = ''

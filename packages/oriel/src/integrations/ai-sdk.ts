@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { OrielError } from '../core/log/errors.ts'
 import { isObject, type Json, type JsonObject } from '../core/log/json.ts'
 import { assertOptions, type OptionNames } from '../core/log/options.ts'
+import { expandToolNames } from '../core/state/expansion.ts'
 import type { Frame } from '../core/view/view.ts'
 import { answers } from '../providers/ai-sdk/stream.ts'
 import { isContextLengthError as isOverflow } from '../providers/context-length.ts'
@@ -11,6 +12,13 @@ import type { Answer } from '../providers/stream.ts'
 import { expandTool as createExpandTool, type Expandable } from '../thread/expand/tool.ts'
 import type { AnyThread } from '../thread/thread.ts'
 import { toPrompt, withCacheMarker } from './ai-sdk-prompt.ts'
+import {
+  type Content,
+  type GenerateResult,
+  generateRounds,
+  streamRounds,
+  toolsWithExpand,
+} from './ai-sdk-rounds.ts'
 import { usageOf } from './ai-sdk-usage.ts'
 import {
   type Answered,
@@ -101,14 +109,6 @@ export interface OrielMiddleware {
   wrapStream<R>(options: WrapOptions & { doStream(): PromiseLike<R> }): Promise<R>
 }
 
-/** A part of a stream. */
-type Content = Readonly<Record<string, unknown>> & { readonly type: string }
-
-interface GenerateResult {
-  readonly content: readonly Content[]
-  readonly usage: unknown
-}
-
 interface StreamResult {
   readonly stream: ReadableStream<Content>
 }
@@ -143,10 +143,14 @@ function managedCalls(options: WithOrielOptions, of: string): ManagedCalls {
   const begin = async ({ params, model }: WrapOptions): Promise<Call> => {
     const conversation = await find(params)
     const frame = frameOf(params)
-    const call = { format: 'ai-sdk', frame, model: model.modelId } as const
+    const tools = conversation.isKept ? toolsWithExpand(params) : undefined
+    const expand = tools && { tool: expandToolNames[0], frame: frameOf({ ...params, tools }) }
+    const call = { format: 'ai-sdk', frame, expand, model: model.modelId } as const
     return conversation.begin(params.prompt, call)
   }
-  const paramsOf = (call: Call, { params, model }: WrapOptions): ModelCall => {
+  const paramsOf = (call: Call, { params: given, model }: WrapOptions): ModelCall => {
+    const tools = call.offersExpansion ? toolsWithExpand(given) : undefined
+    const params = tools === undefined ? given : { ...given, tools }
     const prompt = toPrompt(call.messages, {
       version: model.specificationVersion,
       originals: params.prompt,
@@ -158,7 +162,11 @@ function managedCalls(options: WithOrielOptions, of: string): ManagedCalls {
     async generate(wrapped) {
       const ask = async (one: Call): Promise<GenerateResult> =>
         (await wrapped.model.doGenerate(paramsOf(one, wrapped) as never)) as GenerateResult
-      const { call, result } = await attempt(await begin(wrapped), ask)
+      const around = { model: wrapped.model.modelId, answered: answeredOf }
+      const asked = (call: Call) => attempt(call, ask)
+      const first = await asked(await begin(wrapped))
+      const { call, result } = first
+      if (call.offersExpansion) return generateRounds(first, { ...around, ask: asked })
       await call.record(answeredOf(answers.answer(result as unknown as JsonObject)))
       return result
     },
@@ -168,8 +176,14 @@ function managedCalls(options: WithOrielOptions, of: string): ManagedCalls {
         const result = (await wrapped.model.doStream(params as never)) as StreamResult
         return { ...result, stream: await withoutEarlyError(result.stream) }
       }
-      const { call, result } = await attempt(await begin(wrapped), ask)
-      return { ...result, stream: result.stream.pipeThrough(recording(call)) }
+      const around = { model: wrapped.model.modelId, answered: answeredOf }
+      const asked = (call: Call) => attempt(call, ask)
+      const first = await asked(await begin(wrapped))
+      const { call, result } = first
+      if (!call.offersExpansion) {
+        return { ...result, stream: result.stream.pipeThrough(recording(call)) }
+      }
+      return { ...result, stream: streamRounds(first, { ...around, ask: asked }) }
     },
   }
 }
@@ -197,8 +211,16 @@ const range = z.array(z.int().min(0)).length(2)
 const expandInput = z.object({
   id: z.string().describe('The id, for example e7k2.'),
   lines: range.optional().describe('First and last line, 0-based.'),
-  items: range.optional().describe('First and last item of a JSON array, 0-based.'),
-  query: z.string().optional().describe('Only lines that contain this text.'),
+  chars: range.optional().describe('First and last character, 0-based: for long lines.'),
+  items: range.optional().describe('First and last item of a JSON list, 0-based.'),
+  path: z
+    .string()
+    .optional()
+    .describe('Where the list of items is, if there are several: data.rows.'),
+  query: z
+    .string()
+    .optional()
+    .describe('Only lines, or parts of long lines, that contain this text.'),
   reason: z.string().optional().describe('Why it is needed.'),
 })
 

@@ -14,9 +14,10 @@ import type { FormatName } from '../providers/format.ts'
 import { encode, formatNamed } from '../providers/registry.ts'
 import { keyOf } from '../thread/branches/match.ts'
 import { sentOf, splitLeading } from '../thread/branches/sync.ts'
+import { type ExpandTool, expandTool } from '../thread/expand/tool.ts'
 import type { AnyThread } from '../thread/thread.ts'
 import { recoveryBudget } from '../thread/view/recovery.ts'
-import type { View } from '../thread/view/view.ts'
+import type { ExpandOffer, View } from '../thread/view/view.ts'
 
 /** Options that all integrations share. */
 export interface ManagedOptions {
@@ -28,6 +29,12 @@ export interface ManagedOptions {
   readonly sends?: 'auto' | 'all' | 'new'
   /** Tokens a request may use, frame included. @default no limit but the policy's */
   readonly budget?: number
+  /**
+   * When the model gets the tool `expand_message`, whose calls are answered within the same call: once something was reduced ('auto'), from
+   * the thread's first call on (true), or never (false). Without a thread nothing can be expanded.
+   * @default 'auto'
+   */
+  readonly expand?: boolean | 'auto'
   /** Told of what a model is about to see. Cannot change it. */
   readonly onView?: (view: ShownView) => void
   /**
@@ -47,6 +54,7 @@ export interface StatelessOptions {
 export const managedOptions: OptionNames<ManagedOptions> = {
   sends: true,
   budget: true,
+  expand: true,
   onView: true,
   onError: true,
 }
@@ -66,6 +74,8 @@ export interface CallOptions {
   readonly format: FormatName
   readonly frame?: Frame
   readonly model?: string
+  /** The frame with the expand tool, where the call can have it. @default it cannot */
+  readonly expand?: Pick<ExpandOffer, 'tool' | 'frame'> | undefined
 }
 
 /** Tokens of one call as `thread.usage` takes them. */
@@ -82,12 +92,28 @@ export interface Answered {
   readonly usage: CallUsage | undefined
   /** Whether the provider paused: the next request goes on with this answer. @default false */
   readonly isPaused?: boolean
+  /** What the application gets and resends in place of this and of the rounds before. @default the messages */
+  readonly seen?: readonly unknown[]
+}
+
+/** An answer that the application does not see: the model called the expand tool. */
+export interface HiddenAnswer extends Answered {
+  /** The messages that carry the results. */
+  results(tool: ExpandTool): Promise<readonly unknown[]>
 }
 
 /** One model call: ask for the view, then tell what came back. */
 export interface Call {
   readonly messages: readonly Json[]
   readonly system?: Json
+  /** Whether the request is to carry the expand tool. */
+  readonly offersExpansion: boolean
+  /** Tokens of the request, by the thread's counter. */
+  readonly tokens: number
+  /** Records an answer with the results of its lookups, and gives the next request. */
+  next(answer: HiddenAnswer): Promise<Call>
+  /** Answers lookups of the model. */
+  lookUp<T>(work: (tool: ExpandTool) => Promise<T>): Promise<T>
   /** A smaller view after this error; undefined where there is none: another error, the second one, or nothing can be left out. */
   recover(error: unknown): Promise<Call | undefined>
   /** Records an answer. One that is empty is not recorded. */
@@ -109,7 +135,8 @@ export function threadConversation(thread: AnyThread, options: ManagedOptions): 
       // What is taken in and the view of it belong together: nothing comes between.
       return thread.exclusive(async (branch) => {
         const { system, isResent } = await feed(thread, branch, { messages, call, options })
-        const asked = viewOptions(call, options, system)
+        const isDue = options.expand === true && branch.isEmpty
+        const asked = viewOptions(call, options, { system, isDue })
         const ask = async (): Promise<View> => {
           if (!isResent) return branch.view(asked)
           return (await branch.request(messages, { ...asked, isContinuing: true })).view
@@ -143,6 +170,10 @@ export function statelessConversation(
     return {
       messages: shown.messages as readonly Json[],
       ...(shown.system === undefined ? {} : { system: shown.system }),
+      offersExpansion: false,
+      tokens: shown.tokens.after,
+      next: () => Promise.reject(nothingKept()),
+      lookUp: () => Promise.reject(nothingKept()),
       async recover(error) {
         if (isRecovery || !isContextLengthError(error)) return undefined
         const next = Math.max(1, recoveryBudget(error, shown.tokens.after))
@@ -157,6 +188,10 @@ export function statelessConversation(
       return look(messages, call, { budget: options.budget, isRecovery: false })
     },
   }
+}
+
+function nothingKept(): OrielError {
+  return new OrielError('not-found', 'Without a thread nothing is kept that could be expanded.')
 }
 
 interface CallContext {
@@ -178,16 +213,29 @@ async function threadCall(context: CallContext, ask: () => Promise<View>): Promi
   return {
     messages: system.length === 0 ? view.messages : [...system, ...spoken(view.messages, call)],
     ...(view.system === undefined ? {} : { system: view.system }),
+    offersExpansion: call.expand !== undefined && view.offersExpansion,
+    tokens: view.tokens.after,
+    lookUp: (work) => branch.exclusive((own) => work(toolFor(thread, own))),
+    next({ messages, usage, results }) {
+      return branch.exclusive(async (own) => {
+        const found = await results(toolFor(thread, own))
+        await own.append([...messages, ...found], { format: call.format, resentAs: [] })
+        if (usage !== undefined) await own.usage(usage, view.id)
+        return threadCall(context, () => own.view(viewOptions(call, options, { system })))
+      })
+    },
     async recover(error) {
       if (isRecovery || !isContextLengthError(error)) return undefined
-      const again = (): Promise<View> => branch.recover(error, viewOptions(call, options, system))
+      const again = (): Promise<View> =>
+        branch.recover(error, viewOptions(call, options, { system }))
       return orNothing(() => threadCall({ ...context, isRecovery: true }, again))
     },
-    async record({ messages, usage, isPaused = false }) {
+    async record({ messages, usage, isPaused = false, seen }) {
       const work = async (own: AnyThread): Promise<void> => {
         if (messages.length > 0) {
-          await own.append(messages, { format: call.format, isPaused })
-          remember(thread, own, { answer: draftsOf(messages, call.format), isPaused })
+          const resent = seen === undefined ? {} : { resentAs: seen }
+          await own.append(messages, { format: call.format, isPaused, ...resent })
+          remember(thread, own, { answer: draftsOf(seen ?? messages, call.format), isPaused })
         }
         if (usage !== undefined) await own.usage(usage, view.id)
       }
@@ -197,6 +245,29 @@ async function threadCall(context: CallContext, ask: () => Promise<View>): Promi
       })
     },
   }
+}
+
+/** Of each thread one tool: it remembers what was asked, to end a loop of the same request. */
+const tools = new WeakMap<AnyThread, { readonly tool: ExpandTool; readonly place: Place }>()
+
+/** The branch on which a lookup is answered. */
+interface Place {
+  on: AnyThread
+}
+
+function toolFor(thread: AnyThread, on: AnyThread): ExpandTool {
+  const known = tools.get(thread)
+  const place = known?.place ?? { on }
+  place.on = on
+  if (known !== undefined) return known.tool
+  const tool = expandTool({
+    get step(): number {
+      return place.on.step
+    },
+    expand: (id, options) => place.on.expand(id, options),
+  })
+  tools.set(thread, { tool, place })
+  return tool
 }
 
 /** Undefined where nothing can be left out: the provider's own error then says it best. */
@@ -220,14 +291,17 @@ function show({ onView }: ManagedOptions, view: ShownView): void {
 }
 
 function viewOptions(
-  { format, frame, model }: CallOptions,
-  { budget }: ManagedOptions,
-  system: readonly Json[],
+  { format, frame, model, expand }: CallOptions,
+  { budget, expand: mode = 'auto' }: ManagedOptions,
+  { system, isDue = false }: { readonly system: readonly Json[]; readonly isDue?: boolean },
 ): Parameters<AnyThread['view']>[0] {
-  const around = system.length === 0 ? frame : { ...frame, system }
+  const withSystem = (one: Frame): Frame => (system.length === 0 ? one : { ...one, system })
+  const isOffered = expand !== undefined && mode !== false
+  const around = system.length === 0 ? frame : withSystem(frame ?? {})
   return {
     format,
     ...(around === undefined ? {} : { frame: around }),
+    ...(isOffered ? { expand: { ...expand, frame: withSystem(expand.frame), isDue } } : {}),
     ...(model === undefined ? {} : { model }),
     ...(budget === undefined ? {} : { budget }),
   }

@@ -24,6 +24,8 @@ type Answer = AIMessage | Error | ((messages: readonly BaseMessage[]) => AIMessa
 /** A chat model that follows a script and remembers what it was shown. */
 class ScriptedModel extends BaseChatModel {
   readonly shown: BaseMessage[][] = []
+  /** The names of the tools of each call. */
+  readonly bound: string[][] = []
   readonly #answers: Answer[]
 
   constructor(answers: readonly Answer[]) {
@@ -35,7 +37,8 @@ class ScriptedModel extends BaseChatModel {
     return 'scripted'
   }
 
-  override bindTools(): this {
+  override bindTools(tools: readonly unknown[]): this {
+    this.bound.push(tools.map((one) => (one as { readonly name: string }).name))
     return this
   }
 
@@ -293,6 +296,24 @@ describe('orielMiddleware', () => {
     const agent = createAgent({ model, tools: [read], middleware: [orielMiddleware({ thread })] })
     const { messages } = await agent.invoke({ messages: [new HumanMessage('Read')] })
     expect(resultsIn(messages).at(-1)).toBe(page('one'))
+  })
+
+  it.each([
+    ['auto', undefined, [1, 1, 2, 2]],
+    ['always', true, [2, 2, 2, 2]],
+    ['never', false, [1, 1, 1, 1]],
+  ] as const)('[LC11] the model gets the tool: %s', async (_, expand, counts) => {
+    const thread = await openThread({ store: memoryStore(), policy })
+    const model = new ScriptedModel([call('one'), call('two'), call('three'), say('Done.')])
+    const middleware = [orielMiddleware({ thread, ...(expand === undefined ? {} : { expand }) })]
+    const agent = createAgent({ model, tools: [read], middleware })
+    await agent.invoke({ messages: [new HumanMessage('Read all')] })
+    expect(model.bound.map(({ length }) => length)).toEqual(counts)
+    for (const [index, messages] of model.shown.entries()) {
+      const hasTool = model.bound[index]?.includes('expand_message') === true
+      const isReduced = resultsIn(messages).some((text) => text.startsWith('[Omitted'))
+      expect(resultsIn(messages).some((text) => /; expand e/.test(text))).toBe(hasTool && isReduced)
+    }
   })
 
   it('without a thread each call is projected by itself', async () => {

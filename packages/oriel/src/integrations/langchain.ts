@@ -10,6 +10,7 @@ import { type AgentMiddleware, AIMessage, createMiddleware, tool } from 'langcha
 import { OrielError } from '../core/log/errors.ts'
 import { isObject, type Json } from '../core/log/json.ts'
 import { assertOptions, type OptionNames } from '../core/log/options.ts'
+import { expandToolNames } from '../core/state/expansion.ts'
 import type { Frame } from '../core/view/view.ts'
 import { langchain } from '../providers/langchain/index.ts'
 import {
@@ -49,18 +50,14 @@ export interface WithThreads extends ManagedOptions {
 /** Nothing is kept: each call is projected by itself. */
 export interface WithPolicy extends ManagedOptions, StatelessOptions {}
 
-export type OrielMiddlewareOptions = (WithThread | WithThreads | WithPolicy) & {
-  /** Gives the model the tool `expand_message`. @default true where there is a thread */
-  readonly expand?: boolean
-}
+export type OrielMiddlewareOptions = WithThread | WithThreads | WithPolicy
 
-type AllOptions = Partial<WithThread & WithThreads & WithPolicy> & { readonly expand?: boolean }
+type AllOptions = Partial<WithThread & WithThreads & WithPolicy>
 const allOptions: OptionNames<AllOptions> = {
   ...managedOptions,
   ...statelessOptions,
   thread: true,
   threads: true,
-  expand: true,
 }
 
 /**
@@ -85,11 +82,17 @@ export function orielMiddleware(options: OrielMiddlewareOptions): AgentMiddlewar
       const ask = async (call: Call): Promise<Awaited<ReturnType<typeof handler>>> => {
         const shown = langchain.restore?.(call.messages, held) ?? call.messages
         const messages = shown.map((message) => coerceMessageLikeToMessage(message as BaseMessage))
-        return handler({ ...request, messages })
+        return handler({ ...request, messages, tools: call.offersExpansion ? all : others })
       }
+      const { systemPrompt, tools: all } = request
+      const others = all.filter((one) => !(tools as readonly unknown[]).includes(one))
       const begun = await conversation.begin(request.messages, {
         format: 'langchain',
-        frame: frameOf(request.systemPrompt, request.tools),
+        frame: frameOf(systemPrompt, others),
+        // The agent itself runs the tool: its calls and their results are in the agent's state.
+        ...(others.length === all.length
+          ? {}
+          : { expand: { tool: expandName, frame: frameOf(systemPrompt, all) } }),
         ...modelOf(request.model),
       })
       const { call, answer } = await attempt(begun, ask)
@@ -100,6 +103,8 @@ export function orielMiddleware(options: OrielMiddlewareOptions): AgentMiddlewar
     },
   })
 }
+
+const [expandName] = expandToolNames
 
 /** The tool `expand_message` for an agent of LangChain. The middleware brings it along. */
 export function expandTool(thread: Expandable): ReturnType<typeof expandToolOf> {

@@ -21,6 +21,7 @@ import {
   statelessOptions,
   threadConversation,
 } from './conversation.ts'
+import { type ExpandingOptions, expandResponse, injectedInto } from './expanding-fetch.ts'
 
 /** The conversation of all calls is kept in a thread, or each call is projected by itself. */
 export type ManagedClientOptions = ManagedOptions &
@@ -95,16 +96,26 @@ function managedFetch(
     if (!body || provider === undefined || history === undefined)
       return fetch.call(undefined, input, init)
     const { request, name: format } = provider
-    const send = (call: Call): Promise<Response> =>
-      fetch.call(undefined, input, withBody(init, request.write(body, call)))
+    const injected = conversation.isKept ? injectedInto(provider, body) : undefined
+    const send = (call: Call): Promise<Response> => {
+      const own = call.offersExpansion ? (injected?.body ?? body) : body
+      return fetch.call(undefined, input, withBody(init, request.write(own, call)))
+    }
     const model = modelOf(provider, body, path)
     const first = await conversation.begin(history, {
       format,
       frame: request.frame(body),
+      expand: injected && { tool: injected.name, frame: request.frame(injected.body) },
       ...(model === undefined ? {} : { model }),
     })
     const { call, response } = await attempt(first, send)
     if (!response.ok || response.body === null) return response
+    if (call.offersExpansion && injected !== undefined) {
+      const again = async (next: Call): Promise<Response> => (await attempt(next, send)).response
+      return expanded(response, call, {
+        ...{ provider, injected, model, send: again, answered: answeredOf },
+      })
+    }
     return isStream(response)
       ? overheard(response, provider.stream(), call)
       : recorded(response, provider, call)
@@ -155,6 +166,17 @@ async function attempt(
 
 function isStream(response: Response): boolean {
   return response.headers.get('content-type')?.includes('text/event-stream') === true
+}
+
+/** All rounds of a call in which the model may look up originals, as one response. */
+async function expanded(
+  response: Response,
+  call: Call,
+  options: ExpandingOptions,
+): Promise<Response> {
+  const { stream, whole } = expandResponse(response, call, options)
+  const body = stream ?? (await whole) ?? ''
+  return body instanceof Response ? body : rebuilt(response, body)
 }
 
 async function recorded(response: Response, provider: Provider, call: Call): Promise<Response> {

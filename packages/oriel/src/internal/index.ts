@@ -1,5 +1,7 @@
-// The surface of `oriel/internal`: what the gateway knows of a view beside what is promised. It may change with every version.
+// The surface of `oriel/internal`: what gateway and command use beside what is promised. It may change with every version.
 
+export { nearestName } from '../core/text/nearest-name.ts'
 export type { Place, PlacedView, ResentHistory, ResentMessage } from '../thread/branches/places.ts'
 export { placesOf, resentIn } from '../thread/branches/places.ts'
+export { injectedTool } from '../thread/expand/tool.ts'
 export { originsIn } from '../thread/view/view.ts'

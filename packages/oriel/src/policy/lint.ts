@@ -53,7 +53,7 @@ function toolOutputLimits({ toolOutput, toolResults }: Policy): readonly PolicyW
 }
 
 function compactionLimits({ compaction, schedule }: Policy): readonly PolicyWarning[] {
-  const { contextWindow = 0, reserveTokens = 0, foldAbove = 0 } = compaction ?? {}
+  const { contextWindow = 0, reserveTokens = 0, foldAbove = 0, eagerness } = compaction ?? {}
   const warnings: PolicyWarning[] = []
   if (contextWindow > 0 && reserveTokens >= contextWindow) {
     const message = `${reserveTokens} leaves nothing of contextWindow (${contextWindow}).`
@@ -62,6 +62,10 @@ function compactionLimits({ compaction, schedule }: Policy): readonly PolicyWarn
   if (foldAbove > 0 && schedule !== 'cache-aware') {
     const message = 'It has no effect without the schedule cache-aware: maxTokens is the limit.'
     warnings.push({ path: 'compaction.foldAbove', message })
+  }
+  if (eagerness !== undefined && schedule !== 'cache-aware') {
+    const message = 'It has no effect without the schedule cache-aware.'
+    warnings.push({ path: 'compaction.eagerness', message })
   }
   return warnings
 }

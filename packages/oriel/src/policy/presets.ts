@@ -6,7 +6,7 @@
  * - `history-window`: the last twenty user turns (document 002)
  * - `compaction`: bounded tool output, summaries in place, checkpoints (document 003)
  * - `placeholders`: at most fifty messages, old tool results as `[Omitted]` (document 004)
- * - `recommended`: bounded tool output; a conversation that grows long is folded, when that pays, into a checkpoint with a memory of facts
+ * - `recommended`: bounded tool output, without lines that were shown before; a conversation that grows long is folded, when that pays, into a checkpoint with a memory of facts
  */
 export const presets = {
   'plugin-retention': { retention: {} },
@@ -23,6 +23,7 @@ export const presets = {
   },
   recommended: {
     toolOutput: {},
+    deduplication: {},
     compaction: { maxTokens: 0, maxMessages: 0 },
     memory: {},
     schedule: 'cache-aware',

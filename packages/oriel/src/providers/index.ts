@@ -1,6 +1,7 @@
 // The surface of `oriel/providers`: the HTTP APIs, each with its messages, requests, answers, tools, usage and errors. It needs nothing of Node,
 // so that pages can use it too.
 
+export { EventCutter } from './events.ts'
 export type { BodyFields, CacheMarks, Format, Origin } from './format.ts'
 export { bodyOf } from './format.ts'
 // For pages that read answers and nothing else: a bundler leaves out the rest.

@@ -1,6 +1,6 @@
 // What an encoder could not carry, told by the builders block by block, so that each can become a line of the trace.
 
-import type { Block, ToolResultBlock } from '../core/log/block.ts'
+import type { Block, Role, ToolResultBlock } from '../core/log/block.ts'
 import { isWellFormed, type Json } from '../core/log/json.ts'
 import type { ViewMessage } from '../core/view/view.ts'
 import { standIn } from './foreign.ts'
@@ -75,6 +75,17 @@ export interface Replacement {
   readonly reason: string
   /** What is sent instead. @default the block's stand-in */
   readonly text?: string
+}
+
+/** As `replaced`; undefined in an assistant's message, where no text of ours may stand: the block is left out. */
+export function replacedIn(
+  { role, note }: { readonly role: Role; readonly note: LossNote },
+  block: Block,
+  replacement: Replacement,
+): string | undefined {
+  if (role !== 'assistant') return replaced(block, note, replacement)
+  note(block, 'dropped', replacement.reason)
+  return undefined
 }
 
 /** The text that is sent for a block, after telling so. A picture whose address is in the text is not gone. */

@@ -2,16 +2,20 @@
 
 import { z } from 'zod'
 import type { Edit, MessageEntry } from '../core/log/entry.ts'
-import type { JsonObject } from '../core/log/json.ts'
+import type { Json, JsonObject } from '../core/log/json.ts'
 import { shownAgainIn } from '../core/state/expansion.ts'
 import type { Item, State } from '../core/state/state.ts'
 import { isProtected, isWaiting, rangesOf, type Unit, unitsOf } from '../core/state/units.ts'
 import { isSurelyBelow, remaining, requestTokens, weigher } from '../core/state/weight.ts'
+import { Actions } from '../core/text/actions.ts'
 import {
   checkpointText,
   directivesFrom,
   isAmong,
   listingOf,
+  type ModelNotes,
+  modelNotesIn,
+  type Notes,
   unreadBy,
   withdrawnFrom,
 } from '../core/text/checkpoint.ts'
@@ -19,6 +23,7 @@ import { Digest, type IsWithdrawn, Listing } from '../core/text/digest.ts'
 import { Memory, valuesShown } from '../core/text/memory.ts'
 import { type Readable, readableIn, readableMessage } from '../core/text/readable.ts'
 import { type SourceName, sourceNames } from '../core/text/source-name.ts'
+import { Statements } from '../core/text/statements.ts'
 import { overheadOf } from '../core/tokens/counter.ts'
 import { editsShown } from '../core/view/render.ts'
 import { count, type Defaults, type Rule, type RuleContext } from './rule.ts'
@@ -40,13 +45,24 @@ export interface CompactionSettings {
   readonly keepRecent?: number | undefined
   /** Under the schedule `cache-aware`: a request with fewer tokens is never folded. The model's window still holds. @default 0 */
   readonly foldAbove?: number | undefined
+  /** Under the schedule `cache-aware`: how early it folds and how much stays; `savings` less, `keep-more` more. @default 'balanced' */
+  readonly eagerness?: Eagerness | undefined
+}
+
+/** How eager the default is, and the factor by which both marks of its window move. */
+const scales = { savings: 0.7, balanced: 1, 'keep-more': 2 } as const
+export type Eagerness = keyof typeof scales
+
+/** The factor for the marks of the window. */
+export function scaleOf({ eagerness = 'balanced' }: CompactionSettings): number {
+  return scales[eagerness]
 }
 
 /** How much the memory of facts in a checkpoint may hold: the policy part `memory`. */
 export interface MemorySettings {
-  /** Tokens of lines that are likely to be needed again. @default half of what stays */
+  /** Tokens of lines that are likely to be needed again. @default 30 % of what stays */
   readonly lines?: number | undefined
-  /** Tokens of single values: ids, paths, numbers. @default a fifth of what stays */
+  /** Tokens of single values: ids, paths, numbers. @default 45 % of what stays */
   readonly values?: number | undefined
 }
 
@@ -59,6 +75,7 @@ const defaults = {
   keepRecentTokens: 20_000,
   keepRecent: 5,
   foldAbove: 0,
+  eagerness: 'balanced',
 } as const satisfies Defaults
 
 /** After a checkpoint the request has at most this share of the limit: the next one must not come at once. */
@@ -68,8 +85,8 @@ const gainShare = 0.1
 /** Tokens reserved for the summary itself; at most a tenth of the limit. */
 const summaryTokens = 1000
 /** With a memory of facts: how much of what stays it takes, where the policy does not say. */
-const linesShare = 0.5
-const valuesShare = 0.2
+const linesShare = 0.3
+const valuesShare = 0.45
 /** User messages up to this size stay as they were written, as long as all of what stays is at most this share of the trigger. */
 const longUserTokens = 2000
 const fullShare = 0.9
@@ -79,6 +96,14 @@ const restTokens = 1000
 const directivesShare = 0.03
 const fewDirectives = 400
 const fewShare = 0.1
+
+/** The account of what was done, decided and left open takes at most this share of what stays; how it is divided. Requests that are folded come on top. */
+const accountShare = 0.07
+const mostAccount = 1000
+const requestsPart = 0.4
+const actionsPart = 0.65
+const decisionsPart = 0.25
+const openPart = 0.1
 
 export const compaction = {
   name: 'compaction',
@@ -91,6 +116,7 @@ export const compaction = {
     keepRecentTokens: count.optional(),
     keepRecent: count.optional(),
     foldAbove: count.optional(),
+    eagerness: z.enum(['savings', 'balanced', 'keep-more']).optional(),
   }),
   defaults,
   propose(state, settings, context) {
@@ -103,7 +129,7 @@ export const compaction = {
 export const memory = {
   name: 'memory',
   schema: z.strictObject({ lines: count.optional(), values: count.optional() }),
-  defaults: { lines: { words: 'half of what stays' }, values: { words: 'a fifth of what stays' } },
+  defaults: { lines: { words: '30 % of what stays' }, values: { words: '45 % of what stays' } },
 } satisfies Omit<Rule<MemorySettings>, 'propose'>
 
 /**
@@ -159,7 +185,36 @@ export function planCheckpoint(
   })
   const isWorthwhile =
     edit !== undefined && edit.tokensBefore - edit.tokensAfter >= limit * scale * gainShare
-  return isWorthwhile ? { state: 'due', edit, tokens } : { state: 'idle', tokens }
+  if (!isWorthwhile) return { state: 'idle', tokens }
+  const price = window?.price
+  if (price === undefined) return { state: 'due', edit, tokens }
+  const folded = remaining(state, planned).length - remaining(state, [...planned, edit]).length
+  const what = `folding ${folded} messages (${edit.tokensBefore - edit.tokensAfter} tokens)`
+  const reason = `${edit.reason}; ${what} ${savingOf(edit, tokens, price)}`
+  return { state: 'due', edit: { ...edit, reason }, tokens }
+}
+
+/** The steps for which the reason of a fold says what it saves. */
+const nextSteps = 10
+
+/** What a fold saves: every later step reads less from the cache, the next one writes what stays. */
+function savingOf(
+  { tokensBefore, tokensAfter }: Pick<Edit, 'tokensBefore' | 'tokensAfter'>,
+  tokens: number,
+  { read, write, inputDollars }: NonNullable<NonNullable<RuleContext['window']>['price']>,
+): string {
+  const saved = tokensBefore - tokensAfter
+  const written = (write - read) * Math.max(0, tokens - saved)
+  const net = nextSteps * read * saved - written
+  if (net <= 0) {
+    const steps = Math.ceil(written / Math.max(read * saved, 1))
+    return `pays back after about ${steps} steps`
+  }
+  const worth =
+    inputDollars === undefined
+      ? `the price of ${Math.round(net)} input tokens`
+      : `$${((net * inputDollars) / 1e6).toPrecision(2)}`
+  return `saves about ${worth} over the next ${nextSteps} steps`
 }
 
 /**
@@ -232,13 +287,6 @@ export function checkpoint(
     gone.has(item) ? [] : (readableMessage(readable, item.entry) ?? []),
   )
   const sourceOf = sourceNames(state, readable)
-  const facts = memoryOf(state, { stays, said, sourceOf, room, isWithdrawn })
-  const digest = Digest.from(previous?.digest, isWithdrawn)
-  const listing = new Listing(listingOf(previous?.digest), isWithdrawn)
-  for (const entry of said) {
-    digest.add(entry)
-    listing.add(entry)
-  }
   const directives = directivesFrom(previous ?? {}, isWithdrawn, spokenIn(readable, shown)).compose(
     {
       counter: state.counter,
@@ -250,13 +298,27 @@ export function checkpoint(
       ),
     },
   )
-  const text = checkpointText({
-    directives: directives.text,
-    // The memory holds the commands and paths that matter; listing them all would cost more than it brings.
-    listing: facts === undefined ? listing.text() : '',
-    memory: facts?.text ?? '',
-    digest: digest.text(false),
+  const account = accountOf(state, { said, room, isWithdrawn })
+  const facts = memoryOf(state, {
+    stays,
+    said,
+    sourceOf,
+    room,
+    isWithdrawn,
+    account,
+    beside: directives.text,
   })
+  const kept = modelNotesOf(state, planned)
+  const text = checkpointText(
+    {
+      ...account.notes,
+      directives: directives.text,
+      // The memory holds the commands and paths that matter; listing them all would cost more than it brings.
+      listing: facts === undefined ? account.notes.listing : '',
+      memory: facts?.text ?? '',
+    },
+    kept?.model,
+  )
   // It replaces what it covers and the checkpoint before it.
   const tokensBefore = items.reduce((sum, item) => sum + weigh(item), previous?.tokensAfter ?? 0)
   const tokensAfter = overheadOf('user') + state.counter.count(text)
@@ -268,11 +330,13 @@ export function checkpoint(
       target: { ranges: rangesOf(state.visible, new Set(items.map(({ entry }) => entry.seq))) },
       text,
       digest: {
-        ...digest.data(),
+        ...account.data,
         without: unreadBy(state),
-        listing: listing.data(),
         ...(directives.data === undefined ? {} : { directives: directives.data }),
         ...(facts === undefined ? {} : { memory: facts.data }),
+        ...(kept === undefined
+          ? {}
+          : { ...kept, unheard: kept.unheard + tokensBefore - (previous?.tokensAfter ?? 0) }),
       },
       reason,
       tokensBefore,
@@ -306,6 +370,8 @@ function shownWhole(
 
 /** Tokens for each part of what a checkpoint leaves. */
 interface Room {
+  /** What was done, decided and left open. */
+  readonly account: number
   /** The user's standing instructions. */
   readonly directives: number
   /** Lines and values of the memory of facts, if it is on. */
@@ -323,8 +389,9 @@ function roomOf(
   const all = window?.low ?? Math.min(keepRecentTokens, Math.floor(limit / 2))
   const few = Math.min(fewDirectives, Math.round(all * fewShare))
   const directives = Math.max(few, Math.round(all * directivesShare))
+  const account = Math.min(mostAccount, Math.round(all * accountShare))
   if (memory === undefined) {
-    return { users: 0, directives, ...(window === undefined ? {} : { all }) }
+    return { users: 0, directives, account, ...(window === undefined ? {} : { all }) }
   }
   const lines = memory.lines ?? Math.round(all * linesShare)
   const values = memory.values ?? Math.round(all * valuesShare)
@@ -332,8 +399,77 @@ function roomOf(
   return {
     all,
     directives,
+    account,
     memory: { lines, values },
     users: Math.max(0, most - lines - values - restTokens),
+  }
+}
+
+/**
+ * What a model wrote for the checkpoint so far: it stays until a model writes again, unless a message that it was made from was
+ * withdrawn. `heard` names messages that it read, `unheard` counts the tokens that were folded since.
+ */
+function modelNotesOf(
+  state: State,
+  planned: readonly Edit[],
+): { readonly model: ModelNotes; readonly heard: Json; readonly unheard: number } | undefined {
+  const { checkpoint: previous } = state
+  const model = modelNotesIn(previous?.digest)
+  if (previous === undefined || model === undefined) return undefined
+  if (withdrawnFrom(state, previous, planned).size > 0) return undefined
+  const { heard = [], unheard } = previous.digest ?? {}
+  return { model, heard, unheard: typeof unheard === 'number' ? unheard : 0 }
+}
+
+/** What was asked, done, decided and left open, in the checkpoint so far and in these messages. */
+function accountOf(
+  state: State,
+  {
+    said,
+    room,
+    isWithdrawn,
+  }: {
+    readonly said: readonly MessageEntry[]
+    readonly room: Room
+    readonly isWithdrawn: IsWithdrawn
+  },
+): { readonly notes: Notes; readonly data: JsonObject } {
+  const { counter } = state
+  const before = state.checkpoint?.digest
+  const digest = Digest.from(before, isWithdrawn)
+  const listing = new Listing(listingOf(before), isWithdrawn)
+  const actions = new Actions(before?.actions, isWithdrawn)
+  const statements = new Statements(before?.statements, isWithdrawn)
+  for (const entry of said) {
+    digest.add(entry)
+    listing.add(entry)
+    actions.add(entry)
+    statements.add(entry)
+  }
+  const share = (part: number): number => Math.round(room.account * part)
+  const done = actions.compose({ counter, tokens: share(actionsPart) })
+  const { data, ...spoken } = statements.compose({
+    counter,
+    decisions: share(decisionsPart),
+    open: share(openPart),
+  })
+  return {
+    notes: {
+      requests: digest.requests({ counter, tokens: share(requestsPart) }),
+      directives: '',
+      actions: done.text,
+      ...spoken,
+      failing: done.text === '' ? [] : actions.failing(),
+      listing: listing.text(),
+      memory: '',
+      closing: digest.text('closing'),
+    },
+    data: {
+      ...digest.data(),
+      listing: listing.data(),
+      ...(done.data === undefined ? {} : { actions: done.data }),
+      ...(data === undefined ? {} : { statements: data }),
+    },
   }
 }
 
@@ -346,22 +482,35 @@ function memoryOf(
     sourceOf,
     room,
     isWithdrawn,
+    beside,
+    account,
   }: {
     /** What the view still shows. */
     readonly stays: readonly MessageEntry[]
+    /** What the checkpoint says in another part. */
+    readonly beside: string
     /** What of the folded messages a model may read. */
     readonly said: readonly MessageEntry[]
     readonly sourceOf: (entry: MessageEntry) => SourceName | undefined
     readonly room: Room
     readonly isWithdrawn: IsWithdrawn
+    readonly account: { readonly notes: Notes }
   },
 ): { readonly text: string; readonly data: JsonObject } | undefined {
   if (room.memory === undefined) return undefined
   const { counter, step } = state
   const memory = new Memory(counter, state.checkpoint?.digest?.memory, isWithdrawn)
   for (const entry of said) memory.add(entry, sourceOf(entry))
-  const visible = new Set(stays.flatMap(({ blocks }) => valuesShown(blocks)))
-  return memory.compose({ ...room.memory, counter, step, visible })
+  const told = [beside, account.notes.actions, account.notes.decisions, account.notes.open].join(
+    '\n',
+  )
+  // What the notes say is said; their room is the memory's.
+  const visible = new Set([
+    ...stays.flatMap(({ blocks }) => valuesShown(blocks)),
+    ...valuesShown([{ type: 'text', text: told }]),
+  ])
+  const lines = Math.max(0, room.memory.lines - counter.count(told.slice(beside.length)))
+  return memory.compose({ ...room.memory, lines, counter, step, visible })
 }
 
 /** The oldest units before the boundary. The first user message, which states the goal, stays, and so does what is protected. */

@@ -68,7 +68,9 @@ export interface RuleBlock {
 /**
  * One change that a rule asks for. `reason` is what the trace says.
  * - `clipped`, `summarized`: the block with a shorter text. Texts, results, pictures and files.
- * - `omitted`: a placeholder that says what is gone and how to get it back, or a text of your own. An assistant's text leaves instead.
+ * - `omitted`: a placeholder that says what is gone and how to get it back, or a text of your own.
+ *   A model takes what stands in an assistant's message for its own words: a block of one may be clipped to its beginning, and leaves
+ *   where any other text is asked for.
  * - `dropped`: a block leaves; a result leaves a placeholder, because its call needs it.
  * - `dropped` for a message: it leaves whole. The message that made calls leaves with their results; a result alone leaves placeholders.
  *
@@ -237,7 +239,7 @@ export function assertRules(list: readonly CustomRule[], path = 'rules'): void {
 }
 
 /** What asking a rule needs of it. */
-type AskedRule = Pick<Rule, 'name' | 'propose' | 'isAlwaysAsked'>
+type AskedRule = Pick<Rule, 'name' | 'propose' | 'isAlwaysAsked' | 'isAskedAgain'>
 
 /**
  * All rules in the order in which they are asked: a user's own after those of ours that change blocks, so that the window and the limit
@@ -540,14 +542,14 @@ function blockEdits(state: State, found: SeenBlock, change: BlockChange): readon
   }
   const { seq, role } = item.entry
   const tokensBefore = item.tokens[position] as number
-  // No text of ours is ever put in the assistant's mouth.
-  const isLeaving = change.form === 'dropped' || (change.form === 'omitted' && role === 'assistant')
+  if (isShortening(change) && !isShorter(content, change)) return []
+  const isLeaving =
+    change.form === 'dropped' || (role === 'assistant' && !isBeginning(content, change))
   if (isLeaving) {
     if (state.isVetoed(seq, position, 'dropped')) return []
     const target = { seq, block: position }
     return [{ rule, form: 'dropped', target, reason, tokensBefore, tokensAfter: 0 }]
   }
-  if (content.type === 'reasoning') return []
   const { form, text = noteOn(state, found, undefined, change.canExpand) } = change
   if (content.type === 'text') {
     return reduceResult(state, { item, block: position, content }, { rule, form, reason, text })
@@ -556,6 +558,21 @@ function blockEdits(state: State, found: SeenBlock, change: BlockChange): readon
   const tokensAfter = shown === undefined ? 0 : countBlock(state.counter, shown)
   if (state.isVetoed(seq, position, form) || tokensAfter >= tokensBefore) return []
   return [{ rule, form, target: { seq, block: position }, text, reason, tokensBefore, tokensAfter }]
+}
+
+function isShortening({ form }: BlockChange): boolean {
+  return form === 'clipped' || form === 'summarized'
+}
+
+/** Reasoning is sent whole or not at all. */
+function isShorter(content: Block, { text = '' }: BlockChange): boolean {
+  if (content.type === 'reasoning') return false
+  return content.type !== 'text' || text.length <= content.text.length
+}
+
+/** Whether a change leaves the beginning of a text: the only words beside the whole that an assistant can be said to have said. */
+function isBeginning(content: Block, { form, text }: BlockChange): boolean {
+  return content.type === 'text' && form === 'clipped' && content.text.startsWith(text ?? '\0')
 }
 
 /** The placeholder for a block: what it was, and how to get it back. */

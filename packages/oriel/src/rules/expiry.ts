@@ -25,7 +25,7 @@ import {
 import { compactMessagePrompt, renderPrompt } from './compact-prompt.ts'
 import { foldDuplicates } from './duplicates.ts'
 import { lookupOf } from './name-lookup.ts'
-import { expireIrrelevant } from './relevance.ts'
+import { expireIrrelevant, type RelevanceSettings } from './relevance.ts'
 import { count, type Defaults, positive, type Rule, type RuleContext } from './rule.ts'
 
 type Loose<T> = { readonly [K in keyof T]?: T[K] | null | undefined }
@@ -48,7 +48,7 @@ export interface ExpirySettings {
   /** Folds results that a newer one repeats into that one. @default off */
   readonly duplicates?: { readonly similarity?: number | undefined } | undefined
   /** Expires results that have nothing to do with what is said since. @default off */
-  readonly relevance?: { readonly threshold?: number | undefined } | undefined
+  readonly relevance?: Omit<RelevanceSettings, 'judge'> | undefined
 }
 
 /** How a result that has nothing to do with what is said since expires, where no setting says it. */
@@ -109,7 +109,12 @@ export const expiry = {
     disable: z.boolean().optional(),
     preserveOriginals: z.boolean().optional(),
     duplicates: z.strictObject({ similarity: share.optional() }).optional(),
-    relevance: z.strictObject({ threshold: share.optional() }).optional(),
+    relevance: z
+      .strictObject({
+        threshold: share.optional(),
+        tools: z.record(name, z.strictObject({ threshold: share.optional() })).optional(),
+      })
+      .optional(),
   }),
   defaults,
   // A message may bring a setting of its own.

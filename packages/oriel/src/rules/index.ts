@@ -2,6 +2,7 @@
 // generators of tests follow.
 
 import { compaction } from './compaction.ts'
+import { deduplication } from './deduplication.ts'
 import { expiry } from './expiry.ts'
 import { history } from './history.ts'
 import { retention } from './retention.ts'
@@ -21,6 +22,8 @@ export const rules = {
   expiry,
   /** Keeps the newest tool results full; placeholders or summaries stand for the others. @default off */
   toolResults,
+  /** A tool result refers to lines that the view shows already, instead of repeating them. @default off */
+  deduplication,
   /** A window over the user's turns, and a cap on messages. @default off */
   history,
   /** When the limit is reached, one summary replaces all but the newest messages. @default off */

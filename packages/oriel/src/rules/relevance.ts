@@ -4,16 +4,31 @@ import { textOf } from '../core/log/block.ts'
 import type { Result } from '../core/state/results.ts'
 import { clockOf, type State, startsTurn } from '../core/state/state.ts'
 import { readableIn } from '../core/text/readable.ts'
+import { lookupOf } from './name-lookup.ts'
 
-/** How relevant a result is to what was said recently: 0 not at all, 1 fully. Anything else than a number keeps the result. */
-export type Relevance = (
-  result: { readonly text: string; readonly tool: string },
+interface JudgedResult {
+  readonly text: string
+  readonly tool: string
+}
+
+/** How relevant a result is to what was said recently: 0 not at all, 1 fully; undefined while that is not known. Rules never wait. */
+export type Relevance = (result: JudgedResult, recent: string) => number | undefined
+
+/**
+ * The host's judge: 0 not at all relevant, 1 fully; NaN keeps the result. One that answers with a promise runs as a job: its answers are
+ * kept in the log. Where it fails or takes too long, the score by shared words is used.
+ */
+export type RelevanceJudge = (
+  result: JudgedResult,
   recent: string,
-) => number
+  context: { readonly signal: AbortSignal },
+) => number | Promise<number>
 
 export interface RelevanceSettings {
   /** Results below it expire. @default 0.3 */
   readonly threshold?: number | undefined
+  /** The tools whose results are judged, by name or pattern, each with its own threshold. @default all tools */
+  readonly tools?: Readonly<Record<string, { readonly threshold?: number | undefined }>> | undefined
   /** Judges a result. @default the lexical score */
   readonly judge?: Relevance | undefined
 }
@@ -34,22 +49,34 @@ const enough = 12
 export function expireIrrelevant(
   state: State,
   results: readonly Result[],
-  { threshold = 0.3, judge = lexical() }: RelevanceSettings,
+  { threshold = 0.3, tools, judge = lexical() }: RelevanceSettings,
 ): readonly Irrelevant[] {
+  const lookup = tools === undefined ? undefined : lookupOf(tools)
   const said = saidBy(state)
   const { steps } = clockOf(state)
   return results.flatMap((result) => {
     const { item, block, tool } = result
     const { seq, step } = item.entry
     if (result.isProtected || state.blockEdit(seq, block)?.rule === 'expiry') return []
+    const own = lookup === undefined ? {} : lookup.find(tool)
+    if (own === undefined) return []
+    const { threshold: least = threshold } = own
     const id = state.blockIdAt({ seq, block })
     for (let age = recentSteps; state.step - step > age; age *= 2) {
-      const { score } = state.derive(`relevant:${id}:${age}`, () => {
+      // Filled in when it is known; a judge may take its time.
+      const known = state.derive(
+        `relevant:${id}:${age}`,
+        (): { score?: number | undefined } => ({}),
+      )
+      if (known.score === undefined) {
         const recent = said(step + age)
-        if (recent === '') return { score: Number.NaN }
-        return { score: judge({ text: textOf(result.content.content), tool }, recent) }
-      })
-      if (!(score < threshold)) continue
+        const text = textOf(result.content.content)
+        known.score = recent === '' ? Number.NaN : judge({ text, tool }, recent)
+      }
+      const { score } = known
+      // A later judgment must not come first: the result would not expire when it should have.
+      if (score === undefined) return []
+      if (!(score < least)) continue
       const reason = `little to do with the steps after it (${score.toFixed(2)})`
       return [
         { ...result, reason, since: Math.max(steps.get(step + age) ?? 0, result.seenAt ?? 0) },

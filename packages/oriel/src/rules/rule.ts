@@ -22,7 +22,18 @@ export interface RuleContext {
   /** What other rules propose in the same pass. */
   readonly planned: readonly Edit[]
   /** Where a cache-aware schedule wants a checkpoint, and how much conversation it leaves. @default the settings' own limit */
-  readonly window?: { readonly low: number; readonly high: number } | undefined
+  readonly window?:
+    | {
+        readonly low: number
+        readonly high: number
+        /** What a token costs, for the reason of a fold: shares of an uncached one, and dollars for a million. */
+        readonly price?: {
+          readonly read: number
+          readonly write: number
+          readonly inputDollars?: number | undefined
+        }
+      }
+    | undefined
   /** The model's context window, as a catalogue knows it: for a policy that does not name one. @default unknown */
   readonly contextWindow?: number | undefined
   /** The memory of facts in a checkpoint, if it has one. */
@@ -73,5 +84,7 @@ export interface Rule<Settings extends object = object> {
   readonly defaults: Defaults
   /** Whether it is asked without a part in the policy too, with its defaults: messages bring settings of their own. @default false */
   readonly isAlwaysAsked?: boolean
+  /** Whether it is asked a second time when all have answered, since it must know what they take from the view. @default false */
+  readonly isAskedAgain?: boolean
   propose(state: State, settings: Settings, context: RuleContext): readonly Edit[]
 }

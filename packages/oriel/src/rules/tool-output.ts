@@ -7,6 +7,7 @@ import { isExpandTool } from '../core/state/expansion.ts'
 import { noFile } from '../core/state/file-request.ts'
 import { type Result, resultsOf } from '../core/state/results.ts'
 import type { State } from '../core/state/state.ts'
+import { withoutBinary } from '../core/text/binary.ts'
 import { head, tail } from '../core/text/clip.ts'
 import { reduceResult } from '../core/view/reduction.ts'
 import { count, type Defaults, type Rule, type RuleContext } from './rule.ts'
@@ -22,6 +23,8 @@ export interface ToolOutputSettings {
   readonly largeOutputThreshold?: number | undefined
   /** Whether the end of an output survives the cut. @default 'head_tail' */
   readonly truncateMode?: 'head' | 'head_tail' | undefined
+  /** Base64, hexadecimal and control bytes: `notice` shows their kind and size only, `keep` shows them within the limits. @default 'notice' */
+  readonly binary?: 'notice' | 'keep' | undefined
   /** Where outputs above the threshold are also kept as files, for tools that read files. @default nowhere */
   readonly directory?: string | undefined
 }
@@ -44,6 +47,7 @@ const defaults = {
   maxChars: 204_800,
   largeOutputThreshold: 204_800,
   truncateMode: 'head_tail',
+  binary: 'notice',
   directory: { words: 'nowhere' },
 } as const satisfies Defaults
 
@@ -55,6 +59,7 @@ export const toolOutput = {
     maxChars: count.optional(),
     largeOutputThreshold: count.optional(),
     truncateMode: z.enum(['head', 'head_tail']).optional(),
+    binary: z.enum(['notice', 'keep']).optional(),
     directory: z.string().min(1).optional(),
   }),
   defaults,
@@ -66,15 +71,20 @@ export const toolOutput = {
       if (state.isPinned(seq)) return []
       // What a model asked to see is not cut again to what it already saw; an expansion has its own bound.
       if (isExpandTool(result.tool)) return []
-      // What was shown once never changes.
+      // What was shown once never changes, and of what was not kept there is nothing else to cut.
       if (state.blockEdit(seq, result.block)?.form === 'omitted') return []
+      if (state.isFinal(seq, result.block)) return []
       const text = textOf(result.content.content)
       const isLarge = threshold > 0 && text.length > threshold
       const notice = isLarge
         ? tooLarge(state, result, text, { ...context, directory: settings.directory })
         : []
       // A notice that is not shorter than the output is not used; the limits hold in any case.
-      return notice.length > 0 ? notice : bounded(state, result, text, limitsOf(settings))
+      if (notice.length > 0) return notice
+      const limits = limitsOf(settings)
+      const isKept = settings.binary === 'keep'
+      const readable = isKept ? [] : withoutBytes(state, result, text, limits)
+      return readable.length > 0 ? readable : bounded(state, result, text, limits)
     })
   },
 } satisfies Rule<ToolOutputSettings>
@@ -109,6 +119,27 @@ function tooLarge(
   ].join('\n')
   const change = { rule: 'toolOutput', form: 'omitted', text: notice, since: entry.seq } as const
   const reason = 'larger than what is shown at all'
+  return reduceResult(state, result, { ...change, reason, keepsMedia: true })
+}
+
+/** The readable part of an output with bytes in it, within the limits. */
+function withoutBytes(state: State, result: Result, text: string, limits: Limits): readonly Edit[] {
+  const { entry } = result.item
+  const id = state.blockIdAt({ seq: entry.seq, block: result.block })
+  const key = `binary:${id}:${text.length}:${Object.values(limits).join(':')}`
+  const { shown } = state.derive(key, () => {
+    const readable = withoutBinary(text)
+    const notice = `\n[bytes left out of ${text.length} characters; expand ${id}]`
+    const room = (limit: number): number => (limit === 0 ? 0 : limit - notice.length)
+    const within = { ...limits, maxBytes: room(limits.maxBytes), maxChars: room(limits.maxChars) }
+    const hasRoom = within.maxBytes >= 0 && within.maxChars >= 0
+    if (readable === undefined || !hasRoom) return { shown: undefined }
+    const part = isWithin(readable, within) ? readable : boundText(readable, within, id)
+    return { shown: part + notice }
+  })
+  if (shown === undefined) return []
+  const change = { rule: 'toolOutput', form: 'clipped', text: shown, since: entry.seq } as const
+  const reason = 'bytes that say nothing to a model'
   return reduceResult(state, result, { ...change, reason, keepsMedia: true })
 }
 

@@ -95,6 +95,9 @@ export const toolResults = {
   },
 } satisfies Rule<ToolResultsSettings>
 
+/** A model is asked about this share of the cutoff at once: one call and one broken cache for several results. */
+const batchShare = 1 / 3
+
 /** The oldest results beyond the cutoff, summarized in place. */
 function beyondCutoff(
   state: State,
@@ -112,8 +115,13 @@ function beyondCutoff(
   },
 ): readonly Edit[] {
   const reason = `beyond the newest ${cutoff} results`
-  return results.slice(0, Math.max(0, results.length - cutoff)).flatMap((result, index) => {
-    if (result.isProtected || !isFree(result) || isReduced(state, result)) return []
+  const isDue = (result: Result): boolean =>
+    !result.isProtected && isFree(result) && !isReduced(state, result)
+  const oldest = results.slice(0, Math.max(0, results.length - cutoff))
+  const hasModel = summaryOf !== noSummary
+  if (hasModel && oldest.filter(isDue).length < Math.ceil(cutoff * batchShare)) return []
+  return oldest.flatMap((result, index) => {
+    if (!isDue(result)) return []
     const id = state.blockIdAt({ seq: result.item.entry.seq, block: result.block })
     const since = later(results[index + cutoff], result)
     const how = canExpand(result) ? `\n[expand ${id}]` : '\n[the original was not kept]'
@@ -285,15 +293,18 @@ function withoutImages(state: State, maxImages: number, isPlain: boolean): reado
     const { entry, tokens } = item
     if (entry.seq === state.newestUser || state.isPinned(entry.seq) || unseen.has(item)) return []
     return readable(entry).flatMap(({ block, position }): Edit[] => {
-      if (!hasImage(block) || state.isVetoed(entry.seq, position, 'clipped')) return []
-      const text = textWithoutImages(block, isPlain)
-      const shown = reduce(block, { form: 'clipped', text })
+      // No text of ours stands in an assistant's message.
+      const isLeaving = entry.role === 'assistant' && block.type === 'image'
+      const form = isLeaving ? 'dropped' : 'clipped'
+      if (!hasImage(block) || state.isVetoed(entry.seq, position, form)) return []
+      const text = isLeaving ? {} : { text: textWithoutImages(block, isPlain) }
+      const shown = reduce(block, { form, ...text })
       return [
         {
           rule: 'toolResults',
-          form: 'clipped',
+          form,
           target: { seq: entry.seq, block: position },
-          text,
+          ...text,
           reason: `only the newest ${maxImages} messages keep their pictures`,
           tokensBefore: tokens[position] as number,
           tokensAfter: shown === undefined ? 0 : countBlock(state.counter, shown),

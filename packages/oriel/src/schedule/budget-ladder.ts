@@ -124,11 +124,15 @@ function* dropReasoning(work: Fitting, slots: readonly Slot[]): Generator<void> 
   }
 }
 
+/** Never an assistant's text: no marker of ours may stand there, and a cut without one would not show. Its pictures leave whole. */
 function* clipTexts(work: Fitting, slots: readonly Slot[], length: number): Generator<void> {
   for (const [message, block] of blocksOf(work, slots)) {
     const shown = work.block(message, block)
     const id = shown.id ?? ''
-    if (shown.type === 'text' && shown.text.length > length) {
+    if (work.messages[message]?.role === 'assistant') {
+      const isMedia = shown.type === 'image' || shown.type === 'file'
+      if (isMedia && work.drop(message, block, 'over the budget')) yield
+    } else if (shown.type === 'text' && shown.text.length > length) {
       if (work.reduce(message, block, 'clipped', clip(shown.text, length, id), 'over the budget'))
         yield
     } else if (shown.type === 'image' || shown.type === 'file') {
@@ -175,7 +179,7 @@ function* foldCheckpoint(work: Fitting, slot: Slot): Generator<void> {
   else yield* shorten(work, slot, checkpointRungs.slice(-1))
 }
 
-/** The newest exchange: results clipped step by step, then omitted; at last the model's own words around its calls. */
+/** The newest exchange: results clipped step by step, then omitted; at last the model's own words around its calls leave. */
 function* shrinkNewest(work: Fitting, slot: Slot): Generator<void> {
   for (const length of lastLengths) {
     for (const [message, block] of blocksOf(work, [slot])) {
@@ -188,8 +192,20 @@ function* shrinkNewest(work: Fitting, slot: Slot): Generator<void> {
     }
   }
   yield* omitResults(work, [slot])
-  yield* clipTexts(work, [slot], lastLengths[lastLengths.length - 1] as number)
+  const shortest = lastLengths[lastLengths.length - 1] as number
+  yield* clipTexts(work, [slot], shortest)
+  yield* dropWords(work, slot, shortest)
   yield* dropReasoning(work, [slot])
+}
+
+/** Drops an assistant's texts of more than `length` characters. */
+function* dropWords(work: Fitting, slot: Slot, length: number): Generator<void> {
+  for (const [message, block] of blocksOf(work, [slot])) {
+    const shown = work.block(message, block)
+    const isOwn = work.messages[message]?.role === 'assistant'
+    if (!isOwn || shown.type !== 'text' || shown.text.length <= length) continue
+    if (work.drop(message, block, 'over the budget')) yield
+  }
 }
 
 function slotsOf(state: State, messages: readonly ViewMessage[]): readonly Slot[] {

@@ -157,6 +157,13 @@ export class Fitting {
     return true
   }
 
+  /** Drops a block beside others; false for the only one that is left, without which nothing of the message would be there. */
+  drop(message: number, block: number, reason: string): boolean {
+    const shown = this.#shown[message] ?? []
+    const isLast = shown.every((other, at) => at === block || other === undefined)
+    return !isLast && this.reduce(message, block, 'dropped', '', reason)
+  }
+
   /** Reduced forms derive from the log alone: each is counted once. */
   #tokensOf(original: Block, shown: Block, form: string): number {
     const { counter } = this.state
@@ -180,7 +187,7 @@ export class Fitting {
       else this.#addReadable(digest, entry)
       logged += this.#sizeOf(message)
     }
-    const needed = this.#needsDigest() ? this.#noteTokens(digest.text(true)) : 0
+    const needed = this.#needsDigest() ? this.#noteTokens(digest.text('brief')) : 0
     if (needed > Math.min(this.#foldedTokens + logged, this.#digestTokens + size)) {
       for (const message of slot.messages) this.#folded.delete(message)
       return false
@@ -386,9 +393,9 @@ export class Fitting {
     if (this.#folded.size === 0 || this.#digestStyle === 'none') return undefined
     // Nothing of it is for the model: only a request that would begin with something else needs a note.
     if (this.#digest.size === 0 && !this.#needsDigest()) return undefined
-    const bare = this.#digest.text(true)
+    const bare = this.#digest.text('brief')
     const notes = {
-      long: [this.#withDirectives(this.#digest.text(false)), this.#withDirectives(bare), bare],
+      long: [this.#withDirectives(this.#digest.text('whole')), this.#withDirectives(bare), bare],
       brief: [this.#withDirectives(bare), bare],
       bare: [bare],
     }[this.#digestStyle]

@@ -19,6 +19,8 @@ export interface WindowInput {
   readonly limit?: number
   /** Tokens below which the conversation is never folded. @default 0 */
   readonly least?: number
+  /** Moves both marks by this factor: above 1 folds later and keeps more. @default 1 */
+  readonly scale?: number
 }
 
 /** Shorter conversations are never folded: there is nothing to win. */
@@ -26,9 +28,9 @@ const leastLow = 6000
 /** A model that needs more at once is rare, and every model gets worse with length. */
 const mostLow = 48_000
 /** What is needed of a conversation grows far more slowly than the conversation. */
-const growth = 45
-/** A little later than is cheapest: the cost is flat there, and more stays as it was said. */
-const patience = 1.1
+const growth = 48
+/** Earlier than the formula says: what stands before the checkpoint is not written again. */
+const patience = 0.75
 
 /**
  * The low mark follows the square root of the conversation's length. Between the marks, each step reads what is carried, and each
@@ -36,14 +38,14 @@ const patience = 1.1
  * `least` moves both marks up by the same factor: who folds later keeps more.
  */
 export function windowOf(input: WindowInput): Window {
-  const { totalTokens, steps, prices, limit = Infinity, least = 0 } = input
+  const { totalTokens, steps, prices, limit = Infinity, least = 0, scale = 1 } = input
   const { read, write } = prices
   const most = Math.min(mostLow, limit / 2)
   const low = Math.min(most, Math.max(leastLow, growth * Math.sqrt(totalTokens)))
   const inflow = totalTokens / Math.max(1, steps)
   const ratio = Math.max(1, (write - read) / Math.max(read, 0.01))
   const high = low + patience * Math.sqrt(2 * ratio * low * inflow)
-  const factor = Math.max(1, Math.min(least, limit) / high)
+  const factor = Math.max(scale, Math.min(least, limit) / high)
   return {
     low: Math.round(Math.min(low * factor, limit / 2)),
     high: Math.round(Math.min(high * factor, limit)),

@@ -6,7 +6,7 @@ export { lookupPrices, type Prices, type PricesQuery, priceProviders } from '../
 export type { CachePrices } from './cost.ts'
 export type { Fact, Need } from './facts.ts'
 export type { Fate, Recover } from './fidelity.ts'
-export type { FactCount, Judgement, Step } from './judge.ts'
+export type { FactCount, Judgement, LookupCount, Step } from './judge.ts'
 export { type OptimumOptions, optimalCost } from './optimum.ts'
 export type { Opened, RecordedMessage, Recording } from './recording.ts'
 export {
@@ -17,6 +17,7 @@ export {
   threadManager,
   unmanaged,
 } from './replay.ts'
+export type { RulesKept } from './rules-kept.ts'
 export {
   type NamedPolicy,
   type Outcome,
@@ -25,4 +26,5 @@ export {
   simulate,
 } from './simulate.ts'
 export { type JudgeAllOptions, judgeAll, type Studied, study } from './study.ts'
+export type { SummaryCalls } from './summarizer.ts'
 export { type Totals, totalsOf } from './totals.ts'

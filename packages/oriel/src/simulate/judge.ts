@@ -9,8 +9,10 @@ import type { Need } from './facts.ts'
 import { type Fate, type Recover, Witness } from './fidelity.ts'
 import { framePieces, type Piece, piecesOf } from './pieces.ts'
 import type { Opened } from './recording.ts'
-import { type CreateManager, replay, type Sent } from './replay.ts'
+import { type CreateManager, type Manager, replay, type Sent } from './replay.ts'
+import type { RulesKept } from './rules-kept.ts'
 import type { Sightings } from './sightings.ts'
+import type { SummaryCalls } from './summarizer.ts'
 
 export interface FactCount {
   readonly needed: number
@@ -23,6 +25,13 @@ export interface FactCount {
   readonly lost: number
 }
 
+/** What fetching costs: each lookup is one more call, which reads the request again and writes the answer. */
+export interface LookupCount {
+  readonly count: number
+  /** In base input tokens. */
+  readonly cost: number
+}
+
 /** One model call. */
 export interface Step {
   readonly tokens: number
@@ -33,6 +42,8 @@ export interface Step {
   readonly broken?: string
   /** Needed facts that were not visible. */
   readonly missing: number
+  /** Lookups that would fetch them, as far as they can be fetched. */
+  readonly lookups: LookupCount
 }
 
 export interface Judgement {
@@ -50,6 +61,10 @@ export interface Judgement {
   readonly refused: number
   /** Share of user text, up to 2,000 tokens per message, that is verbatim; mean over requests. */
   readonly userText: number
+  /** Rules that were stated in it, if they were judged. */
+  readonly rules?: RulesKept
+  /** Calls of a summarizer, if one was simulated. */
+  readonly summaries?: SummaryCalls
 }
 
 export interface JudgeOptions {
@@ -74,7 +89,7 @@ export async function judge(
   const manager = await create(recording)
   const bench = new Bench(recording, options)
   for await (const { answer, sent } of replay(recording, manager)) {
-    await bench.see(answer, sent, manager.recover)
+    await bench.see(answer, sent, manager)
   }
   return bench.judgement()
 }
@@ -111,7 +126,11 @@ class Bench {
     )
   }
 
-  async see(answer: number, sent: Sent | undefined, recover: Recover | undefined): Promise<void> {
+  async see(
+    answer: number,
+    sent: Sent | undefined,
+    { recover, fetch }: Pick<Manager, 'recover' | 'fetch'>,
+  ): Promise<void> {
     const { format = this.#recording.format } = this.#options
     const facts = this.#needs.get(answer)?.facts ?? []
     if (sent === undefined) this.#refused += 1
@@ -119,10 +138,14 @@ class Bench {
     const pieces = [...this.#frame, ...piecesOf(sent?.messages ?? [], sent?.system)]
     const at = this.#recording.recorded[answer]?.at
     const { tokens, cached, cost, broken } = this.#meter.send(pieces, at)
-    const fates = await this.#witness.fates(facts, pieces, {
-      until: answer,
-      ...(recover === undefined ? {} : { recover }),
-    })
+    const fetched: number[] = []
+    const lookUp: Recover = async (text, value) => {
+      const found = (await (fetch ?? recover)?.(text, value)) ?? false
+      const isArgument = facts.some((fact) => fact.value === value && fact.place === 'arguments')
+      if (found !== false && isArgument) fetched.push(Number(found))
+      return found !== false
+    }
+    const fates = await this.#witness.fates(facts, pieces, { until: answer, recover: lookUp })
     let missing = 0
     let needed = 0
     for (const [index, fate] of fates.entries()) {
@@ -142,6 +165,7 @@ class Bench {
       cached,
       cost,
       missing,
+      lookups: lookupCost(fetched, tokens, this.#options.prices),
       ...(why === undefined ? {} : { broken: why }),
     })
   }
@@ -170,6 +194,21 @@ class Bench {
     }
     return all === 0 ? 1 : kept / all
   }
+}
+
+/** Each lookup reads the request and the answers before it from the cache, and writes its own answer. */
+function lookupCost(
+  fetched: readonly number[],
+  tokens: number,
+  { read = 0.1, write = 1.25 }: CachePrices = {},
+): LookupCount {
+  let size = tokens
+  let cost = 0
+  for (const answer of fetched) {
+    cost += read * size + write * answer
+    size += answer
+  }
+  return { count: fetched.length, cost }
 }
 
 type Counting = { -readonly [K in keyof FactCount]: FactCount[K] }

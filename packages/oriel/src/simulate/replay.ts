@@ -2,8 +2,9 @@
 // sent.
 
 import { OrielError } from '../core/log/errors.ts'
+import type { Counter } from '../core/tokens/counter.ts'
 import type { Change, Frame } from '../core/view/view.ts'
-import type { TokensOption } from '../counters.ts'
+import { resolveCounter, type TokensOption } from '../counters.ts'
 import type { PolicyInput } from '../policy/schema.ts'
 import type { FormatName } from '../providers/format.ts'
 import { memoryStore } from '../stores/memory/index.ts'
@@ -31,6 +32,8 @@ export interface Manager {
    * expanded
    */
   readonly recover?: Recover
+  /** The same, with the tokens of the answer. @default nothing is known of answers */
+  readonly fetch?: (text: string, value: string) => Promise<number | false>
 }
 
 export type CreateManager = (recording: Opened) => Manager | Promise<Manager>
@@ -87,7 +90,7 @@ export function threadManager(options: ThreadManagerOptions = {}): CreateManager
       ...(options.tokens === undefined ? {} : { tokens: options.tokens }),
       ...options.thread,
     })
-    const lookup = new IdLookup(thread)
+    const lookup = new IdLookup(thread, resolveCounter(options.tokens))
     let known: ReadonlySet<string> = new Set()
     return {
       async append(messages) {
@@ -112,7 +115,8 @@ export function threadManager(options: ThreadManagerOptions = {}): CreateManager
         const { messages, system } = view
         return { messages, causes, ...(system === undefined ? {} : { system }) }
       },
-      recover: (text, value) => lookup.recover(text, value),
+      recover: async (text, value) => (await lookup.recover(text, value)) !== false,
+      fetch: (text, value) => lookup.recover(text, value),
     }
   }
 }
@@ -144,10 +148,12 @@ function changeKey({ id, form, rule }: Change): string {
 class IdLookup {
   readonly #thread: Thread
   readonly #texts = new Map<string, readonly string[]>()
-  readonly #asked = new Map<string, Promise<boolean>>()
+  readonly #asked = new Map<string, Promise<number | false>>()
+  readonly #counter: Counter
 
-  constructor(thread: Thread) {
+  constructor(thread: Thread, counter: Counter) {
     this.#thread = thread
+    this.#counter = counter
   }
 
   add(ids: readonly string[], texts: readonly string[]): void {
@@ -156,27 +162,34 @@ class IdLookup {
 
   /**
    * Looks up message ids directly, which `expand` would return unchanged, and expands anything
-   * else.
+   * else. Resolves to the tokens of the answer.
    */
-  async recover(text: string, value: string): Promise<boolean> {
+  async recover(text: string, value: string): Promise<number | false> {
     for (const [id] of text.matchAll(/\be\w{3,20}\b/g)) {
-      if (this.#texts.get(id)?.some((own) => hasValue(own, value)) === true) return true
+      const own = this.#texts.get(id)?.find((one) => hasValue(one, value))
+      if (own === undefined) continue
+      const asked = await this.#ask(id, value)
+      return asked === false ? this.#counter.count(own) : asked
     }
     for (const [, id = ''] of text.matchAll(
-      /\b(?:expand|messages) (e\w{3,20}(?: to e\w{3,20})?)\b/g,
+      /\b(?:expand|messages|id) (e\w{3,20}(?: to e\w{3,20})?)\b/g,
     )) {
-      if (!this.#texts.has(id) && (await this.#ask(id, value))) return true
+      if (this.#texts.has(id)) continue
+      const asked = await this.#ask(id, value)
+      if (asked !== false) return asked
     }
     return false
   }
 
-  #ask(id: string, value: string): Promise<boolean> {
+  #ask(id: string, value: string): Promise<number | false> {
     const key = `${id} ${value}`
     let asked = this.#asked.get(key)
     if (asked === undefined) {
       asked = this.#thread
         .expand(id, { query: value })
-        .then((answer) => answer.ok && hasValue(answer.text, value))
+        .then((answer) =>
+          answer.ok && hasValue(answer.text, value) ? this.#counter.count(answer.text) : false,
+        )
       this.#asked.set(key, asked)
     }
     return asked

@@ -32,6 +32,10 @@ export interface SimulateOptions {
   readonly tokens?: 'estimate' | 'o200k'
   /** Maximum tokens of a request. @default no limit */
   readonly budget?: number
+  /** Rules to state in each conversation, to see whether the last request has them. @default 0 */
+  readonly rules?: number
+  /** Simulates a summarizer and counts its calls. @default false */
+  readonly summarizer?: boolean
   /** Worker threads; 0 = the calling thread. @default one per core, none for little work */
   readonly workers?: number
   /** Called with the completed share of the work, from 0 to 1. */
@@ -43,6 +47,8 @@ const simulateOptions: OptionNames<SimulateOptions> = {
   prices: true,
   tokens: true,
   budget: true,
+  rules: true,
+  summarizer: true,
   workers: true,
   onProgress: true,
 }
@@ -50,6 +56,10 @@ const simulateOptions: OptionNames<SimulateOptions> = {
 /** Result of one policy. */
 export interface Outcome {
   readonly name: string
+  /** Cost relative to no policy; below 1 is cheaper. 1 where nothing was sent. */
+  readonly costRatio: number
+  /** Input tokens relative to no policy. */
+  readonly tokensRatio: number
   readonly totals: Totals
   readonly sources: Readonly<Record<string, Totals>>
   /** One per conversation, in order. */
@@ -91,11 +101,14 @@ export async function simulate(
   const { inputDollars } = prices
   const pool = new Pool(options.workers ?? workersFor(recordings))
   try {
-    const run = new Run(pool, recordings, { tokens, prices }, onProgress ?? (() => undefined))
+    const { rules = 0, summarizer = false } = options
+    const how = { tokens, prices, rules, summarizer }
+    const run = new Run(pool, recordings, how, onProgress ?? (() => undefined))
     const studies = await run.study(policies.length + 1)
     const judged = await run.judge(studies, policies, options.budget)
+    const base = totalsOf(judged[0] ?? [])
     const [none, ...outcomes] = judged.map((judgements, index) =>
-      outcomeOf(policies[index - 1]?.name ?? 'none', judgements),
+      outcomeOf(policies[index - 1]?.name ?? 'none', judgements, base),
     )
     const optima = studies.map(({ optimum }) => optimum)
     return {
@@ -201,11 +214,18 @@ function commonOf(
   })
 }
 
-function outcomeOf(name: string, conversations: readonly Judgement[]): Outcome {
+function outcomeOf(
+  name: string,
+  conversations: readonly Judgement[],
+  none: Pick<Totals, 'cost' | 'tokens'>,
+): Outcome {
   const sources = [...new Set(conversations.map(({ source }) => source))]
+  const totals = totalsOf(conversations)
   return {
     name,
-    totals: totalsOf(conversations),
+    costRatio: none.cost === 0 ? 1 : totals.cost / none.cost,
+    tokensRatio: none.tokens === 0 ? 1 : totals.tokens / none.tokens,
+    totals,
     sources: Object.fromEntries(
       sources.map((source) => [
         source,

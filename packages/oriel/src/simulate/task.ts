@@ -11,11 +11,17 @@ import { type Judgement, judge } from './judge.ts'
 import { optimalCost } from './optimum.ts'
 import { type Opened, openRecording, type Recording } from './recording.ts'
 import { type ThreadManagerOptions, threadManager, unmanaged } from './replay.ts'
+import { rulesKept } from './rules-kept.ts'
 import { Sightings } from './sightings.ts'
+import { SimulatedSummarizer } from './summarizer.ts'
 
 export interface TaskOptions {
   readonly tokens: 'estimate' | 'o200k'
   readonly prices: CachePrices & Partial<Prices>
+  /** Rules to state in each conversation. @default 0 */
+  readonly rules?: number
+  /** Whether calls of a summarizer are simulated. @default false */
+  readonly summarizer?: boolean
 }
 
 /** Parses a conversation and finds the facts its model calls needed. */
@@ -81,15 +87,33 @@ export class TaskRunner {
     }
     const needs = withoutCommon(known.needs, new Set(task.common))
     const { policy, budget } = task
+    const { rules = 0, summarizer = false } = task.options
+    const simulated = summarizer ? new SimulatedSummarizer(counter, prices) : undefined
     const settings: ThreadManagerOptions = {
       tokens: counter,
-      thread: { prices: { ...lookupPrices(), ...prices } },
+      thread: {
+        prices: { ...lookupPrices(), ...prices },
+        ...(simulated === undefined ? {} : { summarize: simulated.summarize }),
+      },
       ...(policy === undefined ? {} : { policy }),
       ...(budget === undefined ? {} : { budget }),
     }
     const create = policy === undefined ? unmanaged : threadManager(settings)
     const options = { counter, prices, needs, sightings: known.sightings }
-    return { type: 'judge', judgement: await judge(known.opened, create, options) }
+    const judgement = await judge(known.opened, create, options)
+    if (policy === undefined) return { type: 'judge', judgement }
+    const kept =
+      rules === 0
+        ? undefined
+        : await rulesKept(known.opened, { policy, counter, prices, count: rules })
+    return {
+      type: 'judge',
+      judgement: {
+        ...judgement,
+        ...(kept === undefined ? {} : { rules: kept }),
+        ...(simulated === undefined ? {} : { summaries: simulated.total() }),
+      },
+    }
   }
 
   #read({ index, recording, options }: Task): Known {

@@ -1,6 +1,8 @@
 // Totals of judgements, per source and overall.
 
-import type { FactCount, Judgement } from './judge.ts'
+import type { FactCount, Judgement, LookupCount } from './judge.ts'
+import type { RulesKept } from './rules-kept.ts'
+import type { SummaryCalls } from './summarizer.ts'
 
 export interface Totals {
   readonly conversations: number
@@ -23,6 +25,12 @@ export interface Totals {
   /** Share of fact-needing calls that saw all their facts. */
   readonly completeCalls: number
   readonly userText: number
+  /** Lookups that would fetch the recoverable facts, and what they would cost. Not part of `cost`. */
+  readonly lookups: LookupCount
+  /** Stated rules, if they were judged. */
+  readonly rules?: RulesKept
+  /** Calls of the simulated summarizer. Not part of `cost`. */
+  readonly summaries?: SummaryCalls
 }
 
 export function totalsOf(judgements: readonly Judgement[]): Totals {
@@ -62,7 +70,24 @@ export function totalsOf(judgements: readonly Judgement[]): Totals {
     old: addCounts(judgements.map(({ old }) => old)),
     completeCalls: ratio(complete, needing, 1),
     userText: ratio(userText, requests, 1),
+    lookups: added(judgements.flatMap(({ steps }) => steps.map(({ lookups }) => lookups))) ?? {
+      count: 0,
+      cost: 0,
+    },
+    ...defined('rules', added(judgements.flatMap(({ rules }) => rules ?? []))),
+    ...defined('summaries', added(judgements.flatMap(({ summaries }) => summaries ?? []))),
   }
+}
+
+/** The sum of each field; undefined where there is nothing to add. */
+function added<T extends { readonly [K in keyof T]: number }>(all: readonly T[]): T | undefined {
+  if (all.length === 0) return undefined
+  const names = Object.keys(all[0] as T) as (keyof T)[]
+  return Object.fromEntries(names.map((name) => [name, sum(all, (one) => one[name])])) as T
+}
+
+function defined<K extends string, T>(name: K, value: T | undefined): { readonly [P in K]?: T } {
+  return (value === undefined ? {} : { [name]: value }) as { readonly [P in K]?: T }
 }
 
 function addCounts(counts: readonly FactCount[]): FactCount {

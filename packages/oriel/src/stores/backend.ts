@@ -1,6 +1,8 @@
 // What a store needs of a database: conditional writes and bounded reads of rows whose content it need not understand. `createStore`
 // makes a store of it.
 
+import type { Passage } from '../core/search/passages.ts'
+import type { IndexedPassage } from '../core/search/rank.ts'
 import type {
   Lease,
   LeaseOptions,
@@ -150,6 +152,50 @@ export interface ChangeFeed {
   publish(key: ThreadKey, version: number): void
 }
 
+/** Where to search: a tenant's threads, or one of them. */
+export interface SearchScope {
+  readonly tenant: string
+  readonly thread?: string
+}
+
+/** How far a thread is indexed. */
+export interface IndexProgress {
+  readonly thread: string
+  /** The log's length, and how much of it is indexed. */
+  readonly version: number
+  readonly indexed: number
+  /** Messages in that part. */
+  readonly messages: number
+}
+
+/** The passages of the entries behind `from`, up to `to`. */
+export interface IndexBatch {
+  readonly key: ThreadKey
+  readonly from: number
+  readonly to: number
+  /** Messages in the log up to there. */
+  readonly messages: number
+  readonly passages: readonly Passage[]
+}
+
+/**
+ * The database's own text index, over tokens that were made before. Contracts:
+ * - A token is indexed as it is; nothing is folded, split or left out.
+ * - `index` is atomic, and false unless the thread lives and is indexed up to `from`: two processes cannot index an entry twice.
+ * - Erasing a thread deletes its passages in the same write, tokens included.
+ * - Reads answer for one tenant, and each row is of it.
+ */
+export interface SearchIndex {
+  index(batch: IndexBatch): Promise<boolean>
+  /** Threads that are longer than what is indexed of them, at most so many. */
+  unindexed(scope: SearchScope, limit: number): Promise<readonly IndexProgress[]>
+  /** How many passages there are. */
+  count(scope: SearchScope): Promise<number>
+  /** The ids of passages that have the token, the newest first, at most so many. */
+  find(scope: SearchScope, token: string, limit: number): Promise<readonly number[]>
+  passages(tenant: string, ids: readonly number[]): Promise<readonly IndexedPassage[]>
+}
+
 /**
  * Contracts:
  * - Names are compared and sorted by their UTF-8 bytes.
@@ -207,6 +253,8 @@ export interface LogBackend {
     page: { readonly after: string; readonly limit: number },
   ): Promise<readonly ValueRow[]>
 
+  /** The database's own text index. Without it, a search reads the logs, as many as there is time for. */
+  readonly search?: SearchIndex
   /** For a database that several processes share. Without it, changes are told within this process. */
   readonly changes?: ChangeFeed
   /** For a database that several processes share. Without it, leases hold within this process. */

@@ -12,6 +12,7 @@ import { Appender } from './appender.ts'
 import type { LogBackend, LogPage, ThreadHead, ThreadRow } from './backend.ts'
 import { type KeyValue, keyValue } from './key-value.ts'
 import { LocalLeases } from './leases.ts'
+import { Searcher } from './search/searcher.ts'
 import type {
   AppendResult,
   Lease,
@@ -21,6 +22,8 @@ import type {
   ReadOptions,
   Snapshot,
   Store,
+  StoreMatches,
+  StoreQuery,
   ThreadInfo,
   ThreadKey,
   Watch,
@@ -54,6 +57,7 @@ import {
   checkName,
   checkNewestOptions,
   checkRange,
+  checkStoreQuery,
   writeSnapshot,
 } from './stored/input.ts'
 import { entriesOf, linksOf, ownRow, threadInfo } from './stored/rows.ts'
@@ -112,6 +116,7 @@ export class LogStore implements Store {
   readonly #backend: LogBackend
   readonly #now: () => number
   readonly #appender: Appender
+  readonly #searcher: Searcher
   readonly #watchers = new Watchers()
   readonly #leases = new LocalLeases()
   /** Everything that was begun and is not over. */
@@ -123,6 +128,7 @@ export class LogStore implements Store {
     this.#backend = backend
     this.#now = now
     this.#appender = new Appender(backend)
+    this.#searcher = new Searcher(backend, () => this.#closing !== undefined)
     this.values = keyValue(backend, (work) => {
       this.#check(undefined)
       return this.#do(work)
@@ -139,7 +145,10 @@ export class LogStore implements Store {
     const written = writeEntries(entries, expected)
     const input = { key: plainKey(key), entries: written, expected, now: this.#now(), durable }
     const result = await this.#do(() => this.#appender.append(input))
-    if (written.length > 0) this.#publish(key, result.version)
+    if (written.length > 0) {
+      this.#publish(key, result.version)
+      this.#searcher.grew(key)
+    }
     return result
   }
 
@@ -282,6 +291,12 @@ export class LogStore implements Store {
     await this.#do(() => this.#backend.eraseTenant(tenant))
   }
 
+  async search(query: StoreQuery): Promise<StoreMatches> {
+    this.#checkTenant(query.tenant)
+    checkStoreQuery(query)
+    return this.#do(() => this.#searcher.search(query))
+  }
+
   async watch(listener: WatchListener): Promise<Watch> {
     this.#check(undefined)
     const { changes } = this.#backend
@@ -330,6 +345,7 @@ export class LogStore implements Store {
 
   async #close(): Promise<void> {
     this.#watchers.clear()
+    await this.#searcher.close()
     await Promise.allSettled(this.#begun)
     await this.#backend.close()
   }
@@ -417,7 +433,8 @@ export class LogStore implements Store {
     try {
       return await doing
     } catch (error) {
-      throw OrielError.is(error) ? error : backendFailed(this.name, error)
+      const isKnown = OrielError.is(error) || (error as Error | undefined)?.name === 'AbortError'
+      throw isKnown ? error : backendFailed(this.name, error)
     } finally {
       this.#begun.delete(doing)
     }

@@ -1,5 +1,7 @@
 // The surface of `oriel/stores`: what it takes to keep logs in a database of your own. The suite that checks it is in `oriel/testing`.
 
+export type { Passage, Place, Speaker } from '../core/search/passages.ts'
+export type { IndexedPassage, ScoredPassage } from '../core/search/rank.ts'
 export type {
   AppendBatch,
   BlobRow,
@@ -7,9 +9,13 @@ export type {
   Cut,
   Erasure,
   FoundSnapshot,
+  IndexBatch,
+  IndexProgress,
   LogBackend,
   LogPage,
   LogRow,
+  SearchIndex,
+  SearchScope,
   SnapshotRow,
   ThreadHead,
   ThreadQuery,
@@ -24,6 +30,8 @@ export type {
   LeaseOptions,
   Store,
   StoreChange,
+  StoreMatches,
+  StoreQuery,
   ThreadKey,
   ThreadPosition,
   Watch,

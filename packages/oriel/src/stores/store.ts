@@ -2,6 +2,7 @@
 
 import type { Entry } from '../core/log/entry.ts'
 import type { JsonObject } from '../core/log/json.ts'
+import type { ScoredPassage } from '../core/search/rank.ts'
 import type { AgentSettings } from './agent-settings.ts'
 import type { KeyValue } from './key-value.ts'
 
@@ -95,6 +96,23 @@ export interface Lease {
   release(): Promise<void>
 }
 
+export interface StoreQuery {
+  readonly tenant: string
+  /** Only this thread. @default all of the tenant's */
+  readonly thread?: string
+  readonly query: string
+  /** Messages, at most. @default 100 */
+  readonly limit?: number
+  readonly signal?: AbortSignal
+}
+
+/** One passage for each message that matches, the best first. */
+export interface StoreMatches {
+  readonly passages: readonly ScoredPassage[]
+  /** False where there was not enough time to look at everything. */
+  readonly isComplete: boolean
+}
+
 export interface Problem {
   readonly tenant: string
   readonly thread: string
@@ -165,6 +183,11 @@ export interface Store {
   watch?(listener: WatchListener): Promise<Watch>
   /** A lease, or undefined while another has it. */
   lease?(key: ThreadKey, options: LeaseOptions): Promise<Lease | undefined>
+  /**
+   * The best passages for a query, over what was appended before the call. Stores of `createStore` have it; `thread.search` and `searchThreads`
+   * add what a model may see.
+   */
+  search?(query: StoreQuery): Promise<StoreMatches>
   /** Walks the hash chains; yields every problem found. */
   verify(key?: ThreadKey): AsyncIterable<Problem>
   close(): Promise<void>

@@ -8,6 +8,7 @@ import { eraseCases } from './store-suite-erase.ts'
 import { keepingCases } from './store-suite-keeping.ts'
 import { raceCases } from './store-suite-race.ts'
 import { readCases } from './store-suite-read.ts'
+import { searchCases } from './store-suite-search.ts'
 import { sharingCases } from './store-suite-sharing.ts'
 import { valueCases } from './store-suite-values.ts'
 
@@ -56,6 +57,7 @@ const groups: Readonly<Record<string, readonly StoreCase[]>> = {
   erasure: eraseCases,
   sharing: sharingCases,
   values: valueCases,
+  search: searchCases,
 }
 
 /**

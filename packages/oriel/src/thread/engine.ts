@@ -8,7 +8,7 @@ import { prepare } from '../core/log/prepare.ts'
 import { policySettings, type Setting, settings } from '../core/log/settings.ts'
 import type { FileOf } from '../core/state/file-request.ts'
 import type { State } from '../core/state/state.ts'
-import type { SummaryOf } from '../core/state/summary-request.ts'
+import { noSummary, type SummaryOf } from '../core/state/summary-request.ts'
 import { isChecked, type Policy, parsePolicy } from '../policy/schema.ts'
 import { withStoredSettings } from '../policy/stored-settings.ts'
 import { assertNotEmpty } from '../providers/size.ts'
@@ -40,12 +40,13 @@ import type { EventFields, EventType } from './events.ts'
 import { type OutputFile, OutputFiles, removeOutputFile } from './expand/output-files.ts'
 import type { Batch, Build } from './journal/batch.ts'
 import { Journal, type Stamp } from './journal/journal.ts'
+import { type Judge, Judgments } from './judgments.ts'
 import { assertId } from './options.ts'
 import type { Plugin } from './plugins/plugin.ts'
 import { firstUnanswered, Plugins, replaced, systemOf, systemSetting } from './plugins/plugins.ts'
 import { Reporter, type ReporterOptions } from './reporter.ts'
 import type { Summarize } from './summaries/answer.ts'
-import { defaultTimeoutMs, Jobs } from './summaries/jobs.ts'
+import { defaultTimeoutMs, failureOf, Jobs } from './summaries/jobs.ts'
 import { askingOf, prepareSummaries, summaryEntries, waitsForJobs } from './summaries/prepare.ts'
 import { singleFlight } from './summaries/single-flight.ts'
 import {
@@ -62,9 +63,12 @@ import { assertProgress, planRecovery, withinLimit, withLimit } from './view/rec
 import { resultLine } from './view/result-line.ts'
 import {
   type BuiltView,
-  buildView,
+  buildOffering,
   type Epoch,
   entriesOf,
+  type Offering,
+  offerEntry,
+  offering,
   proposalsOf,
   toView,
   type View,
@@ -84,6 +88,8 @@ export interface EngineOptions extends ReporterOptions {
   readonly summarizeTimeoutMs?: number | undefined
   readonly plugins: readonly Plugin[]
   readonly given: NonNullable<ViewRequest['given']>
+  /** The host's judge of relevance. */
+  readonly judge?: Judge | undefined
 }
 
 /** How a history is previewed. */
@@ -123,6 +129,9 @@ export function sharedParts(options: EngineOptions, run: SharedParts['run']): Sh
   return { jobs, summaries, window, run }
 }
 
+/** Ages double: a result of a thousand steps is judged nine times. */
+const maxJudgingRounds = 10
+
 function timeoutOf({ summarizeTimeoutMs = defaultTimeoutMs }: EngineOptions): number {
   return summarizeTimeoutMs
 }
@@ -153,6 +162,7 @@ export class ThreadEngine {
       }
     | undefined
   /** The newest view that was made here, and the record of its request. */
+  readonly #judgments: Judgments | undefined
   #lastView: { readonly seq: number | undefined; readonly built: BuiltView } | undefined
 
   constructor(journal: Journal, options: EngineOptions, shared: SharedParts) {
@@ -176,6 +186,12 @@ export class ThreadEngine {
       this.emit('job-failed', { message, ...failure })
     }
     this.#caller = summarize && { summarize, onFailed }
+    const { judge } = options
+    const onUnjudged = (error: unknown): void => {
+      const message = 'A result was not judged: the words that it shares decide.'
+      this.emit('job-failed', { message, ...failureOf(error) })
+    }
+    this.#judgments = judge && new Judgments({ judge, jobs, onFailed: onUnjudged })
   }
 
   /** The policy in force: the thread's own, with the settings that are stored for its agent. */
@@ -398,7 +414,9 @@ export class ThreadEngine {
     const rehearsed = base === this.journal ? undefined : base
     const journal =
       own === undefined ? await this.#compacting.simulate(request, limit, rehearsed) : base
-    const now = request(journal)
+    const asked = (way?: Offering): ViewRequest =>
+      this.request(options, { own, pluginSystem, journal, offering: way })
+    const now = asked()
     const { summaryOf } = askingOf(this.summaries, journal, now)
     // A request would wait for the model here; without it, it has what it has when the model fails.
     const waits = copy !== undefined && waitsForJobs(now.policy)
@@ -406,9 +424,12 @@ export class ThreadEngine {
       const answer = summaryOf(wish)
       return waits && answer.state === 'waiting' ? { state: 'none' } : answer
     }
-    const built = buildView({ ...now, summaryOf: known })
+    const { request: shownBy, built } = buildOffering(
+      (way) => ({ ...asked(way), summaryOf: summaryOf === noSummary ? summaryOf : known }),
+      options,
+    )
     assertNotEmpty(built, now.state.messageCount)
-    return toView(now, built, this.#epoch(0))
+    return toView(shownBy, built, this.#epoch(0))
   }
 
   /**
@@ -455,8 +476,9 @@ export class ThreadEngine {
     const policy = limit === undefined ? given : withinLimit(given, limit)
     const leading = leadingOf(journal)
     const now = this.#options.now()
-    const framing = new Framing({ frame: options.frame, leading, pluginSystem })
-    const parts = { options: withLimit(options), framing, now, policy }
+    const framed = offering(options, journal, around.offering ?? 'as-logged')
+    const framing = new Framing({ frame: framed.frame, leading, pluginSystem })
+    const parts = { options: withLimit(framed), framing, now, policy }
     // What the schedule must know of the provider.
     const { cache, prices } = isTemporary ? {} : cacheFor(journal, parts, this.#options)
     return {
@@ -470,8 +492,32 @@ export class ThreadEngine {
       isTemporary,
       // Checkpoints are jobs of their own; only a view that keeps no edits makes one in passing.
       hasCompactor: !isTemporary,
-      given: this.#options.given,
+      given: this.#givenFor(journal),
       fileOf: this.#files.fileOf,
+    }
+  }
+
+  #givenFor(journal: Journal): NonNullable<ViewRequest['given']> {
+    const { given } = this.#options
+    return this.#judgments === undefined
+      ? given
+      : { ...given, relevance: this.#judgments.judgeIn(journal) }
+  }
+
+  /** Asks the host's judge, where it takes time, for what the rules want to know; a view waits as its schedule does. */
+  async #judge(request: () => ViewRequest, until: number): Promise<void> {
+    const judgments = this.#judgments
+    if (judgments === undefined) return
+    const { policy } = request()
+    if (policy.expiry?.relevance === undefined) return
+    const waits = waitsForJobs(policy)
+    // A score may lead to the question about a later age.
+    for (let round = 0; round < maxJudgingRounds; round++) {
+      proposalsOf(request())
+      if (!judgments.isBusy) return
+      judgments.start(waits ? until : Infinity)
+      if (!waits) return
+      await judgments.settled(until)
     }
   }
 
@@ -522,8 +568,8 @@ export class ThreadEngine {
     }
     const last = this.journal.facts.newestRequest?.seq ?? 0
     const pluginSystem = this.#plugins.isEmpty ? [] : await this.#plugins.system(this.journal)
-    const request = (journal = this.#shownBy(own)): ViewRequest =>
-      this.request(options, { own, pluginSystem, journal })
+    const request = (journal = this.#shownBy(own), way?: Offering): ViewRequest =>
+      this.request(options, { own, pluginSystem, journal, offering: way })
     const ask = (now: ViewRequest, journal = this.journal): SummaryPass =>
       askingOf(this.summaries, journal, now)
     const { threadPolicy } = options
@@ -535,6 +581,7 @@ export class ThreadEngine {
     const files = await this.#writeFiles(policy, (fileOf) => proposalsOf({ ...request(), fileOf }))
     const until = performance.now() + timeoutOf(this.#options)
     const finished = isRecovery ? [] : await this.#prepareSummaries(request, until)
+    if (!isRecovery) await this.#judge(request, until)
     const isFirst = own === undefined && !isRecovery
     const asked = isFirst ? await this.#compacting.beforeView(request, until) : undefined
     const { version } = this.journal.state
@@ -543,18 +590,26 @@ export class ThreadEngine {
       const isStill = asked?.state === state && state.version === version
       const base = isStill ? asked : request()
       const asking = ask(base)
-      const now: ViewRequest = { ...base, isRecovery, summaryOf: asking.summaryOf }
-      view = { request: now, built: buildView(now), asking }
+      const around = { isRecovery, summaryOf: asking.summaryOf }
+      const shown = buildOffering(
+        (way) => ({ ...(way === 'as-logged' ? base : request(undefined, way)), ...around }),
+        options,
+      )
+      view = { ...shown, asking }
+      const { request: now } = shown
       assertNotEmpty(view.built, now.state.messageCount)
       return [
+        ...offerEntry(options, now, this.journal, stamp),
         ...this.#pendingSetting(stamp),
         ...systemSetting(this.journal, pluginSystem, stamp),
         ...(now.isTemporary ? summaryEntries(this.journal, finished, stamp) : []),
+        ...(this.#judgments?.entries(this.journal, stamp) ?? []),
         ...entriesOf(now, view.built, stamp, this.journal),
       ]
     }
     const hadPolicy = policySettings.some((one) => this.journal.setting(one) !== undefined)
     const entries = await this.#commitView(build, { durable, files })
+    this.#judgments?.kept()
     this.#forgetPending()
     if (hadPolicy && entries.some(isPolicy)) {
       this.emit('policy-changed', { message: 'The policy changed.' })
@@ -563,16 +618,7 @@ export class ThreadEngine {
     assert(view !== undefined, 'a commit asks for its entries')
     this.#lastView = { seq: newestSeq(this.journal), built: view.built }
     const edits = entries.filter((entry): entry is EditEntry => entry.type === 'edit')
-    const { built } = view
-    const indexOf = (seq: number): number => viewIndex(built, seq)
-    this.#reporter.applied(this.journal, edits, indexOf)
-    const line = resultLine(this.journal.state, edits, view.built.assembled.repairs.length)
-    if (line !== undefined) this.say(line)
-    this.#reporter.selected(this.journal, policy, {
-      shown: view.built.shown.length,
-      tokens: view.built.assembled.tokens(),
-      repairs: view.built.assembled.repairs.length,
-    })
+    this.#report(view.built, edits, policy)
     if (!waitsForJobs(view.request.policy)) this.#summarizeBehind(view.asking.wanted)
     const { checkpoint } = this.journal.state
     const made = checkpoint !== undefined && checkpoint.seq > last ? 1 : 0
@@ -583,6 +629,16 @@ export class ThreadEngine {
       view.built,
       this.#epoch(applied, applied === widened ? 'policy' : cause),
     )
+  }
+
+  /** Events and log lines of a view that was committed. */
+  #report(built: BuiltView, edits: readonly EditEntry[], policy: Policy): void {
+    this.#reporter.applied(this.journal, edits, (seq) => viewIndex(built, seq))
+    const repairs = built.assembled.repairs.length
+    const line = resultLine(this.journal.state, edits, repairs)
+    if (line !== undefined) this.say(line)
+    const tokens = built.assembled.tokens()
+    this.#reporter.selected(this.journal, policy, { shown: built.shown.length, tokens, repairs })
   }
 
   /** Summaries that a view waits for. */

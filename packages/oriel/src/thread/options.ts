@@ -8,10 +8,11 @@ import type { PolicyInput } from '../policy/schema.ts'
 import type { Prompt } from '../rules/compact-prompt.ts'
 import { assertRules, type CustomRule } from '../rules/custom.ts'
 import type { Similarity } from '../rules/duplicates.ts'
-import type { Relevance } from '../rules/relevance.ts'
+import type { RelevanceJudge } from '../rules/relevance.ts'
 import type { Success } from '../rules/tool-results.ts'
 import type { Store } from '../stores/store.ts'
 import type { Listener } from './events.ts'
+import type { Judge } from './judgments.ts'
 import type { Plugin } from './plugins/plugin.ts'
 import type { Summarize } from './summaries/answer.ts'
 import type { PricesOption } from './view/cache.ts'
@@ -56,8 +57,11 @@ export interface ThreadOptions<Own extends readonly CustomRule[] = readonly [], 
   readonly prices?: PricesOption
   /** Prompts for summaries, by id. @default only 'compactMessagePrompt', Oriel's own */
   readonly prompts?: Readonly<Record<string, Prompt>>
-  /** Judges how relevant a result is, for `expiry.relevance`. @default the share of words it has in common with the recent steps */
-  readonly relevance?: Relevance
+  /**
+   * Judges how relevant a result is, for `expiry.relevance`; at once, or as a job that takes `summarizeTimeoutMs` at most.
+   * @default the share of words it has in common with the recent steps
+   */
+  readonly relevance?: RelevanceJudge
   /** Compares two results of one tool, for `expiry.duplicates`: from 0 to 1. @default the share of word triples in common */
   readonly similarity?: Similarity
   /** Judges whether a tool's result is a success, for `keepSuccessful`. @default by the error flag, else by a field of the output */
@@ -135,7 +139,7 @@ export function linesOf({ log, verbose, agent }: AnyThreadOptions): {
 /** What the host gives the rules, checked. A judge that throws keeps the result. */
 export function givenBy(options: AnyThreadOptions): {
   readonly prompts?: Readonly<Record<string, Prompt>>
-  readonly relevance?: Relevance
+  readonly judge?: Judge
   readonly similarity?: Similarity
   readonly success?: Success
   readonly rules: readonly CustomRule[]
@@ -148,7 +152,7 @@ export function givenBy(options: AnyThreadOptions): {
     throw new OrielError('invalid-option', message, { path: `prompts.${id}` })
   }
   if (relevance !== undefined && typeof relevance !== 'function') {
-    const message = 'relevance must be a function (result, recent) => number.'
+    const message = 'relevance must be a function (result, recent) => number, or a promise of one.'
     throw new OrielError('invalid-option', message, { path: 'relevance' })
   }
   if (similarity !== undefined && typeof similarity !== 'function') {
@@ -170,18 +174,23 @@ export function givenBy(options: AnyThreadOptions): {
   return {
     rules,
     ...(prompts === undefined ? {} : { prompts }),
-    ...(relevance === undefined ? {} : { relevance: judgeOf('relevance', relevance, log) }),
+    ...(relevance === undefined ? {} : { judge: askedBy(relevance, log) }),
     ...(similarity === undefined ? {} : { similarity: judgeOf('similarity', similarity, log) }),
     ...(success === undefined ? {} : { success: isSuccess }),
   }
 }
 
+function askedBy(relevance: RelevanceJudge, log: AnyThreadOptions['log']): Judge {
+  const isAsync = relevance.constructor.name === 'AsyncFunction'
+  return { ask: judgeOf('relevance', relevance, log), isAsync }
+}
+
 /** A function of the host's that answers with a number; one that throws decides nothing. */
-function judgeOf<Input extends readonly unknown[]>(
+function judgeOf<Input extends readonly unknown[], Answer>(
   name: string,
-  judge: (...input: Input) => number,
+  judge: (...input: Input) => Answer,
   log: AnyThreadOptions['log'],
-): (...input: Input) => number {
+): (...input: Input) => Answer | number {
   return (...input) => {
     try {
       return judge(...input)

@@ -15,11 +15,12 @@ import { type ResentHistory, resentHistory } from './branches/places.ts'
 import type { ReadHistory } from './branches/read-history.ts'
 import type { KeyMatch, SyncCounts } from './branches/sync.ts'
 import type { Batch } from './journal/batch.ts'
-import type { RequestOptions, View, ViewOptions } from './view/view.ts'
+import type { ExpandOffer, RequestOptions, View, ViewOptions } from './view/view.ts'
 
 const viewOptions: OptionNames<ViewOptions> = {
   format: true,
   frame: true,
+  expand: true,
   model: true,
   budget: true,
   policy: true,
@@ -42,7 +43,7 @@ export function readViewOptions(
   of: 'view' | 'request' | 'preview' | 'recover',
 ): Policy | undefined {
   assertOptions(options, of === 'view' || of === 'recover' ? viewOptions : requestOptions, of)
-  const { policy, frame, budget, model } = options
+  const { policy, frame, budget, model, expand } = options
   if (budget !== undefined && !(Number.isFinite(budget) && budget > 0)) {
     const message = `budget must be a number of tokens above 0, got ${String(budget)}.`
     throw new OrielError('invalid-option', message, { path: 'budget' })
@@ -56,7 +57,16 @@ export function readViewOptions(
   if (model !== undefined && typeof model !== 'string') throw wrongOption('model', 'a string')
   if (frame !== undefined && !isObject(frame)) throw wrongOption('frame', 'an object')
   if (frame !== undefined) checkJson(frame, 'frame')
+  if (expand !== undefined) checkOffer(expand)
   return own
+}
+
+function checkOffer(expand: ExpandOffer): void {
+  if (!isObject(expand)) throw wrongOption('expand', 'an object')
+  assertOptions<ExpandOffer>(expand, { tool: true, frame: true, isDue: true }, 'expand')
+  if (typeof expand.tool !== 'string') throw wrongOption('expand.tool', 'a string')
+  if (!isObject(expand.frame)) throw wrongOption('expand.frame', 'an object')
+  checkJson(expand.frame, 'expand.frame')
 }
 
 /** Refuses an override as its part of a policy would be refused. */

@@ -40,7 +40,9 @@ import {
 } from './options.ts'
 import { Queue } from './queue.ts'
 import { previewView, readViewOptions, requestView, type Synced, syncHistory } from './request.ts'
+import { type SearchOptions, type SearchResult, searchJournal } from './search/search.ts'
 import type { Accuracy } from './view/calibration.ts'
+import { type Explanation, explainBlock } from './view/explain.ts'
 import { readUsage } from './view/read-usage.ts'
 import { type ReadMessage, readMessages } from './view/reading.ts'
 import { type RebuiltRequest, rebuildRequest } from './view/rebuild.ts'
@@ -109,6 +111,11 @@ export class Thread<Meta = Json, Own extends readonly CustomRule[] = readonly []
   /** Whether nothing was ever written to it. */
   get isEmpty(): boolean {
     return this.#journal.state.version === 0
+  }
+
+  /** The name under which its requests carry the expand tool; undefined before the first one does. */
+  get expandTool(): string | undefined {
+    return this.#journal.setting(settings.expandTool)
   }
 
   /** The policy in force. */
@@ -248,6 +255,18 @@ export class Thread<Meta = Json, Own extends readonly CustomRule[] = readonly []
     return this.#run(() => hintsOf(this.#engine, id))
   }
 
+  /**
+   * The messages that answer a query best, over originals: also those that are shortened, folded or left out now. Ranked by the words
+   * that they share with it, and by their meaning where `embed` is given. Waits for no other operation on the thread.
+   */
+  async search(query: string, options: SearchOptions = {}): Promise<readonly SearchResult[]> {
+    const journal = await this.#run(async () => {
+      await this.#journal.refresh()
+      return this.#journal
+    })
+    return searchJournal(journal, query, options)
+  }
+
   /** Messages in their original words, as a model may read them: without what is for people only or was not preserved. */
   async *read(options: ReadOptions = {}): AsyncGenerator<ReadMessage> {
     assertOptions(options, readOptions, 'read')
@@ -271,6 +290,27 @@ export class Thread<Meta = Json, Own extends readonly CustomRule[] = readonly []
         throw new OrielError('cannot-undo', `No live edit has the id ${id.slice(0, 40)}.`)
       }
       this.#engine.emit('edit-undone', { id, message: `${undone.length} edits were undone.` })
+    })
+  }
+
+  /** The live edits, oldest first: what `undo` can take back, with rule, reason and tokens. */
+  edits(): Promise<readonly EditEntry[]> {
+    return this.#run(async () => {
+      await this.#journal.refresh()
+      return [...this.#journal.state.liveEdits()]
+    })
+  }
+
+  /**
+   * Why a message or block looks as it does in views now, by the id that the trace or a placeholder names: its form, and every live edit
+   * that acts on it. Rejects with 'not-found' for an id that is not in this thread.
+   */
+  explain(id: string): Promise<Explanation> {
+    return this.#run(async () => {
+      assertId(id)
+      await this.#journal.refresh()
+      await this.#journal.complete()
+      return explainBlock(this.#journal.state, id)
     })
   }
 
@@ -459,7 +499,8 @@ function engineOptions(options: AnyThreadOptions): EngineOptions {
   const { now = Date.now, on, plugins = [], prices } = options
   const { summarize, summarizeWindow, summarizeTimeoutMs } = options
   const summarizing = { summarize, summarizeWindow, summarizeTimeoutMs }
-  return { now, on, ...summarizing, prices, plugins, given: givenBy(options), ...linesOf(options) }
+  const { judge, ...given } = givenBy(options)
+  return { now, on, ...summarizing, prices, plugins, given, judge, ...linesOf(options) }
 }
 
 /**

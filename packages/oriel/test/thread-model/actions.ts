@@ -13,6 +13,7 @@ import {
   type Folded,
   foldLog,
   forkOf,
+  framedGists,
   type Gist,
   gistOfChat,
   gistsOf,
@@ -141,7 +142,8 @@ function verifyShown(
   const isLogged = choice.policy === undefined && choice.dryRun !== true
   if (window === undefined && !isLogged) return
   const hidden = window === undefined ? undefined : droppedByWindow(folded, window)
-  expect(view.messages.map(gistOfChat)).toEqual(shownGists(folded, hidden))
+  const gists = shownGists(folded, hidden)
+  expect(view.messages.map(gistOfChat)).toEqual(framedGists(gists, choice))
 }
 
 /** The edits of one view: exactly the window where there is nothing else, and never what is protected. */

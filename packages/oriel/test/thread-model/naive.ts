@@ -235,6 +235,21 @@ export function shownGists(
   }))
 }
 
+/** What a request shows that says what stands around it: it has no expand tool, so no form offers one. */
+export function framedGists(
+  gists: readonly Gist[],
+  { system }: { readonly system?: unknown },
+): readonly Gist[] {
+  return system === undefined ? gists : gists.map(withoutHints)
+}
+
+function withoutHints(gist: Gist): Gist {
+  const text = gist.text
+    .replaceAll(/\bexpand (e[0-9a-z]{3,})(?:, by lines or by query)?/g, 'id $1')
+    .replaceAll(/Agent can request (?:full )?expansion if needed: (e[0-9a-z]{3,})/g, 'id $1')
+  return { ...gist, text }
+}
+
 /** The newest summary of what gave way, right after the first user's words. */
 function withCheckpoint({ live, excluded }: Folded, gists: readonly Gist[]): readonly Gist[] {
   const dropEdits = live.filter((edit) => 'ranges' in edit.target)

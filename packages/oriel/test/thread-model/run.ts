@@ -8,7 +8,7 @@ import type { Store } from '../../src/stores/store.ts'
 import { type Action, newEntries } from './action.ts'
 import { actionOf, isCheckpoint } from './actions.ts'
 import type { Check } from './checks.ts'
-import { covers, type Folded, foldLog, gistOfChat, shownGists } from './naive.ts'
+import { covers, type Folded, foldLog, framedGists, gistOfChat, shownGists } from './naive.ts'
 import type { Operation, Request } from './operations.ts'
 import { bytesOf, dryView, linesOf, type Scenario, Session } from './session.ts'
 
@@ -79,7 +79,9 @@ function verifyRaced(
   const view = action.viewed?.()
   if (request.type === 'view' && view !== undefined && request.choice.format === 'openai-chat') {
     const gists = canonicalJson(view.messages.map(gistOfChat) as unknown as Json)
-    const shown = moments.map((moment) => canonicalJson(shownGists(moment) as unknown as Json))
+    const shown = moments.map((moment) =>
+      canonicalJson(framedGists(shownGists(moment), request.choice) as unknown as Json),
+    )
     if (request.choice.dryRun !== true) expect(shown).toContain(gists)
   }
   // An append is one batch: without the entries of others it is exactly what was asked for.

@@ -141,6 +141,7 @@ export async function dryView(thread: Thread, options: ViewOptions = {}): Promis
       messages: [],
       trace: [],
       directives: [],
+      offersExpansion: false,
       tokens: { before: 0, after: 0 },
       epoch,
     }

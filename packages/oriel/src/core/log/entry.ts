@@ -159,6 +159,11 @@ export interface Edit {
   readonly summary?: { readonly of: string; readonly at: readonly [from: number, to: number] }
   /** Drops by the rule `history` only: the limit that they obey. It never waits for a schedule, and a wider one takes them back. */
   readonly window?: DropWindow
+  /**
+   * References only: the blocks whose text it refers to. It is in force while the view shows all of them, whole or by references of their
+   * own. @default the text refers to no other block
+   */
+  readonly refersTo?: readonly (readonly [seq: number, block: number])[]
 }
 
 /** The newest turn that was dropped; or the cap on messages; or that system messages are not shown. */
@@ -270,6 +275,8 @@ export interface RequestDetails {
   readonly schedule?: JsonObject
   /** The policy, where it held for this call only. */
   readonly policy?: JsonObject
+  /** Of a policy for one call: whether a model could be asked for summaries. @default false */
+  readonly hasModel?: boolean
 }
 
 /** An entry of a type unknown to this version: kept and passed along, never dropped. */

@@ -78,6 +78,11 @@ const cases: fc.Arbitrary<Case> = fc.oneof(
     text,
   ),
   of(
+    'relevance',
+    hash.map((key) => settings.relevance.at(key)),
+    fc.double({ min: 0, max: 1, noNaN: true }),
+  ),
+  of(
     'outputFile',
     hash.map((key) => settings.outputFile.at(key)),
     text,
@@ -123,6 +128,7 @@ describe('the settings of a log', () => {
     ['fork', 'fork/child', { seq: 7 }],
     ['frame', 'frame/0123456789abcdef0123456789abcdef', { system: 'Be brief.', tools: [] }],
     ['summary', 'summary/k1', 'It went well.'],
+    ['relevance', 'relevance/k1', 0.25],
     ['outputFile', `output-file/${'0'.repeat(64)}`, '/tmp/outputs'],
     ['host', 'host/title', null],
   ]
@@ -182,6 +188,7 @@ describe('a setting that does not fit its name', () => {
     [settings.fork.at('x'), [null, 7, {}, { seq: '7' }, { seq: -1 }, { seq: 1.5 }]],
     [settings.frame.at('x'), [null, 'x', [{}]]],
     [settings.summary.at('x'), [null, 5, { text: 'x' }]],
+    [settings.relevance.at('x'), [null, '0.5', [1]]],
     [settings.outputFile.at('x'), [null, 5, ['/tmp']]],
   ]
 

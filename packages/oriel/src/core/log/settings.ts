@@ -132,8 +132,12 @@ export const settings = {
   frame: new KeyedSetting('frame/', isJsonObject, (hash) => hash.slice(0, 32)),
   /** A model's summary by the key of its source. */
   summary: new KeyedSetting('summary/', isText),
+  /** How relevant a result is to what came after it, by the key of both, where that took a job. */
+  relevance: new KeyedSetting('relevance/', isScore),
   /** A file that was written for this thread: the hash of its content, and its directory. */
   outputFile: new KeyedSetting('output-file/', isText),
+  /** The name of the expand tool, once it was added to a request of the thread: it stays. Forks inherit it. */
+  expandTool: new Setting('expand-tool', isText),
   /** The host's own; forks inherit them. */
   host: new KeyedSetting('host/', isJson, hostKey),
 } as const
@@ -192,6 +196,10 @@ function isDraft(value: unknown): boolean {
 
 function isBlocks(value: unknown): value is readonly Block[] {
   return Array.isArray(value) && value.every(isBlock)
+}
+
+function isScore(value: unknown): value is number {
+  return typeof value === 'number'
 }
 
 function isText(value: unknown): value is string {

@@ -15,8 +15,15 @@ export function isExpandTool(name: string): boolean {
 /** Tools are the same objects in most requests. */
 const offers = new WeakMap<object, boolean>()
 
+/** Whether a request carries the expand tool; undefined where nobody said what stands around its messages. */
+export function carriesExpandTool(
+  frame: { readonly tools?: unknown } | undefined,
+): boolean | undefined {
+  return frame === undefined ? undefined : offersExpansion(frame.tools)
+}
+
 /** Whether the tools of a request, in any provider's shape, have the expand tool, also behind an MCP prefix. */
-export function offersExpansion(tools: unknown): boolean {
+function offersExpansion(tools: unknown): boolean {
   if (typeof tools !== 'object' || tools === null) return false
   const known = offers.get(tools)
   if (known !== undefined) return known

@@ -54,6 +54,7 @@ export class State {
   #endedRequest = 0
   #visible: Item[] = []
   #visits = 0
+  #reshaped = 0
   readonly #messages = new Map<number, Item>()
   readonly #externalIds = new Map<string, number>()
   readonly #derived = new Map<string, object>()
@@ -210,9 +211,38 @@ export class State {
     return this.#edits.get(id)
   }
 
-  /** The newest live edit of one block. */
-  blockEdit(seq: number, block: number): EditEntry | undefined {
-    return this.#edits.ofBlock(seq, block)
+  /**
+   * The edit in force of one block: the newest live one, without references whose source is gone. `isGone` adds what planned edits take
+   * away.
+   */
+  blockEdit(
+    seq: number,
+    block: number,
+    isGone?: (seq: number, block: number) => boolean,
+  ): EditEntry | undefined {
+    const newest = this.#edits.ofBlock(seq, block)
+    if (newest?.refersTo === undefined) return newest
+    return this.#edits
+      .allOfBlock(seq, block)
+      .findLast(
+        ({ refersTo = [] }) =>
+          !refersTo.some(([at, own]) => isGone?.(at, own) === true || !this.isSource(at, own)),
+      )
+  }
+
+  /**
+   * True if the view shows a block, whole or by references: others may refer to it. A half exchange is repaired, so it may not be shown.
+   */
+  isSource(seq: number, block: number): boolean {
+    return (
+      !this.exchanges.membersOf(seq).some((member) => this.#isHidden(member)) &&
+      this.#edits.allOfBlock(seq, block).every(({ refersTo }) => refersTo !== undefined)
+    )
+  }
+
+  /** Counts what changed the view of older messages, references aside: what was derived from them before may be out of date. */
+  get reshaped(): number {
+    return this.#reshaped
   }
 
   /** All live edits of one block, newest last. */
@@ -316,15 +346,18 @@ export class State {
         break
       case 'edit':
         this.#edits.add(entry)
+        if (entry.refersTo === undefined) this.#reshaped += 1
         if ('ranges' in entry.target) {
           this.#hide((seq) => isInRanges(entry, seq) && !this.isKeptByPin(seq), lastOf(entry))
         }
         break
       case 'undo':
         this.#applyUndo(entry)
+        this.#reshaped += 1
         break
       case 'mark':
         this.#applyMark(entry)
+        this.#reshaped += 1
         break
       case 'request':
         this.moves.asked(entry)

@@ -1,10 +1,14 @@
 // Shorter forms of a checkpoint's text, for requests with less room than the checkpoint was made for. Works on the text alone.
 
+import { noteTitles } from './checkpoint.ts'
 import { head } from './clip.ts'
 import { directivesHeading } from './directive-list.ts'
 
 /** The share of its notes that each rung keeps; the last one keeps the opening and the closing line. */
 export const checkpointRungs = [0.75, 0.5, 0.35, 0.25, 0.15, 0.1, 0.05, 0] as const
+
+/** How the section with the user's standing instructions begins. */
+const standing = `## ${noteTitles.constraints}\n${directivesHeading}`
 
 /** Shorter pieces of a line say nothing. */
 const leastPiece = 40
@@ -18,7 +22,7 @@ export function shortenCheckpoint(text: string, share: number): string {
   const [opening = '', ...rest] = sections
   const closing = rest.pop()
   if (closing === undefined) return text
-  const isWhole = (section: string): boolean => share > 0 && section.startsWith(directivesHeading)
+  const isWhole = (section: string): boolean => share > 0 && section.startsWith(standing)
   const notes = rest.map((section) =>
     isWhole(section) ? { text: section, left: 0 } : shortenSection(section, share),
   )

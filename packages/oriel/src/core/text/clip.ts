@@ -67,6 +67,18 @@ export function clip(text: string, length: number, id: string): string {
   return head(text, headLength) + marker + tail(text, room - headLength)
 }
 
+/** A text on one line, well-formed. */
+export function oneLine(text: string): string {
+  return text.toWellFormed().replaceAll(/\s+/g, ' ').trim()
+}
+
+/** Both ends of a text, at most `length` units in all: of a path or a command the end says as much as the start. */
+export function shorten(text: string, length: number): string {
+  if (text.length <= length) return text
+  const first = Math.ceil((length - 1) / 2)
+  return `${head(text, first)}…${tail(text, length - 1 - first)}`
+}
+
 function isHighSurrogate(unit: number): boolean {
   return unit >= 0xd800 && unit <= 0xdbff
 }

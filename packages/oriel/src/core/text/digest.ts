@@ -5,11 +5,17 @@ import { textOf } from '../log/block.ts'
 import type { MessageEntry } from '../log/entry.ts'
 import { isObject, type JsonObject } from '../log/json.ts'
 import { isCall } from '../state/exchange.ts'
-import { head } from './clip.ts'
+import type { Counter } from '../tokens/counter.ts'
+import { head, oneLine, shorten, tail } from './clip.ts'
+import { directivesIn } from './directives.ts'
 
-/** How many folded user messages are quoted, newest first. */
+/** How many folded user messages are quoted in a note, the newest ones, and how many are kept for a checkpoint. */
 const quotedMessages = 3
 const quotedLength = 120
+const keptRequests = 6
+const keptLength = 160
+/** Only the start of a message is searched for its request. */
+const requestLength = 2000
 const namedTools = 6
 /** Maximum number of distinct tools, so that the digest stays small. */
 const countedTools = 64
@@ -71,37 +77,58 @@ export class Digest {
       }
     }
     if (entry.role === 'user') {
-      const quote = head(textOf(blocks).replaceAll(/\s+/g, ' ').trim(), quotedLength)
-      if (quote !== '') {
-        this.#quotes = [...this.#quotes, { text: quote, seq }].slice(-quotedMessages)
-      }
+      const quote = requestIn(textOf(blocks))
+      if (quote !== '') this.#quotes = [...this.#quotes, { text: quote, seq }].slice(-keptRequests)
     }
     if (this.#first === '') this.#first = entry.id
     this.#last = entry.id
   }
 
-  /** The note. `brief` gives only the count and range. */
-  text(brief: boolean): string {
+  /** What folded user messages asked for, oldest first. With a limit the oldest are forgotten. */
+  requests(room?: { readonly counter: Counter; readonly tokens: number }): readonly string[] {
+    if (room !== undefined) {
+      let left = room.tokens
+      const kept = this.#quotes.findLastIndex(({ text }) => {
+        left -= room.counter.count(text) + 6
+        return left < 0
+      })
+      this.#quotes = this.#quotes.slice(kept + 1)
+    }
+    return this.#quotes.map(({ text }) => text)
+  }
+
+  /** The note: `brief` has the count and range; `closing` stands below the notes of a checkpoint; `whole` stands alone. */
+  text(style: 'brief' | 'closing' | 'whole'): string {
     if (this.#total === 0) return '[Earlier messages left out; none of them is for the model]'
     const [first, last] = [this.#first, this.#last]
     const range = first === last ? `expand ${first}` : `expand ${first} to ${last}`
     const what = `${this.#total} earlier message${this.#total === 1 ? '' : 's'} left out`
-    if (brief) return `[${what}; ${range}]`
+    if (style === 'brief') return `[${what}; ${range}]`
     const roles = ['user', 'assistant', 'tool']
       .flatMap((role) => (this.#counts.has(role) ? [`${this.#counts.get(role)} ${role}`] : []))
       .join(', ')
     const parts = [`${what} (${roles})`]
-    if (this.#tools.size > 0) {
-      const tools = [...this.#tools.entries()]
-        .sort(([, a], [, b]) => b.count - a.count)
-        .slice(0, namedTools)
-      parts.push(`tools used: ${tools.map(([name, { count }]) => `${name} x${count}`).join(', ')}`)
-    }
-    for (const { text } of this.#quotes) {
-      parts.push(`a user message began: ${JSON.stringify(text)}`)
-    }
+    if (style === 'whole') parts.push(...this.#details())
     return `[${[...parts, range].join('; ')}]`
   }
+
+  #details(): readonly string[] {
+    const tools = [...this.#tools.entries()]
+      .sort(([, a], [, b]) => b.count - a.count)
+      .slice(0, namedTools)
+      .map(([name, { count }]) => `${name} x${count}`)
+    const quotes = this.#quotes
+      .slice(-quotedMessages)
+      .map(({ text }) => `a user message began: ${JSON.stringify(head(text, quotedLength))}`)
+    return [...(tools.length === 0 ? [] : [`tools used: ${tools.join(', ')}`]), ...quotes]
+  }
+}
+
+/** What a message asks for, without the standing instructions in it: these are kept elsewhere, as long as they hold. */
+function requestIn(text: string): string {
+  const start = head(text, requestLength)
+  const rest = directivesIn(start).reduce((left, found) => left.replace(found.text, ' '), start)
+  return head(oneLine(rest), keptLength)
 }
 
 /** True if models may no longer read the message at `seq`; 0 means the source is unknown. */
@@ -209,7 +236,7 @@ class Recent {
   }
 
   add(text: string, seq: number): void {
-    const value = head(text.toWellFormed().replaceAll(/\s+/g, ' ').trim(), maxLength)
+    const value = head(oneLine(text), maxLength)
     if (value === '') return
     this.#values.delete(value)
     this.#values.set(value, seq)
@@ -242,17 +269,64 @@ const nameKeys = ['query', 'pattern', 'url', 'name', 'title', 'id', 'key', 'subj
 
 /** What a call is about: the path, the command or another argument that names it, on one line; empty where none does. */
 export function targetOf(text: string, length: number): string {
-  const input = text.length > inspectedLength ? undefined : parse(text)
+  const input = argumentsIn(text)
   if (input === undefined) return ''
-  const command = commandKeys.flatMap((key) => input[key] ?? [])
+  const [path] = pathsIn(input)
+  if (path !== undefined) return shortPath(oneLine(path), Math.min(pathLength, length))
+  const command = commandOf(input)
+  if (command !== undefined) return shorten(bareCommand(command), length)
   const named = nameKeys.flatMap((key) => input[key] ?? [])
-  const target = [...pathsIn(input), ...command, ...named, ...Object.values(input)].find(
+  const target = [...named, ...Object.values(input)].find(
     (value) => typeof value === 'string' && value.trim() !== '',
   )
-  if (typeof target !== 'string') return ''
-  // Where a command runs says less than what it does.
-  const bare = target.replace(/^cd \S+ && /, '')
-  return head(bare.toWellFormed().replaceAll(/\s+/g, ' ').trim(), length)
+  return typeof target === 'string' ? shorten(oneLine(target), length) : ''
+}
+
+/** The command of a call that runs one; undefined for other calls, and for those that name a path. */
+export function commandIn(text: string): string | undefined {
+  const input = argumentsIn(text)
+  return input === undefined || pathsIn(input).length > 0 ? undefined : commandOf(input)
+}
+
+/** Whether a tool changes its target, by its name. */
+export function isChanging(tool: string): boolean {
+  return changing.test(tool)
+}
+
+function commandOf(input: Readonly<Record<string, unknown>>): string | undefined {
+  const [command] = commandKeys.flatMap((key) => {
+    const value = input[key]
+    if (Array.isArray(value)) return [value.map(String).join(' ')]
+    return typeof value === 'string' && value.trim() !== '' ? [value] : []
+  })
+  return command
+}
+
+/** What a command does, without where it runs, its environment and the text that it is fed. */
+function bareCommand(command: string): string {
+  const [first = ''] = command.trimStart().split(/<<-?\s*['"]?\w+['"]?/, 1)
+  const bare = oneLine(first)
+    .replace(/^(?:cd \S+ ?(?:&&|;) ?|[A-Z_]+=\S+ )+/, '')
+    .replace(/(?: 2>&1)?(?: \| (?:head|tail)(?: -n)? -?\d+)?$/, '')
+  return bare === '' ? oneLine(head(command, maxLength)) : bare
+}
+
+/** Longer paths begin with an ellipsis. */
+const pathLength = 44
+
+/** The end of a path names the file. */
+function shortPath(path: string, length: number): string {
+  if (path.length <= length) return path
+  const parts = path.split('/')
+  let short = parts.pop() ?? ''
+  while (parts.length > 0 && short.length + (parts.at(-1) as string).length + 3 <= length) {
+    short = `${parts.pop()}/${short}`
+  }
+  return `…/${tail(short, length - 2)}`
+}
+
+function argumentsIn(text: string): Readonly<Record<string, unknown>> | undefined {
+  return text.length > inspectedLength ? undefined : parse(text)
 }
 
 function parse(text: string): Readonly<Record<string, unknown>> | undefined {

@@ -30,7 +30,7 @@ export interface Directive {
 /** How a checkpoint shows a directive. `shown`: its message is in the view, so it is not listed. */
 const forms = ['shown', 'full', 'short', 'lookup'] as const
 type ListedForm = (typeof forms)[number]
-const firmnesses = ['pin', 'rule', 'wish'] as const satisfies readonly Firmness[]
+const firmnesses = ['pin', 'rule', 'wish', 'ask'] as const satisfies readonly Firmness[]
 
 interface Kept extends FoundDirective {
   readonly from: string
@@ -50,6 +50,8 @@ const shortLength = 100
 
 export const directivesHeading =
   'Standing instructions of the user, word for word, newest last; the newest wins:'
+/** Sentences that are built like an instruction and do not say that they last. */
+const asksHeading = 'Also said, and perhaps for one occasion only:'
 
 /** Collects messages in the order of the log; adding one twice is the same as once. */
 export class Directives {
@@ -269,6 +271,7 @@ function fitting(
   const form = new Map<Kept, ListedForm>()
   const cost = (one: Kept, as: ListedForm): number => counter.count(lineOf(one, as)) + 1
   let left = tokens - counter.count(directivesHeading)
+  if (listed.some(({ firmness }) => firmness === 'ask')) left -= counter.count(asksHeading) + 1
   const whole = listed.reduce((sum, one) => sum + cost(one, 'full'), 0)
   const isAll = whole <= left
   // Room for the line that names the others.
@@ -295,12 +298,19 @@ function textOfList(
   const lines: string[] = []
   const others: string[] = []
   let last: Kept | undefined
-  for (const one of listed) {
+  const asks = listed.filter(({ firmness }) => firmness === 'ask')
+  const isAskShown = asks.some((one) => ['full', 'short'].includes(formOf(one)))
+  for (const one of [...listed.filter(({ firmness }) => firmness !== 'ask'), ...asks]) {
+    if (one === asks[0] && isAskShown) lines.push(asksHeading)
     const form = formOf(one)
     if (form === 'lookup') others.push(one.from)
     if (form !== 'full' && form !== 'short') continue
     const isNext =
-      one.isAdjacent && form === 'full' && last?.seq === one.seq && formOf(last) === 'full'
+      one.isAdjacent &&
+      form === 'full' &&
+      last?.seq === one.seq &&
+      formOf(last) === 'full' &&
+      (last.firmness === 'ask') === (one.firmness === 'ask')
     if (isNext) {
       const before = (lines.pop() as string).slice(0, -idOf(one).length)
       lines.push(`${before} ${one.text}${idOf(one)}`)

@@ -16,9 +16,10 @@ import {
   wish,
   yes,
 } from './directive-cues.ts'
+import { isAskedFor, isBuiltAsInstruction, isRestatedRule } from './directive-forms.ts'
 
 /** How firmly something was said; where there is no room for all, the weaker ones give way first. */
-export type Firmness = 'pin' | 'rule' | 'wish'
+export type Firmness = 'pin' | 'rule' | 'wish' | 'ask'
 
 export interface FoundDirective {
   /** The exact words. */
@@ -69,8 +70,8 @@ export function restatedIn(text: string): readonly FoundDirective[] {
   for (const line of proseLines(text.length > readLength ? ends(text) : text)) {
     for (const { text: sentence } of sentencesIn(line)) {
       const said = masked(sentence)
-      const isFirm = standing.test(said) || absolute.test(said)
-      if (!isFirm || !restatement.test(said) || sentence.length > longestSentence) continue
+      const isFirm = (standing.test(said) || absolute.test(said)) && restatement.test(said)
+      if (!(isFirm || isRestatedRule(said)) || sentence.length > longestSentence) continue
       found.push({ text: sentence, firmness: 'rule', isAdjacent: false })
     }
   }
@@ -114,22 +115,26 @@ function pinnedIn(text: string): string | undefined {
 function firmnessOf(sentence: string): Firmness | undefined {
   const said = masked(sentence)
   const isQuestion = /[?？]["'”»)]*\s*$/.test(sentence)
-  if (isQuestion && !request.test(said)) return standing.test(said) ? 'rule' : undefined
+  if (isQuestion && !request.test(said)) {
+    return standing.test(said) ? 'rule' : isAskedFor(said) ? 'ask' : undefined
+  }
   if (standing.test(said)) return isOnlyStory(said) ? undefined : 'rule'
   if (absolute.test(said) && !story.test(said)) return 'rule'
   const isWish = imperative.test(said) || wish.test(said) || request.test(said)
   const isManner = !isWish && manner.test(said) && subjects.some((topic) => topic.test(said))
-  return isWish || isManner ? 'wish' : undefined
+  if (isWish || isManner) return 'wish'
+  return isBuiltAsInstruction(said) && !story.test(said) && !told.test(said) ? 'ask' : undefined
 }
 
 const subjects = Object.values(topics)
 
 /** "In this session I have already tried ..." tells what happened. */
 function isOnlyStory(said: string): boolean {
-  const isTold =
-    /^(?:i|we|it|he|she|they)(?:['’](?:ve|d|m|s))? (?:have|had|has|was|were|am|tried|got|saw|did|already)\b/i
-  return isTold.test(said) && !absolute.test(said) && !wish.test(said)
+  return told.test(said) && !absolute.test(said) && !wish.test(said)
 }
+
+const told =
+  /^(?:i|we|it|he|she|they)(?:['’](?:ve|d|m|s))? (?:have|had|has|was|were|am|tried|got|saw|did|already)\b(?! (?:allergic|vegan|a |not a ))/i
 
 /** The sentence without what it quotes: code, and words in quotation marks. */
 function masked(sentence: string): string {
@@ -247,7 +252,7 @@ function* sentencesIn({ text, start }: Pick<ProseLine, 'text' | 'start'>): Gener
   readonly start: number
 }> {
   let from = 0
-  const ends = /[.!?…]+["'”»)\]]*(?=\s|$)|[。！？]+[」』”）]*|$/gu
+  const ends = /[.!?…؟]+["'”»)\]]*(?=\s|$)|[。！？।]+[」』”）]*|$/gu
   for (const match of text.matchAll(ends)) {
     const to = match.index + match[0].length
     if (to < text.length && abbreviation.test(text.slice(from, to))) continue

@@ -11,11 +11,11 @@ import type { SourceName } from './source-name.ts'
 /** Size of the candidate pool for the next memory, relative to this one. */
 const poolShare = 1.5
 /** Half-lives in steps of a use and of a sighting. */
-const useHalfLife = 60
-const sightHalfLife = 40
+const useHalfLife = 90
+const sightHalfLife = 80
 /** Weight of the agent's own lines. It often repeats values that another line explains better. */
 const ownWeight = 0.3
-const numberWeight = 0.3
+const numberWeight = 0.15
 /** Share of the further values on a line in its score. */
 const companyShare = 0.3
 /** Exponent of the length penalty. */
@@ -385,20 +385,22 @@ const pattern =
 /** Definitions: agents search for these lines as a whole. */
 const definition =
   /\b(?:class|const|def|enum|fn|func|function|interface|struct|trait|type)\s+[A-Za-z_$][\w$]*/g
-/** Quoted phrases. */
+/** Quoted phrases, patterns and names: all but plain words. */
 const quoted = /"([^"]{6,60})"|'([^']{6,60})'|`([^`]{6,60})`/g
 
 /** The distinct values of one chunk, in order. */
 export function valuesOf(piece: string): readonly string[] {
   const found = new Set<string>()
-  for (const [value] of piece.matchAll(pattern)) {
+  for (const [match] of piece.matchAll(pattern)) {
+    // Tools that print lines with their numbers put a mark behind these.
+    const value = match.replace(/-+$/, '')
     if (value.length >= shortest && value.length <= longest && isSignificant(value))
       found.add(value)
   }
   for (const [value] of piece.matchAll(definition)) found.add(value)
   for (const [, double, single, back] of piece.matchAll(quoted)) {
     const phrase = (double ?? single ?? back ?? '').trim()
-    if (phrase.includes(' ')) found.add(phrase)
+    if (/\W|[A-Z]/.test(phrase)) found.add(phrase)
   }
   return [...found]
 }

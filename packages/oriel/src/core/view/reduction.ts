@@ -15,7 +15,7 @@ import { reduce } from './render.ts'
 
 export type Reduction = Pick<
   Edit,
-  'rule' | 'form' | 'reason' | 'since' | 'isFinal' | 'keepsMedia' | 'keeps' | 'summary'
+  'rule' | 'form' | 'reason' | 'since' | 'isFinal' | 'keepsMedia' | 'keeps' | 'summary' | 'refersTo'
 > & {
   readonly text: string
 }

@@ -58,6 +58,7 @@ export function editsShown(
     if ('seq' in edit.target) byBlock?.set(`${edit.target.seq}:${edit.target.block}`, edit)
   }
   const expansionOf = expansionsOf(state)
+  const isGone = goneIn(planned)
   return ({ seq, blocks }, position) => {
     if (state.isPinned(seq)) {
       const live = state.blockEdit(seq, position)
@@ -65,7 +66,7 @@ export function editsShown(
     }
     const again = expansionOf(seq, position)
     if (again === undefined) {
-      return byBlock?.get(`${seq}:${position}`) ?? state.blockEdit(seq, position)
+      return byBlock?.get(`${seq}:${position}`) ?? state.blockEdit(seq, position, isGone)
     }
     const edit = asEdit(again, { seq, block: position })
     const block = edit === undefined ? undefined : blocks[position]
@@ -78,6 +79,20 @@ export function editsShown(
       },
     }
   }
+}
+
+/** Tests whether planned edits take a block away that references may refer to; undefined if nothing is planned. */
+export function goneIn(
+  planned: readonly Edit[],
+): ((seq: number, block: number) => boolean) | undefined {
+  const others = planned.filter(({ refersTo }) => refersTo === undefined)
+  if (others.length === 0) return undefined
+  const drops = others.filter((edit) => 'ranges' in edit.target)
+  const blocks = new Set(
+    others.flatMap(({ target }) => ('seq' in target ? [`${target.seq}:${target.block}`] : [])),
+  )
+  return (seq, block) =>
+    blocks.has(`${seq}:${block}`) || drops.some((edit) => isInRanges(edit, seq))
 }
 
 /** Dropped messages that a pin brings back, with their exchanges and the openers of their turns. */

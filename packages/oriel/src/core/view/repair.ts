@@ -355,7 +355,7 @@ function fromFirstUser(
   const note: ViewMessage = {
     role: 'user',
     origin: 'host',
-    blocks: [{ type: 'text', text: digest.text(true) }],
+    blocks: [{ type: 'text', text: digest.text('brief') }],
   }
   return kept.toSpliced(at === -1 ? kept.length : at, 0, note)
 }

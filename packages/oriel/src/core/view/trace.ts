@@ -1,6 +1,6 @@
 // Trace: every block that is not shown in full, with the rule and the reason.
 
-import type { Edit, Form } from '../log/entry.ts'
+import type { Edit, EditEntry, Form } from '../log/entry.ts'
 import { seqsOf } from '../state/edits.ts'
 import type { State } from '../state/state.ts'
 import { whyUnshown } from './audience.ts'
@@ -19,6 +19,8 @@ export interface TraceInput {
   /** Maps the index of a logged message to its index in the caller's input. */
   readonly indexOf: (index: number) => number
   readonly canExpand: boolean
+  /** The id of a planned edit, once it is in the log. @default none has one */
+  readonly idOf?: (edit: Edit) => string | undefined
 }
 
 /**
@@ -29,7 +31,7 @@ export function traceOf(input: TraceInput): () => readonly Change[] {
   const { state, planned, repairs, fitted } = input
   const { dropEdits } = state
   const dropCount = dropEdits.length
-  const blockEdits = liveBlockEdits(state)
+  const blockEdits = liveBlockEdits(state, planned)
   const excluded = [...state.excluded]
   const unshown = unshownBlocks(state)
   const back = shownByPins(state)
@@ -60,10 +62,10 @@ interface Captured {
 }
 
 function list(input: TraceInput, captured: Captured): readonly Change[] {
-  const { state, indexOf, canExpand } = input
+  const { state, indexOf, canExpand, idOf } = input
   const changes: (Change & { seq: number; block: number })[] = []
   const isLost = finalIn(state, captured.edits)
-  const add: Add = (seq, block, { form, rule, reason, tokensAfter }) => {
+  const add: Add = (seq, block, { form, rule, reason, tokensAfter, edit }) => {
     const facts = state.facts(seq)
     if (facts === undefined) return
     const isForPeople = facts.forPeople?.includes(block) === true
@@ -78,6 +80,7 @@ function list(input: TraceInput, captured: Captured): readonly Change[] {
       tokensAfter: form === 'dropped' ? 0 : (tokensAfter ?? tokensBefore),
       canExpand: canExpand && !isForPeople && !isLost(seq, block),
       originalLength: facts.lengths[block] ?? 0,
+      ...(edit === undefined ? {} : { edit }),
       seq,
       block,
     })
@@ -88,8 +91,9 @@ function list(input: TraceInput, captured: Captured): readonly Change[] {
   const addDropped: Add = (seq, ...change) => {
     if (!captured.back.has(seq)) add(seq, ...change)
   }
-  for (const edit of captured.drops) addEdit(state, edit, addDropped)
-  for (const edit of captured.edits) addEdit(state, edit, add)
+  const logged = (edit: Edit): string | undefined => (isLogged(edit) ? edit.id : idOf?.(edit))
+  for (const edit of captured.drops) addEdit(state, edit, addDropped, logged(edit))
+  for (const edit of captured.edits) addEdit(state, edit, add, logged(edit))
   for (const seq of captured.excluded) drop(seq, 'exclude', 'excluded on request')
   for (const { seq, block, form, reason } of captured.unshown) {
     add(seq, block, { form, rule: 'audience', reason })
@@ -122,17 +126,22 @@ type Add = (
     rule: string
     reason: string
     tokensAfter?: number
+    edit?: string | undefined
   },
 ) => void
 
-function addEdit(state: State, edit: Edit, add: Add): void {
+function isLogged(edit: Edit): edit is EditEntry {
+  return 'id' in edit
+}
+
+function addEdit(state: State, edit: Edit, add: Add, id: string | undefined): void {
   const { form, rule, reason, tokensAfter } = edit
   if ('seq' in edit.target) {
-    add(edit.target.seq, edit.target.block, { form, rule, reason, tokensAfter })
+    add(edit.target.seq, edit.target.block, { form, rule, reason, tokensAfter, edit: id })
     return
   }
   for (const seq of seqsOf(edit))
-    each(state, seq, (block) => add(seq, block, { form, rule, reason }))
+    each(state, seq, (block) => add(seq, block, { form, rule, reason, edit: id }))
 }
 
 /** The last edit of each block, which determines its form. Edits of whole messages all stay. */
@@ -147,13 +156,15 @@ function newest(edits: readonly Edit[]): readonly Edit[] {
   )
 }
 
-function liveBlockEdits(state: State): readonly Edit[] {
+/** Edits in force that no planned one replaces, or takes the source of. */
+function liveBlockEdits(state: State, planned: readonly Edit[]): readonly Edit[] {
   const edits: Edit[] = []
-  const editOf = editsShown(state, [])
+  const isPlanned = new Set(planned)
+  const editOf = editsShown(state, planned)
   for (const { entry } of state.visible) {
     for (let block = 0; block < entry.blocks.length; block++) {
       const edit = editOf(entry, block)
-      if (edit !== undefined) edits.push(edit)
+      if (edit !== undefined && !isPlanned.has(edit)) edits.push(edit)
     }
   }
   return edits

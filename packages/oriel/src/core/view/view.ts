@@ -41,6 +41,8 @@ export interface Change {
   readonly canExpand: boolean
   /** Characters of the original text. */
   readonly originalLength: number
+  /** The log's edit that made the change: pass it to `undo`. Absent where none is kept: a repair, a budget, a dry run, `project`. */
+  readonly edit?: string
 }
 
 /** The request around the messages: counted in the budget, never matched as history. */

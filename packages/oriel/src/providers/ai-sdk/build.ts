@@ -4,7 +4,7 @@ import type { Block, Role, ToolCallBlock, ToolResultBlock } from '../../core/log
 import type { Json, JsonObject } from '../../core/log/json.ts'
 import { isObject, parseJson } from '../../core/log/json.ts'
 import type { Material } from '../foreign.ts'
-import { type LossNote, noteInside, replaced } from '../losses.ts'
+import { type LossNote, noteInside, replaced, replacedIn } from '../losses.ts'
 import { aiSdkFormat, approvalRequest, deniedText, isJsonType } from './decode.ts'
 import { partViolations } from './rules.ts'
 
@@ -246,7 +246,7 @@ function buildPart(block: Block, context: Context): JsonObject | string | undefi
       return extra === undefined ? block.text : { type: 'text', ...extra, text: block.text }
     case 'image':
     case 'file':
-      return (role === 'system' ? undefined : buildMedia(block, extra)) ?? refused(block, note)
+      return (role === 'system' ? undefined : buildMedia(block, extra)) ?? refused(block, context)
     case 'reasoning':
       if (isOwn) return { type: 'reasoning', text: block.text ?? '', ...extra }
       note(block, 'dropped', `${aiSdkFormat}: reasoning goes back only to the format it came from`)
@@ -258,15 +258,15 @@ function buildPart(block: Block, context: Context): JsonObject | string | undefi
       }
       return partViolations(block.value, { role, path: '' }).length === 0
         ? (block.value as JsonObject)
-        : refused(block, note, nameOf(block.value))
+        : refused(block, context, nameOf(block.value))
     default:
-      return refused(block, note)
+      return refused(block, context)
   }
 }
 
-function refused(block: Block, note: LossNote, text?: string): string {
+function refused(block: Block, context: Context, text?: string): string | undefined {
   const reason = `${aiSdkFormat}: cannot stand here`
-  return replaced(block, note, text === undefined ? { reason } : { reason, text })
+  return replacedIn(context, block, text === undefined ? { reason } : { reason, text })
 }
 
 function nameOf(value: Json): string {

@@ -4,7 +4,7 @@ import type { Block, Role, ToolCallBlock, ToolResultBlock } from '../../core/log
 import type { Json, JsonObject } from '../../core/log/json.ts'
 import { isObject, parseJson } from '../../core/log/json.ts'
 import type { Material } from '../foreign.ts'
-import { type LossNote, noteInside, replaced } from '../losses.ts'
+import { type LossNote, noteInside, replacedIn } from '../losses.ts'
 import { langchainFormat } from './decode.ts'
 import { aroundOf, type Wrapping, wrap } from './wrap.ts'
 
@@ -136,7 +136,7 @@ function buildPart(block: Block, context: Context): JsonObject | string | undefi
       return extra === undefined ? block.text : { type: 'text', ...extra, text: block.text }
     case 'image':
     case 'file':
-      return buildMedia(block, extra) ?? refused(block, note)
+      return buildMedia(block, extra) ?? refused(block, context)
     case 'reasoning':
       if (isOwn) return buildReasoning(block, extra)
       note(
@@ -149,18 +149,18 @@ function buildPart(block: Block, context: Context): JsonObject | string | undefi
       if (block.format === langchainFormat) {
         return isObject(block.value) && typeof block.value.type === 'string'
           ? (block.value as JsonObject)
-          : refused(block, note, '[unknown block]')
+          : refused(block, context, '[unknown block]')
       }
       note(block, 'dropped', `${langchainFormat}: a block of another format`)
       return undefined
     default:
-      return refused(block, note)
+      return refused(block, context)
   }
 }
 
-function refused(block: Block, note: LossNote, text?: string): string {
+function refused(block: Block, context: Context, text?: string): string | undefined {
   const reason = `${langchainFormat}: cannot stand here`
-  return replaced(block, note, text === undefined ? { reason } : { reason, text })
+  return replacedIn(context, block, text === undefined ? { reason } : { reason, text })
 }
 
 function buildReasoning(block: Block & { type: 'reasoning' }, extra: JsonObject = {}): JsonObject {

@@ -42,7 +42,6 @@ describe('messages of another format', () => {
         content: [
           { type: 'text', text: 'One.' },
           { type: 'text', text: 'Two.' },
-          { type: 'text', text: '[image image/png]' },
         ],
         tool_calls: [functionCall('a')],
       },

@@ -4,7 +4,7 @@ import type { Block, Role, ToolCallBlock, ToolResultBlock } from '../../core/log
 import type { Json, JsonObject } from '../../core/log/json.ts'
 import { isObject } from '../../core/log/json.ts'
 import { extraOf, type Material, noExtra } from '../foreign.ts'
-import { type LossNote, noteInside, replaced } from '../losses.ts'
+import { type LossNote, noteInside, replacedIn } from '../losses.ts'
 import { partViolations } from './rules.ts'
 
 export const chatFormat = 'openai-chat'
@@ -169,10 +169,10 @@ function buildPart(block: Block, context: Context): JsonObject | string | undefi
   }
 }
 
-function refused(block: Block, { role, note }: Context, text?: string): string {
-  const reason =
-    role === 'tool' ? 'O4: a tool message holds text' : `${chatFormat}: cannot stand here`
-  return replaced(block, note, text === undefined ? { reason } : { reason, text })
+function refused(block: Block, context: Context, text?: string): string | undefined {
+  const isTool = context.role === 'tool'
+  const reason = isTool ? 'O4: a tool message holds text' : `${chatFormat}: cannot stand here`
+  return replacedIn(context, block, text === undefined ? { reason } : { reason, text })
 }
 
 function nameOf(value: Json): string {

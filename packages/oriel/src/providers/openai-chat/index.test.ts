@@ -185,7 +185,6 @@ describe('losses', () => {
       },
       { role: 'user', source, content: [image] },
     ])
-    const standIn = 'cannot stand here, a stand-in is sent'
     expect(openaiChat.encode(view).losses).toEqual([
       {
         message: 0,
@@ -200,7 +199,7 @@ describe('losses', () => {
         reason: 'O5: its name is not accepted, changed on the wire',
       },
       { message: 0, block: 3, form: 'dropped', reason: 'openai-chat: a block of another format' },
-      { message: 0, block: 4, form: 'omitted', reason: `openai-chat: ${standIn}` },
+      { message: 0, block: 4, form: 'dropped', reason: 'openai-chat: cannot stand here' },
       {
         message: 1,
         block: 0,

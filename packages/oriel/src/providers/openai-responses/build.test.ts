@@ -35,13 +35,7 @@ describe('messages of another format', () => {
       ],
     }
     expect(buildItems(made)).toEqual([
-      {
-        role: 'assistant',
-        content: [
-          { type: 'output_text', text: 'One.' },
-          { type: 'output_text', text: '[image image/png]' },
-        ],
-      },
+      { role: 'assistant', content: 'One.' },
       call('a', { name: 'fs_read' }),
     ])
   })

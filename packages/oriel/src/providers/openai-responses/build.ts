@@ -12,7 +12,7 @@ import {
 import type { Json, JsonObject } from '../../core/log/json.ts'
 import { isObject } from '../../core/log/json.ts'
 import { extraOf, type Material } from '../foreign.ts'
-import { type LossNote, noteInside, replaced } from '../losses.ts'
+import { type LossNote, noteInside, replacedIn } from '../losses.ts'
 import { wireName } from '../openai-chat/build.ts'
 import { clientCallOf, isClientAnswer, pairField, reducedAnswer } from './client-calls.ts'
 import { argumentsField, kindOf, responsesFormat } from './items.ts'
@@ -205,18 +205,18 @@ function buildPart(block: Block, context: Context): JsonObject | string | undefi
     case 'image':
       return (
         (role === 'assistant' ? undefined : buildImage(block, extra)) ??
-        replaced(block, note, { reason })
+        replacedIn(context, block, { reason })
       )
     case 'file':
       return (
         (role === 'assistant' ? undefined : buildFile(block, extra)) ??
-        replaced(block, note, { reason })
+        replacedIn(context, block, { reason })
       )
     case 'opaque':
       // Without the run it came in, nothing says whether it is an item or a part.
       if (block.format === responsesFormat && (role !== 'assistant' || isOwn)) {
         if (isPart(block.value, role)) return block.value
-        return replaced(block, note, { reason, text: '[unknown part]' })
+        return replacedIn(context, block, { reason, text: '[unknown part]' })
       }
       note(block, 'dropped', `${responsesFormat}: a block of another format`)
       return undefined
@@ -228,7 +228,7 @@ function buildPart(block: Block, context: Context): JsonObject | string | undefi
       )
       return undefined
     default:
-      return replaced(block, note, { reason })
+      return replacedIn(context, block, { reason })
   }
 }
 

@@ -205,7 +205,7 @@ describe('losses', () => {
     ])
     expect(losses(view)?.map(({ block, form }) => [block, form])).toEqual([
       [0, 'dropped'],
-      [1, 'omitted'],
+      [1, 'dropped'],
       [2, 'full'],
       [3, 'dropped'],
     ])

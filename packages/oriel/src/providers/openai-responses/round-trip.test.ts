@@ -233,7 +233,7 @@ const refusedShapes: Record<string, [Json[], Json[]]> = {
         content: [{ type: 'input_image', image_url: 'data:image/png;base64,AA' }],
       },
     ],
-    [{ role: 'assistant', content: '[image image/png]' }],
+    [{ role: 'assistant', content: '' }],
   ],
   'a part without a type': [
     [{ role: 'user', content: [{ a: 1 }] }],

@@ -5,9 +5,12 @@ import type {
   BlobRow,
   Erasure,
   FoundSnapshot,
+  IndexProgress,
   LogBackend,
   LogPage,
   LogRow,
+  SearchIndex,
+  SearchScope,
   SnapshotRow,
   ThreadHead,
   ThreadQuery,
@@ -15,6 +18,7 @@ import type {
   ValueKey,
   ValueRow,
 } from '../backend.ts'
+import { MemoryIndex } from '../search/memory-index.ts'
 import type { ThreadKey, ThreadPosition } from '../store.ts'
 
 interface Log {
@@ -37,6 +41,7 @@ interface Tenant {
   readonly blobs: Map<string, Blob>
   /** Values by space and name. */
   readonly values: Map<string, Map<string, string>>
+  readonly index: MemoryIndex
 }
 
 /** A page is bounded, so that a reader notices when its thread is erased. */
@@ -46,6 +51,21 @@ export class MemoryBackend implements LogBackend {
   readonly name = 'memory'
   readonly keepsWhole = true
   readonly #tenants = new Map<string, Tenant>()
+  readonly search: SearchIndex = {
+    index: async (batch) => {
+      const { key, from } = batch
+      const { index } = this.#tenant(key.tenant)
+      const isAsBefore = index.progress(key.thread).indexed === from
+      if (!isAsBefore || this.#log(key)?.thread.salt === undefined) return false
+      index.add(batch)
+      return true
+    },
+    unindexed: async (scope, limit) => this.#unindexed(scope, limit),
+    count: async (scope) => this.#tenants.get(scope.tenant)?.index.count(scope) ?? 0,
+    find: async (scope, token, limit) =>
+      this.#tenants.get(scope.tenant)?.index.find(scope, token, limit) ?? [],
+    passages: async (tenant, ids) => this.#tenants.get(tenant)?.index.passages(ids) ?? [],
+  }
 
   async append(batch: AppendBatch): Promise<boolean> {
     const { key, before, after, salt, rows, bytes, now } = batch
@@ -72,6 +92,7 @@ export class MemoryBackend implements LogBackend {
     const updatedAt = Math.max(thread.updatedAt, now)
     const erased = { ...thread, version: row.seq, head: row.header, bytes: 0, updatedAt }
     tenant.logs.set(key.thread, { thread: erased, rows: [...log.rows.map(withoutContent), row] })
+    tenant.index.erase(key.thread)
     for (const [hash, blob] of tenant.blobs) {
       const isUnused = blob.threads.delete(key.thread) && blob.threads.size === 0
       if (isUnused && !blob.isWaiting) tenant.blobs.delete(hash)
@@ -198,13 +219,31 @@ export class MemoryBackend implements LogBackend {
   #tenant(name: string): Tenant {
     const known = this.#tenants.get(name)
     if (known !== undefined) return known
-    const tenant = { logs: new Map(), blobs: new Map(), values: new Map() }
+    const tenant = {
+      logs: new Map(),
+      blobs: new Map(),
+      values: new Map(),
+      index: new MemoryIndex(),
+    }
     this.#tenants.set(name, tenant)
     return tenant
   }
 
   #log({ tenant, thread }: ThreadKey): Log | undefined {
     return this.#tenants.get(tenant)?.logs.get(thread)
+  }
+
+  #unindexed({ tenant: name, thread }: SearchScope, limit: number): readonly IndexProgress[] {
+    const tenant = this.#tenants.get(name)
+    const own = thread === undefined ? tenant?.logs.values() : [tenant?.logs.get(thread)]
+    const behind: (IndexProgress & { readonly updatedAt: number })[] = []
+    for (const log of own ?? []) {
+      if (log?.thread.salt === undefined) continue
+      const { thread: id, version, updatedAt } = log.thread
+      const progress = tenant?.index.progress(id) ?? { indexed: 0, messages: 0 }
+      if (progress.indexed < version) behind.push({ thread: id, version, updatedAt, ...progress })
+    }
+    return behind.sort((a, b) => b.updatedAt - a.updatedAt).slice(0, limit)
   }
 
   /** All threads in the order in which they were begun, after one of them. */

@@ -2,6 +2,8 @@
 // stays as it is.
 
 import { randomUUID } from 'node:crypto'
+import type { Speaker } from '../../core/search/passages.ts'
+import type { IndexedPassage } from '../../core/search/rank.ts'
 import type {
   AppendBatch,
   BlobRow,
@@ -9,15 +11,20 @@ import type {
   Cut,
   Erasure,
   FoundSnapshot,
+  IndexBatch,
+  IndexProgress,
   LogBackend,
   LogPage,
   LogRow,
+  SearchIndex,
+  SearchScope,
   SnapshotRow,
   ThreadQuery,
   ThreadRow,
   ValueKey,
   ValueRow,
 } from '../backend.ts'
+import { scopeToken, scopeTokens } from '../search/scope-tokens.ts'
 import type { Lease, LeaseOptions, ThreadKey } from '../store.ts'
 import { fromHex, toHex } from '../stored/entry-form.ts'
 import { isolation } from '../stored/errors.ts'
@@ -48,6 +55,16 @@ const waiting = ''
 export class PostgresBackend implements LogBackend {
   readonly name = 'postgres'
   readonly changes: ChangeFeed
+  readonly search: SearchIndex = {
+    index: (batch) => this.#index(batch),
+    unindexed: (scope, limit) => this.#unindexed(scope, limit),
+    count: (scope) => this.#countPassages(scope),
+    find: async (scope, token, limit) => {
+      const query = `'${scopeToken(scope)}' & '${token.replaceAll(/['\\]/g, '')}'`
+      return (await this.#rows('findPassages', [query, limit])).map(({ id }) => Number(id))
+    },
+    passages: (tenant, ids) => this.#passages(tenant, ids),
+  }
   readonly #settings: BackendSettings
   readonly #connections: PostgresConnections
   readonly #direct: PostgresConnections
@@ -97,6 +114,8 @@ export class PostgresBackend implements LogBackend {
       await this.#releaseBlobs(run, key)
       await run(this.#sql.eraseEntries, [...names])
       await run(this.#sql.eraseSnapshot, [...names])
+      await run(this.#sql.eraseIndexed, [...names])
+      await run(this.#sql.erasePassages, [...names])
       await run(this.#sql.eraseLeases, [...names])
       const { seq, form, type, body } = row
       const header = fromHex(row.header)
@@ -248,6 +267,57 @@ export class PostgresBackend implements LogBackend {
     if (this.#direct !== this.#connections) await this.#direct.close()
   }
 
+  async #index({ key, from, to, messages, passages }: IndexBatch): Promise<boolean> {
+    const bytes = passages.reduce((sum, { tokens }) => sum + tokens.length, 0)
+    const columns = [
+      passages.map(({ seq }) => seq),
+      passages.map(({ block }) => block),
+      passages.map(({ inner }) => inner ?? null),
+      passages.map((passage) => passage.from),
+      passages.map((passage) => passage.to),
+      passages.map(({ isOpen }) => isOpen),
+      passages.map(({ speaker }) => speaker),
+      passages.map(({ tokens }) => tokens),
+      messages,
+      passages.map(({ index }) => index),
+    ]
+    const head = [key.tenant, key.thread, from, to, passages.length, scopeTokens(key)]
+    return (await this.#query('index', [...head, ...columns], bytes)).rows.length === 1
+  }
+
+  async #unindexed(scope: SearchScope, limit: number): Promise<readonly IndexProgress[]> {
+    const { tenant, thread } = scope
+    const rows =
+      thread === undefined
+        ? await this.#rows('unindexed', [tenant, limit])
+        : await this.#rows('unindexedThread', [tenant, thread])
+    return rows.map((row) => ({
+      thread: String(row.thread),
+      version: Number(row.version),
+      indexed: Number(row.indexed),
+      messages: Number(row.messages),
+    }))
+  }
+
+  async #countPassages({ tenant, thread }: SearchScope): Promise<number> {
+    const [row] =
+      thread === undefined
+        ? await this.#rows('countPassages', [tenant])
+        : await this.#rows('countThread', [tenant, thread])
+    return Number(row?.count ?? 0)
+  }
+
+  async #passages(tenant: string, ids: readonly number[]): Promise<readonly IndexedPassage[]> {
+    const rows = await this.#rows('passages', [tenant, ids])
+    const byId = new Map(rows.map((row) => [Number(row.id), row]))
+    return ids.flatMap((id) => {
+      const row = byId.get(id)
+      if (row === undefined) return []
+      if (row.tenant !== tenant) throw isolation()
+      return [indexedPassage(row)]
+    })
+  }
+
   /** The blobs that rows need, by hash. */
   async #blobs(tenant: string, rows: readonly LogRow[]): Promise<ReadonlyMap<string, Uint8Array>> {
     const wanted = new Set(rows.flatMap(({ cuts = [] }) => cuts.map(([, hash]) => hash)))
@@ -300,6 +370,22 @@ function threadRow(row: Row): ThreadRow {
     updatedAt: Number(row.updatedAt),
   }
   return typeof row.salt === 'string' ? { ...thread, salt: row.salt } : thread
+}
+
+function indexedPassage(row: Row): IndexedPassage {
+  const passage = {
+    id: Number(row.id),
+    thread: String(row.thread),
+    seq: Number(row.seq),
+    index: Number(row.position),
+    block: Number(row.block),
+    from: Number(row.start),
+    to: Number(row.stop),
+    isOpen: row.open === true,
+    speaker: String(row.speaker) as Speaker,
+    tokens: String(row.words),
+  }
+  return row.inner === null ? passage : { ...passage, inner: Number(row.inner) }
 }
 
 function logRow(row: Row): LogRow {

@@ -34,6 +34,8 @@ interface Step {
  * - `uses` says which thread needs which blob. The thread '' stands for a blob that was put and that no entry names yet.
  * - A thread without `salt` was erased.
  * - `leases` are worthless after a crash, so they are not logged.
+ * - `indexed` is how much of a log stands in `passages`, in a table of its own: a column of `threads` would make every append write its index.
+ *   `tokens` has the tokens of `words` and the names of tenant and thread (hashed, behind a colon); PostgreSQL's own parsers are not used.
  * - `key_values` holds small values; it is never partitioned.
  */
 const steps: readonly Step[] = [
@@ -109,6 +111,36 @@ const steps: readonly Step[] = [
         value text collate "C" not null,
         primary key (tenant, space, name)
       )`,
+    ],
+  },
+  {
+    version: 3,
+    sql: ({ schema }) => [
+      `create table "${schema}".indexed (
+        tenant text collate "C" not null,
+        thread text collate "C" not null,
+        version integer not null,
+        messages integer not null,
+        passages integer not null,
+        primary key (tenant, thread)
+      )`,
+      `create table "${schema}".passages (
+        id bigint generated always as identity primary key,
+        tenant text collate "C" not null,
+        thread text collate "C" not null,
+        seq integer not null,
+        position integer not null,
+        block integer not null,
+        inner_block integer,
+        start integer not null,
+        stop integer not null,
+        open boolean not null,
+        speaker text collate "C" not null,
+        words text collate "C" not null,
+        tokens tsvector not null
+      )`,
+      `create index passages_thread on "${schema}".passages (tenant, thread)`,
+      `create index passages_tokens on "${schema}".passages using gin (tokens)`,
     ],
   },
 ]

@@ -30,10 +30,12 @@ function tablesOf(schema: string) {
     snapshots: `"${schema}".snapshots`,
     leases: `"${schema}".leases`,
     values: `"${schema}".key_values`,
+    indexed: `"${schema}".indexed`,
+    passages: `"${schema}".passages`,
   }
 }
 
-function reads({ threads, entries, blobs, snapshots, values }: Tables) {
+function reads({ threads, entries, blobs, snapshots, values, indexed, passages }: Tables) {
   return {
     thread: `select ${threadColumns} from ${threads} where tenant = $1 and thread = $2`,
     list: `select ${threadColumns} from ${threads} where tenant = $1 and thread > $2 and salt is not null
@@ -77,13 +79,25 @@ function reads({ threads, entries, blobs, snapshots, values }: Tables) {
       from ${threads} t join ${snapshots} s on s.tenant = $1 and s.thread = $2
       left join ${entries} e on e.tenant = $1 and e.thread = $2 and e.seq = s.version
       where t.tenant = $1 and t.thread = $2`,
+    unindexed: `select t.thread, t.version, coalesce(i.version, 0) as indexed, coalesce(i.messages, 0) as messages from ${threads} t
+      left join ${indexed} i on i.tenant = t.tenant and i.thread = t.thread
+      where t.tenant = $1 and t.salt is not null and t.version > coalesce(i.version, 0) order by t.updated_at desc limit $2`,
+    unindexedThread: `select t.thread, t.version, coalesce(i.version, 0) as indexed, coalesce(i.messages, 0) as messages from ${threads} t
+      left join ${indexed} i on i.tenant = t.tenant and i.thread = t.thread
+      where t.tenant = $1 and t.thread = $2 and t.salt is not null and t.version > coalesce(i.version, 0)`,
+    countPassages: `select sum(passages) as count from ${indexed} where tenant = $1`,
+    countThread: `select passages as count from ${indexed} where tenant = $1 and thread = $2`,
+    findPassages: `select id from ${passages} where tokens @@ $1::tsquery order by id desc limit $2`,
+    passages: `select id, tenant, thread, seq, position, block, inner_block as inner, start, stop, open, speaker, words
+      from ${passages} where tenant = $1 and id = any($2::bigint[])`,
     value: `select value from ${values} where tenant = $1 and space = $2 and name = $3`,
     values: `select name, value from ${values} where tenant = $1 and space = $2 and name > $3
       order by name limit $4`,
   }
 }
 
-function writes({ threads, entries, blobs, uses, snapshots, leases, values }: Tables) {
+function writes(tables: Tables) {
+  const { threads, entries, blobs, uses, snapshots, leases, values, indexed, passages } = tables
   return {
     lockThread: `select ${threadColumns} from ${threads} where tenant = $1 and thread = $2 for update`,
     putBlob: `with kept as (
@@ -118,6 +132,23 @@ function writes({ threads, entries, blobs, uses, snapshots, leases, values }: Ta
     dropKnownValue: `delete from ${values} where tenant = $1 and space = $2 and name = $3 and value = $4`,
     dropValues: `delete from ${values} where tenant = $1`,
     // The server's clock decides: those of the processes may differ.
+    // The thread's row is locked, so that an erasure comes before or after, and counts only what was not counted before.
+    index: `with living as (
+        select 1 from ${threads} where tenant = $1 and thread = $2 and salt is not null and version >= $4 for key share
+      ), moved as (
+        insert into ${indexed} as i (tenant, thread, version, messages, passages) select $1, $2, $4::int, $15::int, $5::int from living
+        where $3::int = 0 or exists (select 1 from ${indexed} where tenant = $1 and thread = $2 and version = $3::int)
+        on conflict (tenant, thread) do update set version = excluded.version, messages = excluded.messages, passages = i.passages + excluded.passages
+          where i.version = $3::int returning 1
+      ), added as (
+        insert into ${passages} (tenant, thread, seq, position, block, inner_block, start, stop, open, speaker, words, tokens)
+        select $1, $2, p.seq, p.position, p.block, p.inner_block, p.start, p.stop, p.open, p.speaker, p.words,
+          array_to_tsvector(string_to_array(p.words || ' ' || $6::text, ' '))
+        from moved, unnest($7::int[], $8::int[], $9::int[], $10::int[], $11::int[], $12::bool[], $13::text[], $14::text[], $16::int[])
+          with ordinality as p(seq, block, inner_block, start, stop, open, speaker, words, position, nth) order by p.nth
+      ) select 1 from moved`,
+    eraseIndexed: `delete from ${indexed} where tenant = $1 and thread = $2`,
+    erasePassages: `delete from ${passages} where tenant = $1 and thread = $2`,
     lease: `with gone as (
         delete from ${leases} where tenant = $1 and thread = $2 and name <> $3 and expires_at < clock_timestamp()
       ) insert into ${leases} as held (tenant, thread, name, holder, expires_at)

@@ -8,6 +8,7 @@ import type {
   FoundSnapshot,
   LogBackend,
   LogPage,
+  SearchIndex,
   SnapshotRow,
   ThreadQuery,
   ThreadRow,
@@ -27,6 +28,16 @@ const operationBytes = 200
 
 export class SqliteBackend implements LogBackend {
   readonly name = 'sqlite'
+  readonly search: SearchIndex = {
+    index: async (batch) => {
+      const bytes = batch.passages.reduce((sum, { tokens }) => sum + tokens.length, 0)
+      return (await this.#write({ type: 'index', batch }, bytes)) as boolean
+    },
+    unindexed: (scope, limit) => this.#read((reader) => reader.unindexed(scope, limit)),
+    count: (scope) => this.#read((reader) => reader.countPassages(scope)),
+    find: (scope, token, limit) => this.#read((reader) => reader.findPassages(scope, token, limit)),
+    passages: (tenant, ids) => this.#read((reader) => reader.passages(tenant, ids)),
+  }
   readonly #settings: WriterSettings
   readonly #writer: SqliteWriter
   #reader: { readonly generation: number; readonly reader: SqliteReader } | undefined

@@ -113,6 +113,38 @@ describe('erased content', () => {
   })
 })
 
+it('[SQ5] the tokens of erased content are in no file and in no table of the index', async () => {
+  let run = 0
+  const size = fc.integer({ min: 1, max: 40 })
+  await fc.assert(
+    fc.asyncProperty(fc.array(size, { minLength: 2, maxLength: 12 }), async (sizes) => {
+      const folder = join(directory, `search-${++run}`)
+      const file = join(folder, 'store.db')
+      const store = sqliteStore(file)
+      const wordOf = (thread: number): string => `zqcanary${String.fromCharCode(97 + thread)}xw`
+      for (const [thread, count] of sizes.entries()) {
+        const text = `${wordOf(thread)} common words of all threads `.repeat(count * 20)
+        await store.append(keyOf(thread), [messageAt(1, text)], 0)
+        if (thread % 2 === 0) await store.search?.({ tenant: 'acme', query: 'common' })
+      }
+      const found = await store.search?.({ tenant: 'acme', query: wordOf(0) })
+      expect(found?.passages.length).toBe(1)
+      const gone = [...sizes.keys()].filter((thread) => thread % 3 !== 2)
+      for (const thread of gone) await store.erase(keyOf(thread))
+      for (const thread of gone) expect(filesWith(wordOf(thread), folder)).toEqual([])
+      await store.search?.({ tenant: 'acme', query: 'common' })
+      await store.close()
+      const database = new DatabaseSync(file)
+      database.exec("create virtual table temp.terms using fts5vocab(main, search, 'row')")
+      const terms = database.prepare("select term from terms where term like 'zqcanary%'").all()
+      const left = [...sizes.keys()].filter((thread) => !gone.includes(thread)).map(wordOf)
+      expect(terms.map(({ term }) => term)).toEqual(left)
+      database.close()
+    }),
+    { numRuns: 6, interruptAfterTimeLimit: 30_000 },
+  )
+})
+
 describe('erasing', () => {
   it('[SQ4] a tenant takes its threads in batches, however many there are', async () => {
     const store = sqliteStore(path)

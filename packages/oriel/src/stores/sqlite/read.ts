@@ -2,16 +2,21 @@
 
 import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from 'node:sqlite'
 import type { Entry } from '../../core/log/entry.ts'
+import type { Speaker } from '../../core/search/passages.ts'
+import type { IndexedPassage } from '../../core/search/rank.ts'
 import type {
   Cut,
   FoundSnapshot,
+  IndexProgress,
   LogPage,
   LogRow,
+  SearchScope,
   ThreadQuery,
   ThreadRow,
   ValueKey,
   ValueRow,
 } from '../backend.ts'
+import { ownTokens, scopeToken } from '../search/scope-tokens.ts'
 import type { ThreadInfo, ThreadKey } from '../store.ts'
 import { fromHex, toHex } from '../stored/entry-form.ts'
 import { isolation } from '../stored/errors.ts'
@@ -50,6 +55,16 @@ const sql = {
   value: 'select value from key_values where tenant = ? and space = ? and name = ?',
   values: `select name, value from key_values where tenant = ? and space = ? and name > ?
     order by name limit ?`,
+  unindexed: `select thread, version, indexed, messages from threads
+    where tenant = ? and salt is not null and indexed < version order by updated_at desc limit ?`,
+  unindexedThread: `select thread, version, indexed, messages from threads
+    where tenant = ? and thread = ? and salt is not null and indexed < version`,
+  countPassages: 'select sum(passages) as count from threads where tenant = ?',
+  countThread: 'select passages as count from threads where tenant = ? and thread = ?',
+  findPassages: 'select rowid as id from search where search match ? order by rowid desc limit ?',
+  passage: `select p.id, t.tenant, t.thread, p.seq, p.position, p.block, p.inner, p.start, p.stop, p.open, p.speaker, s.tokens
+    from passages p join threads t on t.id = p.thread join search s on s.rowid = p.id
+    where p.id = ? and t.salt is not null`,
 } as const
 
 type Row = Record<string, SQLOutputValue>
@@ -172,6 +187,43 @@ export class SqliteReader {
     return rows.map((row) => ({ name: String(row.name), text: String(row.value) }))
   }
 
+  unindexed({ tenant, thread }: SearchScope, limit: number): readonly IndexProgress[] {
+    const rows =
+      thread === undefined
+        ? this.#statement('unindexed').all(tenant, limit)
+        : this.#statement('unindexedThread').all(tenant, thread)
+    return rows.map((row) => ({
+      thread: String(row.thread),
+      version: Number(row.version),
+      indexed: Number(row.indexed),
+      messages: Number(row.messages),
+    }))
+  }
+
+  countPassages({ tenant, thread }: SearchScope): number {
+    const row =
+      thread === undefined
+        ? this.#get('countPassages', tenant)
+        : this.#get('countThread', tenant, thread)
+    return Number(row?.count ?? 0)
+  }
+
+  findPassages(scope: SearchScope, token: string, limit: number): readonly number[] {
+    const query = `"${scopeToken(scope)}" AND "${token.replaceAll('"', '')}"`
+    return this.#statement('findPassages')
+      .all(query, limit)
+      .map(({ id }) => Number(id))
+  }
+
+  passages(tenant: string, ids: readonly number[]): readonly IndexedPassage[] {
+    return ids.flatMap((id) => {
+      const row = this.#get('passage', id)
+      if (row === undefined) return []
+      if (row.tenant !== tenant) throw isolation()
+      return [indexedPassage(row)]
+    })
+  }
+
   close(): void {
     this.#statements.clear()
     if (this.#database.isOpen) closeDatabase(this.#database)
@@ -232,6 +284,22 @@ function logRow(row: Row, parts: Parts): LogRow {
   if (typeof row.cuts !== 'string') return whole
   const cuts = parseCuts(row.cuts).map(([offset, id]): Cut => [offset, parts.hashOf(id)])
   return { ...whole, cuts }
+}
+
+function indexedPassage(row: Row): IndexedPassage {
+  const passage = {
+    id: Number(row.id),
+    thread: String(row.thread),
+    seq: Number(row.seq),
+    index: Number(row.position),
+    block: Number(row.block),
+    from: Number(row.start),
+    to: Number(row.stop),
+    isOpen: row.open === 1,
+    speaker: String(row.speaker) as Speaker,
+    tokens: ownTokens(String(row.tokens)),
+  }
+  return row.inner === null ? passage : { ...passage, inner: Number(row.inner) }
 }
 
 function threadState(row: Row): ThreadState {

@@ -19,6 +19,9 @@ export const applicationId = 0x4f72696c
  * - `uses` says which thread needs which blob. Thread 0 stands for a blob that was put and that no entry names yet.
  * - A thread without `salt` was erased. A row in `erasures` says that deleted content may still be in the write-ahead log, or in free
  *   pages of a file that was not written with `secure_delete` from the start (its `auto_vacuum` is off): that one must be rewritten.
+ * - `indexed` is how much of a log stands in `passages` and `search`. Tokens are made before they come here: the tokenizer splits at spaces
+ *   only. Each row of `search` also has the names of its tenant and thread as tokens (hashed, behind a colon), so that FTS5 itself finds
+ *   those of one thread. `secure-delete` takes tokens out of the index at once, where FTS5 would only note that they are gone.
  * - From version 2 on every writer overwrites what it deletes; an older one must not write to the file.
  */
 export const migrations: readonly Migration[] = [
@@ -91,6 +94,32 @@ export const migrations: readonly Migration[] = [
         value text not null,
         primary key (tenant, space, name)
       ) strict, without rowid;
+    `,
+  },
+  {
+    version: 4,
+    sql: `
+      alter table threads add column indexed integer not null default 0;
+      alter table threads add column messages integer not null default 0;
+      alter table threads add column passages integer not null default 0;
+      create index threads_unindexed on threads (tenant, thread) where salt is not null and indexed < version;
+      create table passages (
+        id integer primary key,
+        thread integer not null references threads (id),
+        seq integer not null,
+        position integer not null,
+        block integer not null,
+        inner integer,
+        start integer not null,
+        stop integer not null,
+        open integer not null,
+        speaker text not null
+      ) strict;
+      create index passages_thread on passages (thread);
+      create virtual table search using fts5 (
+        tokens, detail = none, columnsize = 0, tokenize = "ascii tokenchars '._-/:@#+'"
+      );
+      insert into search (search, rank) values ('secure-delete', 1);
     `,
   },
 ]

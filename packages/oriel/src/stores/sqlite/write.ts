@@ -1,7 +1,16 @@
 // Every write to the tables. Synchronous; the caller opens and commits the transaction around it.
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import type { AppendBatch, BlobRow, Erasure, LogRow, SnapshotRow, ValueKey } from '../backend.ts'
+import type {
+  AppendBatch,
+  BlobRow,
+  Erasure,
+  IndexBatch,
+  LogRow,
+  SnapshotRow,
+  ValueKey,
+} from '../backend.ts'
+import { scopeTokens } from '../search/scope-tokens.ts'
 import type { ThreadKey } from '../store.ts'
 import { fromHex, genesis, toHex } from '../stored/entry-form.ts'
 import type { Mark } from './high-water.ts'
@@ -44,7 +53,7 @@ const sql = {
   dropBlob: 'delete from blobs where id = ? and not exists (select 1 from uses where blob = ?)',
   eraseEntries: 'update entries set body = null, cuts = null, external = null where thread = ?',
   eraseSnapshot: 'delete from snapshots where thread = ?',
-  eraseThread: `update threads set salt = null, bytes = 0, version = ?, head = unhex(?),
+  eraseThread: `update threads set salt = null, bytes = 0, indexed = 0, messages = 0, passages = 0, version = ?, head = unhex(?),
     updated_at = max(updated_at, ?) where tenant = ? and thread = ? and head = unhex(?) and salt is not null returning id`,
   releaseTenant:
     'delete from uses where thread = ? and blob in (select id from blobs where tenant = ?)',
@@ -55,6 +64,13 @@ const sql = {
   putValue: `insert into key_values (tenant, space, name, value) values (?, ?, ?, ?)
     on conflict do update set value = excluded.value`,
   dropValue: 'delete from key_values where tenant = ? and space = ? and name = ?',
+  indexTo: `update threads set indexed = ?, messages = ?, passages = passages + ?
+    where tenant = ? and thread = ? and indexed = ? and version >= ? and salt is not null returning id`,
+  addPassage: `insert into passages (thread, seq, position, block, inner, start, stop, open, speaker)
+    values (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  addTokens: 'insert into search (rowid, tokens) values (?, ?)',
+  eraseTokens: 'delete from search where rowid in (select id from passages where thread = ?)',
+  erasePassages: 'delete from passages where thread = ?',
   askScrub: 'insert into erasures default values',
   erasure: 'select 1 from erasures limit 1',
   clearErasures: 'delete from erasures',
@@ -150,8 +166,24 @@ export class SqliteLog {
     for (const { blob } of blobs) this.#run('dropBlob', Number(blob), Number(blob))
     this.#run('eraseEntries', id)
     this.#run('eraseSnapshot', id)
+    this.#run('eraseTokens', id)
+    this.#run('erasePassages', id)
     this.#addEntry(id, row, new Map())
     this.#run('askScrub')
+    return true
+  }
+
+  /** Adds passages. False unless the thread lives and is indexed up to where they begin. */
+  index({ key, from, to, messages, passages }: IndexBatch): boolean {
+    const names = [key.tenant, key.thread]
+    const row = this.#statement('indexTo').get(to, messages, passages.length, ...names, from, to)
+    if (row === undefined) return false
+    const scope = scopeTokens(key)
+    for (const { seq, index, block, inner = null, from: start, to: stop, ...rest } of passages) {
+      const open = rest.isOpen ? 1 : 0
+      const place = [Number(row.id), seq, index, block, inner, start, stop, open, rest.speaker]
+      this.#run('addTokens', this.#run('addPassage', ...place), `${scope} ${rest.tokens}`)
+    }
     return true
   }
 

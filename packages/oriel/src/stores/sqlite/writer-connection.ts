@@ -2,7 +2,7 @@
 
 import type { DatabaseSync } from 'node:sqlite'
 import { assertNever, OrielError } from '../../core/log/errors.ts'
-import type { AppendBatch, BlobRow, Erasure, SnapshotRow } from '../backend.ts'
+import type { AppendBatch, BlobRow, Erasure, IndexBatch, SnapshotRow } from '../backend.ts'
 import type { ThreadKey } from '../store.ts'
 import { ChainWalk } from '../stored/chain.ts'
 import { genesis } from '../stored/entry-form.ts'
@@ -30,6 +30,7 @@ export type Operation =
   | { readonly type: 'snapshot'; readonly key: ThreadKey; readonly snapshot: SnapshotRow }
   | { readonly type: 'blob'; readonly tenant: string; readonly blob: BlobRow }
   | { readonly type: 'value'; readonly change: ValueChange }
+  | { readonly type: 'index'; readonly batch: IndexBatch }
   | { readonly type: 'erase'; readonly erasure: Erasure }
   | { readonly type: 'erase-tenant'; readonly tenant: string }
   /** Finishes the erasures that were begun. */
@@ -398,6 +399,8 @@ function perform(log: SqliteLog, operation: Operation): boolean | undefined {
       return log.saveSnapshot(operation.key, operation.snapshot)
     case 'value':
       return log.putValue(operation.change)
+    case 'index':
+      return log.index(operation.batch)
     case 'erase':
       return log.erase(operation.erasure)
     case 'blob':

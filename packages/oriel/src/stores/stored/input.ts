@@ -1,12 +1,13 @@
 // What every store accepts as input, checked the same way in each.
 
-import { OrielError } from '../../core/log/errors.ts'
+import { OrielError, wrongOption } from '../../core/log/errors.ts'
 import { isObject } from '../../core/log/json.ts'
 import type {
   LeaseOptions,
   NewestOptions,
   ReadOptions,
   Snapshot,
+  StoreQuery,
   ThreadKey,
   ThreadPosition,
 } from '../store.ts'
@@ -127,4 +128,12 @@ function checkInteger(value: unknown, { name, least, most }: IntegerRule): void 
     `The option ${name} must be an integer from ${least} to ${most}; got ${String(value)}.`,
     { path: name },
   )
+}
+
+/** Refuses a query that is no text, or is longer than any question. */
+export function checkStoreQuery({ thread, query, limit }: StoreQuery): void {
+  if (thread !== undefined) checkName(thread, 'thread')
+  if (typeof query !== 'string') throw wrongOption('query', 'a text')
+  if (limit !== undefined && !(Number.isInteger(limit) && limit >= 1 && limit <= 1000))
+    throw wrongOption('limit', 'a whole number from 1 to 1000')
 }

@@ -132,7 +132,8 @@ function earlier(mark: MarkEntry, steps: number): MarkEntry {
 }
 
 function inheritedSettings(parent: Journal): readonly Setting<unknown>[] {
-  return [...policySettings, settings.leading, ...settings.host.among(parent.settingNames)]
+  const own = settings.host.among(parent.settingNames)
+  return [...policySettings, settings.leading, settings.expandTool, ...own]
 }
 
 /** A setting as it is now, where the copied entries end before it was made. */

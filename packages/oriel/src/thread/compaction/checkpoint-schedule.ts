@@ -14,11 +14,14 @@ import { measuredFor, measuredOf, recordedFrame } from '../view/usage.ts'
 import {
   contextWindowOf,
   decisionOf,
+  isAskedAgain,
+  type Offering,
   proposalsOf,
   type ViewOptions,
   type ViewRequest,
   windowOfView,
 } from '../view/view.ts'
+import { alignedRequest } from './aligned-request.ts'
 import { type CompactionSurroundings, Compactor, type CompactorOptions } from './compactor.ts'
 
 /** Checkpoints that one view may make, so that it ends whatever the rules propose. */
@@ -32,6 +35,8 @@ export interface RequestAround {
   readonly journal?: Journal
   /** @default what plugins said last */
   readonly pluginSystem?: ViewRequest['pluginSystem']
+  /** Whether the expand tool is added, where the options offer it. @default as the log says */
+  readonly offering?: Offering | undefined
 }
 
 /** What it needs of the thread. */
@@ -50,6 +55,8 @@ export interface CheckpointHost {
 export class CheckpointSchedule {
   readonly #host: CheckpointHost
   readonly #compactor: Compactor
+  /** How the newest view was asked for. */
+  #asked: ViewOptions | undefined
 
   constructor(host: CheckpointHost, options: CompactorOptions) {
     this.#host = host
@@ -121,7 +128,7 @@ export class CheckpointSchedule {
     const around = this.#around(now, journal)
     const isBehind = (): boolean =>
       own.hasSummarizer && !waitsForJobs(now.policy) && this.#fits(now, around)
-    const isNext = compactor.isDue(now.policy, around) && !isBehind()
+    const isNext = !isAskedAgain(now, journal) && compactor.isDue(now.policy, around) && !isBehind()
     if (limit === undefined && !isNext) return journal
     const target = copy ?? Journal.copyOf(journal)
     const rehearsal = copy === undefined ? own.rehearsal(target) : compactor
@@ -142,7 +149,8 @@ export class CheckpointSchedule {
     for (let made = 0; made < maxBeforeView; made++) {
       const now = request(journal)
       const { policy } = now
-      if (policy.compaction === undefined) return now
+      if (policy.compaction === undefined || isAskedAgain(now, journal)) return now
+      this.#asked = now.options
       const around = this.#around(now, journal)
       const waits = waitsForJobs(policy) || !compactor.hasSummarizer
       const hasTime = lazy(() => waits || compactor.isBound || this.#fits(now, around))
@@ -209,14 +217,28 @@ export class CheckpointSchedule {
       const { summaryOf } = askingOf(summaries, journal, request)
       return proposalsOf({ ...request, summaryOf })
     }
+    const aligned = this.#alignedWith(view, journal)
     return view === undefined
-      ? new CompactionContext(request, plan, recordedFrame(journal), measuredOf(journal))
-      : new CompactionContext(
-          request,
+      ? new CompactionContext(request, {
           plan,
-          view.framing.tokens(journal.state.counter),
-          measuredFor(journal, view),
-        )
+          aligned,
+          frameTokens: recordedFrame(journal),
+          measured: measuredOf(journal),
+        })
+      : new CompactionContext(request, {
+          plan,
+          aligned,
+          frameTokens: view.framing.tokens(journal.state.counter),
+          measured: measuredFor(journal, view),
+        })
+  }
+
+  /** The conversation's next request, where it is known how it is asked for: a summary that begins alike is read from the provider's cache. */
+  #alignedWith(view: ViewRequest | undefined, journal: Journal): CompactionSurroundings['aligned'] {
+    const asked = this.#asked
+    if (asked === undefined || view?.isTemporary === true) return undefined
+    return (instruction) =>
+      alignedRequest(view ?? this.#host.request(asked, { journal }), instruction)
   }
 }
 
@@ -227,17 +249,24 @@ class CompactionContext implements CompactionSurroundings {
   readonly window: Window | undefined
   readonly memory: Policy['memory']
   readonly contextWindow: number | undefined
+  readonly aligned: CompactionSurroundings['aligned']
   readonly #plan: () => readonly Edit[]
   #planned: readonly Edit[] | undefined
 
   constructor(
     request: ViewRequest,
-    plan: () => readonly Edit[],
-    frameTokens: number,
-    measured: Measured,
+    {
+      plan,
+      aligned,
+      frameTokens,
+      measured,
+    }: Pick<CompactionContext, 'aligned' | 'frameTokens' | 'measured'> & {
+      readonly plan: () => readonly Edit[]
+    },
   ) {
     this.frameTokens = frameTokens
     this.measured = measured
+    this.aligned = aligned
     this.window = windowOfView(request)
     this.memory = request.policy.memory
     this.contextWindow = contextWindowOf(request)

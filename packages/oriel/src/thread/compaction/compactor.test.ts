@@ -419,7 +419,9 @@ describe('the summary of a checkpoint', () => {
     const { thread, of } = await open({ summarize })
     await add(thread, turns(20))
     const { messages } = await thread.view()
-    expect(textOf(messages[1])).toMatch(/^\[Previous conversation summary\]\n\n\[\d+ earlier/)
+    expect(textOf(messages[1])).toMatch(
+      /^\[Previous conversation summary\]\n(?:\n## Goal\n(?:- .+\n)+)?\n\[\d+ earlier/,
+    )
     expect(of('job-failed')).toHaveLength(1)
     expect(of('compaction-ended')).toMatchObject([{ error: expect.any(String) }])
   })
@@ -427,12 +429,17 @@ describe('the summary of a checkpoint', () => {
 
 it('[M9] a summary that is larger than what it replaces leaves the digest', async () => {
   const { thread, of } = await open({
-    policy: { compaction: { maxTokens: 1500 } },
-    summarize: async () => sectioned(words(500)),
+    policy: { compaction: { maxTokens: 500 } },
+    summarize: async () => sectioned(words(120)),
   })
-  await add(thread, turns(6))
+  await add(
+    thread,
+    turns(12).map(({ role, content }) => ({ role, content: content.slice(0, 120) })),
+  )
   const { messages } = await thread.view()
-  expect(textOf(messages[1])).toMatch(/^\[Previous conversation summary\]\n\n\[\d+ earlier/)
+  expect(textOf(messages[1])).toMatch(
+    /^\[Previous conversation summary\]\n(?:\n## Goal\n(?:- .+\n)+)?\n\[\d+ earlier/,
+  )
   expect(of('job-failed')).toMatchObject([{ reason: expect.stringMatching(/longer than/) }])
 })
 

@@ -34,7 +34,10 @@ export type Trigger = 'turn-end' | 'step' | 'manual' | 'recovery'
 export type CompactionSurroundings = Pick<
   RuleContext,
   'frameTokens' | 'measured' | 'planned' | 'window' | 'memory' | 'contextWindow'
->
+> & {
+  /** The conversation's next request with an instruction behind it. @default not known */
+  readonly aligned?: CheckpointJob['aligned']
+}
 
 /** What a checkpoint says that could not wait for its summary. */
 const noTime = 'there was no room left to go on until a summary came'
@@ -249,10 +252,18 @@ export class Compactor {
       messages: { before: before.messages },
       tokens: { before: before.tokens },
     })
-    const needsModel = trigger !== 'recovery' && this.#options.summarize !== undefined
+    const needsModel =
+      trigger !== 'recovery' &&
+      this.#options.summarize !== undefined &&
+      (trigger === 'manual' || isNews(edit, around.window?.high ?? limit))
     const answer =
       needsModel && hasTime
-        ? this.#summarize(state, edit, { instructions, planned: around.planned })
+        ? this.#summarize(state, edit, {
+            instructions,
+            planned: around.planned,
+            aligned: around.aligned,
+            limit: around.window?.low ?? (limit || Infinity),
+          })
         : Promise.resolve(needsModel ? { edit, error: noTime } : { edit })
     const { version } = state
     const base = state.checkpoint?.id
@@ -263,7 +274,7 @@ export class Compactor {
   async #summarize(
     state: State,
     edit: Edit,
-    asked: Pick<CheckpointJob, 'instructions' | 'planned'>,
+    asked: Pick<CheckpointJob, 'instructions' | 'planned' | 'aligned' | 'limit'>,
   ): Promise<SummaryAnswer> {
     const { summarize, jobs, window } = this.#options
     if (summarize === undefined) return { edit }
@@ -322,6 +333,15 @@ export class Compactor {
       reason: 'the frame is above the limit',
     })
   }
+}
+
+/** A model that has written notes writes again once this share of the limit was folded since. */
+const newsShare = 1 / 3
+
+/** Whether enough was folded since a model wrote its notes, which are kept until then. */
+function isNews({ digest }: Edit, limit: number): boolean {
+  const { unheard } = digest ?? {}
+  return typeof unheard !== 'number' || unheard >= limit * newsShare
 }
 
 /** Edits that were planned beside a checkpoint and did not preserve what it covers: once that left the view, no rule looks at it again. */

@@ -41,6 +41,19 @@ describe('compaction.foldAbove', () => {
 
   it('[EC6] names the numbers in the reason of a fold', async () => {
     const { edit } = await firstFold({ foldAbove: 40_000 })
-    expect(edit.reason).toMatch(/^4\d{4} tokens reached the limit of 4\d{4}$/)
+    expect(edit.reason).toMatch(
+      /^4\d{4} tokens reached the limit of 4\d{4}; folding \d+ messages \(\d+ tokens\) (?:saves about \$[\d.]+ over the next 10 steps|pays back after about \d+ steps)$/,
+    )
+  })
+
+  it('[EC8] has names: savings folds earlier and keeps less, keep-more later and keeps more', async () => {
+    const [least, usual, most] = await Promise.all(
+      (['savings', 'balanced', 'keep-more'] as const).map((eagerness) => firstFold({ eagerness })),
+    )
+    expect(usual).toMatchObject({ before: (await firstFold({})).before })
+    expect(least?.before).toBeLessThan(usual?.before ?? 0)
+    expect(most?.before).toBeGreaterThan(usual?.before ?? 0)
+    expect(least?.after).toBeLessThan(usual?.after ?? 0)
+    expect(most?.after).toBeGreaterThan(usual?.after ?? 0)
   })
 })

@@ -13,7 +13,7 @@ const policy = {
   schedule: 'cache-aware',
 } as const
 const noTime = 'there was no room left to go on until a summary came'
-const step = (n: number, size = 3) => [
+const step = (n: number, size = 12) => [
   {
     role: 'assistant',
     content: null,

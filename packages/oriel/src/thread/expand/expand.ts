@@ -20,6 +20,8 @@ export interface ExpandOptions {
   readonly inPlace?: boolean | 'media'
   /** With `inPlace`: how many requests show it, the next one included. Then the form that it had returns. @default 3 */
   readonly steps?: number
+  /** Most characters of the answer. What is left out is announced, with what to ask for next. @default all of it */
+  readonly maxChars?: number
   /** Why it is needed; told with the event. */
   readonly reason?: string
 }
@@ -33,9 +35,6 @@ export type Expansion =
     }
   | { readonly ok: false; readonly reason: string }
 
-/** The most characters one expansion returns; reading on is by ranges, so that it cannot overflow the context again. */
-const maxExpansion = 200_000
-
 const optionNames: ReadonlySet<string> = new Set([
   'lines',
   'chars',
@@ -44,6 +43,7 @@ const optionNames: ReadonlySet<string> = new Set([
   'query',
   'inPlace',
   'steps',
+  'maxChars',
   'reason',
 ] satisfies (keyof ExpandOptions)[])
 
@@ -63,7 +63,7 @@ export function mediaIn(blocks: readonly Block[]): readonly (ImageBlock | FileBl
 
 /** The part of an original that was asked for. Never throws: a model reads the reason and goes on. */
 export function expandText(text: string, options: ExpandOptions): Expansion {
-  const { lines, chars, items, path, query } = options
+  const { lines, chars, items, path, query, maxChars } = options
   const unknown = Object.keys(options).find((name) => !optionNames.has(name))
   if (unknown !== undefined) {
     return refuse(
@@ -76,20 +76,26 @@ export function expandText(text: string, options: ExpandOptions): Expansion {
       return refuse(`${name} must be two whole numbers [from, to], 0-based, from at most to`)
     }
   }
-  if (items !== undefined) return expandItems(text, items, path)
-  if (path !== undefined) return expandItems(text, [0, Infinity], path)
-  if (query !== undefined) return expandQuery(text, query)
+  if (maxChars !== undefined && !(Number.isInteger(maxChars) && maxChars > 0)) {
+    return refuse('maxChars must be a whole number above 0')
+  }
+  const page = (found: string, start?: number): Expansion => paged(found, maxChars, start)
+  if (items !== undefined) return expandItems(text, { items, path }, page)
+  if (path !== undefined) return expandItems(text, { items: [0, Infinity], path }, page)
+  if (query !== undefined) return expandQuery(text, query, page)
   if (lines !== undefined) {
     const all = text.split('\n')
     if (lines[0] >= all.length) return refuse(`it has ${all.length} lines`)
-    return bounded(all.slice(lines[0], lines[1] + 1).join('\n'))
+    const before = all.slice(0, lines[0]).reduce((sum, line) => sum + line.length + 1, 0)
+    return page(all.slice(lines[0], lines[1] + 1).join('\n'), before)
   }
-  if (chars !== undefined) {
-    if (chars[0] >= text.length) return refuse(`it has ${text.length} characters`)
-    return bounded(text.slice(chars[0], chars[1] + 1))
-  }
-  return bounded(text)
+  const [from, to] = chars ?? [0, Infinity]
+  if (from > 0 && from >= text.length) return refuse(`it has ${text.length} characters`)
+  return page(text.slice(from, to + 1), from)
 }
+
+/** Bounds an answer; `start` is where it begins in the original, if it is one piece of it. */
+type Page = (found: string, start?: number) => Expansion
 
 /** The text of a message: that of its blocks, one below the other. */
 export function originalText({ blocks }: MessageEntry): string {
@@ -110,14 +116,17 @@ function blockText(block: Block): string {
 
 function expandItems(
   text: string,
-  [from, to]: readonly [number, number],
-  path: string | undefined,
+  {
+    items: [from, to],
+    path,
+  }: { readonly items: readonly [number, number]; readonly path: string | undefined },
+  page: Page,
 ): Expansion {
   const found = itemsIn(text, path)
   if (typeof found === 'string') return refuse(`${found}; or ask for lines or chars`)
   const { items } = found
   if (from >= items.length) return refuse(`it has ${items.length} items`)
-  return bounded(JSON.stringify(items.slice(from, to + 1)))
+  return page(JSON.stringify(items.slice(from, to + 1)))
 }
 
 /** Longer lines are not quoted whole: only what stands around a match. */
@@ -127,7 +136,7 @@ const around = 300
 /** Matches of one long line that are quoted. */
 const maxMatches = 50
 
-function expandQuery(text: string, query: string): Expansion {
+function expandQuery(text: string, query: string, page: Page): Expansion {
   const wanted = query.toLowerCase()
   if (wanted === '') return refuse('the query is empty')
   let start = 0
@@ -142,7 +151,7 @@ function expandQuery(text: string, query: string): Expansion {
     )
   })
   if (found.length === 0) return refuse('no line contains the query')
-  return bounded(found.join('\n'))
+  return page(found.join('\n'))
 }
 
 /** Where the matches of a long line are, each with what stands around it; neighbours are one. */
@@ -161,13 +170,16 @@ function excerpts(line: string, wanted: string): readonly (readonly [number, num
   return ranges
 }
 
-function bounded(text: string): Expansion {
-  if (text.length <= maxExpansion) return { ok: true, text }
-  const shown = head(text, maxExpansion)
-  return {
-    ok: true,
-    text: `${shown}\n[... ${text.length - shown.length} more characters; ask for a range ...]`,
-  }
+function paged(text: string, maxChars = Infinity, start?: number): Expansion {
+  if (text.length <= maxChars) return { ok: true, text }
+  const shown = head(text, maxChars)
+  const rest = text.length - shown.length
+  const from = (start ?? 0) + shown.length
+  const next =
+    start === undefined
+      ? 'ask for a smaller part'
+      : `to read on, ask for chars [${from}, ${from + rest - 1}]`
+  return { ok: true, text: `${shown}\n[... ${rest} more characters; ${next} ...]` }
 }
 
 function isRange(range: unknown): boolean {

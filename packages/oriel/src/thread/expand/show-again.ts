@@ -124,7 +124,10 @@ async function expandIn(
   const { inPlace = false } = options
   if (inPlace === false || (inPlace === 'media' && media.length === 0)) return whole
   const blocks = block === undefined ? [...entry.blocks.keys()] : [block]
-  const isPart = expansion.text !== original
+  const isPart = !isWhole(options) && expansion.text !== original
+  if (isPart && inPlace === true && entry.role === 'assistant') {
+    return refuse('an answer is shown in its place whole or not at all; ask without inPlace')
+  }
   const problem = await restore(
     thread,
     { entry, blocks },

@@ -9,6 +9,8 @@ const maxRepeats = 3
 const maxFailures = 8
 /** After so many model calls the same request counts as a new one. */
 const forgottenAfter = 20
+/** Characters of one answer: a longer original is read in pages, so that it cannot overflow the context again. */
+const pageLength = 200_000
 /** How many different requests are remembered. */
 const maxRemembered = 1000
 
@@ -100,10 +102,30 @@ export function expandTool(thread: Expandable): ExpandTool {
         const text = `Not expanded: ${String(request.target)} was answered ${maxRepeats} times already. Do not request this expansion again; go on with what you have.`
         return answer(text, false)
       }
-      const found = await thread.expand(request.target, { inPlace: 'media', ...request.options })
+      const found = await thread.expand(request.target, {
+        inPlace: 'media',
+        maxChars: pageLength,
+        ...request.options,
+      })
       return answer(found.ok ? found.text : found.reason, found.ok)
     },
   }
+}
+
+/** The tool for a request whose system prompt does not introduce it: the description says when to use it. */
+export function injectedTool(name: string): {
+  readonly name: string
+  readonly description: string
+  readonly parameters: JsonObject
+} {
+  const { definition } = expandTool({ expand: async () => ({ ok: false, reason: '' }) })
+  const description = [
+    definition.description,
+    'Shortened parts say so: [Omitted: ...], [Compacted: ...], [AI Summary of N chars ...] or [... left out ...], with an id such as e7k2.',
+    'Use it when you need exact details, quotes or values of such a part, or are asked about it; not to be on the safe side.',
+    'If the result says that it was not expanded, do not ask for the same again.',
+  ].join(' ')
+  return { name, description, parameters: definition.parameters }
 }
 
 interface ExpandRequest {

@@ -424,8 +424,15 @@ function factsOf(entry: Entry, before: JournalFacts): JournalFacts {
       return { ...before, newestRequest: entry, lanes: withRequest(lanes, entry), lastAt }
     case 'usage': {
       const calibrations = calibrated(entry, before)
-      const facts = { ...before, newestUsage: entry, lanes: withUsage(lanes, entry), lastAt }
-      return calibrations === undefined ? facts : { ...facts, calibrations }
+      const { measured: _, ...rest } = before
+      const measured = measuredBy(entry, before)
+      return {
+        ...rest,
+        lanes: withUsage(lanes, entry),
+        lastAt,
+        ...(measured === undefined ? {} : { measured }),
+        ...(calibrations === undefined ? {} : { calibrations }),
+      }
     }
     case 'edit':
       return { ...before, newestChange: entry.seq, newestEpoch: entry.epoch, lastAt }
@@ -439,6 +446,17 @@ function factsOf(entry: Entry, before: JournalFacts): JournalFacts {
     default:
       return lastAt === before.lastAt ? before : { ...before, lastAt }
   }
+}
+
+/** The newest request, if that is what a sample measured: one of another says nothing about what comes next. */
+function measuredBy(
+  { view, sample }: UsageEntry,
+  { newestRequest: request }: JournalFacts,
+): JournalFacts['measured'] {
+  const tokens = inputTokens(sample)
+  if (request?.view !== view || tokens <= 0) return undefined
+  const { seq, model, frameHash } = request
+  return { seq, ...(model === undefined ? {} : { model }), frameHash, tokens }
 }
 
 /** A sample teaches something only about the request that it measured. */

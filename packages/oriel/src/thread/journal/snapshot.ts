@@ -1,6 +1,6 @@
 // What a store may keep beside a log so that opening it does not read it all. Discardable at any time.
 
-import type { MessageEntry, RequestEntry, SettingEntry, UsageEntry } from '../../core/log/entry.ts'
+import type { MessageEntry, RequestEntry, SettingEntry } from '../../core/log/entry.ts'
 import type { JsonObject } from '../../core/log/json.ts'
 import type { StateData } from '../../core/state/state.ts'
 import type { Store, ThreadKey } from '../../stores/store.ts'
@@ -9,13 +9,14 @@ import type { Calibrations } from '../view/calibration.ts'
 import type { Lane } from '../view/lanes.ts'
 
 /** Raised whenever the meaning of any part changes; snapshots of other formats are ignored. */
-const snapshotFormat = 8
+const snapshotFormat = 9
 
 /** The facts about a log that a journal keeps beside its state. */
 export interface JournalFacts {
   readonly settings: readonly SettingEntry[]
   readonly newestRequest?: RequestEntry
-  readonly newestUsage?: UsageEntry
+  /** The newest request that the provider measured. */
+  readonly measured?: MeasuredRequest
   readonly newestEpoch?: string
   readonly newestChange: number
   /** How our estimates compare with the provider's numbers, by model. */
@@ -23,6 +24,10 @@ export interface JournalFacts {
   /** The newest request of each consumer. */
   readonly lanes?: readonly Lane[]
   readonly lastAt: number
+}
+
+export interface MeasuredRequest extends Pick<RequestEntry, 'seq' | 'model' | 'frameHash'> {
+  readonly tokens: number
 }
 
 export interface SnapshotValue {

@@ -2,6 +2,7 @@
 
 import { OrielError } from '../../core/log/errors.ts'
 import { isObject, type JsonObject } from '../../core/log/json.ts'
+import type { FormatName } from '../../providers/format.ts'
 
 /** A summary as a host may answer it. */
 export type SummaryResult =
@@ -10,6 +11,8 @@ export type SummaryResult =
       readonly summary: string
       /** Why the model stopped, in the provider's word: an answer that was cut off is not used. */
       readonly finishReason?: string
+      /** Whether the model was asked with the job's `request`: then it has read the whole conversation. @default false */
+      readonly isAligned?: boolean
     }
 
 /**
@@ -179,6 +182,20 @@ export interface SummaryJob {
   readonly targetChars: number
   readonly meta: JsonObject
   readonly signal: AbortSignal
+  /**
+   * Checkpoints only: the same question as the conversation's own next request, with the instruction as its last message. Sent to the
+   * model that the conversation is with, nearly all of it is read from the provider's cache. Answer with `isAligned: true` if you send it
+   * instead of `prompt` and `text`. Absent where the conversation's requests are not known, or where it would be too long.
+   */
+  readonly request?: AlignedRequest
+}
+
+/** A request that begins as the conversation's newest one. */
+export interface AlignedRequest {
+  readonly format: FormatName
+  readonly model?: string
+  /** In the words of the format: system text, tools and parameters as they were sent, and the messages with the instruction behind them. */
+  readonly body: JsonObject
 }
 
 /** Calls a model. Its answer is used only if it is not empty and not too long. */

@@ -28,7 +28,7 @@ const exchange = (index: number, size: number): object[] => [
   {
     role: 'tool',
     tool_call_id: `call_${index}`,
-    content: `export const secretValue${index} = 'token-${index}-x7'\n${'filler words here '.repeat(size / 3)}`,
+    content: `export const secretValue${index} = 'token-${index}-x7'\n${`filler ${index} here `.repeat(size / 3)}`,
   },
 ]
 

@@ -97,7 +97,9 @@ class Conversation {
 }
 
 function shownBy({ id, messages, system, trace, tokens }: View): object {
-  return { id, messages, system, trace, tokens }
+  // Only what was kept has edits in the log.
+  const changes = trace.map(({ edit: _edit, ...change }) => change)
+  return { id, messages, system, trace: changes, tokens }
 }
 
 const summary = ['Goal', 'Constraints', 'Progress', 'Decisions', 'Next steps', 'Critical context']

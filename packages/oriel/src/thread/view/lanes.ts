@@ -3,6 +3,7 @@
 import type { RequestEntry, Usage, UsageEntry } from '../../core/log/entry.ts'
 import type { Json, JsonObject } from '../../core/log/json.ts'
 import { isObject } from '../../core/log/json.ts'
+import { carriesExpandTool } from '../../core/state/expansion.ts'
 import type { State } from '../../core/state/state.ts'
 import { type CacheBreak, findBreak, type Measurement } from '../../schedule/breaks.ts'
 import type { CacheState } from '../../schedule/cache-aware.ts'
@@ -91,7 +92,7 @@ export function breakOf(
     prices: around.prices,
     changed: {
       model: before.model !== lane.model,
-      tools: differs(old, own, 'tools'),
+      tools: differs(old, own, 'tools') && !(around.hasEdits && isOnlyOffered(old, own)),
       system: differs(old, own, 'system'),
       parameters: differs(old, own, 'params'),
       edit: around.hasEdits,
@@ -103,6 +104,16 @@ function differs(a: Json | undefined, b: Json | undefined, part: string): boolea
   const of = (frame: Json | undefined): string =>
     JSON.stringify(isObject(frame) ? ((frame as JsonObject)[part] ?? null) : null)
   return of(a) !== of(b)
+}
+
+/** Whether the expand tool is all that was added to the tools: that comes with the edits that need it. */
+function isOnlyOffered(before: Json | undefined, after: Json | undefined): boolean {
+  const listOf = (frame: Json | undefined): readonly Json[] => {
+    const tools = isObject(frame) ? (frame as JsonObject).tools : undefined
+    return Array.isArray(tools) ? tools : []
+  }
+  const rest = listOf(after).filter((tool) => carriesExpandTool({ tools: [tool] }) !== true)
+  return JSON.stringify(rest) === JSON.stringify(listOf(before))
 }
 
 function isSame(a: LaneKey, b: LaneKey): boolean {

@@ -46,7 +46,9 @@ async function logOf(store: Store): Promise<readonly unknown[]> {
 }
 
 function shownBy({ id, messages, system, trace, tokens }: View): object {
-  return { id, messages, system, trace, tokens }
+  // Only what was kept has edits in the log.
+  const changes = trace.map(({ edit: _edit, ...change }) => change)
+  return { id, messages, system, trace: changes, tokens }
 }
 
 const frame = { system: 'You read files.' }

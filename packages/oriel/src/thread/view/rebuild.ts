@@ -4,6 +4,7 @@ import type { EditEntry, RequestEntry } from '../../core/log/entry.ts'
 import { OrielError } from '../../core/log/errors.ts'
 import { equalJson, isObject, type Json, type JsonObject } from '../../core/log/json.ts'
 import { settings } from '../../core/log/settings.ts'
+import { noSummary } from '../../core/state/summary-request.ts'
 import type { Change } from '../../core/view/view.ts'
 import { type Policy, parsePolicy, policySchema } from '../../policy/schema.ts'
 import type { FormatName } from '../../providers/format.ts'
@@ -124,7 +125,7 @@ async function rebuild(
     framing: new Framing(framing),
     given: { rules },
     now: request.at,
-    summaryOf: askLog(past),
+    summaryOf: temporary === undefined || details.hasModel === true ? askLog(past) : noSummary,
     fileOf: assumeSaved,
   })
   const exact = built.bodyHash === request.bodyHash && request.encoderVersion === encoderVersion
@@ -143,9 +144,10 @@ export async function newestView(
   return (await rebuild(journal, newestRequest, rules)).built
 }
 
-function bodyOf(
+/** A request's body: what the frame says, and the messages of a view. */
+export function bodyOf(
   format: FormatName,
-  request: RequestEntry,
+  request: Pick<RequestEntry, 'model'>,
   built: { readonly messages: readonly Json[]; readonly system?: Json },
   frame: JsonObject = {},
 ): JsonObject {

@@ -5,7 +5,6 @@ import { type Measured, requestTokens } from '../../core/state/weight.ts'
 import { frameTokens } from '../../core/tokens/tally.ts'
 import type { Journal } from '../journal/journal.ts'
 import { type Accuracy, accuracyOf, calibrationOf } from './calibration.ts'
-import { inputTokens } from './read-usage.ts'
 import type { ViewRequest } from './view.ts'
 
 /**
@@ -17,26 +16,30 @@ export function estimateOf(journal: Journal): number {
   return requestTokens(journal.state, [], around)
 }
 
-/** What the provider measured of the newest request, as far as it still holds. */
+/** What the provider measured of a request like the newest one, as far as it still holds. */
 export function measuredOf(journal: Journal): Measured {
-  const { newestRequest: request, newestUsage: usage, newestChange, calibrations } = journal.facts
-  const factor = calibrationOf(calibrations, request?.model)?.factor ?? 1
-  const tokens = inputTokens(usage?.sample)
-  const isValid =
-    request !== undefined &&
-    usage?.view === request.view &&
-    newestChange < request.seq &&
-    tokens > 0
-  return isValid ? { request: { seq: request.seq, tokens }, factor } : { factor }
+  const { model, frameHash } = journal.facts.newestRequest ?? {}
+  return measuredWith(journal, { model, frameHash })
 }
 
 /** The same, for a view that is asked for with this frame and model: numbers of another one say nothing about it. */
-export function measuredFor(journal: Journal, request: ViewRequest): Measured {
-  const measured = measuredOf(journal)
-  const { newestRequest: newest } = journal.facts
-  const isSame =
-    newest?.model === request.options.model && newest?.frameHash === request.framing.hash
-  return isSame ? measured : { factor: measured.factor }
+export function measuredFor(journal: Journal, { options, framing }: ViewRequest): Measured {
+  return measuredWith(journal, { model: options.model, frameHash: framing.hash })
+}
+
+/** It holds until something but messages changes the view, whatever views were made since: asking for a view must not change the next. */
+function measuredWith(
+  { facts }: Journal,
+  asked: { readonly model: string | undefined; readonly frameHash: string | undefined },
+): Measured {
+  const { measured, newestChange, calibrations } = facts
+  const factor = calibrationOf(calibrations, asked.model)?.factor ?? 1
+  const isValid =
+    measured !== undefined &&
+    newestChange < measured.seq &&
+    measured.model === asked.model &&
+    measured.frameHash === asked.frameHash
+  return isValid ? { request: { seq: measured.seq, tokens: measured.tokens }, factor } : { factor }
 }
 
 /** How estimates compare with what the provider measured, for the model of the newest request. */

@@ -10,6 +10,7 @@ import type {
   RequestDetails,
   RequestEntry,
 } from '../../core/log/entry.ts'
+import { OrielError } from '../../core/log/errors.ts'
 import {
   canonicalJson,
   cloneJson,
@@ -19,7 +20,7 @@ import {
 } from '../../core/log/json.ts'
 import { settings } from '../../core/log/settings.ts'
 import { firstOf } from '../../core/state/edits.ts'
-import { offersExpansion } from '../../core/state/expansion.ts'
+import { carriesExpandTool } from '../../core/state/expansion.ts'
 import { type FileOf, noFile } from '../../core/state/file-request.ts'
 import type { State } from '../../core/state/state.ts'
 import { noSummary, type SummaryOf } from '../../core/state/summary-request.ts'
@@ -54,6 +55,8 @@ export interface ViewOptions<Own extends readonly CustomRule[] = readonly []> {
   readonly format?: FormatName
   /** What stands around the messages: counted and recorded, sent by the caller. @default nothing */
   readonly frame?: Frame
+  /** The expand tool, for a request that gets it where there is something to expand. @default the frame has it or has it not */
+  readonly expand?: ExpandOffer
   readonly model?: string
   /** Tokens the request may use, frame included. @default no limit */
   readonly budget?: number
@@ -83,6 +86,20 @@ export interface ViewOptions<Own extends readonly CustomRule[] = readonly []> {
   readonly dryRun?: boolean
 }
 
+/**
+ * The expand tool as a caller can add it to a request. From the first view on that has something to expand, every view of the thread is
+ * for a request with it: `view.offersExpansion` says so. The log remembers it, since a list of tools that changes again would break the
+ * provider's cache again.
+ */
+export interface ExpandOffer {
+  /** The tool's name in the request. */
+  readonly tool: string
+  /** What stands around the messages of a request with the tool, in the place of `frame`. */
+  readonly frame: Frame
+  /** Add it now, whether there is something to expand or not. @default false */
+  readonly isDue?: boolean
+}
+
 /** How `request` asks for a view of the history that it brings. */
 export interface RequestOptions<Own extends readonly CustomRule[] = readonly []>
   extends ViewOptions<Own>,
@@ -104,6 +121,11 @@ export interface View<M = Json> {
   readonly tokens: TokenCount
   /** The standing instructions and preferences of user and system that hold now, word for word, oldest first. Made when first read. */
   readonly directives: readonly Directive[]
+  /**
+   * Whether this view is for a request that carries the expand tool, by its `frame` or by `expand`: reduced texts say "expand" only then.
+   * Where no frame was given, nobody knows.
+   */
+  readonly offersExpansion: boolean
   /** Send this request with reasoning turned off: the provider would refuse it otherwise. Only with `mayTurnReasoningOff`. */
   readonly reasoning?: 'off'
   readonly epoch: Epoch
@@ -152,6 +174,8 @@ export interface ViewRequest {
   readonly prices?: Prices | undefined
   /** Where outputs are kept as files. @default nowhere */
   readonly fileOf?: FileOf
+  /** Edits with which the expand tool is added to the request. @default none */
+  readonly unbinding?: readonly Edit[]
 }
 
 export interface BuiltView {
@@ -169,6 +193,8 @@ export interface BuiltView {
   readonly frameHash: string
   readonly viewId: string
   readonly trace: () => readonly Change[]
+  /** The ids of the planned edits, once they are in the log: for the trace. */
+  readonly editIds: Map<Edit, string>
 }
 
 /** Computes a view without committing anything. Pure. */
@@ -177,14 +203,15 @@ export function buildView(request: ViewRequest): BuiltView {
   const { format = 'openai-chat', budget, mayTurnReasoningOff } = options
   const target = formatNamed(format)
   const decision = decisionOf(request)
-  const planned = decision.edits
+  const { unbinding = [] } = request
+  const planned = unbinding.length === 0 ? decision.edits : [...decision.edits, ...unbinding]
   const { profile } = target
   const aroundTokens = (): number => framing.tokens(state.counter)
   const fitting = {
     profile,
     frameTokens: aroundTokens,
     frameParts: () => framePartTokens(state.counter, framing.frame),
-    hasExpandTool: offersExpansion(framing.frame?.tools),
+    hasExpandTool: carriesExpandTool(options.frame),
     budget,
     mayTurnReasoningOff,
   }
@@ -200,9 +227,11 @@ export function buildView(request: ViewRequest): BuiltView {
   const body = system === undefined ? { messages } : { messages, system }
   // Encoding is deterministic, so plain JSON is canonical enough here, and several times faster to write.
   const bodyHash = sha256(JSON.stringify(body))
+  const editIds = new Map<Edit, string>()
   return {
     ...body,
     planned,
+    editIds,
     decision,
     assembled,
     shown,
@@ -216,8 +245,44 @@ export function buildView(request: ViewRequest): BuiltView {
       fitted: assembled.fitted,
       indexOf: (index) => index,
       canExpand: true,
+      idOf: (edit) => editIds.get(edit),
     }),
     viewId: viewIdOf([format, options.model ?? '', frameHash, bodyHash]),
+  }
+}
+
+/** Whether the expand tool is added to a view's frame: as the log says, from now on, or not in this view. */
+export type Offering = 'as-logged' | 'now' | 'never'
+
+/**
+ * Computes a view that gets the expand tool where there is something to expand, and goes without where nothing would fit with it. A list of
+ * tools breaks the provider's cache as the reduction itself does: it is one break.
+ */
+export function buildOffering(
+  asked: (offering: Offering) => ViewRequest,
+  { expand }: Pick<ViewOptions, 'expand'>,
+): { readonly request: ViewRequest; readonly built: BuiltView } {
+  const build = (way: Offering, unbinding: readonly Edit[] = []) => {
+    const request = { ...asked(way), unbinding }
+    return { request, built: buildView(request) }
+  }
+  if (expand === undefined) return build('as-logged')
+  const first = orUndefined(() => build('as-logged')) ?? build('never')
+  const { offering: edits } = first.built.assembled
+  const isOffered = first.request.options.frame === expand.frame
+  // What only this view leaves out, a later one would show again.
+  const isKept = edits?.length === 0 || !first.request.isTemporary
+  if (edits === undefined || isOffered || !isKept) return first
+  return orUndefined(() => build('now', edits)) ?? first
+}
+
+/** Undefined where nothing fits. */
+function orUndefined<T>(work: () => T): T | undefined {
+  try {
+    return work()
+  } catch (error) {
+    if (OrielError.is(error, 'cannot-project')) return undefined
+    throw error
   }
 }
 
@@ -232,6 +297,25 @@ export function viewIndex({ origins }: Pick<BuiltView, 'origins'>, seq: number):
 /** Names what was sent, and to whom. */
 function viewIdOf(parts: readonly string[]): string {
   return `v${sha256(JSON.stringify(parts)).slice(0, 20)}`
+}
+
+/**
+ * Whether nothing came since the newest request, and this one asks for the same: what was decided then is decided. Its own edits and its
+ * record may not change that, or a view would differ from the one before it at the same head.
+ */
+export function isAskedAgain(
+  { state, policy, options, framing }: ViewRequest,
+  { facts }: Pick<Journal, 'facts'>,
+): boolean {
+  const { newestRequest: last } = facts
+  const { format = 'openai-chat', model } = options
+  return (
+    last?.seq === state.version &&
+    last.format === format &&
+    last.model === model &&
+    last.frameHash === framing.hash &&
+    last.policyHash === policyHashOf(policy)
+  )
 }
 
 /** What the policy changes now, and why now. Pure. */
@@ -286,7 +370,11 @@ export function entriesOf(
   const epoch = `p${built.viewId.slice(1, 9)}${(state.version + 1).toString(36)}`
   const edits = isTemporary
     ? []
-    : built.planned.map((edit) => stamp.entry({ ...edit, type: 'edit', epoch } as EditEntry))
+    : built.planned.map((edit) => {
+        const entry = stamp.entry({ ...edit, type: 'edit', epoch } as EditEntry)
+        built.editIds.set(edit, entry.id)
+        return entry
+      })
   const last = journal.facts.newestRequest
   const isSame = last?.view === built.viewId && last.step === state.step && edits.length === 0
   if (isSame) return edits
@@ -296,6 +384,31 @@ export function entriesOf(
   const frames = isNew ? [stamp.entry(own.body(cloneJson(frame, 'frame') as JsonObject))] : []
   const record = recordOf(request, built, edits.length > 0 ? epoch : undefined)
   return [...edits, ...frames, stamp.entry(record)]
+}
+
+/** Options for a request with the expand tool or without. */
+export function offering(
+  { expand, ...options }: ViewOptions,
+  journal: Pick<Journal, 'setting'>,
+  way: Offering,
+): ViewOptions {
+  if (expand === undefined) return options
+  const { isDue = false } = expand
+  const isLogged = isDue || journal.setting(settings.expandTool) !== undefined
+  const isOffered = way === 'now' || (way === 'as-logged' && isLogged)
+  return { ...options, frame: isOffered ? expand.frame : (options.frame ?? {}) }
+}
+
+/** The entry that remembers the tool, with the first view that offers it. */
+export function offerEntry(
+  { expand }: ViewOptions,
+  { options }: ViewRequest,
+  journal: Pick<Journal, 'setting'>,
+  stamp: Stamp,
+): readonly Entry[] {
+  if (expand === undefined || options.frame !== expand.frame) return []
+  const isKnown = journal.setting(settings.expandTool) !== undefined
+  return isKnown ? [] : [stamp.entry(settings.expandTool.body(expand.tool))]
 }
 
 /** The record of a request, in the order in which its fields are written. */
@@ -334,7 +447,11 @@ function detailsOf(request: ViewRequest, built: BuiltView): RequestDetails {
   if (assembled.isRecord) details.isRecord = true
   const { cause, inputs } = decision
   if (inputs !== undefined) details.schedule = { cause, ...inputs }
-  if (isTemporary) details.policy = policy as JsonObject
+  if (isTemporary) {
+    details.policy = policy as JsonObject
+    const { summaryOf = noSummary } = request
+    if (summaryOf !== noSummary) details.hasModel = true
+  }
   return details
 }
 
@@ -375,6 +492,7 @@ export function toView(request: ViewRequest, built: BuiltView, epoch: Epoch): Vi
       directives ??= directivesOf(state, leading)
       return directives
     },
+    offersExpansion: carriesExpandTool(request.options.frame) === true,
     ...(built.assembled.turnsReasoningOff ? { reasoning: 'off' as const } : {}),
     epoch,
   }

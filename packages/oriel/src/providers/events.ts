@@ -1,6 +1,7 @@
 // Cuts a stream into its events without changing a character.
 
-import { parseEvent, type StreamEvent } from 'oriel/providers'
+import type { StreamEvent } from './splice.ts'
+import { parseEvent } from './stream.ts'
 
 /** An event ends with an empty line; lines end with LF, CR LF or CR. */
 const boundary = /\r\n\r\n|\n\n|\r\r(?!\n)|\n\r\n|\r\n\n/g

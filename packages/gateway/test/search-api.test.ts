@@ -1,0 +1,66 @@
+// `GET /api/search`: ranked, in the caller's threads only.
+
+import { memoryStore, openThread } from 'oriel'
+import { describe, expect, it } from 'vitest'
+import { createGateway } from '../src/index.ts'
+
+const keys = [
+  { name: 'mine', key: 'key-of-mine-0123456789', tenant: 'mine' },
+  { name: 'other', key: 'key-of-other-0123456789', tenant: 'other' },
+]
+
+async function serving() {
+  const store = memoryStore()
+  for (const tenant of ['mine', 'other']) {
+    const thread = await openThread({ id: `${tenant}-1`, tenant, store })
+    const [, hidden] = await thread.append([
+      { role: 'user', content: `The invoice of ${tenant} is INV-4711.` },
+      { role: 'user', content: `The pass phrase of ${tenant} is marmalade.` },
+      { role: 'assistant', content: 'Noted.' },
+    ])
+    await thread.exclude(hidden?.id ?? '')
+  }
+  const gateway = createGateway({ keys, store })
+  const ask = async (query: string, key = 'key-of-mine-0123456789') => {
+    const headers = { authorization: `Bearer ${key}` }
+    const answer = await gateway.fetch(
+      new Request(`http://localhost/api/search${query}`, { headers }),
+    )
+    return { status: answer.status, body: (await answer.json()) as Record<string, unknown> }
+  }
+  return { gateway, ask }
+}
+
+describe('GET /api/search', () => {
+  it('[GS1] answers the best messages of the caller with their passages', async () => {
+    const { ask } = await serving()
+    const { status, body } = await ask('?q=invoice+number')
+    expect(status).toBe(200)
+    expect(body).toEqual({
+      results: [
+        expect.objectContaining({
+          thread: 'mine-1',
+          index: 0,
+          text: 'The invoice of mine is INV-4711.',
+        }),
+      ],
+    })
+    const one = await ask('?q=invoice&thread=mine-1&limit=1')
+    expect(one.body).toMatchObject({ results: [{ thread: 'mine-1' }] })
+  })
+
+  it('[GS1] never shows what was excluded, nor what another tenant has', async () => {
+    const { ask } = await serving()
+    expect((await ask('?q=marmalade')).body).toEqual({ results: [] })
+    expect((await ask('?q=invoice&thread=other-1')).status).toBe(404)
+    expect((await ask('?q=invoice', 'wrong')).status).toBe(401)
+    const { body } = await ask('?q=invoice', 'key-of-other-0123456789')
+    expect(body).toMatchObject({ results: [{ thread: 'other-1' }] })
+  })
+
+  it('[GS1] refuses a query that is none', async () => {
+    const { ask } = await serving()
+    for (const query of ['', '?q=', '?q=%20', `?q=${'x'.repeat(3000)}`])
+      expect((await ask(query)).status).toBe(400)
+  })
+})

@@ -1,0 +1,52 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { analyse, analyseQuery } from './analysis.ts'
+
+describe('[RK1] the analysis of text', () => {
+  it.each([
+    ['Plans PLANNED planning', ['plan', 'plan', 'plan']],
+    ['fetchUserProfile', ['fetch', 'user', 'profil', 'fetchuserprofile']],
+    ['HTTPServer2', ['http', 'server', '2', 'httpserver2']],
+    ['snake_case_name', ['snak', 'case', 'name', 'snake_case_name']],
+    [
+      'src/api/user-client.ts',
+      ['src', 'api', 'user', 'client', 'ts', 'src/api/user-client.ts', 'user-client.ts'],
+    ],
+    ['v1.2.3', ['v', '1', '2', '3', 'v1.2.3']],
+    ['Müller, Ａlpha', ['muller', 'alpha']],
+    ["Anna's", ['anna']],
+    ['⅐ ⑴', ['1', '7', '1']],
+    ['東京都', ['東京', '京都']],
+    ['안녕하세요', ['안녕하세요']],
+    ['', []],
+    ['?! ...', []],
+  ])('%j', (text, tokens) => {
+    expect(analyse(text)).toEqual(tokens)
+  })
+
+  it('[RK1] gives tokens that every database takes as they are', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), fc.string(), (left, right) => {
+        for (const token of analyse(`${left} ${right}`)) {
+          expect(token).toMatch(/^[\p{L}\p{N}][\p{L}\p{N}\p{M}_.\-/:@#+]*$/u)
+          expect(token.length).toBeLessThanOrEqual(64)
+          expect(token).toBe(token.toWellFormed())
+        }
+      }),
+    )
+  })
+
+  it('[RK1] finds in a text what the same text asks for', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'grapheme', maxLength: 60 }), (text) => {
+        const tokens = new Set(analyse(text))
+        for (const term of analyseQuery(text)) expect(tokens.has(term)).toBe(true)
+      }),
+    )
+  })
+
+  it('leaves words that tell nothing out of a query, unless there are no others', () => {
+    expect(analyseQuery('What did you tell me about the invoice?')).toEqual(['invoic'])
+    expect(analyseQuery('who are you')).toEqual(['who', 'are', 'you'])
+  })
+})

@@ -1,0 +1,124 @@
+// The one analysis of text for search. Databases only index the tokens that it gives, so that all stores find and rank the same.
+
+/** Longer words are not indexed whole: they are encoded data, not names. */
+const maxToken = 64
+
+/** Text behind this many characters of one passage is not analysed. */
+const maxAnalysed = 20_000
+
+/** Words with what joins the parts of identifiers, paths, addresses, versions and numbers; scripts without spaces as runs. */
+const words =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]+|[\p{L}\p{N}\p{M}_]+(?:['’.\-/:@#+\\]+[\p{L}\p{N}\p{M}_]+)*/gu
+
+const unspaced = /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u
+const inner = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]+/gu
+const isPlainWord = /^[a-z]+$/
+const separators = /[^\p{L}\p{N}]+/u
+/** Between a small letter and a capital, between letters and digits, and before the last capital of several. */
+const boundaries =
+  /(?<=\p{Ll})(?=\p{Lu})|(?<=\p{L})(?=\p{N})|(?<=\p{N})(?=\p{L})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})/u
+
+/**
+ * The tokens of a text, in its order: words in lower case without accents and in their stem, identifiers and paths in parts and whole, scripts
+ * without spaces as pairs of characters. A token begins with a letter or digit, and has only those, `_` and `.-/:@#+` inside.
+ */
+export function analyse(text: string): readonly string[] {
+  const tokens: string[] = []
+  // In the compatible form: full-width letters are letters, and "⅐" is 1 and 7.
+  for (const [word] of text.slice(0, maxAnalysed).normalize('NFKC').matchAll(words)) {
+    const lower = fold(word)
+    if (isPlainWord.test(lower) && !hasBoundary(word)) push(tokens, stem(lower))
+    else if (unspaced.test(word)) pushPairs(tokens, lower)
+    else pushCompound(tokens, word, lower)
+  }
+  return tokens
+}
+
+/** The tokens of a query: each once, without words that are in every text, unless there is nothing else. */
+export function analyseQuery(query: string): readonly string[] {
+  const all = [...new Set(analyse(query.slice(0, maxQuery)))]
+  const telling = all.filter((token) => !stopWords.has(token))
+  return (telling.length === 0 ? all : telling).slice(0, maxTerms)
+}
+
+const maxQuery = 2000
+const maxTerms = 32
+
+function hasBoundary(word: string): boolean {
+  return /[a-z][A-Z]|[A-Z][A-Z][a-z]/.test(word)
+}
+
+/** Lower case without accents. */
+function fold(word: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: a quick test for ASCII.
+  if (/^[\x00-\x7f]*$/.test(word)) return word.toLowerCase()
+  return word
+    .normalize('NFD')
+    .replaceAll(/\p{M}+/gu, '')
+    .toLowerCase()
+    .normalize('NFC')
+}
+
+function push(tokens: string[], token: string): void {
+  if (token !== '' && token.length <= maxToken) tokens.push(token)
+}
+
+function pushPairs(tokens: string[], run: string): void {
+  const characters = [...run]
+  if (characters.length === 1) push(tokens, run)
+  for (let index = 1; index < characters.length; index++)
+    push(tokens, `${characters[index - 1]}${characters[index]}`)
+}
+
+function pushCompound(tokens: string[], word: string, lower: string): void {
+  // What belongs to somebody is not another word: "Anna's" is Anna.
+  const own = word.replace(/['’]s$/iu, '')
+  const parts: string[] = []
+  for (const piece of own.split(separators)) {
+    for (const part of piece.split(boundaries)) {
+      for (const [run] of part.matchAll(inner)) pushPairs(tokens, fold(run))
+      const rest = fold(part.replaceAll(inner, ''))
+      if (rest !== '') parts.push(rest)
+    }
+  }
+  for (const part of parts) push(tokens, isPlainWord.test(part) ? stem(part) : part)
+  if (parts.length < 2) return
+  const whole = own === word ? lower : fold(own)
+  push(tokens, whole.replaceAll(/['’\\]+/g, '/').replace(/^_+/, ''))
+  // A long path is also found by its name.
+  const name = /[^/\\]+$/.exec(whole)?.[0] ?? ''
+  if (name !== whole && /[._-]/.test(name)) push(tokens, name.replace(/^[^\p{L}\p{N}]+/u, ''))
+}
+
+/** Removes the endings of plurals, and of forms in -ed and -ing: the first step of Porter's, made weaker. */
+function stem(word: string): string {
+  if (word.length < 4) return word
+  let base = word
+  if (base.endsWith('ies') && base.length > 4) base = `${base.slice(0, -3)}y`
+  else if (base.endsWith('sses') || base.endsWith('shes') || base.endsWith('ches'))
+    base = base.slice(0, -2)
+  else if (base.endsWith('s') && !/(?:ss|us|is)$/.test(base)) base = base.slice(0, -1)
+  if (base.length > 5 && base.endsWith('ing')) base = ended(base.slice(0, -3))
+  else if (base.length > 4 && base.endsWith('ed') && !base.endsWith('eed'))
+    base = ended(base.slice(0, -2))
+  // With and without the silent e: "cache", "caching".
+  return base.length > 4 && base.endsWith('e') ? base.slice(0, -1) : base
+}
+
+/** "planned" is "plan", but "called" is "call". */
+function ended(base: string): string {
+  if (!/[aeiouy]/.test(base)) return base
+  const isDoubled = base.length > 3 && base.at(-1) === base.at(-2)
+  return isDoubled && !/[lsz]$/.test(base) ? base.slice(0, -1) : base
+}
+
+/** Words that tell nothing about what is looked for, in their stems. */
+const stopWords: ReadonlySet<string> = new Set(
+  `a an the and or but if then than that this these those there here of in on at to for from by with about as into is are was were be been being am do doe did done
+  have has had having i you he she it we they me him her us them my your his its our their mine what which who whom whose when where why how can could will would
+  shall should may might must not no nor so too very just also any some all such only own same other more most again please tell me did you remember mention
+  der die das und oder aber ist sind war ein eine einer eines den dem des ich du er sie es wir ihr nicht mit von zu im auf für wie wann wo wer
+  le la les un une des et ou est sont de du dans que qui je tu il elle nous vous ne pas el los las una y o es son en que no se`
+    .split(/\s+/)
+    .flatMap((word) => analyse(word)),
+)

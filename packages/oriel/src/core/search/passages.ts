@@ -1,0 +1,136 @@
+// A message as passages: pieces of its text that are found, scored and quoted by themselves.
+
+import type { Audience, Block } from '../log/block.ts'
+import type { Entry, MessageEntry } from '../log/entry.ts'
+import { analyse } from './analysis.ts'
+
+/** Where a passage stands in its message. */
+export interface Place {
+  readonly seq: number
+  /** Index of the message among the log's messages, from 0. */
+  readonly index: number
+  readonly block: number
+  /** The block inside a result; absent where the block is the text itself. */
+  readonly inner?: number
+  /** Characters of that text, the end not included. */
+  readonly from: number
+  readonly to: number
+}
+
+export interface Passage extends Place {
+  /** Its tokens, with spaces between them. */
+  readonly tokens: string
+  /** Whether a model may read it, by what is said at its append. A later exclusion is not known here. */
+  readonly isOpen: boolean
+  readonly speaker: Speaker
+}
+
+/** Who said it, as far as its weight depends on that. */
+export type Speaker = 'user' | 'tool' | 'other'
+
+/** Characters of a passage, about: one paragraph of a long text, or a short message whole. */
+const passageLength = 1200
+/** A piece that is left over and shorter joins the one before. */
+const shortestRest = 300
+/** Passages of one message that are indexed: a log of a megabyte is found by its beginning. */
+const maxPassages = 400
+
+/** The passages of the message at that index; none of any other entry. */
+export function passagesOf(entry: Entry, index: number): readonly Passage[] {
+  if (entry.type !== 'message') return []
+  const passages: Passage[] = []
+  const about = { seq: entry.seq, index, speaker: speakerOf(entry) }
+  for (const leaf of leavesOf(entry)) {
+    for (const [from, to] of cutsOf(leaf.text)) {
+      if (passages.length >= maxPassages) return passages
+      const tokens = analyse(leaf.text.slice(from, to)).join(' ')
+      if (tokens === '') continue
+      const { block, inner, isOpen } = leaf
+      const place = { ...about, block, from, to, tokens, isOpen }
+      passages.push(inner === undefined ? place : { ...place, inner })
+    }
+  }
+  return passages
+}
+
+function speakerOf({ role, origin, blocks }: MessageEntry): Speaker {
+  if (role === 'tool' || blocks.some(({ type }) => type === 'tool-result')) return 'tool'
+  return role === 'user' && origin === 'user' ? 'user' : 'other'
+}
+
+interface Leaf {
+  readonly block: number
+  readonly inner?: number
+  readonly text: string
+  readonly isOpen: boolean
+}
+
+/** The texts of a message, each with where it stands. */
+function leavesOf(entry: MessageEntry): readonly Leaf[] {
+  return entry.blocks.flatMap((block, index): Leaf[] => {
+    const isOpen = isForModels(entry) && isForModels(block)
+    if (block.type !== 'tool-result' || typeof block.content === 'string') {
+      const text = leafText(block)
+      return text === '' ? [] : [{ block: index, text, isOpen }]
+    }
+    return block.content.flatMap((one, inner): Leaf[] => {
+      const text = leafText(one)
+      return text === '' ? [] : [{ block: index, inner, text, isOpen: isOpen && isForModels(one) }]
+    })
+  })
+}
+
+/** The text at a place, with some of what stands around it; undefined where it is not there. */
+export function textAt(
+  entry: MessageEntry,
+  place: Omit<Place, 'seq' | 'index'>,
+  around = 0,
+): string | undefined {
+  const block = entry.blocks[place.block]
+  if (block === undefined) return undefined
+  const isInside = place.inner !== undefined
+  const content = block.type === 'tool-result' ? block.content : undefined
+  const leaf = isInside && Array.isArray(content) ? content[place.inner ?? 0] : block
+  if (leaf === undefined || (isInside && !Array.isArray(content))) return undefined
+  const text = leafText(leaf)
+  if (place.from >= text.length) return undefined
+  const from = Math.max(0, place.from - around)
+  const to = Math.min(text.length, place.to + around)
+  const part = text.slice(from, to).toWellFormed().trim()
+  return `${from > 0 ? '... ' : ''}${part}${to < text.length ? ' ...' : ''}`
+}
+
+/** What is searched of a block. Reasoning is not: it belongs to the model that made it. */
+function leafText(block: Block): string {
+  if (block.type === 'text') return block.text
+  if (block.type === 'tool-call') return `${block.name} ${block.arguments}`
+  if (block.type === 'tool-result') return typeof block.content === 'string' ? block.content : ''
+  if (block.type === 'file') return block.name ?? ''
+  return ''
+}
+
+function isForModels({ audience }: { readonly audience?: Audience }): boolean {
+  return audience?.later !== false
+}
+
+/** Cuts a text at the ends of paragraphs, lines, sentences or words, whichever comes last before a passage is full. */
+function* cutsOf(text: string): Generator<readonly [number, number]> {
+  for (let from = 0; from < text.length; ) {
+    const rest = text.length - from
+    if (rest <= passageLength + shortestRest) {
+      yield [from, text.length]
+      return
+    }
+    const to = from + endIn(text.slice(from, from + passageLength))
+    yield [from, to]
+    from = to
+  }
+}
+
+function endIn(part: string): number {
+  for (const end of ['\n\n', '\n', '. ', '。', ' ']) {
+    const at = part.lastIndexOf(end)
+    if (at > part.length / 2) return at + end.length
+  }
+  return part.length
+}
