@@ -489,6 +489,8 @@ function describe(
 ): void {
   const { view, thread } = managed
   headers.set('x-oriel-thread', thread)
+  if (managed.deferredCount !== undefined)
+    headers.set('x-oriel-tools-deferred', String(managed.deferredCount))
   if (managed.expansions > 0) headers.set('x-oriel-expansions', String(managed.expansions))
   if (view !== undefined) {
     headers.set('x-oriel-epoch', view.epoch.id)

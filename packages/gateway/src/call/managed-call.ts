@@ -18,6 +18,7 @@ import {
 } from 'oriel'
 import { originsIn, placesOf, type ResentHistory, resentIn } from 'oriel/internal'
 import type { Answer, Provider } from 'oriel/providers'
+import { type DeferredTools, deferredTools } from '../expansion/deferred-tools.ts'
 import { roomTokensOf } from '../expansion/expand-call.ts'
 import {
   candidateFor,
@@ -25,6 +26,7 @@ import {
   offerOf,
   type ToolCandidate,
 } from '../expansion/inject.ts'
+import { expandingTool } from '../expansion/own-tools.ts'
 import type { HiddenRound, RoundedCall } from '../expansion/rounds.ts'
 import { addElements } from '../expansion/splice.ts'
 import type { HeldResponses } from '../expansion/stored-responses.ts'
@@ -85,6 +87,8 @@ export class ManagedCall implements RoundedCall {
   /** The tool that the request could carry, until its view says so, and the one that it does. */
   #candidate: ToolCandidate | undefined
   #offer: InjectedTool | undefined
+  /** The list of tools that the request carries in place of the client's. */
+  #deferred: DeferredTools | undefined
   /** The newest entry of this call that the client does not resend as it is. */
   #hiddenSeq: number | undefined
   /** What the client saw of earlier rounds and will resend as it is, and the entries of these rounds. */
@@ -139,28 +143,54 @@ export class ManagedCall implements RoundedCall {
     return this.#isLimited
   }
 
-  /** The tool that the request carries beside the client's. */
+  /** Our tools that the request carries beside the client's, or may carry in a later round. */
   get offer(): InjectedTool | undefined {
-    return this.#offer
+    const deferred = this.#deferred
+    if (deferred === undefined) return this.#offer
+    const { provider } = this.#input
+    const { own: offered, isQuiet = false } = this.#offer ?? {}
+    const expanding = offered ?? (this.#candidate ? [expandingTool(this.#candidate.name)] : [])
+    return {
+      own: [deferred.tool, ...expanding],
+      body: this.#body,
+      clientTools: deferred.clientTools,
+      isOpen: true,
+      isQuiet,
+      isForced: provider.tools.eligibility(this.#input.body.value) === 'forced',
+    }
+  }
+
+  /** How many of the client's tool definitions the newest request went without; undefined where none is deferred. */
+  get deferredCount(): number | undefined {
+    return this.#deferred?.deferral.count
   }
 
   /** Takes the history in and gives the body to send. */
   async prepare(): Promise<Uint8Array> {
-    const { session, history, provider, body, expand, takesTools } = this.#input
+    const { session, history, provider, body, takesTools, settings } = this.#input
     const view = await session.family.exclusive(async (thread) => {
-      const asked = { provider, body, expand }
-      this.#candidate = takesTools ? candidateFor(thread, asked) : undefined
+      if (takesTools) {
+        const { policy } = settings
+        this.#deferred = deferredTools(thread, { provider, body, history, policy })
+      }
+      this.#candidate = this.#candidateOf(thread)
       return this.#timed(async () => {
         const synced = await this.#withinLimit(() =>
           thread.request(history, { ...this.#viewOptions(), ...asking }),
         )
         this.#follow(synced)
+        await this.#deferred?.keep(synced.branch)
         return synced.view
       })
     })
     this.#decideOn(view)
     this.#dependencies.changed(session.family.tenant, this.thread)
     return this.#bodyOf(view)
+  }
+
+  #candidateOf(thread: Thread): ToolCandidate | undefined {
+    const { provider, expand, takesTools } = this.#input
+    return takesTools ? candidateFor(thread, { provider, body: this.#base, expand }) : undefined
   }
 
   /** Asks for a view within the learned limit, or without it where nothing fits: then the upstream says what is wrong. */
@@ -205,10 +235,12 @@ export class ManagedCall implements RoundedCall {
     this.#candidate = undefined
   }
 
-  /** The body to send without the tool; undefined where it does not carry it, or the model has called it. */
+  /** The body to send without our tools; undefined where it does not carry any, or the model has called one. */
   async withoutTool(): Promise<Uint8Array | undefined> {
-    if (this.#offer === undefined || this.#hiddenSeq !== undefined) return undefined
+    const hasNone = this.#offer === undefined && this.#deferred === undefined
+    if (hasNone || this.#hiddenSeq !== undefined) return undefined
     this.#offer = undefined
+    this.#deferred = undefined
     const { family } = this.#input.session
     const ask = (thread: Thread): Promise<View> =>
       this.#timed(() => this.#withinLimit(() => thread.view(this.#viewOptions())))
@@ -228,7 +260,8 @@ export class ManagedCall implements RoundedCall {
     refusals,
     isLast,
   }: HiddenRound): Promise<Uint8Array> {
-    if (isLast) this.#offer = this.#offer?.last
+    const isDeferring = this.#deferred !== undefined
+    if (isLast) this.#offer = isDeferring ? undefined : this.#offer?.last
     return this.#nextRound(async (thread) => {
       const messages = [...answer.messages, ...(await results(thread))]
       const logged = { messages, usage: answer.usage, resentAs: [] }
@@ -236,8 +269,24 @@ export class ManagedCall implements RoundedCall {
       const refused = [...answer.messages, ...refusals]
       this.#newest = { ids: entries.map(({ id }) => id), refused }
       this.#willResend(resent, entries)
+      await this.#listFound(branch, isLast)
       return branch
     })
+  }
+
+  /** The list of the next round: with what was found; in the last one with all of the client's, so that it can call any. */
+  async #listFound(branch: Thread, isLast: boolean): Promise<void> {
+    const deferred = this.#deferred
+    if (deferred === undefined) return
+    await deferred.keep(branch)
+    if (isLast) {
+      this.#deferred = undefined
+      this.#candidate = undefined
+      return
+    }
+    const candidate = this.#candidateOf(branch)
+    if (this.#offer === undefined) this.#candidate = candidate
+    else this.#offer = candidate?.inject()
   }
 
   /**
@@ -267,6 +316,7 @@ export class ManagedCall implements RoundedCall {
       return this.#timed(() => this.#withinLimit(ask), { isNextRound: true })
     }
     const view = await family.exclusive(logged, { on: this.#branch, isUrgent: true })
+    this.#decideOn(view)
     this.#dependencies.changed(family.tenant, this.thread)
     return this.#bodyOf(view)
   }
@@ -280,7 +330,11 @@ export class ManagedCall implements RoundedCall {
       return
     }
     const options = { on: this.#branch, isUrgent: true }
-    const own = await this.#input.session.family.exclusive(results, options)
+    const own = await this.#input.session.family.exclusive(async (thread) => {
+      const found = await results(thread)
+      await this.#deferred?.keep(thread)
+      return found
+    }, options)
     this.#closing = { ...answer, messages: [...answer.messages, ...own] }
   }
 
@@ -376,9 +430,14 @@ export class ManagedCall implements RoundedCall {
     }
   }
 
-  /** The client's body, with the tool that it gets. */
+  /** The client's body, with the tools that it gets. */
   get #body(): ClientBody {
-    return this.#offer?.body ?? this.#input.body
+    return this.#offer?.body ?? this.#base
+  }
+
+  /** The client's body, with the definitions that it carries. */
+  get #base(): ClientBody {
+    return this.#deferred?.body ?? this.#input.body
   }
 
   /** The same as if the client had resent what it saw of earlier rounds: the next request has the same bytes. */
