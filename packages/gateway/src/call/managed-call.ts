@@ -29,12 +29,12 @@ import {
 import { expandingTool } from '../expansion/own-tools.ts'
 import type { HiddenRound, RoundedCall } from '../expansion/rounds.ts'
 import { addElements } from '../expansion/splice.ts'
-import type { HeldResponses } from '../expansion/stored-responses.ts'
 import type { ExpandMode } from '../options.ts'
 import type { RequestSettings } from '../settings/resolve.ts'
 import type { ObservedCall } from '../telemetry/observed-call.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
 import type { ResolvedThread, ThreadResolver } from '../threads/resolver.ts'
+import type { ChainLink, ResponseChain } from '../threads/response-chain.ts'
 import type { ClientBody } from './client-body.ts'
 import { rewriteBody } from './rewrite.ts'
 
@@ -44,6 +44,8 @@ export interface ManagedInput {
   readonly model: string | undefined
   readonly frame: Frame
   readonly history: ReadHistory
+  /** The answer that the history goes on from, and the name by which the client knows it. @default the history is whole */
+  readonly goesOnFrom?: { readonly link: ChainLink; readonly id: string } | undefined
   readonly session: ResolvedThread
   readonly settings: RequestSettings
   /** Whether the provider's cache is asked for where the client does not. */
@@ -62,7 +64,7 @@ export interface ManagedDependencies {
   readonly telemetry: Telemetry
   /** Told after each write to a thread. */
   readonly changed: (tenant: string, thread: string) => void
-  readonly held: HeldResponses
+  readonly chain: ResponseChain
 }
 
 /** Messages that were logged for one call, with their numbers, and what the client resends for them. */
@@ -94,6 +96,8 @@ export class ManagedCall implements RoundedCall {
   /** What the client saw of earlier rounds and will resend as it is, and the entries of these rounds. */
   readonly #resent: Json[] = []
   readonly #hiddenSeqs: number[] = []
+  /** The last entry of a history of which the client sends only the end. */
+  #sentSeq: number | undefined
   /** The true end of an answer of which the client sees another form. */
   #closing: Answer | undefined
   /** The entries of the newest round, and what is said in its place where its results are too long. */
@@ -146,18 +150,27 @@ export class ManagedCall implements RoundedCall {
   /** Our tools that the request carries beside the client's, or may carry in a later round. */
   get offer(): InjectedTool | undefined {
     const deferred = this.#deferred
-    if (deferred === undefined) return this.#offer
+    if (deferred === undefined) return this.#echoing(this.#offer)
     const { provider } = this.#input
     const { own: offered, isQuiet = false } = this.#offer ?? {}
     const expanding = offered ?? (this.#candidate ? [expandingTool(this.#candidate.name)] : [])
-    return {
+    return this.#echoing({
       own: [deferred.tool, ...expanding],
       body: this.#body,
       clientTools: deferred.clientTools,
       isOpen: true,
       isQuiet,
       isForced: provider.tools.eligibility(this.#input.body.value) === 'forced',
-    }
+    })
+  }
+
+  /** The answer repeats the client's own reference to the one before, where the request goes without it. */
+  #echoing(offer: InjectedTool | undefined): InjectedTool | undefined {
+    const { goesOnFrom, provider } = this.#input
+    const { key } = provider.request.stored ?? {}
+    if (goesOnFrom === undefined || key === undefined) return offer
+    const none = { own: [], body: this.#body, isOpen: true, isQuiet: false, isForced: false }
+    return { ...(offer ?? none), echo: { [key]: goesOnFrom.id } }
   }
 
   /** How many of the client's tool definitions the newest request went without; undefined where none is deferred. */
@@ -175,6 +188,7 @@ export class ManagedCall implements RoundedCall {
       }
       this.#candidate = this.#candidateOf(thread)
       return this.#timed(async () => {
+        if (this.#input.goesOnFrom !== undefined) return this.#goOn(thread)
         const synced = await this.#withinLimit(() =>
           thread.request(history, { ...this.#viewOptions(), ...asking }),
         )
@@ -186,6 +200,29 @@ export class ManagedCall implements RoundedCall {
     this.#decideOn(view)
     this.#dependencies.changed(session.family.tenant, this.thread)
     return this.#bodyOf(view)
+  }
+
+  /** Goes on from an answer of the thread; where something else did so before, in a fork. */
+  async #goOn(thread: Thread): Promise<View> {
+    const { history, provider, goesOnFrom } = this.#input
+    const { link } = goesOnFrom as NonNullable<typeof goesOnFrom>
+    if (thread.isEmpty) throw new OrielError('not-found', 'The thread of the answer is gone.')
+    const options = { format: provider.name, expected: link.messages }
+    const add = async (branch: Thread): Promise<Thread> => {
+      const entries = await branch.append(history.messages, options)
+      this.#messages = link.messages + entries.length
+      this.#sentSeq = entries.at(-1)?.seq
+      return branch
+    }
+    try {
+      this.#branch = await add(thread)
+    } catch (error) {
+      if (!OrielError.is(error, 'unexpected-head')) throw error
+      this.#branch = await add(await thread.fork(link.seq))
+    }
+    const branch = this.#branch
+    await this.#deferred?.keep(branch)
+    return this.#withinLimit(() => branch.view(this.#viewOptions()))
   }
 
   #candidateOf(thread: Thread): ToolCandidate | undefined {
@@ -351,19 +388,20 @@ export class ManagedCall implements RoundedCall {
     const seen = answer ?? { messages: [] }
     observed?.answered(seen)
     const { messages } = seen
-    const { sessions, held, telemetry } = this.#dependencies
-    const isHeld = provider.request.stored?.isKept(this.#body.value) === true
-    if (this.#closing !== undefined && isHeld) {
-      const { tenant } = session.family
-      held.keep({ tenant, thread: this.thread, provider, seen, last: this.#closing })
-    }
+    const { sessions, chain, telemetry } = this.#dependencies
+    const isKept = provider.request.stored?.isKept(this.#body.value) === true
     const logged = this.#closing === undefined ? seen : { ...this.#closing, resentAs: messages }
     const known = messages.length > 0 ? sessions.answered(session, history, messages) : null
     await Promise.all([
       // The conversation can go on without it.
       known && telemetry.background.run('thread-index', () => known),
       this.#keep(async (thread) => {
-        await this.#append(thread, logged)
+        const { branch, entries } = await this.#append(thread, logged)
+        const { id } = seen.response ?? {}
+        const { seq } = entries.at(-1) ?? {}
+        if (!isKept || id === undefined || seq === undefined) return
+        // The client may go on from here and send only what is new.
+        chain.note(session.family.tenant, id, { thread: branch.id, seq, messages: this.#messages })
       }),
     ])
   }
@@ -501,9 +539,10 @@ export class ManagedCall implements RoundedCall {
     } catch (error) {
       if (!OrielError.is(error, 'unexpected-head')) throw error
     }
-    if (this.#hiddenSeq !== undefined) {
+    const notResent = this.#hiddenSeq ?? this.#sentSeq
+    if (notResent !== undefined) {
       // What the client does not resend is only in the log: the fork keeps it.
-      this.#branch = await thread.fork(this.#hiddenSeq)
+      this.#branch = await thread.fork(notResent)
       return append(this.#branch)
     }
     const { history } = this.#input

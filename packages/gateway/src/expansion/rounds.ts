@@ -40,6 +40,7 @@ export interface RoundsOptions {
   readonly names: readonly string[]
   /** The client's own list of tools, where the request carries another. */
   readonly tools?: readonly Json[] | undefined
+  readonly echo?: JsonObject | undefined
   readonly isOpen: boolean
   readonly isQuiet: boolean
   readonly isForced: boolean

@@ -82,8 +82,6 @@ export interface StoredHistory {
   readonly key: string
   /** Whether the answer to this request is kept. */
   isKept(body: JsonObject): boolean
-  /** Messages of a round that the provider has not seen: results of calls. */
-  unseen(messages: readonly Json[]): readonly Json[]
 }
 
 /** Reasoning in messages that clients resend, beside those of a view: see docs/decisions/0002-what-clients-resend.md. */

@@ -78,7 +78,7 @@ export const tools: ToolFormat = {
   resent: (messages, names) =>
     messages.filter((item) => !isObject(item) || !isOwnCall(item, names)),
   // The output of an answer that failed is not looked at before.
-  echoes: ({ names, isOpen, tools: own }) => ({
+  echoes: ({ names, isOpen, tools: own, echo = {} }) => ({
     lists: {
       output: (item) => isOwnCall(item, names),
       tools: (tool) => isNamed(tool, names),
@@ -86,6 +86,7 @@ export const tools: ToolFormat = {
     values: {
       ...(own === undefined ? {} : { tools: own }),
       ...(isOpen ? {} : { tool_choice: defaultChoice }),
+      ...echo,
     },
   }),
   splicer: responsesSplicer,
