@@ -1,13 +1,7 @@
 // The rounds of one client's request in which the model called the gateway's tool: answered, logged, asked again.
 
-import {
-  type ExpandTool,
-  expandTool,
-  type Json,
-  type JsonObject,
-  resolveCounter,
-  type Thread,
-} from 'oriel'
+import { type Json, type JsonObject, resolveCounter, type Thread } from 'oriel'
+import { type LookupTool, lookupTool } from 'oriel/internal'
 import type { Answer, CallResult, OwnCall, Provider } from 'oriel/providers'
 import type { UpstreamAnswer } from '../http/client.ts'
 import type { Limits } from '../options.ts'
@@ -67,7 +61,7 @@ const counter = resolveCounter('estimate')
 export class Rounds {
   readonly options: RoundsOptions
   readonly #leaving = new AbortController()
-  #tool: ExpandTool | undefined
+  #tool: LookupTool | undefined
   #thread: Thread | undefined
   #count = 0
   /** Whether the round that is under way goes without the tool. */
@@ -115,7 +109,9 @@ export class Rounds {
       answer: kept,
       resent: tools.resent?.(kept.messages, name) ?? [],
       results: (thread) => this.#results(thread, calls, note),
-      refusals: tools.results(calls.map(({ id }) => ({ id, name, text: tooMuch + note }))),
+      refusals: tools.results(
+        calls.map(({ id, name: own }) => ({ id, name: own, text: tooMuch + note })),
+      ),
       isLast: this.#isLast,
     })
     this.#leaving.signal.throwIfAborted()
@@ -124,7 +120,7 @@ export class Rounds {
 
   /** Ends with an answer that calls the tool too: its results are there when the conversation goes on. */
   async close(answer: Answer, calls: readonly OwnCall[], why: Closing): Promise<void> {
-    const { call, name, provider } = this.options
+    const { call, provider } = this.options
     const kept = this.#kept(answer)
     if (why === 'mixed') {
       call.expansions += calls.length
@@ -133,7 +129,7 @@ export class Rounds {
     }
     const text = why === 'cut' ? brokenOff : tooMany
     await call.recordFinalAnswer(kept, async () =>
-      provider.tools.results(calls.map(({ id }) => ({ id, name, text }))),
+      provider.tools.results(calls.map(({ id, name }) => ({ id, name, text }))),
     )
   }
 
@@ -159,23 +155,23 @@ export class Rounds {
     calls: readonly OwnCall[],
     note: string,
   ): Promise<readonly Json[]> {
-    const { name, provider } = this.options
     this.#thread = thread
-    this.#tool ??= expandTool({
+    this.#tool ??= lookupTool({
       expand: async (id, options) =>
         (await this.#thread?.expand(id, options)) ?? { ok: false, reason: brokenOff },
+      search: async (query, options) => (await this.#thread?.search(query, options)) ?? [],
     })
     const results: CallResult[] = []
     let tokens = this.options.call.roomTokens
-    for (const { id, input } of calls) {
-      const found = await this.#tool.handle(input)
+    for (const { id, name, input } of calls) {
+      const found = await this.#tool.handle({ name, input })
       const isFitting = found.length <= this.#characters && counter.count(found) <= tokens
       const text = isFitting ? found : tooMuch
       this.#characters -= text.length
       tokens -= counter.count(text)
       results.push({ id, name, text: text + note })
     }
-    return provider.tools.results(results)
+    return this.options.provider.tools.results(results)
   }
 }
 

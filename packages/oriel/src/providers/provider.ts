@@ -113,6 +113,8 @@ export interface ToolDefinition {
 /** One call to an injected tool. */
 export interface OwnCall {
   readonly id: string
+  /** Which of them: the expand tool, or the search tool beside it. */
+  readonly name: string
   /** As the model wrote them: JSON text, or an object. */
   readonly input: Json
 }

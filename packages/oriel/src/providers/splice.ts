@@ -12,7 +12,7 @@ export interface StreamEvent {
 }
 
 export interface SpliceOptions {
-  /** The name of the injected tool. */
+  /** The name of the injected expand tool; the search tool beside it goes with it. */
   readonly name: string
   /** Whether the model may call it; where not, a choice of tools that an answer repeats is not the client's. */
   readonly isOpen: boolean

@@ -1,6 +1,7 @@
 // Streams of Anthropic's Messages, several rounds as one: one message, blocks numbered through, numbers added up.
 
 import { isJsonObject as isObject, type JsonObject } from '../../core/log/json.ts'
+import { isLookupOf } from '../../core/state/expansion.ts'
 import {
   type RoundKind,
   type SpliceOptions,
@@ -102,7 +103,7 @@ class AnthropicSplicer implements Splicer {
   #begin(raw: string, event: JsonObject, index: number): readonly string[] {
     const block = isObject(event.content_block) ? event.content_block : {}
     const isCall = block.type === 'tool_use'
-    if (isCall && block.name === this.#name) {
+    if (isCall && isLookupOf(this.#name, block.name)) {
       this.#owns += 1
       this.#places.set(index, 'own')
       return []

@@ -1,6 +1,7 @@
 // Tools of Anthropic's Messages: calls and results are blocks of messages.
 
 import { isJsonObject as isObject, type Json, type JsonObject } from '../../core/log/json.ts'
+import { isLookupOf } from '../../core/state/expansion.ts'
 import { isGiven, type ToolFormat } from '../provider.ts'
 import { sumUsage } from '../splice.ts'
 import { anthropicSplicer } from './splice.ts'
@@ -20,9 +21,11 @@ export const tools: ToolFormat = {
   },
   sort(messages, name) {
     const calls = messages.flatMap(blocksOf).filter(isCall)
-    const own = calls.filter((call) => call.name === name)
+    const own = calls.filter((call) => isLookupOf(name, call.name))
     return {
-      own: own.map(({ id, input }) => ({ id: String(id), input: input ?? {} })),
+      own: own.map(({ id, name: called, input }) => ({
+        ...{ id: String(id), name: String(called), input: input ?? {} },
+      })),
       hasOthers: own.length < calls.length,
     }
   },
@@ -42,7 +45,7 @@ export const tools: ToolFormat = {
     const content = answers.flatMap((answer) =>
       blocksOf(answer).filter(
         (block) =>
-          !(isCall(block) && block.name === name) &&
+          !(isCall(block) && isLookupOf(name, block.name)) &&
           !(isQuiet && block.type === 'text' && answer !== last),
       ),
     )

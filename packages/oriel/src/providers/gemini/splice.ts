@@ -1,6 +1,7 @@
 // Streams of generateContent, several rounds as one: the answers of each follow those of the one before, numbers added up.
 
 import { isJsonObject as isObject, type JsonObject } from '../../core/log/json.ts'
+import { isLookupOf } from '../../core/state/expansion.ts'
 import {
   gapBetween,
   type RoundKind,
@@ -22,7 +23,7 @@ export function geminiSplicer({ name }: SpliceOptions): Splicer {
 
 /** Whether a part calls the injected tool. */
 export function isOwnCall(part: JsonObject, name: string): boolean {
-  return innerOf(part, 'functionCall')?.name === name
+  return isLookupOf(name, innerOf(part, 'functionCall')?.name)
 }
 
 /** The words of a part that the client sees as text. */

@@ -87,7 +87,7 @@ export const tools: ToolFormat = {
 function ownCall(part: JsonObject, index: number): OwnCall {
   const call = asObject(part.functionCall)
   const { id = idByName(String(call.name), index + 1) } = namedOf(call)
-  return { id, input: call.args ?? {} }
+  return { id, name: String(call.name), input: call.args ?? {} }
 }
 
 function candidateOf({ candidates }: JsonObject): JsonObject {

@@ -1,6 +1,7 @@
 // Streams of Chat Completions, several rounds as one: one id, one role, one text, one end.
 
 import { isJsonObject as isObject, type Json, type JsonObject } from '../../core/log/json.ts'
+import { isLookupOf } from '../../core/state/expansion.ts'
 import {
   gapBetween,
   type RoundKind,
@@ -181,7 +182,7 @@ class ChatSplicer implements Splicer {
       return []
     }
     this.#nameless.delete(call)
-    if (call.name === this.#name) {
+    if (isLookupOf(this.#name, call.name)) {
       this.#places.set(call, 'own')
       this.#owns += 1
       return []

@@ -1,6 +1,7 @@
 // Tools of Chat Completions: calls in the assistant's message, a message for each result.
 
 import { isJsonObject as isObject, type Json, type JsonObject } from '../../core/log/json.ts'
+import { isLookupOf } from '../../core/state/expansion.ts'
 import { isGiven, type OwnCall, type ToolFormat } from '../provider.ts'
 import { gapBetween, type SpliceOptions, sumUsage } from '../splice.ts'
 import { chatSplicer, cutReasons } from './splice.ts'
@@ -105,10 +106,12 @@ function nameOf({ name }: JsonObject): string {
 }
 
 function isOwn(call: JsonObject, name: string): boolean {
-  return nameOf(functionOf(call)) === name
+  return isLookupOf(name, nameOf(functionOf(call)))
 }
 
 function ownCall(call: JsonObject): OwnCall {
   const { id } = call
-  return { id: typeof id === 'string' ? id : '', input: functionOf(call).arguments ?? '' }
+  const called = functionOf(call)
+  const input = called.arguments ?? ''
+  return { id: typeof id === 'string' ? id : '', name: nameOf(called), input }
 }

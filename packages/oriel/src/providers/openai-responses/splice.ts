@@ -1,6 +1,7 @@
 // Streams of Responses, several rounds as one: one response, items and events numbered through, the last event with all of them.
 
 import { isJsonObject as isObject, type Json, type JsonObject } from '../../core/log/json.ts'
+import { isLookupOf } from '../../core/state/expansion.ts'
 import {
   type RoundKind,
   type SpliceOptions,
@@ -208,7 +209,7 @@ export function withoutTool(response: JsonObject, { name, isOpen }: SpliceOption
 }
 
 export function isOwnCall(item: JsonObject, name: string): boolean {
-  return item.type === 'function_call' && item.name === name
+  return item.type === 'function_call' && isLookupOf(name, item.name)
 }
 
 /** Items that wait for something from the client. */
@@ -230,7 +231,7 @@ export function outputOf({ output }: JsonObject): readonly JsonObject[] {
   return Array.isArray(output) ? output.filter(isObject) : []
 }
 
-/** Whether a tool is the function of that name. */
+/** Whether a tool is the expand tool of that name, or the search tool beside it. */
 export function isNamed(tool: unknown, name: string): boolean {
-  return isObject(tool) && tool.type === 'function' && tool.name === name
+  return isObject(tool) && tool.type === 'function' && isLookupOf(name, tool.name)
 }

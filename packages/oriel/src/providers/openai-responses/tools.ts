@@ -31,7 +31,9 @@ export const tools: ToolFormat = {
     const calls = messages.filter(isObject).filter(isCall)
     const own = calls.filter((call) => isOwnCall(call, name))
     return {
-      own: own.map((call) => ({ id: String(call.call_id), input: call.arguments ?? '' })),
+      own: own.map(({ call_id: id, name: called, arguments: input = '' }) => ({
+        ...{ id: String(id), name: String(called), input },
+      })),
       hasOthers: own.length < calls.length,
     }
   },
