@@ -18,7 +18,7 @@ async function folded() {
 }
 
 describe('the tool search_conversation', () => {
-  it('[ST1] quotes the best passages with their ids, marked as data', async () => {
+  it('[LK1] quotes the best passages with their ids, marked as data', async () => {
     const thread = await folded()
     const { definition, prompt, handle } = searchTool(thread)
     expect(definition).toMatchObject({
@@ -40,11 +40,11 @@ describe('the tool search_conversation', () => {
     ['nothing', {}, 'Not found: the arguments need a query'],
     ['a number', { query: 7 }, 'Not found: the arguments need a query'],
     ['words that nobody said', { query: 'zanzibar' }, 'Nothing was found'],
-  ])('[ST1] takes %s and never throws', async (_, input, expected) => {
+  ])('[LK1] takes %s and never throws', async (_, input, expected) => {
     expect(await searchTool(await folded()).handle(input)).toContain(expected)
   })
 
-  it('[ST2] a checkpoint says in one line what can be found, where the request carries the tool', async () => {
+  it('[LK2] a checkpoint says in one line what can be found, where the request carries the tool', async () => {
     const thread = await folded()
     const tool = (name: string) => ({ type: 'function', function: { name } })
     const view = async (...names: readonly string[]) =>
