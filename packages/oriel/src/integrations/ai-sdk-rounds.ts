@@ -222,7 +222,9 @@ function callsIn(content: readonly Content[]): SortedCalls {
   )
   const own = calls.filter(isOwnPart)
   return {
-    own: own.map(({ toolCallId, input }) => ({ id: String(toolCallId), input: input as Json })),
+    own: own.map(({ toolCallId, input }) => ({
+      ...{ id: String(toolCallId), name, input: input as Json },
+    })),
     hasOthers: own.length < calls.length,
   }
 }
