@@ -9,6 +9,7 @@ import { policySettings, type Setting, settings } from '../core/log/settings.ts'
 import type { FileOf } from '../core/state/file-request.ts'
 import type { State } from '../core/state/state.ts'
 import { noSummary, type SummaryOf } from '../core/state/summary-request.ts'
+import type { ViewMessage } from '../core/view/view.ts'
 import { isChecked, type Policy, parsePolicy } from '../policy/schema.ts'
 import { withStoredSettings } from '../policy/stored-settings.ts'
 import { assertNotEmpty } from '../providers/size.ts'
@@ -45,6 +46,7 @@ import { assertId } from './options.ts'
 import type { Plugin } from './plugins/plugin.ts'
 import { firstUnanswered, Plugins, replaced, systemOf, systemSetting } from './plugins/plugins.ts'
 import { Reporter, type ReporterOptions } from './reporter.ts'
+import type { IsShown } from './search/search.ts'
 import type { Summarize } from './summaries/answer.ts'
 import { defaultTimeoutMs, failureOf, Jobs } from './summaries/jobs.ts'
 import { askingOf, prepareSummaries, summaryEntries, waitsForJobs } from './summaries/prepare.ts'
@@ -662,6 +664,19 @@ export class ThreadEngine {
       : newestView(this.journal, this.rules)
   }
 
+  /**
+   * Which messages the newest view that was made here shows whole; before one was made, which the edits in the log leave whole. Undefined
+   * where nothing is reduced.
+   */
+  shownNow(): IsShown | undefined {
+    const { state } = this.journal
+    const built = this.#lastView?.built
+    if (built !== undefined) return shownIn(built.shown)
+    if (state.checkpoint === undefined && state.dropEdits.length === 0) return undefined
+    const visible = new Set(state.visible.map(({ entry }) => entry.seq))
+    return (seq) => visible.has(seq)
+  }
+
   /** Makes a checkpoint now, whatever the limit says. */
   compact(
     instructions: string | undefined,
@@ -824,6 +839,16 @@ export class ThreadEngine {
     const cause = applied === 0 ? 'none' : reason
     return { id: this.journal.facts.newestEpoch ?? '', applied, cause }
   }
+}
+
+/** Messages that a view shows whole. */
+function shownIn(shown: readonly ViewMessage[]): IsShown {
+  const whole = new Set<number>()
+  for (const { entry, blocks } of shown) {
+    if (entry?.blocks.every((block) => block.type === 'reasoning' || blocks.includes(block)))
+      whole.add(entry.seq)
+  }
+  return (seq) => whole.has(seq)
 }
 
 /** A thread's own policy with what is stored for its agent. */

@@ -260,11 +260,11 @@ export class Thread<Meta = Json, Own extends readonly CustomRule[] = readonly []
    * that they share with it, and by their meaning where `embed` is given. Waits for no other operation on the thread.
    */
   async search(query: string, options: SearchOptions = {}): Promise<readonly SearchResult[]> {
-    const journal = await this.#run(async () => {
+    const { journal, isShown } = await this.#run(async () => {
       await this.#journal.refresh()
-      return this.#journal
+      return { journal: this.#journal, isShown: this.#engine.shownNow() }
     })
-    return searchJournal(journal, query, options)
+    return searchJournal(journal, query, options, isShown)
   }
 
   /** Messages in their original words, as a model may read them: without what is for people only or was not preserved. */
