@@ -6,10 +6,11 @@ import type { Provider, ToolEligibility, ToolFormat } from 'oriel/providers'
 import type { ClientBody } from '../call/client-body.ts'
 import { isObject } from '../call/rewrite.ts'
 import type { ExpandMode } from '../options.ts'
+import { expandingTool, type OwnTool, searchingTool } from './own-tools.ts'
 import { addElements, addMember, setMember } from './splice.ts'
 
 export interface InjectedTool {
-  readonly name: string
+  readonly own: readonly OwnTool[]
   /** The client's body with the tool. */
   readonly body: ClientBody
   /** Whether the model may call it; false where it is listed only because the history needs a list. */
@@ -118,8 +119,9 @@ interface Injecting {
 
 function injected(format: ToolFormat, way: Way, { name, body, tools }: Injecting): InjectedTool {
   const listed = addElements(body, format.listKey, tools)
-  const base = { name, body: listed, isOpen: true, isQuiet: way === 'quiet', isForced: false }
-  if (way === 'forced') return forcedOffer(format, { name, body, listed })
+  const own = [expandingTool(name), searchingTool(searchToolBeside(name))]
+  const base = { own, body: listed, isOpen: true, isQuiet: way === 'quiet', isForced: false }
+  if (way === 'forced') return forcedOffer(format, { own, body, listed })
   if (way !== 'listed') return base
   return { ...base, body: addMember(listed, format.choiceKey, format.noChoice), isOpen: false }
 }
@@ -127,9 +129,9 @@ function injected(format: ToolFormat, way: Way, { name, body, tools }: Injecting
 /** The model must call a tool: in the last round one of the client's, whatever its reasoning is bound to. */
 function forcedOffer(
   format: ToolFormat,
-  { name, body, listed }: Pick<Injecting, 'name' | 'body'> & { readonly listed: ClientBody },
+  { own, body, listed }: Pick<InjectedTool, 'own' | 'body'> & { readonly listed: ClientBody },
 ): InjectedTool {
-  const offer = { name, body: listed, isOpen: true, isQuiet: false, isForced: true }
+  const offer = { own, body: listed, isOpen: true, isQuiet: false, isForced: true }
   if (format.isBound?.(listed.value) !== true) return offer
   const forcing = format.forcing?.(body.value)
   if (forcing === undefined) return { ...offer, isForced: false }

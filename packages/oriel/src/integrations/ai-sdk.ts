@@ -33,6 +33,8 @@ import {
   threadConversation,
 } from './conversation.ts'
 
+export { type PruneBefore, type PruneMessagesOptions, pruneMessages } from './prune-messages.ts'
+
 /** What is needed of a language model: every version of the SDK's specification has it. */
 export interface LanguageModelLike {
   readonly specificationVersion: string

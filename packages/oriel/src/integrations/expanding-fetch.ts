@@ -12,6 +12,8 @@ import { type LastRound, type LookupResult, Lookups } from './lookups.ts'
 
 /** The tool in a request. */
 export interface InjectedBody extends SpliceOptions {
+  /** The tool's name. */
+  readonly name: string
   /** The application's body with the tool. */
   readonly body: JsonObject
 }
@@ -37,8 +39,10 @@ export function injectedInto(
   const isQuiet = stance === 'structured' && format.bindsReasoning
   if (stance !== 'open' && stance !== 'forced' && !isQuiet) return undefined
   const [name] = expandToolNames
-  const all = [...(list as readonly Json[]), ...injectedTools(name).map(format.define)]
-  return { body: { ...body, [format.listKey]: all }, name, isOpen: true, isQuiet }
+  const own = injectedTools(name)
+  const all = [...(list as readonly Json[]), ...own.map(format.define)]
+  const names = own.map((tool) => tool.name)
+  return { body: { ...body, [format.listKey]: all }, name, names, isOpen: true, isQuiet }
 }
 
 export interface ExpandingOptions {
@@ -142,7 +146,7 @@ async function wholeOf(first: Response, rounds: Rounds): Promise<string | Respon
     if (body === undefined) return text
     bodies.push(body)
     const found = provider.answer(body) ?? { messages: [] }
-    const { own, hasOthers } = tools.sort(found.messages, injected.name)
+    const { own, hasOthers } = tools.sort(found.messages, injected.names)
     if (own.length === 0 && bodies.length === 1) {
       await rounds.end(found, undefined)
       return tools.echoes === undefined ? text : JSON.stringify(tools.join(bodies, injected))
@@ -203,7 +207,7 @@ async function* spliced(first: Response, rounds: Rounds): AsyncGenerator<string>
     yield* eventsOf(response, { stream, splicer, seen, rounds })
     if (splicer.verdict === 'plain' || !stream.isComplete) return
     const found = stream.answer() ?? { messages: [] }
-    const { own, hasOthers } = provider.tools.sort(found.messages, injected.name)
+    const { own, hasOthers } = provider.tools.sort(found.messages, injected.names)
     const why = rounds.last({ hasOthers, isCut: splicer.isCut })
     if (why !== undefined) {
       const text = splicer.finish().join('')

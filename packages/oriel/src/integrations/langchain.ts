@@ -32,6 +32,8 @@ import {
   threadConversation,
 } from './conversation.ts'
 
+export { trimMessages } from './trim-messages.ts'
+
 /** What tells one conversation from another: the context of a call and its configuration. */
 export interface AgentRuntime {
   readonly context?: unknown

@@ -57,6 +57,7 @@ import {
   type SummaryCaller,
   type SummaryPass,
 } from './summaries/summaries.ts'
+import { summariesIn, TenantSummaries } from './summaries/tenant-cache.ts'
 import { cacheBroken, cacheFor, type PricesOption, usageEntry } from './view/cache.ts'
 import { Framing } from './view/frame.ts'
 import type { Usage } from './view/read-usage.ts'
@@ -149,6 +150,7 @@ export class ThreadEngine {
   #pendingStored: StoredSettings | undefined
   #layered: LayeredPolicy | undefined
   readonly #caller: SummaryCaller | undefined
+  readonly #shareable: TenantSummaries
   readonly #compacting: CheckpointSchedule
   readonly #files: OutputFiles
   #background: Promise<unknown> = Promise.resolve()
@@ -169,6 +171,7 @@ export class ThreadEngine {
 
   constructor(journal: Journal, options: EngineOptions, shared: SharedParts) {
     this.journal = journal
+    this.#shareable = new TenantSummaries(journal.store, journal.key)
     this.#options = options
     this.#shared = shared
     this.#reporter = new Reporter(options)
@@ -187,7 +190,9 @@ export class ThreadEngine {
       const message = `${count} summaries failed: the deterministic form serves.`
       this.emit('job-failed', { message, ...failure })
     }
-    this.#caller = summarize && { summarize, onFailed }
+    // Without the other threads' summaries the model is asked again.
+    const find: SummaryCaller['find'] = (keys) => this.#shareable.find(keys).catch(() => [])
+    this.#caller = summarize && { summarize, onFailed, find }
     const { judge } = options
     const onUnjudged = (error: unknown): void => {
       const message = 'A result was not judged: the words that it shares decide.'
@@ -616,6 +621,7 @@ export class ThreadEngine {
     if (hadPolicy && entries.some(isPolicy)) {
       this.emit('policy-changed', { message: 'The policy changed.' })
     }
+    this.#share(entries)
     this.#plugins.settle(this.journal)
     assert(view !== undefined, 'a commit asks for its entries')
     this.#lastView = { seq: newestSeq(this.journal), built: view.built }
@@ -688,9 +694,16 @@ export class ThreadEngine {
     const done = this.summaries.run(wanted, { caller, step, until: Infinity })
     const keep = async (): Promise<void> => {
       const finished = await done
-      await this.run(() => journal.commit((_, stamp) => summaryEntries(journal, finished, stamp)))
+      const build: Build<Entry> = (_, stamp) => summaryEntries(journal, finished, stamp)
+      this.#share(await this.run(() => journal.commit(build)))
     }
     this.inBackground('summary', keep)
+  }
+
+  /** Lets the tenant's other threads find the summaries in these entries. */
+  #share(entries: readonly Entry[]): void {
+    if (this.#caller === undefined || summariesIn(entries).length === 0) return
+    this.inBackground('summary', () => this.#shareable.share(entries))
   }
 
   /** Runs work that no operation waits for. Resolves when it is over; a failure is an event and nothing else. */

@@ -1,7 +1,6 @@
 // Tools of Anthropic's Messages: calls and results are blocks of messages.
 
 import { isJsonObject as isObject, type Json, type JsonObject } from '../../core/log/json.ts'
-import { isLookupOf } from '../../core/state/expansion.ts'
 import { isGiven, type ToolFormat } from '../provider.ts'
 import { sumUsage } from '../splice.ts'
 import { anthropicSplicer } from './splice.ts'
@@ -19,12 +18,12 @@ export const tools: ToolFormat = {
     if (isGiven(format) || (isObject(output) && isGiven(output.format))) return 'structured'
     return isObject(choice) && choice.type === 'any' ? 'forced' : 'open'
   },
-  sort(messages, name) {
+  sort(messages, names) {
     const calls = messages.flatMap(blocksOf).filter(isCall)
-    const own = calls.filter((call) => isLookupOf(name, call.name))
+    const own = calls.filter((call) => isOwn(call, names))
     return {
-      own: own.map(({ id, name: called, input }) => ({
-        ...{ id: String(id), name: String(called), input: input ?? {} },
+      own: own.map(({ id, name, input }) => ({
+        ...{ id: String(id), name: String(name), input: input ?? {} },
       })),
       hasOthers: own.length < calls.length,
     }
@@ -40,13 +39,11 @@ export const tools: ToolFormat = {
       })),
     },
   ],
-  join(answers, { name, isQuiet }) {
+  join(answers, { names, isQuiet }) {
     const last = answers.at(-1) ?? {}
     const content = answers.flatMap((answer) =>
       blocksOf(answer).filter(
-        (block) =>
-          !(isCall(block) && isLookupOf(name, block.name)) &&
-          !(isQuiet && block.type === 'text' && answer !== last),
+        (block) => !isOwn(block, names) && !(isQuiet && block.type === 'text' && answer !== last),
       ),
     )
     const usage = answers.map((one) => one.usage).filter(isObject)
@@ -85,4 +82,8 @@ function blocksOf(message: Json): readonly JsonObject[] {
 
 function isCall(block: JsonObject): boolean {
   return block.type === 'tool_use'
+}
+
+function isOwn(block: JsonObject, names: readonly string[]): boolean {
+  return isCall(block) && names.includes(String(block.name))
 }

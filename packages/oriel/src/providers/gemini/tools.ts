@@ -31,9 +31,9 @@ export const tools: ToolFormat = {
     if (list.length === 0 && isGiven(body.toolConfig)) return 'closed'
     return mode === 'ANY' ? 'forced' : 'open'
   },
-  sort(messages, name) {
+  sort(messages, names) {
     const calls = messages.flatMap(partsOf).filter((part) => hasField(part, 'functionCall'))
-    const own = calls.filter((part) => isOwnCall(part, name))
+    const own = calls.filter((part) => isOwnCall(part, names))
     return { own: own.map(ownCall), hasOthers: own.length < calls.length }
   },
   isCut: (answer) => candidateOf(answer).finishReason !== 'STOP',
@@ -48,14 +48,14 @@ export const tools: ToolFormat = {
       })),
     },
   ],
-  join(answers, { name }) {
+  join(answers, { names }) {
     const last = answers.at(-1) ?? {}
     const candidate = candidateOf(last)
     const parts: JsonObject[] = []
     for (const answer of answers) {
       const said = wordsOf(parts.findLast((part) => wordsOf(part) !== '') ?? {})
       const shown = partsOf(candidateOf(answer).content ?? null).filter(
-        (part) => !isOwnCall(part, name),
+        (part) => !isOwnCall(part, names),
       )
       const first = shown.findIndex((part) => wordsOf(part) !== '')
       const apart = (part: JsonObject, at: number): JsonObject => {
@@ -87,7 +87,7 @@ export const tools: ToolFormat = {
 function ownCall(part: JsonObject, index: number): OwnCall {
   const call = asObject(part.functionCall)
   const { id = idByName(String(call.name), index + 1) } = namedOf(call)
-  return { id, name: String(call.name), input: call.args ?? {} }
+  return { id, name: String(call.name ?? ''), input: call.args ?? {} }
 }
 
 function candidateOf({ candidates }: JsonObject): JsonObject {

@@ -1,7 +1,6 @@
 // Streams of Chat Completions, several rounds as one: one id, one role, one text, one end.
 
 import { isJsonObject as isObject, type Json, type JsonObject } from '../../core/log/json.ts'
-import { isLookupOf } from '../../core/state/expansion.ts'
 import {
   gapBetween,
   type RoundKind,
@@ -18,8 +17,8 @@ import { type ToolCall, ToolCalls } from './stream.ts'
 
 export const cutReasons: ReadonlySet<Json | undefined> = new Set(['length', 'content_filter'])
 
-export function chatSplicer({ name }: SpliceOptions): Splicer {
-  return new ChatSplicer(name)
+export function chatSplicer({ names }: SpliceOptions): Splicer {
+  return new ChatSplicer(names)
 }
 
 /** What a call of a round is: of the injected tool, or one that the client sees at a position. */
@@ -27,7 +26,7 @@ type Slot = 'own' | number
 
 class ChatSplicer implements Splicer {
   readonly keepAlive = ': waiting\n\n'
-  readonly #name: string
+  readonly #names: readonly string[]
   #isFirst = true
   #head: JsonObject = {}
   /** The last text that was passed on. */
@@ -45,8 +44,8 @@ class ChatSplicer implements Splicer {
   #hasText = false
   #held: string[] = []
 
-  constructor(name: string) {
-    this.#name = name
+  constructor(names: readonly string[]) {
+    this.#names = names
   }
 
   get verdict(): RoundKind {
@@ -182,7 +181,7 @@ class ChatSplicer implements Splicer {
       return []
     }
     this.#nameless.delete(call)
-    if (isLookupOf(this.#name, call.name)) {
+    if (call.name !== undefined && this.#names.includes(call.name)) {
       this.#places.set(call, 'own')
       this.#owns += 1
       return []

@@ -1,7 +1,6 @@
 // Tools of Chat Completions: calls in the assistant's message, a message for each result.
 
 import { isJsonObject as isObject, type Json, type JsonObject } from '../../core/log/json.ts'
-import { isLookupOf } from '../../core/state/expansion.ts'
 import { isGiven, type OwnCall, type ToolFormat } from '../provider.ts'
 import { gapBetween, type SpliceOptions, sumUsage } from '../splice.ts'
 import { chatSplicer, cutReasons } from './splice.ts'
@@ -23,9 +22,9 @@ export const tools: ToolFormat = {
     if (isObject(format) && format.type !== 'text') return 'structured'
     return choice === 'required' ? 'forced' : 'open'
   },
-  sort(messages, name) {
+  sort(messages, names) {
     const calls = messages.flatMap(callsOf)
-    const own = calls.filter((call) => isOwn(call, name))
+    const own = calls.filter((call) => isOwn(call, names))
     return { own: own.map(ownCall), hasOthers: own.length < calls.length }
   },
   isCut: (answer) => cutReasons.has(choiceOf(answer).finish_reason),
@@ -37,12 +36,12 @@ export const tools: ToolFormat = {
   bindsReasoning: false,
 }
 
-function join(answers: readonly JsonObject[], { name }: SpliceOptions): JsonObject {
+function join(answers: readonly JsonObject[], { names }: SpliceOptions): JsonObject {
   const first = answers[0] ?? {}
   const last = answers.at(-1) ?? {}
   const choices = answers.map(choiceOf)
   const messages = choices.map(({ message }) => (isObject(message) ? message : {}))
-  const calls = callsOf(messages.at(-1) ?? {}).filter((call) => !isOwn(call, name))
+  const calls = callsOf(messages.at(-1) ?? {}).filter((call) => !isOwn(call, names))
   const choice = choices.at(-1) ?? {}
   const { tool_calls: _calls, ...joined } = messages.reduce(joinMessages)
   // Without a text and without calls it could not be sent back.
@@ -105,8 +104,8 @@ function nameOf({ name }: JsonObject): string {
   return typeof name === 'string' ? name : ''
 }
 
-function isOwn(call: JsonObject, name: string): boolean {
-  return isLookupOf(name, nameOf(functionOf(call)))
+function isOwn(call: JsonObject, names: readonly string[]): boolean {
+  return names.includes(nameOf(functionOf(call)))
 }
 
 function ownCall(call: JsonObject): OwnCall {

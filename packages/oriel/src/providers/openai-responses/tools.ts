@@ -27,12 +27,12 @@ export const tools: ToolFormat = {
     if (format.type !== undefined && format.type !== 'text') return 'structured'
     return choice === 'required' ? 'forced' : 'open'
   },
-  sort(messages, name) {
+  sort(messages, names) {
     const calls = messages.filter(isObject).filter(isCall)
-    const own = calls.filter((call) => isOwnCall(call, name))
+    const own = calls.filter((call) => isOwnCall(call, names))
     return {
-      own: own.map(({ call_id: id, name: called, arguments: input = '' }) => ({
-        ...{ id: String(id), name: String(called), input },
+      own: own.map((call) => ({
+        ...{ id: String(call.call_id), name: String(call.name), input: call.arguments ?? '' },
       })),
       hasOthers: own.length < calls.length,
     }
@@ -47,7 +47,7 @@ export const tools: ToolFormat = {
       {
         ...last,
         ...(answers[0]?.created_at === undefined ? {} : { created_at: answers[0].created_at }),
-        output: answers.flatMap(outputOf).filter((item) => !isOwnCall(item, options.name)),
+        output: answers.flatMap(outputOf).filter((item) => !isOwnCall(item, options.names)),
         ...(usage.length === 0 ? {} : { usage: usage.reduce(sumUsage) }),
       },
       options,
@@ -60,12 +60,13 @@ export const tools: ToolFormat = {
     if (store !== false || !messages.some(isGone)) return messages
     return messages.filter((item) => !isGone(item)).map(withoutId)
   },
-  resent: (messages, name) => messages.filter((item) => !isObject(item) || !isOwnCall(item, name)),
+  resent: (messages, names) =>
+    messages.filter((item) => !isObject(item) || !isOwnCall(item, names)),
   // The output of an answer that failed is not looked at before.
-  echoes: ({ name, isOpen }) => ({
+  echoes: ({ names, isOpen }) => ({
     lists: {
-      output: (item) => isOwnCall(item, name),
-      tools: (tool) => isNamed(tool, name),
+      output: (item) => isOwnCall(item, names),
+      tools: (tool) => isNamed(tool, names),
     },
     values: isOpen ? {} : { tool_choice: defaultChoice },
   }),
