@@ -41,6 +41,7 @@ import {
 import { Queue } from './queue.ts'
 import { previewView, readViewOptions, requestView, type Synced, syncHistory } from './request.ts'
 import { type SearchOptions, type SearchResult, searchJournal } from './search/search.ts'
+import type { ShownTools } from './tools/deferral.ts'
 import type { Accuracy } from './view/calibration.ts'
 import { type Explanation, explainBlock } from './view/explain.ts'
 import { readUsage } from './view/read-usage.ts'
@@ -116,6 +117,17 @@ export class Thread<Meta = Json, Own extends readonly CustomRule[] = readonly []
   /** The name under which its requests carry the expand tool; undefined before the first one does. */
   get expandTool(): string | undefined {
     return this.#journal.setting(settings.expandTool)
+  }
+
+  /** The tool definitions that its requests carry where most are deferred; undefined before the first one is. */
+  get shownTools(): ShownTools | undefined {
+    return this.#journal.setting(settings.shownTools)
+  }
+
+  /** Remembers which tool definitions the thread's requests carry: in its log, so that the list begins the same from then on. */
+  async showTools({ find, names }: ShownTools): Promise<void> {
+    const value = { find: String(find), names: names.map(String) }
+    return this.#run(() => this.#engine.set(settings.shownTools, value))
   }
 
   /** The policy in force. */
