@@ -2,7 +2,7 @@
 
 import { randomBytes } from 'node:crypto'
 import { assertOptions, callerView, memoryStore, OrielError, type Prompt, type Store } from 'oriel'
-import { apiRoots, providers } from 'oriel/providers'
+import { apiRoots, isApiPath, providers, speakerAt } from 'oriel/providers'
 import { agentRoutes } from './api/agent-routes.ts'
 import { gatewayRoutes } from './api/gateway-routes.ts'
 import { ThreadApi } from './api/thread-api.ts'
@@ -14,14 +14,21 @@ import { createDemoUpstream } from './demo/demo-upstream.ts'
 import { createAuthenticate } from './http/auth.ts'
 import { createUpstream, type Upstream, upstreamFor } from './http/client.ts'
 import { Cors } from './http/cors.ts'
-import { exhaustionOf, refusalOf, refusalReply, refuse } from './http/errors.ts'
+import {
+  exhaustionOf,
+  refusalOf,
+  refusalReply,
+  refuse,
+  type WrittenRefusal,
+  writeRefusal,
+} from './http/errors.ts'
 import { guard } from './http/guard.ts'
 import { describeApi } from './http/openapi.ts'
 import { locationOf, pathOf } from './http/request.ts'
 import { type HttpReply, toResponse } from './http/response.ts'
 import { createRouter, json, type Route } from './http/router.ts'
 import { readStatic } from './http/static-files.ts'
-import { ConcurrencyLimiter } from './limits/concurrency.ts'
+import { ConcurrencyLimiter, overloaded } from './limits/concurrency.ts'
 import { OverloadDetector } from './limits/overload.ts'
 import { createMcp, type Mcp } from './mcp/mcp-routes.ts'
 import {
@@ -51,6 +58,11 @@ export interface Gateway {
   fetch(request: Request): Promise<Response>
   /** Like `fetch`, for servers that write to a connection themselves. */
   reply(request: Request): Promise<HttpReply>
+  /**
+   * Load shedding before anything of a request is read: the refusal to write for a model call at this path while the gateway is
+   * overloaded. Undefined where the request is to be answered by `reply`.
+   */
+  shed(path: string, headers: { readonly origin?: string | undefined }): WrittenRefusal | undefined
   /** All routes, for documentation and tests. */
   readonly routes: readonly Route[]
   readonly store: Store
@@ -120,6 +132,7 @@ export function createGateway(options: GatewayOptions = {}): Gateway {
     limits,
     hasKeys: keys.length > 0,
     reply,
+    shed: shedder(limiter, telemetry),
     fetch: async (request) => toResponse(await reply(request)),
     failed: (task, error) => telemetry.background.failed(task, error),
     endStreams: () => parts.events.close(),
@@ -132,6 +145,21 @@ export function createGateway(options: GatewayOptions = {}): Gateway {
       await parts.changes.close()
       if (options.store === undefined) await store.close()
     },
+  }
+}
+
+function shedder(limiter: ConcurrencyLimiter, telemetry: Telemetry): Gateway['shed'] {
+  const written = new Map<string, WrittenRefusal>()
+  return (path, { origin }) => {
+    // Pages need more headers, and other paths are not limited.
+    if (origin !== undefined || !isApiPath(path) || !limiter.isFull) return undefined
+    if (!telemetry.shed(path, overloaded.code)) return undefined
+    const speaker = speakerAt(path)?.name ?? ''
+    const known = written.get(speaker)
+    if (known !== undefined) return known
+    const made = writeRefusal(path, overloaded)
+    written.set(speaker, made)
+    return made
   }
 }
 

@@ -122,8 +122,8 @@ export interface Limits {
    */
   readonly totalBytes: number
   /**
-   * Event loop lag, sustained, above which new calls get 503 (load shedding). Calls may queue for
-   * half of it. In milliseconds; 0 = never. @default 2000
+   * Event loop lag, sustained, above which new calls get 503 (load shedding). They also get it while
+   * calls queue for more than a twentieth of it. In milliseconds; 0 = never. @default 2000
    */
   readonly lateMs: number
   /**

@@ -564,7 +564,8 @@ export class ManagedCall implements RoundedCall {
   ): Promise<readonly MessageEntry[]> {
     const { messages, usage: sample, resentAs, response } = logged
     const isPaused = response?.isPaused === true
-    const options = { ...around, isPaused, ...(resentAs && { resentAs }) }
+    // What the provider calls by a name of ours is the provider's.
+    const options = { ...around, ownFields: false, isPaused, ...(resentAs && { resentAs }) }
     const add = async (more: AppendOptions): Promise<readonly MessageEntry[]> => {
       const entries = await thread.append(messages, { ...options, ...more })
       this.#messages += entries.length

@@ -1,12 +1,12 @@
 // Whether a request gets the tool, and the client's body with it.
 
 import { type ExpandOffer, expandToolNames, type Json, type JsonObject, type Thread } from 'oriel'
-import { injectedTool } from 'oriel/internal'
+import { injectedTools, searchToolBeside } from 'oriel/internal'
 import type { Provider, ToolEligibility, ToolFormat } from 'oriel/providers'
 import type { ClientBody } from '../call/client-body.ts'
 import { isObject } from '../call/rewrite.ts'
 import type { ExpandMode } from '../options.ts'
-import { expandingTool, type OwnTool } from './own-tools.ts'
+import { expandingTool, type OwnTool, searchingTool } from './own-tools.ts'
 import { addElements, addMember, setMember } from './splice.ts'
 
 export interface InjectedTool {
@@ -53,7 +53,7 @@ const maxTools = 128
 const formerSetting = 'expand'
 
 /**
- * The tool for a request of a thread; undefined where it must go without. A thread gets it once, under one name, and keeps it: a list of
+ * The expand tool and the search tool beside it for a request of a thread; undefined where it must go without. A thread gets it once, under one name, and keeps it: a list of
  * tools that changes breaks the provider's cache. A later request in which it could do harm lists it and forbids its use, or goes without
  * where that cannot be said.
  */
@@ -69,24 +69,26 @@ export function candidateFor(
   const list = body.value[format.listKey] ?? null
   if (list !== null && !Array.isArray(list)) return undefined
   const own: readonly Json[] = list ?? []
-  if (own.length >= maxTools) return undefined
+  if (own.length + 2 > maxTools) return undefined
   const stance = format.eligibility(body.value)
   const isNew = expand === true && thread.isEmpty
   const mayBegin = stance === 'open' || (stance === 'forced' && !isNew)
   if (known === undefined && !mayBegin) return undefined
   const taken = format.names(own)
-  const name = [known, ...expandToolNames].find((one) => one !== undefined && !taken.includes(one))
+  const isFree = (one: string): boolean =>
+    !taken.includes(one) && !taken.includes(searchToolBeside(one))
+  const name = [known, ...expandToolNames].find((one) => one !== undefined && isFree(one))
   if (name === undefined) return undefined
   const isAlone = own.length === 0 && !isGiven(body.value[format.choiceKey])
   const way = wayOf(format, { stance, isOn, isAlone })
   if (way === undefined) return undefined
-  const tool = format.define(injectedTool(name))
+  const tools = injectedTools(name).map(format.define)
   const choice = way === 'listed' ? { [format.choiceKey]: format.noChoice } : {}
   return {
     name,
-    value: { ...body.value, [format.listKey]: [...own, tool], ...choice },
+    value: { ...body.value, [format.listKey]: [...own, ...tools], ...choice },
     isDue: isNew || former !== undefined,
-    inject: () => injected(format, way, { name, body, tool }),
+    inject: () => injected(format, way, { name, body, tools }),
   }
 }
 
@@ -116,12 +118,12 @@ function wayOf(
 interface Injecting {
   readonly name: string
   readonly body: ClientBody
-  readonly tool: JsonObject
+  readonly tools: readonly JsonObject[]
 }
 
-function injected(format: ToolFormat, way: Way, { name, body, tool }: Injecting): InjectedTool {
-  const listed = addElements(body, format.listKey, [tool])
-  const own = [expandingTool(name)]
+function injected(format: ToolFormat, way: Way, { name, body, tools }: Injecting): InjectedTool {
+  const listed = addElements(body, format.listKey, tools)
+  const own = [expandingTool(name), searchingTool(searchToolBeside(name))]
   const base = { own, body: listed, isOpen: true, isQuiet: way === 'quiet', isForced: false }
   if (way === 'forced') return forcedOffer(format, { own, body, listed })
   if (way !== 'listed') return base

@@ -1,6 +1,6 @@
 // The tools that the gateway adds to a request and answers itself: what each one says to a call.
 
-import { type ExpandTool, expandTool, type Thread } from 'oriel'
+import { type ExpandTool, expandTool, searchTool, type Thread } from 'oriel'
 
 /** One tool of the gateway in a request. */
 export interface OwnTool {
@@ -30,6 +30,15 @@ export function expandingTool(name: string): OwnTool {
       })
       return tool.handle(input)
     },
+  }
+}
+
+/** The tool that finds what was left out. */
+export function searchingTool(name: string): OwnTool {
+  return {
+    name,
+    refusal: 'Not searched',
+    answer: (thread, input) => searchTool(thread).handle(input),
   }
 }
 

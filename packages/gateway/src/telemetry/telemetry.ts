@@ -101,6 +101,14 @@ export class Telemetry {
     this.#line({ request: id, method: methodOf(request), route, status, ms, code })
   }
 
+  /** Counts a call that is rejected unread. False where requests are logged: then it must be answered in the usual way. */
+  shed(path: string, code: string): boolean {
+    if (this.log.hasRequests) return false
+    this.meters.record('requests', 1, [providerAt(path)?.name ?? 'pass', '5xx'])
+    this.meters.record('shed', 1, [code])
+    return true
+  }
+
   /** The thread of a call is known. */
   placed(tenant: string, call: ObservedCall): void {
     this.#leave(call)

@@ -17,8 +17,3 @@ export function scopeToken({ tenant, thread }: SearchScope): string {
 export function scopeTokens({ tenant, thread }: Required<SearchScope>): string {
   return `${scopeToken({ tenant })} ${scopeToken({ tenant, thread })}`
 }
-
-/** The tokens of a passage without those two. */
-export function ownTokens(tokens: string): string {
-  return tokens.replace(/^:\S+ :\S+ /, '')
-}
