@@ -17,6 +17,8 @@ export interface InjectedTool {
   readonly clientTools?: readonly Json[]
   /** Fields of an answer that repeat the request, as the client sent them. @default as they come */
   readonly echo?: JsonObject
+  /** Fields that the answer has beside the upstream's. @default none */
+  readonly added?: JsonObject
   /** Whether the model may call it; false where it is listed only because the history needs a list. */
   readonly isOpen: boolean
   /** Whether the client gets no text of rounds that it does not see. */
