@@ -109,7 +109,6 @@ export function assertThreadOptions(options: AnyThreadOptions): void {
   for (const [kind, names] of Object.entries(kindsOfOptions)) {
     for (const name of names) {
       const given = options[name]
-      // biome-ignore lint/suspicious/useValidTypeof: the kinds are a closed list.
       if (given !== undefined && typeof given !== kind) throw wrongOption(name, `a ${kind}`)
     }
   }
