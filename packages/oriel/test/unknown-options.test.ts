@@ -127,7 +127,7 @@ const functions: readonly (readonly [
     },
   ],
   ['list', { limit: 5 }, (options) => memoryStore().list('t', options)],
-  ['newest', { limit: 5 }, (options) => memoryStore().newest('t', options)],
+  ['newest', { limit: 5 }, (options) => memoryStore().newest?.('t', options)],
 ]
 
 /** Options inside of options: what stands around them, and the path of an unknown name `x`. */

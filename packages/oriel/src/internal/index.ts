@@ -2,8 +2,8 @@
 
 export { assertNoSlip, assertOptions, type OptionNames } from '../core/log/options.ts'
 export { nearestName } from '../core/text/nearest-name.ts'
-export { assertPrompts } from '../rules/compact-prompt.ts'
 export type { Place, PlacedView, ResentHistory, ResentMessage } from '../thread/branches/places.ts'
 export { placesOf, resentIn } from '../thread/branches/places.ts'
 export { injectedTool } from '../thread/expand/tool.ts'
+export { assertPrompts } from '../thread/options.ts'
 export { originsIn } from '../thread/view/view.ts'
