@@ -3,7 +3,6 @@
 import { getHeapStatistics } from 'node:v8'
 import type {
   AgentTemplate,
-  OptionNames,
   PolicyInput,
   Prompt,
   ResolvePolicyOptions,
@@ -257,29 +256,4 @@ export interface GatewayOptions {
   readonly logFormat?: 'text' | 'json'
   /** Log every request. @default true for 'json', false for 'text' */
   readonly logRequests?: boolean
-}
-
-export const gatewayOptions: OptionNames<GatewayOptions> = {
-  store: true,
-  upstreams: true,
-  policy: true,
-  env: true,
-  agents: true,
-  keys: true,
-  requestOverrides: true,
-  ceilings: true,
-  onInvalid: true,
-  management: true,
-  expand: true,
-  limits: true,
-  hosts: true,
-  origins: true,
-  summarizer: true,
-  prompts: true,
-  tokens: true,
-  studio: true,
-  now: true,
-  log: true,
-  logFormat: true,
-  logRequests: true,
 }

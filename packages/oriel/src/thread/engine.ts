@@ -518,11 +518,12 @@ export class ThreadEngine {
     const { policy } = request()
     if (policy.expiry?.relevance === undefined) return
     const waits = waitsForJobs(policy)
+    judgments.limit(waits ? until : Infinity)
     // A score may lead to the question about a later age.
     for (let round = 0; round < maxJudgingRounds; round++) {
       proposalsOf(request())
       if (!judgments.isBusy) return
-      judgments.start(waits ? until : Infinity)
+      judgments.start()
       if (!waits) return
       await judgments.settled(until)
     }

@@ -17,6 +17,8 @@ import type { Plugin } from './plugins/plugin.ts'
 import type { Summarize } from './summaries/answer.ts'
 import { assertPrices, type PricesOption } from './view/cache.ts'
 
+export { assertPrompts }
+
 export interface ThreadOptions<Own extends readonly CustomRule[] = readonly [], Meta = Json> {
   /** The thread's id. @default a new random one */
   readonly id?: string
@@ -188,7 +190,8 @@ export function givenBy(options: AnyThreadOptions): {
 }
 
 function askedBy(relevance: RelevanceJudge, log: AnyThreadOptions['log']): Judge {
-  const isAsync = relevance.constructor.name === 'AsyncFunction'
+  // Bound, minified and proxied ones too. A plain function that answers with a promise shows it with its first answer.
+  const isAsync = Object.prototype.toString.call(relevance) === '[object AsyncFunction]'
   return { ask: judgeOf('relevance', relevance, log), isAsync }
 }
 
