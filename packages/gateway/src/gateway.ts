@@ -49,6 +49,7 @@ import { EventBus } from './threads/event-bus.ts'
 import { ThreadIndex } from './threads/index.ts'
 import { OpenThreads } from './threads/open-threads.ts'
 import { ThreadResolver } from './threads/resolver.ts'
+import { ResponseChain } from './threads/response-chain.ts'
 import { StoreWatcher } from './threads/store-watcher.ts'
 import { Tenants } from './threads/tenants.ts'
 import { version } from './version.ts'
@@ -235,17 +236,14 @@ function assemble(options: GatewayOptions): Parts {
   const calls = new Calls({
     largeCalls,
     pressure: overload,
-    sessions,
-    settings,
-    upstreams,
-    limits,
-    via,
+    ...{ sessions, settings, upstreams, limits, via },
     isManaging: options.management ?? true,
     expand: options.expand ?? 'auto',
     telemetry,
     changed,
     tenants,
     learned: new LearnedLimits(store, background, now),
+    chain: new ResponseChain(store, background),
     now,
   })
   const forget: Gateway['forget'] = (tenant, thread) => calls.forget(tenant, thread)

@@ -44,7 +44,7 @@ export type { Json, JsonObject } from './core/log/json.ts'
 export { canonicalJson, equalJson } from './core/log/json.ts'
 /** The check of an options argument, for packages that are built on Oriel. */
 export { assertOptions, type OptionNames } from './core/log/options.ts'
-export { expandToolNames } from './core/state/expansion.ts'
+export { expandToolNames, searchToolNames } from './core/state/expansion.ts'
 export type { Directive } from './core/text/directive-list.ts'
 export { type Counter, countBlock, overheadOf } from './core/tokens/counter.ts'
 export type { Change, Frame, TokenCount, ViewMessage } from './core/view/view.ts'
@@ -179,6 +179,7 @@ export {
   searchThreads,
   type ThreadSearchResult,
 } from './thread/search/search.ts'
+export { type Searchable, type SearchTool, searchTool } from './thread/search/tool.ts'
 export type {
   AlignedRequest,
   Summarize,

@@ -9,6 +9,7 @@ import { policySettings, type Setting, settings } from '../core/log/settings.ts'
 import type { FileOf } from '../core/state/file-request.ts'
 import type { State } from '../core/state/state.ts'
 import { noSummary, type SummaryOf } from '../core/state/summary-request.ts'
+import type { ViewMessage } from '../core/view/view.ts'
 import { isChecked, type Policy, parsePolicy } from '../policy/schema.ts'
 import { withStoredSettings } from '../policy/stored-settings.ts'
 import { assertNotEmpty } from '../providers/size.ts'
@@ -45,6 +46,7 @@ import { assertId } from './options.ts'
 import type { Plugin } from './plugins/plugin.ts'
 import { firstUnanswered, Plugins, replaced, systemOf, systemSetting } from './plugins/plugins.ts'
 import { Reporter, type ReporterOptions } from './reporter.ts'
+import type { IsShown } from './search/search.ts'
 import type { Summarize } from './summaries/answer.ts'
 import { defaultTimeoutMs, failureOf, Jobs } from './summaries/jobs.ts'
 import { askingOf, prepareSummaries, summaryEntries, waitsForJobs } from './summaries/prepare.ts'
@@ -55,6 +57,7 @@ import {
   type SummaryCaller,
   type SummaryPass,
 } from './summaries/summaries.ts'
+import { summariesIn, TenantSummaries } from './summaries/tenant-cache.ts'
 import { cacheBroken, cacheFor, type PricesOption, usageEntry } from './view/cache.ts'
 import { Framing } from './view/frame.ts'
 import type { Usage } from './view/read-usage.ts'
@@ -147,6 +150,7 @@ export class ThreadEngine {
   #pendingStored: StoredSettings | undefined
   #layered: LayeredPolicy | undefined
   readonly #caller: SummaryCaller | undefined
+  readonly #shareable: TenantSummaries
   readonly #compacting: CheckpointSchedule
   readonly #files: OutputFiles
   #background: Promise<unknown> = Promise.resolve()
@@ -167,6 +171,7 @@ export class ThreadEngine {
 
   constructor(journal: Journal, options: EngineOptions, shared: SharedParts) {
     this.journal = journal
+    this.#shareable = new TenantSummaries(journal.store, journal.key)
     this.#options = options
     this.#shared = shared
     this.#reporter = new Reporter(options)
@@ -185,7 +190,9 @@ export class ThreadEngine {
       const message = `${count} summaries failed: the deterministic form serves.`
       this.emit('job-failed', { message, ...failure })
     }
-    this.#caller = summarize && { summarize, onFailed }
+    // Without the other threads' summaries the model is asked again.
+    const find: SummaryCaller['find'] = (keys) => this.#shareable.find(keys).catch(() => [])
+    this.#caller = summarize && { summarize, onFailed, find }
     const { judge } = options
     const onUnjudged = (error: unknown): void => {
       const message = 'A result was not judged: the words that it shares decide.'
@@ -614,6 +621,7 @@ export class ThreadEngine {
     if (hadPolicy && entries.some(isPolicy)) {
       this.emit('policy-changed', { message: 'The policy changed.' })
     }
+    this.#share(entries)
     this.#plugins.settle(this.journal)
     assert(view !== undefined, 'a commit asks for its entries')
     this.#lastView = { seq: newestSeq(this.journal), built: view.built }
@@ -656,6 +664,19 @@ export class ThreadEngine {
       : newestView(this.journal, this.rules)
   }
 
+  /**
+   * Which messages the newest view that was made here shows whole; before one was made, which the edits in the log leave whole. Undefined
+   * where nothing is reduced.
+   */
+  shownNow(): IsShown | undefined {
+    const { state } = this.journal
+    const built = this.#lastView?.built
+    if (built !== undefined) return shownIn(built.shown)
+    if (state.checkpoint === undefined && state.dropEdits.length === 0) return undefined
+    const visible = new Set(state.visible.map(({ entry }) => entry.seq))
+    return (seq) => visible.has(seq)
+  }
+
   /** Makes a checkpoint now, whatever the limit says. */
   compact(
     instructions: string | undefined,
@@ -673,9 +694,16 @@ export class ThreadEngine {
     const done = this.summaries.run(wanted, { caller, step, until: Infinity })
     const keep = async (): Promise<void> => {
       const finished = await done
-      await this.run(() => journal.commit((_, stamp) => summaryEntries(journal, finished, stamp)))
+      const build: Build<Entry> = (_, stamp) => summaryEntries(journal, finished, stamp)
+      this.#share(await this.run(() => journal.commit(build)))
     }
     this.inBackground('summary', keep)
+  }
+
+  /** Lets the tenant's other threads find the summaries in these entries. */
+  #share(entries: readonly Entry[]): void {
+    if (this.#caller === undefined || summariesIn(entries).length === 0) return
+    this.inBackground('summary', () => this.#shareable.share(entries))
   }
 
   /** Runs work that no operation waits for. Resolves when it is over; a failure is an event and nothing else. */
@@ -811,6 +839,16 @@ export class ThreadEngine {
     const cause = applied === 0 ? 'none' : reason
     return { id: this.journal.facts.newestEpoch ?? '', applied, cause }
   }
+}
+
+/** Messages that a view shows whole. */
+function shownIn(shown: readonly ViewMessage[]): IsShown {
+  const whole = new Set<number>()
+  for (const { entry, blocks } of shown) {
+    if (entry?.blocks.every((block) => block.type === 'reasoning' || blocks.includes(block)))
+      whole.add(entry.seq)
+  }
+  return (seq) => whole.has(seq)
 }
 
 /** A thread's own policy with what is stored for its agent. */

@@ -138,6 +138,8 @@ export const settings = {
   outputFile: new KeyedSetting('output-file/', isText),
   /** The name of the expand tool, once it was added to a request of the thread: it stays. Forks inherit it. */
   expandTool: new Setting('expand-tool', isText),
+  /** The tool definitions that requests carry where most are deferred, and the name of the search. Forks inherit it. */
+  shownTools: new Setting('shown-tools', isShownTools),
   /** The host's own; forks inherit them. */
   host: new KeyedSetting('host/', isJson, hostKey),
 } as const
@@ -204,6 +206,13 @@ function isScore(value: unknown): value is number {
 
 function isText(value: unknown): value is string {
   return typeof value === 'string'
+}
+
+function isShownTools(
+  value: unknown,
+): value is JsonObject & { readonly find: string; readonly names: readonly string[] } {
+  if (!isObject(value) || typeof value.find !== 'string') return false
+  return Array.isArray(value.names) && value.names.every(isText)
 }
 
 /** Whatever a log holds is JSON. */

@@ -4,9 +4,11 @@ import type { Role } from '../../core/log/block.ts'
 import type { MessageEntry } from '../../core/log/entry.ts'
 import { OrielError, wrongOption } from '../../core/log/errors.ts'
 import { assertOptions, type OptionNames } from '../../core/log/options.ts'
-import { textAt } from '../../core/search/passages.ts'
+import { analyseQuery, markWords } from '../../core/search/analysis.ts'
+import { excerpt, messageText, textAt } from '../../core/search/passages.ts'
 import { fuseRanks, type ScoredPassage } from '../../core/search/rank.ts'
-import { readableIn } from '../../core/text/readable.ts'
+import { shownCheckpointText } from '../../core/text/checkpoint.ts'
+import { readableIn, readableMessage } from '../../core/text/readable.ts'
 import { finalIn } from '../../core/view/reduction.ts'
 import type { Store, StoreMatches, StoreQuery } from '../../stores/store.ts'
 import { Journal } from '../journal/journal.ts'
@@ -25,6 +27,13 @@ export interface SearchOptions {
    * Who reads the answer. A person also gets what was excluded and what is for people only. @default 'model'
    */
   readonly audience?: 'model' | 'person'
+  /** Only messages, only those that state a standing instruction, or only checkpoints. @default all of them */
+  readonly kind?: SearchKind
+  /**
+   * What comes first: the best match, or of good ones what the newest view does not show whole, since its reader has the rest.
+   * @default 'hidden' for a model, 'best' for a person
+   */
+  readonly prefer?: 'hidden' | 'best'
   /** Adds a second order of the best passages, by their meaning; both are fused. @default by words alone */
   readonly embed?: Embed
   /** Ends the search. */
@@ -36,8 +45,21 @@ const searchOptions: OptionNames<SearchOptions> = {
   role: true,
   tool: true,
   audience: true,
+  kind: true,
+  prefer: true,
   embed: true,
   signal: true,
+}
+
+/** What a result is: a message, one in which the user states a standing instruction, or the checkpoint in force. */
+export type SearchKind = 'message' | 'directive' | 'checkpoint'
+
+/** A message next to one that matches. */
+export interface Neighbour {
+  readonly id: string
+  readonly role: Role
+  /** Its beginning. */
+  readonly text: string
 }
 
 /** A message that matches, by its best passage. */
@@ -49,9 +71,16 @@ export interface SearchResult {
   readonly seq: number
   readonly at: number
   readonly role: Role
+  readonly kind: SearchKind
   readonly tool?: string
   /** The passage in its original words, with some of what stands around it. */
   readonly text: string
+  /** Where in it the words of the query stand. */
+  readonly marks: readonly (readonly [from: number, to: number])[]
+  /** The message before it, which it answers, as far as its reader may see it. */
+  readonly previous?: Neighbour
+  /** The message after it, which answers it. */
+  readonly next?: Neighbour
   /** The larger the better; comparable within one search only. */
   readonly score: number
   /** Further messages with the same passage, which are left out. @default none */
@@ -73,20 +102,44 @@ const maxEmbedded = 50
 /** Most characters of a passage that an embedder gets. */
 const maxEmbeddedText = 2000
 
+/** What a message that the view shows counts beside one that it does not. */
+const shownShare = 0.5
+
+/** Whether the newest view shows a message whole. */
+export type IsShown = (seq: number) => boolean
+
 /** Searches the log of one journal, which must be up to date. */
 export async function searchJournal(
   journal: Journal,
   query: string,
   options: SearchOptions = {},
+  isShown?: IsShown,
 ): Promise<readonly SearchResult[]> {
   const { tenant, thread } = journal.key
   const matches = await matchesIn(journal.store, { tenant, thread, query }, options)
-  const found = await resultsOf(matches.passages, options, async () => journal)
+  const passages = hiddenFirst(matches.passages, options, isShown)
+  const found = await resultsOf(passages, options, async () => journal)
   const ranked = await rankByMeaning(found, query, options)
-  return ranked.slice(0, options.limit ?? defaultLimit).map(({ thread: _, ...result }) => result)
+  const best = ranked.slice(0, options.limit ?? defaultLimit)
+  const complete = await withSurroundings(best, { query, options, journalOf: async () => journal })
+  return complete.map(({ thread: _, ...result }) => result)
 }
 
 const defaultLimit = 10
+
+function hiddenFirst(
+  passages: readonly ScoredPassage[],
+  { audience = 'model', prefer = audience === 'model' ? 'hidden' : 'best' }: SearchOptions,
+  isShown: IsShown | undefined,
+): readonly ScoredPassage[] {
+  if (isShown === undefined || prefer === 'best') return passages
+  const weighed = passages.map((one) =>
+    one.speaker === 'checkpoint' || isShown(one.seq)
+      ? { ...one, score: one.score * shownShare }
+      : one,
+  )
+  return weighed.sort((a, b) => b.score - a.score || b.id - a.id)
+}
 
 /**
  * Searches all threads of a tenant: the best passages in their original words. A thread that cannot be read is left out.
@@ -106,7 +159,8 @@ export async function searchThreads(
   }
   const found = await resultsOf(matches.passages, options, journalOf)
   const ranked = await rankByMeaning(found, query, options)
-  return ranked.slice(0, options.limit ?? defaultLimit)
+  const best = ranked.slice(0, options.limit ?? defaultLimit)
+  return withSurroundings(best, { query, options, journalOf })
 }
 
 /** The log of a thread as it is; undefined where it is damaged or was erased meanwhile. */
@@ -139,45 +193,68 @@ async function matchesIn(
   return store.search(signal === undefined ? asked : { ...asked, signal })
 }
 
+const roles: readonly unknown[] = ['system', 'user', 'assistant', 'tool']
+
 function checkSearch(query: unknown, options: SearchOptions): void {
   assertOptions(options, searchOptions, 'search')
-  const { limit = defaultLimit, audience = 'model', embed } = options
+  const { limit = defaultLimit, audience = 'model', embed, kind, prefer = 'best' } = options
   if (typeof query !== 'string') throw wrongOption('query', 'a text')
+  if (kind !== undefined && !['message', 'directive', 'checkpoint'].includes(kind))
+    throw wrongOption('kind', "'message', 'directive' or 'checkpoint'")
+  if (prefer !== 'hidden' && prefer !== 'best') throw wrongOption('prefer', "'hidden' or 'best'")
   if (!(Number.isInteger(limit) && limit >= 1 && limit <= maxLimit))
     throw wrongOption('limit', `a whole number from 1 to ${maxLimit}`)
   if (audience !== 'model' && audience !== 'person')
     throw wrongOption('audience', "'model' or 'person'")
+  const { role, tool } = options
+  if (role !== undefined && !roles.includes(role)) throw wrongOption('role', roles.join(', '))
+  if (tool !== undefined && typeof tool !== 'string') throw wrongOption('tool', "a tool's name")
   if (embed !== undefined && typeof embed !== 'function') throw wrongOption('embed', 'a function')
 }
+
+/** A result, before what stands around it is looked up. */
+type Found = Omit<ThreadSearchResult, 'marks' | 'previous' | 'next'>
 
 /** Messages in their words, as many as are needed. What a reader may not see, is of another role, or repeats a better one is left out. */
 async function resultsOf(
   passages: readonly ScoredPassage[],
   options: SearchOptions,
   journalOf: (thread: string) => Promise<Journal | undefined>,
-): Promise<readonly ThreadSearchResult[]> {
-  const { limit = defaultLimit, embed, signal } = options
+): Promise<readonly Found[]> {
+  const { limit = defaultLimit, embed, signal, kind } = options
   const wanted = embed === undefined ? limit : Math.max(limit, maxEmbedded)
-  const found = new Map<string, ThreadSearchResult>()
+  const found = new Map<string, Found>()
   for (const passage of passages) {
     if (found.size >= wanted) break
     signal?.throwIfAborted()
     if (!passage.isOpen && options.audience !== 'person') continue
+    if (kind !== undefined && kind !== kindOf(passage)) continue
     const journal = await journalOf(passage.thread)
     const result = journal && (await resultOf(journal, passage, options))
     if (result === undefined) continue
-    const known = found.get(result.text)
-    if (known === undefined) found.set(result.text, result)
-    else found.set(result.text, { ...known, repeats: (known.repeats ?? 0) + 1 })
+    const same = result.text.replaceAll(/\s+/g, ' ').toLowerCase()
+    const known = found.get(same)
+    if (known === undefined) found.set(same, result)
+    else found.set(same, { ...known, repeats: (known.repeats ?? 0) + 1 })
   }
   return [...found.values()]
+}
+
+function kindOf({ speaker }: ScoredPassage): SearchKind {
+  return speaker === 'checkpoint' || speaker === 'directive' ? speaker : 'message'
 }
 
 async function resultOf(
   journal: Journal,
   passage: ScoredPassage,
-  { role, tool, audience }: SearchOptions,
-): Promise<ThreadSearchResult | undefined> {
+  options: SearchOptions,
+): Promise<Found | undefined> {
+  const about = {
+    ...{ thread: passage.thread, index: passage.index, kind: kindOf(passage) },
+    score: Math.round(passage.score * 1000) / 1000,
+  }
+  if (passage.speaker === 'checkpoint') return checkpointResult(journal, passage, options, about)
+  const { role, tool, audience } = options
   const entry = await journal.message(passage.seq)
   if (entry === undefined || (role !== undefined && entry.role !== role)) return undefined
   const name = toolOf(entry)
@@ -187,10 +264,89 @@ async function resultOf(
   if (text === undefined) return undefined
   const { id, seq, at } = entry
   return {
-    ...{ thread: passage.thread, id, index: passage.index, seq, at, role: entry.role },
+    ...{ ...about, id, seq, at, role: entry.role, text },
     ...(name === undefined ? {} : { tool: name }),
-    ...{ text, score: Math.round(passage.score * 1000) / 1000 },
   }
+}
+
+/** The checkpoint in force, as it is shown now: never one that holds what was withdrawn since. */
+function checkpointResult(
+  { state }: Journal,
+  passage: ScoredPassage,
+  { role, tool }: SearchOptions,
+  about: Pick<Found, 'thread' | 'index' | 'kind' | 'score'>,
+): Found | undefined {
+  const { checkpoint } = state
+  if (checkpoint?.seq !== passage.seq || checkpoint.text === undefined) return undefined
+  if (tool !== undefined || (role !== undefined && role !== 'user')) return undefined
+  if (shownCheckpointText(state, checkpoint) !== checkpoint.text) return undefined
+  const text = excerpt(checkpoint.text, passage, around)
+  if (text === undefined) return undefined
+  const { id, seq, at } = checkpoint
+  return { ...about, id, seq, at, role: 'user', text }
+}
+
+/** Characters of a message beside one that matches. */
+const neighbourLength = 200
+/** Entries that are looked at for the next message: requests, edits and numbers stand between. */
+const maxGap = 6
+
+interface Surrounding {
+  readonly query: string
+  readonly options: SearchOptions
+  readonly journalOf: (thread: string) => Promise<Journal | undefined>
+}
+
+/** Results with the messages beside them, and with where the words of the query stand. */
+async function withSurroundings(
+  found: readonly Found[],
+  { query, options, journalOf }: Surrounding,
+): Promise<readonly ThreadSearchResult[]> {
+  const tokens = new Set(analyseQuery(query))
+  const results: ThreadSearchResult[] = []
+  for (const result of found) {
+    options.signal?.throwIfAborted()
+    const journal = result.kind === 'checkpoint' ? undefined : await journalOf(result.thread)
+    const [previous, next] =
+      journal === undefined
+        ? []
+        : [
+            await neighbourOf(journal, result.seq, -1, options),
+            await neighbourOf(journal, result.seq, 1, options),
+          ]
+    results.push({
+      ...result,
+      marks: markWords(result.text, tokens),
+      ...(previous === undefined ? {} : { previous }),
+      ...(next === undefined ? {} : { next }),
+    })
+  }
+  return results
+}
+
+async function neighbourOf(
+  journal: Journal,
+  seq: number,
+  step: 1 | -1,
+  { audience }: SearchOptions,
+): Promise<Neighbour | undefined> {
+  const { state } = journal
+  for (let at = seq + step; at >= 1 && at <= state.version; at += step) {
+    if (Math.abs(at - seq) > maxGap) return undefined
+    const entry = await journal.message(at)
+    if (entry === undefined) continue
+    const isOpen = audience === 'person'
+    const shown = isOpen ? entry : readableMessage(readableIn(state), entry)
+    const text = shown === undefined ? '' : messageText(shown)
+    if (text === '') return undefined
+    return { id: entry.id, role: entry.role, text: beginning(text) }
+  }
+  return undefined
+}
+
+function beginning(text: string): string {
+  if (text.length <= neighbourLength) return text
+  return `${text.slice(0, neighbourLength).toWellFormed().trim()} ...`
 }
 
 /** Whether a model may read a block in its original words now. */
@@ -215,10 +371,10 @@ function namesOf(entry: MessageEntry): readonly string[] {
 
 /** The order by words and that by meaning, fused. An embedder that fails leaves the first. */
 async function rankByMeaning(
-  found: readonly ThreadSearchResult[],
+  found: readonly Found[],
   query: string,
   { embed, signal }: SearchOptions,
-): Promise<readonly ThreadSearchResult[]> {
+): Promise<readonly Found[]> {
   if (embed === undefined || found.length < 2) return found
   const [best, rest] = [found.slice(0, maxEmbedded), found.slice(maxEmbedded)]
   const texts = best.map(({ text }) => text.slice(0, maxEmbeddedText))

@@ -3,7 +3,7 @@
 import type { RequestEntry, Usage, UsageEntry } from '../../core/log/entry.ts'
 import type { Json, JsonObject } from '../../core/log/json.ts'
 import { isObject } from '../../core/log/json.ts'
-import { carriesExpandTool } from '../../core/state/expansion.ts'
+import { carriesExpandTool, searchToolIn } from '../../core/state/expansion.ts'
 import type { State } from '../../core/state/state.ts'
 import { type CacheBreak, findBreak, type Measurement } from '../../schedule/breaks.ts'
 import type { CacheState } from '../../schedule/cache-aware.ts'
@@ -112,7 +112,9 @@ function isOnlyOffered(before: Json | undefined, after: Json | undefined): boole
     const tools = isObject(frame) ? (frame as JsonObject).tools : undefined
     return Array.isArray(tools) ? tools : []
   }
-  const rest = listOf(after).filter((tool) => carriesExpandTool({ tools: [tool] }) !== true)
+  const isLookup = (tool: Json): boolean =>
+    carriesExpandTool({ tools: [tool] }) === true || searchToolIn({ tools: [tool] }) !== undefined
+  const rest = listOf(after).filter((tool) => !isLookup(tool))
   return JSON.stringify(rest) === JSON.stringify(listOf(before))
 }
 

@@ -20,7 +20,7 @@ import {
 } from '../../core/log/json.ts'
 import { settings } from '../../core/log/settings.ts'
 import { firstOf } from '../../core/state/edits.ts'
-import { carriesExpandTool } from '../../core/state/expansion.ts'
+import { carriesExpandTool, searchToolIn } from '../../core/state/expansion.ts'
 import { type FileOf, noFile } from '../../core/state/file-request.ts'
 import type { State } from '../../core/state/state.ts'
 import { noSummary, type SummaryOf } from '../../core/state/summary-request.ts'
@@ -212,6 +212,7 @@ export function buildView(request: ViewRequest): BuiltView {
     frameTokens: aroundTokens,
     frameParts: () => framePartTokens(state.counter, framing.frame),
     hasExpandTool: carriesExpandTool(options.frame),
+    searchTool: searchToolIn(options.frame),
     budget,
     mayTurnReasoningOff,
   }
