@@ -42,6 +42,9 @@ import { type OutputFile, OutputFiles, removeOutputFile } from './expand/output-
 import type { Batch, Build } from './journal/batch.ts'
 import { Journal, type Stamp } from './journal/journal.ts'
 import { type Judge, Judgments } from './judgments.ts'
+import { keepLasting } from './memory/lasting.ts'
+import type { RecallBounds } from './memory/recall.ts'
+import { type MemoryTail, memoryEntries, memoryFor, scopeOf } from './memory/tail.ts'
 import { assertId } from './options.ts'
 import type { Plugin } from './plugins/plugin.ts'
 import { firstUnanswered, Plugins, replaced, systemOf, systemSetting } from './plugins/plugins.ts'
@@ -90,6 +93,8 @@ export interface EngineOptions extends ReporterOptions {
   /** @default 30000 */
   readonly summarizeTimeoutMs?: number | undefined
   readonly plugins: readonly Plugin[]
+  /** What is recalled behind the newest user message. @default nothing */
+  readonly recall?: RecallBounds | undefined
   readonly given: NonNullable<ViewRequest['given']>
   /** The host's judge of relevance. */
   readonly judge?: Judge | undefined
@@ -165,6 +170,8 @@ export class ThreadEngine {
         readonly copy: Journal
       }
     | undefined
+  /** Messages of a history that the next view writes. */
+  #staged: MessageEntry[] = []
   /** The newest view that was made here, and the record of its request. */
   readonly #judgments: Judgments | undefined
   #lastView: { readonly seq: number | undefined; readonly built: BuiltView } | undefined
@@ -303,6 +310,7 @@ export class ThreadEngine {
     const entries = messagesOf(written)
     this.#tellOfCache(written)
     this.#reporter.added(this.journal, entries)
+    await this.#keepLasting(entries)
     await this.#compacting.afterAppend(entries)
     return entries
   }
@@ -339,8 +347,10 @@ export class ThreadEngine {
       : { entries: await this.journal.commit(build), batch: undefined }
     assert(meeting !== undefined, 'a write asks for its entries')
     const messages = messagesOf(entries)
-    if (batch === undefined) {
+    if (batch !== undefined) this.#staged = [...messages]
+    else {
       if (isMoved) this.#forgetPending()
+      await this.#keepLasting(messages)
       this.#reporter.added(this.journal, messages)
       await this.#compacting.afterAppend(messages)
     }
@@ -416,13 +426,14 @@ export class ThreadEngine {
     const shown = own ?? this.#givenPolicy(options.threadPolicy)
     const base = await this.#widenedCopy(copy ?? this.journal, shown)
     const pluginSystem = this.#plugins.isEmpty ? [] : await this.#plugins.system(base)
+    const { blocks: tail } = await this.#memory(base)
     const request = (journal = base): ViewRequest =>
-      this.request(options, { own, pluginSystem, journal })
+      this.request(options, { own, pluginSystem, tail, journal })
     const rehearsed = base === this.journal ? undefined : base
     const journal =
       own === undefined ? await this.#compacting.simulate(request, limit, rehearsed) : base
     const asked = (way?: Offering): ViewRequest =>
-      this.request(options, { own, pluginSystem, journal, offering: way })
+      this.request(options, { own, pluginSystem, tail, journal, offering: way })
     const now = asked()
     const { summaryOf } = askingOf(this.summaries, journal, now)
     // A request would wait for the model here; without it, it has what it has when the model fails.
@@ -494,6 +505,7 @@ export class ThreadEngine {
       prices,
       leading,
       pluginSystem,
+      tail: around.tail,
       state: journal.state,
       shownAgainFrom: isTemporary ? shownAgainFrom(this.journal.state, policy) : undefined,
       isTemporary,
@@ -576,8 +588,10 @@ export class ThreadEngine {
     }
     const last = this.journal.facts.newestRequest?.seq ?? 0
     const pluginSystem = this.#plugins.isEmpty ? [] : await this.#plugins.system(this.journal)
+    const memory = await this.#memory(this.journal)
+    const { blocks: tail } = memory
     const request = (journal = this.#shownBy(own), way?: Offering): ViewRequest =>
-      this.request(options, { own, pluginSystem, journal, offering: way })
+      this.request(options, { own, pluginSystem, tail, journal, offering: way })
     const ask = (now: ViewRequest, journal = this.journal): SummaryPass =>
       askingOf(this.summaries, journal, now)
     const { threadPolicy } = options
@@ -610,6 +624,7 @@ export class ThreadEngine {
         ...offerEntry(options, now, this.journal, stamp),
         ...this.#pendingSetting(stamp),
         ...systemSetting(this.journal, pluginSystem, stamp),
+        ...memoryEntries(this.journal, memory, stamp),
         ...(now.isTemporary ? summaryEntries(this.journal, finished, stamp) : []),
         ...(this.#judgments?.entries(this.journal, stamp) ?? []),
         ...entriesOf(now, view.built, stamp, this.journal),
@@ -624,6 +639,7 @@ export class ThreadEngine {
     }
     this.#share(entries)
     this.#plugins.settle(this.journal)
+    await this.#keepLasting(this.#staged.splice(0))
     assert(view !== undefined, 'a commit asks for its entries')
     this.#lastView = { seq: newestSeq(this.journal), built: view.built }
     const edits = entries.filter((entry): entry is EditEntry => entry.type === 'edit')
@@ -638,6 +654,23 @@ export class ThreadEngine {
       view.built,
       this.#epoch(applied, applied === widened ? 'policy' : cause),
     )
+  }
+
+  /** What a request gets from memory: nothing, unless the thread recalls or has a scope. */
+  #memory(journal: Journal): Promise<MemoryTail> {
+    return memoryFor(journal, { bounds: this.#options.recall, isShown: this.shownNow() })
+  }
+
+  /** Takes in what a user says is to hold in all threads of the scope. Nothing waits for a store that fails here. */
+  async #keepLasting(entries: readonly MessageEntry[]): Promise<void> {
+    const scope = scopeOf(this.journal)
+    if (scope === undefined || entries.length === 0) return
+    const { store, key } = this.journal
+    try {
+      await keepLasting({ store, ...key, scope }, entries)
+    } catch (error) {
+      this.backgroundFailed('memory', error)
+    }
   }
 
   /** Events and log lines of a view that was committed. */

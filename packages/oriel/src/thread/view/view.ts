@@ -1,6 +1,6 @@
 // One view of a thread: what the policy changes, what the provider gets, and the entries that record both.
 
-import { type Assembled, assemble } from '../../assemble.ts'
+import { type Assembled, assemble, withMemory } from '../../assemble.ts'
 import type { Block } from '../../core/log/block.ts'
 import type {
   Edit,
@@ -157,6 +157,8 @@ export interface ViewRequest {
   >
   /** What plugins say in the system prompt. */
   readonly pluginSystem: readonly Block[]
+  /** What comes from memory, behind the messages. @default nothing */
+  readonly tail?: readonly Block[] | undefined
   /** What stands around the messages, with both. */
   readonly framing: Framing
   readonly now: number
@@ -213,6 +215,7 @@ export function buildView(request: ViewRequest): BuiltView {
     frameParts: () => framePartTokens(state.counter, framing.frame),
     hasExpandTool: carriesExpandTool(options.frame),
     searchTool: searchToolIn(options.frame),
+    tail: request.tail,
     budget,
     mayTurnReasoningOff,
   }
@@ -477,7 +480,7 @@ function policyHashOf(policy: Policy): string {
 /** The view as callers get it: theirs to change, so that nothing of the log is in it. */
 export function toView(request: ViewRequest, built: BuiltView, epoch: Epoch): View {
   const { state, framing, leading } = request
-  const tail = tailOf(state, built.planned)
+  const tail = withMemory(tailOf(state, built.planned), request.tail)
   let directives: readonly Directive[] | undefined
   const around =
     framing.tokens(state.counter) + (tail === undefined ? 0 : viewTokens(state, [tail]))
