@@ -293,6 +293,7 @@ function decodePart(part: string): string {
 const callerFields: readonly string[] = [
   'model',
   'metadata',
+  'diagnostics',
   'client_metadata',
   'user',
   'safety_identifier',
