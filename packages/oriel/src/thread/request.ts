@@ -25,6 +25,7 @@ const viewOptions: OptionNames<ViewOptions> = {
   budget: true,
   policy: true,
   threadPolicy: true,
+  policyOf: true,
   mayTurnReasoningOff: true,
   limit: true,
   override: true,
@@ -54,6 +55,9 @@ export function readViewOptions(
   if (options.threadPolicy !== undefined) {
     assertTogether(parsePolicy(options.threadPolicy, 'policy', rules))
   }
+  const { policyOf = 'thread' } = options
+  if (policyOf !== 'thread' && policyOf !== 'request')
+    throw wrongOption('policyOf', "'thread' or 'request'")
   if (model !== undefined && typeof model !== 'string') throw wrongOption('model', 'a string')
   if (frame !== undefined && !isObject(frame)) throw wrongOption('frame', 'an object')
   if (frame !== undefined) checkJson(frame, 'frame')
