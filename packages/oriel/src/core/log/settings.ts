@@ -120,6 +120,8 @@ export const settings = {
   header: new Setting('thread', isHeader),
   /** A parsed policy; which parts there are is known to the policy's schema. */
   policy: new Setting('policy', isJsonObject),
+  /** Since which position the policy is that of requests which bring it along; 0 for a policy of the thread's own. */
+  requestPolicy: new Setting('request-policy', isSeq),
   /** What was stored for the agent at the newest view. */
   agentSettings: new Setting('agent-settings', isJsonObject),
   /** System messages in front of a resent history. */
