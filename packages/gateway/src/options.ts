@@ -3,13 +3,14 @@
 import { getHeapStatistics } from 'node:v8'
 import type {
   AgentTemplate,
-  OptionNames,
   PolicyInput,
   Prompt,
   ResolvePolicyOptions,
   Store,
+  ThreadEvent,
   TokensOption,
 } from 'oriel'
+import type { MetricName } from './telemetry/definitions.ts'
 
 /** An upstream for model calls. Only the operator names hosts; no part of a request can. */
 export interface UpstreamOptions {
@@ -95,6 +96,8 @@ export interface Limits {
   readonly nodes: number
   /** Messages in a request. @default 10000 */
   readonly messages: number
+  /** Body size from which a request goes to the worker thread, if there is one (`offload`). @default 524288 */
+  readonly largeBytes: number
   /** Time for a request body to arrive. @default 60000 */
   readonly bodyMs: number
   /**
@@ -177,6 +180,7 @@ export const defaultLimits: Limits = {
   depth: 64,
   nodes: 500_000,
   messages: 10_000,
+  largeBytes: 512 * 1024,
   bodyMs: 60_000,
   firstByteMs: 600_000,
   idleMs: 300_000,
@@ -213,6 +217,18 @@ export interface SummarizerOptions {
   readonly timeoutMs?: number
 }
 
+export interface OffloadOptions {
+  /** A module that calls `hostLargeCalls` with the same options and a store of its own. */
+  readonly module: URL
+  /** Its `workerData`, which must be plain data. */
+  readonly data: unknown
+}
+
+export interface TelemetrySink {
+  metric(name: MetricName, value: number, values: readonly string[]): void
+  event(tenant: string, event: ThreadEvent): void
+}
+
 export interface GatewayOptions {
   /** The thread store. @default in memory, lost with the process */
   readonly store?: Store
@@ -245,6 +261,13 @@ export interface GatewayOptions {
    */
   readonly expand?: ExpandMode
   readonly limits?: Partial<Limits>
+  /**
+   * A worker thread for requests with bodies from `limits.largeBytes` on, so that none blocks the event loop. `oriel serve` has one.
+   * @default none: they are handled in this thread
+   */
+  readonly offload?: OffloadOptions
+  /** @internal Where a worker's gateway reports to. */
+  readonly sink?: TelemetrySink
   /** Host header values to accept besides loopback names. @default [] */
   readonly hosts?: readonly string[]
   /**
@@ -267,29 +290,4 @@ export interface GatewayOptions {
   readonly logFormat?: 'text' | 'json'
   /** Log every request. @default true for 'json', false for 'text' */
   readonly logRequests?: boolean
-}
-
-export const gatewayOptions: OptionNames<GatewayOptions> = {
-  store: true,
-  upstreams: true,
-  policy: true,
-  env: true,
-  agents: true,
-  keys: true,
-  requestOverrides: true,
-  ceilings: true,
-  onInvalid: true,
-  management: true,
-  expand: true,
-  limits: true,
-  hosts: true,
-  origins: true,
-  summarizer: true,
-  prompts: true,
-  tokens: true,
-  studio: true,
-  now: true,
-  log: true,
-  logFormat: true,
-  logRequests: true,
 }

@@ -31,7 +31,7 @@ export async function preview(options: PreviewOptions, context: RouteContext): P
     throw refuse(400, 'invalid-input', message)
   }
   const settings = await calls.settingsOf(context, body, provider)
-  const { policy, sources, warnings, base, isOwn } = settings
+  const { policy, sources, warnings, isOwn } = settings
   const { tenant } = caller
   const read = readHistory(history, { format })
   const { family } = await sessions.peek({
@@ -49,10 +49,10 @@ export async function preview(options: PreviewOptions, context: RouteContext): P
     const candidate = candidateFor(thread, { provider, body: listed, expand })
     const model = modelOf(provider, body.value, '')
     const { matched, view } = await thread.preview(read, {
-      ...{ format, isContinuing: true, threadPolicy: base },
+      ...{ format, isContinuing: true, threadPolicy: policy },
+      policyOf: isOwn ? 'request' : 'thread',
       frame: provider.request.frame(listed.value),
       ...(candidate && { expand: offerOf(provider, candidate) }),
-      ...(isOwn ? { policy } : {}),
       ...(model === undefined ? {} : { model }),
     })
     const { value } = (view.offersExpansion ? candidate : undefined) ?? listed

@@ -22,6 +22,7 @@ import { hasNoBody, type RelayedReply } from '../http/response.ts'
 import { forUpstream, pathForUpstream } from '../http/upstream-body.ts'
 import type { Reservation } from '../limits/memory-budget.ts'
 import type { OverloadDetector } from '../limits/overload.ts'
+import type { LargeCalls } from '../offload/large-calls.ts'
 import type { ExpandMode, Limits } from '../options.ts'
 import type { RequestSettings, SettingsResolver } from '../settings/resolve.ts'
 import type { ObservedCall } from '../telemetry/observed-call.ts'
@@ -48,6 +49,8 @@ export interface CallsOptions extends ManagedDependencies {
   readonly tenants: Tenants
   readonly learned: LearnedLimits
   readonly now: () => number
+  /** The worker thread for large bodies. */
+  readonly largeCalls: LargeCalls | undefined
 }
 
 export interface CallRequest {
@@ -94,6 +97,12 @@ export class Calls {
     this.#options.sessions.forget(tenant, thread)
     this.#options.chain.forget(tenant, thread)
     this.#bodies.forget(`${tenant}\0`)
+    this.#options.largeCalls?.forget(tenant, thread)
+  }
+
+  /** Ends the worker thread for large bodies, when its writes are done. */
+  async close(): Promise<void> {
+    await this.#options.largeCalls?.close()
   }
 
   /** Anything else of an upstream: passed on as it is. */
@@ -116,6 +125,12 @@ export class Calls {
     if (!isManaging || isOff) {
       came.observed?.passed(bytes, this.#upstreamFor(undefined, undefined).name)
       return this.pass(came, bytes)
+    }
+    const { largeCalls } = this.#options
+    if (largeCalls !== undefined && bytes.length >= limits.largeBytes) {
+      const reply = await largeCalls.call(came.request, bytes)
+      came.observed?.delegate()
+      return reply
     }
     const scope = `${came.caller.tenant}\0${provider.name}`
     const found = this.#bodies.parse(scope, bytes, limits)

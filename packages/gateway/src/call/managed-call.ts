@@ -478,10 +478,10 @@ export class ManagedCall implements RoundedCall {
       ...(candidate && { expand: offerOf(provider, candidate) }),
       // The tool is a part of the frame.
       frame: value === body.value ? frame : provider.request.frame(value),
-      threadPolicy: settings.base,
+      threadPolicy: settings.policy,
+      policyOf: settings.isOwn ? 'request' : 'thread',
       ...(model === undefined ? {} : { model }),
       ...(limitTokens === undefined || !this.#isLimited ? {} : { limit: limitTokens }),
-      ...(settings.isOwn ? { policy: settings.policy } : {}),
     }
   }
 

@@ -277,6 +277,8 @@ export interface RequestEntry extends EntryFields {
 export interface RequestDetails {
   /** Tokens of the request, by the thread's counter. */
   readonly tokens?: number
+  /** The same by category: system, tools, summary, user, assistant, results. Categories without tokens are left out. */
+  readonly parts?: Readonly<Record<string, number>>
   readonly budget?: number
   readonly mayTurnReasoningOff?: boolean
   /** It was made smaller after the provider refused its length. */
