@@ -27,7 +27,6 @@ import {
   offerOf,
   type ToolCandidate,
 } from '../expansion/inject.ts'
-import { expandingTool } from '../expansion/own-tools.ts'
 import type { HiddenRound, RoundedCall } from '../expansion/rounds.ts'
 import { addElements } from '../expansion/splice.ts'
 import type { ExpandMode } from '../options.ts'
@@ -160,7 +159,7 @@ export class ManagedCall implements RoundedCall {
     if (deferred === undefined) return this.#echoing(this.#offer)
     const { provider } = this.#input
     const { own: offered, isQuiet = false } = this.#offer ?? {}
-    const expanding = offered ?? (this.#candidate ? [expandingTool(this.#candidate.name)] : [])
+    const expanding = offered ?? this.#candidate?.own ?? []
     return this.#echoing({
       own: [deferred.tool, ...expanding],
       body: this.#body,
@@ -242,7 +241,9 @@ export class ManagedCall implements RoundedCall {
 
   #candidateOf(thread: Thread): ToolCandidate | undefined {
     const { provider, expand, takesTools } = this.#input
-    return takesTools ? candidateFor(thread, { provider, body: this.#base, expand }) : undefined
+    const clientTools = this.#deferred?.clientTools
+    const asked = { provider, body: this.#base, expand, clientTools }
+    return takesTools ? candidateFor(thread, asked) : undefined
   }
 
   /** Asks for a view within the learned limit, or without it where nothing fits: then the upstream says what is wrong. */
