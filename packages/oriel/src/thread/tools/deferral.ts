@@ -8,7 +8,7 @@ import { type ToolsSettings, toolsDefaults } from '../../rules/tools.ts'
 import { ToolSearch } from './tool-search.ts'
 
 /** Names of the search. The second is used if another tool already has the first. */
-export const findToolNames = ['find_tool', 'oriel_find_tool'] as const
+const findToolNames = ['find_tool', 'oriel_find_tool'] as const
 
 /** What a thread knows of its deferred definitions: a setting of its log. */
 export interface ShownTools {
