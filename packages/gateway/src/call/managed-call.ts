@@ -373,6 +373,7 @@ export class ManagedCall implements RoundedCall {
       ...(model === undefined ? {} : { model }),
       ...(limitTokens === undefined || !this.#isLimited ? {} : { limit: limitTokens }),
       ...(settings.isOwn ? { policy: settings.policy } : {}),
+      ...(settings.agent === undefined ? {} : { agentName: settings.agent.name }),
     }
   }
 

@@ -1,5 +1,6 @@
 // The policy of a request: who may say what is decided by `resolvePolicy`; here is only where each part is read from.
 
+import { LRUCache } from 'lru-cache'
 import {
   OrielError,
   type Policy,
@@ -12,6 +13,7 @@ import {
   type SettingSource,
   type StoredSettings,
 } from 'oriel'
+import { isNearly } from 'oriel/internal'
 import type { Caller } from '../http/auth.ts'
 import { refuse } from '../http/errors.ts'
 import type { ReadableHeaders } from '../http/header-list.ts'
@@ -138,7 +140,7 @@ export class SettingsResolver {
     const isRefusedOff = headers.get('x-oriel-management') === 'off' && !this.mayTurnOff(caller)
     const noted = (found: RequestSettings): RequestSettings =>
       isRefusedOff ? { ...found, warnings: [...found.warnings, refusedOff] } : found
-    const hasQuery = query.size > 0 && [...query.keys()].some((name) => ownParameters.has(name))
+    const hasQuery = query.size > 0 && [...query.keys()].some(isSetting)
     const header = headers.get('x-oriel-policy')
     if (!hasQuery && header === null && body === undefined) return noted(base)
     const own = {
@@ -191,6 +193,19 @@ export class SettingsResolver {
       ...(onInvalid === undefined ? {} : { onInvalid }),
     })
   }
+}
+
+/** Whether names in addresses are ours or nearly so; clients send the same few again and again. */
+const knownNames = new LRUCache<string, boolean>({ max: 1000 })
+
+/** A name that is nearly ours is resolved too, for its warning. */
+function isSetting(name: string): boolean {
+  if (ownParameters.has(name)) return true
+  const known = knownNames.get(name)
+  if (known !== undefined) return known
+  const isSlip = name.length < 100 && isNearly(name, [...ownParameters])
+  knownNames.set(name, isSlip)
+  return isSlip
 }
 
 const refusedOff = 'The request may not switch management off: ignored.'

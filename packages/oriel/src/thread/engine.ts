@@ -583,7 +583,7 @@ export class ThreadEngine {
     const policy = own ?? this.policy
     const widened = own === undefined && !isRecovery ? await this.#widen(policy) : 0
     if (own !== undefined && isWidened(this.journal.state, own)) await this.journal.complete()
-    this.#reporter.asked(this.journal, policy)
+    this.#reporter.asked(this.journal, policy, options.agentName)
     const files = await this.#writeFiles(policy, (fileOf) => proposalsOf({ ...request(), fileOf }))
     const until = performance.now() + timeoutOf(this.#options)
     const finished = isRecovery ? [] : await this.#prepareSummaries(request, until)

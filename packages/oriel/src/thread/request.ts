@@ -29,6 +29,7 @@ const viewOptions: OptionNames<ViewOptions> = {
   mayTurnReasoningOff: true,
   limit: true,
   override: true,
+  agentName: true,
   dryRun: true,
 }
 const requestOptions: OptionNames<RequestOptions> = {
@@ -54,6 +55,10 @@ export function readViewOptions(
   if (options.override !== undefined) checkOverride(options.override)
   if (options.threadPolicy !== undefined) {
     assertTogether(parsePolicy(options.threadPolicy, 'policy', rules))
+  }
+  const { agentName } = options
+  if (agentName !== undefined && typeof agentName !== 'string') {
+    throw wrongOption('agentName', 'a string')
   }
   if (model !== undefined && typeof model !== 'string') throw wrongOption('model', 'a string')
   if (frame !== undefined) assertFrame(frame, of)
