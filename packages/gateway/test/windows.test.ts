@@ -126,6 +126,33 @@ describe('lines and warnings', () => {
     expect(said).toContain('[History] Trimmed messages from 8 to 4')
   })
 
+  it.each<[string, object, object]>([
+    ['a header that is nearly ours', { 'x-oriel-polcy': '{}' }, {}],
+    ['an unknown field of `oriel`', {}, { oriel: { polcy: {} } }],
+    ['`oriel` that is no object', {}, { oriel: 'recommended' }],
+    ['a policy one level too high', {}, { oriel: { history: { length: 1 } } }],
+    ['a field one level too high', {}, { oriel: { policy: { length: 1 } } }],
+    ['a field one level too high, in a header', { 'x-oriel-policy': '{"length":1}' }, {}],
+  ])('[C2] %s is a 400, and nothing is sent', async (_, headers, body) => {
+    let asked = 0
+    target = await openGateway({
+      gateway: {},
+      answer: () => {
+        asked += 1
+        return reply({ text: 'Yes.' })
+      },
+    })
+    const response = await fetch(`${target.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { ...headers },
+      body: JSON.stringify({ model: 'gpt-4o', messages: history, ...body }),
+    })
+    expect(await response.json()).toMatchObject({
+      error: { code: expect.stringMatching(/^invalid-/) },
+    })
+    expect([response.status, asked]).toEqual([400, 0])
+  })
+
   it.each([
     ['?historyLenght=2', 'historyLenght is not known; did you mean historyLength'],
     ['?historyLength=-1', 'historyLength'],

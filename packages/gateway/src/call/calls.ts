@@ -183,8 +183,7 @@ export class Calls {
     provider: Provider,
   ): Promise<RequestSettings> {
     const { settings } = this.#options
-    const { oriel } = body.value
-    const own = isObject(oriel) ? oriel.policy : undefined
+    const own = policyIn(body.value.oriel)
     const asked = {
       query: queryOf(url),
       headers: request.headers,
@@ -500,6 +499,15 @@ function describe(
   const isDebugging =
     request.headers.get('x-oriel-debug') === 'true' || queryOf(url).get('debug') === 'true'
   if (isDebugging) headers.set('x-oriel-sources', ascii(JSON.stringify(settings.sources)))
+}
+
+/** The policy in a body's own field, which has nothing else. */
+function policyIn(oriel: unknown): unknown {
+  if (oriel === undefined) return undefined
+  const unknown = isObject(oriel) ? Object.keys(oriel).find((name) => name !== 'policy') : ''
+  if (isObject(oriel) && unknown === undefined) return oriel.policy
+  const what = unknown === '' ? 'oriel must be an object' : `There is no oriel.${unknown}`
+  throw refuse(400, 'invalid-setting', `${what.slice(0, 100)}; it takes { policy }.`)
 }
 
 /** Headers carry ASCII only. */

@@ -13,7 +13,7 @@ import {
   type SettingSource,
   type StoredSettings,
 } from 'oriel'
-import { isNearly } from 'oriel/internal'
+import { isNearly, nearestName } from 'oriel/internal'
 import type { Caller } from '../http/auth.ts'
 import { refuse } from '../http/errors.ts'
 import type { ReadableHeaders } from '../http/header-list.ts'
@@ -135,6 +135,7 @@ export class SettingsResolver {
 
   resolve(request: SettingsRequest): RequestSettings {
     const { query, headers, body, caller } = request
+    refuseUnknown(headers)
     const agent = this.#agentOf(request)
     const base = this.#baseOf(agent)
     const isRefusedOff = headers.get('x-oriel-management') === 'off' && !this.mayTurnOff(caller)
@@ -192,6 +193,26 @@ export class SettingsResolver {
       ...(ceilings === undefined ? {} : { ceilings }),
       ...(onInvalid === undefined ? {} : { onInvalid }),
     })
+  }
+}
+
+const requestHeaders = ['agent', 'debug', 'key', 'management', 'policy', 'thread']
+/** Headers of answers, which a gateway in front of this one may hand on. */
+const answerHeaders = [
+  ...['epoch', 'error', 'expansions', 'managed', 'request', 'sources', 'tokens-after'],
+  ...['tokens-before', 'warnings'],
+]
+const prefix = 'x-oriel-'
+
+/** A header that looks like ours and is none would do nothing. */
+function refuseUnknown(headers: ReadableHeaders): void {
+  for (const name of headers.keys()) {
+    if (!name.startsWith(prefix)) continue
+    const own = name.slice(prefix.length)
+    if (requestHeaders.includes(own) || answerHeaders.includes(own)) continue
+    const near = nearestName(own, requestHeaders)
+    const hint = near === undefined ? '' : ` Did you mean ${prefix}${near}?`
+    throw refuse(400, 'invalid-setting', `There is no header ${name.slice(0, 60)}.${hint}`)
   }
 }
 
