@@ -27,10 +27,6 @@ interface Task {
   readonly questions: readonly Question[]
 }
 
-const [longMemEval, beam] = process.argv.slice(2)
-if (longMemEval !== undefined) await measure('LongMemEval-S', longMemEvalTasks(longMemEval))
-if (beam !== undefined) await measure('BEAM 100K', beamTasks(beam))
-
 /** Searches for one task: positions of turns, the best first. */
 type Search = (query: string) => Promise<readonly number[]> | readonly number[]
 
@@ -241,3 +237,7 @@ function git(repository: string, ...args: string[]): string {
   const options = { encoding: 'utf8', maxBuffer: 1 << 30 } as const
   return execFileSync('git', ['-C', repository, ...args], options)
 }
+
+const [longMemEval, beam] = process.argv.slice(2)
+if (longMemEval !== undefined) await measure('LongMemEval-S', longMemEvalTasks(longMemEval))
+if (beam !== undefined) await measure('BEAM 100K', beamTasks(beam))

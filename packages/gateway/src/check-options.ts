@@ -44,6 +44,8 @@ const gatewayOptions: OptionNames<GatewayOptions> = {
   management: true,
   expand: true,
   limits: true,
+  offload: true,
+  sink: true,
   hosts: true,
   origins: true,
   summarizer: true,

@@ -5,7 +5,7 @@ import { OrielError } from './core/log/errors.ts'
 import { fixedSalt } from './core/log/ids.ts'
 import type { Json } from './core/log/json.ts'
 import { assertOptions, type OptionNames } from './core/log/options.ts'
-import { carriesExpandTool } from './core/state/expansion.ts'
+import { carriesExpandTool, searchToolIn } from './core/state/expansion.ts'
 import { State } from './core/state/state.ts'
 import { framePartTokens, frameTokens } from './core/tokens/tally.ts'
 import { lossesAsRepairs } from './core/view/repair.ts'
@@ -118,6 +118,7 @@ export function project<M = Json, const Own extends readonly CustomRule[] = read
     frameTokens: aroundTokens,
     frameParts: () => framePartTokens(counter, frame),
     hasExpandTool: carriesExpandTool(frame),
+    searchTool: searchToolIn(frame),
     budget,
   }
   const view = assemble(state, planned, fitting)

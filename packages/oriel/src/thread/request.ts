@@ -26,6 +26,7 @@ const viewOptions: OptionNames<ViewOptions> = {
   budget: true,
   policy: true,
   threadPolicy: true,
+  policyOf: true,
   mayTurnReasoningOff: true,
   limit: true,
   override: true,
@@ -60,6 +61,9 @@ export function readViewOptions(
   if (agentName !== undefined && typeof agentName !== 'string') {
     throw wrongOption('agentName', 'a string')
   }
+  const { policyOf = 'thread' } = options
+  if (policyOf !== 'thread' && policyOf !== 'request')
+    throw wrongOption('policyOf', "'thread' or 'request'")
   if (model !== undefined && typeof model !== 'string') throw wrongOption('model', 'a string')
   if (frame !== undefined) assertFrame(frame, of)
   if (expand !== undefined) checkOffer(expand, of)

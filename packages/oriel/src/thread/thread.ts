@@ -28,6 +28,7 @@ import { type HintsAnswer, hintsOf } from './expand/hints.ts'
 import { expandMessage } from './expand/show-again.ts'
 import { Journal, type JournalOptions } from './journal/journal.ts'
 import { tokensSaved } from './lifecycle.ts'
+import { recallBounds } from './memory/recall.ts'
 import {
   type AnyThreadOptions,
   assertId,
@@ -41,6 +42,7 @@ import {
 import { Queue } from './queue.ts'
 import { previewView, readViewOptions, requestView, type Synced, syncHistory } from './request.ts'
 import { type SearchOptions, type SearchResult, searchJournal } from './search/search.ts'
+import type { ShownTools } from './tools/deferral.ts'
 import type { Accuracy } from './view/calibration.ts'
 import { type Explanation, explainBlock } from './view/explain.ts'
 import { readUsage } from './view/read-usage.ts'
@@ -117,6 +119,17 @@ export class Thread<Meta = Json, Own extends readonly CustomRule[] = readonly []
   /** The name under which its requests carry the expand tool; undefined before the first one does. */
   get expandTool(): string | undefined {
     return this.#journal.setting(settings.expandTool)
+  }
+
+  /** The tool definitions that its requests carry where most are deferred; undefined before the first one is. */
+  get shownTools(): ShownTools | undefined {
+    return this.#journal.setting(settings.shownTools)
+  }
+
+  /** Remembers which tool definitions the thread's requests carry: in its log, so that the list begins the same from then on. */
+  async showTools({ find, names }: ShownTools): Promise<void> {
+    const value = { find: String(find), names: names.map(String) }
+    return this.#run(() => this.#engine.set(settings.shownTools, value))
   }
 
   /** The policy in force. */
@@ -262,11 +275,11 @@ export class Thread<Meta = Json, Own extends readonly CustomRule[] = readonly []
    * that they share with it, and by their meaning where `embed` is given. Waits for no other operation on the thread.
    */
   async search(query: string, options: SearchOptions = {}): Promise<readonly SearchResult[]> {
-    const journal = await this.#run(async () => {
+    const { journal, isShown } = await this.#run(async () => {
       await this.#journal.refresh()
-      return this.#journal
+      return { journal: this.#journal, isShown: this.#engine.shownNow() }
     })
-    return searchJournal(journal, query, options)
+    return searchJournal(journal, query, options, isShown)
   }
 
   /** Messages in their original words, as a model may read them: without what is for people only or was not preserved. */
@@ -504,7 +517,8 @@ function engineOptions(options: AnyThreadOptions): EngineOptions {
   const { summarize, summarizeWindow, summarizeTimeoutMs } = options
   const summarizing = { summarize, summarizeWindow, summarizeTimeoutMs }
   const { judge, ...given } = givenBy(options)
-  return { now, on, ...summarizing, prices, plugins, given, judge, ...linesOf(options) }
+  const recall = recallBounds(options.recall)
+  return { now, on, ...summarizing, prices, plugins, recall, given, judge, ...linesOf(options) }
 }
 
 /**
@@ -526,7 +540,7 @@ export async function openThread<
 }
 
 function journalOptions(options: AnyThreadOptions): Omit<JournalOptions, 'key' | 'store'> {
-  const { tokens, now = Date.now, snapshotEvery } = options
+  const { tokens, scope, now = Date.now, snapshotEvery } = options
   const { log } = linesOf(options)
   const message = 'A snapshot could not be saved; the log is unaffected.'
   const onSnapshotFailed = (error: unknown, { key, state }: Journal): void => {
@@ -536,7 +550,7 @@ function journalOptions(options: AnyThreadOptions): Omit<JournalOptions, 'key' |
     const failure = { id: 'snapshot', message, error: codeOf(error) }
     notify(options.on, eventOf('job-failed', place, failure), report)
   }
-  return { tokens, now, snapshotEvery, onSnapshotFailed }
+  return { tokens, scope, now, snapshotEvery, onSnapshotFailed }
 }
 
 /** Streams entries when iterated with `for await`; gives all of them when awaited. */

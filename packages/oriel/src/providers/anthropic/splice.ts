@@ -20,7 +20,7 @@ export function anthropicSplicer(options: SpliceOptions): Splicer {
 
 class AnthropicSplicer implements Splicer {
   readonly keepAlive = writeEvent({ type: 'ping' }, 'ping')
-  readonly #name: string
+  readonly #names: readonly string[]
   readonly #isQuiet: boolean
   #isFirst = true
   /** Blocks that the client has seen begin. */
@@ -37,8 +37,8 @@ class AnthropicSplicer implements Splicer {
   /** What waits for the end of its round, and how many blocks there were before it. */
   #quiet: { readonly blocks: number; readonly texts: string[] } | undefined
 
-  constructor({ name, isQuiet }: SpliceOptions) {
-    this.#name = name
+  constructor({ names, isQuiet }: SpliceOptions) {
+    this.#names = names
     this.#isQuiet = isQuiet
   }
 
@@ -102,7 +102,7 @@ class AnthropicSplicer implements Splicer {
   #begin(raw: string, event: JsonObject, index: number): readonly string[] {
     const block = isObject(event.content_block) ? event.content_block : {}
     const isCall = block.type === 'tool_use'
-    if (isCall && block.name === this.#name) {
+    if (isCall && this.#names.includes(String(block.name))) {
       this.#owns += 1
       this.#places.set(index, 'own')
       return []
