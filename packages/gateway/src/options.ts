@@ -6,6 +6,7 @@ import type {
   OptionNames,
   PolicyInput,
   Prompt,
+  RecallOptions,
   ResolvePolicyOptions,
   Store,
   TokensOption,
@@ -234,6 +235,16 @@ export interface GatewayOptions {
    * request; the client sees one answer. @default 'auto': once something was reduced
    */
   readonly expand?: ExpandMode
+  /**
+   * Puts the few passages of earlier messages that answer the newest user message best behind it, where the view does not show them.
+   * @default false
+   */
+  readonly recall?: 'auto' | RecallOptions | false
+  /**
+   * Threads of one user or project under a tenant remember each other: the headers `x-oriel-user` and `x-oriel-project` name them when a
+   * thread begins. Search and recall look into them, and what the user says is to hold everywhere is told to new ones. @default false
+   */
+  readonly memory?: boolean
   readonly limits?: Partial<Limits>
   /** Host header values to accept besides loopback names. @default [] */
   readonly hosts?: readonly string[]
@@ -271,6 +282,8 @@ export const gatewayOptions: OptionNames<GatewayOptions> = {
   onInvalid: true,
   management: true,
   expand: true,
+  recall: true,
+  memory: true,
   limits: true,
   hosts: true,
   origins: true,
