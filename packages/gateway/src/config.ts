@@ -35,6 +35,7 @@ const limits = z.strictObject({
   depth: positive.optional(),
   nodes: positive.optional(),
   messages: positive.optional(),
+  largeBytes: positive.optional(),
   bodyMs: positive.optional(),
   firstByteMs: positive.optional(),
   idleMs: positive.optional(),

@@ -3,14 +3,15 @@
 import { getHeapStatistics } from 'node:v8'
 import type {
   AgentTemplate,
-  OptionNames,
   PolicyInput,
   Prompt,
   RecallOptions,
   ResolvePolicyOptions,
   Store,
+  ThreadEvent,
   TokensOption,
 } from 'oriel'
+import type { MetricName } from './telemetry/definitions.ts'
 
 /** An upstream for model calls. Only the operator names hosts; no part of a request can. */
 export interface UpstreamOptions {
@@ -86,6 +87,8 @@ export interface Limits {
   readonly nodes: number
   /** Messages in a request. @default 10000 */
   readonly messages: number
+  /** Body size from which a request goes to the worker thread, if there is one (`offload`). @default 524288 */
+  readonly largeBytes: number
   /** Time for a request body to arrive. @default 60000 */
   readonly bodyMs: number
   /**
@@ -123,8 +126,8 @@ export interface Limits {
    */
   readonly totalBytes: number
   /**
-   * Event loop lag, sustained, above which new calls get 503 (load shedding). Calls may queue for
-   * half of it. In milliseconds; 0 = never. @default 2000
+   * Event loop lag, sustained, above which new calls get 503 (load shedding). They also get it while
+   * calls queue for more than a twentieth of it. In milliseconds; 0 = never. @default 2000
    */
   readonly lateMs: number
   /**
@@ -168,6 +171,7 @@ export const defaultLimits: Limits = {
   depth: 64,
   nodes: 500_000,
   messages: 10_000,
+  largeBytes: 512 * 1024,
   bodyMs: 60_000,
   firstByteMs: 600_000,
   idleMs: 300_000,
@@ -202,6 +206,18 @@ export interface SummarizerOptions {
    * in milliseconds. A late summary is replaced by its deterministic form. @default 30000
    */
   readonly timeoutMs?: number
+}
+
+export interface OffloadOptions {
+  /** A module that calls `hostLargeCalls` with the same options and a store of its own. */
+  readonly module: URL
+  /** Its `workerData`, which must be plain data. */
+  readonly data: unknown
+}
+
+export interface TelemetrySink {
+  metric(name: MetricName, value: number, values: readonly string[]): void
+  event(tenant: string, event: ThreadEvent): void
 }
 
 export interface GatewayOptions {
@@ -246,6 +262,13 @@ export interface GatewayOptions {
    */
   readonly memory?: boolean
   readonly limits?: Partial<Limits>
+  /**
+   * A worker thread for requests with bodies from `limits.largeBytes` on, so that none blocks the event loop. `oriel serve` has one.
+   * @default none: they are handled in this thread
+   */
+  readonly offload?: OffloadOptions
+  /** @internal Where a worker's gateway reports to. */
+  readonly sink?: TelemetrySink
   /** Host header values to accept besides loopback names. @default [] */
   readonly hosts?: readonly string[]
   /**
@@ -268,31 +291,4 @@ export interface GatewayOptions {
   readonly logFormat?: 'text' | 'json'
   /** Log every request. @default true for 'json', false for 'text' */
   readonly logRequests?: boolean
-}
-
-export const gatewayOptions: OptionNames<GatewayOptions> = {
-  store: true,
-  upstreams: true,
-  policy: true,
-  env: true,
-  agents: true,
-  keys: true,
-  requestOverrides: true,
-  ceilings: true,
-  onInvalid: true,
-  management: true,
-  expand: true,
-  recall: true,
-  memory: true,
-  limits: true,
-  hosts: true,
-  origins: true,
-  summarizer: true,
-  prompts: true,
-  tokens: true,
-  studio: true,
-  now: true,
-  log: true,
-  logFormat: true,
-  logRequests: true,
 }

@@ -42,8 +42,6 @@ export {
 export type { Json, JsonObject } from './core/log/json.ts'
 /** The text that hashes of JSON values are made over: sorted keys, one text for one value. */
 export { canonicalJson, equalJson } from './core/log/json.ts'
-/** The check of an options argument, for packages that are built on Oriel. */
-export { assertOptions, type OptionNames } from './core/log/options.ts'
 export type { Scope } from './core/log/scope.ts'
 export { expandToolNames, searchToolNames } from './core/state/expansion.ts'
 export type { Directive } from './core/text/directive-list.ts'

@@ -4,6 +4,7 @@ import { callerView, readHistory, type Store } from 'oriel'
 import { modelOf, type Provider, providerNamed, providerOfBody } from 'oriel/providers'
 import type { Calls } from '../call/calls.ts'
 import { type ClientBody, parseBody } from '../call/client-body.ts'
+import { deferredTools } from '../expansion/deferred-tools.ts'
 import { candidateFor, offerOf } from '../expansion/inject.ts'
 import { refuse } from '../http/errors.ts'
 import { readBytes } from '../http/request.ts'
@@ -30,7 +31,7 @@ export async function preview(options: PreviewOptions, context: RouteContext): P
     throw refuse(400, 'invalid-input', message)
   }
   const settings = await calls.settingsOf(context, body, provider)
-  const { policy, sources, warnings, base, isOwn } = settings
+  const { policy, sources, warnings, isOwn } = settings
   const { tenant } = caller
   const read = readHistory(history, { format })
   const { family } = await sessions.peek({
@@ -42,16 +43,19 @@ export async function preview(options: PreviewOptions, context: RouteContext): P
   const info = await store.info({ tenant, thread: branch })
   context.room.take(body.bytes.length + (info?.bytes ?? 0))
   const shown = await family.exclusive(async (thread) => {
-    const candidate = candidateFor(thread, { provider, body, expand: calls.expandMode(settings) })
+    const deferred = deferredTools(thread, { provider, body, history: read, policy })
+    const listed = deferred?.body ?? body
+    const expand = calls.expandMode(settings)
+    const candidate = candidateFor(thread, { provider, body: listed, expand })
     const model = modelOf(provider, body.value, '')
     const { matched, view } = await thread.preview(read, {
-      ...{ format, isContinuing: true, threadPolicy: base },
-      frame: provider.request.frame(body.value),
+      ...{ format, isContinuing: true, threadPolicy: policy },
+      policyOf: isOwn ? 'request' : 'thread',
+      frame: provider.request.frame(listed.value),
       ...(candidate && { expand: offerOf(provider, candidate) }),
-      ...(isOwn ? { policy } : {}),
       ...(model === undefined ? {} : { model }),
     })
-    const { value } = (view.offersExpansion ? candidate : undefined) ?? body
+    const { value } = (view.offersExpansion ? candidate : undefined) ?? listed
     return { matched, view, tools: value[provider.tools.listKey] }
   })
   const { matched, view, tools } = shown

@@ -25,11 +25,11 @@ export async function expandCall(
   offer: InjectedTool,
   { call, provider, signal, ...rest }: ExpandCallOptions,
 ): Promise<UpstreamAnswer> {
-  const { body, ...about } = offer
+  const { body, clientTools: tools, ...about } = offer
   // What is only listed is not called, but an answer may repeat the list.
   if (!offer.isOpen && provider.tools.echoes === undefined) return answer
   const names = offer.own.map(({ name }) => name)
-  const rounds = new Rounds({ ...rest, ...about, names, call, provider, body: body.value })
+  const rounds = new Rounds({ ...rest, ...about, names, tools, call, provider, body: body.value })
   try {
     return await expandAnswer(answer, rounds)
   } catch (error) {

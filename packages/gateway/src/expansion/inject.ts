@@ -13,6 +13,10 @@ export interface InjectedTool {
   readonly own: readonly OwnTool[]
   /** The client's body with the tool. */
   readonly body: ClientBody
+  /** The client's own list of tools, where the body carries another. @default the body's */
+  readonly clientTools?: readonly Json[]
+  /** Fields of an answer that repeat the request, as the client sent them. @default as they come */
+  readonly echo?: JsonObject
   /** Whether the model may call it; false where it is listed only because the history needs a list. */
   readonly isOpen: boolean
   /** Whether the client gets no text of rounds that it does not see. */

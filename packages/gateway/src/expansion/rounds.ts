@@ -38,6 +38,9 @@ export interface RoundsOptions {
   /** The tools of ours that the request carries. */
   readonly own: readonly OwnTool[]
   readonly names: readonly string[]
+  /** The client's own list of tools, where the request carries another. */
+  readonly tools?: readonly Json[] | undefined
+  readonly echo?: JsonObject | undefined
   readonly isOpen: boolean
   readonly isQuiet: boolean
   readonly isForced: boolean

@@ -31,9 +31,7 @@ export interface RequestSettings {
   readonly sources: Readonly<Record<string, SettingSource>>
   readonly warnings: readonly string[]
   readonly agent?: NamedAgent
-  /** The policy without what the request says: that of the thread. */
-  readonly base: Policy
-  /** Whether the request itself says anything, so that its policy holds for this call only. */
+  /** Whether the request itself says anything, so that its policy holds for the calls that bring it. */
   readonly isOwn: boolean
   /** The strongest layer that had a say in the policy. */
   readonly strongest: SettingSource
@@ -147,7 +145,7 @@ export class SettingsResolver {
       ...(body === undefined ? {} : { body }),
     }
     const found = this.#resolve(agent?.template, own, caller.mayOverride)
-    return noted(settingsOf(found, { base: base.policy, agent }))
+    return noted(settingsOf(found, agent))
   }
 
   #baseOf(agent: NamedAgent | undefined): RequestSettings {
@@ -155,7 +153,7 @@ export class SettingsResolver {
     const known = this.#bases.get(key)
     if (known !== undefined && known.agent?.name === agent?.name) return known
     const found = this.#resolve(agent?.template, {})
-    const base = settingsOf(found, { base: found.policy, agent })
+    const base = settingsOf(found, agent)
     this.#bases.set(key, base)
     return base
   }
@@ -204,15 +202,11 @@ function namedBy({ query, headers, model }: SettingsRequest): {
   return { name: asked ?? (typeof model === 'string' ? model : undefined), isAsked: asked !== null }
 }
 
-function settingsOf(
-  found: ResolvedPolicy,
-  { base, agent }: { readonly base: Policy; readonly agent: NamedAgent | undefined },
-): RequestSettings {
+function settingsOf(found: ResolvedPolicy, agent: NamedAgent | undefined): RequestSettings {
   const all = Object.values(found.sources)
   const layers = ['environment', 'request', 'agent'] as const
   return {
     ...found,
-    base,
     isOwn: all.includes('request'),
     strongest: layers.find((layer) => all.includes(layer)) ?? 'default',
     ...(agent === undefined ? {} : { agent }),

@@ -122,6 +122,18 @@ export class ThreadResolver {
     return found(this.#rootOf(scope, frame, isPeek))
   }
 
+  /** The thread of a request that goes on from a known place. */
+  at(root: string, request: SessionRequest): ResolvedThread {
+    const { tenant, history } = request
+    const scope = { tenant, session: sessionHash(['thread', root]) }
+    const lastKey = history.keys.at(-1)
+    return {
+      ...{ scope, lastKey, frame: signOf(request) },
+      family: this.#families.get(tenant, root),
+      requestFingerprint: requestFingerprintOf(scope, request, lastKey),
+    }
+  }
+
   /** Remembers an answer at once, before the client has all of it; resolves when another process could find it too. */
   async answered(
     { family, scope, frame, lastKey }: ResolvedThread,

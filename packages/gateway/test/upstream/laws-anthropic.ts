@@ -41,7 +41,16 @@ export function anthropicBreaches(body: Body): readonly Breach[] {
     ...contentBreaches(messages),
     ...pairBreaches(messages),
     ...requestBreaches(body, messages),
+    ...choiceBreaches(body),
   ]
+}
+
+/** A choice names a tool of the list. */
+function choiceBreaches(body: Body): readonly Breach[] {
+  const choice = (body.tool_choice ?? {}) as Body
+  const tools = (body.tools ?? []) as readonly Body[]
+  if (choice.type !== 'tool' || tools.some(({ name }) => name === choice.name)) return []
+  return [{ rule: 'A16', message: `Tool '${String(choice.name)}' not found in provided tools` }]
 }
 
 function roleBreaches(messages: readonly WireMessage[]): readonly Breach[] {

@@ -219,7 +219,11 @@ async function threadCall(context: CallContext, ask: () => Promise<View>): Promi
     next({ messages, usage, results }) {
       return branch.exclusive(async (own) => {
         const found = await results(toolFor(thread, own))
-        await own.append([...messages, ...found], { format: call.format, resentAs: [] })
+        await own.append([...messages, ...found], {
+          format: call.format,
+          ownFields: false,
+          resentAs: [],
+        })
         if (usage !== undefined) await own.usage(usage, view.id)
         return threadCall(context, () => own.view(viewOptions(call, options, { system })))
       })
@@ -234,7 +238,12 @@ async function threadCall(context: CallContext, ask: () => Promise<View>): Promi
       const work = async (own: AnyThread): Promise<void> => {
         if (messages.length > 0) {
           const resent = seen === undefined ? {} : { resentAs: seen }
-          await own.append(messages, { format: call.format, isPaused, ...resent })
+          await own.append(messages, {
+            format: call.format,
+            ownFields: false,
+            isPaused,
+            ...resent,
+          })
           remember(thread, own, { answer: draftsOf(seen ?? messages, call.format), isPaused })
         }
         if (usage !== undefined) await own.usage(usage, view.id)

@@ -82,8 +82,6 @@ export interface StoredHistory {
   readonly key: string
   /** Whether the answer to this request is kept. */
   isKept(body: JsonObject): boolean
-  /** Messages of a round that the provider has not seen: results of calls. */
-  unseen(messages: readonly Json[]): readonly Json[]
 }
 
 /** Reasoning in messages that clients resend, beside those of a view: see docs/decisions/0002-what-clients-resend.md. */
@@ -108,6 +106,16 @@ export interface ToolDefinition {
   readonly name: string
   readonly description: string
   readonly parameters: JsonObject
+}
+
+/** A tool of a request's list, alone. */
+export interface ListedTool {
+  /** Absent for a tool that the provider runs itself or that has another kind of name: it must stay in the list. */
+  readonly name?: string
+  readonly description: string
+  readonly parameters: Json
+  /** A list with only this element defines the tool. */
+  readonly element: Json
 }
 
 /** One call to an injected tool. */
@@ -155,6 +163,10 @@ export interface ToolFormat {
   define(tool: ToolDefinition): JsonObject
   /** The names of the tools in a list. */
   names(tools: readonly Json[]): readonly string[]
+  /** The tools of a list one by one, in its order. */
+  definitions(tools: readonly Json[]): readonly ListedTool[]
+  /** The names of tools that the request's choice asks for or allows; empty where it names none. */
+  chosen(body: JsonObject): readonly string[]
   eligibility(body: JsonObject): ToolEligibility
   /** Sorts the calls of an answer's messages, by the names of the injected tools. */
   sort(messages: readonly Json[], names: readonly string[]): SortedCalls
@@ -281,6 +293,7 @@ function decodePart(part: string): string {
 const callerFields: readonly string[] = [
   'model',
   'metadata',
+  'diagnostics',
   'client_metadata',
   'user',
   'safety_identifier',

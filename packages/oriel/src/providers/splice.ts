@@ -14,6 +14,10 @@ export interface StreamEvent {
 export interface SpliceOptions {
   /** The names of the injected tools. */
   readonly names: readonly string[]
+  /** The client's own list of tools, where the request carries another: an answer that repeats the list shows it. @default the request's */
+  readonly tools?: readonly Json[] | undefined
+  /** Fields of an answer that repeat the request, as the client sent them. @default as they come */
+  readonly echo?: JsonObject | undefined
   /** Whether the model may call them; where not, a choice of tools that an answer repeats is not the client's. */
   readonly isOpen: boolean
   /** Whether the client gets no text of rounds that it does not see: its answer is one document. */

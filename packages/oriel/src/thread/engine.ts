@@ -82,7 +82,7 @@ import {
   type ViewRequest,
   viewIndex,
 } from './view/view.ts'
-import { isWidened, shownAgainFrom, wideningEntries } from './view/widen.ts'
+import { isWidened, returningEntries, shownAgainFrom, wideningEntries } from './view/widen.ts'
 
 export interface EngineOptions extends ReporterOptions {
   readonly now: () => number
@@ -424,7 +424,7 @@ export class ThreadEngine {
     { copy, limit }: DryAround,
   ): Promise<View> {
     const shown = own ?? this.#givenPolicy(options.threadPolicy)
-    const base = await this.#widenedCopy(copy ?? this.journal, shown)
+    const base = await this.#widenedCopy(copy ?? this.journal, shown, options)
     const pluginSystem = this.#plugins.isEmpty ? [] : await this.#plugins.system(base)
     const { blocks: tail } = await this.#memory(base)
     const request = (journal = base): ViewRequest =>
@@ -467,19 +467,46 @@ export class ThreadEngine {
     return copy
   }
 
-  /** The log, or a copy of it in which a wider window shows again what a narrower one dropped. */
-  async #widenedCopy(journal: Journal, policy: Policy): Promise<Journal> {
-    if (!isWidened(journal.state, policy)) return journal
+  /** The log, or a copy of it in which the view shows again what it takes back. */
+  async #widenedCopy(journal: Journal, policy: Policy, options: ViewOptions): Promise<Journal> {
+    const since = this.#returnsSince(options, journal)
+    if (since === undefined && !isWidened(journal.state, policy)) return journal
     await journal.complete()
-    return Journal.copyOf(journal, wideningEntries(policy))
+    return Journal.copyOf(journal, returningEntries(policy, since ?? Infinity))
   }
 
-  /** Takes back what the window of an earlier policy dropped and this one covers. */
-  async #widen(policy: Policy): Promise<number> {
-    if (!isWidened(this.journal.state, policy)) return 0
+  /** From where on the log has edits of requests that brought another policy; undefined where this view keeps them. */
+  #returnsSince(
+    { threadPolicy, policyOf }: ViewOptions,
+    journal = this.journal,
+  ): number | undefined {
+    const since = journal.setting(settings.requestPolicy) ?? 0
+    if (since === 0 || threadPolicy === undefined) return undefined
+    if (policyOf !== 'request') return since
+    const given = parsePolicy(threadPolicy, 'policy', this.rules)
+    const isSame = equalJson(journal.setting(settings.policy) ?? {}, given as JsonObject)
+    return isSame ? undefined : since
+  }
+
+  /** The entry that says since when the policy is that of requests, where that changes. */
+  #scopeEntry(
+    { threadPolicy, policyOf }: ViewOptions,
+    { since, begun }: { readonly since: number | undefined; readonly begun: number },
+    stamp: Stamp,
+  ): readonly Entry[] {
+    if (threadPolicy === undefined) return []
+    const logged = this.journal.setting(settings.requestPolicy) ?? 0
+    const isKept = logged !== 0 && since === undefined
+    const now = policyOf !== 'request' ? 0 : isKept ? logged : Math.max(1, begun)
+    return now === logged ? [] : [stamp.entry(settings.requestPolicy.body(now))]
+  }
+
+  /** Takes back what the window of an earlier policy dropped and this one covers, and what the policy of earlier requests changed. */
+  async #widen(policy: Policy, since: number | undefined): Promise<number> {
+    if (since === undefined && !isWidened(this.journal.state, policy)) return 0
     await this.journal.complete()
-    const undone = await this.journal.commit(wideningEntries(policy))
-    const message = `The window is wider: ${undone.length} edits were undone.`
+    const undone = await this.journal.commit(returningEntries(policy, since ?? Infinity))
+    const message = `The policy is wider: ${undone.length} edits were undone.`
     const { newestEpoch: id = '' } = this.journal.facts
     if (undone.length > 0) this.emit('edit-undone', { id, message })
     return undone.length
@@ -530,11 +557,12 @@ export class ThreadEngine {
     const { policy } = request()
     if (policy.expiry?.relevance === undefined) return
     const waits = waitsForJobs(policy)
+    judgments.limit(waits ? until : Infinity)
     // A score may lead to the question about a later age.
     for (let round = 0; round < maxJudgingRounds; round++) {
       proposalsOf(request())
       if (!judgments.isBusy) return
-      judgments.start(waits ? until : Infinity)
+      judgments.start()
       if (!waits) return
       await judgments.settled(until)
     }
@@ -596,7 +624,9 @@ export class ThreadEngine {
     const { threadPolicy } = options
     if (threadPolicy !== undefined) this.adopt(parsePolicy(threadPolicy, 'policy', this.rules))
     const policy = own ?? this.policy
-    const widened = own === undefined && !isRecovery ? await this.#widen(policy) : 0
+    const begun = this.journal.state.version
+    const since = isRecovery ? undefined : this.#returnsSince(options)
+    const widened = own === undefined && !isRecovery ? await this.#widen(policy, since) : 0
     if (own !== undefined && isWidened(this.journal.state, own)) await this.journal.complete()
     this.#reporter.asked(this.journal, policy)
     const files = await this.#writeFiles(policy, (fileOf) => proposalsOf({ ...request(), fileOf }))
@@ -622,6 +652,7 @@ export class ThreadEngine {
       return [
         ...offerEntry(options, now, this.journal, stamp),
         ...this.#pendingSetting(stamp),
+        ...(isRecovery ? [] : this.#scopeEntry(options, { since, begun }, stamp)),
         ...systemSetting(this.journal, pluginSystem, stamp),
         ...memoryEntries(this.journal, memory, stamp),
         ...(now.isTemporary ? summaryEntries(this.journal, finished, stamp) : []),

@@ -120,6 +120,8 @@ export const settings = {
   header: new Setting('thread', isHeader),
   /** A parsed policy; which parts there are is known to the policy's schema. */
   policy: new Setting('policy', isJsonObject),
+  /** Since which position the policy is that of requests which bring it along; 0 for a policy of the thread's own. */
+  requestPolicy: new Setting('request-policy', isSeq),
   /** What was stored for the agent at the newest view. */
   agentSettings: new Setting('agent-settings', isJsonObject),
   /** System messages in front of a resent history. */
@@ -140,6 +142,8 @@ export const settings = {
   outputFile: new KeyedSetting('output-file/', isText),
   /** The name of the expand tool, once it was added to a request of the thread: it stays. Forks inherit it. */
   expandTool: new Setting('expand-tool', isText),
+  /** The tool definitions that requests carry where most are deferred, and the name of the search. Forks inherit it. */
+  shownTools: new Setting('shown-tools', isShownTools),
   /** What is recalled behind a user's message: where it stands in this log or in others, never its words. */
   recall: new Setting('recall', isRecalled),
   /** The lasting instructions of the scope that requests carry, by their ids. */
@@ -233,6 +237,13 @@ function isScore(value: unknown): value is number {
 
 function isText(value: unknown): value is string {
   return typeof value === 'string'
+}
+
+function isShownTools(
+  value: unknown,
+): value is JsonObject & { readonly find: string; readonly names: readonly string[] } {
+  if (!isObject(value) || typeof value.find !== 'string') return false
+  return Array.isArray(value.names) && value.names.every(isText)
 }
 
 /** Whatever a log holds is JSON. */

@@ -5,7 +5,7 @@ import type { EditEntry, Entry, EntryId, MarkEntry, MessageEntry, UndoEntry } fr
 import { assert } from '../log/errors.ts'
 import { blockId } from '../log/ids.ts'
 import { type Counter, countBlock, overheadOf } from '../tokens/counter.ts'
-import { countsForRetention, isLasting, lastingBlock } from '../view/audience.ts'
+import { countsForRetention, isLasting, isOfResults, lastingBlock } from '../view/audience.ts'
 import {
   EditIndex,
   type EditIndexData,
@@ -50,6 +50,8 @@ export class State {
   #newestAssistant: number | undefined
   #newestOrdinal = 0
   #answeredOrdinal = 0
+  /** Shared by the results of the newest step; undefined before the first of them. */
+  #resultsOrdinal: number | undefined
   #newestRequest = 0
   #endedRequest = 0
   #visible: Item[] = []
@@ -91,7 +93,7 @@ export class State {
       newestUser: this.#newestUser ?? null,
       firstSpoken: this.#firstSpoken ?? null,
       newestAssistant: this.#newestAssistant ?? null,
-      ordinals: [this.#newestOrdinal, this.#answeredOrdinal],
+      ordinals: [this.#newestOrdinal, this.#answeredOrdinal, this.#resultsOrdinal ?? null],
       requests: [this.#newestRequest, this.#endedRequest],
       visible,
       hidden: this.#hiddenFacts(),
@@ -370,7 +372,7 @@ export class State {
 
   #applyMessage(logged: MessageEntry): void {
     const entry = withKnownBlocks(logged)
-    const ordinal = countsForRetention(entry) ? ++this.#newestOrdinal : undefined
+    const ordinal = this.#ordinalOf(entry)
     const item = new LazyItem(entry, this.#messageCount, this.counter, ordinal)
     this.#messageCount += 1
     this.#uncounted.push(item)
@@ -383,12 +385,23 @@ export class State {
       this.#newestAssistant = entry.seq
       this.moves.answered(entry)
       this.#answeredOrdinal = this.#newestOrdinal
+      this.#resultsOrdinal = undefined
     }
     if (startsTurn(entry)) {
       this.#turn += 1
       this.#newestUser = entry.seq
       this.#endedRequest = this.#newestRequest
     }
+  }
+
+  /** The results of a step age others once, together with what plugins add to them. */
+  #ordinalOf(entry: MessageEntry): number | undefined {
+    if (!countsForRetention(entry)) return undefined
+    const isOfStep = isOfResults(entry)
+    if (!isOfStep && entry.origin !== 'plugin') return ++this.#newestOrdinal
+    const ordinal = this.#resultsOrdinal ?? ++this.#newestOrdinal
+    if (isOfStep) this.#resultsOrdinal = ordinal
+    return ordinal
   }
 
   #know(item: Item): void {
@@ -482,7 +495,10 @@ export class State {
     this.#newestUser = data.newestUser ?? undefined
     this.#firstSpoken = data.firstSpoken ?? undefined
     this.#newestAssistant = data.newestAssistant ?? undefined
-    ;[this.#newestOrdinal, this.#answeredOrdinal] = data.ordinals
+    const [newestOrdinal, answeredOrdinal, resultsOrdinal] = data.ordinals
+    this.#newestOrdinal = newestOrdinal
+    this.#answeredOrdinal = answeredOrdinal
+    this.#resultsOrdinal = resultsOrdinal ?? undefined
     ;[this.#newestRequest, this.#endedRequest] = data.requests
     for (const seq of data.pinned) this.#pinned.add(seq)
     for (const seq of data.excluded) this.#excluded.add(seq)
@@ -513,7 +529,7 @@ export interface StateData {
   readonly firstSpoken: number | null
   readonly newestAssistant: number | null
   /** Counts of messages that age others: all, and those the model has answered. */
-  readonly ordinals: readonly [newest: number, answered: number]
+  readonly ordinals: readonly [newest: number, answered: number, results: number | null]
   /** Seqs of the newest request, and of the newest one before the newest user message. */
   readonly requests: readonly [newest: number, ended: number]
   /** Visible messages: seq, index, tokens per block, ordinal among those that age others. */

@@ -9,6 +9,7 @@ import {
   pin,
   request,
   restatement,
+  retraction,
   standing,
   story,
   title,
@@ -27,6 +28,8 @@ export interface FoundDirective {
   readonly firmness: Firmness
   /** Only blanks separate it from the directive before it. */
   readonly isAdjacent: boolean
+  /** Takes something back and says nothing else: it counts only where there is something to take back. @default false */
+  readonly isRetraction?: boolean
 }
 
 /** Characters that are read of one text; the middle of a longer one is left out. */
@@ -54,10 +57,17 @@ export function directivesIn(text: string): readonly FoundDirective[] {
         firmnessOf(sentence) ??
         (isListed && isItem ? 'wish' : undefined) ??
         (isNear && continuation.test(sentence) ? 'wish' : undefined)
-      if (firmness === undefined || line.isTitle || pinned?.includes(sentence) === true) continue
+      const isRetraction = retraction.test(masked(sentence))
+      const kind = isRetraction ? (firmness ?? 'ask') : firmness
+      if (kind === undefined || line.isTitle || pinned?.includes(sentence) === true) continue
       const exact = exactly(sentence)
       const isAdjacent = isNear && !read.slice(end, start).includes('\n')
-      found.push({ text: exact, firmness, isAdjacent })
+      found.push({
+        text: exact,
+        firmness: kind,
+        isAdjacent,
+        ...(isRetraction ? { isRetraction } : {}),
+      })
       end = start + sentence.length
     }
   }

@@ -86,6 +86,62 @@ describe('the memory of facts', () => {
     expect(memory.compose({ ...request, lines: 0 }).text).toBe('Also seen: ABC123')
   })
 
+  test('[ME5] a value inside another one that is shown is not repeated', () => {
+    const memory = new Memory(estimate)
+    const paths = ['/repo/src/shop/order.ts', 'shop/order.ts', 'src/shop', 'order.ts']
+    for (const [index, path] of paths.entries()) memory.add(message(index, 'tool', path))
+    expect(memory.compose({ ...request, lines: 0 }).text).toBe('Also seen: /repo/src/shop/order.ts')
+    const visible = new Set(['/work/repo/src/shop/order.ts'])
+    expect(memory.compose({ ...request, lines: 0, visible }).text).toBe('')
+    expect(memory.compose({ ...request, lines: 0, visible: new Set(['preorder.ts']) }).text).toBe(
+      'Also seen: /repo/src/shop/order.ts',
+    )
+  })
+
+  test("[ME5] the agent's own wording is left out; files that it made and names that it uses stay", () => {
+    const memory = new Memory(estimate)
+    memory.add(message(1, 'assistant', 'write "Testing the parser:" to check_parser.py, lineCount'))
+    memory.add(message(2, 'tool', 'expected "a closing bracket", got end_of_file'))
+    memory.add(message(3, 'assistant', 'parseLine calls parseToken'))
+    memory.add(message(5, 'assistant', 'parseLine again'))
+    expect(memory.compose({ ...request, lines: 0 }).text).toBe(
+      'Also seen: end_of_file parseLine check_parser.py "a closing bracket"',
+    )
+  })
+
+  test('[ME6] the lines of one source stand together, in the order of the file', () => {
+    const memory = new Memory(estimate)
+    const source = (seq: number) => ({ name: 'src/cart.ts', seq })
+    memory.add(
+      message(2, 'tool', '40: addItem(cart)\n7- import { sumOf }\n12- emptyCart()'),
+      source(1),
+    )
+    memory.add(message(4, 'tool', 'order ABC123 is open'))
+    memory.add(message(6, 'tool', '9- removeItem(cart)\nnoNumberHere()'), source(5))
+    const { text, data } = memory.compose(request)
+    const expected = [
+      'src/cart.ts:',
+      '7- import { sumOf }',
+      '9- removeItem(cart)',
+      '12- emptyCart()',
+      '40: addItem(cart)',
+      'noNumberHere()',
+      'e4:',
+      'order ABC123 is open',
+    ].join('\n')
+    expect(text).toBe(expected)
+    expect(new Memory(estimate, structuredClone(data)).compose(request).text).toBe(expected)
+  })
+
+  test('[ME6] numbers in a row are a range', () => {
+    const memory = new Memory(estimate)
+    const numbers = ['1203', '1200', '1201', '4711', '1202', '3.1415', '88001234']
+    for (const [index, number] of numbers.entries()) memory.add(message(index, 'tool', number))
+    expect(memory.compose({ ...request, lines: 0 }).text).toBe(
+      'Also seen: 88001234 1200-1203 4711 3.1415',
+    )
+  })
+
   test('[ME3] it goes on from its own data, and ignores what is not its own', () => {
     const first = new Memory(estimate)
     first.add(message(2, 'tool', 'reservation ABC123 is open'))

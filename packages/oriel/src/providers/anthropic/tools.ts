@@ -10,6 +10,19 @@ export const tools: ToolFormat = {
   choiceKey: 'tool_choice',
   define: ({ name, description, parameters }) => ({ name, description, input_schema: parameters }),
   names: (list) => list.map((tool) => (isObject(tool) ? String(tool.name ?? '') : '')),
+  definitions: (list) =>
+    list.map((tool) => {
+      const { type = 'custom', name, description, input_schema: parameters } = asObject(tool)
+      return {
+        // Tools of other types are the provider's own, each with its schema.
+        ...(type === 'custom' && typeof name === 'string' ? { name } : {}),
+        description: typeof description === 'string' ? description : '',
+        parameters: parameters ?? null,
+        element: tool,
+      }
+    }),
+  chosen: ({ tool_choice: choice }) =>
+    isObject(choice) && typeof choice.name === 'string' ? [choice.name] : [],
   eligibility(body) {
     const { tool_choice: choice, output_config: output, output_format: format } = body
     const isAbsent = !Array.isArray(body.tools) || body.tools.length === 0
@@ -74,6 +87,10 @@ export const tools: ToolFormat = {
 }
 
 const thoughts: ReadonlySet<string> = new Set(['thinking', 'redacted_thinking'])
+
+function asObject(value: Json): JsonObject {
+  return isObject(value) ? value : {}
+}
 
 function blocksOf(message: Json): readonly JsonObject[] {
   if (!isObject(message) || !Array.isArray(message.content)) return []

@@ -2,7 +2,7 @@
 
 import { isJsonObject as isObject, type Json, type JsonObject } from '../../core/log/json.ts'
 import { idByName, isIdByName } from '../../core/state/exchange.ts'
-import { isGiven, type OwnCall, type ToolFormat } from '../provider.ts'
+import { isGiven, type ListedTool, type OwnCall, type ToolFormat } from '../provider.ts'
 import { gapBetween, sumUsage } from '../splice.ts'
 import { asObject, hasField, namedOf } from './parts.ts'
 import { configOf } from './request.ts'
@@ -15,6 +15,25 @@ export const tools: ToolFormat = {
     functionDeclarations: [{ name, description, parametersJsonSchema: parameters }],
   }),
   names: (list) => list.flatMap(declarationsOf).map(({ name }) => String(name ?? '')),
+  definitions: (list) =>
+    list.flatMap((tool): readonly ListedTool[] => {
+      const declared = declarationsOf(tool)
+      if (declared.length === 0) return [{ description: '', parameters: null, element: tool }]
+      return declared.map((declaration) => {
+        const { name, description, parameters, parametersJsonSchema = parameters } = declaration
+        return {
+          ...(typeof name === 'string' ? { name } : {}),
+          description: typeof description === 'string' ? description : '',
+          parameters: parametersJsonSchema ?? null,
+          element: { functionDeclarations: [declaration] },
+        }
+      })
+    }),
+  chosen(body) {
+    const { functionCallingConfig } = asObject(body.toolConfig)
+    const { allowedFunctionNames: names } = asObject(functionCallingConfig)
+    return Array.isArray(names) ? names.map(String) : []
+  },
   eligibility(body) {
     const config = configOf(body)
     const list = Array.isArray(body.tools) ? body.tools : []

@@ -10,6 +10,23 @@ export const tools: ToolFormat = {
   choiceKey: 'tool_choice',
   define: (tool) => ({ type: 'function', function: { ...tool } }),
   names: (list) => list.map((tool) => nameOf(functionOf(tool))),
+  definitions: (list) =>
+    list.map((tool) => {
+      const { description, parameters } = functionOf(tool)
+      const isFunction = isObject(tool) && isObject(tool.function)
+      return {
+        ...(isFunction ? { name: nameOf(functionOf(tool)) } : {}),
+        description: typeof description === 'string' ? description : '',
+        parameters: parameters ?? null,
+        element: tool,
+      }
+    }),
+  chosen({ tool_choice: choice }) {
+    if (!isObject(choice)) return []
+    const allowed = isObject(choice.allowed_tools) ? choice.allowed_tools.tools : undefined
+    const named = Array.isArray(allowed) ? (allowed as readonly Json[]) : [choice]
+    return named.map((one) => nameOf(functionOf(one)))
+  },
   eligibility(body) {
     const { n, functions, response_format: format, tool_choice: choice, modalities } = body
     // With either of them the provider takes no tools.

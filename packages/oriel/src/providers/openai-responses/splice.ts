@@ -195,15 +195,18 @@ function written(event: JsonObject): string {
 export const defaultChoice = 'auto'
 
 /** Answers repeat the list of tools, the injected ones too, and the choice of them. */
-export function withoutTool(response: JsonObject, { names, isOpen }: SpliceOptions): JsonObject {
+export function withoutTool(response: JsonObject, options: SpliceOptions): JsonObject {
+  const { names, isOpen, tools: own, echo = {} } = options
   const { tools, tool_choice: choice } = response
   const hasTool = Array.isArray(tools) && tools.some((tool) => isNamed(tool, names))
   const hasChoice = !isOpen && choice !== undefined
-  if (!hasTool && !hasChoice) return response
+  const repeated = Object.entries(echo).filter(([key]) => key in response)
+  if (!hasTool && !hasChoice && repeated.length === 0) return response
   return {
     ...response,
-    ...(hasTool ? { tools: tools.filter((tool: Json) => !isNamed(tool, names)) } : {}),
+    ...(hasTool ? { tools: own ?? tools.filter((tool: Json) => !isNamed(tool, names)) } : {}),
     ...(hasChoice ? { tool_choice: defaultChoice } : {}),
+    ...Object.fromEntries(repeated),
   }
 }
 

@@ -19,6 +19,21 @@ export const tools: ToolFormat = {
   // Here tools are strict unless they say otherwise, and a strict one has no optional arguments.
   define: (tool) => ({ type: 'function', ...tool, strict: false }),
   names: (list) => list.map((tool) => (isObject(tool) ? String(tool.name ?? '') : '')),
+  definitions: (list) =>
+    list.map((tool) => {
+      const { type, name, description, parameters } = isObject(tool) ? tool : {}
+      return {
+        ...(type === 'function' && typeof name === 'string' ? { name } : {}),
+        description: typeof description === 'string' ? description : '',
+        parameters: parameters ?? null,
+        element: tool,
+      }
+    }),
+  chosen({ tool_choice: choice }) {
+    if (!isObject(choice)) return []
+    const named = Array.isArray(choice.tools) ? (choice.tools as readonly Json[]) : [choice]
+    return named.map((one) => (isObject(one) ? String(one.name ?? '') : ''))
+  },
   eligibility({ text, background, tool_choice: choice, tools: list }) {
     const isAbsent = !Array.isArray(list) || list.length === 0
     if (isAbsent && (isObject(choice) || choice === 'required')) return 'closed'
@@ -63,12 +78,16 @@ export const tools: ToolFormat = {
   resent: (messages, names) =>
     messages.filter((item) => !isObject(item) || !isOwnCall(item, names)),
   // The output of an answer that failed is not looked at before.
-  echoes: ({ names, isOpen }) => ({
+  echoes: ({ names, isOpen, tools: own, echo = {} }) => ({
     lists: {
       output: (item) => isOwnCall(item, names),
       tools: (tool) => isNamed(tool, names),
     },
-    values: isOpen ? {} : { tool_choice: defaultChoice },
+    values: {
+      ...(own === undefined ? {} : { tools: own }),
+      ...(isOpen ? {} : { tool_choice: defaultChoice }),
+      ...echo,
+    },
   }),
   splicer: responsesSplicer,
   noChoice: 'none',

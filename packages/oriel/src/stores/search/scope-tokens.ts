@@ -25,8 +25,3 @@ export function groupTokens(tenant: string, scope: Scope | undefined): readonly 
 export function scopeTokens({ tenant, thread }: ThreadKey): string {
   return `${scopeToken({ tenant })} ${scopeToken({ tenant, thread })}`
 }
-
-/** The tokens of a passage without those two. */
-export function ownTokens(tokens: string): string {
-  return tokens.replace(/^:\S+ :\S+ /, '')
-}

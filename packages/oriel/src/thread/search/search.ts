@@ -231,6 +231,8 @@ async function matchesIn(
   return store.search(signal === undefined ? asked : { ...asked, signal })
 }
 
+const roles: readonly unknown[] = ['system', 'user', 'assistant', 'tool']
+
 function checkSearch(query: unknown, options: SearchOptions): void {
   assertOptions(options, searchOptions, 'search')
   const { limit = defaultLimit, audience = 'model', embed, kind, prefer = 'best' } = options
@@ -242,6 +244,9 @@ function checkSearch(query: unknown, options: SearchOptions): void {
     throw wrongOption('limit', `a whole number from 1 to ${maxLimit}`)
   if (audience !== 'model' && audience !== 'person')
     throw wrongOption('audience', "'model' or 'person'")
+  const { role, tool } = options
+  if (role !== undefined && !roles.includes(role)) throw wrongOption('role', roles.join(', '))
+  if (tool !== undefined && typeof tool !== 'string') throw wrongOption('tool', "a tool's name")
   if (embed !== undefined && typeof embed !== 'function') throw wrongOption('embed', 'a function')
 }
 

@@ -16,6 +16,7 @@ import { Journal } from '../journal/journal.ts'
 import { memoryIn } from '../memory/tail.ts'
 import { systemOf } from '../plugins/plugins.ts'
 import { askLog } from '../summaries/prepare.ts'
+import { contentsOf, type ShownPart } from './contents.ts'
 import { Framing } from './frame.ts'
 import { type BuiltView, buildView, encoderVersion } from './view.ts'
 import { wideningEntries } from './widen.ts'
@@ -39,6 +40,10 @@ export interface RebuiltRequest {
   readonly trace: readonly Change[]
   /** Absent when the request only extends the one before. */
   readonly change?: RequestChange
+  /** Its parts, with their tokens. */
+  readonly contents: () => readonly ShownPart[]
+  /** The request before it in the same format: its step, and its parts. */
+  readonly before?: { readonly step: number; readonly contents: () => readonly ShownPart[] }
 }
 
 /** Rebuilds the newest request of a step. Reads the log up to it. `rules` are the host's own, for requests with a policy of their own. */
@@ -65,8 +70,13 @@ export async function rebuildRequest(
   if (before === undefined) return { ...answer, request }
   const previous = await rebuild(journal, before, rules)
   const change = compare(previous.messages, messages)
-  if (change === undefined) return { ...answer, request }
-  return { ...answer, request, change: { index: change, ...causeOf(before, request, edits) } }
+  const rebuilt = {
+    ...answer,
+    request,
+    before: { step: before.step, contents: previous.contents },
+  }
+  if (change === undefined) return rebuilt
+  return { ...rebuilt, change: { index: change, ...causeOf(before, request, edits) } }
 }
 
 /** What the log's edits say is already decided; how a body is marked follows the schedule. */
@@ -92,6 +102,7 @@ async function rebuild(
   exact: boolean
   messages: readonly Json[]
   trace: readonly Change[]
+  contents: () => readonly ShownPart[]
   built: BuiltView
 }> {
   const past = await Journal.until(journal, request.seq - 1)
@@ -109,6 +120,7 @@ async function rebuild(
     leading: leadingOf(past),
     pluginSystem: systemOf(past),
   }
+  const around = new Framing(framing)
   const built = buildView({
     state: past.state,
     policy,
@@ -124,7 +136,7 @@ async function rebuild(
     leading: framing.leading,
     pluginSystem: framing.pluginSystem,
     tail: await memoryIn(past),
-    framing: new Framing(framing),
+    framing: around,
     given: { rules },
     now: request.at,
     summaryOf: temporary === undefined || details.hasModel === true ? askLog(past) : noSummary,
@@ -133,7 +145,9 @@ async function rebuild(
   const exact = built.bodyHash === request.bodyHash && request.encoderVersion === encoderVersion
   const { messages } = built
   const body = bodyOf(format, request, built, frame)
-  return { body, exact, messages, trace: built.trace(), built }
+  const contents = (): readonly ShownPart[] =>
+    contentsOf({ state: past.state, framing: around }, built)
+  return { body, exact, messages, trace: built.trace(), contents, built }
 }
 
 /** The newest view, as it was sent. */

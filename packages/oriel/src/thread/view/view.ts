@@ -45,6 +45,7 @@ import type { Prices } from '../../schedule/prices.ts'
 import { sha256 } from '../../sha256.ts'
 import type { WriteOptions } from '../../stores/store.ts'
 import type { EntryBody, Journal, Stamp } from '../journal/journal.ts'
+import { categoryTokens, contentsOf, type RequestCategory, type ShownPart } from './contents.ts'
 import type { Framing } from './frame.ts'
 
 /** Raised when the same log and options would encode to other bytes. */
@@ -77,6 +78,11 @@ export interface ViewOptions<Own extends readonly CustomRule[] = readonly []> {
    * @default the thread's own
    */
   readonly threadPolicy?: PolicyInput<Own>
+  /**
+   * Whose policy `threadPolicy` is. That of a `request` holds as long as requests bring it: its edits are in the log like all others, and
+   * the first view with another policy takes them back. @default 'thread'
+   */
+  readonly policyOf?: 'thread' | 'request'
   /**
    * Whether you turn reasoning off for a request where the view says so (`reasoning: 'off'`). Else a tool loop whose signed reasoning
    * can no longer be sent goes on as a record in the user role. @default false
@@ -442,6 +448,7 @@ function detailsOf(request: ViewRequest, built: BuiltView): RequestDetails {
   const { assembled, decision } = built
   const details: { -readonly [Key in keyof RequestDetails]: RequestDetails[Key] } = {
     tokens: assembled.tokens(),
+    parts: categoryTokens(request, built),
   }
   if (options.budget !== undefined) details.budget = options.budget
   if (options.mayTurnReasoningOff === true) details.mayTurnReasoningOff = true
@@ -504,7 +511,22 @@ export function toView(request: ViewRequest, built: BuiltView, epoch: Epoch): Vi
     view,
     built.origins.map((origin) => ({ ...origin, isSaid: isSaid(origin, built.shown) })),
   )
+  shownBy.set(view, { request, built })
   return view
+}
+
+const shownBy = new WeakMap<View, { readonly request: ViewRequest; readonly built: BuiltView }>()
+
+/** The parts of a view, with their tokens. Ask before the thread goes on. */
+export function contentsIn(view: View): readonly ShownPart[] {
+  const made = shownBy.get(view)
+  return made === undefined ? [] : contentsOf(made.request, made.built)
+}
+
+/** The tokens of a view by category. */
+export function categoriesIn(view: View): Partial<Record<RequestCategory, number>> {
+  const made = shownBy.get(view)
+  return made === undefined ? {} : categoryTokens(made.request, made.built)
 }
 
 /** Beside the views, which are their callers' own. */
