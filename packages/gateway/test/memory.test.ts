@@ -27,7 +27,7 @@ describe.each(spokenFormats)('%s', (format) => {
     return String(target.upstream.requests.at(-1)?.raw)
   }
 
-  it('[GM1] a new thread of a user is told what is to hold everywhere, and finds what was said', async () => {
+  it('[GS4] a new thread of a user is told what is to hold everywhere, and finds what was said', async () => {
     const target = await open({ memory: true, recall: 'auto' })
     const ann = { 'x-oriel-user': 'ann' }
     const first = 'Always answer in French. My invoice number is INV-4711.'
@@ -44,7 +44,7 @@ describe.each(spokenFormats)('%s', (format) => {
     expect(target.upstream.breaches).toEqual([])
   })
 
-  it('[GM1] is off by default: the client’s bytes pass as they came', async () => {
+  it('[GS4] is off by default: the client’s bytes pass as they came', async () => {
     const target = await open({})
     const ann = { 'x-oriel-user': 'ann' }
     await say(target, 'Always answer in French.', { ...ann, 'x-session-id': 'one' })
