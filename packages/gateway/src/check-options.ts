@@ -43,6 +43,8 @@ const gatewayOptions: OptionNames<GatewayOptions> = {
   onInvalid: true,
   management: true,
   expand: true,
+  recall: true,
+  memory: true,
   limits: true,
   offload: true,
   sink: true,
