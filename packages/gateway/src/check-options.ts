@@ -68,6 +68,7 @@ const upstreamOptions: OptionNames<UpstreamOptions> = {
   models: true,
   fetch: true,
   cacheHints: true,
+  contextManagement: true,
   retries: true,
 }
 

@@ -46,7 +46,8 @@ export async function preview(options: PreviewOptions, context: RouteContext): P
     const deferred = deferredTools(thread, { provider, body, history: read, policy })
     const listed = deferred?.body ?? body
     const expand = calls.expandMode(settings)
-    const candidate = candidateFor(thread, { provider, body: listed, expand })
+    const clientTools = deferred?.clientTools
+    const candidate = candidateFor(thread, { provider, body: listed, expand, clientTools })
     const model = modelOf(provider, body.value, '')
     const { matched, view } = await thread.preview(read, {
       ...{ format, isContinuing: true, threadPolicy: policy },
