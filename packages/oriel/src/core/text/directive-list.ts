@@ -8,8 +8,8 @@ import { type IsWithdrawn, rowsOf, seqIn } from './digest.ts'
 import { absolute, change, retraction, standing, topics, wish } from './directive-cues.ts'
 import {
   directivesIn,
-  type Firmness,
   type FoundDirective,
+  firmnesses,
   isConfirmation,
   isPinOfOther,
   restatedIn,
@@ -30,7 +30,6 @@ export interface Directive {
 /** How a checkpoint shows a directive. `shown`: its message is in the view, so it is not listed. */
 const forms = ['shown', 'full', 'short', 'lookup'] as const
 type ListedForm = (typeof forms)[number]
-const firmnesses = ['pin', 'rule', 'wish', 'ask'] as const satisfies readonly Firmness[]
 
 interface Kept extends FoundDirective {
   readonly from: string
