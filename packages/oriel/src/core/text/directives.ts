@@ -7,6 +7,7 @@ import {
   continuation,
   imperative,
   manner,
+  permission,
   pin,
   request,
   restatement,
@@ -59,7 +60,7 @@ export function directivesIn(text: string): readonly FoundDirective[] {
         firmnessOf(sentence) ??
         (isListed && isItem ? 'wish' : undefined) ??
         (isNear && continuation.test(sentence) ? 'wish' : undefined)
-      const isRetraction = retraction.test(masked(sentence))
+      const isRetraction = [retraction, permission].some((cue) => cue.test(masked(sentence)))
       const kind = isRetraction ? (firmness ?? 'ask') : firmness
       if (kind === undefined || line.isTitle || pinned?.includes(sentence) === true) continue
       const exact = exactly(sentence)
