@@ -100,6 +100,13 @@ export class Calls {
     this.#options.largeCalls?.forget(tenant, thread)
   }
 
+  /** The worker thread's answer to a request with a large body; undefined where this thread is to answer. */
+  offload(request: Request, bytes: Uint8Array): Promise<RelayedReply> | undefined {
+    const { largeCalls, limits } = this.#options
+    const isLarge = largeCalls !== undefined && bytes.length >= limits.largeBytes
+    return isLarge ? largeCalls.call(request, bytes) : undefined
+  }
+
   /** Ends the worker thread for large bodies, when its writes are done. */
   async close(): Promise<void> {
     await this.#options.largeCalls?.close()
@@ -126,11 +133,10 @@ export class Calls {
       came.observed?.passed(bytes, this.#upstreamFor(undefined, undefined).name)
       return this.pass(came, bytes)
     }
-    const { largeCalls } = this.#options
-    if (largeCalls !== undefined && bytes.length >= limits.largeBytes) {
-      const reply = await largeCalls.call(came.request, bytes)
+    const offloaded = await this.offload(came.request, bytes)
+    if (offloaded !== undefined) {
       came.observed?.delegate()
-      return reply
+      return offloaded
     }
     const scope = `${came.caller.tenant}\0${provider.name}`
     const found = this.#bodies.parse(scope, bytes, limits)
