@@ -5,6 +5,7 @@ import type {
   AgentTemplate,
   PolicyInput,
   Prompt,
+  RecallOptions,
   ResolvePolicyOptions,
   Store,
   ThreadEvent,
@@ -260,6 +261,16 @@ export interface GatewayOptions {
    * request; the client sees one answer. @default 'auto': once something was reduced
    */
   readonly expand?: ExpandMode
+  /**
+   * Puts the few passages of earlier messages that answer the newest user message best behind it, where the view does not show them.
+   * @default false
+   */
+  readonly recall?: 'auto' | RecallOptions | false
+  /**
+   * Threads of one user or project under a tenant remember each other: the headers `x-oriel-user` and `x-oriel-project` name them when a
+   * thread begins. Search and recall look into them, and what the user says is to hold everywhere is told to new ones. @default false
+   */
+  readonly memory?: boolean
   readonly limits?: Partial<Limits>
   /**
    * A worker thread for requests with bodies from `limits.largeBytes` on, so that none blocks the event loop. `oriel serve` has one.

@@ -100,6 +100,13 @@ export class Calls {
     this.#options.largeCalls?.forget(tenant, thread)
   }
 
+  /** The worker thread's answer to a request with a large body; undefined where this thread is to answer. */
+  offload(request: Request, bytes: Uint8Array): Promise<RelayedReply> | undefined {
+    const { largeCalls, limits } = this.#options
+    const isLarge = largeCalls !== undefined && bytes.length >= limits.largeBytes
+    return isLarge ? largeCalls.call(request, bytes) : undefined
+  }
+
   /** Ends the worker thread for large bodies, when its writes are done. */
   async close(): Promise<void> {
     await this.#options.largeCalls?.close()
@@ -126,11 +133,10 @@ export class Calls {
       came.observed?.passed(bytes, this.#upstreamFor(undefined, undefined).name)
       return this.pass(came, bytes)
     }
-    const { largeCalls } = this.#options
-    if (largeCalls !== undefined && bytes.length >= limits.largeBytes) {
-      const reply = await largeCalls.call(came.request, bytes)
+    const offloaded = await this.offload(came.request, bytes)
+    if (offloaded !== undefined) {
       came.observed?.delegate()
-      return reply
+      return offloaded
     }
     const scope = `${came.caller.tenant}\0${provider.name}`
     const found = this.#bodies.parse(scope, bytes, limits)
@@ -221,8 +227,7 @@ export class Calls {
     provider: Provider,
   ): Promise<RequestSettings> {
     const { settings } = this.#options
-    const { oriel } = body.value
-    const own = isObject(oriel) ? oriel.policy : undefined
+    const own = policyIn(body.value.oriel)
     const asked = {
       query: queryOf(url),
       headers: request.headers,
@@ -570,6 +575,15 @@ function describe(
   const isDebugging =
     request.headers.get('x-oriel-debug') === 'true' || queryOf(url).get('debug') === 'true'
   if (isDebugging) headers.set('x-oriel-sources', ascii(JSON.stringify(settings.sources)))
+}
+
+/** The policy in a body's own field, which has nothing else. */
+function policyIn(oriel: unknown): unknown {
+  if (oriel === undefined) return undefined
+  const unknown = isObject(oriel) ? Object.keys(oriel).find((name) => name !== 'policy') : ''
+  if (isObject(oriel) && unknown === undefined) return oriel.policy
+  const what = unknown === '' ? 'oriel must be an object' : `There is no oriel.${unknown}`
+  throw refuse(400, 'invalid-setting', `${what.slice(0, 100)}; it takes { policy }.`)
 }
 
 /** Headers carry ASCII only. */

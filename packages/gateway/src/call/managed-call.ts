@@ -483,6 +483,7 @@ export class ManagedCall implements RoundedCall {
       policyOf: settings.isOwn ? 'request' : 'thread',
       ...(model === undefined ? {} : { model }),
       ...(limitTokens === undefined || !this.#isLimited ? {} : { limit: limitTokens }),
+      ...(settings.agent === undefined ? {} : { agentName: settings.agent.name }),
     }
   }
 
