@@ -74,6 +74,16 @@ function assertSize(input: unknown, path: string): void {
     if (size > characters) throw refused(path, `it has more than ${characters} characters`)
   }
   if (isObject(input) && isObject(input.expiry)) assertNames(input.expiry, `${path}.expiry`)
+  if (isObject(input) && isObject(input.tools)) assertKept(input.tools.keep, `${path}.tools.keep`)
+}
+
+function assertKept(keep: unknown, path: string): void {
+  const { names: most, nameLength } = callerPolicyLimits
+  if (!Array.isArray(keep)) return
+  if (keep.length > most) throw refused(path, `it has more than ${most} names and patterns`)
+  if (keep.some((name) => typeof name === 'string' && name.length > nameLength)) {
+    throw refused(path, `a name or pattern has more than ${nameLength} characters`)
+  }
 }
 
 const namedFields = ['tools', 'kinds', 'toolDefaults'] as const

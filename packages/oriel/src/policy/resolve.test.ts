@@ -226,6 +226,8 @@ describe('wrong values', () => {
     ['names', { expiry: { tools: manyTools(101) } }],
     ['length of a name', { expiry: { tools: { ['t'.repeat(201)]: row } } }],
     ['length of a prompt', { expiry: { tools: { t: { ...row, prompt: 'p'.repeat(201) } } } }],
+    ['tools that are kept', { tools: { keep: Object.keys(manyTools(101)) } }],
+    ['the name of a kept tool', { tools: { keep: ['x'.repeat(5000)] } }],
   ])('[C6] the policy of a request is bounded: %s', (_what, body) => {
     const refusal = expect.objectContaining({ code: 'invalid-setting' })
     expect(() => resolvePolicy({ request: { body } })).toThrow(refusal)
