@@ -43,6 +43,8 @@ const gatewayOptions: OptionNames<GatewayOptions> = {
   onInvalid: true,
   management: true,
   expand: true,
+  recall: true,
+  memory: true,
   limits: true,
   offload: true,
   sink: true,
@@ -66,6 +68,7 @@ const upstreamOptions: OptionNames<UpstreamOptions> = {
   models: true,
   fetch: true,
   cacheHints: true,
+  contextManagement: true,
   retries: true,
 }
 

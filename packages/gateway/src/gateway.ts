@@ -218,13 +218,13 @@ function assemble(options: GatewayOptions): Parts {
   const summarize = summarizeOf(options, upstreams, via)
   const changes = new StoreWatcher(store, events, background)
   const changed: StoreWatcher['tell'] = (tenant, thread) => changes.tell(tenant, thread)
-  const shared = { store, tokens: options.tokens, now, log, limits }
+  const shared = { ...options, store, now, log, limits }
   const { prompts, summarizer: { timeoutMs: summarizeTimeoutMs } = {} } = options
   const on = listenerOf(telemetry, events, options.sink)
   const summaries = { summarize, summarizeTimeoutMs, prompts }
   const threads = new OpenThreads({ ...shared, ...summaries, on })
   const tenants = new Tenants(store, background)
-  const sessions = new ThreadResolver(threads, new ThreadIndex(store, background), now)
+  const sessions = new ThreadResolver(threads, new ThreadIndex(store, background), shared)
   const overload = new OverloadDetector({ mostMs: limits.lateMs, background })
   const limiter = new ConcurrencyLimiter(limits, overload)
   const largeCalls = largeCallsOf(options, { telemetry, events })

@@ -179,10 +179,13 @@ export {
 export type { BlockMessage, Contribution, Plugin, PluginContext } from './thread/plugins/plugin.ts'
 export {
   type Embed,
+  type Neighbour,
+  type SearchKind,
   type SearchOptions,
   type SearchResult,
   searchThreads,
   type ThreadSearchResult,
+  type ThreadsSearchOptions,
 } from './thread/search/search.ts'
 export { type Searchable, type SearchTool, searchTool } from './thread/search/tool.ts'
 export type {

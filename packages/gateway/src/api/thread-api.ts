@@ -11,6 +11,8 @@ import {
   OrielError,
   type Policy,
   parseCallerPolicy,
+  type Scope,
+  type SearchKind,
   type Store,
   searchThreads,
   type Thread,
@@ -22,9 +24,11 @@ import {
 import {
   compositionAt,
   compositionIn,
+  compositionOf,
   contentsIn,
   listEdits,
   nextOptions,
+  type OutlineRow,
   OverviewFold,
   outlineOf,
   plainText,
@@ -92,6 +96,9 @@ export interface SearchQuery {
   readonly query: string
   /** Only this thread. */
   readonly thread?: string
+  /** Only threads of this scope. */
+  readonly scope?: Scope
+  readonly kind?: SearchKind
   readonly limit: number
   readonly signal?: AbortSignal
 }
@@ -179,20 +186,30 @@ export class ThreadApi {
     if (query.trim() === '' || query.length > maxQuery) {
       throw refuse(400, 'invalid-input', `q must be a text of at most ${maxQuery} characters.`)
     }
-    const thread = url.searchParams.get('thread')
+    const named = (name: string): object => {
+      const value = url.searchParams.get(name)
+      return value === null || value === '' ? {} : { [name]: value }
+    }
+    const scope = { ...named('user'), ...named('project') }
     const results = await this.search(caller, {
       query,
       limit: readCount(url, 'limit', 10, maxResults),
       signal: request.signal,
-      ...(thread === null ? {} : { thread }),
+      ...named('thread'),
+      ...named('kind'),
+      ...(Object.keys(scope).length === 0 ? {} : { scope }),
     })
     return json({ results })
   }
 
   /** The best messages for a query in the caller's threads, or in one of them: what a model may read. */
   async search(caller: Caller, asked: SearchQuery): Promise<readonly FoundMessage[]> {
-    const { query, thread, limit, signal } = asked
-    const options = { limit, ...(signal === undefined ? {} : { signal }) }
+    const { query, thread, scope, limit, signal, kind } = asked
+    const options = {
+      limit,
+      ...(signal === undefined ? {} : { signal }),
+      ...(kind === undefined ? {} : { kind }),
+    }
     if (thread !== undefined) {
       const { key } = await this.locate(caller, thread)
       const found = await this.open(key, (own) => own.search(query, options), { isLong: true })
@@ -201,7 +218,10 @@ export class ThreadApi {
     await this.#options.threads.quiet(caller.isAdmin ? undefined : caller.tenant)
     const found: { readonly tenant: string; readonly result: ThreadSearchResult }[] = []
     for (const tenant of (await this.#tenantsOf(caller, null)).slice(0, maxTenants)) {
-      const own = await searchThreads(this.#options.store, tenant, query, options)
+      const own = await searchThreads(this.#options.store, tenant, query, {
+        ...options,
+        ...(scope === undefined ? {} : { scope }),
+      })
       found.push(...own.map((result) => ({ tenant, result })))
     }
     const sorted = found.toSorted((a, b) => b.result.score - a.result.score)
@@ -234,7 +254,8 @@ export class ThreadApi {
     const entries = await this.#read(key, { signal })
     const newest = entries.findLast((entry) => entry.type === 'request')
     if (asked === 'next' || (asked === null && newest === undefined)) {
-      return json({ version: info.version, ...(await this.#nextOutline(key, entries)) })
+      const { rows, ...next } = await this.#nextOutline(key, entries)
+      return json({ version: info.version, ...next, ...wireRows(rows, context.url) })
     }
     const step = asked === null ? (newest?.step ?? 0) : readNumber(asked, 'step')
     const rebuilt = await this.open(key, (thread) => thread.requestAt(step), { isLong: true })
@@ -256,11 +277,14 @@ export class ThreadApi {
       exact,
       ...(before === undefined ? {} : { previousStep: before.step }),
       ...(change === undefined ? {} : { change }),
-      rows,
+      ...wireRows(rows, context.url),
     })
   }
 
-  async #nextOutline(key: ThreadKey, entries: readonly Entry[]): Promise<object> {
+  async #nextOutline(
+    key: ThreadKey,
+    entries: readonly Entry[],
+  ): Promise<object & { readonly rows: readonly OutlineRow[] }> {
     const made = await this.open(key, async (thread) => {
       const options = await nextOptions(thread)
       const view = await thread.view({ ...options, dryRun: true })
@@ -270,7 +294,8 @@ export class ThreadApi {
     })
     const { context, contents, trace, tokens } = made
     const rows = outlineOf(entries, { contents, trace })
-    return { tokens: { log: tokens.before, view: tokens.after }, context, rows }
+    const counted = { log: tokens.before, view: tokens.after }
+    return Object.assign({ tokens: counted, context }, { rows })
   }
 
   /** Originals of the log in a range, each cut: what a list shows of them. */
@@ -327,6 +352,14 @@ export class ThreadApi {
       policy: callerView(policy),
       ...(context.caller.isAdmin ? { tenant: key.tenant } : {}),
     })
+  }
+
+  /** What fills the window now, by category. */
+  async context(context: RouteContext): Promise<Response> {
+    const { key, info } = await this.#find(context)
+    // The thread is loaded into memory, so reserve its size.
+    context.room.take(info.bytes)
+    return json(await this.open(key, compositionOf, { isLong: true }))
   }
 
   async log(context: RouteContext): Promise<Response> {
@@ -570,6 +603,20 @@ export class ThreadApi {
   ): Promise<T> {
     return this.#options.threads.use(tenant, thread, task, options)
   }
+}
+
+/** Rows as they are sent: what is inside a run comes when it is asked for, by the run's first seq. */
+function wireRows(
+  rows: readonly OutlineRow[],
+  { searchParams }: URL,
+): { readonly rows: readonly OutlineRow[] } {
+  const run = searchParams.get('run')
+  if (run !== null) {
+    const from = readNumber(run, 'run')
+    const found = rows.find((row) => row.type === 'folded' && row.from === from)
+    return { rows: found?.type === 'folded' ? found.rows : [] }
+  }
+  return { rows: rows.map((row) => (row.type === 'folded' ? { ...row, rows: [] } : row)) }
 }
 
 interface Preview {

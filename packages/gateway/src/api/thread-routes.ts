@@ -60,9 +60,13 @@ function searchRoute(api: ThreadApi): Route {
     query: {
       q: 'What to find: words, identifiers, paths, numbers.',
       thread: 'Only this thread.',
+      user: 'Only threads that began in the scope of this user.',
+      project: 'Only threads that began in the scope of this project.',
+      kind: 'Only `message`, `directive` (a standing instruction of the user) or `checkpoint`.',
       limit: 'How many at most. Default 10.',
     },
-    answer: '{ results: { thread, id, index, seq, at, role, tool?, text, score, repeats? }[] }',
+    answer:
+      '{ results: { thread, id, index, seq, at, role, kind, tool?, text, marks: [from, to][], previous?, next?, score, repeats? }[] }',
     handle: (context) => api.searchRoute(context),
   }
 }
@@ -78,7 +82,10 @@ function inspectRoutes(api: ThreadApi): readonly Route[] {
   return [
     get('/:id/outline', {
       summary: 'The log beside a request, row by row, with tokens on both sides.',
-      query: { step: 'A step, or `next` for the next request. Default: the newest request.' },
+      query: {
+        step: 'A step, or `next` for the next request. Default: the newest request.',
+        run: 'The first seq of a folded run: only the rows inside it.',
+      },
       answer:
         '{ version, step?, tokens, context?, exact?, previousStep?, change?, rows: OutlineRow[] }',
       handle: (context) => api.outline(context),
@@ -119,6 +126,11 @@ function readRoutes(api: ThreadApi): readonly Route[] {
       summary: 'Summary of a thread, with its policy.',
       answer: 'ThreadSummary & { policy }',
       handle: (context) => api.summary(context),
+    }),
+    get('/:id/context', {
+      summary: 'What fills the window of a thread now, by category.',
+      answer: '{ tokens: { system, tools, ... }, used, window?, free?, format, model? }',
+      handle: (context) => api.context(context),
     }),
     get('/:id/log', {
       summary: 'Entries of the log.',

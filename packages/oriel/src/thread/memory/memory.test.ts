@@ -34,7 +34,7 @@ function textsOf(view: { readonly messages: readonly unknown[] }): readonly stri
 describe('recall', () => {
   const question = { role: 'user', content: 'What was the invoice number again?' } as const
 
-  it('[RC1] puts the best passages behind the newest user message, and only for that request', async () => {
+  it('[RL1] puts the best passages behind the newest user message, and only for that request', async () => {
     const { thread } = await folded()
     await thread.append(question)
     const before = await thread.view()
@@ -48,7 +48,7 @@ describe('recall', () => {
     expect(after.join()).not.toContain('Recalled')
   })
 
-  it('[RC1] is off by default, and adds nothing where the view shows everything', async () => {
+  it('[RL1] is off by default, and adds nothing where the view shows everything', async () => {
     const { thread } = await folded({ recall: undefined })
     await thread.append(question)
     expect(textsOf(await thread.view()).join()).not.toContain('Recalled')
@@ -61,7 +61,7 @@ describe('recall', () => {
     expect((await small.view()).messages).toHaveLength(3)
   })
 
-  it('[RC2] keeps to its bounds', async () => {
+  it('[RL2] keeps to its bounds', async () => {
     const { thread } = await folded({ recall: { passages: 1, tokens: 60 } })
     const few = await thread.view()
     await thread.append({
@@ -78,7 +78,7 @@ describe('recall', () => {
       ).rejects.toMatchObject({ code: 'invalid-option' })
   })
 
-  it('[RC3] is rebuilt with its request, and has the log not copied', async () => {
+  it('[RL3] is rebuilt with its request, and has the log not copied', async () => {
     const { thread } = await folded()
     await thread.append(question)
     const view = await thread.view()
@@ -90,7 +90,7 @@ describe('recall', () => {
     expect(JSON.stringify(log.slice(-4))).not.toContain('INV-4711')
   })
 
-  it('[RC3] never shows again what was excluded, not even in a request that is rebuilt', async () => {
+  it('[RL3] never shows again what was excluded, not even in a request that is rebuilt', async () => {
     const { thread, id } = await folded()
     await thread.append(question)
     await thread.view()
