@@ -113,8 +113,11 @@ function assertLimits(limits: Partial<Limits>): void {
   }
 }
 
-/** A policy's parts and parameters, which do nothing at the top of a template. */
-const ofPolicies = ['preset', ...policyFields.flatMap(({ part, parameter }) => [part, parameter])]
+/** A policy's parts and parameters, which do nothing at the top of a template. Its `tools` are those of the agent. */
+const ofPolicies = [
+  'preset',
+  ...policyFields.flatMap(({ part, parameter }) => [part, parameter]),
+].filter((name) => name !== 'tools')
 
 /**
  * A template may have fields of the application; what is nearly one of ours is a slip, and a part of a policy belongs in `policy`. The

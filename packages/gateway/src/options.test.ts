@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { demoAgents } from './config.ts'
 import { createGateway, serveGateway } from './index.ts'
 
 it('[OP1] createGateway and serveGateway reject options that they do not know', async () => {
@@ -55,5 +56,6 @@ describe('options of createGateway', () => {
   it("[OP1] fields of the application's own in a template are left alone", async () => {
     const agents = { a: { system: 'You help.', tools: 'demo', maxTokens: 5, color: 'red' } }
     await createGateway({ agents }).close()
+    await createGateway({ agents: demoAgents() }).close()
   })
 })

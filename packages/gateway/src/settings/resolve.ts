@@ -198,7 +198,7 @@ const requestHeaders = ['agent', 'debug', 'key', 'management', 'policy', 'thread
 /** Headers of answers, which a gateway in front of this one may hand on. */
 const answerHeaders = [
   ...['epoch', 'error', 'expansions', 'managed', 'request', 'sources', 'tokens-after'],
-  ...['tokens-before', 'warnings'],
+  ...['tokens-before', 'tools-deferred', 'warnings'],
 ]
 const prefix = 'x-oriel-'
 

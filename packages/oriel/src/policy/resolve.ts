@@ -270,10 +270,15 @@ function asSetting(error: unknown, place: string): unknown {
   })
 }
 
+const words = ['preset', 'schedule']
+
 /** Whether an object has a part of a policy. */
 function hasParts(object: object, rules: readonly CustomRule[]): boolean {
   const names = ['preset', ...policyParts, ...rules.map(({ name }) => name)]
-  return names.some((name) => Object.hasOwn(object, name))
+  // A template may have a list of tools; a part is an object, and two of them are words.
+  return Object.entries(object).some(
+    ([name, value]) => names.includes(name) && (isObject(value) || words.includes(name)),
+  )
 }
 
 function partsOfRequest({ request, rules = [] }: AnyOptions): PolicyRequest {
