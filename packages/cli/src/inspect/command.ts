@@ -3,8 +3,10 @@
 import { statSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { type Counter, OrielError, resolveCounter } from 'oriel'
+import { type Recording, simulate } from 'oriel/simulate'
 import { createProgress, type Progress } from '../progress.ts'
 import { renderReport } from '../render/report.ts'
+import { recordingOf } from '../simulate/recordings.ts'
 import { colorsFor, type Terminal, widthOf } from '../terminal.ts'
 import type { Conversation } from '../transcript/conversation.ts'
 import { expandFolders } from '../transcript/folders.ts'
@@ -42,6 +44,7 @@ export async function inspect(
     summary: found.sum.summary(),
     detail: found.detail,
     trialCount: found.trialCount,
+    costs: await costsOf(found.recordings),
   }
   const { stdout, env } = terminal
   const { top, showContent, isJson, isStrict } = settings
@@ -63,6 +66,21 @@ interface Findings {
   readonly detail: ConversationReport
   readonly notes: readonly string[]
   readonly trialCount: number
+  readonly recordings: readonly Recording[]
+}
+
+/** More messages than this take too long to replay for every preset. */
+const mostReplayed = 1000
+
+/** What a run costs under each preset, by the same replay as `oriel simulate`. */
+async function costsOf(recordings: readonly Recording[]): Promise<ReadonlyMap<string, number>> {
+  const messages = recordings.reduce((sum, one) => sum + one.messages.length, 0)
+  if (messages === 0 || messages > mostReplayed) return new Map()
+  const policies = standardTrials().flatMap(({ name, policy }) =>
+    typeof policy === 'string' ? [{ name, policy }] : [],
+  )
+  const { outcomes } = await simulate(recordings, { policies, workers: 0 })
+  return new Map(outcomes.map(({ name, costRatio }) => [name, costRatio]))
 }
 
 interface Surroundings {
@@ -78,6 +96,7 @@ async function readAll(files: readonly string[], around: Surroundings): Promise<
   const trials = [...standard, ...chosenTrial(settings)]
   const sum = new SummarySum(trials)
   const notes: string[] = []
+  const recordings: Recording[] = []
   let detail: ConversationReport | undefined
   let problem: OrielError | undefined
   let count = 0
@@ -93,6 +112,8 @@ async function readAll(files: readonly string[], around: Surroundings): Promise<
       const onWork = (): void => progress.work(1 / (trials.length + 2))
       const report = inspectConversation(conversation, { counter, trials, onWork })
       sum.add(report)
+      const recording = recordingOf(conversation)
+      if (recording !== undefined) recordings.push({ ...recording, id: String(count) })
       if (detail === undefined || report.anatomy.tokens > detail.anatomy.tokens) detail = report
     } catch (error) {
       if (!isUnreadable(error)) throw error
@@ -101,7 +122,7 @@ async function readAll(files: readonly string[], around: Surroundings): Promise<
     }
     progress.work(1)
   }
-  if (detail !== undefined) return { sum, detail, notes, trialCount: standard.length }
+  if (detail !== undefined) return { sum, detail, notes, recordings, trialCount: standard.length }
   if (problem !== undefined) throw problem
   throw new OrielError(
     'invalid-option',

@@ -17,7 +17,7 @@ export interface JsonOptions {
 
 /** One JSON object and a line break. Characters that could control a terminal are escaped. */
 export function toJson(report: InspectReport, options: JsonOptions): string {
-  const { files, isSample, notes, counter, summary, trialCount } = report
+  const { files, isSample, notes, counter, summary, trialCount, costs } = report
   const { conversations, formats, messages, turns, steps, tokens, sentTokens } = summary
   const chosen = summary.savings[trialCount]
   const value = {
@@ -37,7 +37,9 @@ export function toJson(report: InspectReport, options: JsonOptions): string {
       leftAfterRepair: summary.left,
       conversationsBeyondRepair: summary.hopeless,
     },
-    savings: summary.savings.slice(0, trialCount).map(savingOf),
+    savings: summary.savings
+      .slice(0, trialCount)
+      .map((saving) => savingOf(saving, costs.get(saving.name))),
     ...(chosen === undefined ? {} : { policy: savingOf(chosen) }),
     conversations,
     largest: largestOf(report, options),
@@ -45,7 +47,7 @@ export function toJson(report: InspectReport, options: JsonOptions): string {
   return `${JSON.stringify(value, null, 2).replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, escaped)}\n`
 }
 
-function savingOf(saving: Saving): object {
+function savingOf(saving: Saving, cost?: number): object {
   const { name, budget, tokensBefore, tokensAfter, forms, reasons } = saving
   return {
     name,
@@ -53,6 +55,7 @@ function savingOf(saving: Saving): object {
     ...(budget === undefined ? {} : { budget }),
     tokensBefore,
     tokensAfter,
+    ...(cost === undefined ? {} : { cost }),
     changedConversations: saving.changedConversations,
     cannotProject: saving.cannotProject,
     ...(saving.needed === undefined ? {} : { needed: saving.needed }),

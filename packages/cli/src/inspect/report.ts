@@ -30,6 +30,8 @@ export interface InspectReport {
   readonly detail: ConversationReport
   /** Number of standard trials in `summary.savings`. The requested policy follows them, if any. */
   readonly trialCount: number
+  /** What the input of all steps would have cost under a preset, relative to no policy, by the name of its trial; empty where there was too much to replay. */
+  readonly costs: ReadonlyMap<string, number>
 }
 
 export interface InspectOptions {

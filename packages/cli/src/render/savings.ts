@@ -3,12 +3,15 @@
 import type { InspectReport } from '../inspect/report.ts'
 import type { ChangeKind, Saving } from '../inspect/savings.ts'
 import type { Summary } from '../inspect/summary.ts'
-import { bar, heading, number, type Paper, percent, table } from './layout.ts'
+import { bar, type Cell, heading, number, type Paper, percent, table } from './layout.ts'
 import { fit } from './text.ts'
 
 const barWidth = 30
 
-export function renderSavings({ summary, trialCount }: InspectReport, paper: Paper): string[] {
+export function renderSavings(
+  { summary, trialCount, costs }: InspectReport,
+  paper: Paper,
+): string[] {
   const { colors, width } = paper
   const savings = summary.savings.slice(0, trialCount)
   const before = savings[0]?.tokensBefore ?? 0
@@ -19,6 +22,7 @@ export function renderSavings({ summary, trialCount }: InspectReport, paper: Pap
       saving.name,
       fitsNowhere(saving, summary) ? '' : number(saving.tokensAfter),
       { text: share === 0 ? '' : `-${percent(share)}`, style: colors.dim },
+      costCell(costs.get(saving.name), colors),
       { text: bar(share, barWidth), style: colors.green },
       { text: failureText(saving, summary), style: colors.yellow },
     ]
@@ -30,12 +34,22 @@ export function renderSavings({ summary, trialCount }: InspectReport, paper: Pap
   return [
     ...heading(paper, 'What a policy would save', `tokens of the next request${eachText(summary)}`),
     ...table(
-      [{}, right, right, {}, { takesRest: true }],
+      [{}, right, right, right, {}, { takesRest: true }],
       [['no policy', number(before)], ...rows],
       width,
     ),
     ...(idle.length === 0 ? [] : [colors.dim(`  ${fit(remark, width - 2)}`)]),
+    ...(costs.size === 0 ? [] : [colors.dim(`  ${fit(costRemark, width - 2)}`)]),
   ]
+}
+
+const costRemark =
+  'cost: input of the whole run with a prompt cache, as in oriel simulate; none = 1.00'
+
+/** Fewer tokens may cost more: a changed prefix is written to the cache again. */
+function costCell(cost: number | undefined, colors: Paper['colors']): Cell | string {
+  if (cost === undefined) return ''
+  return { text: `cost ${cost.toFixed(2)}`, style: cost > 1.005 ? colors.yellow : colors.dim }
 }
 
 /** The requested policy: its changes by form and reason. */

@@ -40,6 +40,11 @@ export async function readRecordings(
   )
 }
 
+/** A conversation for replay; undefined where it cannot be replayed. */
+export function recordingOf(conversation: Conversation): Recording | undefined {
+  return problemOf(conversation) === undefined ? toRecording(conversation, new Set()) : undefined
+}
+
 /** Why a conversation cannot be replayed. */
 function problemOf({ messages, detection }: Conversation): string | undefined {
   try {

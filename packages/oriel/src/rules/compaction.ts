@@ -94,7 +94,7 @@ const fullShare = 0.9
 const restTokens = 1000
 /** The user's standing instructions take at most this share of what stays; a few of them always have room. */
 const directivesShare = 0.03
-const fewDirectives = 400
+const fewDirectives = 375
 const fewShare = 0.1
 
 /** The account of what was done, decided and left open takes at most this share of what stays; how it is divided. Requests that are folded come on top. */
