@@ -1,7 +1,7 @@
 // Gateway: one function from request to response, assembled from its parts.
 
 import { randomBytes } from 'node:crypto'
-import { assertOptions, callerView, memoryStore, OrielError, type Prompt, type Store } from 'oriel'
+import { callerView, memoryStore, OrielError, type Store } from 'oriel'
 import { apiRoots, isApiPath, providers, speakerAt } from 'oriel/providers'
 import { agentRoutes } from './api/agent-routes.ts'
 import { gatewayRoutes } from './api/gateway-routes.ts'
@@ -10,6 +10,7 @@ import { threadRoutes } from './api/thread-routes.ts'
 import { type Background, type BackgroundTask, codeOf } from './background.ts'
 import { Calls } from './call/calls.ts'
 import { LearnedLimits } from './call/learned-limits.ts'
+import { assertGatewayOptions } from './check-options.ts'
 import { createDemoUpstream } from './demo/demo-upstream.ts'
 import { createAuthenticate } from './http/auth.ts'
 import { createUpstream, type Upstream, upstreamFor } from './http/client.ts'
@@ -32,13 +33,7 @@ import { ConcurrencyLimiter, overloaded } from './limits/concurrency.ts'
 import { OverloadDetector } from './limits/overload.ts'
 import { createMcp, type Mcp } from './mcp/mcp-routes.ts'
 import { LargeCalls } from './offload/large-calls.ts'
-import {
-  defaultLimits,
-  type GatewayOptions,
-  gatewayOptions,
-  type Limits,
-  type UpstreamOptions,
-} from './options.ts'
+import { defaultLimits, type GatewayOptions, type Limits, type UpstreamOptions } from './options.ts'
 import { AgentRegistry } from './settings/agents.ts'
 import { SettingsResolver } from './settings/resolve.ts'
 import { createSummarize } from './settings/summarizer.ts'
@@ -90,7 +85,7 @@ export interface Gateway {
  * options.
  */
 export function createGateway(options: GatewayOptions = {}): Gateway {
-  assertOptions(options, gatewayOptions, 'createGateway')
+  assertGatewayOptions(options)
   const parts = assemble(options)
   const { routes, limits, via, store, threads, telemetry } = parts
   const { keys = [], hosts = [], origins = [] } = options
@@ -223,13 +218,13 @@ function assemble(options: GatewayOptions): Parts {
   const summarize = summarizeOf(options, upstreams, via)
   const changes = new StoreWatcher(store, events, background)
   const changed: StoreWatcher['tell'] = (tenant, thread) => changes.tell(tenant, thread)
-  const shared = { store, tokens: options.tokens, now, log, limits }
+  const shared = { ...options, store, now, log, limits }
   const { prompts, summarizer: { timeoutMs: summarizeTimeoutMs } = {} } = options
-  assertPrompts(prompts)
   const on = listenerOf(telemetry, events, options.sink)
-  const threads = new OpenThreads({ ...shared, summarize, summarizeTimeoutMs, prompts, on })
+  const summaries = { summarize, summarizeTimeoutMs, prompts }
+  const threads = new OpenThreads({ ...shared, ...summaries, on })
   const tenants = new Tenants(store, background)
-  const sessions = new ThreadResolver(threads, new ThreadIndex(store, background), now)
+  const sessions = new ThreadResolver(threads, new ThreadIndex(store, background), shared)
   const overload = new OverloadDetector({ mostMs: limits.lateMs, background })
   const limiter = new ConcurrencyLimiter(limits, overload)
   const largeCalls = largeCallsOf(options, { telemetry, events })
@@ -451,20 +446,6 @@ function upstreamsOf(options: GatewayOptions, limits: Limits): readonly Upstream
   if (given.length > 0) return given.map((one) => createUpstream(one, limits))
   const { fetch } = createDemoUpstream()
   return [createUpstream({ ...demo, fetch }, limits)]
-}
-
-/** Threads are opened later: a wrong prompt is refused at the start. */
-function assertPrompts(prompts: GatewayOptions['prompts']): void {
-  if (prompts === undefined) return
-  if (typeof prompts !== 'object' || prompts === null) {
-    throw new OrielError('invalid-option', 'prompts must be an object.', { path: 'prompts' })
-  }
-  for (const [id, prompt] of Object.entries(prompts)) {
-    const { name, template } = (prompt ?? {}) as Partial<Prompt>
-    if (typeof name === 'string' && typeof template === 'string') continue
-    const message = `prompts.${id} must be { name, template, models? }.`
-    throw new OrielError('invalid-option', message, { path: `prompts.${id}` })
-  }
 }
 
 function summarizeOf(options: GatewayOptions, upstreams: readonly Upstream[], via: string) {

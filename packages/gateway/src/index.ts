@@ -1,6 +1,15 @@
 // Public API of the gateway.
 
-export type { Timeline, TimelineStep, ViewBlock } from 'oriel/inspect'
+export type {
+  BlockRow,
+  Composition,
+  ContextCategory,
+  OutlineRow,
+  Overview,
+  Timeline,
+  TimelineStep,
+  ViewBlock,
+} from 'oriel/inspect'
 export type { Agent } from './api/agent-routes.ts'
 export type { Difference, StepRequest } from './api/request-diff.ts'
 export type { ThreadSummary } from './api/summary.ts'

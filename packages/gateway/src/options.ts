@@ -3,9 +3,9 @@
 import { getHeapStatistics } from 'node:v8'
 import type {
   AgentTemplate,
-  OptionNames,
   PolicyInput,
   Prompt,
+  RecallOptions,
   ResolvePolicyOptions,
   Store,
   ThreadEvent,
@@ -34,11 +34,21 @@ export interface UpstreamOptions {
    */
   readonly cacheHints?: boolean
   /**
+   * Who edits the context where a client asks its provider for it (`context_management` of Anthropic's Messages): the upstream
+   * ('delegate'), the gateway by the same parameters ('emulate'), or nobody but the policy ('own'). By itself ('auto') the upstream does
+   * where it is the provider's own address, else the gateway.
+   * @default 'auto'
+   */
+  readonly contextManagement?: ContextManagement
+  /**
    * Retries after a 408, 409, 429 or 5xx, honouring retry-after. Clients usually retry themselves.
    * @default 0
    */
   readonly retries?: number
 }
+
+/** Who edits the context where a client asks its provider for it. */
+export type ContextManagement = 'auto' | 'delegate' | 'emulate' | 'own'
 
 /** An API key for callers. Only its hash is kept. */
 export interface KeyOptions {
@@ -251,6 +261,16 @@ export interface GatewayOptions {
    * request; the client sees one answer. @default 'auto': once something was reduced
    */
   readonly expand?: ExpandMode
+  /**
+   * Puts the few passages of earlier messages that answer the newest user message best behind it, where the view does not show them.
+   * @default false
+   */
+  readonly recall?: 'auto' | RecallOptions | false
+  /**
+   * Threads of one user or project under a tenant remember each other: the headers `x-oriel-user` and `x-oriel-project` name them when a
+   * thread begins. Search and recall look into them, and what the user says is to hold everywhere is told to new ones. @default false
+   */
+  readonly memory?: boolean
   readonly limits?: Partial<Limits>
   /**
    * A worker thread for requests with bodies from `limits.largeBytes` on, so that none blocks the event loop. `oriel serve` has one.
@@ -281,31 +301,4 @@ export interface GatewayOptions {
   readonly logFormat?: 'text' | 'json'
   /** Log every request. @default true for 'json', false for 'text' */
   readonly logRequests?: boolean
-}
-
-export const gatewayOptions: OptionNames<GatewayOptions> = {
-  store: true,
-  upstreams: true,
-  policy: true,
-  env: true,
-  agents: true,
-  keys: true,
-  requestOverrides: true,
-  ceilings: true,
-  onInvalid: true,
-  management: true,
-  expand: true,
-  limits: true,
-  offload: true,
-  sink: true,
-  hosts: true,
-  origins: true,
-  summarizer: true,
-  prompts: true,
-  tokens: true,
-  studio: true,
-  now: true,
-  log: true,
-  logFormat: true,
-  logRequests: true,
 }

@@ -56,7 +56,7 @@ function wordsIn(asked: Asked | undefined): readonly string[] {
 }
 
 describe.each([false, true])('previous_response_id, streamed: %s', (isStream) => {
-  it('[RC1] the upstream gets the whole conversation, the client its own reference', async () => {
+  it('[KC1] the upstream gets the whole conversation, the client its own reference', async () => {
     const target = await open({ answer: counting })
     const ask = asking(target.url, isStream)
     const first = await ask({ input: 'One' })
@@ -80,7 +80,7 @@ describe.each([false, true])('previous_response_id, streamed: %s', (isStream) =>
     ])
   })
 
-  it('[RC1] results of calls are sent alone, and reach the model behind their calls', async () => {
+  it('[KC1] results of calls are sent alone, and reach the model behind their calls', async () => {
     const target = await open({
       answer: ({ index }) =>
         index === 0 ? reply({ calls: [['read', '{"id":"a"}']] }) : reply({ text: 'Read.' }),
@@ -100,7 +100,7 @@ describe.each([false, true])('previous_response_id, streamed: %s', (isStream) =>
     ])
   })
 
-  it('[RC2] the policy holds for such a conversation, and one thread shows all of it', async () => {
+  it('[KC2] the policy holds for such a conversation, and one thread shows all of it', async () => {
     const policy = { history: { length: 2 } }
     const target = await open({ answer: counting, gateway: { policy } })
     const ask = asking(target.url, isStream)
@@ -132,7 +132,7 @@ describe.each([false, true])('previous_response_id, streamed: %s', (isStream) =>
     ])
   })
 
-  it('[RC3] another answer to the same one goes on beside it', async () => {
+  it('[KC3] another answer to the same one goes on beside it', async () => {
     const target = await open({ answer: counting })
     const ask = asking(target.url, isStream)
     const first = await ask({ input: 'One' })
@@ -186,7 +186,7 @@ describe.each([false, true])('previous_response_id, streamed: %s', (isStream) =>
 })
 
 describe('what the gateway does not know', () => {
-  it('[RC4] passes unmanaged: unknown answers, those of others, and those that are not kept', async () => {
+  it('[KC4] passes unmanaged: unknown answers, those of others, and those that are not kept', async () => {
     const target = await open({ answer: counting, isRefusing: false })
     const ask = asking(target.url, false)
     const kept = await ask({ input: 'One' })
@@ -206,7 +206,7 @@ describe('what the gateway does not know', () => {
     }
   })
 
-  it('[RC4] passes unmanaged after the thread was erased', async () => {
+  it('[KC4] passes unmanaged after the thread was erased', async () => {
     const target = await open({ answer: counting, isRefusing: false })
     const first = await asking(target.url, false)({ input: 'One' })
     const headers = { authorization: 'Bearer k' }
@@ -221,7 +221,7 @@ describe('what the gateway does not know', () => {
   })
 })
 
-it('[RC5] another process goes on from an answer of this one', async () => {
+it('[KC5] another process goes on from an answer of this one', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'oriel-chain-'))
   closing.push(async () => rmSync(folder, { recursive: true, force: true }))
   const first = sqliteStore(join(folder, 'a.db'))

@@ -29,6 +29,8 @@ export interface AssembleOptions {
   readonly hasExpandTool?: boolean | undefined
   /** The name under which the request carries the search tool, so that a checkpoint may name it. @default it does not */
   readonly searchTool?: string | undefined
+  /** What stands behind the messages for this request only, beside what the log has for it. @default nothing */
+  readonly tail?: readonly Block[] | undefined
   /** Tokens that the request may use, frame included. */
   readonly budget?: number | undefined
   /** Whether the host turns reasoning off for a request whose open loop has lost some; else the loop goes as a record. @default false */
@@ -67,7 +69,7 @@ export function assemble(
     offered ? withSearchOffer(text, searchTool) : withoutOffer(text),
   )
   const repaired = repair(state, rendered, profile, checkpoint?.text)
-  const tail = sendable(tailOf(state, planned), profile)
+  const tail = sendable(withMemory(tailOf(state, planned), options.tail), profile)
   const around = (): number => frameTokens() + viewTokens(state, tail)
   const { fitted, bound } = fitAndBind(state, repaired.messages, planned, {
     ...options,
@@ -121,6 +123,15 @@ function unbinding(
     }),
   )
   return edits.length > 0 && !isRecord && waitsFrom(state) !== Infinity ? undefined : edits
+}
+
+/** What is shown only now, with what comes from memory. */
+export function withMemory(
+  tail: ViewMessage | undefined,
+  memory: readonly Block[] = [],
+): ViewMessage | undefined {
+  if (memory.length === 0) return tail
+  return { role: 'user', origin: 'plugin', blocks: [...(tail?.blocks ?? []), ...memory] }
 }
 
 /** What is shown only now, as far as the provider takes it. */

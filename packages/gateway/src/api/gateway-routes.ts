@@ -37,7 +37,7 @@ export function gatewayRoutes(options: GatewayRoutesOptions): readonly Route[] {
       access: 'key',
       summary: 'Configuration of this gateway, without secrets.',
       answer:
-        '{ version, isDemo, hasKeys, upstreams, defaultPolicy, presets, agents, requestOverrides, tenant? }',
+        '{ version, isDemo, hasKeys, upstreams, defaultPolicy, presets, presetPolicies, agents, requestOverrides, tenant? }',
       handle: async ({ caller }) => {
         await Promise.all(agents.names.map((name) => agents.ready(name, caller.tenant)))
         return json({
@@ -45,6 +45,7 @@ export function gatewayRoutes(options: GatewayRoutesOptions): readonly Route[] {
           // Tells an admin which tenant is its own.
           ...(caller.isAdmin ? { tenant: caller.tenant } : {}),
           presets: Object.keys(presets),
+          presetPolicies: presets,
           agents: agents.names.map((name) => describeAgent(agents, name, caller.tenant)),
         })
       },

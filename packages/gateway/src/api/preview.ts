@@ -34,7 +34,7 @@ export async function preview(
     throw refuse(400, 'invalid-input', message)
   }
   const settings = await calls.settingsOf(context, body, provider)
-  const { policy, sources, warnings, base, isOwn } = settings
+  const { policy, sources, warnings, isOwn } = settings
   const { tenant } = caller
   const read = readHistory(history, { format })
   const { family } = await sessions.peek({
@@ -49,13 +49,14 @@ export async function preview(
     const deferred = deferredTools(thread, { provider, body, history: read, policy })
     const listed = deferred?.body ?? body
     const expand = calls.expandMode(settings)
-    const candidate = candidateFor(thread, { provider, body: listed, expand })
+    const clientTools = deferred?.clientTools
+    const candidate = candidateFor(thread, { provider, body: listed, expand, clientTools })
     const model = modelOf(provider, body.value, '')
     const { matched, view } = await thread.preview(read, {
-      ...{ format, isContinuing: true, threadPolicy: base },
+      ...{ format, isContinuing: true, threadPolicy: policy },
+      policyOf: isOwn ? 'request' : 'thread',
       frame: provider.request.frame(listed.value),
       ...(candidate && { expand: offerOf(provider, candidate) }),
-      ...(isOwn ? { policy } : {}),
       ...(model === undefined ? {} : { model }),
     })
     const { value } = (view.offersExpansion ? candidate : undefined) ?? listed

@@ -273,6 +273,7 @@ const usual: Readonly<Record<string, number>> = {
   largeOutputThreshold: 3000,
   max: 5,
   maxImages: 3,
+  maxImageBytes: 2000,
   cutoff: 5,
   contextWindow: 3000,
   reserveTokens: 2000,

@@ -3,6 +3,7 @@
 import { OrielError, wrongOption } from '../core/log/errors.ts'
 import { isObject, type Json } from '../core/log/json.ts'
 import { assertOptions, type OptionNames } from '../core/log/options.ts'
+import { checkScope, type Scope } from '../core/log/scope.ts'
 import type { TokensOption } from '../counters.ts'
 import type { PolicyInput } from '../policy/schema.ts'
 import { assertPrompts, type Prompt } from '../rules/compact-prompt.ts'
@@ -13,9 +14,12 @@ import type { Success } from '../rules/tool-results.ts'
 import type { Store } from '../stores/store.ts'
 import type { Listener } from './events.ts'
 import type { Judge } from './judgments.ts'
+import type { RecallOptions } from './memory/recall.ts'
 import type { Plugin } from './plugins/plugin.ts'
 import type { Summarize } from './summaries/answer.ts'
 import { assertPrices, type PricesOption } from './view/cache.ts'
+
+export { assertPrompts }
 
 export interface ThreadOptions<Own extends readonly CustomRule[] = readonly [], Meta = Json> {
   /** The thread's id. @default a new random one */
@@ -68,6 +72,16 @@ export interface ThreadOptions<Own extends readonly CustomRule[] = readonly [], 
   readonly success?: Success
   /** Asked for context that comes with each user message and tool result. @default none */
   readonly plugins?: readonly Plugin[]
+  /**
+   * Puts the few passages of earlier messages that answer the newest user message best behind it, where the view does not show them; 'auto'
+   * or bounds. They stand at the end of the request, for that request only. @default false
+   */
+  readonly recall?: 'auto' | RecallOptions | false
+  /**
+   * Whose threads this one shares its memory with, under its tenant: search and recall look into them, and what the user says is to hold
+   * everywhere is told to new ones. Fixed when the thread begins; one that is there keeps what it has. @default none
+   */
+  readonly scope?: Scope
   /** Entries between two snapshots of the state, at least; 0 = none. @default 256 */
   readonly snapshotEvery?: number
 }
@@ -97,6 +111,8 @@ const threadOptions: OptionNames<AnyThreadOptions> = {
   similarity: true,
   success: true,
   plugins: true,
+  recall: true,
+  scope: true,
   snapshotEvery: true,
 }
 
@@ -113,6 +129,7 @@ export function assertThreadOptions(options: AnyThreadOptions): void {
     }
   }
   assertPrices(options.prices)
+  if (options.scope !== undefined) checkScope(options.scope)
   const { summarizeTimeoutMs: timeoutMs } = options
   const isTime = typeof timeoutMs === 'number' && timeoutMs > 0 && timeoutMs <= 2 ** 31 - 1
   if (timeoutMs !== undefined && !isTime) {
@@ -188,7 +205,8 @@ export function givenBy(options: AnyThreadOptions): {
 }
 
 function askedBy(relevance: RelevanceJudge, log: AnyThreadOptions['log']): Judge {
-  const isAsync = relevance.constructor.name === 'AsyncFunction'
+  // Bound, minified and proxied ones too. A plain function that answers with a promise shows it with its first answer.
+  const isAsync = Object.prototype.toString.call(relevance) === '[object AsyncFunction]'
   return { ask: judgeOf('relevance', relevance, log), isAsync }
 }
 

@@ -26,9 +26,11 @@ const viewOptions: OptionNames<ViewOptions> = {
   budget: true,
   policy: true,
   threadPolicy: true,
+  policyOf: true,
   mayTurnReasoningOff: true,
   limit: true,
   override: true,
+  agentName: true,
   dryRun: true,
 }
 const requestOptions: OptionNames<RequestOptions> = {
@@ -55,6 +57,13 @@ export function readViewOptions(
   if (options.threadPolicy !== undefined) {
     assertTogether(parsePolicy(options.threadPolicy, 'policy', rules))
   }
+  const { agentName } = options
+  if (agentName !== undefined && typeof agentName !== 'string') {
+    throw wrongOption('agentName', 'a string')
+  }
+  const { policyOf = 'thread' } = options
+  if (policyOf !== 'thread' && policyOf !== 'request')
+    throw wrongOption('policyOf', "'thread' or 'request'")
   if (model !== undefined && typeof model !== 'string') throw wrongOption('model', 'a string')
   if (frame !== undefined) assertFrame(frame, of)
   if (expand !== undefined) checkOffer(expand, of)

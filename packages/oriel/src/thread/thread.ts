@@ -28,6 +28,7 @@ import { type HintsAnswer, hintsOf } from './expand/hints.ts'
 import { expandMessage } from './expand/show-again.ts'
 import { Journal, type JournalOptions } from './journal/journal.ts'
 import { tokensSaved } from './lifecycle.ts'
+import { recallBounds } from './memory/recall.ts'
 import {
   type AnyThreadOptions,
   assertId,
@@ -516,7 +517,8 @@ function engineOptions(options: AnyThreadOptions): EngineOptions {
   const { summarize, summarizeWindow, summarizeTimeoutMs } = options
   const summarizing = { summarize, summarizeWindow, summarizeTimeoutMs }
   const { judge, ...given } = givenBy(options)
-  return { now, on, ...summarizing, prices, plugins, given, judge, ...linesOf(options) }
+  const recall = recallBounds(options.recall)
+  return { now, on, ...summarizing, prices, plugins, recall, given, judge, ...linesOf(options) }
 }
 
 /**
@@ -538,7 +540,7 @@ export async function openThread<
 }
 
 function journalOptions(options: AnyThreadOptions): Omit<JournalOptions, 'key' | 'store'> {
-  const { tokens, now = Date.now, snapshotEvery } = options
+  const { tokens, scope, now = Date.now, snapshotEvery } = options
   const { log } = linesOf(options)
   const message = 'A snapshot could not be saved; the log is unaffected.'
   const onSnapshotFailed = (error: unknown, { key, state }: Journal): void => {
@@ -548,7 +550,7 @@ function journalOptions(options: AnyThreadOptions): Omit<JournalOptions, 'key' |
     const failure = { id: 'snapshot', message, error: codeOf(error) }
     notify(options.on, eventOf('job-failed', place, failure), report)
   }
-  return { tokens, now, snapshotEvery, onSnapshotFailed }
+  return { tokens, scope, now, snapshotEvery, onSnapshotFailed }
 }
 
 /** Streams entries when iterated with `for await`; gives all of them when awaited. */

@@ -77,7 +77,8 @@ function scoreOf(
   { tokens, speaker }: IndexedPassage,
   weights: ReadonlyMap<string, number>,
 ): number {
-  const all = tokens.split(' ')
+  // Tokens with a colon in front name groups of threads.
+  const all = tokens.split(' ').filter((token) => !token.startsWith(':'))
   const counts = new Map<string, number>()
   for (const token of all) {
     if (weights.has(token)) counts.set(token, (counts.get(token) ?? 0) + 1)

@@ -215,7 +215,8 @@ export class SqliteReader {
   }
 
   findPassages(scope: SearchScope, token: string, limit: number): readonly number[] {
-    const query = `"${scopeToken(scope)}" AND "${token.replaceAll('"', '')}"`
+    const all = [scopeToken(scope), ...(scope.groups ?? []), token.replaceAll('"', '')]
+    const query = all.map((one) => `"${one}"`).join(' AND ')
     return this.#statement('findPassages')
       .all(query, limit)
       .map(({ id }) => Number(id))

@@ -4,8 +4,9 @@ import type { Role } from '../../core/log/block.ts'
 import type { MessageEntry } from '../../core/log/entry.ts'
 import { OrielError, wrongOption } from '../../core/log/errors.ts'
 import { assertOptions, type OptionNames } from '../../core/log/options.ts'
+import { checkScope, isScope, type Scope } from '../../core/log/scope.ts'
 import { analyseQuery, markWords } from '../../core/search/analysis.ts'
-import { excerpt, messageText, textAt } from '../../core/search/passages.ts'
+import { excerpt, messageText, type Place, textAt } from '../../core/search/passages.ts'
 import { fuseRanks, type ScoredPassage } from '../../core/search/rank.ts'
 import { shownCheckpointText } from '../../core/text/checkpoint.ts'
 import { readableIn, readableMessage } from '../../core/text/readable.ts'
@@ -34,6 +35,10 @@ export interface SearchOptions {
    * @default 'hidden' for a model, 'best' for a person
    */
   readonly prefer?: 'hidden' | 'best'
+  /**
+   * Also the other threads of the scope that this one began in. A thread without a scope has no others. @default false
+   */
+  readonly across?: boolean
   /** Adds a second order of the best passages, by their meaning; both are fused. @default by words alone */
   readonly embed?: Embed
   /** Ends the search. */
@@ -47,6 +52,7 @@ const searchOptions: OptionNames<SearchOptions> = {
   audience: true,
   kind: true,
   prefer: true,
+  across: true,
   embed: true,
   signal: true,
 }
@@ -64,6 +70,8 @@ export interface Neighbour {
 
 /** A message that matches, by its best passage. */
 export interface SearchResult {
+  /** The thread it stands in, where that is another one of the scope. */
+  readonly thread?: string
   /** What `expand` takes. */
   readonly id: string
   /** Index among the messages of the log, from 0. */
@@ -85,6 +93,12 @@ export interface SearchResult {
   readonly score: number
   /** Further messages with the same passage, which are left out. @default none */
   readonly repeats?: number
+}
+
+/** How the threads of a tenant are searched. */
+export interface ThreadsSearchOptions extends Omit<SearchOptions, 'across' | 'prefer'> {
+  /** Only threads that began in this scope. @default all of the tenant's */
+  readonly scope?: Scope
 }
 
 export interface ThreadSearchResult extends SearchResult {
@@ -115,14 +129,44 @@ export async function searchJournal(
   options: SearchOptions = {},
   isShown?: IsShown,
 ): Promise<readonly SearchResult[]> {
+  const { best, journalOf } = await findPlaces(journal, query, options, isShown)
+  const complete = await withSurroundings(best, { query, options, journalOf })
+  return complete.map(({ thread, ...result }) =>
+    thread === journal.key.thread ? result : { thread, ...result },
+  )
+}
+
+/** The best matches in a thread, or over the threads of its scope, with where their passages stand. */
+export async function findPlaces(
+  journal: Journal,
+  query: string,
+  options: SearchOptions,
+  isShown: IsShown | undefined,
+): Promise<{ readonly best: readonly Found[]; readonly journalOf: JournalOf }> {
   const { tenant, thread } = journal.key
-  const matches = await matchesIn(journal.store, { tenant, thread, query }, options)
-  const passages = hiddenFirst(matches.passages, options, isShown)
-  const found = await resultsOf(passages, options, async () => journal)
+  const { scope } = journal.header
+  const where = options.across === true && isScope(scope) ? { scope } : { thread }
+  const matches = await matchesIn(journal.store, { tenant, ...where, query }, options)
+  const others = journalsOf(journal.store, tenant)
+  const journalOf: JournalOf = async (id) => (id === thread ? journal : others(id))
+  const isShownHere = isShown && ((one: ScoredPassage) => one.thread === thread && isShown(one.seq))
+  const passages = hiddenFirst(matches.passages, options, isShownHere)
+  const found = await resultsOf(passages, options, journalOf)
   const ranked = await rankByMeaning(found, query, options)
-  const best = ranked.slice(0, options.limit ?? defaultLimit)
-  const complete = await withSurroundings(best, { query, options, journalOf: async () => journal })
-  return complete.map(({ thread: _, ...result }) => result)
+  return { best: ranked.slice(0, options.limit ?? defaultLimit), journalOf }
+}
+
+/** The log of a thread; undefined where it cannot be read. */
+export type JournalOf = (thread: string) => Promise<Journal | undefined>
+
+/** Opens the logs of a tenant, each once. */
+export function journalsOf(store: Store, tenant: string): JournalOf {
+  const journals = new Map<string, Promise<Journal | undefined>>()
+  return (thread) => {
+    const known = journals.get(thread) ?? openJournal(store, tenant, thread)
+    journals.set(thread, known)
+    return known
+  }
 }
 
 const defaultLimit = 10
@@ -130,13 +174,11 @@ const defaultLimit = 10
 function hiddenFirst(
   passages: readonly ScoredPassage[],
   { audience = 'model', prefer = audience === 'model' ? 'hidden' : 'best' }: SearchOptions,
-  isShown: IsShown | undefined,
+  isShown: ((passage: ScoredPassage) => boolean) | undefined,
 ): readonly ScoredPassage[] {
   if (isShown === undefined || prefer === 'best') return passages
   const weighed = passages.map((one) =>
-    one.speaker === 'checkpoint' || isShown(one.seq)
-      ? { ...one, score: one.score * shownShare }
-      : one,
+    one.speaker === 'checkpoint' || isShown(one) ? { ...one, score: one.score * shownShare } : one,
   )
   return weighed.sort((a, b) => b.score - a.score || b.id - a.id)
 }
@@ -148,15 +190,11 @@ export async function searchThreads(
   store: Store,
   tenant: string,
   query: string,
-  options: SearchOptions = {},
+  { scope, ...options }: ThreadsSearchOptions = {},
 ): Promise<readonly ThreadSearchResult[]> {
-  const matches = await matchesIn(store, { tenant, query }, options)
-  const journals = new Map<string, Promise<Journal | undefined>>()
-  const journalOf = (thread: string): Promise<Journal | undefined> => {
-    const known = journals.get(thread) ?? openJournal(store, tenant, thread)
-    journals.set(thread, known)
-    return known
-  }
+  const within = scope === undefined ? {} : { scope: checkScope(scope) }
+  const matches = await matchesIn(store, { tenant, query, ...within }, options)
+  const journalOf = journalsOf(store, tenant)
   const found = await resultsOf(matches.passages, options, journalOf)
   const ranked = await rankByMeaning(found, query, options)
   const best = ranked.slice(0, options.limit ?? defaultLimit)
@@ -213,7 +251,7 @@ function checkSearch(query: unknown, options: SearchOptions): void {
 }
 
 /** A result, before what stands around it is looked up. */
-type Found = Omit<ThreadSearchResult, 'marks' | 'previous' | 'next'>
+type Found = Omit<ThreadSearchResult, 'marks' | 'previous' | 'next'> & { readonly place: Place }
 
 /** Messages in their words, as many as are needed. What a reader may not see, is of another role, or repeats a better one is left out. */
 async function resultsOf(
@@ -250,7 +288,7 @@ async function resultOf(
   options: SearchOptions,
 ): Promise<Found | undefined> {
   const about = {
-    ...{ thread: passage.thread, index: passage.index, kind: kindOf(passage) },
+    ...{ thread: passage.thread, index: passage.index, kind: kindOf(passage), place: passage },
     score: Math.round(passage.score * 1000) / 1000,
   }
   if (passage.speaker === 'checkpoint') return checkpointResult(journal, passage, options, about)
@@ -274,7 +312,7 @@ function checkpointResult(
   { state }: Journal,
   passage: ScoredPassage,
   { role, tool }: SearchOptions,
-  about: Pick<Found, 'thread' | 'index' | 'kind' | 'score'>,
+  about: Pick<Found, 'thread' | 'index' | 'kind' | 'score' | 'place'>,
 ): Found | undefined {
   const { checkpoint } = state
   if (checkpoint?.seq !== passage.seq || checkpoint.text === undefined) return undefined
@@ -304,7 +342,7 @@ async function withSurroundings(
 ): Promise<readonly ThreadSearchResult[]> {
   const tokens = new Set(analyseQuery(query))
   const results: ThreadSearchResult[] = []
-  for (const result of found) {
+  for (const { place: _, ...result } of found) {
     options.signal?.throwIfAborted()
     const journal = result.kind === 'checkpoint' ? undefined : await journalOf(result.thread)
     const [previous, next] =
@@ -350,7 +388,11 @@ function beginning(text: string): string {
 }
 
 /** Whether a model may read a block in its original words now. */
-function isReadable({ state }: Journal, entry: MessageEntry, block: number): boolean {
+export function isReadable(
+  { state }: Pick<Journal, 'state'>,
+  entry: MessageEntry,
+  block: number,
+): boolean {
   if (finalIn(state)(entry.seq, block)) return false
   return readableIn(state)(entry).some(({ position }) => position === block)
 }

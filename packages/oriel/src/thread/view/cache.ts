@@ -102,7 +102,7 @@ export function usageEntry(
 export function cacheBroken({ broken }: Pick<UsageEntry, 'broken'>): EventFields | undefined {
   if (broken === undefined) return undefined
   return {
-    message: `${broken.lost} tokens were not in the provider's cache: ${broken.cause}.`,
+    message: `${broken.lost} tokens were not in the provider's cache: ${broken.cause}${broken.told === undefined ? '' : ` (the provider says ${broken.told})`}.`,
     reason: broken.cause,
     tokensLost: broken.lost,
     ...(broken.first === undefined ? {} : { id: broken.first }),
@@ -124,6 +124,7 @@ function brokenBy(
   const found = breakOf({ ...lane, before }, measured, {
     prices: pricesOf(option, lane.model),
     hasEdits: newestChange > before.seq,
+    told: usage.miss,
     frame: (hash) => journal.setting(settings.frame.at(hash)),
   })
   if (found === undefined) return undefined

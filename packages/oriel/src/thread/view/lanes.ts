@@ -1,6 +1,6 @@
 // What each consumer of a thread was sent last, and what the provider measured of it: a consumer is format, model and frame.
 
-import type { RequestEntry, Usage, UsageEntry } from '../../core/log/entry.ts'
+import type { ReportedMiss, RequestEntry, Usage, UsageEntry } from '../../core/log/entry.ts'
 import type { Json, JsonObject } from '../../core/log/json.ts'
 import { isObject } from '../../core/log/json.ts'
 import { carriesExpandTool, searchToolIn } from '../../core/state/expansion.ts'
@@ -78,6 +78,8 @@ export function breakOf(
   around: {
     readonly prices: Prices
     readonly hasEdits: boolean
+    /** What the provider itself says of a miss. */
+    readonly told?: ReportedMiss | undefined
     /** The recorded frame of a hash. */
     readonly frame: (hash: string) => Json | undefined
   },
@@ -90,6 +92,7 @@ export function breakOf(
     now: measured,
     idleMs: lane.at - before.at,
     prices: around.prices,
+    told: around.told,
     changed: {
       model: before.model !== lane.model,
       tools: differs(old, own, 'tools') && !(around.hasEdits && isOnlyOffered(old, own)),
