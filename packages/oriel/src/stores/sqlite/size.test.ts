@@ -70,7 +70,7 @@ function wordsOf(seed: number, count: number): string {
 
 it.each([
   ['a window', { history: { policy: 'lastN', length: 10 } }, 1.6],
-  ['checkpoints', 'recommended', 2],
+  ['checkpoints', 'recommended', 2.5],
 ] as const)(
   '[SQ6] a thread with a view at every step and %s needs few bytes for each byte of its messages',
   async (_, policy, most) => {
