@@ -39,8 +39,8 @@ const mark = '\0'
 /** Options whose values stay text. */
 const textOptions: readonly string[] = [
   ...['--conversation', '--policy', '--prices', '--html', '--fail-if'],
-  ...['--data', '--store', '--tenant', '--thread', '--out'],
-  ...['--host', '--upstream', '--config', '--how', '--url'],
+  ...['--data', '--store', '--tenant', '--thread', '--out', '--url', '--key'],
+  ...['--host', '--upstream', '--config', '--how'],
 ]
 
 /** Exit code for invalid usage or unusable input. */
@@ -98,9 +98,9 @@ function run(cli: Cli, command: string, terminal: Terminal): Promise<number> {
     case 'import':
       return importThreads(readImportSettings(filesOf(cli), options), terminal)
     case 'search':
-      return search(readSearchSettings(filesOf(cli), options), terminal)
+      return search(readSearchSettings(filesOf(cli), options, terminal.env), terminal)
     case 'context':
-      return context(readContextSettings(filesOf(cli), options), terminal)
+      return context(readContextSettings(filesOf(cli), options, terminal.env), terminal)
     case 'connect':
       return connect(readConnectSettings(filesOf(cli), options), terminal)
     case 'disconnect':
@@ -205,6 +205,8 @@ function addFinding(cli: Cli): void {
       .option('--data <folder>', `The folder of the store; else ${defaultFolder}`)
       .option('--store <file or url>', 'A SQLite file or PostgreSQL instead of it')
       .option('--tenant <name>', 'Only this tenant; else all')
+      .option('--url <address>', 'Ask a gateway that runs: http://127.0.0.1:4141')
+      .option('--key <key>', 'Its API key; else ORIEL_KEY')
       .option('--json', 'Print JSON, for machines')
   }
 }
