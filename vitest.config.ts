@@ -29,8 +29,17 @@ const slow = [
   'scripts/{start,walk}.test.ts',
 ]
 /** Quick and without a world around them: `npm run check:quick` runs these. */
-const unit = ['packages/*/src/**/*.test.ts', 'scripts/**/*.test.ts']
-const system = ['packages/*/test/**/*.test.ts', 'examples/**/*.test.ts', ...slow]
+const unit = [
+  'packages/*/src/**/*.test.ts',
+  'packages/plugins/*/src/**/*.test.ts',
+  'scripts/**/*.test.ts',
+]
+const system = [
+  'packages/*/test/**/*.test.ts',
+  'packages/plugins/*/src/**/*.test.ts',
+  'examples/**/*.test.ts',
+  ...slow,
+]
 
 /** Where `npm run check` wants the results as JSON. */
 const report = process.env.ORIEL_TEST_REPORT

@@ -66,7 +66,11 @@ export function readRules(text: string): Rules {
 
 /** The files that vitest.config.ts includes. */
 export function testFiles(root: string): string[] {
-  const patterns = ['packages/*/{src,test}/**/*.test.ts', '{examples,scripts}/**/*.test.ts']
+  const patterns = [
+    'packages/*/{src,test}/**/*.test.ts',
+    'packages/plugins/*/src/**/*.test.ts',
+    '{examples,scripts}/**/*.test.ts',
+  ]
   return globSync(patterns, { cwd: root, exclude: ['**/node_modules/**'] }).sort()
 }
 
