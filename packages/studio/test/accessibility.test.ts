@@ -24,32 +24,38 @@ describe('every page', () => {
   it.each([
     [1280, 'light'],
     [390, 'dark'],
-  ] as const)('[ST15] has no findings of axe at %i pixels in %s', async (width, colorScheme) => {
-    const page = await studio.open('/threads', { viewport: { width, height: 900 }, colorScheme })
-    const found: string[] = []
-    for (const path of [
-      '/threads',
-      '/settings',
-      `/chat?agent=demo&debug=true&thread=${sample}`,
-      `/threads/${sample}`,
-      `/threads/${sample}?of=toolOutput`,
-      `/threads/${sample}?tab=timeline`,
-      `/threads/${sample}?tab=edits`,
-      `/threads/${sample}?tab=what-if`,
-    ]) {
-      await page.goto(`${studio.url}${path}`)
-      await page.locator('main > *').first().waitFor()
-      await soon(() => page.locator('.spinner, progress').count()).toBe(0)
-      await page.evaluate(axe.source)
-      const { violations } = await page.evaluate(() =>
-        (window as unknown as { axe: typeof axe }).axe.run(document),
-      )
-      for (const { id, nodes } of violations) {
-        found.push(`${path}: ${id}: ${nodes[0]?.html.slice(0, 160)} ${nodes[0]?.failureSummary ?? ''}`)
+  ] as const)(
+    '[ST15] has no findings of axe at %i pixels in %s',
+    async (width, colorScheme) => {
+      const page = await studio.open('/threads', { viewport: { width, height: 900 }, colorScheme })
+      const found: string[] = []
+      for (const path of [
+        '/threads',
+        '/settings',
+        `/chat?agent=demo&debug=true&thread=${sample}`,
+        `/threads/${sample}`,
+        `/threads/${sample}?of=toolOutput`,
+        `/threads/${sample}?tab=timeline`,
+        `/threads/${sample}?tab=edits`,
+        `/threads/${sample}?tab=what-if`,
+      ]) {
+        await page.goto(`${studio.url}${path}`)
+        await page.locator('main > *').first().waitFor()
+        await soon(() => page.locator('.spinner, progress').count()).toBe(0)
+        await page.evaluate(axe.source)
+        const { violations } = await page.evaluate(() =>
+          (window as unknown as { axe: typeof axe }).axe.run(document),
+        )
+        for (const { id, nodes } of violations) {
+          found.push(
+            `${path}: ${id}: ${nodes[0]?.html.slice(0, 160)} ${nodes[0]?.failureSummary ?? ''}`,
+          )
+        }
       }
-    }
-    expect(found).toEqual([])
-  }, 120_000)
+      expect(found).toEqual([])
+    },
+    120_000,
+  )
 
   it('[ST15] moves between tabs with the arrow keys, and stands still where motion is not wanted', async () => {
     const page = await studio.open(`/threads/${sample}`, { reducedMotion: 'reduce' })
@@ -87,12 +93,17 @@ describe('a newcomer', () => {
     expect(await row.locator('[data-label=Cost]').innerText()).toMatch(/^\$\d/)
     // When and why did the cache break? One click on the cost.
     await row.locator('[data-label=Cost] a').click()
-    await page.getByText(/cache break, by an edit: /).first().waitFor()
+    await page
+      .getByText(/cache break, by an edit: /)
+      .first()
+      .waitFor()
     // What did the model see at a step? The thread, then the step.
     await page.goto(`${studio.url}/threads`)
     await row.getByRole('link').first().click()
     // Why is this block gone? It says so at once.
-    expect(await page.locator('[data-folded]').first().innerText()).toMatch(/Not sent[\s\S]*compaction/)
+    expect(await page.locator('[data-folded]').first().innerText()).toMatch(
+      /Not sent[\s\S]*compaction/,
+    )
     await page.getByRole('button', { name: 'Step before' }).click()
     await page.getByText(/^step \d+ of \d+$/).waitFor()
     await page.locator('[data-part=system]').waitFor()

@@ -95,7 +95,9 @@ describe('the inspector', () => {
     await soon(() => page.locator('.row-role', { hasText: 'read_log' }).count()).toBe(0)
     await page.getByLabel('Tool or rule').selectOption('')
     await page.getByLabel('Find in this thread').fill('tariffs')
-    await soon(() => page.locator('[data-block]', { hasText: 'tariffs' }).count()).toBeGreaterThan(0)
+    await soon(() => page.locator('[data-block]', { hasText: 'tariffs' }).count()).toBeGreaterThan(
+      0,
+    )
     await soon(() => page.locator('[data-part]').count()).toBe(0)
   })
 
@@ -118,7 +120,9 @@ describe('the inspector', () => {
     const drawer = page.getByRole('complementary', { name: 'Block' })
     const act = async (name: string): Promise<void> => {
       await drawer.getByRole('button', { name, exact: true }).click()
-      expect(await drawer.locator('.effect').innerText()).toMatch(/Next request: [+−][\d.]+k? tokens|stays as it is/)
+      expect(await drawer.locator('.effect').innerText()).toMatch(
+        /Next request: [+−][\d.]+k? tokens|stays as it is/,
+      )
       await drawer.getByRole('button', { name: `${name} now` }).click()
     }
     await act('Pin')
@@ -196,7 +200,9 @@ describe('the inspector', () => {
     await page.keyboard.press('Enter')
     const cause = page.locator('[data-cause=edit]')
     await cause.waitFor()
-    expect(await cause.innerText()).toMatch(/differs from step \d+ from message \d+ on: by an edit \(\w+: /)
+    expect(await cause.innerText()).toMatch(
+      /differs from step \d+ from message \d+ on: by an edit \(\w+: /,
+    )
     await page.locator('[data-since=first-changed]').first().waitFor()
     await page.getByRole('button', { name: 'Request', exact: true }).click()
     await page.getByRole('region', { name: `Request of step ${change}` }).waitFor()

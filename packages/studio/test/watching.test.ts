@@ -86,7 +86,9 @@ describe('the log beside the view', () => {
     expect(await said.nth(1).locator('img').getAttribute('alt')).toBe('[image image/png 78 bytes]')
     // A picture elsewhere is never loaded.
     expect(await said.nth(2).innerText()).toBe('[image https://example.com/a.png]')
-    const result = [{ type: 'tool-result', callId: 'c', isError: true, content: '\u001b[31mred\u001b[0m' }]
+    const result = [
+      { type: 'tool-result', callId: 'c', isError: true, content: '\u001b[31mred\u001b[0m' },
+    ]
     const call = [{ type: 'tool-call', callId: 'c', name: 'look', arguments: '{}' }]
     await thread.append([
       { role: 'assistant', content: call },

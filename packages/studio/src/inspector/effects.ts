@@ -13,11 +13,7 @@ export interface Effect {
 export type Action = 'undo' | 'expand' | 'pin' | 'exclude'
 
 /** The effect of an action, from the tokens of the rows. */
-export function effectOf(
-  rows: readonly OutlineRow[],
-  target: BlockRow,
-  action: Action,
-): Effect {
+export function effectOf(rows: readonly OutlineRow[], target: BlockRow, action: Action): Effect {
   const isMeant = (row: OutlineRow): boolean => {
     if (action === 'undo')
       return target.edit !== undefined && 'edit' in row && row.edit === target.edit

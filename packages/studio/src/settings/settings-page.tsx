@@ -43,7 +43,8 @@ export function SettingsPage({ info }: { readonly info: Info }): ReactNode {
       <ul>
         {agents.map(({ name, title, model }) => (
           <li key={name}>
-            <b>{title ?? name}</b> <span className="muted">{[name, model].filter(Boolean).join(', ')}</span>
+            <b>{title ?? name}</b>{' '}
+            <span className="muted">{[name, model].filter(Boolean).join(', ')}</span>
           </li>
         ))}
       </ul>

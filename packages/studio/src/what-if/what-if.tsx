@@ -26,7 +26,8 @@ export function WhatIf({ thread, info, onApplied }: WhatIfProps): ReactNode {
   const [isStopped, setStopped] = useState(false)
   const named = params.get('policy')
   // At once for a thread that is replayed in a moment.
-  const usual = thread.messages <= maxAtOnce && info.presets.includes(usualPreset) ? usualPreset : null
+  const usual =
+    thread.messages <= maxAtOnce && info.presets.includes(usualPreset) ? usualPreset : null
   const asked = isStopped ? null : (named ?? (usual === null ? null : written(usual, info)))
   const [text, setText] = useState(() => written(named ?? usual ?? thread.policy ?? {}, info))
   const [problem, setProblem] = useState<string>()
