@@ -19,11 +19,13 @@ export type { Route } from './http/router.ts'
 export { checkHost, type GatewayServer, type ServeOptions, serveGateway } from './http/server.ts'
 /** `letHeapGrow` is the former name of `tuneHeap`, kept for one version. */
 export { tuneHeap, tuneHeap as letHeapGrow } from './limits/heap.ts'
+export { hostLargeCalls } from './offload/large-call-host.ts'
 export type {
   AgentOptions,
   GatewayOptions,
   KeyOptions,
   Limits,
+  OffloadOptions,
   SummarizerOptions,
   UpstreamOptions,
 } from './options.ts'

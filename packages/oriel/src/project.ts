@@ -3,14 +3,14 @@
 import { assemble } from './assemble.ts'
 import { OrielError } from './core/log/errors.ts'
 import { fixedSalt } from './core/log/ids.ts'
-import { checkJson, type Json } from './core/log/json.ts'
+import type { Json } from './core/log/json.ts'
 import { assertOptions, type OptionNames } from './core/log/options.ts'
-import { carriesExpandTool } from './core/state/expansion.ts'
+import { carriesExpandTool, searchToolIn } from './core/state/expansion.ts'
 import { State } from './core/state/state.ts'
 import { framePartTokens, frameTokens } from './core/tokens/tally.ts'
 import { lossesAsRepairs } from './core/view/repair.ts'
 import { traceOf } from './core/view/trace.ts'
-import type { Change, Frame, TokenCount } from './core/view/view.ts'
+import { assertFrame, type Change, type Frame, type TokenCount } from './core/view/view.ts'
 import { resolveCounter, type TokensOption } from './counters.ts'
 import { feed } from './feed.ts'
 import { windowOfModel } from './plan.ts'
@@ -98,7 +98,7 @@ export function project<M = Json, const Own extends readonly CustomRule[] = read
   const parsed = parsePolicy(policy, 'policy', rules)
   assertTogether(parsed)
   checkBudget(budget)
-  if (frame !== undefined) checkJson(frame, 'frame')
+  if (frame !== undefined) assertFrame(frame, 'project')
   const decoded = decodeWithOwnFields(source, messages, 'messages')
   const state = new State({ counter, salt: fixedSalt })
   const drafts = decoded.map(({ draft }) => draft)
@@ -118,6 +118,7 @@ export function project<M = Json, const Own extends readonly CustomRule[] = read
     frameTokens: aroundTokens,
     frameParts: () => framePartTokens(counter, frame),
     hasExpandTool: carriesExpandTool(frame),
+    searchTool: searchToolIn(frame),
     budget,
   }
   const view = assemble(state, planned, fitting)

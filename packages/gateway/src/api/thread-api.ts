@@ -11,6 +11,8 @@ import {
   OrielError,
   type Policy,
   parseCallerPolicy,
+  type Scope,
+  type SearchKind,
   type Store,
   searchThreads,
   type Thread,
@@ -22,6 +24,7 @@ import {
 import {
   compositionAt,
   compositionIn,
+  compositionOf,
   contentsIn,
   listEdits,
   nextOptions,
@@ -93,6 +96,9 @@ export interface SearchQuery {
   readonly query: string
   /** Only this thread. */
   readonly thread?: string
+  /** Only threads of this scope. */
+  readonly scope?: Scope
+  readonly kind?: SearchKind
   readonly limit: number
   readonly signal?: AbortSignal
 }
@@ -180,20 +186,30 @@ export class ThreadApi {
     if (query.trim() === '' || query.length > maxQuery) {
       throw refuse(400, 'invalid-input', `q must be a text of at most ${maxQuery} characters.`)
     }
-    const thread = url.searchParams.get('thread')
+    const named = (name: string): object => {
+      const value = url.searchParams.get(name)
+      return value === null || value === '' ? {} : { [name]: value }
+    }
+    const scope = { ...named('user'), ...named('project') }
     const results = await this.search(caller, {
       query,
       limit: readCount(url, 'limit', 10, maxResults),
       signal: request.signal,
-      ...(thread === null ? {} : { thread }),
+      ...named('thread'),
+      ...named('kind'),
+      ...(Object.keys(scope).length === 0 ? {} : { scope }),
     })
     return json({ results })
   }
 
   /** The best messages for a query in the caller's threads, or in one of them: what a model may read. */
   async search(caller: Caller, asked: SearchQuery): Promise<readonly FoundMessage[]> {
-    const { query, thread, limit, signal } = asked
-    const options = { limit, ...(signal === undefined ? {} : { signal }) }
+    const { query, thread, scope, limit, signal, kind } = asked
+    const options = {
+      limit,
+      ...(signal === undefined ? {} : { signal }),
+      ...(kind === undefined ? {} : { kind }),
+    }
     if (thread !== undefined) {
       const { key } = await this.locate(caller, thread)
       const found = await this.open(key, (own) => own.search(query, options), { isLong: true })
@@ -202,7 +218,10 @@ export class ThreadApi {
     await this.#options.threads.quiet(caller.isAdmin ? undefined : caller.tenant)
     const found: { readonly tenant: string; readonly result: ThreadSearchResult }[] = []
     for (const tenant of (await this.#tenantsOf(caller, null)).slice(0, maxTenants)) {
-      const own = await searchThreads(this.#options.store, tenant, query, options)
+      const own = await searchThreads(this.#options.store, tenant, query, {
+        ...options,
+        ...(scope === undefined ? {} : { scope }),
+      })
       found.push(...own.map((result) => ({ tenant, result })))
     }
     const sorted = found.toSorted((a, b) => b.result.score - a.result.score)
@@ -333,6 +352,14 @@ export class ThreadApi {
       policy: callerView(policy),
       ...(context.caller.isAdmin ? { tenant: key.tenant } : {}),
     })
+  }
+
+  /** What fills the window now, by category. */
+  async context(context: RouteContext): Promise<Response> {
+    const { key, info } = await this.#find(context)
+    // The thread is loaded into memory, so reserve its size.
+    context.room.take(info.bytes)
+    return json(await this.open(key, compositionOf, { isLong: true }))
   }
 
   async log(context: RouteContext): Promise<Response> {

@@ -60,9 +60,13 @@ function searchRoute(api: ThreadApi): Route {
     query: {
       q: 'What to find: words, identifiers, paths, numbers.',
       thread: 'Only this thread.',
+      user: 'Only threads that began in the scope of this user.',
+      project: 'Only threads that began in the scope of this project.',
+      kind: 'Only `message`, `directive` (a standing instruction of the user) or `checkpoint`.',
       limit: 'How many at most. Default 10.',
     },
-    answer: '{ results: { thread, id, index, seq, at, role, tool?, text, score, repeats? }[] }',
+    answer:
+      '{ results: { thread, id, index, seq, at, role, kind, tool?, text, marks: [from, to][], previous?, next?, score, repeats? }[] }',
     handle: (context) => api.searchRoute(context),
   }
 }
@@ -122,6 +126,11 @@ function readRoutes(api: ThreadApi): readonly Route[] {
       summary: 'Summary of a thread, with its policy.',
       answer: 'ThreadSummary & { policy }',
       handle: (context) => api.summary(context),
+    }),
+    get('/:id/context', {
+      summary: 'What fills the window of a thread now, by category.',
+      answer: '{ tokens: { system, tools, ... }, used, window?, free?, format, model? }',
+      handle: (context) => api.context(context),
     }),
     get('/:id/log', {
       summary: 'Entries of the log.',

@@ -9,6 +9,7 @@ import { policySettings, type Setting, settings } from '../core/log/settings.ts'
 import type { FileOf } from '../core/state/file-request.ts'
 import type { State } from '../core/state/state.ts'
 import { noSummary, type SummaryOf } from '../core/state/summary-request.ts'
+import type { ViewMessage } from '../core/view/view.ts'
 import { isChecked, type Policy, parsePolicy } from '../policy/schema.ts'
 import { withStoredSettings } from '../policy/stored-settings.ts'
 import { assertNotEmpty } from '../providers/size.ts'
@@ -41,10 +42,14 @@ import { type OutputFile, OutputFiles, removeOutputFile } from './expand/output-
 import type { Batch, Build } from './journal/batch.ts'
 import { Journal, type Stamp } from './journal/journal.ts'
 import { type Judge, Judgments } from './judgments.ts'
+import { keepLasting } from './memory/lasting.ts'
+import type { RecallBounds } from './memory/recall.ts'
+import { type MemoryTail, memoryEntries, memoryFor, scopeOf } from './memory/tail.ts'
 import { assertId } from './options.ts'
 import type { Plugin } from './plugins/plugin.ts'
 import { firstUnanswered, Plugins, replaced, systemOf, systemSetting } from './plugins/plugins.ts'
 import { Reporter, type ReporterOptions } from './reporter.ts'
+import type { IsShown } from './search/search.ts'
 import type { Summarize } from './summaries/answer.ts'
 import { defaultTimeoutMs, failureOf, Jobs } from './summaries/jobs.ts'
 import { askingOf, prepareSummaries, summaryEntries, waitsForJobs } from './summaries/prepare.ts'
@@ -55,6 +60,7 @@ import {
   type SummaryCaller,
   type SummaryPass,
 } from './summaries/summaries.ts'
+import { summariesIn, TenantSummaries } from './summaries/tenant-cache.ts'
 import { cacheBroken, cacheFor, type PricesOption, usageEntry } from './view/cache.ts'
 import { Framing } from './view/frame.ts'
 import type { Usage } from './view/read-usage.ts'
@@ -87,6 +93,8 @@ export interface EngineOptions extends ReporterOptions {
   /** @default 30000 */
   readonly summarizeTimeoutMs?: number | undefined
   readonly plugins: readonly Plugin[]
+  /** What is recalled behind the newest user message. @default nothing */
+  readonly recall?: RecallBounds | undefined
   readonly given: NonNullable<ViewRequest['given']>
   /** The host's judge of relevance. */
   readonly judge?: Judge | undefined
@@ -147,6 +155,7 @@ export class ThreadEngine {
   #pendingStored: StoredSettings | undefined
   #layered: LayeredPolicy | undefined
   readonly #caller: SummaryCaller | undefined
+  readonly #shareable: TenantSummaries
   readonly #compacting: CheckpointSchedule
   readonly #files: OutputFiles
   #background: Promise<unknown> = Promise.resolve()
@@ -161,12 +170,15 @@ export class ThreadEngine {
         readonly copy: Journal
       }
     | undefined
+  /** Messages of a history that the next view writes. */
+  #staged: MessageEntry[] = []
   /** The newest view that was made here, and the record of its request. */
   readonly #judgments: Judgments | undefined
   #lastView: { readonly seq: number | undefined; readonly built: BuiltView } | undefined
 
   constructor(journal: Journal, options: EngineOptions, shared: SharedParts) {
     this.journal = journal
+    this.#shareable = new TenantSummaries(journal.store, journal.key)
     this.#options = options
     this.#shared = shared
     this.#reporter = new Reporter(options)
@@ -185,7 +197,9 @@ export class ThreadEngine {
       const message = `${count} summaries failed: the deterministic form serves.`
       this.emit('job-failed', { message, ...failure })
     }
-    this.#caller = summarize && { summarize, onFailed }
+    // Without the other threads' summaries the model is asked again.
+    const find: SummaryCaller['find'] = (keys) => this.#shareable.find(keys).catch(() => [])
+    this.#caller = summarize && { summarize, onFailed, find }
     const { judge } = options
     const onUnjudged = (error: unknown): void => {
       const message = 'A result was not judged: the words that it shares decide.'
@@ -296,6 +310,7 @@ export class ThreadEngine {
     const entries = messagesOf(written)
     this.#tellOfCache(written)
     this.#reporter.added(this.journal, entries)
+    await this.#keepLasting(entries)
     await this.#compacting.afterAppend(entries)
     return entries
   }
@@ -332,8 +347,10 @@ export class ThreadEngine {
       : { entries: await this.journal.commit(build), batch: undefined }
     assert(meeting !== undefined, 'a write asks for its entries')
     const messages = messagesOf(entries)
-    if (batch === undefined) {
+    if (batch !== undefined) this.#staged = [...messages]
+    else {
       if (isMoved) this.#forgetPending()
+      await this.#keepLasting(messages)
       this.#reporter.added(this.journal, messages)
       await this.#compacting.afterAppend(messages)
     }
@@ -409,13 +426,14 @@ export class ThreadEngine {
     const shown = own ?? this.#givenPolicy(options.threadPolicy)
     const base = await this.#widenedCopy(copy ?? this.journal, shown, options)
     const pluginSystem = this.#plugins.isEmpty ? [] : await this.#plugins.system(base)
+    const { blocks: tail } = await this.#memory(base)
     const request = (journal = base): ViewRequest =>
-      this.request(options, { own, pluginSystem, journal })
+      this.request(options, { own, pluginSystem, tail, journal })
     const rehearsed = base === this.journal ? undefined : base
     const journal =
       own === undefined ? await this.#compacting.simulate(request, limit, rehearsed) : base
     const asked = (way?: Offering): ViewRequest =>
-      this.request(options, { own, pluginSystem, journal, offering: way })
+      this.request(options, { own, pluginSystem, tail, journal, offering: way })
     const now = asked()
     const { summaryOf } = askingOf(this.summaries, journal, now)
     // A request would wait for the model here; without it, it has what it has when the model fails.
@@ -514,6 +532,7 @@ export class ThreadEngine {
       prices,
       leading,
       pluginSystem,
+      tail: around.tail,
       state: journal.state,
       shownAgainFrom: isTemporary ? shownAgainFrom(this.journal.state, policy) : undefined,
       isTemporary,
@@ -538,11 +557,12 @@ export class ThreadEngine {
     const { policy } = request()
     if (policy.expiry?.relevance === undefined) return
     const waits = waitsForJobs(policy)
+    judgments.limit(waits ? until : Infinity)
     // A score may lead to the question about a later age.
     for (let round = 0; round < maxJudgingRounds; round++) {
       proposalsOf(request())
       if (!judgments.isBusy) return
-      judgments.start(waits ? until : Infinity)
+      judgments.start()
       if (!waits) return
       await judgments.settled(until)
     }
@@ -595,8 +615,10 @@ export class ThreadEngine {
     }
     const last = this.journal.facts.newestRequest?.seq ?? 0
     const pluginSystem = this.#plugins.isEmpty ? [] : await this.#plugins.system(this.journal)
+    const memory = await this.#memory(this.journal)
+    const { blocks: tail } = memory
     const request = (journal = this.#shownBy(own), way?: Offering): ViewRequest =>
-      this.request(options, { own, pluginSystem, journal, offering: way })
+      this.request(options, { own, pluginSystem, tail, journal, offering: way })
     const ask = (now: ViewRequest, journal = this.journal): SummaryPass =>
       askingOf(this.summaries, journal, now)
     const { threadPolicy } = options
@@ -606,7 +628,7 @@ export class ThreadEngine {
     const since = isRecovery ? undefined : this.#returnsSince(options)
     const widened = own === undefined && !isRecovery ? await this.#widen(policy, since) : 0
     if (own !== undefined && isWidened(this.journal.state, own)) await this.journal.complete()
-    this.#reporter.asked(this.journal, policy)
+    this.#reporter.asked(this.journal, policy, options.agentName)
     const files = await this.#writeFiles(policy, (fileOf) => proposalsOf({ ...request(), fileOf }))
     const until = performance.now() + timeoutOf(this.#options)
     const finished = isRecovery ? [] : await this.#prepareSummaries(request, until)
@@ -632,6 +654,7 @@ export class ThreadEngine {
         ...this.#pendingSetting(stamp),
         ...(isRecovery ? [] : this.#scopeEntry(options, { since, begun }, stamp)),
         ...systemSetting(this.journal, pluginSystem, stamp),
+        ...memoryEntries(this.journal, memory, stamp),
         ...(now.isTemporary ? summaryEntries(this.journal, finished, stamp) : []),
         ...(this.#judgments?.entries(this.journal, stamp) ?? []),
         ...entriesOf(now, view.built, stamp, this.journal),
@@ -644,7 +667,9 @@ export class ThreadEngine {
     if (hadPolicy && entries.some(isPolicy)) {
       this.emit('policy-changed', { message: 'The policy changed.' })
     }
+    this.#share(entries)
     this.#plugins.settle(this.journal)
+    await this.#keepLasting(this.#staged.splice(0))
     assert(view !== undefined, 'a commit asks for its entries')
     this.#lastView = { seq: newestSeq(this.journal), built: view.built }
     const edits = entries.filter((entry): entry is EditEntry => entry.type === 'edit')
@@ -659,6 +684,23 @@ export class ThreadEngine {
       view.built,
       this.#epoch(applied, applied === widened ? 'policy' : cause),
     )
+  }
+
+  /** What a request gets from memory: nothing, unless the thread recalls or has a scope. */
+  #memory(journal: Journal): Promise<MemoryTail> {
+    return memoryFor(journal, { bounds: this.#options.recall, isShown: this.shownNow() })
+  }
+
+  /** Takes in what a user says is to hold in all threads of the scope. Nothing waits for a store that fails here. */
+  async #keepLasting(entries: readonly MessageEntry[]): Promise<void> {
+    const scope = scopeOf(this.journal)
+    if (scope === undefined || entries.length === 0) return
+    const { store, key } = this.journal
+    try {
+      await keepLasting({ store, ...key, scope }, entries)
+    } catch (error) {
+      this.backgroundFailed('memory', error)
+    }
   }
 
   /** Events and log lines of a view that was committed. */
@@ -686,6 +728,19 @@ export class ThreadEngine {
       : newestView(this.journal, this.rules)
   }
 
+  /**
+   * Which messages the newest view that was made here shows whole; before one was made, which the edits in the log leave whole. Undefined
+   * where nothing is reduced.
+   */
+  shownNow(): IsShown | undefined {
+    const { state } = this.journal
+    const built = this.#lastView?.built
+    if (built !== undefined) return shownIn(built.shown)
+    if (state.checkpoint === undefined && state.dropEdits.length === 0) return undefined
+    const visible = new Set(state.visible.map(({ entry }) => entry.seq))
+    return (seq) => visible.has(seq)
+  }
+
   /** Makes a checkpoint now, whatever the limit says. */
   compact(
     instructions: string | undefined,
@@ -703,9 +758,16 @@ export class ThreadEngine {
     const done = this.summaries.run(wanted, { caller, step, until: Infinity })
     const keep = async (): Promise<void> => {
       const finished = await done
-      await this.run(() => journal.commit((_, stamp) => summaryEntries(journal, finished, stamp)))
+      const build: Build<Entry> = (_, stamp) => summaryEntries(journal, finished, stamp)
+      this.#share(await this.run(() => journal.commit(build)))
     }
     this.inBackground('summary', keep)
+  }
+
+  /** Lets the tenant's other threads find the summaries in these entries. */
+  #share(entries: readonly Entry[]): void {
+    if (this.#caller === undefined || summariesIn(entries).length === 0) return
+    this.inBackground('summary', () => this.#shareable.share(entries))
   }
 
   /** Runs work that no operation waits for. Resolves when it is over; a failure is an event and nothing else. */
@@ -841,6 +903,16 @@ export class ThreadEngine {
     const cause = applied === 0 ? 'none' : reason
     return { id: this.journal.facts.newestEpoch ?? '', applied, cause }
   }
+}
+
+/** Messages that a view shows whole. */
+function shownIn(shown: readonly ViewMessage[]): IsShown {
+  const whole = new Set<number>()
+  for (const { entry, blocks } of shown) {
+    if (entry?.blocks.every((block) => block.type === 'reasoning' || blocks.includes(block)))
+      whole.add(entry.seq)
+  }
+  return (seq) => whole.has(seq)
 }
 
 /** A thread's own policy with what is stored for its agent. */

@@ -13,6 +13,7 @@ import type { CustomRule } from '../../rules/custom.ts'
 import { leadingOf } from '../branches/leading.ts'
 import { assumeSaved } from '../expand/output-files.ts'
 import { Journal } from '../journal/journal.ts'
+import { memoryIn } from '../memory/tail.ts'
 import { systemOf } from '../plugins/plugins.ts'
 import { askLog } from '../summaries/prepare.ts'
 import { contentsOf, type ShownPart } from './contents.ts'
@@ -134,6 +135,7 @@ async function rebuild(
     },
     leading: framing.leading,
     pluginSystem: framing.pluginSystem,
+    tail: await memoryIn(past),
     framing: around,
     given: { rules },
     now: request.at,

@@ -1,6 +1,6 @@
 // One view of a thread: what the policy changes, what the provider gets, and the entries that record both.
 
-import { type Assembled, assemble } from '../../assemble.ts'
+import { type Assembled, assemble, withMemory } from '../../assemble.ts'
 import type { Block } from '../../core/log/block.ts'
 import type {
   Edit,
@@ -20,7 +20,7 @@ import {
 } from '../../core/log/json.ts'
 import { settings } from '../../core/log/settings.ts'
 import { firstOf } from '../../core/state/edits.ts'
-import { carriesExpandTool } from '../../core/state/expansion.ts'
+import { carriesExpandTool, searchToolIn } from '../../core/state/expansion.ts'
 import { type FileOf, noFile } from '../../core/state/file-request.ts'
 import type { State } from '../../core/state/state.ts'
 import { noSummary, type SummaryOf } from '../../core/state/summary-request.ts'
@@ -88,6 +88,8 @@ export interface ViewOptions<Own extends readonly CustomRule[] = readonly []> {
    * can no longer be sent goes on as a record in the user role. @default false
    */
   readonly mayTurnReasoningOff?: boolean
+  /** Whose settings these are, in lines of the log. @default the thread's agent, else the thread */
+  readonly agentName?: string
   /** Commit nothing, neither edits nor the record of the request, and ask no model. @default false */
   readonly dryRun?: boolean
 }
@@ -163,6 +165,8 @@ export interface ViewRequest {
   >
   /** What plugins say in the system prompt. */
   readonly pluginSystem: readonly Block[]
+  /** What comes from memory, behind the messages. @default nothing */
+  readonly tail?: readonly Block[] | undefined
   /** What stands around the messages, with both. */
   readonly framing: Framing
   readonly now: number
@@ -218,6 +222,8 @@ export function buildView(request: ViewRequest): BuiltView {
     frameTokens: aroundTokens,
     frameParts: () => framePartTokens(state.counter, framing.frame),
     hasExpandTool: carriesExpandTool(options.frame),
+    searchTool: searchToolIn(options.frame),
+    tail: request.tail,
     budget,
     mayTurnReasoningOff,
   }
@@ -483,7 +489,7 @@ function policyHashOf(policy: Policy): string {
 /** The view as callers get it: theirs to change, so that nothing of the log is in it. */
 export function toView(request: ViewRequest, built: BuiltView, epoch: Epoch): View {
   const { state, framing, leading } = request
-  const tail = tailOf(state, built.planned)
+  const tail = withMemory(tailOf(state, built.planned), request.tail)
   let directives: readonly Directive[] | undefined
   const around =
     framing.tokens(state.counter) + (tail === undefined ? 0 : viewTokens(state, [tail]))
