@@ -662,14 +662,7 @@ export class ThreadEngine {
     }
     const hadPolicy = policySettings.some((one) => this.journal.setting(one) !== undefined)
     const entries = await this.#commitView(build, { durable, files })
-    this.#judgments?.kept()
-    this.#forgetPending()
-    if (hadPolicy && entries.some(isPolicy)) {
-      this.emit('policy-changed', { message: 'The policy changed.' })
-    }
-    this.#share(entries)
-    this.#plugins.settle(this.journal)
-    await this.#keepLasting(this.#staged.splice(0))
+    await this.#committed(entries, hadPolicy)
     assert(view !== undefined, 'a commit asks for its entries')
     this.#lastView = { seq: newestSeq(this.journal), built: view.built }
     const edits = entries.filter((entry): entry is EditEntry => entry.type === 'edit')
@@ -684,6 +677,18 @@ export class ThreadEngine {
       view.built,
       this.#epoch(applied, applied === widened ? 'policy' : cause),
     )
+  }
+
+  /** What follows once the entries of a view are in the log. */
+  async #committed(entries: readonly Entry[], hadPolicy: boolean): Promise<void> {
+    this.#judgments?.kept()
+    this.#forgetPending()
+    if (hadPolicy && entries.some(isPolicy)) {
+      this.emit('policy-changed', { message: 'The policy changed.' })
+    }
+    this.#share(entries)
+    this.#plugins.settle(this.journal)
+    await this.#keepLasting(this.#staged.splice(0))
   }
 
   /** What a request gets from memory: nothing, unless the thread recalls or has a scope. */
