@@ -422,7 +422,7 @@ function withPages(routes: readonly Route[], folder: string | undefined): readon
   const all: readonly Route[] = [
     ...routes,
     description,
-    ...['/', '/chat', '/threads', '/threads/:id'].map(page),
+    ...['/', '/chat', '/settings', '/threads', '/threads/:id'].map(page),
     {
       method: 'GET',
       path: '/assets/*',

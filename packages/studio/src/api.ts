@@ -111,6 +111,22 @@ async function post<T>(path: string, body: unknown, signal?: AbortSignal): Promi
   return (await response.json()) as T
 }
 
+/** How often a request is repeated that the gateway was too busy for. */
+const maxAttempts = 20
+
+/** Repeats a request while the gateway is too busy, for example with a replay that was just stopped. */
+async function patiently<T>(signal: AbortSignal | undefined, ask: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await ask()
+    } catch (error) {
+      const isBusy = error instanceof ApiError && (error.status === 429 || error.status === 503)
+      if (!isBusy || attempt === maxAttempts || signal?.aborted === true) throw error
+      await new Promise((resolve) => setTimeout(resolve, 500))
+    }
+  }
+}
+
 /** URL path of a thread or of a part of it. */
 function thread(
   id: string,
@@ -170,10 +186,12 @@ export const api = {
   view: (id: string, step: number | undefined, signal?: AbortSignal) =>
     get<ThreadView>(thread(id, '/view', { format: 'openai-chat', step }), signal),
   whatIf: (id: string, policy: Policy | string, signal?: AbortSignal) =>
-    post<OtherView>(
-      thread(id, '/what-if'),
-      { policy, format: 'openai-chat', from: 'start' },
-      signal,
+    patiently(signal, () =>
+      post<OtherView>(
+        thread(id, '/what-if'),
+        { policy, format: 'openai-chat', from: 'start' },
+        signal,
+      ),
     ),
   requests: (id: string, signal?: AbortSignal) =>
     get<{ readonly requests: readonly StepSummary[] }>(thread(id, '/requests'), signal),

@@ -1,8 +1,10 @@
-// Pictures for the README: `npm run screenshots` talks to the demo agent in a real browser and writes docs/images.
+// Pictures for README and guides: `npm run screenshots` talks to the demo agent in a real browser and writes docs/images: each page once, and a
+// tour of six stills. It prints how fast the start page is painted and how much its layout shifts.
 
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { createGateway, readAgents, serveGateway } from '@oriel/gateway'
+import type { Page } from 'playwright-core'
 import { talk } from '../../../scripts/sample-thread.ts'
 import { launchChromium } from './chromium.ts'
 
@@ -16,53 +18,56 @@ const gateway = createGateway({
 })
 const server = await serveGateway(gateway, { port: 0, host: '127.0.0.1' })
 const browser = await launchChromium()
-const { questions } = (await (await fetch(`${server.url}/api/agents/demo`)).json()) as {
-  questions: readonly string[]
-}
 try {
   mkdirSync(images, { recursive: true })
-  const viewport = { width: 1280, height: 760 }
-  const page = await browser.newPage({ viewport, colorScheme: 'light' })
-
-  await page.goto(`${server.url}/chat?agent=demo&historyPolicy=lastN&historyLength=2&debug=true`)
-  const field = page.getByRole('textbox', { name: 'Message' })
-  for (const [index, question] of questions.slice(0, 4).entries()) {
-    await field.fill(question)
-    await page.getByRole('button', { name: 'Send' }).click()
-    await page.waitForFunction(
-      (count) =>
-        document.querySelectorAll('.message-user').length === count &&
-        document.querySelector('[role=log]')?.getAttribute('aria-busy') === 'false',
-      index + 1,
-    )
-  }
-  const gone = page.locator('.message.is-dropped').last()
-  await gone.waitFor()
-  await gone.evaluate((message) => message.scrollIntoView({ block: 'start' }))
-  await page.locator('.spinner').waitFor({ state: 'detached' })
-  await page.screenshot({ path: join(images, 'chat.png') })
-
   const sample = await talk({ url: server.url, session: 'sample' })
-  await page.goto(`${server.url}/threads/${sample}?step=${await stepWithEdits(sample)}`)
-  await page.locator('[data-since=first-changed]').waitFor()
-  await page.locator('.spinner').waitFor({ state: 'detached' })
-  await page.screenshot({ path: join(images, 'inspector.png') })
+  const page = await browser.newPage({
+    viewport: { width: 1280, height: 760 },
+    colorScheme: 'light',
+  })
+  const show = async (path: string, ready: string): Promise<void> => {
+    await page.goto(`${server.url}${path}`)
+    await page.locator(ready).first().waitFor()
+    await page.locator('.spinner, progress').waitFor({ state: 'detached' })
+  }
+  const shoot = (name: string): Promise<unknown> =>
+    page.screenshot({ path: join(images, `${name}.png`) })
 
-  await page.goto(`${server.url}/threads/${sample}?tab=timeline`)
-  await page.locator('.chart canvas').last().waitFor()
-  await page.screenshot({ path: join(images, 'timeline.png') })
+  await show('/threads', '[data-thread]')
+  process.stdout.write(`${await paintOf(page)}\n`)
+  await shoot('start')
+  await show(`/threads/${sample}`, '[data-folded]')
+  await shoot('inspector')
+  await show(`/threads/${sample}?of=toolOutput`, '[data-form=clipped]')
+  await page.locator('[data-form=clipped] .row-open').last().click()
+  await page.locator('.diff').waitFor()
+  await shoot('block')
+  await show(`/threads/${sample}?tab=timeline`, '.chart canvas')
+  await page
+    .locator('[data-chart="Tokens per request"] .u-over')
+    .hover({ position: { x: 600, y: 80 } })
+  await shoot('timeline')
+  await show(`/threads/${sample}?tab=what-if`, '.compare')
+  await shoot('policy')
+  await show(`/chat?agent=demo&debug=true&thread=${sample}`, '.message-tool .form')
+  await shoot('chat')
 } finally {
   await browser.close()
   await server.close()
 }
 
-/** The first step at which an edit other than a checkpoint changed something old: there is most to see. */
-async function stepWithEdits(thread: string): Promise<number> {
-  const { steps } = (await (
-    await fetch(`${server.url}/api/threads/${thread}/timeline`)
-  ).json()) as {
-    steps: { step: number; compaction?: boolean; cacheBreak?: object; epoch?: object }[]
-  }
-  const found = steps.find((one) => one.epoch !== undefined && one.step > 6 && !one.compaction)
-  return found?.step ?? 1
+/** First paint and layout shift of the page that is open. */
+async function paintOf(page: Page): Promise<string> {
+  const found = await page.evaluate(async () => {
+    const shifts = await new Promise<number>((resolve) => {
+      let sum = 0
+      new PerformanceObserver((list) => {
+        for (const entry of list.getEntries()) sum += (entry as unknown as { value: number }).value
+      }).observe({ type: 'layout-shift', buffered: true })
+      setTimeout(() => resolve(sum), 200)
+    })
+    const [paint] = performance.getEntriesByName('first-contentful-paint')
+    return { paint: Math.round(paint?.startTime ?? 0), shifts: Math.round(shifts * 1000) / 1000 }
+  })
+  return `Start page: first paint after ${found.paint} ms, layout shift ${found.shifts}`
 }
