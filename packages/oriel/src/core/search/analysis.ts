@@ -97,8 +97,6 @@ function pushCompound(tokens: string[], word: string, lower: string): void {
 
 /** Removes the endings of plurals, and of forms in -ed and -ing: the first step of Porter's, made weaker. */
 function stem(word: string): string {
-  const whole = abbreviations.get(word)
-  if (whole !== undefined) return whole
   if (word.length < 4) return word
   let base = word
   if (base.endsWith('ies') && base.length > 4) base = `${base.slice(0, -3)}y`
@@ -118,17 +116,6 @@ function ended(base: string): string {
   const isDoubled = base.length > 3 && base.at(-1) === base.at(-2)
   return isDoubled && !/[lsz]$/.test(base) ? base.slice(0, -1) : base
 }
-
-/** What people write short and ask for in full, in their stems. */
-const abbreviations: ReadonlyMap<string, string> = new Map([
-  ['dr', 'doctor'],
-  ['prof', 'professor'],
-  ['dept', 'department'],
-  ['appt', 'appointment'],
-  ['approx', 'approximately'],
-  ['govt', 'government'],
-  ['univ', 'university'],
-])
 
 /** Words that tell nothing about what is looked for, in their stems. */
 const stopWords: ReadonlySet<string> = new Set(
