@@ -6,6 +6,8 @@ import { tuneHeap } from '@oriel/gateway'
 import { cac } from 'cac'
 import { OrielError } from 'oriel'
 import { nearestName } from 'oriel/internal'
+import { connect, disconnect } from './connect/command.ts'
+import { readConnectSettings } from './connect/settings.ts'
 import { context } from './context/command.ts'
 import { doctor } from './doctor/command.ts'
 import { readDoctorSettings } from './doctor/settings.ts'
@@ -38,7 +40,7 @@ const mark = '\0'
 const textOptions: readonly string[] = [
   ...['--conversation', '--policy', '--prices', '--html', '--fail-if'],
   ...['--data', '--store', '--tenant', '--thread', '--out', '--url', '--key'],
-  ...['--host', '--upstream', '--config'],
+  ...['--host', '--upstream', '--config', '--how'],
 ]
 
 /** Exit code for invalid usage or unusable input. */
@@ -99,6 +101,10 @@ function run(cli: Cli, command: string, terminal: Terminal): Promise<number> {
       return search(readSearchSettings(filesOf(cli), options, terminal.env), terminal)
     case 'context':
       return context(readContextSettings(filesOf(cli), options, terminal.env), terminal)
+    case 'connect':
+      return connect(readConnectSettings(filesOf(cli), options), terminal)
+    case 'disconnect':
+      return disconnect(filesOf(cli), terminal)
     case 'simulate':
       return simulateCommand(filesOf(cli), readSimulateSettings(options), terminal)
     default:
@@ -111,6 +117,7 @@ function createCli(): Cli {
   cli.option('-h, --help', 'Show this help')
   cli.option('-v, --version', 'Show the version')
   addServe(cli)
+  addConnect(cli)
   addInspect(cli)
   addSimulate(cli)
   addFinding(cli)
@@ -130,6 +137,18 @@ function addServe(cli: Cli): void {
     .option('--expand [when]', 'Let models read what was shortened: auto, always, never; else auto')
     .option('--config <file>', 'Everything else: upstreams, keys, agents, limits')
     .option('--log <format>', 'Lines on stderr: text, or json with one for each request; else text')
+}
+
+function addConnect(cli: Cli): void {
+  cli
+    .command(
+      'connect [...agents]',
+      'Send the model calls of installed coding agents through the gateway',
+    )
+    .option('--how <way>', 'base-url, or plugin where the agent has a slot for one; else base-url')
+    .option('--url <address>', `The gateway; else http://127.0.0.1:${defaultPort}`)
+    .option('--dry-run', 'Only show what would change')
+  cli.command('disconnect [...agents]', 'Take it back: every file is as it was')
 }
 
 function addInspect(cli: Cli): void {

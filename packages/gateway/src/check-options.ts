@@ -1,6 +1,6 @@
 // The check of the gateway's options: every name is known, at every depth, in JavaScript too.
 
-import { OrielError, resolveCounter, resolvePolicy } from 'oriel'
+import { OrielError, policyFields, resolveCounter, resolvePolicy } from 'oriel'
 import { assertNoSlip, assertOptions, assertPrompts, type OptionNames } from 'oriel/internal'
 import {
   type AgentOptions,
@@ -68,6 +68,7 @@ const upstreamOptions: OptionNames<UpstreamOptions> = {
   models: true,
   fetch: true,
   cacheHints: true,
+  contextManagement: true,
   retries: true,
 }
 
@@ -112,10 +113,16 @@ function assertLimits(limits: Partial<Limits>): void {
   }
 }
 
-/** A template may have fields of the application; what is nearly one of ours is a slip. The resolver checks its settings. */
+/** A policy's parts and parameters, which do nothing at the top of a template. */
+const ofPolicies = ['preset', ...policyFields.flatMap(({ part, parameter }) => [part, parameter])]
+
+/**
+ * A template may have fields of the application; what is nearly one of ours is a slip, and a part of a policy belongs in `policy`. The
+ * resolver checks its settings.
+ */
 function assertAgent(agent: AgentOptions, at: string): void {
   if (typeof agent !== 'object' || agent === null) throw wrong(at, 'an agent template')
-  assertNoSlip(agent, { known: Object.keys(agentNames) }, { of, at })
+  assertNoSlip(agent, { known: Object.keys(agentNames), elsewhere: ofPolicies }, { of, at })
   const { expand } = agent
   if (expand !== undefined && !isExpandMode(expand)) throw wrong(`${at}.expand`, expandModes)
   try {

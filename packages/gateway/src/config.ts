@@ -19,6 +19,7 @@ const upstream = z.strictObject({
   models: z.array(z.string().min(1)).optional(),
   retries: z.number().int().min(0).max(2).optional(),
   cacheHints: z.boolean().optional(),
+  contextManagement: z.enum(['auto', 'delegate', 'emulate', 'own']).optional(),
 })
 
 const key = z.strictObject({

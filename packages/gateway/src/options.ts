@@ -34,11 +34,21 @@ export interface UpstreamOptions {
    */
   readonly cacheHints?: boolean
   /**
+   * Who edits the context where a client asks its provider for it (`context_management` of Anthropic's Messages): the upstream
+   * ('delegate'), the gateway by the same parameters ('emulate'), or nobody but the policy ('own'). By itself ('auto') the upstream does
+   * where it is the provider's own address, else the gateway.
+   * @default 'auto'
+   */
+  readonly contextManagement?: ContextManagement
+  /**
    * Retries after a 408, 409, 429 or 5xx, honouring retry-after. Clients usually retry themselves.
    * @default 0
    */
   readonly retries?: number
 }
+
+/** Who edits the context where a client asks its provider for it. */
+export type ContextManagement = 'auto' | 'delegate' | 'emulate' | 'own'
 
 /** An API key for callers. Only its hash is kept. */
 export interface KeyOptions {

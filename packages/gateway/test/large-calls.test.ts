@@ -46,10 +46,14 @@ afterEach(async () => {
 const user = (content: string): object => ({ role: 'user', content })
 const assistant = (content: string): object => ({ role: 'assistant', content })
 
-function ask(messages: readonly object[], isStream = false): Promise<Response> {
+function ask(
+  messages: readonly object[],
+  isStream = false,
+  path = 'chat/completions',
+): Promise<Response> {
   const body = JSON.stringify({ model: 'm', messages, ...(isStream ? { stream: true } : {}) })
   const headers = { 'content-type': 'application/json', authorization: 'Bearer key' }
-  const url = 'http://localhost/v1/chat/completions'
+  const url = `http://localhost/v1/${path}`
   return gateway.fetch(new Request(url, { method: 'POST', headers, body }))
 }
 
@@ -81,6 +85,15 @@ it('[GW122] a large body is parsed in the worker thread, a small one here, and b
   expect(await metric('oriel_requests_total{route="openai-chat",status="2xx"}')).toBe('3')
   expect(await metric('oriel_calls_active')).toBe('0')
   expect(JSON.stringify(upstream.requests.at(-1)?.body)).toContain('Some words of a long message.')
+})
+
+it('[GW122] a large preview is made in the worker thread', async () => {
+  await open()
+  const previewed = await ask([user(long)], false, 'preview')
+  expect(previewed.status).toBe(200)
+  expect(JSON.stringify(await previewed.json())).toContain('Some words of a long message.')
+  // The store is asked for nothing by this thread: the thread does not exist, and nothing was written.
+  expect(upstream.requests).toEqual([])
 })
 
 it('[GW122] a client that leaves ends its large call, and the next one is answered', async () => {

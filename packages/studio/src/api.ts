@@ -3,6 +3,7 @@
 import { shownTenant } from './address.ts'
 import type {
   Agent,
+  BlockRow,
   Expansion,
   Found,
   Info,
@@ -47,6 +48,7 @@ const keyName = 'oriel-key'
 export const key = {
   read: (): string | undefined => sessionStorage.getItem(keyName) ?? undefined,
   write: (value: string): void => sessionStorage.setItem(keyName, value),
+  clear: (): void => sessionStorage.removeItem(keyName),
 }
 
 /**
@@ -150,6 +152,8 @@ export const api = {
   thread: (id: string, signal?: AbortSignal) => get<ThreadSummary>(thread(id), signal),
   outline: (id: string, step: number | 'next' | undefined, signal?: AbortSignal) =>
     get<Outline>(thread(id, '/outline', { step }), signal),
+  run: (id: string, step: number | 'next', run: number, signal?: AbortSignal) =>
+    get<{ readonly rows: readonly BlockRow[] }>(thread(id, '/outline', { step, run }), signal),
   texts: (id: string, from: number, limit: number, signal?: AbortSignal) =>
     get<{ readonly texts: Readonly<Record<string, Preview>> }>(
       thread(id, '/texts', { from, limit }),

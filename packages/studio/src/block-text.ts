@@ -1,14 +1,14 @@
 // Texts of blocks as a person reads them.
 
-const escape = String.fromCharCode(27)
+const escapeCode = String.fromCharCode(27)
 const bell = String.fromCharCode(7)
 /** Terminal codes: colours, cursor movements, titles. */
 const terminalCodes = new RegExp(
-  `${escape}(?:\\[[0-9;?]*[ -/]*[@-~]|\\][^${bell}${escape}]*(?:${bell}|${escape}\\\\)|[@-Z\\\\-_])`,
+  `${escapeCode}(?:\\[[0-9;?]*[ -/]*[@-~]|\\][^${bell}${escapeCode}]*(?:${bell}|${escapeCode}\\\\)|[@-Z\\\\-_])`,
   'g',
 )
 
 /** Without terminal codes: they say nothing here. */
 export function readable(text: string): string {
-  return text.includes(escape) ? text.replace(terminalCodes, '') : text
+  return text.includes(escapeCode) ? text.replace(terminalCodes, '') : text
 }

@@ -3,6 +3,8 @@
 import { callerView, presets, wireFormats } from 'oriel'
 import type { Caller } from '../http/auth.ts'
 import { refuse } from '../http/errors.ts'
+import { readBytes } from '../http/request.ts'
+import type { HttpReply } from '../http/response.ts'
 import { json, type Route, type RouteContext } from '../http/router.ts'
 import { type AgentRegistry, chatSettingsSchema } from '../settings/agents.ts'
 import type { RequestSettings, SettingsResolver } from '../settings/resolve.ts'
@@ -102,9 +104,18 @@ export function gatewayRoutes(options: GatewayRoutesOptions): readonly Route[] {
       answer:
         '{ thread?, format, messages, system?, tools?, trace, tokens, policy, sources, warnings }',
       isCall: true,
-      handle: async (context) => json(await preview(options, context)),
+      handle: (context) => answerPreview(options, context),
     },
   ]
+}
+
+async function answerPreview(
+  options: GatewayRoutesOptions,
+  context: RouteContext,
+): Promise<HttpReply> {
+  const bytes = await readBytes(context, options.limits)
+  const offloaded = await options.calls.offload(context.request, bytes)
+  return offloaded ?? json(await preview(options, context, bytes))
 }
 
 function describeAgent(agents: AgentRegistry, name: string, tenant: string): object {

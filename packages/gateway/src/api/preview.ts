@@ -7,7 +7,6 @@ import { type ClientBody, parseBody } from '../call/client-body.ts'
 import { deferredTools } from '../expansion/deferred-tools.ts'
 import { candidateFor, offerOf } from '../expansion/inject.ts'
 import { refuse } from '../http/errors.ts'
-import { readBytes } from '../http/request.ts'
 import type { RouteContext } from '../http/router.ts'
 import type { Limits } from '../options.ts'
 import type { ThreadResolver } from '../threads/resolver.ts'
@@ -19,10 +18,14 @@ export interface PreviewOptions {
   readonly limits: Limits
 }
 
-export async function preview(options: PreviewOptions, context: RouteContext): Promise<object> {
+export async function preview(
+  options: PreviewOptions,
+  context: RouteContext,
+  bytes: Uint8Array,
+): Promise<object> {
   const { calls, sessions, limits, store } = options
   const { url, request, caller } = context
-  const body = parseBody(await readBytes(context, limits), limits)
+  const body = parseBody(bytes, limits)
   const provider = providerOf(body, url.searchParams.get('format'))
   const { name: format } = provider
   const history = provider.request.history(body.value)
@@ -46,7 +49,8 @@ export async function preview(options: PreviewOptions, context: RouteContext): P
     const deferred = deferredTools(thread, { provider, body, history: read, policy })
     const listed = deferred?.body ?? body
     const expand = calls.expandMode(settings)
-    const candidate = candidateFor(thread, { provider, body: listed, expand })
+    const clientTools = deferred?.clientTools
+    const candidate = candidateFor(thread, { provider, body: listed, expand, clientTools })
     const model = modelOf(provider, body.value, '')
     const { matched, view } = await thread.preview(read, {
       ...{ format, isContinuing: true, threadPolicy: policy },

@@ -28,6 +28,7 @@ import {
   contentsIn,
   listEdits,
   nextOptions,
+  type OutlineRow,
   OverviewFold,
   outlineOf,
   plainText,
@@ -253,7 +254,8 @@ export class ThreadApi {
     const entries = await this.#read(key, { signal })
     const newest = entries.findLast((entry) => entry.type === 'request')
     if (asked === 'next' || (asked === null && newest === undefined)) {
-      return json({ version: info.version, ...(await this.#nextOutline(key, entries)) })
+      const { rows, ...next } = await this.#nextOutline(key, entries)
+      return json({ version: info.version, ...next, ...wireRows(rows, context.url) })
     }
     const step = asked === null ? (newest?.step ?? 0) : readNumber(asked, 'step')
     const rebuilt = await this.open(key, (thread) => thread.requestAt(step), { isLong: true })
@@ -275,11 +277,14 @@ export class ThreadApi {
       exact,
       ...(before === undefined ? {} : { previousStep: before.step }),
       ...(change === undefined ? {} : { change }),
-      rows,
+      ...wireRows(rows, context.url),
     })
   }
 
-  async #nextOutline(key: ThreadKey, entries: readonly Entry[]): Promise<object> {
+  async #nextOutline(
+    key: ThreadKey,
+    entries: readonly Entry[],
+  ): Promise<object & { readonly rows: readonly OutlineRow[] }> {
     const made = await this.open(key, async (thread) => {
       const options = await nextOptions(thread)
       const view = await thread.view({ ...options, dryRun: true })
@@ -289,7 +294,8 @@ export class ThreadApi {
     })
     const { context, contents, trace, tokens } = made
     const rows = outlineOf(entries, { contents, trace })
-    return { tokens: { log: tokens.before, view: tokens.after }, context, rows }
+    const counted = { log: tokens.before, view: tokens.after }
+    return Object.assign({ tokens: counted, context }, { rows })
   }
 
   /** Originals of the log in a range, each cut: what a list shows of them. */
@@ -597,6 +603,20 @@ export class ThreadApi {
   ): Promise<T> {
     return this.#options.threads.use(tenant, thread, task, options)
   }
+}
+
+/** Rows as they are sent: what is inside a run comes when it is asked for, by the run's first seq. */
+function wireRows(
+  rows: readonly OutlineRow[],
+  { searchParams }: URL,
+): { readonly rows: readonly OutlineRow[] } {
+  const run = searchParams.get('run')
+  if (run !== null) {
+    const from = readNumber(run, 'run')
+    const found = rows.find((row) => row.type === 'folded' && row.from === from)
+    return { rows: found?.type === 'folded' ? found.rows : [] }
+  }
+  return { rows: rows.map((row) => (row.type === 'folded' ? { ...row, rows: [] } : row)) }
 }
 
 interface Preview {

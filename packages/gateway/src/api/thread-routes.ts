@@ -82,7 +82,10 @@ function inspectRoutes(api: ThreadApi): readonly Route[] {
   return [
     get('/:id/outline', {
       summary: 'The log beside a request, row by row, with tokens on both sides.',
-      query: { step: 'A step, or `next` for the next request. Default: the newest request.' },
+      query: {
+        step: 'A step, or `next` for the next request. Default: the newest request.',
+        run: 'The first seq of a folded run: only the rows inside it.',
+      },
       answer:
         '{ version, step?, tokens, context?, exact?, previousStep?, change?, rows: OutlineRow[] }',
       handle: (context) => api.outline(context),

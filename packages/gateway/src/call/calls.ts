@@ -57,6 +57,8 @@ export interface CallRequest {
   readonly request: Request
   readonly url: URL
   readonly caller: Caller
+  /** Words of a header that the upstream is not sent. @default all are sent */
+  readonly without?: { readonly header: string; readonly values: readonly string[] } | undefined
   /** The path to ask the upstream for. @default the request's */
   readonly path?: string | undefined
   /** For the body of the request. */
@@ -98,6 +100,13 @@ export class Calls {
     this.#options.largeCalls?.forget(tenant, thread)
   }
 
+  /** The worker thread's answer to a request with a large body; undefined where this thread is to answer. */
+  offload(request: Request, bytes: Uint8Array): Promise<RelayedReply> | undefined {
+    const { largeCalls, limits } = this.#options
+    const isLarge = largeCalls !== undefined && bytes.length >= limits.largeBytes
+    return isLarge ? largeCalls.call(request, bytes) : undefined
+  }
+
   /** Ends the worker thread for large bodies, when its writes are done. */
   async close(): Promise<void> {
     await this.#options.largeCalls?.close()
@@ -124,27 +133,29 @@ export class Calls {
       came.observed?.passed(bytes, this.#upstreamFor(undefined, undefined).name)
       return this.pass(came, bytes)
     }
-    const { largeCalls } = this.#options
-    if (largeCalls !== undefined && bytes.length >= limits.largeBytes) {
-      const reply = await largeCalls.call(came.request, bytes)
+    const offloaded = await this.offload(came.request, bytes)
+    if (offloaded !== undefined) {
       came.observed?.delegate()
-      return reply
+      return offloaded
     }
     const scope = `${came.caller.tenant}\0${provider.name}`
     const found = this.#bodies.parse(scope, bytes, limits)
     const parsed = found.body
     const settings = await this.settingsOf(came, parsed, provider)
     const path = pathForUpstream(provider, came.url.pathname, settings)
-    const call = { ...came, path }
+    const asking = { ...came, path }
     const sent = forUpstream(parsed, settings, { hasModel: path === undefined })
-    const goesOnFrom = await this.#goesOnFrom(call, sent, provider)
-    const body = goesOnFrom?.body ?? sent
-    const model = modelOf(provider, body.value, path ?? came.url.pathname)
+    const goesOnFrom = await this.#goesOnFrom(asking, sent, provider)
+    const whole = goesOnFrom?.body ?? sent
+    const model = modelOf(provider, whole.value, path ?? came.url.pathname)
     const upstream = this.#upstreamFor(model, settings.agent?.template.upstream)
+    const edits = contextEditsIn(whole, provider, upstream)
+    const body = edits?.body ?? whole
+    const call = { ...asking, without: edits && provider.contextEdits?.flags }
     call.observed?.asked(body.value, upstream.name)
     const history = provider.request.history(body.value)
     if (history === undefined || history.length === 0) {
-      return this.#unmanaged(call, await upstream.send(this.#outgoing(call, sent.bytes)))
+      return this.#unmanaged(call, await upstream.send(this.#outgoing(asking, sent.bytes)))
     }
     if (history.length > limits.messages) {
       throw refuse(413, 'too-large', `The request holds more than ${limits.messages} messages.`)
@@ -159,11 +170,12 @@ export class Calls {
     const limitTokens = learned.of(upstream.name, model ?? '')
     const takesTools = !this.#toolRefusals.has(upstream.name, model ?? '')
     const known = { hasCacheHints, expand, takesTools, limitTokens }
-    const around = { provider, body, model, frame, settings, ...known }
+    const contextEdits = edits?.asked
+    const around = { provider, body, model, frame, settings, contextEdits, ...known }
     const input = read && { ...around, goesOnFrom, history: read, observed: call.observed }
     const managed = input && (await this.#manage(call, input))
     if (input === undefined || managed === undefined) {
-      return this.#unmanaged(call, await upstream.send(this.#outgoing(call, sent.bytes)))
+      return this.#unmanaged(call, await upstream.send(this.#outgoing(asking, sent.bytes)))
     }
     this.#options.pressure.noteDuration(performance.now() - startedMs)
     if (body === parsed && this.#bodies.keeps(body)) {
@@ -215,8 +227,7 @@ export class Calls {
     provider: Provider,
   ): Promise<RequestSettings> {
     const { settings } = this.#options
-    const { oriel } = body.value
-    const own = isObject(oriel) ? oriel.policy : undefined
+    const own = policyIn(body.value.oriel)
     const asked = {
       query: queryOf(url),
       headers: request.headers,
@@ -470,13 +481,13 @@ export class Calls {
   }
 
   #outgoing(
-    { request, url, path = url.pathname, caller, leaving, observed }: CallRequest,
+    { request, url, path = url.pathname, caller, leaving, observed, without }: CallRequest,
     body: string | Uint8Array | undefined,
   ): UpstreamRequest {
     // No way leads out of what upstreams are asked for.
     if (!isApiPath(url.pathname)) throw refuse(404, 'not-found', 'There is nothing here.')
     const { via } = this.#options
-    const all = requestHeaders(request.headers, { via, keyHeaders: caller.keyHeaders })
+    const all = requestHeaders(request.headers, { via, keyHeaders: caller.keyHeaders, without })
     // A key that makes a request unrepeatable is for the first round: another one is another request.
     const isLaterRound = leaving !== undefined
     const headers = isLaterRound ? all.filter(([name]) => name !== 'idempotency-key') : all
@@ -496,6 +507,24 @@ export class Calls {
     if (found === undefined) throw new RefusedError(noUpstream)
     return found
   }
+}
+
+/** Edits of the context that a request asks for and that are not left to the upstream, and its body without them. */
+function contextEditsIn(
+  body: ClientBody,
+  { contextEdits }: Provider,
+  upstream: Upstream,
+): { readonly asked: Json; readonly body: ClientBody } | undefined {
+  const asked = contextEdits && body.value[contextEdits.key]
+  if (contextEdits === undefined || asked === undefined || asked === null) return undefined
+  const mode = upstream.contextManagement(contextEdits.hosts)
+  const members = body.outline.members.get(contextEdits.key)
+  if (mode === 'delegate' || members === undefined) return undefined
+  // What cannot be done here, the upstream may know, or say that it does not.
+  if (mode === 'emulate' && !contextEdits.supports(asked)) return undefined
+  const text = withoutMembers(body.text, members)
+  const without = parseBody(Buffer.from(text), { depth: Infinity, nodes: Infinity })
+  return { asked: mode === 'own' ? { edits: [] } : asked, body: without }
 }
 
 /** What a request goes on from. */
@@ -533,6 +562,8 @@ function describe(
   headers.set('x-oriel-thread', thread)
   if (managed.deferredCount !== undefined)
     headers.set('x-oriel-tools-deferred', String(managed.deferredCount))
+  if (managed.edited !== undefined)
+    headers.set('x-oriel-context-edits', String(managed.edited.length))
   if (managed.expansions > 0) headers.set('x-oriel-expansions', String(managed.expansions))
   if (view !== undefined) {
     headers.set('x-oriel-epoch', view.epoch.id)
@@ -544,6 +575,15 @@ function describe(
   const isDebugging =
     request.headers.get('x-oriel-debug') === 'true' || queryOf(url).get('debug') === 'true'
   if (isDebugging) headers.set('x-oriel-sources', ascii(JSON.stringify(settings.sources)))
+}
+
+/** The policy in a body's own field, which has nothing else. */
+function policyIn(oriel: unknown): unknown {
+  if (oriel === undefined) return undefined
+  const unknown = isObject(oriel) ? Object.keys(oriel).find((name) => name !== 'policy') : ''
+  if (isObject(oriel) && unknown === undefined) return oriel.policy
+  const what = unknown === '' ? 'oriel must be an object' : `There is no oriel.${unknown}`
+  throw refuse(400, 'invalid-setting', `${what.slice(0, 100)}; it takes { policy }.`)
 }
 
 /** Headers carry ASCII only. */

@@ -11,6 +11,7 @@ import {
   OrielError,
   type ReadHistory,
   recoveryBudget,
+  resolveCounter,
   type SyncResult,
   type Thread,
   type View,
@@ -26,7 +27,6 @@ import {
   offerOf,
   type ToolCandidate,
 } from '../expansion/inject.ts'
-import { expandingTool } from '../expansion/own-tools.ts'
 import type { HiddenRound, RoundedCall } from '../expansion/rounds.ts'
 import { addElements } from '../expansion/splice.ts'
 import type { ExpandMode } from '../options.ts'
@@ -54,6 +54,8 @@ export interface ManagedInput {
   readonly expand: ExpandMode
   /** Whether the model is not known to refuse tools. */
   readonly takesTools: boolean
+  /** Edits that the client asks its provider for and that are made here: its own words. @default none */
+  readonly contextEdits?: Json | undefined
   /** Tokens that the upstream is known to take for this model. */
   readonly limitTokens?: number | undefined
   readonly observed?: ObservedCall | undefined
@@ -79,6 +81,8 @@ interface Appended {
   readonly entries: readonly MessageEntry[]
 }
 
+const counter = resolveCounter('estimate')
+
 /** The disk has the request when it has the answer, before which nothing is acknowledged. */
 const asking = { isContinuing: true, durable: 'soon' } as const
 
@@ -91,6 +95,8 @@ export class ManagedCall implements RoundedCall {
   #offer: InjectedTool | undefined
   /** The list of tools that the request carries in place of the client's. */
   #deferred: DeferredTools | undefined
+  /** The edits that were made in the place of the provider, in its words. */
+  #edited: readonly JsonObject[] | undefined
   /** The newest entry of this call that the client does not resend as it is. */
   #hiddenSeq: number | undefined
   /** What the client saw of earlier rounds and will resend as it is, and the entries of these rounds. */
@@ -153,7 +159,7 @@ export class ManagedCall implements RoundedCall {
     if (deferred === undefined) return this.#echoing(this.#offer)
     const { provider } = this.#input
     const { own: offered, isQuiet = false } = this.#offer ?? {}
-    const expanding = offered ?? (this.#candidate ? [expandingTool(this.#candidate.name)] : [])
+    const expanding = offered ?? this.#candidate?.own ?? []
     return this.#echoing({
       own: [deferred.tool, ...expanding],
       body: this.#body,
@@ -164,13 +170,21 @@ export class ManagedCall implements RoundedCall {
     })
   }
 
-  /** The answer repeats the client's own reference to the one before, where the request goes without it. */
+  /** What the answer says of parameters that the request goes without: the reference to the one before, and edits of the context. */
   #echoing(offer: InjectedTool | undefined): InjectedTool | undefined {
     const { goesOnFrom, provider } = this.#input
     const { key } = provider.request.stored ?? {}
-    if (goesOnFrom === undefined || key === undefined) return offer
+    const echo =
+      goesOnFrom !== undefined && key !== undefined ? { [key]: goesOnFrom.id } : undefined
+    const added = this.#edited && provider.contextEdits?.answer(this.#edited)
+    if (echo === undefined && added === undefined) return offer
     const none = { own: [], body: this.#body, isOpen: true, isQuiet: false, isForced: false }
-    return { ...(offer ?? none), echo: { [key]: goesOnFrom.id } }
+    return { ...(offer ?? none), ...(echo && { echo }), ...(added && { added }) }
+  }
+
+  /** The edits that were made in the place of the provider, in its words; undefined where none were asked for. */
+  get edited(): readonly JsonObject[] | undefined {
+    return this.#edited
   }
 
   /** How many of the client's tool definitions the newest request went without; undefined where none is deferred. */
@@ -227,7 +241,9 @@ export class ManagedCall implements RoundedCall {
 
   #candidateOf(thread: Thread): ToolCandidate | undefined {
     const { provider, expand, takesTools } = this.#input
-    return takesTools ? candidateFor(thread, { provider, body: this.#base, expand }) : undefined
+    const clientTools = this.#deferred?.clientTools
+    const asked = { provider, body: this.#base, expand, clientTools }
+    return takesTools ? candidateFor(thread, asked) : undefined
   }
 
   /** Asks for a view within the learned limit, or without it where nothing fits: then the upstream says what is wrong. */
@@ -397,6 +413,8 @@ export class ManagedCall implements RoundedCall {
       known && telemetry.background.run('thread-index', () => known),
       this.#keep(async (thread) => {
         const { branch, entries } = await this.#append(thread, logged)
+        const notes = this.#noteOnEdits()
+        if (notes.length > 0) await branch.append(notes)
         const { id } = seen.response ?? {}
         const { seq } = entries.at(-1) ?? {}
         if (!isKept || id === undefined || seq === undefined) return
@@ -465,6 +483,7 @@ export class ManagedCall implements RoundedCall {
       policyOf: settings.isOwn ? 'request' : 'thread',
       ...(model === undefined ? {} : { model }),
       ...(limitTokens === undefined || !this.#isLimited ? {} : { limit: limitTokens }),
+      ...(settings.agent === undefined ? {} : { agentName: settings.agent.name }),
     }
   }
 
@@ -497,14 +516,36 @@ export class ManagedCall implements RoundedCall {
     const isKeyed = hasCacheHints && cacheKey !== undefined && body.value[cacheKey] === undefined
     const own = { sent: provider.request.list(sent.value), format: provider }
     const places = placesOf({ messages, origins: originsIn(view), ...own }, this.#sentAs)
+    const edited = this.#edit(view)
     return rewriteBody(sent, provider, {
-      messages,
-      places,
+      messages: edited,
+      places: places.map((place, at) =>
+        edited[at] === messages[at] ? place : { ...place, isSame: false },
+      ),
       system,
       hasReasoning: this.#offer?.hasReasoning,
       hasMarks: hasCacheHints,
       member: isKeyed ? memberOf(cacheKey, `${session.family.tenant}\0${this.thread}`) : undefined,
     })
+  }
+
+  /** The messages of a view with the edits that the client asks its provider for. */
+  #edit({ messages, tokens }: View): readonly Json[] {
+    const { contextEdits: asked, provider } = this.#input
+    if (asked === undefined || provider.contextEdits === undefined) return messages
+    const around = { inputTokens: tokens.after, count: counter.count }
+    const edited = provider.contextEdits.apply(messages, asked, around)
+    this.#edited = edited.applied
+    return edited.messages
+  }
+
+  /** A note for people on what was edited in the place of the provider. */
+  #noteOnEdits(): readonly Json[] {
+    const { contextEdits } = this.#input.provider
+    if (this.#edited === undefined || this.#edited.length === 0) return []
+    const content = JSON.stringify(contextEdits?.answer(this.#edited))
+    const audience = { now: false, later: false, person: true }
+    return [{ role: 'system', origin: 'host', kind: 'context-edited', content, audience }]
   }
 
   /** Goes on in the branch that has the history. */

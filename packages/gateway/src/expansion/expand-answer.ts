@@ -5,7 +5,7 @@ import { EventCutter, parseAnswer, parseObject, type Splicer } from 'oriel/provi
 import type { UpstreamAnswer } from '../http/client.ts'
 import { RefusedError, refusalOf, refuse } from '../http/errors.ts'
 import type { Closing, Rounds } from './rounds.ts'
-import { withoutEchoes } from './splice.ts'
+import { withMembers, withoutEchoes } from './splice.ts'
 
 const unreachable = 'The upstream could not be reached, or broke off before it answered.'
 
@@ -40,7 +40,10 @@ async function expandWhole(first: UpstreamAnswer, rounds: Rounds): Promise<Upstr
     const { own, hasOthers } = tools.sort(found.messages, names)
     if (own.length === 0 && bodies.length === 1) {
       const echoes = tools.echoes?.(rounds.options)
-      return { ...answer, body: echoes === undefined ? unread : once(withoutEchoes(text, echoes)) }
+      const { added } = rounds.options
+      if (echoes === undefined && added === undefined) return { ...answer, body: unread }
+      const clean = echoes === undefined ? text : withoutEchoes(text, echoes)
+      return { ...answer, body: once(withMembers(clean, added)) }
     }
     const why = closing({ hasOthers, isCut: tools.isCut(body), mayGoOn: rounds.mayGoOn })
     if (own.length === 0) await rounds.end(found)

@@ -17,6 +17,8 @@ export interface InjectedTool {
   readonly clientTools?: readonly Json[]
   /** Fields of an answer that repeat the request, as the client sent them. @default as they come */
   readonly echo?: JsonObject
+  /** Fields that the answer has beside the upstream's. @default none */
+  readonly added?: JsonObject
   /** Whether the model may call it; false where it is listed only because the history needs a list. */
   readonly isOpen: boolean
   /** Whether the client gets no text of rounds that it does not see. */
@@ -32,6 +34,8 @@ export interface InjectedTool {
 /** The tool as a request could carry it. Whether it does is decided with the view. */
 export interface ToolCandidate {
   readonly name: string
+  /** The tools, as they answer calls. */
+  readonly own: readonly OwnTool[]
   /** What the request says with it. */
   readonly value: JsonObject
   /** Whether the request carries it whatever its view shows. */
@@ -44,6 +48,8 @@ export interface OfferRequest {
   readonly provider: Provider
   readonly body: ClientBody
   readonly expand: ExpandMode
+  /** The client's whole list, where the body carries another: names in it are taken. @default the body's */
+  readonly clientTools?: readonly Json[] | undefined
 }
 
 /** The most tools that a provider takes: a full list stays the client's. */
@@ -59,7 +65,7 @@ const formerSetting = 'expand'
  */
 export function candidateFor(
   thread: Thread,
-  { provider, body, expand }: OfferRequest,
+  { provider, body, expand, clientTools = [] }: OfferRequest,
 ): ToolCandidate | undefined {
   const former = nameIn(thread.setting(formerSetting))
   const known = thread.expandTool ?? former
@@ -74,7 +80,7 @@ export function candidateFor(
   const isNew = expand === true && thread.isEmpty
   const mayBegin = stance === 'open' || (stance === 'forced' && !isNew)
   if (known === undefined && !mayBegin) return undefined
-  const taken = format.names(own)
+  const taken = format.names([...own, ...clientTools])
   const isFree = (one: string): boolean =>
     !taken.includes(one) && !taken.includes(searchToolBeside(one))
   const name = [known, ...expandToolNames].find((one) => one !== undefined && isFree(one))
@@ -83,12 +89,14 @@ export function candidateFor(
   const way = wayOf(format, { stance, isOn, isAlone })
   if (way === undefined) return undefined
   const tools = injectedTools(name).map(format.define)
+  const answering = [expandingTool(name), searchingTool(searchToolBeside(name))]
   const choice = way === 'listed' ? { [format.choiceKey]: format.noChoice } : {}
   return {
     name,
+    own: answering,
     value: { ...body.value, [format.listKey]: [...own, ...tools], ...choice },
     isDue: isNew || former !== undefined,
-    inject: () => injected(format, way, { name, body, tools }),
+    inject: () => injected(format, way, { own: answering, body, tools }),
   }
 }
 
@@ -116,14 +124,13 @@ function wayOf(
 }
 
 interface Injecting {
-  readonly name: string
+  readonly own: readonly OwnTool[]
   readonly body: ClientBody
   readonly tools: readonly JsonObject[]
 }
 
-function injected(format: ToolFormat, way: Way, { name, body, tools }: Injecting): InjectedTool {
+function injected(format: ToolFormat, way: Way, { own, body, tools }: Injecting): InjectedTool {
   const listed = addElements(body, format.listKey, tools)
-  const own = [expandingTool(name), searchingTool(searchToolBeside(name))]
   const base = { own, body: listed, isOpen: true, isQuiet: way === 'quiet', isForced: false }
   if (way === 'forced') return forcedOffer(format, { own, body, listed })
   if (way !== 'listed') return base

@@ -41,6 +41,7 @@ export interface RoundsOptions {
   /** The client's own list of tools, where the request carries another. */
   readonly tools?: readonly Json[] | undefined
   readonly echo?: JsonObject | undefined
+  readonly added?: JsonObject | undefined
   readonly isOpen: boolean
   readonly isQuiet: boolean
   readonly isForced: boolean

@@ -132,6 +132,29 @@ describe.each(cases)('$format $mode', ({ format, isStream }) => {
   })
 })
 
+it('[TD1] a deferred tool of the client keeps its name: ours take another', async () => {
+  const taken = ['expand_message', 'search_conversation', 'find_tool'].map((name) => ({
+    ...(hundredTools[0] as (typeof hundredTools)[0]),
+    name,
+  }))
+  const tools = [...taken, ...hundredTools]
+  const target = await open({
+    answer: ({ index }) =>
+      index === 0
+        ? reply({ calls: [['search_conversation', '{"id":"1"}']] })
+        : reply({ text: 'Ok.' }),
+    gateway: { expand: true },
+  })
+  const { user } = dialects['openai-chat']
+  const ask = sdkClient('openai-chat', { url: target.url, key })
+  const told = await ask([user('Search.')], { tools })
+  expect(told.calls.map(({ name }) => name)).toEqual(['search_conversation'])
+  const [first] = target.upstream.requests.map(listedIn)
+  expect(first?.[0]).toBe('oriel_find_tool')
+  expect(first).toContain('oriel_expand_message')
+  expect(target.upstream.breaches).toEqual([])
+})
+
 describe('the choice of tools', () => {
   it.each([
     ['openai-chat', { type: 'function', function: { name: 'mcp__mail__read' } }],

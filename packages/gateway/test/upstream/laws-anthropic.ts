@@ -42,7 +42,14 @@ export function anthropicBreaches(body: Body): readonly Breach[] {
     ...pairBreaches(messages),
     ...requestBreaches(body, messages),
     ...choiceBreaches(body),
+    ...editingBreaches(body),
   ]
+}
+
+/** A server that does not know context editing. */
+function editingBreaches({ context_management: asked }: Body): readonly Breach[] {
+  if ((asked ?? null) === null) return []
+  return [{ rule: 'A1', message: 'context_management: Extra inputs are not permitted' }]
 }
 
 /** A choice names a tool of the list. */

@@ -76,6 +76,10 @@ export type OutlineRow =
       readonly turn: number
       readonly lastTurn: number
       readonly messages: number
+      readonly blocks: number
+      /** Names of the tools in it. */
+      readonly tools: readonly string[]
+      readonly errors: number
       readonly rule?: string
       readonly reason?: string
       readonly edit?: string
@@ -138,26 +142,45 @@ function add(rows: OutlineRow[], row: BlockRow): void {
     rows.push(row)
     return
   }
-  const inside = last.type === 'folded' ? (last.rows as BlockRow[]) : [last]
-  inside.push(row)
-  const { rule, reason, edit } = last
-  const since = last.since ?? row.since
-  rows[rows.length - 1] = {
+  rows[rows.length - 1] = last.type === 'folded' ? last : runOf(last as BlockRow)
+  join(rows.at(-1) as Run, row)
+}
+
+type Run = { -readonly [Key in keyof FoldedRow]: FoldedRow[Key] } & {
+  tools: string[]
+  rows: BlockRow[]
+}
+type FoldedRow = Extract<OutlineRow, { type: 'folded' }>
+
+/** A run of one block. */
+function runOf(row: BlockRow): Run {
+  const { rule, reason, edit, since, seq, turn, tokens, tool } = row
+  return {
     type: 'folded',
-    from: inside[0]?.seq ?? row.seq,
-    to: row.seq,
-    turn: inside[0]?.turn ?? row.turn,
-    lastTurn: row.turn,
-    messages:
-      (last.type === 'folded' ? last.messages : 1) + (inside.at(-2)?.seq === row.seq ? 0 : 1),
-    tokens: last.tokens + row.tokens,
-    shown: 0,
+    ...{ from: seq, to: seq, turn, lastTurn: turn, tokens, shown: 0 },
+    messages: 1,
+    blocks: 1,
+    tools: tool === undefined ? [] : [tool],
+    errors: row.isError === true ? 1 : 0,
     ...(rule === undefined ? {} : { rule }),
     ...(reason === undefined ? {} : { reason }),
     ...(edit === undefined ? {} : { edit }),
     ...(since === undefined ? {} : { since }),
-    rows: inside,
+    rows: [row],
   }
+}
+
+/** Adds a block to a run. */
+function join(run: Run, row: BlockRow): void {
+  if (run.rows.at(-1)?.seq !== row.seq) run.messages += 1
+  run.rows.push(row)
+  run.to = row.seq
+  run.lastTurn = row.turn
+  run.tokens += row.tokens
+  run.blocks += 1
+  if (row.isError === true) run.errors += 1
+  if (row.tool !== undefined && !run.tools.includes(row.tool)) run.tools.push(row.tool)
+  if (run.since === undefined && row.since !== undefined) run.since = row.since
 }
 
 interface Reading {

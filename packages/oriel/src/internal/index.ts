@@ -1,6 +1,6 @@
 // The surface of `oriel/internal`: what gateway and command use beside what is promised. It may change with every version.
 
-export { assertNoSlip, assertOptions, type OptionNames } from '../core/log/options.ts'
+export { assertNoSlip, assertOptions, isNearly, type OptionNames } from '../core/log/options.ts'
 export { searchToolBeside } from '../core/state/expansion.ts'
 export { nearestName } from '../core/text/nearest-name.ts'
 export type { Place, PlacedView, ResentHistory, ResentMessage } from '../thread/branches/places.ts'

@@ -19,6 +19,8 @@ export interface Provider extends Format, AnswerFormat {
   /** @default what clients resend needs no care */
   readonly resend?: ResendFormat
   readonly tools: ToolFormat
+  /** Edits of its context that the provider makes on request. @default it makes none, or none that can be made elsewhere */
+  readonly contextEdits?: ContextEdits
   readonly usage: UsageFormat
   readonly errors: ErrorFormat
   /** A scripted answer, whole and as a stream. */
@@ -82,6 +84,36 @@ export interface StoredHistory {
   readonly key: string
   /** Whether the answer to this request is kept. */
   isKept(body: JsonObject): boolean
+}
+
+/** Edits of the messages that a request asks its provider for, as they can be made for a server that does not know them. */
+export interface ContextEdits {
+  /** The field of a request that asks for them. */
+  readonly key: string
+  /** Hosts of servers that know the field. */
+  readonly hosts: readonly string[]
+  /** A header and the words in it that turn the field on. */
+  readonly flags: { readonly header: string; readonly values: readonly string[] }
+  /** Whether everything that the field asks for can be done here. */
+  supports(asked: Json): boolean
+  /** The messages of a request with the edits. As many as before, and those that stay the same objects. Pure. */
+  apply(
+    messages: readonly Json[],
+    asked: Json,
+    around: {
+      /** Tokens of the whole request. */
+      readonly inputTokens: number
+      count(text: string): number
+    },
+  ): EditedMessages
+  /** Fields by which an answer tells of them. */
+  answer(applied: readonly JsonObject[]): JsonObject
+}
+
+export interface EditedMessages {
+  readonly messages: readonly Json[]
+  /** What was done, in the provider's words. */
+  readonly applied: readonly JsonObject[]
 }
 
 /** Reasoning in messages that clients resend, beside those of a view: see docs/decisions/0002-what-clients-resend.md. */

@@ -18,6 +18,8 @@ export interface SpliceOptions {
   readonly tools?: readonly Json[] | undefined
   /** Fields of an answer that repeat the request, as the client sent them. @default as they come */
   readonly echo?: JsonObject | undefined
+  /** Fields that an answer has beside the upstream's. @default none */
+  readonly added?: JsonObject | undefined
   /** Whether the model may call them; where not, a choice of tools that an answer repeats is not the client's. */
   readonly isOpen: boolean
   /** Whether the client gets no text of rounds that it does not see: its answer is one document. */

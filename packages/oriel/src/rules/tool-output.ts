@@ -183,8 +183,10 @@ function formsOf(text: string, limits: Limits, id: string): readonly (() => stri
     chars: Math.min(limits.maxChars || Infinity, text.length - 1),
     bytes: limits.maxBytes || Infinity,
   }
+  const lines = countLines(text)
+  // A marker inside a line makes three of it.
   const stats = (shown: string): string =>
-    `\n\n[tool output truncated: showing ${countLines(shown)}/${countLines(text)} lines, ${byteLength(shown)}/${byteLength(text)} bytes, ${shown.length}/${text.length} chars; expand ${id}]`
+    `\n\n[tool output truncated: showing ${Math.min(countLines(shown), lines)}/${lines} lines, ${byteLength(shown)}/${byteLength(text)} bytes, ${shown.length}/${text.length} chars; expand ${id}]`
   const short = (): string => `\n[truncated; expand ${id}]`
   const noticed = (notice: (shown: string) => string, extra: number) => (): string | undefined => {
     const byLines = cutLines(text, limits)

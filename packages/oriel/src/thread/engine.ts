@@ -625,7 +625,7 @@ export class ThreadEngine {
     const since = isRecovery ? undefined : this.#returnsSince(options)
     const widened = own === undefined && !isRecovery ? await this.#widen(policy, since) : 0
     if (own !== undefined && isWidened(this.journal.state, own)) await this.journal.complete()
-    this.#reporter.asked(this.journal, policy)
+    this.#reporter.asked(this.journal, policy, options.agentName)
     const files = await this.#writeFiles(policy, (fileOf) => proposalsOf({ ...request(), fileOf }))
     const until = performance.now() + timeoutOf(this.#options)
     const finished = isRecovery ? [] : await this.#prepareSummaries(request, until)
@@ -659,10 +659,7 @@ export class ThreadEngine {
     }
     const hadPolicy = policySettings.some((one) => this.journal.setting(one) !== undefined)
     const entries = await this.#commitView(build, { durable, files })
-    await this.#written(entries)
-    if (hadPolicy && entries.some(isPolicy)) {
-      this.emit('policy-changed', { message: 'The policy changed.' })
-    }
+    await this.#committed(entries, hadPolicy)
     assert(view !== undefined, 'a commit asks for its entries')
     this.#lastView = { seq: newestSeq(this.journal), built: view.built }
     const edits = entries.filter((entry): entry is EditEntry => entry.type === 'edit')
@@ -687,10 +684,13 @@ export class ThreadEngine {
     return { pluginSystem, memory, tail: memory.blocks }
   }
 
-  /** A view was written: what waited for that is done. */
-  async #written(entries: readonly Entry[]): Promise<void> {
+  /** What follows once the entries of a view are in the log. */
+  async #committed(entries: readonly Entry[], hadPolicy: boolean): Promise<void> {
     this.#judgments?.kept()
     this.#forgetPending()
+    if (hadPolicy && entries.some(isPolicy)) {
+      this.emit('policy-changed', { message: 'The policy changed.' })
+    }
     this.#share(entries)
     this.#plugins.settle(this.journal)
     await this.#keepLasting(this.#staged.splice(0))

@@ -30,6 +30,7 @@ const viewOptions: OptionNames<ViewOptions> = {
   mayTurnReasoningOff: true,
   limit: true,
   override: true,
+  agentName: true,
   dryRun: true,
 }
 const requestOptions: OptionNames<RequestOptions> = {
@@ -55,6 +56,10 @@ export function readViewOptions(
   if (options.override !== undefined) checkOverride(options.override)
   if (options.threadPolicy !== undefined) {
     assertTogether(parsePolicy(options.threadPolicy, 'policy', rules))
+  }
+  const { agentName } = options
+  if (agentName !== undefined && typeof agentName !== 'string') {
+    throw wrongOption('agentName', 'a string')
   }
   const { policyOf = 'thread' } = options
   if (policyOf !== 'thread' && policyOf !== 'request')

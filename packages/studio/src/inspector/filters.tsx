@@ -3,7 +3,7 @@
 import { type ReactNode, useEffect, useMemo, useState } from 'react'
 import { setParams, useAddress } from '../address.ts'
 import { api } from '../api.ts'
-import type { BlockRow, OutlineRow } from '../contract.ts'
+import type { OutlineRow } from '../contract.ts'
 import { useDebounced } from '../use-debounced.ts'
 import { useLoad } from '../use-load.ts'
 import { categoryNames } from './context-bar.tsx'
@@ -23,9 +23,8 @@ export function useFilter(thread: string): Filter {
   )
   const results = found.data?.results
   return useMemo(() => {
-    const seqs = results && new Set(results.map(({ seq }) => seq))
-    const has = seqs && ((row: BlockRow): boolean => seqs.has(row.seq))
-    return { show, only, of, has }
+    const found = results?.map(({ seq }) => seq)
+    return { show, only, of, found }
   }, [show, only, of, results])
 }
 
@@ -114,11 +113,9 @@ function namesIn(rows: readonly OutlineRow[]): {
 } {
   const tools = new Set<string>()
   const rules = new Set<string>()
-  const all = rows.flatMap((one): readonly OutlineRow[] =>
-    one.type === 'folded' ? [one, ...one.rows] : [one],
-  )
-  for (const row of all) {
+  for (const row of rows) {
     if (row.type === 'block' && row.tool !== undefined) tools.add(row.tool)
+    if (row.type === 'folded') for (const name of row.tools) tools.add(name)
     if ('rule' in row && row.rule !== undefined) rules.add(row.rule)
   }
   return { tools: [...tools].sort(), rules: [...rules].sort() }

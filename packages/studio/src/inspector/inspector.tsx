@@ -10,9 +10,10 @@ import { VirtualList } from '../virtual-list.tsx'
 import { Drawer } from './drawer.tsx'
 import { Filters, useFilter } from './filters.tsx'
 import { InspectorRow } from './row.tsx'
-import { isChanged, keyOf, type Row, rowsOf } from './rows.ts'
+import { isChanged, keyOf, openRuns, type Row, rowsOf } from './rows.ts'
 import { StepBar } from './step-bar.tsx'
 import { StepNote } from './step-note.tsx'
+import { type RunRows, useRuns } from './use-runs.ts'
 import { useTexts } from './use-texts.ts'
 
 export interface InspectorProps {
@@ -28,18 +29,22 @@ export function Inspector({ thread, outline, steps, onChange }: InspectorProps):
   const selected = params.get('block') ?? undefined
   const { data, error } = outline
   const shownStep = stepOf(params, steps)
-  const [open, setOpen] = useState<ReadonlySet<string>>(new Set())
+  const [chosenRuns, setChosenRuns] = useState<ReadonlySet<number>>(new Set())
   const filter = useFilter(id)
   const outlined = data?.rows ?? noRows
-  const opened = useMemo(() => withRunOf(open, outlined, selected), [open, outlined, selected])
+  const open = useMemo(
+    () => openRuns(outlined, filter, withRunOf(chosenRuns, outlined, selected)),
+    [outlined, filter, chosenRuns, selected],
+  )
+  const version = data?.version ?? 0
+  const inside = useRuns(id, { step: data?.step ?? 'next', version }, [...open])
   const rows = useMemo(
-    () => rowsOf({ rows: outlined, filter, open: opened }),
-    [outlined, filter, opened],
+    () => rowsOf({ rows: outlined, filter, open, inside }),
+    [outlined, filter, open, inside],
   )
   const place = rows.findIndex((row) => row.type === 'row' && row.key === selected)
   useInspectorKeys({ rows, place, steps, shownStep, selected })
-  const chosen = rows[place]
-  const row = chosen?.type === 'row' && chosen.row.type !== 'folded' ? chosen.row : undefined
+  const row = chosenRow(outlined, inside, selected)
   const newest = steps.at(-1)?.step
   return (
     <div className={row === undefined ? 'inspector' : 'inspector has-drawer'}>
@@ -64,7 +69,7 @@ export function Inspector({ thread, outline, steps, onChange }: InspectorProps):
             thread={id}
             rows={rows}
             place={place}
-            onToggle={(key) => setOpen((before) => toggled(before, key))}
+            onToggle={(from) => setChosenRuns((before) => toggled(before, from))}
           />
         )}
       </div>
@@ -86,6 +91,19 @@ export function Inspector({ thread, outline, steps, onChange }: InspectorProps):
   )
 }
 
+/** The chosen row, also where the filter hides it: what was changed may no longer fit. */
+function chosenRow(
+  rows: readonly OutlineRow[],
+  inside: RunRows,
+  selected: string | undefined,
+): Exclude<OutlineRow, { type: 'folded' }> | undefined {
+  if (selected === undefined) return undefined
+  for (const row of [rows, ...inside.values()].flat()) {
+    if (row.type !== 'folded' && keyOf(row) === selected) return row
+  }
+  return undefined
+}
+
 function NoRows({ isEmpty }: { readonly isEmpty: boolean }): ReactNode {
   return (
     <Empty title={isEmpty ? 'The log has no messages.' : 'No row fits the filter.'}>
@@ -98,7 +116,7 @@ interface RowListProps {
   readonly thread: string
   readonly rows: readonly Row[]
   readonly place: number
-  readonly onToggle: (key: string) => void
+  readonly onToggle: (from: number) => void
 }
 
 function RowList({ thread, rows, place, onToggle }: RowListProps): ReactNode {
@@ -188,20 +206,20 @@ function startOf(rows: readonly Row[]): number {
 
 /** The opened runs, with the one that holds the chosen block. */
 function withRunOf(
-  open: ReadonlySet<string>,
+  open: ReadonlySet<number>,
   rows: readonly OutlineRow[],
   selected: string | undefined,
-): ReadonlySet<string> {
-  if (selected === undefined) return open
-  const run = rows.find(
-    (row) => row.type === 'folded' && row.rows.some((one) => keyOf(one) === selected),
-  )
-  return run === undefined ? open : new Set([...open, keyOf(run)])
+): ReadonlySet<number> {
+  const seq = Number(selected?.split('/')[0])
+  if (!Number.isInteger(seq)) return open
+  const isHere = rows.some((row) => row.type === 'block' && row.seq === seq)
+  const run = rows.find((row) => row.type === 'folded' && seq >= row.from && seq <= row.to)
+  return isHere || run?.type !== 'folded' ? open : new Set([...open, run.from])
 }
 
-function toggled(open: ReadonlySet<string>, key: string): ReadonlySet<string> {
+function toggled(open: ReadonlySet<number>, from: number): ReadonlySet<number> {
   const next = new Set(open)
-  if (!next.delete(key)) next.add(key)
+  if (!next.delete(from)) next.add(from)
   return next
 }
 

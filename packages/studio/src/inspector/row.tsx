@@ -13,7 +13,7 @@ export interface RowProps {
   readonly textOf: TextOf
   readonly isSelected: boolean
   readonly onOpen: (key: string) => void
-  readonly onToggle: (key: string) => void
+  readonly onToggle: (from: number) => void
 }
 
 export function InspectorRow({ row, textOf, isSelected, onOpen, onToggle }: RowProps): ReactNode {
@@ -48,7 +48,7 @@ export function InspectorRow({ row, textOf, isSelected, onOpen, onToggle }: RowP
           row={own}
           isOpen={row.isOpen}
           isFirstChange={row.isFirstChange}
-          onToggle={() => onToggle(key)}
+          onToggle={() => onToggle(own.from)}
         />
       )
     default:

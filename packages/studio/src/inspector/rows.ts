@@ -27,48 +27,58 @@ export interface Filter {
   readonly only: string | undefined
   /** A tool's or a rule's name. */
   readonly of: string | undefined
-  /** Text; `has` tells whether an original contains it. */
-  readonly has: ((row: BlockRow) => boolean) | undefined
+  /** Entries that contain the text that is looked for. */
+  readonly found: readonly number[] | undefined
 }
 
 export interface RowsInput {
   readonly rows: readonly OutlineRow[]
   readonly filter: Filter
-  /** Keys of opened runs. */
-  readonly open: ReadonlySet<string>
+  /** Opened runs, by their first seq. */
+  readonly open: ReadonlySet<number>
+  /** The rows inside runs, as far as they are there. */
+  readonly inside: ReadonlyMap<number, readonly BlockRow[]>
 }
 
-export function rowsOf({ rows, filter, open }: RowsInput): readonly Row[] {
+/** Runs that must be opened: those chosen, and those that hold what is filtered for. */
+export function openRuns(
+  rows: readonly OutlineRow[],
+  filter: Filter,
+  chosen: ReadonlySet<number>,
+): ReadonlySet<number> {
+  const { found, of, show } = filter
+  const open = new Set(chosen)
+  for (const row of rows) {
+    if (row.type !== 'folded') continue
+    const isFound = found?.some((seq) => seq >= row.from && seq <= row.to) === true
+    const isOf = of !== undefined && row.tools.includes(of)
+    if (isFound || isOf || (show === 'errors' && row.errors > 0)) open.add(row.from)
+  }
+  return open
+}
+
+export function rowsOf({ rows, filter, open, inside }: RowsInput): readonly Row[] {
   const list: Row[] = []
   const first = rows.findIndex((row) => 'since' in row && row.since === 'changed')
   let turn = -1
   rows.forEach((row, at) => {
-    const isSearching =
-      filter.has !== undefined || filter.of !== undefined || filter.show === 'errors'
-    const inside = row.type === 'folded' ? row.rows.filter((one) => isShown(one, filter)) : []
-    const isHere =
-      row.type === 'folded' ? isRunShown(row, filter, inside.length) : isShown(row, filter)
-    if (!isHere) return
+    const isRun = row.type === 'folded'
+    const isOpen = isRun && open.has(row.from)
+    if (isRun ? !isRunShown(row, filter, isOpen) : !isShown(row, filter)) return
     const own = turnOf(row)
     if (own !== undefined && own[0] !== turn) {
       turn = own[0]
-      list.push({ type: 'turn', key: `turn-${turn}`, turn, lastTurn: own[1] })
+      list.push({ type: 'turn', key: `turn-${turn}-${at}`, turn, lastTurn: own[1] })
     }
-    const key = keyOf(row)
-    const isOpen = row.type === 'folded' && (open.has(key) || (isSearching && inside.length > 0))
-    list.push({ type: 'row', key, row, isOpen, isInside: false, isFirstChange: at === first })
-    if (!isOpen) return
-    for (const one of inside) {
-      list.push({
-        type: 'row',
-        key: keyOf(one),
-        row: one,
-        isOpen: false,
-        isInside: true,
-        isFirstChange: false,
-      })
-    }
+    const isFirstChange = at === first
+    list.push({ type: 'row', key: keyOf(row), row, isOpen, isInside: false, isFirstChange })
     if (own !== undefined) turn = own[1]
+    if (!isOpen) return
+    for (const one of inside.get(row.from) ?? []) {
+      if (!isShown(one, filter)) continue
+      const shared = { isOpen: false, isInside: true, isFirstChange: false }
+      list.push({ type: 'row', key: keyOf(one), row: one, ...shared })
+    }
   })
   return list
 }
@@ -98,7 +108,7 @@ export function isChanged(row: OutlineRow): boolean {
   )
 }
 
-function isShown(row: OutlineRow, { show, only, of, has }: Filter): boolean {
+function isShown(row: OutlineRow, { show, only, of, found }: Filter): boolean {
   if (show === 'changed' && !isChanged(row)) return false
   if (show === 'errors' && !(row.type === 'block' && row.isError === true)) return false
   if (only !== undefined && categoryOf(row) !== only) return false
@@ -106,19 +116,19 @@ function isShown(row: OutlineRow, { show, only, of, has }: Filter): boolean {
     const isOf = row.type === 'block' && (row.tool === of || row.rule === of)
     if (!isOf && !(row.type === 'summary' && row.rule === of)) return false
   }
-  if (has === undefined) return true
-  return row.type === 'block' && has(row)
+  return found === undefined || (row.type === 'block' && found.includes(row.seq))
 }
 
 function isRunShown(
   row: Extract<OutlineRow, { type: 'folded' }>,
-  { show, only, of, has }: Filter,
-  inside: number,
+  { show, only, of, found }: Filter,
+  isOpen: boolean,
 ): boolean {
   // What fills the window is what is in it.
   if (only !== undefined) return false
-  if (show === 'errors' || has !== undefined) return inside > 0
-  return of === undefined || row.rule === of || inside > 0
+  if (show === 'errors') return row.errors > 0
+  if (found !== undefined) return found.some((seq) => seq >= row.from && seq <= row.to)
+  return of === undefined || row.rule === of || isOpen
 }
 
 function categoryOf(row: OutlineRow): string | undefined {

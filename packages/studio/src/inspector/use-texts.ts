@@ -11,23 +11,28 @@ export type TextOf = (row: Pick<BlockRow, 'seq' | 'index'>) => Preview | undefin
 /** The beginning of an original; undefined while it loads. The log never changes, so nothing is loaded twice. */
 export function useTexts(thread: string): TextOf {
   const texts = useRef(new Map<string, Preview>())
-  const asked = useRef(new Set<number>())
+  /** The newest entry that was there when a page was read; Infinity while it is read. */
+  const pages = useRef(new Map<number, number>())
   const [, setCount] = useState(0)
   // biome-ignore lint/correctness/useExhaustiveDependencies: another thread, other texts.
   useEffect(() => {
     texts.current.clear()
-    asked.current.clear()
+    pages.current.clear()
   }, [thread])
   const ask = useCallback(
     async (page: number) => {
-      if (asked.current.has(page)) return
-      asked.current.add(page)
+      pages.current.set(page, Number.POSITIVE_INFINITY)
       try {
         const found = await api.texts(thread, 1 + page * pageSize, pageSize)
-        for (const [key, text] of Object.entries(found.texts)) texts.current.set(key, text)
+        let newest = 0
+        for (const [key, text] of Object.entries(found.texts)) {
+          texts.current.set(key, text)
+          newest = Math.max(newest, Number(key.split('/')[0]))
+        }
+        pages.current.set(page, newest)
         setCount((before) => before + 1)
       } catch {
-        asked.current.delete(page)
+        pages.current.delete(page)
       }
     },
     [thread],
@@ -37,18 +42,16 @@ export function useTexts(thread: string): TextOf {
       const known = texts.current.get(`${seq}/${index}`)
       if (known !== undefined) return known
       const page = Math.floor((seq - 1) / pageSize)
-      // Entries that came since the page was read.
-      const isOld = asked.current.has(page) && !hasPage(texts.current, seq)
-      if (isOld) asked.current.delete(page)
+      const newest = pages.current.get(page)
       // Not during rendering: a cached response would set state at once.
-      queueMicrotask(() => void ask(page))
+      if (newest === undefined || seq > newest) {
+        queueMicrotask(() => {
+          const read = pages.current.get(page)
+          if (read === undefined || seq > read) void ask(page)
+        })
+      }
       return undefined
     },
     [ask],
   )
-}
-
-/** Whether something of the same message is known: its other blocks came with it. */
-function hasPage(texts: ReadonlyMap<string, Preview>, seq: number): boolean {
-  return texts.has(`${seq}/0`)
 }

@@ -3,7 +3,7 @@
 import { type ReactNode, useState } from 'react'
 import { setParams, useAddress } from '../address.ts'
 import { api } from '../api.ts'
-import type { Info, OtherView, Policy, ThreadSummary } from '../contract.ts'
+import type { Info, Policy, ThreadSummary } from '../contract.ts'
 import { CopyButton } from '../copy-button.tsx'
 import { Failure } from '../notice.tsx'
 import { useLoad } from '../use-load.ts'
@@ -16,31 +16,38 @@ export interface WhatIfProps {
   readonly onApplied: () => void
 }
 
-interface Compared {
-  readonly everything: OtherView
-  readonly own: OtherView
-  readonly other: OtherView
-}
+/** The policy that is compared first. */
+const usualPreset = 'recommended'
+/** Longer threads are replayed when somebody asks for it. */
+const maxAtOnce = 400
 
 export function WhatIf({ thread, info, onApplied }: WhatIfProps): ReactNode {
   const { params } = useAddress()
-  const asked = params.get('policy')
-  const [text, setText] = useState(() => written(asked ?? thread.policy ?? {}, info))
+  const [isStopped, setStopped] = useState(false)
+  const named = params.get('policy')
+  // At once for a thread that is replayed in a moment.
+  const usual =
+    thread.messages <= maxAtOnce && info.presets.includes(usualPreset) ? usualPreset : null
+  const asked = isStopped ? null : (named ?? (usual === null ? null : written(usual, info)))
+  const [text, setText] = useState(() => written(named ?? usual ?? thread.policy ?? {}, info))
   const [problem, setProblem] = useState<string>()
   const [done, setDone] = useState(0)
-  const outcome = useLoad(asked === null ? undefined : `${thread.id} ${asked}`, async (signal) => {
-    // One after the other: a caller may run few replays at once.
-    const views: OtherView[] = []
+  // Both at once, each of them one replay after the other: a caller may run few at a time.
+  const base = useLoad(asked === null ? undefined : thread.id, async (signal) => {
     setDone(0)
-    for (const policy of [{}, thread.policy ?? {}, parse(asked ?? '')]) {
-      views.push(await api.whatIf(thread.id, policy, signal))
-      setDone(views.length)
-    }
-    const [everything, own, other] = views as [OtherView, OtherView, OtherView]
-    return { everything, own, other } satisfies Compared
+    const everything = await api.whatIf(thread.id, {}, signal)
+    setDone(1)
+    return { everything, own: await api.whatIf(thread.id, thread.policy ?? {}, signal) }
   })
+  const other = useLoad(asked === null ? undefined : `${thread.id} ${asked}`, (signal) =>
+    api.whatIf(thread.id, parse(asked ?? ''), signal),
+  )
+  const ready = base.data === undefined ? done : 2
+  const count = ready + (other.data === undefined ? 0 : 1)
+  const error = other.error ?? base.error
   const run = (policy: string): void => {
     setProblem(undefined)
+    setStopped(false)
     try {
       parse(policy)
       setParams({ policy })
@@ -102,12 +109,12 @@ export function WhatIf({ thread, info, onApplied }: WhatIfProps): ReactNode {
         )}
       </form>
       <div className="what-if-result" aria-live="polite">
-        {outcome.error !== undefined && <Failure error={outcome.error} />}
-        {asked !== null && outcome.isLoading && outcome.error === undefined && (
+        {error !== undefined && <Failure error={error} />}
+        {asked !== null && count < 3 && error === undefined && (
           <div className="notice" role="status">
-            <progress max={3} value={done} aria-label="Replays" />
-            Replaying the thread, {done + 1 > 3 ? 3 : done + 1} of 3
-            <button type="button" onClick={() => setParams({ policy: undefined })}>
+            <progress max={3} value={count} aria-label="Replays" />
+            Replaying the thread: {count} of 3 policies
+            <button type="button" onClick={() => setStopped(true)}>
               Stop
             </button>
           </div>
@@ -118,7 +125,9 @@ export function WhatIf({ thread, info, onApplied }: WhatIfProps): ReactNode {
             Nothing is stored. “Apply” makes it the policy of this thread.
           </p>
         )}
-        {outcome.data !== undefined && <Outcome {...outcome.data} />}
+        {base.data !== undefined && other.data !== undefined && (
+          <Outcome {...base.data} other={other.data} />
+        )}
       </div>
     </div>
   )

@@ -60,8 +60,9 @@ export class State {
   readonly #messages = new Map<number, Item>()
   readonly #externalIds = new Map<string, number>()
   readonly #derived = new Map<string, object>()
-  /** Facts of messages that were hidden when the snapshot was taken. */
-  readonly #facts = new Map<number, MessageFacts>()
+  /** Facts of messages that were hidden when the snapshot was taken. Made when first asked for: a view seldom needs them. */
+  #hiddenFactsBySeq: Map<number, MessageFacts> | undefined
+  #restoredFrom: Pick<StateData, 'hidden'> = { hidden: [] }
   readonly #pinned = new Set<number>()
   readonly #excluded = new Set<number>()
   /** The newest expansion of each block, by `seq:block`. */
@@ -202,7 +203,7 @@ export class State {
   /** Facts about a message, even if only the store has the message itself. */
   facts(seq: number): MessageFacts | undefined {
     const item = this.item(seq)
-    return item === undefined ? this.#facts.get(seq) : factsOf(item)
+    return item === undefined ? this.#facts().get(seq) : factsOf(item)
   }
 
   seqOf(externalId: string): number | undefined {
@@ -472,9 +473,20 @@ export class State {
     this.#visible = [...visible.values()].sort((a, b) => a.entry.seq - b.entry.seq)
   }
 
+  #facts(): Map<number, MessageFacts> {
+    if (this.#hiddenFactsBySeq !== undefined) return this.#hiddenFactsBySeq
+    const facts = new Map<number, MessageFacts>()
+    for (const [seq, index, tokens, lengths, forPeople] of this.#restoredFrom.hidden) {
+      const own = { index, tokens, lengths }
+      facts.set(seq, forPeople === undefined ? own : { ...own, forPeople })
+    }
+    this.#hiddenFactsBySeq = facts
+    return facts
+  }
+
   #hiddenFacts(): StateData['hidden'] {
     const visible = new Set(this.#visible.map(({ entry }) => entry.seq))
-    const seqs = [...this.#facts.keys(), ...this.#messages.keys()].filter(
+    const seqs = [...this.#facts().keys(), ...this.#messages.keys()].filter(
       (seq) => !visible.has(seq),
     )
     return seqs.flatMap((seq) => {
@@ -503,10 +515,7 @@ export class State {
     for (const seq of data.pinned) this.#pinned.add(seq)
     for (const seq of data.excluded) this.#excluded.add(seq)
     for (const [key, shown] of data.expansions) this.#expansions.set(key, shown)
-    for (const [seq, index, tokens, lengths, forPeople] of data.hidden) {
-      const facts = { index, tokens, lengths }
-      this.#facts.set(seq, forPeople === undefined ? facts : { ...facts, forPeople })
-    }
+    this.#restoredFrom = data
     const bySeq = new Map(entries.map((entry) => [entry.seq, entry]))
     for (const [seq, index, tokens, ordinal] of data.visible) {
       const entry = bySeq.get(seq)

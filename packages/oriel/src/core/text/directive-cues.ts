@@ -28,7 +28,7 @@ const english: Cues = {
   wish: "i(?:['’]d| would)? (?:really |strongly |much )?prefer|i(?:['’]d| would) rather (?:you|have|see)|i(?:['’]d| would) like you to (?:use|keep|write|answer|reply|stick|avoid)|i(?: do not| don['’]?t) (?:want|like) (?:you|any|to see|it when)|my preference|(?:must|should|may|can) (?:not|only|never|always)(?: be)?|mustn['’]?t|shouldn['’]?t (?:be|use|touch|change)|(?:each|every|all) .{1,60}? (?:must|should|has to|have to|needs? to)|you (?:must|are not allowed|may only|can only|have to|need to always)|(?:answer|reply|respond|speak|talk|write|explain)(?: to me| back| everything| it)?(?: only)? in [a-z]+|call me|address me|refer to me|use .{1,60}? (?:instead of|rather than|everywhere|throughout|exclusively|for (?:all|every|any|each))|keep to|(?:end|start|begin|finish|prefix|sign|mark|tag) (?:each|every|all|your)|keep (?:your|all|the|every|answers|replies|responses|explanations|it|things|commits?) .{0,30}?(?:short|brief|concise|simple|under|below|small|formal|minimal|to (?:a|one|two|three))|be (?:brief|concise|terse|formal|direct|polite)|ask (?:me )?(?:before|first)|get my (?:approval|permission|ok)",
   pin: "(?:remember|memorize|note|keep) (?:this|that|the following|these|it)(?: [a-z]+){0,4}? (?:for|throughout|during|until) (?:the|this|our|all|whole|entire|ever|later|i)|do(?: not|n['’]?t) (?:ever )?forget (?:this|that|the following)|pin (?:this|that)(?: message)?|keep (?:this|that|the following) in (?:mind|memory)",
   change:
-    'instead|no longer|any ?more|changed my mind|change of plans?|new plan|never ?mind|forget (?:about |what|the|that|my)|scratch that|disregard|ignore (?:my|the|what) (?:earlier|previous|rule|i)|switch(?:ing)? (?:back )?to|rather than|from now on|again after all|you (?:can|may) (?:now )?.{0,40}? again|on second thou?ght|correction',
+    'instead|no longer|any ?more|changed my mind|change of plans?|new plan|never ?mind|actually|scrap (?:that|this|it)|on reflection|make (?:that|it) |forget (?:about |what|the|that|my)|scratch that|disregard|ignore (?:my|the|what) (?:earlier|previous|rule|i)|switch(?:ing)? (?:back )?to|rather than|from now on|again after all|you (?:can|may) (?:now )?.{0,40}? again|on second thou?ght|correction',
   yes: "yes|yep|yeah|yup|exactly|correct|right|that['’]?s (?:right|correct|it)|precisely|confirmed|agreed|perfect|sounds good|ok(?:ay)?|sure|please do|do that|absolutely",
   title:
     'rules?|guidelines?|conventions?|requirements?|preferences?|constraints?|standing (?:instructions?|orders?)|house style|ground rules',
@@ -44,7 +44,7 @@ const german: Cues = {
   wish: 'ich (?:bevorzuge|m(?:ö|oe)chte (?:keine?|nicht|lieber|nur|,? ?dass)|mag (?:lieber|keine)|will (?:keine?|nur|lieber|,? ?dass)|h(?:ä|ae)tte (?:gerne?|lieber))|mir (?:ist|w(?:ä|ae)re) .{0,30}lieber|bitte (?:keine?n?|nicht|nur|verwende|benutze|nutze|antworte|schreibe?|halte|achte|vermeide)|verwende|benutze|antworte|vermeide|achte darauf|stelle? sicher|du (?:sollst|musst|darfst)|sie (?:sollen|m(?:ü|ue)ssen|d(?:ü|ue)rfen)|darf(?:st)? (?:nicht|nur|keine?n?)|nenne? mich|duze|sieze|verzichte auf|h(?:ö|oe)r auf|schreibe? (?:alle|auf|in|nur|keine)|keine? [\\p{L}]+ (?:mehr|verwenden|benutzen|nutzen)|nur (?:noch )?(?:auf|in|mit)',
   pin: 'merke? dir (?:das|dies|folgendes|bitte)|behalte? (?:das|dies) (?:im|f(?:ü|ue)r)|vergiss (?:das|dies) nicht',
   change:
-    'stattdessen|statt|anstatt|nicht mehr|nicht l(?:ä|ae)nger|doch lieber|vergiss (?:das|die|was|meine)|ab jetzt|ab sofort|von nun an|umgekehrt|wieder',
+    'stattdessen|statt|anstatt|nicht mehr|nicht l(?:ä|ae)nger|doch (?:lieber|immer|wieder|besser)|vergiss (?:das|die|was|meine)|ab jetzt|ab sofort|von nun an|umgekehrt|wieder',
   yes: 'ja|genau|richtig|stimmt|korrekt|einverstanden|passt|perfekt|jawohl|gern(?:e)?|so ist es',
   title:
     'regeln?|vorgaben?|richtlinien?|konventionen|anforderungen|w(?:ü|ue)nsche|pr(?:ä|ae)ferenzen|vorlieben',
@@ -244,6 +244,9 @@ export const pin = all('pin')
 export const change = all('change')
 export const story = all('story')
 export const title = all('title')
+/** Allows something, perhaps what was forbidden: "you can open it without asking me now". */
+export const permission =
+  /^(?:["'(*_]*)(?:\p{L}+[,:]? )?(?:(?:you|we) (?:can|may) |feel free to |go ahead and |it(?:['’]s| is) (?:ok|okay|fine|alright) (?:to|if you) |du (?:darfst|kannst) |sie (?:d(?:ü|ue)rfen|k(?:ö|oe)nnen) |tu peux |vous pouvez |(?:ya )?puedes? |(?:ora )?puoi |(?:j[áa] )?(?:voc[êe] )?pode[s]? |je mag |du (?:f[åa]r|må|kan) |(?:teraz |już )?możesz |(?:теперь )?(?:ты )?можешь |(?:тепер )?можеш )|(?:现在|現在)?可以|てもいい|ても大丈夫|해도 (?:돼|됩니다|괜찮)/iu
 /** Takes something back without saying what holds instead: "forget what I said about ...". */
 export const retraction =
   /(?<![\p{L}])(?:forget (?:about|(?:what|everything|all) (?:i|we) (?:said|told|wrote|asked)|(?:the|my|that) (?:rule|request|instruction|thing))|(?:ignore|disregard|scrap|drop) (?:what i (?:said|told|asked)|(?:my|the) (?:earlier|previous|last|rule|request|instruction))|never ?mind (?:what|about|the|my)|you (?:no longer|don['’]?t) (?:need|have) to|vergiss,? (?:was ich|die regel|meine)|oublie(?:z)? (?:ce que j['’]ai|ma |la r[èe]gle)|olvida (?:lo que (?:te )?(?:dije|ped[íi])|la regla|mi )|dimentica (?:quello che|ci[òo] che|la regola)|esque[çc]a (?:o que (?:eu )?(?:disse|pedi)|a regra)|vergeet wat ik|zapomnij o|забудь(?:те)?(?: про| о|,? что)|забудь, що|unut(?:un)? )|忘了(?:我|之前)|忘掉我|忘れて|잊어/iu

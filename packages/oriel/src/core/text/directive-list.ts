@@ -5,11 +5,19 @@ import type { MessageEntry } from '../log/entry.ts'
 import { isObject, type Json, type JsonObject } from '../log/json.ts'
 import type { Counter } from '../tokens/counter.ts'
 import { type IsWithdrawn, rowsOf, seqIn } from './digest.ts'
-import { absolute, change, retraction, standing, topics, wish } from './directive-cues.ts'
+import {
+  absolute,
+  change,
+  permission,
+  retraction,
+  standing,
+  topics,
+  wish,
+} from './directive-cues.ts'
 import {
   directivesIn,
-  type Firmness,
   type FoundDirective,
+  firmnesses,
   isConfirmation,
   isPinOfOther,
   restatedIn,
@@ -30,7 +38,6 @@ export interface Directive {
 /** How a checkpoint shows a directive. `shown`: its message is in the view, so it is not listed. */
 const forms = ['shown', 'full', 'short', 'lookup'] as const
 type ListedForm = (typeof forms)[number]
-const firmnesses = ['pin', 'rule', 'wish', 'ask'] as const satisfies readonly Firmness[]
 
 interface Kept extends FoundDirective {
   readonly from: string
@@ -361,13 +368,13 @@ function normal(text: string): string {
 
 /** Words that say nothing about the subject. */
 const common =
-  /^(?:the|a|an|and|or|to|of|in|on|for|from|now|please|use|using|always|never|you|your|my|me|i|it|this|that|is|are|be|do|not|don|t|instead|anymore|longer|no|with|all|only|just|will|should|must|write|answer|reply|respond|prefer|session|rest|can|again|want|ab|jetzt|sofort|bitte|immer|nie|die|der|das|den|und|in|auf|nur|noch|statt|stattdessen|verwende|antworte|schreibe|les|des|le|la|de|en|un|une|et|ne|pas|toujours|jamais|désormais|utilise|réponds|plutôt|siempre|nunca|ahora|adelante|usa|responde|vez|lugar|el|los|las|que)$/u
+  /^(?:the|a|an|and|or|to|of|in|on|for|from|now|please|use|using|always|never|you|your|my|me|i|it|this|that|is|are|be|do|not|don|t|instead|anymore|longer|no|with|all|only|just|will|should|must|write|answer|reply|respond|prefer|session|rest|can|again|want|ab|jetzt|sofort|bitte|immer|nie|die|der|das|den|und|in|auf|nur|noch|doch|statt|stattdessen|verwende|antworte|schreibe|les|des|le|la|de|en|un|une|et|ne|pas|toujours|jamais|désormais|utilise|réponds|plutôt|siempre|nunca|ahora|adelante|usa|responde|vez|lugar|el|los|las|que)$/u
 
 /** Whether a sentence takes back what another one asked for: it names most of the same things behind "forget what I said about". */
 function isTakenBackBy(older: string, newer: string): boolean {
   const before = wordsIn(older, undefined)
-  const cue = retraction.exec(newer)
-  if (cue === null) return false
+  const cue = retraction.exec(newer) ?? permission.exec(newer)
+  if (cue === null || normal(older) === normal(newer)) return false
   const [named = ''] = newer.slice(cue.index + cue[0].length).split(/[,;.!。，]/, 1)
   const after = [...wordsIn(named, undefined)].filter((word) => !speaking.test(word))
   const shared = after.filter((word) => before.has(word)).length

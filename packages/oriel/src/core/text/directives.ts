@@ -1,11 +1,13 @@
 // Finds standing instructions and preferences in what a user wrote, word for word and without a model. Pasted code, logs and quotations
 // are not what the user asks for.
 
+import { clip, markerEnd } from './clip.ts'
 import {
   absolute,
   continuation,
   imperative,
   manner,
+  permission,
   pin,
   request,
   restatement,
@@ -20,7 +22,8 @@ import {
 import { isAskedFor, isBuiltAsInstruction, isRestatedRule } from './directive-forms.ts'
 
 /** How firmly something was said; where there is no room for all, the weaker ones give way first. */
-export type Firmness = 'pin' | 'rule' | 'wish' | 'ask'
+export const firmnesses = ['pin', 'rule', 'wish', 'ask'] as const
+export type Firmness = (typeof firmnesses)[number]
 
 export interface FoundDirective {
   /** The exact words. */
@@ -57,7 +60,7 @@ export function directivesIn(text: string): readonly FoundDirective[] {
         firmnessOf(sentence) ??
         (isListed && isItem ? 'wish' : undefined) ??
         (isNear && continuation.test(sentence) ? 'wish' : undefined)
-      const isRetraction = retraction.test(masked(sentence))
+      const isRetraction = [retraction, permission].some((cue) => cue.test(masked(sentence)))
       const kind = isRetraction ? (firmness ?? 'ask') : firmness
       if (kind === undefined || line.isTitle || pinned?.includes(sentence) === true) continue
       const exact = exactly(sentence)
@@ -72,6 +75,31 @@ export function directivesIn(text: string): readonly FoundDirective[] {
     }
   }
   return found
+}
+
+/** Of a clipped text, directives take at most this share. */
+const keptShare = 0.5
+
+/** Clips a text that a user wrote as `clip` does; directives in what is left out stay word for word, the firmest first, as far as they have room. */
+export function clipUserText(text: string, length: number, id: string): string {
+  const plain = clip(text, length, id)
+  if (plain === text) return text
+  const lost = directivesIn(text).filter((one) => !plain.includes(one.text))
+  let left = Math.floor(length * keptShare)
+  const kept = new Set<FoundDirective>()
+  for (const firmness of firmnesses) {
+    for (const one of lost.filter((other) => other.firmness === firmness)) {
+      if (one.text.length + 1 > left) continue
+      left -= one.text.length + 1
+      kept.add(one)
+    }
+  }
+  if (kept.size === 0) return plain
+  const said = lost.filter((one) => kept.has(one)).map((one) => one.text)
+  const note = ['Of this, word for word:', ...said, '[...]', ''].join('\n')
+  const clipped = clip(text, length - note.length, id)
+  const end = clipped.indexOf(markerEnd, clipped.indexOf(`expand ${id}`)) + markerEnd.length
+  return clipped.slice(0, end) + note + clipped.slice(end)
 }
 
 /** What an assistant said that it will do from now on: a directive once the user says yes to it. */

@@ -19,6 +19,12 @@ const message = (seq: number, role: 'user' | 'assistant' | 'tool', text: string)
       : [{ type: 'text', text }],
 })
 
+/** The agent's own work: a call. */
+const working = (seq: number, text: string): MessageEntry => ({
+  ...message(seq, 'assistant', ''),
+  blocks: [{ type: 'tool-call', callId: 'c', name: 'run', arguments: JSON.stringify({ text }) }],
+})
+
 const request = { step: 10, lines: 200, values: 40, visible: new Set<string>(), counter: estimate }
 
 describe('values', () => {
@@ -100,12 +106,13 @@ describe('the memory of facts', () => {
 
   test("[ME5] the agent's own wording is left out; files that it made and names that it uses stay", () => {
     const memory = new Memory(estimate)
-    memory.add(message(1, 'assistant', 'write "Testing the parser:" to check_parser.py, lineCount'))
+    memory.add(working(1, 'write "Testing the parser:" to check_parser.py, lineCount'))
     memory.add(message(2, 'tool', 'expected "a closing bracket", got end_of_file'))
-    memory.add(message(3, 'assistant', 'parseLine calls parseToken'))
-    memory.add(message(5, 'assistant', 'parseLine again'))
+    memory.add(working(3, 'parseLine calls parseToken'))
+    memory.add(working(5, 'parseLine again'))
+    memory.add(message(7, 'assistant', 'The key is spare_key.'))
     expect(memory.compose({ ...request, lines: 0 }).text).toBe(
-      'Also seen: end_of_file parseLine check_parser.py "a closing bracket"',
+      'Also seen: spare_key end_of_file parseLine check_parser.py "a closing bracket"',
     )
   })
 

@@ -4,6 +4,7 @@
 import { type Block, textOf } from '../log/block.ts'
 import type { MessageEntry } from '../log/entry.ts'
 import { isObject, type Json, type JsonObject } from '../log/json.ts'
+import { isCall } from '../state/exchange.ts'
 import type { Counter } from '../tokens/counter.ts'
 import { type IsWithdrawn, rowsOf, seqIn } from './digest.ts'
 import type { SourceName } from './source-name.ts'
@@ -116,7 +117,9 @@ export class Memory {
         }
       }
     }
-    for (const value of seen) this.#see(value, entry, isOwn)
+    // What an answer tells the user is known to both; what stands around calls is the agent's own work.
+    const isTold = isOwn && !entry.blocks.some(isCall)
+    for (const value of seen) this.#see(value, entry, { isUsed: isOwn, isSeen: !isOwn || isTold })
   }
 
   /** Composes the text within its budget, and the input of the next memory. Deterministic. */
@@ -155,13 +158,18 @@ export class Memory {
     this.#lines.set(text, line)
   }
 
-  #see(value: string, { step, seq }: MessageEntry, isUse: boolean): void {
+  #see(
+    value: string,
+    { step, seq }: MessageEntry,
+    { isUsed, isSeen }: { readonly isUsed: boolean; readonly isSeen: boolean },
+  ): void {
     const known = this.#sightings.get(value) ?? { uses: 0, lastUse: -1, lastSeen: -1, seq }
     known.seq = seq
-    if (isUse) {
+    if (isUsed) {
       known.uses += 1
       known.lastUse = Math.max(known.lastUse, step)
-    } else known.lastSeen = Math.max(known.lastSeen, step)
+    }
+    if (isSeen) known.lastSeen = Math.max(known.lastSeen, step)
     this.#sightings.set(value, known)
   }
 

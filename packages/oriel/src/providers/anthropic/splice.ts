@@ -22,6 +22,7 @@ class AnthropicSplicer implements Splicer {
   readonly keepAlive = writeEvent({ type: 'ping' }, 'ping')
   readonly #names: readonly string[]
   readonly #isQuiet: boolean
+  readonly #added: JsonObject | undefined
   #isFirst = true
   /** Blocks that the client has seen begin. */
   #blocks = 0
@@ -37,9 +38,10 @@ class AnthropicSplicer implements Splicer {
   /** What waits for the end of its round, and how many blocks there were before it. */
   #quiet: { readonly blocks: number; readonly texts: string[] } | undefined
 
-  constructor({ names, isQuiet }: SpliceOptions) {
+  constructor({ names, isQuiet, added }: SpliceOptions) {
     this.#names = names
     this.#isQuiet = isQuiet
+    this.#added = added
   }
 
   get verdict(): RoundKind {
@@ -141,10 +143,15 @@ class AnthropicSplicer implements Splicer {
     const known = Object.entries(usage).filter(([, value]) => value !== null)
     this.#roundUsage = { ...this.#roundUsage, ...Object.fromEntries(known) }
     const isStripped = reason === 'tool_use' && this.#owns > 0 && this.#others === 0
-    if (this.#usage === undefined && !isStripped) return raw
+    if (this.#usage === undefined && !isStripped) {
+      return this.#added === undefined
+        ? raw
+        : writeEvent({ ...event, ...this.#added }, 'message_delta')
+    }
     const sum = this.#usage === undefined ? usage : sumUsage(this.#usage, this.#roundUsage)
     const stop = isStripped ? { stop_reason: 'end_turn' } : {}
-    return writeEvent({ ...event, delta: { ...delta, ...stop }, usage: sum }, 'message_delta')
+    const whole = { ...event, delta: { ...delta, ...stop }, usage: sum, ...this.#added }
+    return writeEvent(whole, 'message_delta')
   }
 
   #hold(text: string): readonly string[] {

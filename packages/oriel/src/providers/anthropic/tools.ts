@@ -52,7 +52,7 @@ export const tools: ToolFormat = {
       })),
     },
   ],
-  join(answers, { names, isQuiet }) {
+  join(answers, { names, isQuiet, added }) {
     const last = answers.at(-1) ?? {}
     const content = answers.flatMap((answer) =>
       blocksOf(answer).filter(
@@ -67,6 +67,7 @@ export const tools: ToolFormat = {
       content,
       ...(isStripped ? { stop_reason: 'end_turn' } : {}),
       ...(usage.length === 0 ? {} : { usage: usage.reduce(sumUsage) }),
+      ...added,
     }
   },
   splicer: anthropicSplicer,

@@ -35,6 +35,9 @@ export interface ValueChange {
 /** How far back a row is looked for that the next one may repeat. */
 const maxBack = 4096
 
+/** Characters of a snapshot that is compressed. */
+const maxPackedSnapshot = 512 * 1024
+
 /** The id in `uses` that stands for a blob which no entry names yet. */
 const waiting = 0
 
@@ -147,7 +150,8 @@ export class SqliteLog {
     const { version, format, head, hash, text } = snapshot
     const row = this.#statement('living').get(tenant, thread)
     if (row === undefined || version > Number(row.version)) return false
-    const packed = packText(text) ?? null
+    // That of a long thread stays as it is: whoever opens it waits for it.
+    const packed = (text.length < maxPackedSnapshot ? packText(text) : undefined) ?? null
     const plain = packed === null ? text : ''
     const values = [Number(row.id), version, format, head, hash, plain, packed]
     return Number(this.#statement('saveSnapshot').run(...values).changes) === 1

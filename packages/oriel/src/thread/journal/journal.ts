@@ -43,6 +43,9 @@ const maxAttempts = 50
 /** A tail of this length is read in a few milliseconds. */
 const defaultSnapshotEvery = 256
 
+/** The part of a long log that may lie behind its snapshot, and is read when it is opened. Writing a snapshot costs a little for each entry. */
+const tailShare = 1 / 64
+
 export interface JournalOptions {
   readonly store: Store
   readonly key: ThreadKey
@@ -344,7 +347,7 @@ export class Journal {
   /** Snapshots cost the size of the state, so they are made the more rarely the longer the log is. */
   #maybeSnapshot(): void {
     const { snapshotEvery = defaultSnapshotEvery, onSnapshotFailed } = this.#options
-    const interval = Math.max(snapshotEvery, Math.ceil(this.#snapshotVersion / 16))
+    const interval = Math.max(snapshotEvery, Math.ceil(this.#snapshotVersion * tailShare))
     if (snapshotEvery <= 0 || this.#state.version - this.#snapshotVersion < interval) return
     this.#snapshotVersion = this.#state.version
     const before = this.#saving

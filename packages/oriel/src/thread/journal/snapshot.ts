@@ -9,7 +9,7 @@ import type { Calibrations } from '../view/calibration.ts'
 import type { Lane } from '../view/lanes.ts'
 
 /** Raised whenever the meaning of any part changes; snapshots of other formats are ignored. */
-const snapshotFormat = 10
+const snapshotFormat = 11
 
 /** The facts about a log that a journal keeps beside its state. */
 export interface JournalFacts {
@@ -51,8 +51,26 @@ export async function saveSnapshot(
   await store.saveSnapshot(key, {
     version: value.state.version,
     format: snapshotFormat,
-    value: { ...value, state: withoutSuperseded(value.state) } as unknown as JsonObject,
+    value: { ...value, state: storedState(value.state) } as unknown as JsonObject,
   })
+}
+
+/** The hidden messages as text within the text: they are most of a long thread, and are parsed when first asked for. */
+type StoredState = Omit<StateData, 'hidden'> & { readonly hidden: string }
+
+function storedState(state: StateData): StoredState {
+  return { ...withoutSuperseded(state), hidden: JSON.stringify(state.hidden) }
+}
+
+function restoredState({ hidden, ...rest }: StoredState): StateData {
+  let parsed: StateData['hidden'] | undefined
+  return {
+    ...rest,
+    get hidden() {
+      parsed ??= JSON.parse(hidden) as StateData['hidden']
+      return parsed
+    },
+  }
 }
 
 /**
@@ -82,7 +100,8 @@ export async function loadSnapshot(
   const snapshot = await store.loadSnapshot(key)
   if (snapshot === undefined || snapshot.format !== snapshotFormat) return undefined
   // Written by `saveSnapshot` of the same format, and verified by the store.
-  const value = snapshot.value as unknown as SnapshotValue
+  const stored = snapshot.value as unknown as Omit<SnapshotValue, 'state'> & { state: StoredState }
+  const value: SnapshotValue = { ...stored, state: restoredState(stored.state) }
   const wanted = new Set(value.state.visible.map(([seq]) => seq))
   const messages: MessageEntry[] = []
   for (const [from, to] of runsOf([...wanted])) {
