@@ -425,15 +425,14 @@ export class ThreadEngine {
   ): Promise<View> {
     const shown = own ?? this.#givenPolicy(options.threadPolicy)
     const base = await this.#widenedCopy(copy ?? this.journal, shown, options)
-    const pluginSystem = this.#plugins.isEmpty ? [] : await this.#plugins.system(base)
-    const { blocks: tail } = await this.#memory(base)
+    const added = await this.#added(base)
     const request = (journal = base): ViewRequest =>
-      this.request(options, { own, pluginSystem, tail, journal })
+      this.request(options, { own, ...added, journal })
     const rehearsed = base === this.journal ? undefined : base
     const journal =
       own === undefined ? await this.#compacting.simulate(request, limit, rehearsed) : base
     const asked = (way?: Offering): ViewRequest =>
-      this.request(options, { own, pluginSystem, tail, journal, offering: way })
+      this.request(options, { own, ...added, journal, offering: way })
     const now = asked()
     const { summaryOf } = askingOf(this.summaries, journal, now)
     // A request would wait for the model here; without it, it has what it has when the model fails.
@@ -614,11 +613,9 @@ export class ThreadEngine {
       return this.#dryView(options, own, { limit: isRecovery ? options.budget : undefined })
     }
     const last = this.journal.facts.newestRequest?.seq ?? 0
-    const pluginSystem = this.#plugins.isEmpty ? [] : await this.#plugins.system(this.journal)
-    const memory = await this.#memory(this.journal)
-    const { blocks: tail } = memory
+    const added = await this.#added(this.journal)
     const request = (journal = this.#shownBy(own), way?: Offering): ViewRequest =>
-      this.request(options, { own, pluginSystem, tail, journal, offering: way })
+      this.request(options, { own, ...added, journal, offering: way })
     const ask = (now: ViewRequest, journal = this.journal): SummaryPass =>
       askingOf(this.summaries, journal, now)
     const { threadPolicy } = options
@@ -653,8 +650,8 @@ export class ThreadEngine {
         ...offerEntry(options, now, this.journal, stamp),
         ...this.#pendingSetting(stamp),
         ...(isRecovery ? [] : this.#scopeEntry(options, { since, begun }, stamp)),
-        ...systemSetting(this.journal, pluginSystem, stamp),
-        ...memoryEntries(this.journal, memory, stamp),
+        ...systemSetting(this.journal, added.pluginSystem, stamp),
+        ...memoryEntries(this.journal, added.memory, stamp),
         ...(now.isTemporary ? summaryEntries(this.journal, finished, stamp) : []),
         ...(this.#judgments?.entries(this.journal, stamp) ?? []),
         ...entriesOf(now, view.built, stamp, this.journal),
@@ -679,6 +676,14 @@ export class ThreadEngine {
     )
   }
 
+  /** What a request gets beside its messages: what plugins say, and what comes from memory where the thread recalls or has a scope. */
+  async #added(journal: Journal): Promise<Added> {
+    const pluginSystem = this.#plugins.isEmpty ? [] : await this.#plugins.system(journal)
+    const { recall: bounds } = this.#options
+    const memory = await memoryFor(journal, { bounds, isShown: this.shownNow() })
+    return { pluginSystem, memory, tail: memory.blocks }
+  }
+
   /** What follows once the entries of a view are in the log. */
   async #committed(entries: readonly Entry[], hadPolicy: boolean): Promise<void> {
     this.#judgments?.kept()
@@ -689,11 +694,6 @@ export class ThreadEngine {
     this.#share(entries)
     this.#plugins.settle(this.journal)
     await this.#keepLasting(this.#staged.splice(0))
-  }
-
-  /** What a request gets from memory: nothing, unless the thread recalls or has a scope. */
-  #memory(journal: Journal): Promise<MemoryTail> {
-    return memoryFor(journal, { bounds: this.#options.recall, isShown: this.shownNow() })
   }
 
   /** Takes in what a user says is to hold in all threads of the scope. Nothing waits for a store that fails here. */
@@ -908,6 +908,13 @@ export class ThreadEngine {
     const cause = applied === 0 ? 'none' : reason
     return { id: this.journal.facts.newestEpoch ?? '', applied, cause }
   }
+}
+
+/** What a request gets beside its messages. */
+interface Added {
+  readonly pluginSystem: ViewRequest['pluginSystem']
+  readonly memory: MemoryTail
+  readonly tail: MemoryTail['blocks']
 }
 
 /** Messages that a view shows whole. */

@@ -15,6 +15,7 @@ describe('[RK1] the analysis of text', () => {
     ['v1.2.3', ['v', '1', '2', '3', 'v1.2.3']],
     ['Müller, Ａlpha', ['muller', 'alpha']],
     ["Anna's", ['anna']],
+    ["I've seen Lee, doesn't she", ['i', 'seen', 'lee', 'doe', 'she']],
     ['⅐ ⑴', ['1', '7', '1']],
     ['東京都', ['東京', '京都']],
     ['안녕하세요', ['안녕하세요']],

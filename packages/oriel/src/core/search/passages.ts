@@ -56,9 +56,9 @@ export function passagesOf(entry: Entry, index: number): readonly Passage[] {
 }
 
 /** The text of a checkpoint is searched as it was written: the notes, and a model's summary. */
-export type CheckpointEntry = EditEntry & { readonly text: string }
+type CheckpointEntry = EditEntry & { readonly text: string }
 
-export function isCheckpoint(entry: Entry): entry is CheckpointEntry {
+function isCheckpoint(entry: Entry): entry is CheckpointEntry {
   return entry.type === 'edit' && entry.text !== undefined && 'ranges' in entry.target
 }
 

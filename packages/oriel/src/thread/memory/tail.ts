@@ -19,7 +19,7 @@ export interface MemoryTail {
   readonly lasting: readonly string[] | undefined
 }
 
-export const noMemory: MemoryTail = { blocks: [], recalled: undefined, lasting: undefined }
+const noMemory: MemoryTail = { blocks: [], recalled: undefined, lasting: undefined }
 
 /** The scope that a thread began in. */
 export function scopeOf({ header }: Pick<Journal, 'header'>): Scope | undefined {

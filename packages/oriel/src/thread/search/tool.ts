@@ -95,7 +95,7 @@ function parsed(text: string): unknown {
 }
 
 /** Results as a model reads them: the best first, as many as there is room for. */
-export function answerOf(found: readonly SearchResult[]): string {
+function answerOf(found: readonly SearchResult[]): string {
   if (found.length === 0) {
     return 'Nothing was found. Try other words: names, identifiers or numbers that the message must have.'
   }
