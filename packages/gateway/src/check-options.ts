@@ -113,6 +113,9 @@ function assertLimits(limits: Partial<Limits>): void {
   }
 }
 
+/** What the studio's chat reads of a template. */
+const chatNames = ['system', 'tools', 'questions']
+
 /** A policy's parts and parameters, which do nothing at the top of a template. */
 const ofPolicies = ['preset', ...policyFields.flatMap(({ part, parameter }) => [part, parameter])]
 
@@ -122,7 +125,8 @@ const ofPolicies = ['preset', ...policyFields.flatMap(({ part, parameter }) => [
  */
 function assertAgent(agent: AgentOptions, at: string): void {
   if (typeof agent !== 'object' || agent === null) throw wrong(at, 'an agent template')
-  assertNoSlip(agent, { known: Object.keys(agentNames), elsewhere: ofPolicies }, { of, at })
+  const known = [...Object.keys(agentNames), ...chatNames]
+  assertNoSlip(agent, { known, elsewhere: ofPolicies }, { of, at })
   const { expand } = agent
   if (expand !== undefined && !isExpandMode(expand)) throw wrong(`${at}.expand`, expandModes)
   try {
