@@ -14,12 +14,6 @@ export function formatTokens(value: number): string {
   return `${trim(value / 1_000_000)}M`
 }
 
-export function formatBytes(value: number): string {
-  if (value < 1024) return `${value} B`
-  if (value < 1024 * 1024) return `${trim(value / 1024)} KB`
-  return `${trim(value / 1024 / 1024)} MB`
-}
-
 export function formatDollars(value: number): string {
   if (value === 0) return '$0'
   return value < 0.01 ? `$${value.toPrecision(2)}` : `$${value.toFixed(2)}`

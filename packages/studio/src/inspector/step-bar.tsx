@@ -118,9 +118,7 @@ function Ticks({ steps }: { readonly steps: readonly TimelineStep[] }): ReactNod
 }
 
 /** The gravest event of a step. */
-export function kindOf(
-  step: TimelineStep,
-): 'compaction' | 'break' | 'recovery' | 'epoch' | undefined {
+function kindOf(step: TimelineStep): 'compaction' | 'break' | 'recovery' | 'epoch' | undefined {
   if (step.compaction === true) return 'compaction'
   if (step.cacheBreak !== undefined) return 'break'
   if (step.recovery === true) return 'recovery'

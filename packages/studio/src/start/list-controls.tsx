@@ -14,7 +14,7 @@ export interface ListControlsProps {
   readonly info: Info
 }
 
-export const orders = [
+const orders = [
   ['recent', 'Newest first'],
   ['cost', 'Highest cost'],
   ['saved', 'Most saved'],

@@ -79,7 +79,7 @@ function directiveTokens({ checkpoint, counter }: ViewRequest['state']): number 
 const counted = new WeakMap<object, { readonly counter: Counter; readonly tokens: number }>()
 
 /** The category of a logged block. */
-export function categoryOf(role: Role, block?: Block): RequestCategory {
+function categoryOf(role: Role, block?: Block): RequestCategory {
   if (block?.type === 'tool-result' || role === 'tool') return 'results'
   if (role === 'system') return 'system'
   return role === 'user' ? 'user' : 'assistant'

@@ -30,7 +30,7 @@ export function wideningEntries(policy: Policy): Build<Entry> {
 }
 
 /** Live edits since a position, newest first: of checkpoints only the newest can be taken back. */
-export function editsSince(state: State, since: number): readonly EditEntry[] {
+function editsSince(state: State, since: number): readonly EditEntry[] {
   return [...state.liveEdits()].filter(({ seq }) => seq > since).sort((a, b) => b.seq - a.seq)
 }
 
