@@ -113,6 +113,9 @@ function assertLimits(limits: Partial<Limits>): void {
   }
 }
 
+/** What the studio's chat reads of a template. */
+const chatNames = ['system', 'tools', 'questions']
+
 /** A policy's parts and parameters, which do nothing at the top of a template. Its `tools` are those of the agent. */
 const ofPolicies = [
   'preset',
@@ -125,7 +128,8 @@ const ofPolicies = [
  */
 function assertAgent(agent: AgentOptions, at: string): void {
   if (typeof agent !== 'object' || agent === null) throw wrong(at, 'an agent template')
-  assertNoSlip(agent, { known: Object.keys(agentNames), elsewhere: ofPolicies }, { of, at })
+  const known = [...Object.keys(agentNames), ...chatNames]
+  assertNoSlip(agent, { known, elsewhere: ofPolicies }, { of, at })
   const { expand } = agent
   if (expand !== undefined && !isExpandMode(expand)) throw wrong(`${at}.expand`, expandModes)
   try {

@@ -56,7 +56,8 @@ export function App(): ReactNode {
         </button>
         <ThemeButton />
       </header>
-      <main id="main" tabIndex={-1}>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable by keyboard. */}
+      <main id="main" tabIndex={0}>
         {info.error !== undefined && isKeyMissing(info.error) && <KeyForm onSaved={info.reload} />}
         {info.error !== undefined && !isKeyMissing(info.error) && (
           <Failure error={info.error} onRetry={info.reload} />

@@ -55,6 +55,7 @@ export function MessageList({ chat, sent, agent }: MessageListProps): ReactNode 
           <Ideas ideas={ideas.slice(0, firstIdeas)} onSay={chat.say} />
         </div>
       )}
+      {messages.length > 0 && <h1 className="sr-only">{agent?.title ?? 'Chat'}</h1>}
       {hidden > 0 && (
         <button type="button" className="earlier" onClick={() => setShown(shown + pageSize)}>
           Show earlier messages ({formatCount(hidden)})

@@ -66,7 +66,7 @@ function Epoch({ id, edits, isInForce, onUndo }: EpochProps): ReactNode {
   const at = edits[0]?.at ?? 0
   return (
     <section className="epoch" aria-label={`Epoch ${id}`}>
-      <h3>
+      <h2>
         <span className="id">{id}</span>
         <span>
           {formatCount(edits.length)} {edits.length === 1 ? 'edit' : 'edits'}, {formatTokens(saved)}{' '}
@@ -78,7 +78,7 @@ function Epoch({ id, edits, isInForce, onUndo }: EpochProps): ReactNode {
             Undo all
           </button>
         )}
-      </h3>
+      </h2>
       <ul>
         {edits.map((edit) => (
           <li

@@ -20,13 +20,13 @@ export function InspectorRow({ row, textOf, isSelected, onOpen, onToggle }: RowP
   if (row.type === 'turn') {
     const { turn, lastTurn } = row
     return (
-      <h3 className="turn">
+      <h2 className="turn">
         {turn === 0
           ? 'Before the first turn'
           : lastTurn > turn
             ? `Turns ${turn} to ${lastTurn}`
             : `Turn ${turn}`}
-      </h3>
+      </h2>
     )
   }
   const { row: own, key } = row

@@ -67,11 +67,11 @@ export function Outcome({ everything, own, other }: OutcomeProps): ReactNode {
           ? 'Replayed from the first message on, without a summarizing model. What begins like the request before is read from the cache, the rest is written to it.'
           : 'This thread has more than 2,000 messages: only its next request is compared, not the cost of every step.'}
       </p>
-      <h3>
+      <h2>
         {different.length === 0
           ? 'The model would see the same as now.'
           : `${formatCount(different.length)} ${different.length === 1 ? 'block' : 'blocks'} would look different`}
-      </h3>
+      </h2>
       {different.length > 0 && (
         <VirtualList
           label="Blocks that would look different"
