@@ -1,6 +1,7 @@
 // The budget ladder by segments: what was reduced or folded for the last view is not reduced and folded again for the next one.
 
 import type { Edit, MessageEntry } from '../core/log/entry.ts'
+import { firstOf } from '../core/state/edits.ts'
 import type { State } from '../core/state/state.ts'
 import { Digest } from '../core/text/digest.ts'
 import { Directives } from '../core/text/directive-list.ts'
@@ -104,14 +105,17 @@ function reducedParts(
   const { known } = state.derive('fitted-segments', () => ({
     known: new WeakMap<Segment, Reduced>(),
   }))
+  const first = planned.reduce((least, edit) => Math.min(least, firstOf(edit)), Infinity)
   return segments.map((segment) => {
     const { newestUser = 0 } = state
     const isInside = newestUser >= segment.from && newestUser <= segment.to
     const protectedSeq = isInside ? newestUser : 0
     const found = known.get(segment)
-    if (found?.protectedSeq === protectedSeq && planned.length === 0) return found
+    // What is planned changes nothing before its first message.
+    const isSettled = segment.to < first
+    if (found?.protectedSeq === protectedSeq && isSettled) return found
     const reduced = reduceSegment(state, segment, options, protectedSeq)
-    if (planned.length === 0) known.set(segment, reduced)
+    if (isSettled) known.set(segment, reduced)
     return reduced
   })
 }
