@@ -14,7 +14,7 @@ const ignored = ['packages/bench/**', '**/node_modules/**', '**/dist/**']
 const slow = [
   'packages/oriel/src/stores/{postgres,sqlite}/*.test.ts',
   'packages/oriel/src/stores/memory/index.test.ts',
-  'packages/oriel/src/integrations/*.test.ts',
+  'packages/oriel/src/integrations/**/*.test.ts',
   'packages/oriel/src/simulate/*.test.ts',
   'packages/oriel/src/providers/sdk-agreement.test.ts',
   'packages/oriel/src/core/tokens/margin.test.ts',
@@ -43,8 +43,12 @@ export default defineConfig({
         replacement: source('./packages/oriel/src/$1/index.ts'),
       },
       {
-        find: /^oriel\/(ai-sdk|anthropic|langchain|openai)$/,
+        find: /^oriel\/(ai-sdk|anthropic|langchain|mastra|openai|openai-agents)$/,
         replacement: source('./packages/oriel/src/integrations/$1.ts'),
+      },
+      {
+        find: /^oriel\/(langgraph)$/,
+        replacement: source('./packages/oriel/src/integrations/$1/index.ts'),
       },
       { find: /^oriel$/, replacement: source('./packages/oriel/src/index.ts') },
       { find: /^@oriel\/gateway$/, replacement: source('./packages/gateway/src/index.ts') },

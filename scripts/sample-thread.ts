@@ -1,27 +1,9 @@
 // Sample conversation with the demo agent, sent through a running gateway.
 
-/**
- * Questions that trigger every rule of the demo's policy: window, expiry, placeholders, compaction,
- * expansion.
- */
-export const sampleQuestions: readonly string[] = [
-  'What failed in the billing log?',
-  'Which shipments are delayed? Look at the table.',
-  'Which files does customs have?',
-  'Search the docs for tariffs.',
-  'Run the checks of dispatch.',
-  'Are there errors in the tracking log?',
-  'What was in the billing log again?',
-  'Show me the code of the gateway service.',
-  'Is there a wiki page about manifests?',
-  'Any failures in the customs log?',
-  'Remind me what the checks of dispatch found earlier.',
-  'Which customers have the highest price in the table?',
-]
-
 export interface TalkOptions {
   /** URL of the gateway. */
   readonly url: string
+  /** @default the agent's own: every rule of the demo's policy acts on them */
   readonly questions?: readonly string[]
   /** The session id. */
   readonly session: string
@@ -48,6 +30,7 @@ interface Call {
 interface Agent {
   readonly model: string
   readonly system: string
+  readonly questions: readonly string[]
   readonly tools: readonly { readonly name: string }[]
 }
 
@@ -55,8 +38,9 @@ const maxSteps = 12
 
 /** Runs the conversation and returns the thread id. */
 export async function talk(options: TalkOptions): Promise<string> {
-  const { url, session, questions = sampleQuestions, parameters = '?agent=demo' } = options
+  const { url, session, parameters = '?agent=demo' } = options
   const agent = (await ask(`${url}/api/agents/demo`)).value as Agent
+  const { questions = agent.questions } = options
   const expand = { name: 'expand_message', parameters: { type: 'object' } }
   const tools = [...agent.tools, expand].map((tool) => ({ type: 'function', function: tool }))
   const messages: Message[] = [{ role: 'system', content: agent.system }]

@@ -22,7 +22,7 @@ export function browserPlugin(page: () => Page): Plugin {
       return [
         // For this request only: numbers are worthless once the page has changed.
         { displayOnCurrentMessage: true, saveToChatHistory: false, content: `${url}\n${labelled}` },
-        // For the next two messages that bring context: what the page said.
+        // For the next two messages or steps: what the page said.
         { displayOnCurrentMessage: false, saveToChatHistory: 2, content: `${url}\n${text}` },
         // For ever: where the agent has been.
         { displayOnCurrentMessage: false, saveToChatHistory: true, content: `visited ${url}` },

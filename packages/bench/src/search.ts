@@ -1,5 +1,6 @@
-// Evidence within one lookup: the share of the turns that answer a question which are among the first results of a search for that very
-// question, on LongMemEval-S and BEAM 100K. The data is not in this repository:
+// Evidence within one lookup: the share of the turns that answer a question which the view shows word for word, or which are among the first
+// results of a search for that very question, on LongMemEval-S and BEAM 100K. The view is that of `recommended` within 25,000 tokens, after
+// the whole conversation. The data is not in this repository:
 //
 //   node src/search.ts <clone of adaptive_hybrid_compaction> <clone of BEAM>
 //
@@ -22,14 +23,13 @@ interface Question {
   readonly evidence: readonly number[]
 }
 
+/** What the view of a task may take. */
+const budget = 25_000
+
 interface Task {
   readonly turns: readonly Turn[]
   readonly questions: readonly Question[]
 }
-
-const [longMemEval, beam] = process.argv.slice(2)
-if (longMemEval !== undefined) await measure('LongMemEval-S', longMemEvalTasks(longMemEval))
-if (beam !== undefined) await measure('BEAM 100K', beamTasks(beam))
 
 /** Searches for one task: positions of turns, the best first. */
 type Search = (query: string) => Promise<readonly number[]> | readonly number[]
@@ -38,8 +38,10 @@ async function measure(name: string, tasks: Iterable<Task>): Promise<void> {
   const rows = new Map<string, Tally>()
   const kinds = new Map<string, Tally>()
   for (const task of tasks) {
+    const { search: own, visible } = await ours(task)
     const searches: Record<string, Search> = {
-      'thread.search': await ours(task),
+      'the view alone': () => [],
+      'thread.search': own,
       'plain BM25, whole messages': plainBm25(task),
       'FTS5, unicode61': fts5(task),
       substring: substring(task),
@@ -47,8 +49,14 @@ async function measure(name: string, tasks: Iterable<Task>): Promise<void> {
     for (const question of task.questions) {
       for (const [method, search] of Object.entries(searches)) {
         const found = await search(question.text)
-        tallyOf(rows, method).add(question, found)
-        if (method === 'thread.search') tallyOf(kinds, question.kind).add(question, found)
+        tallyOf(rows, method).add(question, found, visible)
+        if (method !== 'thread.search') continue
+        tallyOf(kinds, question.kind).add(question, found, visible)
+        for (const role of ['user', 'assistant'] as const) {
+          const evidence = question.evidence.filter((turn) => task.turns[turn]?.role === role)
+          if (evidence.length > 0)
+            tallyOf(kinds, `what the ${role} said`).add({ ...question, evidence }, found, visible)
+        }
       }
     }
   }
@@ -57,7 +65,7 @@ async function measure(name: string, tasks: Iterable<Task>): Promise<void> {
     [`${name}, by kind`, kinds],
   ] as const) {
     console.log(
-      `\n${title}\n| | evidence turns | at 5 | at 10 | questions with all at 10 |\n|---|---|---|---|---|`,
+      `\n${title}\n| | evidence turns | search at 10 | visible or at 10 | questions with all of it |\n|---|---|---|---|---|`,
     )
     for (const [method, tally] of tallies) console.log(`| ${method} | ${tally.line()} |`)
   }
@@ -65,27 +73,27 @@ async function measure(name: string, tasks: Iterable<Task>): Promise<void> {
 
 class Tally {
   #evidence = 0
-  #five = 0
   #ten = 0
+  #either = 0
   #questions = 0
   #whole = 0
 
-  add({ evidence }: Question, found: readonly number[]): void {
-    const at = (limit: number): number =>
-      evidence.filter((turn) => found.slice(0, limit).includes(turn)).length
+  add({ evidence }: Question, found: readonly number[], visible: ReadonlySet<number>): void {
+    const ten = new Set(found.slice(0, 10))
+    const either = evidence.filter((turn) => ten.has(turn) || visible.has(turn)).length
     this.#evidence += evidence.length
-    this.#five += at(5)
-    this.#ten += at(10)
+    this.#ten += evidence.filter((turn) => ten.has(turn)).length
+    this.#either += either
     this.#questions += 1
-    if (at(10) === evidence.length) this.#whole += 1
+    if (either === evidence.length) this.#whole += 1
   }
 
   line(): string {
     const share = (part: number, all: number): string => `${((100 * part) / all).toFixed(1)} %`
     return [
       this.#evidence,
-      share(this.#five, this.#evidence),
       share(this.#ten, this.#evidence),
+      share(this.#either, this.#evidence),
       share(this.#whole, this.#questions),
     ].join(' | ')
   }
@@ -97,15 +105,24 @@ function tallyOf(tallies: Map<string, Tally>, name: string): Tally {
   return tally
 }
 
-async function ours({ turns }: Task): Promise<Search> {
-  const thread = await openThread({ id: 'task', store: memoryStore() })
+async function ours({
+  turns,
+}: Task): Promise<{ readonly search: Search; readonly visible: ReadonlySet<number> }> {
+  const thread = await openThread({ id: 'task', store: memoryStore(), policy: 'recommended' })
   const positions = new Map<string, number>()
   for (let from = 0; from < turns.length; from += 100) {
     const entries = await thread.append(turns.slice(from, from + 100))
     for (const [index, { id }] of entries.entries()) positions.set(id, from + index)
   }
-  return async (query) =>
-    (await thread.search(query, { limit: 10 })).map(({ id }) => positions.get(id) ?? -1)
+  const view = await thread.view<{ readonly content: unknown }>({ budget })
+  if (view.tokens.after > budget) throw new Error(`a view of ${view.tokens.after} tokens`)
+  const text = view.messages.map(({ content }) => String(content)).join('\n')
+  const shown = turns.flatMap(({ content }, turn) => (text.includes(content.trim()) ? [turn] : []))
+  return {
+    visible: new Set(shown),
+    search: async (query) =>
+      (await thread.search(query, { limit: 10 })).map(({ id }) => positions.get(id) ?? -1),
+  }
 }
 
 function wordsOf(text: string): readonly string[] {
@@ -241,3 +258,7 @@ function git(repository: string, ...args: string[]): string {
   const options = { encoding: 'utf8', maxBuffer: 1 << 30 } as const
   return execFileSync('git', ['-C', repository, ...args], options)
 }
+
+const [longMemEval, beam] = process.argv.slice(2)
+if (longMemEval !== undefined) await measure('LongMemEval-S', longMemEvalTasks(longMemEval))
+if (beam !== undefined) await measure('BEAM 100K', beamTasks(beam))

@@ -9,6 +9,9 @@ type Command = Cli['commands'][number]
 const examples = [
   ['oriel serve', 'the gateway, with a built-in demo'],
   ['oriel serve --upstream https://llm.example', 'between your agent and its model'],
+  ['oriel connect --dry-run', 'which agents are here, and what would change'],
+  ['oriel connect claude-code', 'its model calls go through the gateway'],
+  ['oriel disconnect', 'every file as it was'],
   ['oriel inspect', 'the bundled sample: see what a report looks like'],
   ['oriel inspect session.jsonl', 'your own conversations'],
   ['oriel inspect *.jsonl --top 10', 'many files at once, longer lists'],

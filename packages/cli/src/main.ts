@@ -6,6 +6,8 @@ import { tuneHeap } from '@oriel/gateway'
 import { cac } from 'cac'
 import { OrielError } from 'oriel'
 import { nearestName } from 'oriel/internal'
+import { connect, disconnect } from './connect/command.ts'
+import { readConnectSettings } from './connect/settings.ts'
 import { context } from './context/command.ts'
 import { doctor } from './doctor/command.ts'
 import { readDoctorSettings } from './doctor/settings.ts'
@@ -37,8 +39,8 @@ const mark = '\0'
 /** Options whose values stay text. */
 const textOptions: readonly string[] = [
   ...['--conversation', '--policy', '--prices', '--html', '--fail-if'],
-  ...['--data', '--store', '--tenant', '--thread', '--out'],
-  ...['--host', '--upstream', '--config'],
+  ...['--data', '--store', '--tenant', '--thread', '--out', '--url', '--key'],
+  ...['--host', '--upstream', '--config', '--how'],
 ]
 
 /** Exit code for invalid usage or unusable input. */
@@ -96,9 +98,13 @@ function run(cli: Cli, command: string, terminal: Terminal): Promise<number> {
     case 'import':
       return importThreads(readImportSettings(filesOf(cli), options), terminal)
     case 'search':
-      return search(readSearchSettings(filesOf(cli), options), terminal)
+      return search(readSearchSettings(filesOf(cli), options, terminal.env), terminal)
     case 'context':
-      return context(readContextSettings(filesOf(cli), options), terminal)
+      return context(readContextSettings(filesOf(cli), options, terminal.env), terminal)
+    case 'connect':
+      return connect(readConnectSettings(filesOf(cli), options), terminal)
+    case 'disconnect':
+      return disconnect(filesOf(cli), terminal)
     case 'simulate':
       return simulateCommand(filesOf(cli), readSimulateSettings(options), terminal)
     default:
@@ -111,6 +117,7 @@ function createCli(): Cli {
   cli.option('-h, --help', 'Show this help')
   cli.option('-v, --version', 'Show the version')
   addServe(cli)
+  addConnect(cli)
   addInspect(cli)
   addSimulate(cli)
   addFinding(cli)
@@ -130,6 +137,18 @@ function addServe(cli: Cli): void {
     .option('--expand [when]', 'Let models read what was shortened: auto, always, never; else auto')
     .option('--config <file>', 'Everything else: upstreams, keys, agents, limits')
     .option('--log <format>', 'Lines on stderr: text, or json with one for each request; else text')
+}
+
+function addConnect(cli: Cli): void {
+  cli
+    .command(
+      'connect [...agents]',
+      'Send the model calls of installed coding agents through the gateway',
+    )
+    .option('--how <way>', 'base-url, or plugin where the agent has a slot for one; else base-url')
+    .option('--url <address>', `The gateway; else http://127.0.0.1:${defaultPort}`)
+    .option('--dry-run', 'Only show what would change')
+  cli.command('disconnect [...agents]', 'Take it back: every file is as it was')
 }
 
 function addInspect(cli: Cli): void {
@@ -186,6 +205,8 @@ function addFinding(cli: Cli): void {
       .option('--data <folder>', `The folder of the store; else ${defaultFolder}`)
       .option('--store <file or url>', 'A SQLite file or PostgreSQL instead of it')
       .option('--tenant <name>', 'Only this tenant; else all')
+      .option('--url <address>', 'Ask a gateway that runs: http://127.0.0.1:4141')
+      .option('--key <key>', 'Its API key; else ORIEL_KEY')
       .option('--json', 'Print JSON, for machines')
   }
 }

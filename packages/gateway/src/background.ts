@@ -23,6 +23,7 @@ export const backgroundTasks = {
   summary: 'Stores a summary made in the background.',
   snapshot: 'Saves a snapshot of a thread.',
   lease: 'Renews or releases the lease of a summary.',
+  'large-calls': 'Runs the worker thread for requests with large bodies.',
   process: 'An uncaught error in the process.',
 } as const
 

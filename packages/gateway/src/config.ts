@@ -19,6 +19,7 @@ const upstream = z.strictObject({
   models: z.array(z.string().min(1)).optional(),
   retries: z.number().int().min(0).max(2).optional(),
   cacheHints: z.boolean().optional(),
+  contextManagement: z.enum(['auto', 'delegate', 'emulate', 'own']).optional(),
 })
 
 const key = z.strictObject({
@@ -35,6 +36,7 @@ const limits = z.strictObject({
   depth: positive.optional(),
   nodes: positive.optional(),
   messages: positive.optional(),
+  largeBytes: positive.optional(),
   bodyMs: positive.optional(),
   firstByteMs: positive.optional(),
   idleMs: positive.optional(),
@@ -67,6 +69,17 @@ const schema = z.strictObject({
   ceilings: z.record(z.string(), z.number()).optional(),
   management: z.boolean().optional(),
   expand: z.union([z.boolean(), z.literal('auto')]).optional(),
+  recall: z
+    .union([
+      z.literal('auto'),
+      z.literal(false),
+      z.strictObject({
+        passages: positive.max(20).optional(),
+        tokens: positive.max(20_000).optional(),
+      }),
+    ])
+    .optional(),
+  memory: z.boolean().optional(),
   limits: limits.optional(),
   hosts: z.array(z.string().min(1)).optional(),
   origins: z.array(z.string().min(1)).optional(),

@@ -1,8 +1,8 @@
 // Gateway: one function from request to response, assembled from its parts.
 
 import { randomBytes } from 'node:crypto'
-import { assertOptions, callerView, memoryStore, OrielError, type Prompt, type Store } from 'oriel'
-import { apiRoots, providers } from 'oriel/providers'
+import { callerView, memoryStore, OrielError, type Store } from 'oriel'
+import { apiRoots, isApiPath, providers, speakerAt } from 'oriel/providers'
 import { agentRoutes } from './api/agent-routes.ts'
 import { gatewayRoutes } from './api/gateway-routes.ts'
 import { ThreadApi } from './api/thread-api.ts'
@@ -10,27 +10,30 @@ import { threadRoutes } from './api/thread-routes.ts'
 import { type Background, type BackgroundTask, codeOf } from './background.ts'
 import { Calls } from './call/calls.ts'
 import { LearnedLimits } from './call/learned-limits.ts'
+import { assertGatewayOptions } from './check-options.ts'
 import { createDemoUpstream } from './demo/demo-upstream.ts'
 import { createAuthenticate } from './http/auth.ts'
 import { createUpstream, type Upstream, upstreamFor } from './http/client.ts'
 import { Cors } from './http/cors.ts'
-import { exhaustionOf, refusalOf, refusalReply, refuse } from './http/errors.ts'
+import {
+  exhaustionOf,
+  refusalOf,
+  refusalReply,
+  refuse,
+  type WrittenRefusal,
+  writeRefusal,
+} from './http/errors.ts'
 import { guard } from './http/guard.ts'
 import { describeApi } from './http/openapi.ts'
 import { locationOf, pathOf } from './http/request.ts'
 import { type HttpReply, toResponse } from './http/response.ts'
 import { createRouter, json, type Route } from './http/router.ts'
 import { readStatic } from './http/static-files.ts'
-import { ConcurrencyLimiter } from './limits/concurrency.ts'
+import { ConcurrencyLimiter, overloaded } from './limits/concurrency.ts'
 import { OverloadDetector } from './limits/overload.ts'
 import { createMcp, type Mcp } from './mcp/mcp-routes.ts'
-import {
-  defaultLimits,
-  type GatewayOptions,
-  gatewayOptions,
-  type Limits,
-  type UpstreamOptions,
-} from './options.ts'
+import { LargeCalls } from './offload/large-calls.ts'
+import { defaultLimits, type GatewayOptions, type Limits, type UpstreamOptions } from './options.ts'
 import { AgentRegistry } from './settings/agents.ts'
 import { SettingsResolver } from './settings/resolve.ts'
 import { createSummarize } from './settings/summarizer.ts'
@@ -41,6 +44,7 @@ import { EventBus } from './threads/event-bus.ts'
 import { ThreadIndex } from './threads/index.ts'
 import { OpenThreads } from './threads/open-threads.ts'
 import { ThreadResolver } from './threads/resolver.ts'
+import { ResponseChain } from './threads/response-chain.ts'
 import { StoreWatcher } from './threads/store-watcher.ts'
 import { Tenants } from './threads/tenants.ts'
 import { version } from './version.ts'
@@ -50,12 +54,19 @@ export interface Gateway {
   fetch(request: Request): Promise<Response>
   /** Like `fetch`, for servers that write to a connection themselves. */
   reply(request: Request): Promise<HttpReply>
+  /**
+   * Load shedding before anything of a request is read: the refusal to write for a model call at this path while the gateway is
+   * overloaded. Undefined where the request is to be answered by `reply`.
+   */
+  shed(path: string, headers: { readonly origin?: string | undefined }): WrittenRefusal | undefined
   /** All routes, for documentation and tests. */
   readonly routes: readonly Route[]
   readonly store: Store
   /** Callers need a key. */
   readonly hasKeys: boolean
   readonly limits: Limits
+  /** @internal A thread was erased elsewhere: nothing of it stays in memory. */
+  forget(tenant: string, thread: string): void
   /** Counts and logs a failure outside of any request. */
   failed(task: BackgroundTask, error: unknown): void
   /**
@@ -74,7 +85,7 @@ export interface Gateway {
  * options.
  */
 export function createGateway(options: GatewayOptions = {}): Gateway {
-  assertOptions(options, gatewayOptions, 'createGateway')
+  assertGatewayOptions(options)
   const parts = assemble(options)
   const { routes, limits, via, store, threads, telemetry } = parts
   const { keys = [], hosts = [], origins = [] } = options
@@ -119,7 +130,9 @@ export function createGateway(options: GatewayOptions = {}): Gateway {
     limits,
     hasKeys: keys.length > 0,
     reply,
+    shed: shedder(limiter, telemetry),
     fetch: async (request) => toResponse(await reply(request)),
+    forget: (tenant, thread) => parts.calls.forget(tenant, thread),
     failed: (task, error) => telemetry.background.failed(task, error),
     endStreams: () => parts.events.close(),
     settled: () => threads.settled(),
@@ -127,10 +140,26 @@ export function createGateway(options: GatewayOptions = {}): Gateway {
       parts.events.close()
       parts.overload.close()
       await parts.mcp.close()
+      await parts.calls.close()
       await threads.settled()
       await parts.changes.close()
       if (options.store === undefined) await store.close()
     },
+  }
+}
+
+function shedder(limiter: ConcurrencyLimiter, telemetry: Telemetry): Gateway['shed'] {
+  const written = new Map<string, WrittenRefusal>()
+  return (path, { origin }) => {
+    // Pages need more headers, and other paths are not limited.
+    if (origin !== undefined || !isApiPath(path) || !limiter.isFull) return undefined
+    if (!telemetry.shed(path, overloaded.code)) return undefined
+    const speaker = speakerAt(path)?.name ?? ''
+    const known = written.get(speaker)
+    if (known !== undefined) return known
+    const made = writeRefusal(path, overloaded)
+    written.set(speaker, made)
+    return made
   }
 }
 
@@ -168,6 +197,7 @@ interface Parts {
   readonly limiter: ConcurrencyLimiter
   readonly mcp: Mcp
   readonly telemetry: Telemetry
+  readonly calls: Calls
   /** Resolves when the gateway's stored data is loaded; undefined once it is. */
   loading(): Promise<void> | undefined
 }
@@ -176,7 +206,7 @@ function ignore(): void {}
 
 function assemble(options: GatewayOptions): Parts {
   const { store = memoryStore(), now = Date.now, agents: templates = {} } = options
-  const telemetry = new Telemetry(logOf(options, now))
+  const telemetry = new Telemetry(logOf(options, now), options.sink?.metric)
   const log = telemetry.log.thread
   const limits = { ...defaultLimits, ...options.limits }
   const via = `1.1 oriel-${randomBytes(6).toString('hex')}`
@@ -186,46 +216,35 @@ function assemble(options: GatewayOptions): Parts {
   const settings = settingsOf(options, agents)
   const upstreams = upstreamsOf(options, limits)
   const summarize = summarizeOf(options, upstreams, via)
-  const on: ConstructorParameters<typeof OpenThreads>[0]['on'] = (tenant, event) => {
-    telemetry.happened(tenant, event)
-    events.publish({ tenant, type: event.type, data: event })
-  }
   const changes = new StoreWatcher(store, events, background)
   const changed: StoreWatcher['tell'] = (tenant, thread) => changes.tell(tenant, thread)
-  const shared = { store, tokens: options.tokens, now, log, limits }
+  const shared = { ...options, store, now, log, limits }
   const { prompts, summarizer: { timeoutMs: summarizeTimeoutMs } = {} } = options
-  assertPrompts(prompts)
+  const on = listenerOf(telemetry, events, options.sink)
   const summaries = { summarize, summarizeTimeoutMs, prompts }
   const threads = new OpenThreads({ ...shared, ...summaries, on })
   const tenants = new Tenants(store, background)
-  const sessions = new ThreadResolver(threads, new ThreadIndex(store, background), now)
+  const sessions = new ThreadResolver(threads, new ThreadIndex(store, background), shared)
   const overload = new OverloadDetector({ mostMs: limits.lateMs, background })
   const limiter = new ConcurrencyLimiter(limits, overload)
+  const largeCalls = largeCallsOf(options, { telemetry, events })
   const calls = new Calls({
+    largeCalls,
     pressure: overload,
-    sessions,
-    settings,
-    upstreams,
-    limits,
-    via,
+    ...{ sessions, settings, upstreams, limits, via },
     isManaging: options.management ?? true,
     expand: options.expand ?? 'auto',
     telemetry,
     changed,
     tenants,
     learned: new LearnedLimits(store, background, now),
+    chain: new ResponseChain(store, background),
     now,
   })
+  const forget: Gateway['forget'] = (tenant, thread) => calls.forget(tenant, thread)
   const info = (): object => describe(options, upstreams, settings)
-  const api = new ThreadApi({
-    store,
-    settings,
-    threads,
-    tenants,
-    limits,
-    changed,
-    erased: (tenant, thread) => calls.forget(tenant, thread),
-  })
+  const around = { store, settings, threads, tenants, limits, changed }
+  const api = new ThreadApi({ ...around, erased: forget })
   const mcp = createMcp({ api, limits, failed: (code) => telemetry.failed('mcp', code) })
   const own = [
     ...agentRoutes({ agents, limits }),
@@ -247,8 +266,35 @@ function assemble(options: GatewayOptions): Parts {
     limiter,
     mcp,
     telemetry,
+    calls,
     loading: loader(background, { settings: () => agents.load(), changes: () => changes.open() }),
   }
+}
+
+function listenerOf(
+  telemetry: Telemetry,
+  events: EventBus,
+  sink: GatewayOptions['sink'],
+): ConstructorParameters<typeof OpenThreads>[0]['on'] {
+  return (tenant, event) => {
+    telemetry.happened(tenant, event)
+    sink?.event(tenant, event)
+    events.publish({ tenant, type: event.type, data: event })
+  }
+}
+
+function largeCallsOf(
+  { offload, log = ignore }: GatewayOptions,
+  { telemetry, events }: { readonly telemetry: Telemetry; readonly events: EventBus },
+): LargeCalls | undefined {
+  if (offload === undefined) return undefined
+  return new LargeCalls(offload, {
+    metric: ({ name, value, values }) => telemetry.meters.record(name, value, values),
+    log,
+    // The worker has counted it: here it is only told to whoever listens.
+    event: ({ tenant, event }) => events.publish({ tenant, type: event.type, data: event }),
+    failed: (error) => telemetry.background.failed('large-calls', error),
+  })
 }
 
 function metricsOf(
@@ -400,20 +446,6 @@ function upstreamsOf(options: GatewayOptions, limits: Limits): readonly Upstream
   if (given.length > 0) return given.map((one) => createUpstream(one, limits))
   const { fetch } = createDemoUpstream()
   return [createUpstream({ ...demo, fetch }, limits)]
-}
-
-/** Threads are opened later: a wrong prompt is refused at the start. */
-function assertPrompts(prompts: GatewayOptions['prompts']): void {
-  if (prompts === undefined) return
-  if (typeof prompts !== 'object' || prompts === null) {
-    throw new OrielError('invalid-option', 'prompts must be an object.', { path: 'prompts' })
-  }
-  for (const [id, prompt] of Object.entries(prompts)) {
-    const { name, template } = (prompt ?? {}) as Partial<Prompt>
-    if (typeof name === 'string' && typeof template === 'string') continue
-    const message = `prompts.${id} must be { name, template, models? }.`
-    throw new OrielError('invalid-option', message, { path: `prompts.${id}` })
-  }
 }
 
 function summarizeOf(options: GatewayOptions, upstreams: readonly Upstream[], via: string) {

@@ -1,6 +1,15 @@
 // Public API of the gateway.
 
-export type { Timeline, TimelineStep, ViewBlock } from 'oriel/inspect'
+export type {
+  BlockRow,
+  Composition,
+  ContextCategory,
+  OutlineRow,
+  Overview,
+  Timeline,
+  TimelineStep,
+  ViewBlock,
+} from 'oriel/inspect'
 export type { Agent } from './api/agent-routes.ts'
 export type { Difference, StepRequest } from './api/request-diff.ts'
 export type { ThreadSummary } from './api/summary.ts'
@@ -10,11 +19,13 @@ export type { Route } from './http/router.ts'
 export { checkHost, type GatewayServer, type ServeOptions, serveGateway } from './http/server.ts'
 /** `letHeapGrow` is the former name of `tuneHeap`, kept for one version. */
 export { tuneHeap, tuneHeap as letHeapGrow } from './limits/heap.ts'
+export { hostLargeCalls } from './offload/large-call-host.ts'
 export type {
   AgentOptions,
   GatewayOptions,
   KeyOptions,
   Limits,
+  OffloadOptions,
   SummarizerOptions,
   UpstreamOptions,
 } from './options.ts'

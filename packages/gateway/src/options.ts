@@ -3,13 +3,15 @@
 import { getHeapStatistics } from 'node:v8'
 import type {
   AgentTemplate,
-  OptionNames,
   PolicyInput,
   Prompt,
+  RecallOptions,
   ResolvePolicyOptions,
   Store,
+  ThreadEvent,
   TokensOption,
 } from 'oriel'
+import type { MetricName } from './telemetry/definitions.ts'
 
 /** An upstream for model calls. Only the operator names hosts; no part of a request can. */
 export interface UpstreamOptions {
@@ -32,11 +34,21 @@ export interface UpstreamOptions {
    */
   readonly cacheHints?: boolean
   /**
+   * Who edits the context where a client asks its provider for it (`context_management` of Anthropic's Messages): the upstream
+   * ('delegate'), the gateway by the same parameters ('emulate'), or nobody but the policy ('own'). By itself ('auto') the upstream does
+   * where it is the provider's own address, else the gateway.
+   * @default 'auto'
+   */
+  readonly contextManagement?: ContextManagement
+  /**
    * Retries after a 408, 409, 429 or 5xx, honouring retry-after. Clients usually retry themselves.
    * @default 0
    */
   readonly retries?: number
 }
+
+/** Who edits the context where a client asks its provider for it. */
+export type ContextManagement = 'auto' | 'delegate' | 'emulate' | 'own'
 
 /** An API key for callers. Only its hash is kept. */
 export interface KeyOptions {
@@ -85,6 +97,8 @@ export interface Limits {
   readonly nodes: number
   /** Messages in a request. @default 10000 */
   readonly messages: number
+  /** Body size from which a request goes to the worker thread, if there is one (`offload`). @default 524288 */
+  readonly largeBytes: number
   /** Time for a request body to arrive. @default 60000 */
   readonly bodyMs: number
   /**
@@ -122,8 +136,8 @@ export interface Limits {
    */
   readonly totalBytes: number
   /**
-   * Event loop lag, sustained, above which new calls get 503 (load shedding). Calls may queue for
-   * half of it. In milliseconds; 0 = never. @default 2000
+   * Event loop lag, sustained, above which new calls get 503 (load shedding). They also get it while
+   * calls queue for more than a twentieth of it. In milliseconds; 0 = never. @default 2000
    */
   readonly lateMs: number
   /**
@@ -167,6 +181,7 @@ export const defaultLimits: Limits = {
   depth: 64,
   nodes: 500_000,
   messages: 10_000,
+  largeBytes: 512 * 1024,
   bodyMs: 60_000,
   firstByteMs: 600_000,
   idleMs: 300_000,
@@ -203,6 +218,18 @@ export interface SummarizerOptions {
   readonly timeoutMs?: number
 }
 
+export interface OffloadOptions {
+  /** A module that calls `hostLargeCalls` with the same options and a store of its own. */
+  readonly module: URL
+  /** Its `workerData`, which must be plain data. */
+  readonly data: unknown
+}
+
+export interface TelemetrySink {
+  metric(name: MetricName, value: number, values: readonly string[]): void
+  event(tenant: string, event: ThreadEvent): void
+}
+
 export interface GatewayOptions {
   /** The thread store. @default in memory, lost with the process */
   readonly store?: Store
@@ -234,7 +261,24 @@ export interface GatewayOptions {
    * request; the client sees one answer. @default 'auto': once something was reduced
    */
   readonly expand?: ExpandMode
+  /**
+   * Puts the few passages of earlier messages that answer the newest user message best behind it, where the view does not show them.
+   * @default false
+   */
+  readonly recall?: 'auto' | RecallOptions | false
+  /**
+   * Threads of one user or project under a tenant remember each other: the headers `x-oriel-user` and `x-oriel-project` name them when a
+   * thread begins. Search and recall look into them, and what the user says is to hold everywhere is told to new ones. @default false
+   */
+  readonly memory?: boolean
   readonly limits?: Partial<Limits>
+  /**
+   * A worker thread for requests with bodies from `limits.largeBytes` on, so that none blocks the event loop. `oriel serve` has one.
+   * @default none: they are handled in this thread
+   */
+  readonly offload?: OffloadOptions
+  /** @internal Where a worker's gateway reports to. */
+  readonly sink?: TelemetrySink
   /** Host header values to accept besides loopback names. @default [] */
   readonly hosts?: readonly string[]
   /**
@@ -257,29 +301,4 @@ export interface GatewayOptions {
   readonly logFormat?: 'text' | 'json'
   /** Log every request. @default true for 'json', false for 'text' */
   readonly logRequests?: boolean
-}
-
-export const gatewayOptions: OptionNames<GatewayOptions> = {
-  store: true,
-  upstreams: true,
-  policy: true,
-  env: true,
-  agents: true,
-  keys: true,
-  requestOverrides: true,
-  ceilings: true,
-  onInvalid: true,
-  management: true,
-  expand: true,
-  limits: true,
-  hosts: true,
-  origins: true,
-  summarizer: true,
-  prompts: true,
-  tokens: true,
-  studio: true,
-  now: true,
-  log: true,
-  logFormat: true,
-  logRequests: true,
 }

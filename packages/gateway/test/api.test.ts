@@ -552,7 +552,7 @@ describe('settings', () => {
     })
   })
 
-  it('[GW14] of a request hold for that call only, and debugging tells where each came from', async () => {
+  it('[GW14] of a request hold for the calls that bring them, with their edits in the log, and debugging tells where each came from', async () => {
     open()
     const { thread, messages } = await talk(['One', 'Two', 'Three'])
     const body = {
@@ -560,7 +560,7 @@ describe('settings', () => {
       tools,
       messages: [...messages, { role: 'user', content: 'Four' }],
     }
-    const { headers } = await call('/v1/chat/completions', {
+    const { headers, json: said } = await call('/v1/chat/completions', {
       body: { ...body, oriel: { policy: { history: { policy: 'none' } } } },
       headers: { ...mine, 'x-oriel-debug': 'true' },
     })
@@ -569,8 +569,15 @@ describe('settings', () => {
     expect(JSON.parse(headers.get('x-oriel-sources') ?? '')).toMatchObject({
       'history.policy': 'request',
     })
+    const { json: then } = await call(`/api/threads/${thread}/edits`)
+    expect(windowsIn(then)).toContain(true)
+    const [{ message }] = said.choices as [{ message: object }]
+    const later = [...body.messages, message, { role: 'user', content: 'Five' }]
+    await call('/v1/chat/completions', { body: { ...body, messages: later }, headers: mine })
     const { json } = await call(`/api/threads/${thread}/view`)
     expect(JSON.stringify(json.messages)).toContain('"One"')
+    const { json: taken } = await call(`/api/threads/${thread}/edits`)
+    expect(windowsIn(taken)).not.toContain(true)
   })
 
   it('[GW14] may be denied to requests', async () => {
@@ -580,6 +587,12 @@ describe('settings', () => {
     expect(json.warnings).toHaveLength(1)
   })
 })
+
+/** Of each edit of a history window: whether it is live. */
+function windowsIn(answer: object): readonly boolean[] {
+  const { edits } = answer as { edits: readonly { rule: string; live: boolean }[] }
+  return edits.filter(({ rule }) => rule === 'history').map(({ live }) => live)
+}
 
 describe('live updates', () => {
   it('[GW15] tell what happens in a thread, without its content, to its tenant alone', async () => {

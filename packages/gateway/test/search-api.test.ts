@@ -64,3 +64,42 @@ describe('GET /api/search', () => {
       expect((await ask(query)).status).toBe(400)
   })
 })
+
+describe('memory behind the gateway', () => {
+  const headersOf = (extra: Record<string, string>) => ({
+    'content-type': 'application/json',
+    authorization: 'Bearer key-of-mine-0123456789',
+    ...extra,
+  })
+
+  it('[GS2] marks the words that match, and keeps to a kind and a scope', async () => {
+    const store = memoryStore()
+    const scope = { user: 'ann' }
+    const thread = await openThread({ id: 'a', tenant: 'mine', store, scope })
+    await thread.append([
+      { role: 'user', content: 'Never use tables for an invoice.' },
+      { role: 'assistant', content: 'The invoice is plain text now.' },
+    ])
+    const gateway = createGateway({ keys, store })
+    const ask = async (query: string) => {
+      const url = `http://localhost/api/search?q=invoices&${query}`
+      const answer = await gateway.fetch(new Request(url, { headers: headersOf({}) }))
+      return (await answer.json()) as { results: { text: string; marks: [number, number][] }[] }
+    }
+    const { results } = await ask('kind=directive')
+    expect(results).toMatchObject([{ kind: 'directive', next: { role: 'assistant' } }])
+    const [{ text, marks } = { text: '', marks: [] }] = results
+    expect(marks.map(([from, to]) => text.slice(from, to))).toEqual(['invoice'])
+    expect((await ask('user=ann')).results).toHaveLength(2)
+    expect((await ask('user=bob')).results).toHaveLength(0)
+  })
+
+  it('[GS3] the context of a thread is live', async () => {
+    const { gateway } = await serving()
+    const url = 'http://localhost/api/threads/mine-1/context'
+    const answer = await gateway.fetch(new Request(url, { headers: headersOf({}) }))
+    expect(await answer.json()).toMatchObject({ tokens: { system: 0 }, format: 'openai-chat' })
+    const foreign = 'http://localhost/api/threads/other-1/context'
+    expect((await gateway.fetch(new Request(foreign, { headers: headersOf({}) }))).status).toBe(404)
+  })
+})

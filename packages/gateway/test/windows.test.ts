@@ -94,3 +94,84 @@ describe('with the default policy', () => {
     expect((sent as number[]).at(-1)).toBe(1)
   })
 })
+
+describe('lines and warnings', () => {
+  const agents = { demo: { chatSettings: { historyPolicy: 'lastN', historyLength: 2 } } } as const
+  const history = [
+    { role: 'system', content: 'Be brief.' },
+    ...[1, 2, 3].flatMap((turn) => [
+      { role: 'user', content: `Question ${turn}` },
+      { role: 'assistant', content: `Answer ${turn}` },
+    ]),
+    { role: 'user', content: 'More' },
+  ]
+
+  it("[DA7] name the agent of the request, and count the client's messages alike before and after", async () => {
+    const env = process.env.NODE_ENV
+    process.env.NODE_ENV = 'development'
+    const lines: string[] = []
+    try {
+      target = await openGateway({
+        gateway: { agents, log: (line) => lines.push(line) },
+        answer: () => reply({ text: 'Yes.' }),
+      })
+      await ask('?agent=demo', history)
+    } finally {
+      process.env.NODE_ENV = env
+    }
+    const said = lines.join('\n')
+    expect(said).toContain(
+      '[History] Agent demo history settings: {policy: "lastN", length: 2, messageCount: 8}',
+    )
+    expect(said).toContain('[History] Trimmed messages from 8 to 4')
+  })
+
+  it.each<[string, object, object]>([
+    ['a header that is nearly ours', { 'x-oriel-polcy': '{}' }, {}],
+    ['an unknown field of `oriel`', {}, { oriel: { polcy: {} } }],
+    ['`oriel` that is no object', {}, { oriel: 'recommended' }],
+    ['a policy one level too high', {}, { oriel: { history: { length: 1 } } }],
+    ['a field one level too high', {}, { oriel: { policy: { length: 1 } } }],
+    ['a field one level too high, in a header', { 'x-oriel-policy': '{"length":1}' }, {}],
+  ])('[C2] %s is a 400, and nothing is sent', async (_, headers, body) => {
+    let asked = 0
+    target = await openGateway({
+      gateway: {},
+      answer: () => {
+        asked += 1
+        return reply({ text: 'Yes.' })
+      },
+    })
+    const response = await fetch(`${target.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { ...headers },
+      body: JSON.stringify({ model: 'gpt-4o', messages: history, ...body }),
+    })
+    expect(await response.json()).toMatchObject({
+      error: { code: expect.stringMatching(/^invalid-/) },
+    })
+    expect([response.status, asked]).toEqual([400, 0])
+  })
+
+  it.each([
+    ['?historyLenght=2', 'historyLenght is not known; did you mean historyLength'],
+    ['?historyLength=-1', 'historyLength'],
+    ['?historyLength=1&historyLength=9', 'historyLength'],
+  ])('[C2] %s is answered with a warning, and ignored', async (query, warning) => {
+    const sent: number[] = []
+    target = await openGateway({
+      gateway: {},
+      answer: ({ body }) => {
+        sent.push((body as unknown as Sent).messages.length)
+        return reply({ text: 'Yes.' })
+      },
+    })
+    const response = await fetch(`${target.url}/v1/chat/completions${query}`, {
+      method: 'POST',
+      body: JSON.stringify({ model: 'gpt-4o', messages: history }),
+    })
+    await response.text()
+    expect(response.headers.get('x-oriel-warnings')).toContain(warning)
+    expect(sent).toEqual([history.length])
+  })
+})

@@ -6,7 +6,7 @@ import { firstOf } from './core/state/edits.ts'
 import { foldOpenLoop, loopStart } from './core/state/open-loop.ts'
 import { waitsFrom, withoutUnboundReasoning } from './core/state/reasoning.ts'
 import type { State } from './core/state/state.ts'
-import { shownCheckpointText, withoutOffer } from './core/text/checkpoint.ts'
+import { shownCheckpointText, withoutOffer, withSearchOffer } from './core/text/checkpoint.ts'
 import { withoutHints } from './core/text/expand-hint.ts'
 import { countBlock } from './core/tokens/counter.ts'
 import { mostPlainTokens } from './core/tokens/margin.ts'
@@ -32,6 +32,10 @@ export interface AssembleOptions {
   readonly frameParts?: (() => readonly RequestPart[]) | undefined
   /** Whether the request carries the expand tool, so that reduced texts may offer it. @default nobody knows: all but checkpoints do */
   readonly hasExpandTool?: boolean | undefined
+  /** The name under which the request carries the search tool, so that a checkpoint may name it. @default it does not */
+  readonly searchTool?: string | undefined
+  /** What stands behind the messages for this request only, beside what the log has for it. @default nothing */
+  readonly tail?: readonly Block[] | undefined
   /** Tokens that the request may use, frame included. */
   readonly budget?: number | undefined
   /** Whether the host turns reasoning off for a request whose open loop has lost some; else the loop goes as a record. @default false */
@@ -65,10 +69,13 @@ export function assemble(
   planned: readonly Edit[],
   options: AssembleOptions,
 ): Assembled {
-  const { profile, frameTokens = () => 0, budget, hasExpandTool } = options
-  const checkpoint = checkpointOf(state, planned, hasExpandTool === true)
+  const { profile, frameTokens = () => 0, budget, hasExpandTool, searchTool } = options
+  const offered = hasExpandTool === true
+  const checkpoint = checkpointOf(state, planned, (text) =>
+    offered ? withSearchOffer(text, searchTool) : withoutOffer(text),
+  )
   const repaired = segmentsOf(state, planned, { profile, checkpoint: checkpoint?.text })
-  const tail = sendable(tailOf(state, planned), profile)
+  const tail = sendable(withMemory(tailOf(state, planned), options.tail), profile)
   const around = (): number => frameTokens() + viewTokens(state, tail)
   const { fitted, bound } = fitAndBind(state, repaired, planned, {
     ...options,
@@ -132,6 +139,15 @@ function unbinding(
     }),
   )
   return edits.length > 0 && !isRecord && waitsFrom(state) !== Infinity ? undefined : edits
+}
+
+/** What is shown only now, with what comes from memory. */
+export function withMemory(
+  tail: ViewMessage | undefined,
+  memory: readonly Block[] = [],
+): ViewMessage | undefined {
+  if (memory.length === 0) return tail
+  return { role: 'user', origin: 'plugin', blocks: [...(tail?.blocks ?? []), ...memory] }
 }
 
 /** What is shown only now, as far as the provider takes it. */
@@ -272,7 +288,7 @@ function thoughtDroppedBy(state: State, { form, target }: Edit): readonly number
 function checkpointOf(
   state: State,
   planned: readonly Edit[],
-  hasExpandTool: boolean,
+  offer: (text: string) => string,
 ): Edit | undefined {
   const isCheckpoint = (edit: Edit): boolean => !('seq' in edit.target) && edit.text !== undefined
   const made = planned.findLast(isCheckpoint)
@@ -283,7 +299,7 @@ function checkpointOf(
       ? shownCheckpointText(state, checkpoint, planned)
       : edit?.text
   if (edit === undefined || logged === undefined) return edit
-  const text = hasExpandTool ? logged : withoutOffer(logged)
+  const text = offer(logged)
   return text === edit.text ? edit : { ...edit, text }
 }
 

@@ -42,9 +42,8 @@ export {
 export type { Json, JsonObject } from './core/log/json.ts'
 /** The text that hashes of JSON values are made over: sorted keys, one text for one value. */
 export { canonicalJson, equalJson } from './core/log/json.ts'
-/** The check of an options argument, for packages that are built on Oriel. */
-export { assertOptions, type OptionNames } from './core/log/options.ts'
-export { expandToolNames } from './core/state/expansion.ts'
+export type { Scope } from './core/log/scope.ts'
+export { expandToolNames, searchToolNames } from './core/state/expansion.ts'
 export type { Directive } from './core/text/directive-list.ts'
 export { type Counter, countBlock, overheadOf } from './core/tokens/counter.ts'
 export type { Change, Frame, TokenCount, ViewMessage } from './core/view/view.ts'
@@ -164,6 +163,12 @@ export {
 export type { ExpandOptions, Expansion } from './thread/expand/expand.ts'
 export type { Hints, HintsAnswer } from './thread/expand/hints.ts'
 export { type Expandable, type ExpandTool, expandTool } from './thread/expand/tool.ts'
+export {
+  type LastingDirective,
+  type ScopeMemory,
+  scopeMemory,
+} from './thread/memory/lasting.ts'
+export type { RecallOptions } from './thread/memory/recall.ts'
 export type { CompactOptions, ThreadOptions } from './thread/options.ts'
 export {
   type Enriched,
@@ -174,11 +179,15 @@ export {
 export type { BlockMessage, Contribution, Plugin, PluginContext } from './thread/plugins/plugin.ts'
 export {
   type Embed,
+  type Neighbour,
+  type SearchKind,
   type SearchOptions,
   type SearchResult,
   searchThreads,
   type ThreadSearchResult,
+  type ThreadsSearchOptions,
 } from './thread/search/search.ts'
+export { type Searchable, type SearchTool, searchTool } from './thread/search/tool.ts'
 export type {
   AlignedRequest,
   Summarize,

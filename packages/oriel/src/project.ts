@@ -4,15 +4,15 @@ import { type AssembleOptions, assemble } from './assemble.ts'
 import type { Edit } from './core/log/entry.ts'
 import { OrielError } from './core/log/errors.ts'
 import { fixedSalt } from './core/log/ids.ts'
-import { checkJson, copyPlain, type Json } from './core/log/json.ts'
+import { copyPlain, type Json } from './core/log/json.ts'
 import { assertOptions, type OptionNames } from './core/log/options.ts'
-import { carriesExpandTool } from './core/state/expansion.ts'
+import { carriesExpandTool, searchToolIn } from './core/state/expansion.ts'
 import { State } from './core/state/state.ts'
 import { framePartTokens, frameTokens } from './core/tokens/tally.ts'
 import type { Repair } from './core/view/profile.ts'
 import { lossesAsRepairs } from './core/view/repair.ts'
 import { traceOf } from './core/view/trace.ts'
-import type { Change, Frame, TokenCount } from './core/view/view.ts'
+import { assertFrame, type Change, type Frame, type TokenCount } from './core/view/view.ts'
 import { resolveCounter, type TokensOption } from './counters.ts'
 import { Feed } from './feed.ts'
 import { handOut } from './hand-out.ts'
@@ -104,7 +104,7 @@ export function project<M = Json, const Own extends readonly CustomRule[] = read
   const newFeed = (): Feed => {
     const parsed = parsePolicy(policy, 'policy', rules)
     assertTogether(parsed)
-    if (frame !== undefined) checkJson(frame, 'frame')
+    if (frame !== undefined) assertFrame(frame, 'project')
     const contextWindow = windowOfModel(parsed, options.model)
     return new Feed(new State({ counter, salt: fixedSalt }), parsed, {
       ...{ now, sha256, rules, success, contextWindow },
@@ -130,6 +130,7 @@ export function project<M = Json, const Own extends readonly CustomRule[] = read
       frameTokens: aroundTokens,
       frameParts: () => framePartTokens(counter, frame),
       hasExpandTool: carriesExpandTool(frame),
+      searchTool: searchToolIn(frame),
       budget,
     },
   }

@@ -43,7 +43,7 @@ const nextStep = (thread: Thread) => thread.append({ role: 'assistant', content:
 const search: Expiry = { after: 2, mode: 'compact', compact: 'first-chars', length: 500 }
 
 describe("document 001's examples", () => {
-  it('[D8] example 1: a search result is compacted in the fourth step, from the original', async () => {
+  it('[D8] Example 1: Google Search with Quick Truncation: a search result is compacted in the fourth step, from the original', async () => {
     const thread = await open({ policy: { expiry: { tools: { google_search: search } } } })
     await begin(thread)
     expect(await shown(thread)).toBe(searchResults)
@@ -66,7 +66,7 @@ describe("document 001's examples", () => {
     expect(await thread.expand(change?.id ?? '')).toEqual({ ok: true, text: searchResults })
   })
 
-  it('[D8] example 2: the agent expands what it needs, whole or only some items', async () => {
+  it('[D8] Example 2: Agent Expands Compacted Message: the agent expands what it needs, whole or only some items', async () => {
     const thread = await open({
       policy: { expiry: { tools: { google_search: { ...search, after: 0 } } } },
     })
@@ -87,7 +87,7 @@ describe("document 001's examples", () => {
     expect(await shown(thread)).toBe(searchResults)
   })
 
-  it('[D8] example 3: an override for one run stands over every tool', async () => {
+  it('[D8] Example 3: Runtime Override for Testing: an override for one run stands over every tool', async () => {
     const override = { after: 1, mode: 'compact', compact: 'first-chars', length: 200 } as const
     const thread = await open({ policy: { expiry: { override, preserveOriginals: true } } })
     await begin(thread, 'any_tool', 'x'.repeat(5000))
@@ -97,7 +97,7 @@ describe("document 001's examples", () => {
     )
   })
 
-  it("[D8] example 4: a summary by the tool's default prompt, made once", async () => {
+  it("[D8] Example 4: Cost Control with AI Summary: a summary by the tool's default prompt, made once", async () => {
     const jobs: SummaryJob[] = []
     const thread = await open({
       policy: {
@@ -136,7 +136,7 @@ describe("document 001's examples", () => {
     expect(jobs[0]?.targetChars).toBe(500)
   })
 
-  it('[D8] [DB14] example 5: the lifecycle can be watched, word for word', async () => {
+  it('[D8] [DB14] Example 5: Lifecycle Monitoring: the lifecycle can be watched, word for word', async () => {
     const tokenSavings: number[] = []
     const compactionLog: string[] = []
     const expandable: boolean[] = []
@@ -231,7 +231,7 @@ describe("document 001's examples", () => {
 describe("document 001's unit tests", () => {
   const tools = { look: { after: 0, mode: 'compact', length: 500 } } as const
 
-  it('[D8] compact by first characters', async () => {
+  it('[D8] should compact message using First N Chars', async () => {
     const thread = await open({ policy: { expiry: { tools } } })
     await begin(thread, 'look', 'y'.repeat(5000))
     await nextStep(thread)
@@ -241,7 +241,7 @@ describe("document 001's unit tests", () => {
     expect(text).toContain('Agent can request expansion')
   })
 
-  it('[D8] preserve the original: what is longer than the limit is compacted and can be expanded, what is short is left alone', async () => {
+  it('[D8] should preserve original content when compacting: what is longer than the limit is compacted and can be expanded, what is short is left alone', async () => {
     const original = 'Very long search results... '.repeat(20)
     const thread = await open({ policy: { expiry: {} } })
     const message = {
@@ -265,7 +265,7 @@ describe("document 001's unit tests", () => {
     expect(await thread.expand(trace[0]?.id ?? '')).toEqual({ ok: true, text: original })
   })
 
-  it('[D8] expand on request: the original is back, and it cannot be expanded again', async () => {
+  it('[D8] should expand compacted message on request: the original is back, and it cannot be expanded again', async () => {
     const thread = await open({ policy: { expiry: { tools } } })
     await begin(thread, 'look', 'Full content here... '.repeat(60))
     await nextStep(thread)

@@ -3,12 +3,17 @@
 import { shownTenant } from './address.ts'
 import type {
   Agent,
+  BlockRow,
   Expansion,
+  Found,
   Info,
   ListedEdit,
   LogPage,
   OtherView,
+  Outline,
+  Overview,
   Policy,
+  Preview,
   Settings,
   StepRequest,
   StepSummary,
@@ -16,6 +21,7 @@ import type {
   ThreadSummary,
   ThreadView,
   TimelineStep,
+  WholeBlock,
 } from './contract.ts'
 
 /** An error of the gateway, with its message. */
@@ -42,6 +48,7 @@ const keyName = 'oriel-key'
 export const key = {
   read: (): string | undefined => sessionStorage.getItem(keyName) ?? undefined,
   write: (value: string): void => sessionStorage.setItem(keyName, value),
+  clear: (): void => sessionStorage.removeItem(keyName),
 }
 
 /**
@@ -94,11 +101,12 @@ async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
   return (await response.json()) as T
 }
 
-async function post<T>(path: string, body: unknown): Promise<T> {
+async function post<T>(path: string, body: unknown, signal?: AbortSignal): Promise<T> {
   const response = await send(path, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(body),
+    ...(signal === undefined ? {} : { signal }),
   })
   return (await response.json()) as T
 }
@@ -138,13 +146,35 @@ export const api = {
     get<Settings>(`/api/settings${parameters}`, signal),
   threads: (options: { search?: string; cursor?: string; limit?: number }, signal?: AbortSignal) =>
     get<ThreadPage>(`/api/threads${query(options)}`, signal),
+  overview: (signal?: AbortSignal) => get<Overview>('/api/overview', signal),
+  search: (q: string, options: { thread?: string; limit?: number }, signal?: AbortSignal) =>
+    get<{ readonly results: readonly Found[] }>(`/api/search${query({ q, ...options })}`, signal),
   thread: (id: string, signal?: AbortSignal) => get<ThreadSummary>(thread(id), signal),
+  outline: (id: string, step: number | 'next' | undefined, signal?: AbortSignal) =>
+    get<Outline>(thread(id, '/outline', { step }), signal),
+  run: (id: string, step: number | 'next', run: number, signal?: AbortSignal) =>
+    get<{ readonly rows: readonly BlockRow[] }>(thread(id, '/outline', { step, run }), signal),
+  texts: (id: string, from: number, limit: number, signal?: AbortSignal) =>
+    get<{ readonly texts: Readonly<Record<string, Preview>> }>(
+      thread(id, '/texts', { from, limit }),
+      signal,
+    ),
+  block: (
+    id: string,
+    place: { readonly seq: number; readonly index: number; readonly step: number | 'next' },
+    signal?: AbortSignal,
+  ) => get<WholeBlock>(thread(id, '/block', place), signal),
+  setPolicy: (id: string, policy: Policy | string) => post(thread(id, '/policy'), { policy }),
   log: (id: string, from: number, limit: number, signal?: AbortSignal) =>
     get<LogPage>(thread(id, '/log', { from, limit }), signal),
   view: (id: string, step: number | undefined, signal?: AbortSignal) =>
     get<ThreadView>(thread(id, '/view', { format: 'openai-chat', step }), signal),
-  whatIf: (id: string, policy: Policy | string) =>
-    post<OtherView>(thread(id, '/what-if'), { policy, format: 'openai-chat', from: 'start' }),
+  whatIf: (id: string, policy: Policy | string, signal?: AbortSignal) =>
+    post<OtherView>(
+      thread(id, '/what-if'),
+      { policy, format: 'openai-chat', from: 'start' },
+      signal,
+    ),
   requests: (id: string, signal?: AbortSignal) =>
     get<{ readonly requests: readonly StepSummary[] }>(thread(id, '/requests'), signal),
   request: (id: string, step: number, signal?: AbortSignal) =>

@@ -11,8 +11,9 @@ import { useShortcuts } from './keyboard.ts'
 import { KeyboardHelp } from './keyboard-help.tsx'
 import { Link } from './link.tsx'
 import { Empty, Failure, Loading } from './notice.tsx'
+import { SettingsPage } from './settings/settings-page.tsx'
+import { StartPage } from './start/start-page.tsx'
 import { nextTheme, readTheme } from './theme.ts'
-import { ThreadsPage } from './threads/threads-page.tsx'
 import { useConnection } from './use-events.ts'
 import { useLoad } from './use-load.ts'
 
@@ -33,11 +34,14 @@ export function App(): ReactNode {
           Oriel
         </Link>
         <nav aria-label="Pages">
+          <Link href="/threads" isCurrent={path !== '/chat' && path !== '/settings'}>
+            Threads
+          </Link>
           <Link href={chatAddress} isCurrent={path === '/chat'}>
             Chat
           </Link>
-          <Link href="/threads" isCurrent={path !== '/chat'}>
-            Threads
+          <Link href="/settings" isCurrent={path === '/settings'}>
+            Settings
           </Link>
         </nav>
         <span className="spacer" />
@@ -71,7 +75,8 @@ function isKeyMissing(error: Error): boolean {
 
 function Page({ path, info }: { readonly path: string; readonly info: Info }): ReactNode {
   if (path === '/chat') return <ChatPage info={info} />
-  if (path === '/' || path === '/threads') return <ThreadsPage info={info} />
+  if (path === '/' || path === '/threads') return <StartPage info={info} />
+  if (path === '/settings') return <SettingsPage info={info} />
   const id = threadIn(path)
   if (id !== undefined) return <ThreadPage key={`${shownTenant()} ${id}`} id={id} info={info} />
   return <Empty title="There is no such page.">Chat and Threads are at the top.</Empty>

@@ -2,8 +2,13 @@
 
 import type {
   Agent,
+  BlockRow,
+  Composition,
+  ContextCategory,
+  OutlineRow,
   StepRequest,
   ThreadSummary as Summary,
+  Overview as Sums,
   TimelineStep,
   ViewBlock,
 } from '@oriel/gateway'
@@ -25,12 +30,16 @@ import type {
 export type {
   Agent,
   Block,
+  BlockRow,
+  Composition,
+  ContextCategory,
   Entry,
   FileBlock,
   Form,
   ImageBlock,
   Json,
   JsonObject,
+  OutlineRow,
   Policy,
   StepRequest,
   TimelineStep,
@@ -47,6 +56,8 @@ export interface Info {
   readonly upstreams: readonly { readonly name: string; readonly models?: readonly string[] }[]
   readonly defaultPolicy: Policy
   readonly presets: readonly string[]
+  /** The settings behind the names. */
+  readonly presetPolicies: Readonly<Record<string, Policy>>
   readonly agents: readonly Pick<Agent, 'name' | 'title' | 'model'>[]
   readonly requestOverrides: string
   /** The caller's own tenant, for admin keys. */
@@ -92,7 +103,58 @@ export interface ThreadView {
 
 /** A view under another policy; `replay` is the total that all steps would have sent. */
 export interface OtherView extends ThreadView {
-  readonly replay?: { readonly steps: number; readonly input: number; readonly repeated: number }
+  readonly replay?: {
+    readonly steps: number
+    readonly input: number
+    readonly repeated: number
+    /** Absent where the price of the model is not known. */
+    readonly dollars?: number
+    readonly breaks: number
+    readonly folds: number
+  }
+}
+
+export interface Overview extends Sums {
+  /** Whether there are more threads than could be read in time. */
+  readonly isPartial: boolean
+}
+
+/** The log beside one request. */
+export interface Outline {
+  readonly version: number
+  /** Absent for the next request. */
+  readonly step?: number
+  readonly at?: number
+  readonly tokens: { readonly log: number; readonly view: number }
+  readonly context?: Composition
+  readonly exact?: boolean
+  readonly previousStep?: number
+  readonly change?: StepRequest['change']
+  readonly rows: readonly OutlineRow[]
+}
+
+export interface Preview {
+  readonly text: string
+  readonly length: number
+  /** A data URL. */
+  readonly picture?: string
+}
+
+export interface WholeBlock {
+  readonly original: string
+  readonly shown?: string
+  readonly picture?: string
+}
+
+/** A message that a search found. */
+export interface Found {
+  readonly thread: string
+  readonly id: string
+  readonly seq: number
+  readonly role: string
+  readonly tool?: string
+  readonly text: string
+  readonly tenant?: string
 }
 
 export interface StepSummary {

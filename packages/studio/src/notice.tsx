@@ -28,8 +28,7 @@ export interface FailureProps {
 export function Failure({ error, onRetry }: FailureProps): ReactNode {
   return (
     <div className="notice notice-failure" role="alert">
-      <strong>That did not work</strong>
-      <div>{error.message}</div>
+      <strong>{error.message}</strong>
       {onRetry && (
         <button type="button" onClick={onRetry}>
           Try again

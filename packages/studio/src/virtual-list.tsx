@@ -149,7 +149,9 @@ function useScrolling(
     if (current === null) return
     const wish = wanted.current
     const before = current.scrollTop
-    if (wish.index >= 0 && wish.left > 0) {
+    // A list that begins at its end stays there while its rows get their texts, until somebody scrolls.
+    const isFollowing = !isMoved.current && wish.index === layout.count - 1
+    if (wish.index >= 0 && (wish.left > 0 || isFollowing)) {
       wish.left -= 1
       current.scrollTop = goalOf(layout, wish.index, current)
     }

@@ -94,7 +94,7 @@ describe('the chat', () => {
     expect(await results.first().locator('pre').textContent()).toContain('billing-0 INFO')
     await soon(() => page.locator('.message-tool .form-clipped').count()).toBeGreaterThan(0)
     await soon(() => fact(page, 'Step')).toBe(String(sent.length))
-    expect(await fact(page, 'Last epoch')).toMatch(/^step \d+, \d+ edits/)
+    expect(await fact(page, 'Last edits')).toMatch(/^step \d+, \d+ edits/)
     expect(Number.parseFloat(await fact(page, 'Tokens in the view'))).toBeGreaterThan(0)
     const text = await page.getByRole('log').innerText()
     await page.reload()
@@ -137,6 +137,38 @@ describe('the chat', () => {
     await page.goto(page.url().replace('agent=demo', 'agent=nobody'))
     await page.getByRole('alert').getByText('There is no such agent.').waitFor()
     await page.getByRole('button', { name: 'Try again' }).waitFor()
+  })
+
+  it('[ST3] keeps a message that could not be sent, and sends it again', async () => {
+    const { open, sent } = await studio({ agents: plain })
+    const page = await open('/chat?agent=demo')
+    await page.route('**/v1/chat/completions**', (route) => route.abort())
+    await say(page, 'Keep me.')
+    await page.getByRole('alert').getByText('The gateway does not answer.').waitFor()
+    expect(await page.locator('.message-user').innerText()).toBe('Keep me.')
+    expect(sent).toHaveLength(0)
+    await page.unroute('**/v1/chat/completions**')
+    await page.getByRole('button', { name: 'Send again' }).click()
+    await page.getByRole('article', { name: 'assistant' }).waitFor()
+    expect(await page.locator('.message-user').allInnerTexts()).toEqual(['Keep me.'])
+    expect(sent).toHaveLength(1)
+  })
+
+  it('[ST3] follows an answer while it grows, until somebody scrolls up', async () => {
+    const { open } = await studio()
+    const page = await open('/chat?agent=demo', { viewport: { width: 900, height: 420 } })
+    const list = page.getByRole('log')
+    const isAtEnd = () =>
+      list.evaluate((box) => box.scrollTop + box.clientHeight > box.scrollHeight - 60)
+    for (const question of ['Any failures in the customs log?', 'Run the checks of dispatch.']) {
+      await say(page, question)
+      await soon(isAtEnd).toBe(true)
+    }
+    await list.hover()
+    await page.mouse.wheel(0, -400)
+    await soon(isAtEnd).toBe(false)
+    await say(page, 'Show me the shipments table.')
+    expect(await isAtEnd()).toBe(false)
   })
 
   it('[ST3] finds the agents that there are, and says so where there is none', async () => {

@@ -3,7 +3,7 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { createGateway, readAgents, serveGateway } from '@oriel/gateway'
-import { sampleQuestions, talk } from '../../../scripts/sample-thread.ts'
+import { talk } from '../../../scripts/sample-thread.ts'
 import { launchChromium } from './chromium.ts'
 
 const root = join(import.meta.dirname, '../../..')
@@ -16,6 +16,9 @@ const gateway = createGateway({
 })
 const server = await serveGateway(gateway, { port: 0, host: '127.0.0.1' })
 const browser = await launchChromium()
+const { questions } = (await (await fetch(`${server.url}/api/agents/demo`)).json()) as {
+  questions: readonly string[]
+}
 try {
   mkdirSync(images, { recursive: true })
   const viewport = { width: 1280, height: 760 }
@@ -23,7 +26,7 @@ try {
 
   await page.goto(`${server.url}/chat?agent=demo&historyPolicy=lastN&historyLength=2&debug=true`)
   const field = page.getByRole('textbox', { name: 'Message' })
-  for (const [index, question] of sampleQuestions.slice(0, 4).entries()) {
+  for (const [index, question] of questions.slice(0, 4).entries()) {
     await field.fill(question)
     await page.getByRole('button', { name: 'Send' }).click()
     await page.waitForFunction(

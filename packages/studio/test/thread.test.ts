@@ -32,7 +32,10 @@ describe('threads', () => {
     const rows = page.locator('[data-thread]')
     await soon(() => rows.count()).toBe(1)
     expect(await rows.first().innerText()).toMatch(
-      /What failed in the billing log\?[\s\S]*KB[\s\S]*k/,
+      /What failed in the billing log\?[\s\S]*k[\s\S]*%[\s\S]*\$/,
+    )
+    await soon(() => page.locator('.headline').innerText()).toMatch(
+      /^Your agents said [\d.]+k tokens\. The model read [\d.]+k\.$/,
     )
     await talk({ url: studio.url, session: 'second', questions: ['Show me the shipments table.'] })
     await soon(() => rows.count()).toBe(2)
@@ -40,54 +43,106 @@ describe('threads', () => {
     await page.getByRole('searchbox').fill('docs for tariffs')
     await soon(() => rows.count()).toBe(1)
     expect(page.url()).toContain('search=docs')
+    await page.getByRole('region', { name: 'Messages found' }).getByRole('link').first().waitFor()
     await page.getByRole('searchbox').fill('nothing has this text')
-    await page.getByText('Nothing found.').waitFor()
+    await page.getByText('No thread found.').waitFor()
+    await page.getByRole('searchbox').fill('')
+    await page.getByLabel('Order').selectOption('cost')
+    await soon(() => rows.first().innerText()).toContain('What failed in the billing log?')
   })
 })
 
 describe('the inspector', () => {
-  it('[ST5] shows the log beside the view: form, rule, reason and tokens of each block', async () => {
+  it('[ST5] opens at the first change, with the reduced block beside its original and its tokens', async () => {
     // As tall as the list, so that all of its rows are in sight.
     const viewport = { width: 1280, height: 12_000 }
     const page = await studio.open(`/threads/${sample}?show=changed`, { viewport })
     const clipped = page.locator('[data-form=clipped]').last()
     await clipped.waitFor()
-    const [log, view] = [clipped.locator('.cell-log'), clipped.locator('.cell-view')]
-    expect(await view.innerText()).toMatch(/clipped[\s\S]*toolOutput[\s\S]*longer than the limits/)
-    expect(await view.innerText()).toMatch(/[\dk] → \d+ tokens/)
-    const [left, right] = [await log.boundingBox(), await view.boundingBox()]
+    expect(await clipped.innerText()).toMatch(/read_log[\s\S]*clipped[\s\S]*toolOutput/)
+    const sides = clipped.locator('.beside > *')
+    const [left, right] = [await sides.first().boundingBox(), await sides.last().boundingBox()]
     expect(left?.y).toBe(right?.y)
-    expect(left?.height).toBe(right?.height)
-    await page.getByText('checkpoint', { exact: true }).first().waitFor()
+    expect(await page.locator('[data-part=summary]').innerText()).toMatch(/stands for \d+ messages/)
+    expect(await page.locator('[data-form=full]').count()).toBe(0)
   })
 
-  it('[ST5] opens a reduced block to its whole original, and undoes, pins and excludes it', async () => {
-    const page = await studio.open(`/threads/${sample}?show=changed`)
+  it('[ST5] shows a run of messages that are not sent as one row, and opens it', async () => {
+    const viewport = { width: 1280, height: 12_000 }
+    const page = await studio.open(`/threads/${sample}`, { viewport })
+    const run = page.locator('[data-folded]').first()
+    await run.waitFor()
+    const count = await page.locator('[data-block]').count()
+    await run.getByRole('button').click()
+    await soon(() => page.locator('[data-block]').count()).toBeGreaterThan(count)
+    await soon(() => page.locator('.is-inside').first().innerText()).toContain('Looking at')
+    await run.getByRole('button').click()
+    await soon(() => page.locator('[data-block]').count()).toBe(count)
+  })
+
+  it('[ST5] filters by category, tool, rule and text', async () => {
+    const viewport = { width: 1280, height: 12_000 }
+    const page = await studio.open(`/threads/${sample}`, { viewport })
+    await page.locator('[data-category=results]').click()
+    const rows = page.locator('.row')
+    await soon(() => page.locator('[data-part]').count()).toBe(0)
+    const roles = await rows.evaluateAll((all) => all.map((row) => row.className))
+    expect(roles.every((name) => name.includes('role-tool'))).toBe(true)
+    await page.getByRole('button', { name: /Remove the filter/ }).click()
+    await page.locator('[data-part=system]').waitFor()
+    await page.getByLabel('Tool or rule').selectOption('query_table')
+    await soon(() => page.locator('.row-role').allInnerTexts()).toContain('query_table')
+    await soon(() => page.locator('.row-role', { hasText: 'read_log' }).count()).toBe(0)
+    await page.getByLabel('Tool or rule').selectOption('')
+    await page.getByLabel('Find in this thread').fill('tariffs')
+    await soon(() => page.locator('[data-block]', { hasText: 'tariffs' }).count()).toBeGreaterThan(
+      0,
+    )
+    await soon(() => page.locator('[data-part]').count()).toBe(0)
+  })
+
+  it('[ST5] opens a reduced block beside the list, with its diff and its whole original', async () => {
+    const page = await studio.open(`/threads/${sample}?of=toolOutput`)
     await page.locator('[data-form=clipped] .row-open').last().click()
     const drawer = page.getByRole('complementary', { name: 'Block' })
     const original = drawer.getByRole('region', { name: 'Original' }).locator('pre')
-    const table = runDemoTool('query_table', '{"table":"shipments"}')
-    await soon(() => original.textContent()).toBe(table)
-    await drawer.getByRole('button', { name: 'Expand' }).click()
-    await drawer.getByText('Expanded').waitFor()
-    await drawer.getByRole('button', { name: 'Pin' }).click()
+    const log = runDemoTool('read_log', '{"service":"billing"}')
+    await soon(() => original.textContent()).toBe(log)
+    expect(await drawer.locator('.diff-removed').count()).toBeGreaterThan(0)
+    const list = await page.getByRole('region', { name: 'The log beside the view' }).boundingBox()
+    const box = await drawer.boundingBox()
+    expect((list?.x ?? 0) + (list?.width ?? 0)).toBeLessThanOrEqual(box?.x ?? 0)
+  })
+
+  it('[ST5] says what an action does before it is done, and shows the next request after', async () => {
+    const page = await studio.open(`/threads/${sample}?of=toolOutput`)
+    await page.locator('[data-form=clipped] .row-open').last().click()
+    const drawer = page.getByRole('complementary', { name: 'Block' })
+    const act = async (name: string): Promise<void> => {
+      await drawer.getByRole('button', { name, exact: true }).click()
+      expect(await drawer.locator('.effect').innerText()).toMatch(
+        /Next request: [+−][\d.]+k? tokens|stays as it is/,
+      )
+      await drawer.getByRole('button', { name: `${name} now` }).click()
+    }
+    await act('Pin')
     await drawer.getByRole('button', { name: 'Unpin' }).waitFor()
-    await page.locator('.why .tag', { hasText: 'pinned' }).waitFor()
-    await drawer.getByRole('button', { name: 'Unpin' }).click()
+    expect(page.url()).toContain('step=next')
+    await soon(() => drawer.locator('h2').innerText()).toContain('full')
+    await act('Unpin')
     await drawer.getByRole('button', { name: 'Pin', exact: true }).waitFor()
-    await drawer.getByRole('button', { name: 'Exclude' }).click()
+    await act('Exclude')
     await soon(() => drawer.locator('h2').innerText()).toContain('dropped')
-    await drawer.getByRole('button', { name: 'Include' }).click()
+    await act('Include')
     await soon(() => drawer.locator('h2').innerText()).toContain('clipped')
-    await drawer.getByRole('button', { name: 'Undo' }).click()
-    await drawer.waitFor({ state: 'detached' }).catch(() => undefined)
+    await act('Undo')
     await page.goto(`${studio.url}/threads/${sample}?tab=edits`)
-    await page.getByText('undone').waitFor()
+    await page.getByText('undone').first().waitFor()
   })
 
   it('[ST5] opens a block by a click anywhere on it', async () => {
-    const page = await studio.open(`/threads/${sample}?show=changed`)
-    await page.locator('[data-form=dropped] .cell-log').first().click()
+    const page = await studio.open(`/threads/${sample}?of=toolOutput`)
+    await page.locator('[data-form=clipped] .row-body').first().click()
     await page.getByRole('complementary', { name: 'Block' }).waitFor()
   })
 
@@ -108,7 +163,7 @@ describe('the inspector', () => {
     await page.getByRole('link', { name: '1', exact: true }).click()
     await page.locator('[data-block]', { hasText: 'Theirs.' }).waitFor()
     await page.getByRole('button', { name: 'Erase' }).click()
-    await page.getByRole('button', { name: 'Erase for good' }).click()
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Erase' }).click()
     await page.getByRole('link', { name: 'Mine.' }).click()
     await page.getByRole('link', { name: 'Continue in chat' }).waitFor()
     expect(page.url()).toBe(`${studio.url}/threads/main`)
@@ -132,26 +187,33 @@ describe('the inspector', () => {
     await page.getByRole('link', { name: /^forked from / }).waitFor()
   })
 
-  it('[ST6] goes through the steps: what was sent, the difference, the first change and its cause', async () => {
-    const page = await studio.open(`/threads/${sample}`)
+  it('[ST6] goes through the steps: what was sent, what changed and why, and the request itself', async () => {
+    const permissions = ['clipboard-read', 'clipboard-write']
+    const page = await studio.open(`/threads/${sample}`, { permissions })
     const { steps } = await studio.ask<Listed>(`/api/threads/${sample}`)
-    await page.getByText('now', { exact: true }).waitFor()
-    await page.getByRole('button', { name: 'Step before' }).click()
     await page.getByText(`step ${steps} of ${steps}`).waitFor()
-    expect(page.url()).toContain(`step=${steps}`)
+    await page.getByRole('button', { name: 'Step before' }).click()
+    await page.getByText(`step ${steps - 1} of ${steps}`).waitFor()
+    expect(page.url()).toContain(`step=${steps - 1}`)
     const { change } = await firstChange(steps)
-    await page.goto(`${studio.url}/threads/${sample}?step=${change}`)
-    const cause = page.locator('[data-cause]')
+    await page.getByRole('textbox', { name: 'Step' }).fill(String(change))
+    await page.keyboard.press('Enter')
+    const cause = page.locator('[data-cause=edit]')
     await cause.waitFor()
-    expect(await cause.innerText()).toMatch(/first change at message \d+: edit \(\w+: /)
-    const marked = page.locator('[data-since=first-changed]')
-    await marked.waitFor()
-    expect(await page.locator('[data-since=first-changed]').count()).toBe(1)
-    await page.getByText('Rebuilt byte for byte.').waitFor()
-    await page.getByText('Messages', { exact: true }).click()
-    await page.getByRole('region', { name: `Step ${change}` }).waitFor()
+    expect(await cause.innerText()).toMatch(
+      /differs from step \d+ from message \d+ on: by an edit \(\w+: /,
+    )
+    await page.locator('[data-since=first-changed]').first().waitFor()
+    await page.getByRole('button', { name: 'Request', exact: true }).click()
+    await page.getByRole('region', { name: `Request of step ${change}` }).waitFor()
+    await page.getByRole('button', { name: 'Copy request' }).click()
+    const copied = JSON.parse(await page.evaluate(() => navigator.clipboard.readText())) as object
+    const { body } = await studio.ask<{ body: object }>(`/api/threads/${sample}/requests/${change}`)
+    expect(copied).toEqual(body)
+    await page.getByRole('button', { name: 'Next request' }).focus()
     await page.keyboard.press(']')
     await page.getByText(`step ${change + 1} of ${steps}`).waitFor()
+    expect(await page.locator('.tick').count()).toBeGreaterThan(0)
   })
 
   it('[ST6] says once that there is no such step', async () => {
@@ -159,7 +221,7 @@ describe('the inspector', () => {
     await page.getByRole('alert').first().waitFor()
     await soon(() => page.getByText('Loading').count()).toBe(0)
     expect(await page.getByRole('alert').allInnerTexts()).toEqual([
-      expect.stringContaining('That did not work'),
+      expect.stringContaining('No request was made at step 9999'),
     ])
   })
 
@@ -180,13 +242,13 @@ describe('the timeline', () => {
     const page = await studio.open(`/threads/${sample}?tab=timeline`)
     await soon(() => page.locator('.chart canvas').count()).toBe(3)
     const text = await page.locator('.timeline').innerText()
-    expect(text).toMatch(/without Oriel \(−\d+%\)/)
-    expect(text).toContain('cache break: edit')
-    expect(text).toContain('compaction')
-    const chart = page.locator('[data-chart="Tokens per step"] .u-over')
+    expect(text).toMatch(/Spent\s*\$0\.\d+/)
+    expect(text).toMatch(/cache break, by an edit: [\d.]+k? tokens, \$/)
+    expect(text).toContain('fold')
+    const chart = page.locator('[data-chart="Tokens per request"] .u-over')
     await chart.hover({ position: { x: 200, y: 60 } })
-    const legend = page.locator('[data-chart="Tokens per step"] .u-legend')
-    await soon(() => legend.innerText()).toMatch(/Step\s*\d+/)
+    const tooltip = page.locator('[data-chart="Tokens per request"] .tooltip')
+    await soon(() => tooltip.innerText()).toMatch(/Step \d+[\s\S]*Results/)
     await chart.click({ position: { x: 200, y: 60 } })
     await page.getByText(/^step \d+ of \d+$/).waitFor()
     expect(page.url()).toMatch(/step=\d+/)
@@ -199,12 +261,13 @@ describe('what if', () => {
     const page = await studio.open(path, { permissions: ['clipboard-read', 'clipboard-write'] })
     const { entries } = await studio.ask<Listed>(`/api/threads/${sample}`)
     await page.getByRole('combobox', { name: 'Start from a preset' }).selectOption('history-window')
-    await page.getByRole('row', { name: /^Cost of that input/ }).waitFor()
-    await page.getByText(/blocks would look different/).waitFor()
+    await page.getByRole('row', { name: /^Input cost of all \d+ steps/ }).waitFor()
+    expect(await page.getByRole('textbox').inputValue()).toContain('"history"')
+    await page.getByText(/would look different/).waitFor()
     await page.getByRole('textbox').fill('{"history": {"policy": "lastN", "length": 1}}')
     await page.getByRole('button', { name: 'Try it' }).click()
-    await soon(() => page.getByRole('row', { name: /^Messages in the view/ }).innerText()).toMatch(
-      /\t[34]\b/,
+    await soon(() => page.getByRole('row', { name: /^Messages in it/ }).innerText()).toMatch(
+      /\t9\b/,
     )
     await page.getByRole('button', { name: 'Copy as agent template' }).click()
     await page.getByRole('button', { name: /^Copied/ }).waitFor()
@@ -219,6 +282,12 @@ describe('what if', () => {
     await page.getByRole('textbox').fill('{"history": {"polcy": 1}}')
     await page.getByRole('button', { name: 'Try it' }).click()
     await page.getByText("unknown key 'polcy'").waitFor()
+    await page.getByRole('textbox').fill('{"history": {"policy": "lastN", "length": 3}}')
+    await page.getByRole('button', { name: 'Apply' }).click()
+    await page.getByRole('button', { name: 'Apply now' }).click()
+    await page.getByText('Applied from the next request on.').waitFor()
+    const { policy } = await studio.ask<{ policy: object }>(`/api/threads/${sample}`)
+    expect(policy).toMatchObject({ history: { policy: 'lastN', length: 3 } })
   })
 })
 
@@ -231,10 +300,18 @@ describe('ten thousand messages', () => {
       content: `Message ${index + 1}. ${'It says something. '.repeat(index % 40)}`,
     }))
     await thread.append(messages)
-    const page = await studio.open(`/threads/${id}`)
-    await page.getByText('Message 10000.').first().waitFor()
-    const list = page.getByRole('region', { name: 'The log beside the view' })
+    const page = await studio.open('/threads')
     const session = await page.context().newCDPSession(page)
+    await session.send('Network.enable')
+    let bytes = 0
+    session.on('Network.loadingFinished', ({ encodedDataLength }) => {
+      bytes += encodedDataLength
+    })
+    await page.goto(`${studio.url}/threads/${id}`)
+    await page.getByText('Message 10000.').first().waitFor()
+    expect(bytes).toBeGreaterThan(10_000)
+    expect(bytes).toBeLessThan(2 ** 20)
+    const list = page.getByRole('region', { name: 'The log beside the view' })
     await session.send('Performance.enable', { timeDomain: 'threadTicks' })
     const workMs = async (): Promise<number> => {
       const { metrics } = await session.send('Performance.getMetrics')

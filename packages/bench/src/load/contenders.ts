@@ -24,6 +24,8 @@ export interface Contender {
 export interface LoopDelay {
   readonly p99Ms: number
   readonly maxMs: number
+  /** Samples by lag; see `lagBounds`. */
+  readonly counts: readonly number[]
 }
 
 export interface Mock extends Contender {

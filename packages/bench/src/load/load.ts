@@ -9,12 +9,20 @@ import { parseArgs } from 'node:util'
 import { fileSystemOf, withFolder } from '../disk.ts'
 import { endProgress, machine, progress, publish, report, type Table } from '../report.ts'
 import { type Contender, type Mock, startMock, startOriel, startPortkey } from './contenders.ts'
+import { runLag } from './lag.ts'
 import { runOverload } from './overload.ts'
 import { runPaired } from './paired.ts'
 import { highestOf, type RateStep, runRates } from './rates.ts'
 import { runSoak } from './soak.ts'
 import { runStreams } from './streams.ts'
-import { overloadTable, pairedTables, ratesTable, soakTable, streamsTable } from './tables.ts'
+import {
+  lagTable,
+  overloadTable,
+  pairedTables,
+  ratesTable,
+  soakTable,
+  streamsTable,
+} from './tables.ts'
 import { pairedCases } from './workloads.ts'
 
 const { values, positionals } = parseArgs({
@@ -34,7 +42,7 @@ const { values, positionals } = parseArgs({
   },
 })
 
-const others = ['rates', 'streams', 'overload']
+const others = ['rates', 'streams', 'lag', 'overload']
 const quickCases = ['small', 'new', 'stream', 'large', ...others]
 const allCases = [...Object.keys(pairedCases), ...others]
 const cases = positionals.length > 0 ? positionals : values.quick ? quickCases : allCases
@@ -74,6 +82,15 @@ await withFolder(values.dir, async (folder) => {
       results[name] = found
       tables.push(streamsTable(found))
       await mock.set(usualMock)
+    } else if (name === 'lag') {
+      const found = await runLag({
+        contenders,
+        megabytes: values.quick ? [0, 5] : [0, 5, 20],
+        rounds: values.quick ? 1 : 3,
+        onContender: progress,
+      })
+      results[name] = found
+      tables.push(lagTable(found))
     } else if (name === 'overload') {
       const found = await runOverload({
         contenders,

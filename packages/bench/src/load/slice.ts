@@ -148,7 +148,8 @@ class Collection {
   }
 }
 
-function requestOf({ port, headers }: Contender, { format, tenant, body }: Call): Buffer[] {
+/** The bytes of a request. */
+export function requestOf({ port, headers }: Contender, { format, tenant, body }: Call): Buffer[] {
   const length = body.reduce((sum, part) => sum + part.length, 0)
   const head =
     `POST ${paths[format]} HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\n` +

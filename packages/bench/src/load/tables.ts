@@ -2,6 +2,8 @@
 
 import { quantile } from '../harness.ts'
 import { type Cell, count, figure, percent, type Row, type Table } from '../report.ts'
+import type { LagResult } from './lag.ts'
+import { lagBounds } from './lag-bounds.ts'
 import type { OverloadResult } from './overload.ts'
 import { type PairedResult, type Spread, type Summary, summarize } from './paired.ts'
 import type { RateStep } from './rates.ts'
@@ -130,6 +132,31 @@ export function overloadTable(results: readonly OverloadResult[]): Table {
     notes: [
       'Turned away: by status; 0 is a connection without an answer, cut an answer that broke off, unsent what the client could not send.',
       'Client and mock go before the contender where they share cores. Latency counts from when a request was due, with the wait for a connection.',
+    ],
+  }
+}
+
+export function lagTable(results: readonly LagResult[]): Table {
+  const label = (index: number): string => {
+    const bound = lagBounds[index] ?? Infinity
+    return bound === Infinity ? `> ${lagBounds[index - 1]} ms` : `<= ${bound} ms`
+  }
+  return {
+    title: 'Event loop lag beside large requests',
+    rows: results.map((one) => ({
+      contender: one.contender,
+      'large requests':
+        one.megabytes === 0 ? 'none' : `${one.statuses.length} x ${one.megabytes} MB`,
+      'large, ms': one.largeMs.map((ms) => Math.round(ms)).join(', '),
+      ...Object.fromEntries(one.counts.map((times, index) => [label(index), count(times)])),
+      'longest ms': figure(one.maxMs),
+      'small p50 ms': figure(one.small.p50),
+      'p99 ms': figure(one.small.p99),
+      failed: failedCell(one.failures),
+    })),
+    notes: [
+      'Samples of the main loop, 10 ms apart, by how late they came. Small requests of 2 KB arrive at 20 a second meanwhile; the mock takes 50 ms.',
+      'The rows without large requests show what the machine itself adds.',
     ],
   }
 }

@@ -4,6 +4,7 @@ import { openThread, type Store } from 'oriel'
 import { type Composition, compositionOf, contextCategories } from 'oriel/inspect'
 import { nameOf, wrong } from '../doctor/store-options.ts'
 import { clean } from '../render/text.ts'
+import { askGateway, type GatewayAddress } from '../search/gateway.ts'
 import { tenantsOf, withOpenStore } from '../search/open.ts'
 import type { ContextSettings } from '../search/settings.ts'
 import { type Colors, colorsFor, type Terminal } from '../terminal.ts'
@@ -13,10 +14,18 @@ const barWidth = 40
 
 export async function context(settings: ContextSettings, terminal: Terminal): Promise<number> {
   const { stdout, env } = terminal
-  const { name, composition } = await withOpenStore(settings.path, (store) => read(store, settings))
+  const { name, composition } =
+    settings.gateway === undefined
+      ? await withOpenStore(settings.path, (store) => read(store, settings))
+      : await askFor(settings.gateway, settings.thread)
   if (settings.isJson) stdout.write(`${JSON.stringify(composition, null, 2)}\n`)
   else stdout.write(render(name, composition, colorsFor(stdout, env)))
   return 0
+}
+
+async function askFor(gateway: GatewayAddress, thread: string) {
+  const path = `api/threads/${encodeURIComponent(thread)}/context`
+  return { name: `thread ${thread}`, composition: await askGateway<Composition>(gateway, path) }
 }
 
 async function read(store: Store, { thread: id, tenant: asked }: ContextSettings) {

@@ -85,7 +85,7 @@ async function importOne(
     }
     // Uses the time of the import: histories seldom have timestamps.
     const opened = await openThread({ id: thread, tenant, store })
-    await opened.append(messages, { format })
+    await opened.append(messages, { format, ownFields: false })
     await opened.settled()
     return { type: 'imported', key, remark }
   } catch (error) {

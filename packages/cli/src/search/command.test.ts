@@ -1,6 +1,7 @@
 // `oriel search` and `oriel context` as their users run them.
 
-import { openThread } from 'oriel'
+import { createGateway, serveGateway } from '@oriel/gateway'
+import { memoryStore, openThread } from 'oriel'
 import { describe, expect, it } from 'vitest'
 import { oriel, temporaryFolder, withStore } from '../../test/keeping.ts'
 
@@ -79,5 +80,34 @@ describe('oriel context', () => {
     const text = await oriel(['context', 'trip-1', '--data', folder.path])
     expect(text.stdout).toMatch(/^thread trip-1: \d+ of 8,000 tokens\n {2}system {6}/)
     expect(await oriel(['context', 'absent', '--data', folder.path])).toMatchObject({ code: 2 })
+  })
+})
+
+describe('with --url', () => {
+  it('[CS3] both commands ask a gateway that runs, and say so where there is none', async () => {
+    const store = memoryStore()
+    const thread = await openThread({ id: 'trip-9', tenant: 'mine', store })
+    await thread.append({ role: 'user', content: 'My invoice number is INV-4711.' })
+    const key = 'key-of-mine-0123456789'
+    const gateway = createGateway({ store, keys: [{ name: 'mine', key, tenant: 'mine' }] })
+    const server = await serveGateway(gateway, { port: 0 })
+    try {
+      const asking = ['--url', server.url, '--key', key]
+      const found = await oriel(['search', 'invoice', ...asking])
+      expect(found).toMatchObject({ code: 0 })
+      expect(found.stdout).toMatch(/^thread trip-9, user, e\w+, .*\n {2}My invoice number/)
+      const context = await oriel(['context', 'trip-9', '--json', ...asking])
+      expect(JSON.parse(context.stdout)).toMatchObject({ tokens: { assistant: 0 } })
+      const absent = await oriel(['context', 'absent', ...asking])
+      expect(absent.code).toBe(2)
+      expect(absent.stderr).toContain('the gateway answered 404')
+    } finally {
+      await server.close()
+    }
+    const none = await oriel(['search', 'invoice', '--url', 'http://127.0.0.1:9'])
+    expect(none).toMatchObject({ code: 2 })
+    expect(none.stderr).toContain('no gateway answers')
+    const both = await oriel(['search', 'x', '--url', 'http://127.0.0.1:9', '--data', folder.path])
+    expect(both.code).toBe(2)
   })
 })

@@ -5,6 +5,7 @@ import { nameOf } from '../doctor/store-options.ts'
 import { plural } from '../render/layout.ts'
 import { clean } from '../render/text.ts'
 import { type Colors, colorsFor, type Terminal } from '../terminal.ts'
+import { askGateway, type GatewayAddress } from './gateway.ts'
 import { tenantsOf, withOpenStore } from './open.ts'
 import type { SearchSettings } from './settings.ts'
 
@@ -12,12 +13,31 @@ type Found = ThreadSearchResult & { readonly tenant: string }
 
 /** Resolves to the exit code: 0, or 1 if nothing was found. */
 export async function search(settings: SearchSettings, terminal: Terminal): Promise<number> {
-  const found = await withOpenStore(settings.path, (store) => find(store, settings))
+  const found =
+    settings.gateway === undefined
+      ? await withOpenStore(settings.path, (store) => find(store, settings))
+      : await askFor(settings.gateway, settings)
   const { stdout, env } = terminal
   if (settings.isJson) stdout.write(`${JSON.stringify({ results: found }, null, 2)}\n`)
-  else stdout.write(render(found, settings.query, colorsFor(stdout, env)))
+  else stdout.write(render(found, colorsFor(stdout, env)))
   return found.length === 0 ? 1 : 0
 }
+
+/** Through its API a gateway gives what a model may read. */
+async function askFor(
+  gateway: GatewayAddress,
+  { query, choice, limit }: SearchSettings,
+): Promise<readonly Found[]> {
+  const [thread] = choice.threads
+  const asked = new URLSearchParams({ q: query, limit: String(limit), ...(thread && { thread }) })
+  const { results } = await askGateway<{ readonly results: readonly FoundAtGateway[] }>(
+    gateway,
+    `api/search?${asked}`,
+  )
+  return results.map((result) => ({ ...result, tenant: result.tenant ?? '' }))
+}
+
+type FoundAtGateway = ThreadSearchResult & { readonly tenant?: string }
 
 /** A person asks: what was excluded and what is for people is found too. */
 async function find(
@@ -41,28 +61,38 @@ async function find(
   return found.toSorted((a, b) => b.score - a.score).slice(0, limit)
 }
 
-function render(found: readonly Found[], query: string, colors: Colors): string {
+function render(found: readonly Found[], colors: Colors): string {
   const blocks = found.map((result) => {
     const { role, tool, id, seq, at } = result
     const speaker = tool === undefined ? role : `${role} ${tool}`
     const when = new Date(at).toISOString().slice(0, 16).replace('T', ' ')
-    const head = clean(`${nameOf(result)}, ${speaker}, ${id}, entry ${seq}, ${when}`)
-    const lines = result.text
+    const head = clean(`${where(result)}, ${speaker}, ${id}, entry ${seq}, ${when}`)
+    const lines = highlighted(result, colors)
       .split('\n')
-      .map((line) => `  ${highlight(clean(line), query, colors)}`)
+      .map((line) => `  ${line}`)
     return [colors.bold(head), ...lines].join('\n')
   })
   const end = found.length === 0 ? 'nothing found' : plural(found.length, 'message')
   return `${[...blocks, end].join('\n\n')}\n`
 }
 
-/** The words of the query stand out, whatever their case. */
-function highlight(line: string, query: string, colors: Colors): string {
-  const words = query.match(/[\p{L}\p{N}_]{3,}/gu) ?? []
-  if (words.length === 0) return line
-  const pattern = new RegExp(
-    words.map((word) => word.replaceAll(/[^\p{L}\p{N}_]/gu, '')).join('|'),
-    'giu',
-  )
-  return line.replaceAll(pattern, (word) => colors.yellow(colors.bold(word)))
+/** A gateway tells only those whose key sees every tenant whose thread it is. */
+function where({ tenant, thread }: Found): string {
+  return tenant === '' ? `thread ${thread}` : nameOf({ tenant, thread })
+}
+
+/** The words that match stand out. */
+function highlighted({ text, marks }: Found, colors: Colors): string {
+  let shown = ''
+  let from = 0
+  for (const [start, end] of marks) {
+    const word = colors.yellow(colors.bold(cleanLines(text.slice(start, end))))
+    shown += cleanLines(text.slice(from, start)) + word
+    from = end
+  }
+  return shown + cleanLines(text.slice(from))
+}
+
+function cleanLines(text: string): string {
+  return text.split('\n').map(clean).join('\n')
 }

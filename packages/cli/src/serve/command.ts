@@ -10,11 +10,12 @@ import {
   serveGateway,
   watchProcess,
 } from '@oriel/gateway'
-import { lintPolicy, postgresStore, sqliteStore } from 'oriel'
+import { lintPolicy } from 'oriel'
 import { checkModes, checkPlace } from '../doctor/file-check.ts'
 import { isServer } from '../doctor/store-options.ts'
 import { clean } from '../render/text.ts'
 import { colorsFor, type Terminal } from '../terminal.ts'
+import { openStore } from './open-store.ts'
 import type { ServeSettings } from './settings.ts'
 
 /**
@@ -28,7 +29,7 @@ export async function serve(
 ): Promise<number> {
   const { stdout, stderr, env } = terminal
   const colors = colorsFor(stdout, env)
-  const store = isServer(path) ? postgresStore(path) : sqliteStore(path)
+  const store = openStore(path)
   const isDemo = (options.upstreams ?? []).length === 0
   const studio = findStudio()
   const agents = isDemo ? { ...demoAgents(), ...options.agents } : options.agents
@@ -38,6 +39,10 @@ export async function serve(
     ...options,
     ...(agents === undefined ? {} : { agents }),
     ...(studio === undefined ? {} : { studio }),
+    offload: {
+      module: workerFile(),
+      data: { path, options: plainOptions({ ...options, agents }) },
+    },
   })
   // Check all settings before anything is written.
   checkHost(gateway, host)
@@ -67,6 +72,17 @@ export async function serve(
     await store.close()
     unwatch()
   }
+}
+
+/** The worker beside this file: TypeScript in the sources, JavaScript in the package. */
+function workerFile(): URL {
+  const extension = import.meta.url.endsWith('.ts') ? '.ts' : '.js'
+  return new URL(`./large-call-worker${extension}`, import.meta.url)
+}
+
+/** Options as a worker thread can have them: the environment is an object of its own kind, and absent fields are missing. */
+function plainOptions(options: object): object {
+  return JSON.parse(JSON.stringify(options)) as object
 }
 
 /** What is valid in a policy and contradicts itself: of the default, and of each agent's own. */

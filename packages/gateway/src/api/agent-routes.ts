@@ -14,6 +14,8 @@ export interface Agent {
   readonly description?: string
   readonly model?: string
   readonly system?: string
+  /** Questions that a person may ask first, in this order. */
+  readonly questions: readonly string[]
   /** Empty unless the template has `"tools": "demo"`, the only tools of the server. */
   readonly tools: readonly DemoTool[]
 }
@@ -23,6 +25,7 @@ export interface AgentRouteOptions {
   readonly limits: Limits
 }
 
+const maxQuestions = 20
 const toolBody = z.strictObject({ arguments: z.string() })
 
 export function agentRoutes({ agents, limits }: AgentRouteOptions): readonly Route[] {
@@ -59,13 +62,16 @@ export function agentRoutes({ agents, limits }: AgentRouteOptions): readonly Rou
 function agentOf(agents: AgentRegistry, name: string): Agent {
   const template = agents.get(name)
   if (template === undefined) throw refuse(404, 'not-found', 'There is no such agent.')
-  const { title, description, model, system, tools } = template
+  const { title, description, model, system, tools, questions } = template
   return {
     name,
     ...(title === undefined ? {} : { title }),
     ...(description === undefined ? {} : { description }),
     ...(model === undefined ? {} : { model }),
     ...(typeof system === 'string' ? { system } : {}),
+    questions: Array.isArray(questions)
+      ? questions.filter((one) => typeof one === 'string').slice(0, maxQuestions)
+      : [],
     tools: tools === 'demo' ? demoTools : [],
   }
 }

@@ -3,6 +3,8 @@
 import { callerView, presets, wireFormats } from 'oriel'
 import type { Caller } from '../http/auth.ts'
 import { refuse } from '../http/errors.ts'
+import { readBytes } from '../http/request.ts'
+import type { HttpReply } from '../http/response.ts'
 import { json, type Route, type RouteContext } from '../http/router.ts'
 import { type AgentRegistry, chatSettingsSchema } from '../settings/agents.ts'
 import type { RequestSettings, SettingsResolver } from '../settings/resolve.ts'
@@ -35,7 +37,7 @@ export function gatewayRoutes(options: GatewayRoutesOptions): readonly Route[] {
       access: 'key',
       summary: 'Configuration of this gateway, without secrets.',
       answer:
-        '{ version, isDemo, hasKeys, upstreams, defaultPolicy, presets, agents, requestOverrides, tenant? }',
+        '{ version, isDemo, hasKeys, upstreams, defaultPolicy, presets, presetPolicies, agents, requestOverrides, tenant? }',
       handle: async ({ caller }) => {
         await Promise.all(agents.names.map((name) => agents.ready(name, caller.tenant)))
         return json({
@@ -43,6 +45,7 @@ export function gatewayRoutes(options: GatewayRoutesOptions): readonly Route[] {
           // Tells an admin which tenant is its own.
           ...(caller.isAdmin ? { tenant: caller.tenant } : {}),
           presets: Object.keys(presets),
+          presetPolicies: presets,
           agents: agents.names.map((name) => describeAgent(agents, name, caller.tenant)),
         })
       },
@@ -101,9 +104,18 @@ export function gatewayRoutes(options: GatewayRoutesOptions): readonly Route[] {
       answer:
         '{ thread?, format, messages, system?, tools?, trace, tokens, policy, sources, warnings }',
       isCall: true,
-      handle: async (context) => json(await preview(options, context)),
+      handle: (context) => answerPreview(options, context),
     },
   ]
+}
+
+async function answerPreview(
+  options: GatewayRoutesOptions,
+  context: RouteContext,
+): Promise<HttpReply> {
+  const bytes = await readBytes(context, options.limits)
+  const offloaded = await options.calls.offload(context.request, bytes)
+  return offloaded ?? json(await preview(options, context, bytes))
 }
 
 function describeAgent(agents: AgentRegistry, name: string, tenant: string): object {

@@ -4,9 +4,9 @@ import { callerView, readHistory, type Store } from 'oriel'
 import { modelOf, type Provider, providerNamed, providerOfBody } from 'oriel/providers'
 import type { Calls } from '../call/calls.ts'
 import { type ClientBody, parseBody } from '../call/client-body.ts'
+import { deferredTools } from '../expansion/deferred-tools.ts'
 import { candidateFor, offerOf } from '../expansion/inject.ts'
 import { refuse } from '../http/errors.ts'
-import { readBytes } from '../http/request.ts'
 import type { RouteContext } from '../http/router.ts'
 import type { Limits } from '../options.ts'
 import type { ThreadResolver } from '../threads/resolver.ts'
@@ -18,10 +18,14 @@ export interface PreviewOptions {
   readonly limits: Limits
 }
 
-export async function preview(options: PreviewOptions, context: RouteContext): Promise<object> {
+export async function preview(
+  options: PreviewOptions,
+  context: RouteContext,
+  bytes: Uint8Array,
+): Promise<object> {
   const { calls, sessions, limits, store } = options
   const { url, request, caller } = context
-  const body = parseBody(await readBytes(context, limits), limits)
+  const body = parseBody(bytes, limits)
   const provider = providerOf(body, url.searchParams.get('format'))
   const { name: format } = provider
   const history = provider.request.history(body.value)
@@ -30,7 +34,7 @@ export async function preview(options: PreviewOptions, context: RouteContext): P
     throw refuse(400, 'invalid-input', message)
   }
   const settings = await calls.settingsOf(context, body, provider)
-  const { policy, sources, warnings, base, isOwn } = settings
+  const { policy, sources, warnings, isOwn } = settings
   const { tenant } = caller
   const read = readHistory(history, { format })
   const { family } = await sessions.peek({
@@ -42,16 +46,20 @@ export async function preview(options: PreviewOptions, context: RouteContext): P
   const info = await store.info({ tenant, thread: branch })
   context.room.take(body.bytes.length + (info?.bytes ?? 0))
   const shown = await family.exclusive(async (thread) => {
-    const candidate = candidateFor(thread, { provider, body, expand: calls.expandMode(settings) })
+    const deferred = deferredTools(thread, { provider, body, history: read, policy })
+    const listed = deferred?.body ?? body
+    const expand = calls.expandMode(settings)
+    const clientTools = deferred?.clientTools
+    const candidate = candidateFor(thread, { provider, body: listed, expand, clientTools })
     const model = modelOf(provider, body.value, '')
     const { matched, view } = await thread.preview(read, {
-      ...{ format, isContinuing: true, threadPolicy: base },
-      frame: provider.request.frame(body.value),
+      ...{ format, isContinuing: true, threadPolicy: policy },
+      policyOf: isOwn ? 'request' : 'thread',
+      frame: provider.request.frame(listed.value),
       ...(candidate && { expand: offerOf(provider, candidate) }),
-      ...(isOwn ? { policy } : {}),
       ...(model === undefined ? {} : { model }),
     })
-    const { value } = (view.offersExpansion ? candidate : undefined) ?? body
+    const { value } = (view.offersExpansion ? candidate : undefined) ?? listed
     return { matched, view, tools: value[provider.tools.listKey] }
   })
   const { matched, view, tools } = shown

@@ -29,16 +29,25 @@ export class Summaries {
   }
 
   async of(key: ThreadKey, info: ThreadInfo): Promise<ThreadSummary> {
+    const { fold, damage } = await this.foldOf(key, info)
+    const { thread, createdAt, updatedAt, bytes, version } = info
+    const numbers = fold.numbers()
+    const summary = { id: thread, createdAt, updatedAt, bytes, entries: version, ...numbers }
+    return damage === undefined ? summary : { ...summary, damage }
+  }
+
+  /** The numbers of a thread up to its newest entry, and why its log could not be read to the end. */
+  async foldOf(
+    key: ThreadKey,
+    info: ThreadInfo,
+  ): Promise<{ readonly fold: ThreadNumbersFold; readonly damage: ErrorCode | undefined }> {
     const id = `${key.tenant}\0${key.thread}`
     const known = this.#kept.get(id)
     const isCurrent = known !== undefined && known.version <= info.version
     const fold = isCurrent ? known : new ThreadNumbersFold()
     const damage = fold.version < info.version ? await this.#catchUp(key, fold) : undefined
     this.#kept.set(id, fold)
-    const { thread, createdAt, updatedAt, bytes, version } = info
-    const numbers = fold.numbers()
-    const summary = { id: thread, createdAt, updatedAt, bytes, entries: version, ...numbers }
-    return damage === undefined ? summary : { ...summary, damage }
+    return { fold, damage }
   }
 
   /** Forgets a thread: it was erased. */

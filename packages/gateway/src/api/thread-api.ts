@@ -3,6 +3,7 @@
 
 import { setImmediate } from 'node:timers/promises'
 import {
+  type Block,
   callerView,
   type Entry,
   eraseThread,
@@ -10,6 +11,8 @@ import {
   OrielError,
   type Policy,
   parseCallerPolicy,
+  type Scope,
+  type SearchKind,
   type Store,
   searchThreads,
   type Thread,
@@ -18,7 +21,21 @@ import {
   type ThreadSearchResult,
   type WireFormat,
 } from 'oriel'
-import { listEdits, threadNumbers, timelineOf, viewBlocks } from 'oriel/inspect'
+import {
+  compositionAt,
+  compositionIn,
+  compositionOf,
+  contentsIn,
+  listEdits,
+  nextOptions,
+  type OutlineRow,
+  OverviewFold,
+  outlineOf,
+  plainText,
+  threadNumbers,
+  timelineOf,
+  viewBlocks,
+} from 'oriel/inspect'
 import { formatNamed } from 'oriel/providers'
 import type { z } from 'zod'
 import type { Caller } from '../http/auth.ts'
@@ -79,6 +96,9 @@ export interface SearchQuery {
   readonly query: string
   /** Only this thread. */
   readonly thread?: string
+  /** Only threads of this scope. */
+  readonly scope?: Scope
+  readonly kind?: SearchKind
   readonly limit: number
   readonly signal?: AbortSignal
 }
@@ -94,6 +114,18 @@ const maxPage = 200
 /** Time budget of one search. */
 const searchMs = 3000
 const maxLogPage = 1000
+const maxTexts = 200
+/** Characters of an original in a list. */
+const previewChars = 700
+/** Pictures up to this size are shown in a list, in base64 characters. */
+const maxPicture = 300_000
+/** Pictures that run nothing. */
+const pictureTypes: ReadonlySet<string> = new Set([
+  'image/png',
+  'image/jpeg',
+  'image/gif',
+  'image/webp',
+])
 
 export class ThreadApi {
   readonly #options: ThreadApiOptions
@@ -154,20 +186,30 @@ export class ThreadApi {
     if (query.trim() === '' || query.length > maxQuery) {
       throw refuse(400, 'invalid-input', `q must be a text of at most ${maxQuery} characters.`)
     }
-    const thread = url.searchParams.get('thread')
+    const named = (name: string): object => {
+      const value = url.searchParams.get(name)
+      return value === null || value === '' ? {} : { [name]: value }
+    }
+    const scope = { ...named('user'), ...named('project') }
     const results = await this.search(caller, {
       query,
       limit: readCount(url, 'limit', 10, maxResults),
       signal: request.signal,
-      ...(thread === null ? {} : { thread }),
+      ...named('thread'),
+      ...named('kind'),
+      ...(Object.keys(scope).length === 0 ? {} : { scope }),
     })
     return json({ results })
   }
 
   /** The best messages for a query in the caller's threads, or in one of them: what a model may read. */
   async search(caller: Caller, asked: SearchQuery): Promise<readonly FoundMessage[]> {
-    const { query, thread, limit, signal } = asked
-    const options = { limit, ...(signal === undefined ? {} : { signal }) }
+    const { query, thread, scope, limit, signal, kind } = asked
+    const options = {
+      limit,
+      ...(signal === undefined ? {} : { signal }),
+      ...(kind === undefined ? {} : { kind }),
+    }
     if (thread !== undefined) {
       const { key } = await this.locate(caller, thread)
       const found = await this.open(key, (own) => own.search(query, options), { isLong: true })
@@ -176,11 +218,129 @@ export class ThreadApi {
     await this.#options.threads.quiet(caller.isAdmin ? undefined : caller.tenant)
     const found: { readonly tenant: string; readonly result: ThreadSearchResult }[] = []
     for (const tenant of (await this.#tenantsOf(caller, null)).slice(0, maxTenants)) {
-      const own = await searchThreads(this.#options.store, tenant, query, options)
+      const own = await searchThreads(this.#options.store, tenant, query, {
+        ...options,
+        ...(scope === undefined ? {} : { scope }),
+      })
       found.push(...own.map((result) => ({ tenant, result })))
     }
     const sorted = found.toSorted((a, b) => b.result.score - a.result.score)
     return sorted.slice(0, limit).map(({ tenant, result }) => foundMessage(caller, tenant, result))
+  }
+
+  /** What all threads of the caller add up to. Long lists are read in part: `isPartial` says so. */
+  async overview({ caller, request }: RouteContext): Promise<Response> {
+    await this.#options.threads.quiet(caller.isAdmin ? undefined : caller.tenant)
+    const tenants = await this.#tenantsOf(caller, null)
+    const deadline = performance.now() + searchMs
+    const sum = new OverviewFold()
+    for await (const { key, info } of threadsByAge(this.#options.store, { tenants, after: null })) {
+      if (performance.now() > deadline) return json({ ...sum.overview(), isPartial: true })
+      await setImmediate()
+      request.signal.throwIfAborted()
+      const { fold } = await this.#summaries.foldOf(key, info)
+      sum.add(fold)
+    }
+    return json({ ...sum.overview(), isPartial: false })
+  }
+
+  /** The log beside a request: the one of a step, the newest one, or the next. */
+  async outline(context: RouteContext): Promise<Response> {
+    const { key, info } = await this.#find(context)
+    // The thread is loaded into memory, so reserve its size.
+    context.room.take(info.bytes)
+    const { signal } = context.request
+    const asked = context.url.searchParams.get('step')
+    const entries = await this.#read(key, { signal })
+    const newest = entries.findLast((entry) => entry.type === 'request')
+    if (asked === 'next' || (asked === null && newest === undefined)) {
+      const { rows, ...next } = await this.#nextOutline(key, entries)
+      return json({ version: info.version, ...next, ...wireRows(rows, context.url) })
+    }
+    const step = asked === null ? (newest?.step ?? 0) : readNumber(asked, 'step')
+    const rebuilt = await this.open(key, (thread) => thread.requestAt(step), { isLong: true })
+    const { request, contents, trace, before, change, exact } = rebuilt
+    const parts = contents()
+    const past = entries.filter(({ seq }) => seq < request.seq)
+    const rows = outlineOf(past, { contents: parts, trace, before: before?.contents() })
+    const tokens = rows.reduce(
+      (sum, row) => ({ log: sum.log + row.tokens, view: sum.view + row.shown }),
+      { log: 0, view: 0 },
+    )
+    const window = await this.open(key, async (thread) => thread.policy.compaction?.contextWindow)
+    return json({
+      version: info.version,
+      step,
+      at: request.at,
+      tokens,
+      context: compositionAt(request, window),
+      exact,
+      ...(before === undefined ? {} : { previousStep: before.step }),
+      ...(change === undefined ? {} : { change }),
+      ...wireRows(rows, context.url),
+    })
+  }
+
+  async #nextOutline(
+    key: ThreadKey,
+    entries: readonly Entry[],
+  ): Promise<object & { readonly rows: readonly OutlineRow[] }> {
+    const made = await this.open(key, async (thread) => {
+      const options = await nextOptions(thread)
+      const view = await thread.view({ ...options, dryRun: true })
+      const contextWindow = thread.policy.compaction?.contextWindow
+      const context = compositionIn(view, { ...options, contextWindow })
+      return { context, contents: contentsIn(view), trace: view.trace, tokens: view.tokens }
+    })
+    const { context, contents, trace, tokens } = made
+    const rows = outlineOf(entries, { contents, trace })
+    const counted = { log: tokens.before, view: tokens.after }
+    return Object.assign({ tokens: counted, context }, { rows })
+  }
+
+  /** Originals of the log in a range, each cut: what a list shows of them. */
+  async texts(context: RouteContext): Promise<Response> {
+    const { key } = await this.#find(context)
+    const from = readCount(context.url, 'from', 1, Number.MAX_SAFE_INTEGER)
+    const limit = readCount(context.url, 'limit', 100, maxTexts)
+    const { signal } = context.request
+    const entries = await this.#read(key, { from, to: from + limit - 1, signal })
+    const texts = entries.flatMap((entry) =>
+      entry.type === 'message'
+        ? entry.blocks.map((block, index) => [`${entry.seq}/${index}`, previewOf(block)] as const)
+        : [],
+    )
+    return json({ texts: Object.fromEntries(texts) })
+  }
+
+  /** One block in full: its original, and what a request shows of it. */
+  async block(context: RouteContext): Promise<Response> {
+    const { key, info } = await this.#find(context)
+    const { searchParams } = context.url
+    const seq = readNumber(searchParams.get('seq') ?? '', 'seq')
+    const index = readNumber(searchParams.get('index') ?? '0', 'index')
+    const { signal } = context.request
+    const [entry] = await this.#read(key, { from: seq, to: seq, signal })
+    const block = entry?.type === 'message' ? entry.blocks[index] : undefined
+    if (block === undefined) throw refuse(404, 'not-found', 'There is no such block.')
+    const step = searchParams.get('step')
+    context.room.take(info.bytes)
+    const contents = await this.open(
+      key,
+      async (thread) =>
+        step === null || step === 'next'
+          ? contentsIn(await thread.view({ ...(await nextOptions(thread)), dryRun: true }))
+          : (await thread.requestAt(readNumber(step, 'step'))).contents(),
+      { isLong: true },
+    )
+    const part = contents.find(
+      (one) => one.part === 'block' && one.seq === seq && one.index === index,
+    )
+    return json({
+      original: plainText(block),
+      ...(part?.part === 'block' ? { shown: plainText(part.block) } : {}),
+      ...pictureIn(block),
+    })
   }
 
   async summary(context: RouteContext): Promise<Response> {
@@ -192,6 +352,14 @@ export class ThreadApi {
       policy: callerView(policy),
       ...(context.caller.isAdmin ? { tenant: key.tenant } : {}),
     })
+  }
+
+  /** What fills the window now, by category. */
+  async context(context: RouteContext): Promise<Response> {
+    const { key, info } = await this.#find(context)
+    // The thread is loaded into memory, so reserve its size.
+    context.room.take(info.bytes)
+    return json(await this.open(key, compositionOf, { isLong: true }))
   }
 
   async log(context: RouteContext): Promise<Response> {
@@ -435,6 +603,45 @@ export class ThreadApi {
   ): Promise<T> {
     return this.#options.threads.use(tenant, thread, task, options)
   }
+}
+
+/** Rows as they are sent: what is inside a run comes when it is asked for, by the run's first seq. */
+function wireRows(
+  rows: readonly OutlineRow[],
+  { searchParams }: URL,
+): { readonly rows: readonly OutlineRow[] } {
+  const run = searchParams.get('run')
+  if (run !== null) {
+    const from = readNumber(run, 'run')
+    const found = rows.find((row) => row.type === 'folded' && row.from === from)
+    return { rows: found?.type === 'folded' ? found.rows : [] }
+  }
+  return { rows: rows.map((row) => (row.type === 'folded' ? { ...row, rows: [] } : row)) }
+}
+
+interface Preview {
+  readonly text: string
+  /** Characters of the whole. */
+  readonly length: number
+  readonly picture?: string
+}
+
+function previewOf(block: Block): Preview {
+  const text = plainText(block)
+  return { text: text.slice(0, previewChars), length: text.length, ...pictureIn(block) }
+}
+
+/** A picture as a data URL, where it is one that is safe to show; a result may hold one. */
+function pictureIn(block: Block): { readonly picture?: string } {
+  if (block.type === 'tool-result' && typeof block.content !== 'string') {
+    const inside = block.content.find(({ type }) => type === 'image')
+    return inside === undefined ? {} : pictureIn(inside)
+  }
+  if (block.type !== 'image') return {}
+  const { data, mediaType = '', url = '' } = block
+  const written = data === undefined ? url : `data:${mediaType};base64,${data}`
+  const type = /^data:([\w/+.-]+);base64,[\w+/=]+$/.exec(written)?.[1] ?? ''
+  return pictureTypes.has(type) && written.length <= maxPicture ? { picture: written } : {}
 }
 
 function listOf(value: Json | undefined): readonly Json[] {

@@ -13,6 +13,8 @@ const expandBody = z.strictObject({
   items: range.optional(),
   query: z.string().max(1000).optional(),
   reason: z.string().max(1000).optional(),
+  inPlace: z.boolean().optional(),
+  steps: z.number().int().min(1).max(100).optional(),
 })
 const idBody = z.strictObject({ id: z.string().min(1).max(200) })
 const pinBody = idBody.extend({ pinned: z.boolean().optional() })
@@ -28,7 +30,24 @@ const whatIfBody = z.strictObject({
 })
 
 export function threadRoutes(api: ThreadApi): readonly Route[] {
-  return [searchRoute(api), ...readRoutes(api), ...writeRoutes(api)]
+  return [
+    overviewRoute(api),
+    searchRoute(api),
+    ...readRoutes(api),
+    ...inspectRoutes(api),
+    ...writeRoutes(api),
+  ]
+}
+
+function overviewRoute(api: ThreadApi): Route {
+  return {
+    method: 'GET',
+    path: '/api/overview',
+    access: 'key',
+    summary: 'What all threads add up to: spent, saved, cached, folded, cache breaks, and by day.',
+    answer: 'Overview & { isPartial }',
+    handle: (context) => api.overview(context),
+  }
 }
 
 function searchRoute(api: ThreadApi): Route {
@@ -41,21 +60,56 @@ function searchRoute(api: ThreadApi): Route {
     query: {
       q: 'What to find: words, identifiers, paths, numbers.',
       thread: 'Only this thread.',
+      user: 'Only threads that began in the scope of this user.',
+      project: 'Only threads that began in the scope of this project.',
+      kind: 'Only `message`, `directive` (a standing instruction of the user) or `checkpoint`.',
       limit: 'How many at most. Default 10.',
     },
-    answer: '{ results: { thread, id, index, seq, at, role, tool?, text, score, repeats? }[] }',
+    answer:
+      '{ results: { thread, id, index, seq, at, role, kind, tool?, text, marks: [from, to][], previous?, next?, score, repeats? }[] }',
     handle: (context) => api.searchRoute(context),
   }
 }
 
+const paging = { limit: 'How many at most.' }
+
+function get(path: string, route: Omit<Route, 'method' | 'path' | 'access'>): Route {
+  return { method: 'GET', path: `/api/threads${path}`, access: 'key', ...route }
+}
+
+/** What the inspector of the studio shows. */
+function inspectRoutes(api: ThreadApi): readonly Route[] {
+  return [
+    get('/:id/outline', {
+      summary: 'The log beside a request, row by row, with tokens on both sides.',
+      query: {
+        step: 'A step, or `next` for the next request. Default: the newest request.',
+        run: 'The first seq of a folded run: only the rows inside it.',
+      },
+      answer:
+        '{ version, step?, tokens, context?, exact?, previousStep?, change?, rows: OutlineRow[] }',
+      handle: (context) => api.outline(context),
+    }),
+    get('/:id/texts', {
+      summary: 'Originals in a range of the log, each cut to 700 characters.',
+      query: { from: 'The first seq. Default 1.', ...paging },
+      answer: '{ texts: { "seq/index": { text, length, picture? } } }',
+      handle: (context) => api.texts(context),
+    }),
+    get('/:id/block', {
+      summary: 'One block in full, and what a request shows of it.',
+      query: {
+        seq: 'The entry.',
+        index: 'The block in it. Default 0.',
+        step: 'A step, or `next`. Default next.',
+      },
+      answer: '{ original, shown?, picture? }',
+      handle: (context) => api.block(context),
+    }),
+  ]
+}
+
 function readRoutes(api: ThreadApi): readonly Route[] {
-  const get = (path: string, route: Omit<Route, 'method' | 'path' | 'access'>): Route => ({
-    method: 'GET',
-    path: `/api/threads${path}`,
-    access: 'key',
-    ...route,
-  })
-  const paging = { limit: 'How many at most.' }
   return [
     get('', {
       summary: 'Threads, most recently used first.',
@@ -72,6 +126,11 @@ function readRoutes(api: ThreadApi): readonly Route[] {
       summary: 'Summary of a thread, with its policy.',
       answer: 'ThreadSummary & { policy }',
       handle: (context) => api.summary(context),
+    }),
+    get('/:id/context', {
+      summary: 'What fills the window of a thread now, by category.',
+      answer: '{ tokens: { system, tools, ... }, used, window?, free?, format, model? }',
+      handle: (context) => api.context(context),
     }),
     get('/:id/log', {
       summary: 'Entries of the log.',

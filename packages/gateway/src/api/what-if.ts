@@ -10,7 +10,7 @@ import {
   type Policy,
   type WireFormat,
 } from 'oriel'
-import { type ViewBlock, viewBlocks } from 'oriel/inspect'
+import { dollarsOf, RequestFacts, type ViewBlock, viewBlocks } from 'oriel/inspect'
 
 export interface WhatIfOptions {
   readonly policy: Policy
@@ -26,6 +26,12 @@ export interface Replay {
    * Tokens that repeat the prefix of the previous request, which the provider's cache could hold.
    */
   readonly repeated: number
+  /** What they would cost: what repeats is read from the cache, the rest is written to it. Absent for a model without a known price. */
+  readonly dollars?: number
+  /** Steps that do not extend the request before. */
+  readonly breaks: number
+  /** Checkpoints that would be made. */
+  readonly folds: number
 }
 
 /** Longer threads are evaluated at their end only. */
@@ -44,8 +50,15 @@ export async function whatIf(entries: readonly Entry[], options: WhatIfOptions):
     now: () => clock,
     snapshotEvery: 0,
   })
-  const limit = budget === undefined ? {} : { budget }
-  const replayed = new Replayed()
+  const facts = new RequestFacts()
+  for (const entry of entries) facts.take(entry)
+  const { model, frame } = facts.options
+  const limit = {
+    ...(budget === undefined ? {} : { budget }),
+    ...(model === undefined ? {} : { model }),
+    ...(frame === undefined ? {} : { frame }),
+  }
+  const replayed = new Replayed(model)
   const isByStep = messages.length <= maxReplayed
   const size = isByStep ? 1 : batchSize
   for (let from = 0; from < messages.length; from += size) {
@@ -59,10 +72,18 @@ export async function whatIf(entries: readonly Entry[], options: WhatIfOptions):
   }
   const view = await thread.view({ ...limit, format, dryRun: true })
   const { trace, messages: sent } = view
-  const shown = viewBlocks(await thread.log(), { trace, format, messages: sent })
+  const log = await thread.log()
+  const shown = viewBlocks(log, { trace, format, messages: sent })
   const blocks = placed(shown, messages)
-  const replay = isByStep ? { replay: replayed.sums } : {}
-  return { ...view, trace: view.trace, format, ...limit, blocks, ...replay }
+  const folds = log.filter((entry) => entry.type === 'edit' && isFold(entry)).length
+  const replay = isByStep ? { replay: { ...replayed.sums, folds } } : {}
+  const asked = budget === undefined ? {} : { budget }
+  return { ...view, trace: view.trace, format, ...asked, blocks, ...replay }
+}
+
+/** Whether an edit puts a checkpoint in the place of messages. */
+function isFold({ target, text }: Extract<Entry, { type: 'edit' }>): boolean {
+  return 'ranges' in target && text !== undefined
 }
 
 /** Interrupted answers are not part of the conversation. */
@@ -95,17 +116,24 @@ function placed(
 }
 
 class Replayed {
+  readonly #model: string | undefined
   #before: readonly string[] = []
   #steps = 0
   #input = 0
   #repeated = 0
+  #breaks = 0
 
-  get sums(): Replay {
-    return {
-      steps: this.#steps,
-      input: Math.round(this.#input),
-      repeated: Math.round(this.#repeated),
-    }
+  constructor(model: string | undefined) {
+    this.#model = model
+  }
+
+  get sums(): Omit<Replay, 'folds'> {
+    const input = Math.round(this.#input)
+    const repeated = Math.round(this.#repeated)
+    const usage = { uncached: 0, cacheRead: repeated, cacheWrite: input - repeated, output: 0 }
+    const dollars = dollarsOf(usage, this.#model)
+    const priced = dollars === undefined ? {} : { dollars }
+    return { steps: this.#steps, input, repeated, breaks: this.#breaks, ...priced }
   }
 
   add(messages: readonly Json[], tokens: number): void {
@@ -116,6 +144,8 @@ class Replayed {
       if (text !== this.#before[index]) break
       same += text.length
     }
+    const isExtended = this.#before.every((text, at) => text === now[at])
+    if (!isExtended) this.#breaks += 1
     this.#steps += 1
     this.#input += tokens
     // Proportional to length, because a view reports only its total tokens.

@@ -4,7 +4,6 @@ import { isContextLengthError, type Json, OrielError, type ReadHistory, readHist
 import { isApiPath, modelOf, type Provider } from 'oriel/providers'
 import type { Background } from '../background.ts'
 import { expandCall } from '../expansion/expand-call.ts'
-import { HeldResponses } from '../expansion/stored-responses.ts'
 import { ToolRefusals } from '../expansion/tool-refusals.ts'
 import type { Caller } from '../http/auth.ts'
 import {
@@ -23,19 +22,22 @@ import { hasNoBody, type RelayedReply } from '../http/response.ts'
 import { forUpstream, pathForUpstream } from '../http/upstream-body.ts'
 import type { Reservation } from '../limits/memory-budget.ts'
 import type { OverloadDetector } from '../limits/overload.ts'
+import type { LargeCalls } from '../offload/large-calls.ts'
 import type { ExpandMode, Limits } from '../options.ts'
 import type { RequestSettings, SettingsResolver } from '../settings/resolve.ts'
 import type { ObservedCall } from '../telemetry/observed-call.ts'
+import type { ChainLink } from '../threads/response-chain.ts'
 import type { Tenants } from '../threads/tenants.ts'
 import { type AnswerReader, createReader } from './answer-reader.ts'
 import { BodyCache } from './body-cache.ts'
-import type { ClientBody, KnownBody } from './client-body.ts'
+import { type ClientBody, type KnownBody, parseBody } from './client-body.ts'
+import { withoutMembers } from './json-outline.ts'
 import type { LearnedLimits } from './learned-limits.ts'
 import { ManagedCall, type ManagedDependencies, type ManagedInput } from './managed-call.ts'
 import { isObject } from './rewrite.ts'
 import { openStream } from './stream-opening.ts'
 
-export interface CallsOptions extends Omit<ManagedDependencies, 'held'> {
+export interface CallsOptions extends ManagedDependencies {
   readonly settings: SettingsResolver
   readonly upstreams: readonly Upstream[]
   readonly limits: Limits
@@ -47,12 +49,16 @@ export interface CallsOptions extends Omit<ManagedDependencies, 'held'> {
   readonly tenants: Tenants
   readonly learned: LearnedLimits
   readonly now: () => number
+  /** The worker thread for large bodies. */
+  readonly largeCalls: LargeCalls | undefined
 }
 
 export interface CallRequest {
   readonly request: Request
   readonly url: URL
   readonly caller: Caller
+  /** Words of a header that the upstream is not sent. @default all are sent */
+  readonly without?: { readonly header: string; readonly values: readonly string[] } | undefined
   /** The path to ask the upstream for. @default the request's */
   readonly path?: string | undefined
   /** For the body of the request. */
@@ -74,7 +80,6 @@ const maxErrorBytes = 1024 * 1024
 export class Calls {
   readonly #options: CallsOptions
   readonly #bodies: BodyCache
-  readonly #held = new HeldResponses()
   readonly #toolRefusals: ToolRefusals
 
   constructor(options: CallsOptions) {
@@ -90,8 +95,21 @@ export class Calls {
   /** A thread was erased: nothing of it is remembered here. */
   forget(tenant: string, thread: string): void {
     this.#options.sessions.forget(tenant, thread)
-    this.#held.forget(tenant, thread)
+    this.#options.chain.forget(tenant, thread)
     this.#bodies.forget(`${tenant}\0`)
+    this.#options.largeCalls?.forget(tenant, thread)
+  }
+
+  /** The worker thread's answer to a request with a large body; undefined where this thread is to answer. */
+  offload(request: Request, bytes: Uint8Array): Promise<RelayedReply> | undefined {
+    const { largeCalls, limits } = this.#options
+    const isLarge = largeCalls !== undefined && bytes.length >= limits.largeBytes
+    return isLarge ? largeCalls.call(request, bytes) : undefined
+  }
+
+  /** Ends the worker thread for large bodies, when its writes are done. */
+  async close(): Promise<void> {
+    await this.#options.largeCalls?.close()
   }
 
   /** Anything else of an upstream: passed on as it is. */
@@ -115,20 +133,29 @@ export class Calls {
       came.observed?.passed(bytes, this.#upstreamFor(undefined, undefined).name)
       return this.pass(came, bytes)
     }
+    const offloaded = await this.offload(came.request, bytes)
+    if (offloaded !== undefined) {
+      came.observed?.delegate()
+      return offloaded
+    }
     const scope = `${came.caller.tenant}\0${provider.name}`
     const found = this.#bodies.parse(scope, bytes, limits)
     const parsed = found.body
     const settings = await this.settingsOf(came, parsed, provider)
     const path = pathForUpstream(provider, came.url.pathname, settings)
-    const call = { ...came, path }
-    const body = forUpstream(parsed, settings, { hasModel: path === undefined })
-    const model = modelOf(provider, body.value, path ?? came.url.pathname)
+    const asking = { ...came, path }
+    const sent = forUpstream(parsed, settings, { hasModel: path === undefined })
+    const goesOnFrom = await this.#goesOnFrom(asking, sent, provider)
+    const whole = goesOnFrom?.body ?? sent
+    const model = modelOf(provider, whole.value, path ?? came.url.pathname)
     const upstream = this.#upstreamFor(model, settings.agent?.template.upstream)
+    const edits = contextEditsIn(whole, provider, upstream)
+    const body = edits?.body ?? whole
+    const call = { ...asking, without: edits && provider.contextEdits?.flags }
     call.observed?.asked(body.value, upstream.name)
     const history = provider.request.history(body.value)
     if (history === undefined || history.length === 0) {
-      const bytes = this.#held.restore(call.caller.tenant, body, provider)
-      return this.#unmanaged(call, await upstream.send(this.#outgoing(call, bytes)))
+      return this.#unmanaged(call, await upstream.send(this.#outgoing(asking, sent.bytes)))
     }
     if (history.length > limits.messages) {
       throw refuse(413, 'too-large', `The request holds more than ${limits.messages} messages.`)
@@ -143,11 +170,12 @@ export class Calls {
     const limitTokens = learned.of(upstream.name, model ?? '')
     const takesTools = !this.#toolRefusals.has(upstream.name, model ?? '')
     const known = { hasCacheHints, expand, takesTools, limitTokens }
-    const around = { provider, body, model, frame, settings, ...known }
-    const input = read && { ...around, history: read, observed: call.observed }
+    const contextEdits = edits?.asked
+    const around = { provider, body, model, frame, settings, contextEdits, ...known }
+    const input = read && { ...around, goesOnFrom, history: read, observed: call.observed }
     const managed = input && (await this.#manage(call, input))
     if (input === undefined || managed === undefined) {
-      return this.#unmanaged(call, await upstream.send(this.#outgoing(call, body.bytes)))
+      return this.#unmanaged(call, await upstream.send(this.#outgoing(asking, sent.bytes)))
     }
     this.#options.pressure.noteDuration(performance.now() - startedMs)
     if (body === parsed && this.#bodies.keeps(body)) {
@@ -170,6 +198,22 @@ export class Calls {
     return this.#relay(call, { ...managed, provider, settings, answer })
   }
 
+  /** The answer that a request goes on from, if this gateway gave it, and the request's body without its reference. */
+  async #goesOnFrom(
+    { caller }: CallRequest,
+    body: ClientBody,
+    { request }: Provider,
+  ): Promise<Continued | undefined> {
+    const { key = '' } = request.stored ?? {}
+    const id = body.value[key]
+    const members = body.outline.members.get(key)
+    if (typeof id !== 'string' || members === undefined) return undefined
+    const link = await this.#options.chain.find(caller.tenant, id)
+    if (link === undefined) return undefined
+    const text = withoutMembers(body.text, members)
+    return { id, link, body: parseBody(Buffer.from(text), { depth: Infinity, nodes: Infinity }) }
+  }
+
   /** When models get the tool for originals: the agent's word, else the gateway's. */
   expandMode({ agent }: RequestSettings): ExpandMode {
     const own = agent?.template.expand
@@ -183,8 +227,7 @@ export class Calls {
     provider: Provider,
   ): Promise<RequestSettings> {
     const { settings } = this.#options
-    const { oriel } = body.value
-    const own = isObject(oriel) ? oriel.policy : undefined
+    const own = policyIn(body.value.oriel)
     const asked = {
       query: queryOf(url),
       headers: request.headers,
@@ -228,16 +271,18 @@ export class Calls {
     const { provider, body, frame, history } = parts
     const { sessions } = this.#options
     try {
-      const session = await sessions.resolve({
-        tenant: caller.tenant,
-        headers: request.headers,
-        body: body.value,
-        history,
-        frame,
-      })
+      const { tenant } = caller
+      const asked = { tenant, headers: request.headers, body: body.value, history, frame }
+      const { goesOnFrom } = parts
+      const session =
+        goesOnFrom === undefined
+          ? await sessions.resolve(asked)
+          : sessions.at(goesOnFrom.link.thread, asked)
       this.#options.tenants.note(caller.tenant, this.#options.now())
       return await this.#prepare({ ...parts, session }).catch((error) => {
         if (!OrielError.is(error, 'not-found')) throw error
+        // What came before is gone here: the provider may have it.
+        if (goesOnFrom !== undefined) return undefined
         return this.#prepare({ ...parts, session: sessions.renew(session) })
       })
     } catch (error) {
@@ -246,7 +291,7 @@ export class Calls {
   }
 
   async #prepare(input: ManagedInput): Promise<Prepared> {
-    const managed = new ManagedCall(input, { ...this.#options, held: this.#held })
+    const managed = new ManagedCall(input, this.#options)
     const text = await managed.prepare()
     this.#options.sessions.weigh(input.session, input.body.bytes.length)
     return { managed, text }
@@ -436,13 +481,13 @@ export class Calls {
   }
 
   #outgoing(
-    { request, url, path = url.pathname, caller, leaving, observed }: CallRequest,
+    { request, url, path = url.pathname, caller, leaving, observed, without }: CallRequest,
     body: string | Uint8Array | undefined,
   ): UpstreamRequest {
     // No way leads out of what upstreams are asked for.
     if (!isApiPath(url.pathname)) throw refuse(404, 'not-found', 'There is nothing here.')
     const { via } = this.#options
-    const all = requestHeaders(request.headers, { via, keyHeaders: caller.keyHeaders })
+    const all = requestHeaders(request.headers, { via, keyHeaders: caller.keyHeaders, without })
     // A key that makes a request unrepeatable is for the first round: another one is another request.
     const isLaterRound = leaving !== undefined
     const headers = isLaterRound ? all.filter(([name]) => name !== 'idempotency-key') : all
@@ -462,6 +507,32 @@ export class Calls {
     if (found === undefined) throw new RefusedError(noUpstream)
     return found
   }
+}
+
+/** Edits of the context that a request asks for and that are not left to the upstream, and its body without them. */
+function contextEditsIn(
+  body: ClientBody,
+  { contextEdits }: Provider,
+  upstream: Upstream,
+): { readonly asked: Json; readonly body: ClientBody } | undefined {
+  const asked = contextEdits && body.value[contextEdits.key]
+  if (contextEdits === undefined || asked === undefined || asked === null) return undefined
+  const mode = upstream.contextManagement(contextEdits.hosts)
+  const members = body.outline.members.get(contextEdits.key)
+  if (mode === 'delegate' || members === undefined) return undefined
+  // What cannot be done here, the upstream may know, or say that it does not.
+  if (mode === 'emulate' && !contextEdits.supports(asked)) return undefined
+  const text = withoutMembers(body.text, members)
+  const without = parseBody(Buffer.from(text), { depth: Infinity, nodes: Infinity })
+  return { asked: mode === 'own' ? { edits: [] } : asked, body: without }
+}
+
+/** What a request goes on from. */
+interface Continued {
+  readonly id: string
+  readonly link: ChainLink
+  /** The client's body without the reference. */
+  readonly body: ClientBody
 }
 
 const noUpstream = { status: 503, code: 'no-upstream', message: 'No upstream is configured.' }
@@ -489,6 +560,10 @@ function describe(
 ): void {
   const { view, thread } = managed
   headers.set('x-oriel-thread', thread)
+  if (managed.deferredCount !== undefined)
+    headers.set('x-oriel-tools-deferred', String(managed.deferredCount))
+  if (managed.edited !== undefined)
+    headers.set('x-oriel-context-edits', String(managed.edited.length))
   if (managed.expansions > 0) headers.set('x-oriel-expansions', String(managed.expansions))
   if (view !== undefined) {
     headers.set('x-oriel-epoch', view.epoch.id)
@@ -500,6 +575,15 @@ function describe(
   const isDebugging =
     request.headers.get('x-oriel-debug') === 'true' || queryOf(url).get('debug') === 'true'
   if (isDebugging) headers.set('x-oriel-sources', ascii(JSON.stringify(settings.sources)))
+}
+
+/** The policy in a body's own field, which has nothing else. */
+function policyIn(oriel: unknown): unknown {
+  if (oriel === undefined) return undefined
+  const unknown = isObject(oriel) ? Object.keys(oriel).find((name) => name !== 'policy') : ''
+  if (isObject(oriel) && unknown === undefined) return oriel.policy
+  const what = unknown === '' ? 'oriel must be an object' : `There is no oriel.${unknown}`
+  throw refuse(400, 'invalid-setting', `${what.slice(0, 100)}; it takes { policy }.`)
 }
 
 /** Headers carry ASCII only. */

@@ -11,6 +11,7 @@ import {
   OrielError,
   type ReadHistory,
   recoveryBudget,
+  resolveCounter,
   type SyncResult,
   type Thread,
   type View,
@@ -18,6 +19,7 @@ import {
 } from 'oriel'
 import { originsIn, placesOf, type ResentHistory, resentIn } from 'oriel/internal'
 import type { Answer, Provider } from 'oriel/providers'
+import { type DeferredTools, deferredTools } from '../expansion/deferred-tools.ts'
 import { roomTokensOf } from '../expansion/expand-call.ts'
 import {
   candidateFor,
@@ -27,12 +29,12 @@ import {
 } from '../expansion/inject.ts'
 import type { HiddenRound, RoundedCall } from '../expansion/rounds.ts'
 import { addElements } from '../expansion/splice.ts'
-import type { HeldResponses } from '../expansion/stored-responses.ts'
 import type { ExpandMode } from '../options.ts'
 import type { RequestSettings } from '../settings/resolve.ts'
 import type { ObservedCall } from '../telemetry/observed-call.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
 import type { ResolvedThread, ThreadResolver } from '../threads/resolver.ts'
+import type { ChainLink, ResponseChain } from '../threads/response-chain.ts'
 import type { ClientBody } from './client-body.ts'
 import { rewriteBody } from './rewrite.ts'
 
@@ -42,6 +44,8 @@ export interface ManagedInput {
   readonly model: string | undefined
   readonly frame: Frame
   readonly history: ReadHistory
+  /** The answer that the history goes on from, and the name by which the client knows it. @default the history is whole */
+  readonly goesOnFrom?: { readonly link: ChainLink; readonly id: string } | undefined
   readonly session: ResolvedThread
   readonly settings: RequestSettings
   /** Whether the provider's cache is asked for where the client does not. */
@@ -50,6 +54,8 @@ export interface ManagedInput {
   readonly expand: ExpandMode
   /** Whether the model is not known to refuse tools. */
   readonly takesTools: boolean
+  /** Edits that the client asks its provider for and that are made here: its own words. @default none */
+  readonly contextEdits?: Json | undefined
   /** Tokens that the upstream is known to take for this model. */
   readonly limitTokens?: number | undefined
   readonly observed?: ObservedCall | undefined
@@ -60,7 +66,7 @@ export interface ManagedDependencies {
   readonly telemetry: Telemetry
   /** Told after each write to a thread. */
   readonly changed: (tenant: string, thread: string) => void
-  readonly held: HeldResponses
+  readonly chain: ResponseChain
 }
 
 /** Messages that were logged for one call, with their numbers, and what the client resends for them. */
@@ -75,6 +81,8 @@ interface Appended {
   readonly entries: readonly MessageEntry[]
 }
 
+const counter = resolveCounter('estimate')
+
 /** The disk has the request when it has the answer, before which nothing is acknowledged. */
 const asking = { isContinuing: true, durable: 'soon' } as const
 
@@ -85,11 +93,17 @@ export class ManagedCall implements RoundedCall {
   /** The tool that the request could carry, until its view says so, and the one that it does. */
   #candidate: ToolCandidate | undefined
   #offer: InjectedTool | undefined
+  /** The list of tools that the request carries in place of the client's. */
+  #deferred: DeferredTools | undefined
+  /** The edits that were made in the place of the provider, in its words. */
+  #edited: readonly JsonObject[] | undefined
   /** The newest entry of this call that the client does not resend as it is. */
   #hiddenSeq: number | undefined
   /** What the client saw of earlier rounds and will resend as it is, and the entries of these rounds. */
   readonly #resent: Json[] = []
   readonly #hiddenSeqs: number[] = []
+  /** The last entry of a history of which the client sends only the end. */
+  #sentSeq: number | undefined
   /** The true end of an answer of which the client sees another form. */
   #closing: Answer | undefined
   /** The entries of the newest round, and what is said in its place where its results are too long. */
@@ -139,28 +153,97 @@ export class ManagedCall implements RoundedCall {
     return this.#isLimited
   }
 
-  /** The tool that the request carries beside the client's. */
+  /** Our tools that the request carries beside the client's, or may carry in a later round. */
   get offer(): InjectedTool | undefined {
-    return this.#offer
+    const deferred = this.#deferred
+    if (deferred === undefined) return this.#echoing(this.#offer)
+    const { provider } = this.#input
+    const { own: offered, isQuiet = false } = this.#offer ?? {}
+    const expanding = offered ?? this.#candidate?.own ?? []
+    return this.#echoing({
+      own: [deferred.tool, ...expanding],
+      body: this.#body,
+      clientTools: deferred.clientTools,
+      isOpen: true,
+      isQuiet,
+      isForced: provider.tools.eligibility(this.#input.body.value) === 'forced',
+    })
+  }
+
+  /** What the answer says of parameters that the request goes without: the reference to the one before, and edits of the context. */
+  #echoing(offer: InjectedTool | undefined): InjectedTool | undefined {
+    const { goesOnFrom, provider } = this.#input
+    const { key } = provider.request.stored ?? {}
+    const echo =
+      goesOnFrom !== undefined && key !== undefined ? { [key]: goesOnFrom.id } : undefined
+    const added = this.#edited && provider.contextEdits?.answer(this.#edited)
+    if (echo === undefined && added === undefined) return offer
+    const none = { own: [], body: this.#body, isOpen: true, isQuiet: false, isForced: false }
+    return { ...(offer ?? none), ...(echo && { echo }), ...(added && { added }) }
+  }
+
+  /** The edits that were made in the place of the provider, in its words; undefined where none were asked for. */
+  get edited(): readonly JsonObject[] | undefined {
+    return this.#edited
+  }
+
+  /** How many of the client's tool definitions the newest request went without; undefined where none is deferred. */
+  get deferredCount(): number | undefined {
+    return this.#deferred?.deferral.count
   }
 
   /** Takes the history in and gives the body to send. */
   async prepare(): Promise<Uint8Array> {
-    const { session, history, provider, body, expand, takesTools } = this.#input
+    const { session, history, provider, body, takesTools, settings } = this.#input
     const view = await session.family.exclusive(async (thread) => {
-      const asked = { provider, body, expand }
-      this.#candidate = takesTools ? candidateFor(thread, asked) : undefined
+      if (takesTools) {
+        const { policy } = settings
+        this.#deferred = deferredTools(thread, { provider, body, history, policy })
+      }
+      this.#candidate = this.#candidateOf(thread)
       return this.#timed(async () => {
+        if (this.#input.goesOnFrom !== undefined) return this.#goOn(thread)
         const synced = await this.#withinLimit(() =>
           thread.request(history, { ...this.#viewOptions(), ...asking }),
         )
         this.#follow(synced)
+        await this.#deferred?.keep(synced.branch)
         return synced.view
       })
     })
     this.#decideOn(view)
     this.#dependencies.changed(session.family.tenant, this.thread)
     return this.#bodyOf(view)
+  }
+
+  /** Goes on from an answer of the thread; where something else did so before, in a fork. */
+  async #goOn(thread: Thread): Promise<View> {
+    const { history, provider, goesOnFrom } = this.#input
+    const { link } = goesOnFrom as NonNullable<typeof goesOnFrom>
+    if (thread.isEmpty) throw new OrielError('not-found', 'The thread of the answer is gone.')
+    const options = { format: provider.name, expected: link.messages }
+    const add = async (branch: Thread): Promise<Thread> => {
+      const entries = await branch.append(history.messages, options)
+      this.#messages = link.messages + entries.length
+      this.#sentSeq = entries.at(-1)?.seq
+      return branch
+    }
+    try {
+      this.#branch = await add(thread)
+    } catch (error) {
+      if (!OrielError.is(error, 'unexpected-head')) throw error
+      this.#branch = await add(await thread.fork(link.seq))
+    }
+    const branch = this.#branch
+    await this.#deferred?.keep(branch)
+    return this.#withinLimit(() => branch.view(this.#viewOptions()))
+  }
+
+  #candidateOf(thread: Thread): ToolCandidate | undefined {
+    const { provider, expand, takesTools } = this.#input
+    const clientTools = this.#deferred?.clientTools
+    const asked = { provider, body: this.#base, expand, clientTools }
+    return takesTools ? candidateFor(thread, asked) : undefined
   }
 
   /** Asks for a view within the learned limit, or without it where nothing fits: then the upstream says what is wrong. */
@@ -205,10 +288,12 @@ export class ManagedCall implements RoundedCall {
     this.#candidate = undefined
   }
 
-  /** The body to send without the tool; undefined where it does not carry it, or the model has called it. */
+  /** The body to send without our tools; undefined where it does not carry any, or the model has called one. */
   async withoutTool(): Promise<Uint8Array | undefined> {
-    if (this.#offer === undefined || this.#hiddenSeq !== undefined) return undefined
+    const hasNone = this.#offer === undefined && this.#deferred === undefined
+    if (hasNone || this.#hiddenSeq !== undefined) return undefined
     this.#offer = undefined
+    this.#deferred = undefined
     const { family } = this.#input.session
     const ask = (thread: Thread): Promise<View> =>
       this.#timed(() => this.#withinLimit(() => thread.view(this.#viewOptions())))
@@ -228,7 +313,8 @@ export class ManagedCall implements RoundedCall {
     refusals,
     isLast,
   }: HiddenRound): Promise<Uint8Array> {
-    if (isLast) this.#offer = this.#offer?.last
+    const isDeferring = this.#deferred !== undefined
+    if (isLast) this.#offer = isDeferring ? undefined : this.#offer?.last
     return this.#nextRound(async (thread) => {
       const messages = [...answer.messages, ...(await results(thread))]
       const logged = { messages, usage: answer.usage, resentAs: [] }
@@ -236,8 +322,24 @@ export class ManagedCall implements RoundedCall {
       const refused = [...answer.messages, ...refusals]
       this.#newest = { ids: entries.map(({ id }) => id), refused }
       this.#willResend(resent, entries)
+      await this.#listFound(branch, isLast)
       return branch
     })
+  }
+
+  /** The list of the next round: with what was found; in the last one with all of the client's, so that it can call any. */
+  async #listFound(branch: Thread, isLast: boolean): Promise<void> {
+    const deferred = this.#deferred
+    if (deferred === undefined) return
+    await deferred.keep(branch)
+    if (isLast) {
+      this.#deferred = undefined
+      this.#candidate = undefined
+      return
+    }
+    const candidate = this.#candidateOf(branch)
+    if (this.#offer === undefined) this.#candidate = candidate
+    else this.#offer = candidate?.inject()
   }
 
   /**
@@ -267,6 +369,7 @@ export class ManagedCall implements RoundedCall {
       return this.#timed(() => this.#withinLimit(ask), { isNextRound: true })
     }
     const view = await family.exclusive(logged, { on: this.#branch, isUrgent: true })
+    this.#decideOn(view)
     this.#dependencies.changed(family.tenant, this.thread)
     return this.#bodyOf(view)
   }
@@ -280,7 +383,11 @@ export class ManagedCall implements RoundedCall {
       return
     }
     const options = { on: this.#branch, isUrgent: true }
-    const own = await this.#input.session.family.exclusive(results, options)
+    const own = await this.#input.session.family.exclusive(async (thread) => {
+      const found = await results(thread)
+      await this.#deferred?.keep(thread)
+      return found
+    }, options)
     this.#closing = { ...answer, messages: [...answer.messages, ...own] }
   }
 
@@ -297,19 +404,22 @@ export class ManagedCall implements RoundedCall {
     const seen = answer ?? { messages: [] }
     observed?.answered(seen)
     const { messages } = seen
-    const { sessions, held, telemetry } = this.#dependencies
-    const isHeld = provider.request.stored?.isKept(this.#body.value) === true
-    if (this.#closing !== undefined && isHeld) {
-      const { tenant } = session.family
-      held.keep({ tenant, thread: this.thread, provider, seen, last: this.#closing })
-    }
+    const { sessions, chain, telemetry } = this.#dependencies
+    const isKept = provider.request.stored?.isKept(this.#body.value) === true
     const logged = this.#closing === undefined ? seen : { ...this.#closing, resentAs: messages }
     const known = messages.length > 0 ? sessions.answered(session, history, messages) : null
     await Promise.all([
       // The conversation can go on without it.
       known && telemetry.background.run('thread-index', () => known),
       this.#keep(async (thread) => {
-        await this.#append(thread, logged)
+        const { branch, entries } = await this.#append(thread, logged)
+        const notes = this.#noteOnEdits()
+        if (notes.length > 0) await branch.append(notes)
+        const { id } = seen.response ?? {}
+        const { seq } = entries.at(-1) ?? {}
+        if (!isKept || id === undefined || seq === undefined) return
+        // The client may go on from here and send only what is new.
+        chain.note(session.family.tenant, id, { thread: branch.id, seq, messages: this.#messages })
       }),
     ])
   }
@@ -369,16 +479,22 @@ export class ManagedCall implements RoundedCall {
       ...(candidate && { expand: offerOf(provider, candidate) }),
       // The tool is a part of the frame.
       frame: value === body.value ? frame : provider.request.frame(value),
-      threadPolicy: settings.base,
+      threadPolicy: settings.policy,
+      policyOf: settings.isOwn ? 'request' : 'thread',
       ...(model === undefined ? {} : { model }),
       ...(limitTokens === undefined || !this.#isLimited ? {} : { limit: limitTokens }),
-      ...(settings.isOwn ? { policy: settings.policy } : {}),
+      ...(settings.agent === undefined ? {} : { agentName: settings.agent.name }),
     }
   }
 
-  /** The client's body, with the tool that it gets. */
+  /** The client's body, with the tools that it gets. */
   get #body(): ClientBody {
-    return this.#offer?.body ?? this.#input.body
+    return this.#offer?.body ?? this.#base
+  }
+
+  /** The client's body, with the definitions that it carries. */
+  get #base(): ClientBody {
+    return this.#deferred?.body ?? this.#input.body
   }
 
   /** The same as if the client had resent what it saw of earlier rounds: the next request has the same bytes. */
@@ -400,14 +516,36 @@ export class ManagedCall implements RoundedCall {
     const isKeyed = hasCacheHints && cacheKey !== undefined && body.value[cacheKey] === undefined
     const own = { sent: provider.request.list(sent.value), format: provider }
     const places = placesOf({ messages, origins: originsIn(view), ...own }, this.#sentAs)
+    const edited = this.#edit(view)
     return rewriteBody(sent, provider, {
-      messages,
-      places,
+      messages: edited,
+      places: places.map((place, at) =>
+        edited[at] === messages[at] ? place : { ...place, isSame: false },
+      ),
       system,
       hasReasoning: this.#offer?.hasReasoning,
       hasMarks: hasCacheHints,
       member: isKeyed ? memberOf(cacheKey, `${session.family.tenant}\0${this.thread}`) : undefined,
     })
+  }
+
+  /** The messages of a view with the edits that the client asks its provider for. */
+  #edit({ messages, tokens }: View): readonly Json[] {
+    const { contextEdits: asked, provider } = this.#input
+    if (asked === undefined || provider.contextEdits === undefined) return messages
+    const around = { inputTokens: tokens.after, count: counter.count }
+    const edited = provider.contextEdits.apply(messages, asked, around)
+    this.#edited = edited.applied
+    return edited.messages
+  }
+
+  /** A note for people on what was edited in the place of the provider. */
+  #noteOnEdits(): readonly Json[] {
+    const { contextEdits } = this.#input.provider
+    if (this.#edited === undefined || this.#edited.length === 0) return []
+    const content = JSON.stringify(contextEdits?.answer(this.#edited))
+    const audience = { now: false, later: false, person: true }
+    return [{ role: 'system', origin: 'host', kind: 'context-edited', content, audience }]
   }
 
   /** Goes on in the branch that has the history. */
@@ -442,9 +580,10 @@ export class ManagedCall implements RoundedCall {
     } catch (error) {
       if (!OrielError.is(error, 'unexpected-head')) throw error
     }
-    if (this.#hiddenSeq !== undefined) {
+    const notResent = this.#hiddenSeq ?? this.#sentSeq
+    if (notResent !== undefined) {
       // What the client does not resend is only in the log: the fork keeps it.
-      this.#branch = await thread.fork(this.#hiddenSeq)
+      this.#branch = await thread.fork(notResent)
       return append(this.#branch)
     }
     const { history } = this.#input
@@ -466,7 +605,8 @@ export class ManagedCall implements RoundedCall {
   ): Promise<readonly MessageEntry[]> {
     const { messages, usage: sample, resentAs, response } = logged
     const isPaused = response?.isPaused === true
-    const options = { ...around, isPaused, ...(resentAs && { resentAs }) }
+    // What the provider calls by a name of ours is the provider's.
+    const options = { ...around, ownFields: false, isPaused, ...(resentAs && { resentAs }) }
     const add = async (more: AppendOptions): Promise<readonly MessageEntry[]> => {
       const entries = await thread.append(messages, { ...options, ...more })
       this.#messages += entries.length

@@ -15,6 +15,7 @@ import { createIds } from '../demo/ids.ts'
 import type { UpstreamAnswer } from '../http/client.ts'
 import { defaultLimits } from '../options.ts'
 import { expandAnswer } from './expand-answer.ts'
+import { expandingTool } from './own-tools.ts'
 import { Rounds } from './rounds.ts'
 
 const name = 'expand_message'
@@ -77,7 +78,8 @@ async function tell(
   const pieces: string[] = []
   const rounds = new Rounds({
     ...{
-      name,
+      own: [expandingTool(name)],
+      names: [name],
       isOpen: true,
       isQuiet: false,
       isForced: false,
@@ -329,7 +331,9 @@ describe('one stream', () => {
       chunk({}, 'tool_calls'),
       'data: [DONE]\n\n',
     ].join('')
-    const splicer = providers['openai-chat'].tools.splicer({ name, isOpen: true, isQuiet: false })
+    const splicer = providers['openai-chat'].tools.splicer({
+      ...{ names: [name], isOpen: true, isQuiet: false },
+    })
     const texts = new EventCutter()
       .take(Buffer.from(stream))
       .flatMap((event) => splicer.take(event))
@@ -344,7 +348,7 @@ describe('one stream', () => {
   })
 
   it('[GX8] of a server that names items by their id alone is told apart all the same', () => {
-    const options = { name, isOpen: true, isQuiet: false }
+    const options = { names: [name], isOpen: true, isQuiet: false }
     const splicer = providers['openai-responses'].tools.splicer(options)
     const call = { type: 'function_call', id: 'fc_1', call_id: 'own', name, arguments: '' }
     const said = { type: 'message', id: 'msg_1', role: 'assistant', content: [] }

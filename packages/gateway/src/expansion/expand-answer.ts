@@ -1,11 +1,11 @@
-// An upstream's answer in which the model's calls to the gateway's own tool are already answered.
+// An upstream's answer in which the model's calls to the gateway's own tools are already answered.
 
 import { type JsonObject, OrielError } from 'oriel'
 import { EventCutter, parseAnswer, parseObject, type Splicer } from 'oriel/providers'
 import type { UpstreamAnswer } from '../http/client.ts'
 import { RefusedError, refusalOf, refuse } from '../http/errors.ts'
 import type { Closing, Rounds } from './rounds.ts'
-import { withoutEchoes } from './splice.ts'
+import { withMembers, withoutEchoes } from './splice.ts'
 
 const unreachable = 'The upstream could not be reached, or broke off before it answered.'
 
@@ -24,7 +24,7 @@ export async function expandAnswer(
 }
 
 async function expandWhole(first: UpstreamAnswer, rounds: Rounds): Promise<UpstreamAnswer> {
-  const { provider, name } = rounds.options
+  const { provider, names } = rounds.options
   const { tools } = provider
   const bodies: JsonObject[] = []
   let answer = first
@@ -37,10 +37,13 @@ async function expandWhole(first: UpstreamAnswer, rounds: Rounds): Promise<Upstr
     }
     bodies.push(body)
     const found = provider.answer(body) ?? { messages: [] }
-    const { own, hasOthers } = tools.sort(found.messages, name)
+    const { own, hasOthers } = tools.sort(found.messages, names)
     if (own.length === 0 && bodies.length === 1) {
       const echoes = tools.echoes?.(rounds.options)
-      return { ...answer, body: echoes === undefined ? unread : once(withoutEchoes(text, echoes)) }
+      const { added } = rounds.options
+      if (echoes === undefined && added === undefined) return { ...answer, body: unread }
+      const clean = echoes === undefined ? text : withoutEchoes(text, echoes)
+      return { ...answer, body: once(withMembers(clean, added)) }
     }
     const why = closing({ hasOthers, isCut: tools.isCut(body), mayGoOn: rounds.mayGoOn })
     if (own.length === 0) await rounds.end(found)
@@ -75,7 +78,7 @@ async function* spliced(
   rounds: Rounds,
   begun: (answer: UpstreamAnswer) => void,
 ): AsyncGenerator<Uint8Array> {
-  const { provider, name } = rounds.options
+  const { provider, names } = rounds.options
   const splicer = provider.tools.splicer(rounds.options)
   let answer = first
   for (;;) {
@@ -106,7 +109,7 @@ async function* spliced(
     }
     if (splicer.verdict === 'plain' || !stream.isComplete) return
     const found = stream.answer() ?? { messages: [] }
-    const { own, hasOthers } = provider.tools.sort(found.messages, name)
+    const { own, hasOthers } = provider.tools.sort(found.messages, names)
     const why = closing({ hasOthers, isCut: splicer.isCut, mayGoOn: rounds.mayGoOn })
     if (why !== undefined) {
       yield* whileWaiting(rounds.close(found, own, why), splicer, rounds)

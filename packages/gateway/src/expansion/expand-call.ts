@@ -19,16 +19,17 @@ export interface ExpandCallOptions extends Pick<RoundsOptions, 'limits' | 'now' 
   readonly signal: AbortSignal
 }
 
-/** Answers the model's calls to the gateway's own tool; what the client gets is one answer. */
+/** Answers the model's calls to the gateway's own tools; what the client gets is one answer. */
 export async function expandCall(
   answer: UpstreamAnswer,
   offer: InjectedTool,
   { call, provider, signal, ...rest }: ExpandCallOptions,
 ): Promise<UpstreamAnswer> {
-  const { body, ...about } = offer
+  const { body, clientTools: tools, ...about } = offer
   // What is only listed is not called, but an answer may repeat the list.
   if (!offer.isOpen && provider.tools.echoes === undefined) return answer
-  const rounds = new Rounds({ ...rest, ...about, call, provider, body: body.value })
+  const names = offer.own.map(({ name }) => name)
+  const rounds = new Rounds({ ...rest, ...about, names, tools, call, provider, body: body.value })
   try {
     return await expandAnswer(answer, rounds)
   } catch (error) {

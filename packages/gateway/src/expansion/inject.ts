@@ -1,17 +1,24 @@
 // Whether a request gets the tool, and the client's body with it.
 
 import { type ExpandOffer, expandToolNames, type Json, type JsonObject, type Thread } from 'oriel'
-import { injectedTool } from 'oriel/internal'
+import { injectedTools, searchToolBeside } from 'oriel/internal'
 import type { Provider, ToolEligibility, ToolFormat } from 'oriel/providers'
 import type { ClientBody } from '../call/client-body.ts'
 import { isObject } from '../call/rewrite.ts'
 import type { ExpandMode } from '../options.ts'
+import { expandingTool, type OwnTool, searchingTool } from './own-tools.ts'
 import { addElements, addMember, setMember } from './splice.ts'
 
 export interface InjectedTool {
-  readonly name: string
+  readonly own: readonly OwnTool[]
   /** The client's body with the tool. */
   readonly body: ClientBody
+  /** The client's own list of tools, where the body carries another. @default the body's */
+  readonly clientTools?: readonly Json[]
+  /** Fields of an answer that repeat the request, as the client sent them. @default as they come */
+  readonly echo?: JsonObject
+  /** Fields that the answer has beside the upstream's. @default none */
+  readonly added?: JsonObject
   /** Whether the model may call it; false where it is listed only because the history needs a list. */
   readonly isOpen: boolean
   /** Whether the client gets no text of rounds that it does not see. */
@@ -27,6 +34,8 @@ export interface InjectedTool {
 /** The tool as a request could carry it. Whether it does is decided with the view. */
 export interface ToolCandidate {
   readonly name: string
+  /** The tools, as they answer calls. */
+  readonly own: readonly OwnTool[]
   /** What the request says with it. */
   readonly value: JsonObject
   /** Whether the request carries it whatever its view shows. */
@@ -39,6 +48,8 @@ export interface OfferRequest {
   readonly provider: Provider
   readonly body: ClientBody
   readonly expand: ExpandMode
+  /** The client's whole list, where the body carries another: names in it are taken. @default the body's */
+  readonly clientTools?: readonly Json[] | undefined
 }
 
 /** The most tools that a provider takes: a full list stays the client's. */
@@ -48,13 +59,13 @@ const maxTools = 128
 const formerSetting = 'expand'
 
 /**
- * The tool for a request of a thread; undefined where it must go without. A thread gets it once, under one name, and keeps it: a list of
+ * The expand tool and the search tool beside it for a request of a thread; undefined where it must go without. A thread gets it once, under one name, and keeps it: a list of
  * tools that changes breaks the provider's cache. A later request in which it could do harm lists it and forbids its use, or goes without
  * where that cannot be said.
  */
 export function candidateFor(
   thread: Thread,
-  { provider, body, expand }: OfferRequest,
+  { provider, body, expand, clientTools = [] }: OfferRequest,
 ): ToolCandidate | undefined {
   const former = nameIn(thread.setting(formerSetting))
   const known = thread.expandTool ?? former
@@ -64,24 +75,28 @@ export function candidateFor(
   const list = body.value[format.listKey] ?? null
   if (list !== null && !Array.isArray(list)) return undefined
   const own: readonly Json[] = list ?? []
-  if (own.length >= maxTools) return undefined
+  if (own.length + 2 > maxTools) return undefined
   const stance = format.eligibility(body.value)
   const isNew = expand === true && thread.isEmpty
   const mayBegin = stance === 'open' || (stance === 'forced' && !isNew)
   if (known === undefined && !mayBegin) return undefined
-  const taken = format.names(own)
-  const name = [known, ...expandToolNames].find((one) => one !== undefined && !taken.includes(one))
+  const taken = format.names([...own, ...clientTools])
+  const isFree = (one: string): boolean =>
+    !taken.includes(one) && !taken.includes(searchToolBeside(one))
+  const name = [known, ...expandToolNames].find((one) => one !== undefined && isFree(one))
   if (name === undefined) return undefined
   const isAlone = own.length === 0 && !isGiven(body.value[format.choiceKey])
   const way = wayOf(format, { stance, isOn, isAlone })
   if (way === undefined) return undefined
-  const tool = format.define(injectedTool(name))
+  const tools = injectedTools(name).map(format.define)
+  const answering = [expandingTool(name), searchingTool(searchToolBeside(name))]
   const choice = way === 'listed' ? { [format.choiceKey]: format.noChoice } : {}
   return {
     name,
-    value: { ...body.value, [format.listKey]: [...own, tool], ...choice },
+    own: answering,
+    value: { ...body.value, [format.listKey]: [...own, ...tools], ...choice },
     isDue: isNew || former !== undefined,
-    inject: () => injected(format, way, { name, body, tool }),
+    inject: () => injected(format, way, { own: answering, body, tools }),
   }
 }
 
@@ -109,15 +124,15 @@ function wayOf(
 }
 
 interface Injecting {
-  readonly name: string
+  readonly own: readonly OwnTool[]
   readonly body: ClientBody
-  readonly tool: JsonObject
+  readonly tools: readonly JsonObject[]
 }
 
-function injected(format: ToolFormat, way: Way, { name, body, tool }: Injecting): InjectedTool {
-  const listed = addElements(body, format.listKey, [tool])
-  const base = { name, body: listed, isOpen: true, isQuiet: way === 'quiet', isForced: false }
-  if (way === 'forced') return forcedOffer(format, { name, body, listed })
+function injected(format: ToolFormat, way: Way, { own, body, tools }: Injecting): InjectedTool {
+  const listed = addElements(body, format.listKey, tools)
+  const base = { own, body: listed, isOpen: true, isQuiet: way === 'quiet', isForced: false }
+  if (way === 'forced') return forcedOffer(format, { own, body, listed })
   if (way !== 'listed') return base
   return { ...base, body: addMember(listed, format.choiceKey, format.noChoice), isOpen: false }
 }
@@ -125,9 +140,9 @@ function injected(format: ToolFormat, way: Way, { name, body, tool }: Injecting)
 /** The model must call a tool: in the last round one of the client's, whatever its reasoning is bound to. */
 function forcedOffer(
   format: ToolFormat,
-  { name, body, listed }: Pick<Injecting, 'name' | 'body'> & { readonly listed: ClientBody },
+  { own, body, listed }: Pick<InjectedTool, 'own' | 'body'> & { readonly listed: ClientBody },
 ): InjectedTool {
-  const offer = { name, body: listed, isOpen: true, isQuiet: false, isForced: true }
+  const offer = { own, body: listed, isOpen: true, isQuiet: false, isForced: true }
   if (format.isBound?.(listed.value) !== true) return offer
   const forcing = format.forcing?.(body.value)
   if (forcing === undefined) return { ...offer, isForced: false }

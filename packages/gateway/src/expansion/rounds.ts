@@ -1,16 +1,10 @@
-// The rounds of one client's request in which the model called the gateway's tool: answered, logged, asked again.
+// The rounds of one client's request in which the model called the gateway's tools: answered, logged, asked again.
 
-import {
-  type ExpandTool,
-  expandTool,
-  type Json,
-  type JsonObject,
-  resolveCounter,
-  type Thread,
-} from 'oriel'
+import { type Json, type JsonObject, resolveCounter, type Thread } from 'oriel'
 import type { Answer, CallResult, OwnCall, Provider } from 'oriel/providers'
 import type { UpstreamAnswer } from '../http/client.ts'
 import type { Limits } from '../options.ts'
+import { type OwnTool, refusals } from './own-tools.ts'
 
 /** What rounds need of the call that they belong to. */
 export interface RoundedCall {
@@ -21,7 +15,7 @@ export interface RoundedCall {
     answer: Answer,
     results?: (thread: Thread) => Promise<readonly Json[]>,
   ): Promise<void>
-  /** Calls of the tool that were answered. */
+  /** Calls of our tools that were answered. */
   expansions: number
   /** Tokens that the model's window has left for results; infinite where nobody knows it. */
   readonly roomTokens: number
@@ -34,14 +28,20 @@ export interface HiddenRound {
   results(thread: Thread): Promise<readonly Json[]>
   /** What stands in place of the results where they turn out to be too long. */
   readonly refusals: readonly Json[]
-  /** Whether the next round goes without the tool. */
+  /** Whether the next round goes without our tools. */
   readonly isLast: boolean
 }
 
 export interface RoundsOptions {
   readonly call: RoundedCall
   readonly provider: Provider
-  readonly name: string
+  /** The tools of ours that the request carries. */
+  readonly own: readonly OwnTool[]
+  readonly names: readonly string[]
+  /** The client's own list of tools, where the request carries another. */
+  readonly tools?: readonly Json[] | undefined
+  readonly echo?: JsonObject | undefined
+  readonly added?: JsonObject | undefined
   readonly isOpen: boolean
   readonly isQuiet: boolean
   readonly isForced: boolean
@@ -54,10 +54,7 @@ export interface RoundsOptions {
 }
 
 const enough =
-  '\n[This was the last expansion for this answer. Do not expand more; go on with what you have.]'
-const tooMany = 'Not expanded: no more expansions for this answer. Go on with what you have.'
-const brokenOff = 'Not expanded: the call was cut off.'
-const tooMuch = 'Not expanded: too much at once; ask for lines or a query.'
+  '\n[This was the last lookup for this answer. Look up no more; go on with what you have.]'
 
 /** What the results of one answer have together: one original as long as it is ever given, with the words around it. */
 const maxCharacters = 201_000
@@ -67,10 +64,8 @@ const counter = resolveCounter('estimate')
 export class Rounds {
   readonly options: RoundsOptions
   readonly #leaving = new AbortController()
-  #tool: ExpandTool | undefined
-  #thread: Thread | undefined
   #count = 0
-  /** Whether the round that is under way goes without the tool. */
+  /** Whether the round that is under way goes without our tools. */
   #isLast = false
   #since = 0
   /** Characters that results may still have. */
@@ -103,7 +98,7 @@ export class Rounds {
 
   /** Answers the calls and asks the upstream again. What was said is durable before. */
   async next(answer: Answer, calls: readonly OwnCall[]): Promise<UpstreamAnswer> {
-    const { call, name, isForced, now, send } = this.options
+    const { call, names, isForced, now, send } = this.options
     const { tools } = this.options.provider
     const kept = this.#kept(answer)
     if (this.#count === 0) this.#since = now()
@@ -113,31 +108,29 @@ export class Rounds {
     call.expansions += calls.length
     const text = await call.recordHiddenRound({
       answer: kept,
-      resent: tools.resent?.(kept.messages, name) ?? [],
+      resent: tools.resent?.(kept.messages, names) ?? [],
       results: (thread) => this.#results(thread, calls, note),
-      refusals: tools.results(calls.map(({ id }) => ({ id, name, text: tooMuch + note }))),
+      refusals: this.#refused(calls, refusals.much, note),
       isLast: this.#isLast,
     })
     this.#leaving.signal.throwIfAborted()
     return send(text, this.#leaving.signal)
   }
 
-  /** Ends with an answer that calls the tool too: its results are there when the conversation goes on. */
+  /** Ends with an answer that calls our tools too: its results are there when the conversation goes on. */
   async close(answer: Answer, calls: readonly OwnCall[], why: Closing): Promise<void> {
-    const { call, name, provider } = this.options
+    const { call } = this.options
     const kept = this.#kept(answer)
     if (why === 'mixed') {
       call.expansions += calls.length
       await call.recordFinalAnswer(kept, (thread) => this.#results(thread, calls, ''))
       return
     }
-    const text = why === 'cut' ? brokenOff : tooMany
-    await call.recordFinalAnswer(kept, async () =>
-      provider.tools.results(calls.map(({ id }) => ({ id, name, text }))),
-    )
+    const reason = why === 'cut' ? refusals.cut : refusals.many
+    await call.recordFinalAnswer(kept, async () => this.#refused(calls, reason))
   }
 
-  /** Ends with an answer that does not call the tool. */
+  /** Ends with an answer that does not call them. */
   end(answer: Answer): Promise<void> {
     return this.options.call.recordFinalAnswer(this.#kept(answer))
   }
@@ -159,23 +152,29 @@ export class Rounds {
     calls: readonly OwnCall[],
     note: string,
   ): Promise<readonly Json[]> {
-    const { name, provider } = this.options
-    this.#thread = thread
-    this.#tool ??= expandTool({
-      expand: async (id, options) =>
-        (await this.#thread?.expand(id, options)) ?? { ok: false, reason: brokenOff },
-    })
+    const { own, provider } = this.options
     const results: CallResult[] = []
     let tokens = this.options.call.roomTokens
-    for (const { id, input } of calls) {
-      const found = await this.#tool.handle(input)
+    for (const { id, name, input } of calls) {
+      const tool = own.find((one) => one.name === name)
+      const found = (await tool?.answer(thread, input)) ?? ''
       const isFitting = found.length <= this.#characters && counter.count(found) <= tokens
-      const text = isFitting ? found : tooMuch
+      const text = isFitting ? found : `${tool?.refusal}: ${refusals.much}`
       this.#characters -= text.length
       tokens -= counter.count(text)
       results.push({ id, name, text: text + note })
     }
     return provider.tools.results(results)
+  }
+
+  /** What the model reads where its calls are not answered. */
+  #refused(calls: readonly OwnCall[], reason: string, note = ''): readonly Json[] {
+    const { own, provider } = this.options
+    const refused = calls.map(({ id, name }): CallResult => {
+      const { refusal } = own.find((one) => one.name === name) ?? { refusal: 'Not answered' }
+      return { id, name, text: `${refusal}: ${reason}${note}` }
+    })
+    return provider.tools.results(refused)
   }
 }
 

@@ -8,7 +8,7 @@ describe('the text of an answer', () => {
     withoutEchoes(
       text,
       providers['openai-responses'].tools.echoes?.({
-        ...{ name: 'expand_message', isOpen: true, isQuiet: false },
+        ...{ names: ['expand_message'], isOpen: true, isQuiet: false },
       }) ?? { lists: {}, values: {} },
     )
 

@@ -73,3 +73,11 @@ function withoutElements(
   if (kept.length === elements.length) return text
   return `${text.slice(0, range.start)}[${kept.join(',')}]${text.slice(range.end)}`
 }
+
+/** The text of an object with more fields, in front of its own. */
+export function withMembers(text: string, members: JsonObject = {}): string {
+  const own = Object.entries(members).map(
+    ([key, value]) => `${JSON.stringify(key)}:${JSON.stringify(value)},`,
+  )
+  return text.replace('{', () => `{${own.join('')}`)
+}

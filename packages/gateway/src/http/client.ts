@@ -5,7 +5,7 @@ import { OrielError } from 'oriel'
 import { apiRoots, keyHeaders } from 'oriel/providers'
 import { Agent, type Dispatcher } from 'undici'
 import { UpstreamSlots } from '../limits/upstream-slots.ts'
-import type { Limits, UpstreamOptions } from '../options.ts'
+import type { ContextManagement, Limits, UpstreamOptions } from '../options.ts'
 import { refuse } from './errors.ts'
 
 export interface UpstreamRequest {
@@ -31,6 +31,8 @@ export interface Upstream {
   readonly name: string
   /** Managed calls add hints for the provider's prompt cache. */
   readonly wantsCacheHints: boolean
+  /** Who edits the context where a client asks for it, given the hosts of servers that can. */
+  contextManagement(hosts: readonly string[]): Exclude<ContextManagement, 'auto'>
   /** Active requests, and requests that wait for a slot. */
   readonly load: { readonly active: number; readonly waiting: number }
   serves(model: string): 'named' | 'any' | 'no'
@@ -64,6 +66,11 @@ export function createUpstream(options: UpstreamOptions, limits: Limits): Upstre
     name,
     load: slots,
     wantsCacheHints: options.cacheHints ?? false,
+    contextManagement: (hosts) => {
+      const { contextManagement: mode = 'auto' } = options
+      if (mode !== 'auto') return mode
+      return hosts.includes(base.hostname) ? 'delegate' : 'emulate'
+    },
     serves: (model) => {
       if (models === undefined) return 'any'
       const isNamed = models.some((one) =>

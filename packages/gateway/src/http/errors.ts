@@ -43,6 +43,21 @@ export function refusalReply(path: string, refusal: Refusal): RelayedReply {
   return wholeReply(status, all, JSON.stringify(shape(path, refusal)))
 }
 
+/** A refusal as bytes: made once for each API, and written many times while there is too much to do. */
+export interface WrittenRefusal {
+  readonly status: number
+  /** Alternating names and values, as Node writes them. */
+  readonly headers: readonly string[]
+  readonly body: Buffer
+}
+
+export function writeRefusal(path: string, refusal: Refusal): WrittenRefusal {
+  const { status, headers } = refusalReply(path, refusal)
+  const body = Buffer.from(JSON.stringify(shape(path, refusal)))
+  const length = ['content-length', String(body.length)]
+  return { status, headers: [...[...headers].flat(), ...length], body }
+}
+
 function shape(path: string, { status, code, message, path: field }: Refusal): object {
   const at = field === undefined ? {} : { path: field }
   const speaker = speakerAt(path)

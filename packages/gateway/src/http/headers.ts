@@ -21,16 +21,32 @@ const hops = new Set([
 /** Browser headers about the page, not about the call. */
 const browser = new Set(['cookie', 'origin', 'referer'])
 
+export interface ForwardOptions {
+  readonly via: string
+  readonly keyHeaders: readonly string[]
+  /** Words of a header that lists some which are not forwarded. @default all are */
+  readonly without?: { readonly header: string; readonly values: readonly string[] } | undefined
+}
+
+function withoutWords(list: string, words: readonly string[]): string {
+  const all = list.split(',').map((word) => word.trim())
+  return all.some((word) => words.includes(word))
+    ? all.filter((word) => !words.includes(word)).join(',')
+    : list
+}
+
 /** Client headers to forward to the upstream. */
 export function requestHeaders(
   headers: ReadableHeaders,
-  { via, keyHeaders }: { readonly via: string; readonly keyHeaders: readonly string[] },
+  { via, keyHeaders, without }: ForwardOptions,
 ): readonly (readonly [string, string])[] {
   const dropped = droppedBy(headers.get('connection'))
   const passed: [string, string][] = []
   for (const header of headers) {
-    const [name] = header
-    if (isPassedOn(name) && !dropped.has(name) && !keyHeaders.includes(name)) passed.push(header)
+    const [name, value] = header
+    if (!isPassedOn(name) || dropped.has(name) || keyHeaders.includes(name)) continue
+    const kept = name === without?.header ? withoutWords(value, without.values) : value
+    if (kept !== '') passed.push(kept === value ? header : [name, kept])
   }
   const before = headers.get('via')
   // The gateway reads the response, so ask for it uncompressed.

@@ -5,6 +5,7 @@ import { matchPath } from 'oriel/providers'
 import type { z } from 'zod'
 import type { Reservation } from '../limits/memory-budget.ts'
 import type { Caller } from './auth.ts'
+import { compressed } from './compress.ts'
 import { type HttpReply, toResponse } from './response.ts'
 
 export interface RouteContext {
@@ -49,8 +50,8 @@ export function createRouter(routes: readonly Route[], notFound: () => Response)
   const app = new Hono<Environment>()
   const patterned = routes.filter(({ path }) => path.includes('{'))
   for (const route of routes.filter((one) => !patterned.includes(one))) {
-    const handle = async (context: Context<Environment>): Promise<Response> =>
-      toResponse(
+    const handle = async (context: Context<Environment>): Promise<Response> => {
+      const response = toResponse(
         await route.handle({
           request: context.req.raw,
           url: context.env.url,
@@ -59,6 +60,8 @@ export function createRouter(routes: readonly Route[], notFound: () => Response)
           param: (name) => context.req.param(name) ?? '',
         }),
       )
+      return route.isCall === true ? response : compressed(context.req.raw, response)
+    }
     if (route.method === 'ALL') app.all(route.path, handle)
     else app.on(route.method, route.path, handle)
   }

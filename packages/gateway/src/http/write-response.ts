@@ -37,7 +37,7 @@ async function write(
   outgoing: ServerResponse,
   { limits: { slowClientMs }, failed }: WriteOptions,
 ): Promise<void> {
-  const body = bodyOf(reply)
+  const body = relayedBodyOf(reply)
   if (outgoing.destroyed) {
     body?.cancel()
     return
@@ -121,7 +121,8 @@ function flush(outgoing: ServerResponse, head: () => unknown): void {
   outgoing.flushHeaders()
 }
 
-function bodyOf(reply: HttpReply): RelayedBody | undefined {
+/** The body of a reply, to be read chunk by chunk. */
+export function relayedBodyOf(reply: HttpReply): RelayedBody | undefined {
   if (isRelayed(reply)) return reply.relayed
   const reader = reply.body?.getReader()
   if (reader === undefined) return undefined

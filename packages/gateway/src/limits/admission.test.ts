@@ -76,6 +76,51 @@ describe('turns', () => {
     expect(refused).toBe(before)
   })
 
+  it('[GW121] three times too many leave at least 80 % of what can be served, and none of these waits long', async () => {
+    let now = 0
+    const turns = new AdmissionQueue({ mostMs: 2000, now: () => now })
+    // What a call costs, and what it costs to reject one: a durable call of 2 KB, as measured.
+    const [servedMs, rejectedMs] = [0.8, 0.04]
+    const counts = { served: 0, rejected: 0, late: 0 }
+    const waits: number[] = []
+    let owed = 0
+    let turnMs = 1
+    while (now < 20_000) {
+      const before = { ...counts }
+      owed += (3 * turnMs) / servedMs
+      for (; owed >= 1; owed -= 1) {
+        if (turns.isFull) {
+          counts.rejected += 1
+          continue
+        }
+        const since = now
+        const serve = (): void => {
+          counts.served += 1
+          waits.push(now - since)
+        }
+        const turn = turns.enter()
+        if (turn === undefined) serve()
+        else
+          void turn.then((isTurn) => {
+            if (isTurn) serve()
+            else counts.late += 1
+          })
+      }
+      await setImmediate()
+      turnMs =
+        0.1 +
+        (counts.served - before.served) * servedMs +
+        (counts.rejected + counts.late - before.rejected - before.late) * rejectedMs
+      now += turnMs
+    }
+    const capacity = now / servedMs
+    expect(counts.served / capacity).toBeGreaterThan(0.8)
+    expect(counts.rejected).toBeGreaterThan(capacity)
+    // After the first second, in which nobody can know that it will not pass.
+    const settled = waits.slice(waits.length / 10).sort((a, b) => a - b)
+    expect(settled[Math.floor(settled.length * 0.99)]).toBeLessThan(300)
+  })
+
   it('[GW75] are waited for as long as it takes where nothing is too late', async () => {
     let now = 0
     const turns = new AdmissionQueue({ mostMs: 0, now: () => now })

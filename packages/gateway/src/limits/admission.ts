@@ -1,16 +1,17 @@
-// Admission queue with load shedding: starts a few calls per turn of the event loop, so that new
-// connections and upstream responses are handled in between. Under sustained overload, calls that
-// would wait too long are rejected at once.
+// Admission queue with load shedding, as CoDel does it: starts a few calls per turn of the event loop, so that new connections and
+// upstream responses are handled in between. A queue that stays long for half a second only adds latency: from then on a new call is
+// rejected at once if it would wait longer than the target, until the queue has been short for half a second.
 
-/**
- * Calls started per turn of the event loop. Fewer while shedding, so that new calls are rejected
- * quickly.
- */
+/** Calls started per turn of the event loop. */
 const perTurn = 4
-const perTurnWhileShedding = 1
-
-/** Delays shorter than this, such as a garbage collection pause, recover without shedding. */
-const graceMs = 500
+/** More while shedding: each turn also rejects many, and must not spend more time on them than on calls. */
+const perTurnWhileShedding = 8
+/** Longer waits during less than this, as after a garbage collection pause, recover without shedding (CoDel's interval). */
+const intervalMs = 500
+/** The wait that is acceptable for long, as a share of the longest (CoDel's target). */
+const targetShare = 1 / 20
+/** Weight of the newest turn in the pace (an exponential moving average). */
+const paceShare = 1 / 16
 
 export interface AdmissionOptions {
   /** Maximum queueing time in milliseconds; 0 = unlimited. */
@@ -28,33 +29,40 @@ interface Waiting {
 /**
  * Guarantees:
  * - Calls start in order of arrival (FIFO).
- * - Shedding starts only after every call of half a second has waited longer than half of `mostMs`.
- * - While shedding, new calls are rejected if the head of the queue has waited that long. Shedding
- *   stops once waits are short again.
+ * - Shedding starts only after every call of half a second has waited longer than the target, a twentieth of `mostMs`.
+ * - While shedding, new calls are rejected if they would wait that long at the pace of the last turns. Shedding stops when none was for
+ *   half a second.
  */
 export class AdmissionQueue {
   readonly #mostMs: number
+  readonly #targetMs: number
   readonly #now: () => number
   #queue: Waiting[] = []
   #started = 0
   #isScheduled = false
-  /** When a call was last admitted in time. */
-  #lastOnTimeAt: number
+  /** Since when every call that was started had waited too long. */
+  #aboveSince: number | undefined
   #isShedding = false
+  /** When a call was last rejected, or had waited too long. */
+  #fullAt = 0
+  /** Time between two calls that are started, over the last turns. */
+  #paceMs = 0
+  #drainedAt: number | undefined
 
   constructor({ mostMs, now = () => performance.now() }: AdmissionOptions) {
     this.#mostMs = mostMs
+    this.#targetMs = mostMs * targetShare
     this.#now = now
-    this.#lastOnTimeAt = now()
   }
 
   /** True if a new call should be rejected. */
   get isFull(): boolean {
-    const [first] = this.#queue
-    if (first === undefined) return false
+    if (!this.#isShedding) return false
     const now = this.#now()
-    if (this.#mostMs > 0 && now - this.#lastOnTimeAt > graceMs) this.#isShedding = true
-    return this.#isShedding && now - first.since > this.#mostMs / 2
+    const isFull = this.#queue.length * this.#paceMs > this.#targetMs
+    if (isFull) this.#fullAt = now
+    else if (now - this.#fullAt > intervalMs) this.#isShedding = false
+    return isFull
   }
 
   /**
@@ -88,19 +96,35 @@ export class AdmissionQueue {
     const now = this.#now()
     let passed = 0
     for (const { since, resolve } of this.#queue) {
-      const isTooLate = this.#isShedding && now - since > this.#mostMs
+      const isTooLate = this.#isShedding && now - since > this.#mostMs / 2
       if (!isTooLate && this.#started >= this.#batchSize) break
       if (!isTooLate) this.#start(now - since)
       resolve(!isTooLate)
       passed += 1
     }
     this.#queue.splice(0, passed)
+    this.#notePace(now)
     if (this.#queue.length > 0 || this.#started > 0) this.#schedule()
+  }
+
+  /** Only turns that leave somebody waiting tell how fast calls can be started. */
+  #notePace(now: number): void {
+    const before = this.#drainedAt
+    this.#drainedAt = this.#queue.length > 0 ? now : undefined
+    if (before === undefined || this.#started === 0) return
+    const paceMs = (now - before) / this.#started
+    this.#paceMs += (paceMs - this.#paceMs) * paceShare
   }
 
   #start(waitedMs: number): void {
     this.#started += 1
-    if (waitedMs <= this.#mostMs / 2) this.#lastOnTimeAt = this.#now()
-    if (waitedMs <= this.#mostMs / 20) this.#isShedding = false
+    if (this.#mostMs === 0 || waitedMs <= this.#targetMs) {
+      this.#aboveSince = undefined
+      return
+    }
+    const now = this.#now()
+    this.#fullAt = now
+    this.#aboveSince ??= now
+    if (now - this.#aboveSince > intervalMs) this.#isShedding = true
   }
 }

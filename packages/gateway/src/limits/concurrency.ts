@@ -2,7 +2,7 @@
 // until its response has been written to the client.
 
 import { isApiPath } from 'oriel/providers'
-import { RefusedError, refuse } from '../http/errors.ts'
+import { type Refusal, RefusedError } from '../http/errors.ts'
 import type { RelayedBody } from '../http/relay.ts'
 import { type HttpReply, isRelayed } from '../http/response.ts'
 import type { Limits } from '../options.ts'
@@ -34,11 +34,14 @@ export class ConcurrencyLimiter {
     return this.#memory.bytes
   }
 
-  /** Throws if the gateway is overloaded, whoever the caller is. */
+  /** True if the gateway is overloaded, whoever the caller is. */
+  get isFull(): boolean {
+    return this.#total >= this.#limits.totalCalls || this.#queue.isFull || this.#overload.isHigh
+  }
+
+  /** Throws for a call that cannot be taken now. */
   check(path: string): void {
-    if (!isCall(path)) return
-    const isFull = this.#total >= this.#limits.totalCalls || this.#queue.isFull
-    if (isFull || this.#overload.isHigh) throw overloaded()
+    if (isCall(path) && this.isFull) throw new RefusedError(overloaded)
   }
 
   async pass(tenant: string, path: string, handle: Handle): Promise<HttpReply> {
@@ -69,7 +72,7 @@ export class ConcurrencyLimiter {
     }
     try {
       const admitted = this.#queue.enter()
-      if (admitted !== undefined && !(await admitted)) throw overloaded()
+      if (admitted !== undefined && !(await admitted)) throw new RefusedError(overloaded)
       const response = await handle(reservation)
       return whenRead(response, over)
     } catch (error) {
@@ -92,8 +95,10 @@ function isCall(path: string): boolean {
   return isApiPath(path) || path === '/mcp'
 }
 
-function overloaded(): RefusedError {
-  return refuse(503, 'overloaded', 'Too many concurrent calls. Retry later.')
+export const overloaded: Refusal = {
+  status: 503,
+  code: 'overloaded',
+  message: 'Too many concurrent calls. Retry later.',
 }
 
 /** Calls `over` when the body of the reply has ended, however it ends. */

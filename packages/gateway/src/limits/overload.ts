@@ -6,6 +6,8 @@ import type { Background } from '../background.ts'
 const intervalMs = 50
 /** Window in which forwarded calls are judged together. */
 const windowMs = 250
+/** The time until a call is forwarded that is too long for the fastest of many, as a share of the lag that is. */
+const durationShare = 1 / 4
 /** Minimum calls in a window for a verdict. */
 const minCalls = 4
 
@@ -55,7 +57,7 @@ export class OverloadDetector {
     if (now >= this.#window.until) {
       const { calls, least } = this.#window
       this.#verdict = {
-        isHigh: calls >= minCalls && least > this.#mostMs,
+        isHigh: calls >= minCalls && least > this.#mostMs * durationShare,
         until: now + windowMs,
       }
       this.#window = { until: now + windowMs, calls: 0, least: Infinity }

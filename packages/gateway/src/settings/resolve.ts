@@ -1,5 +1,6 @@
 // The policy of a request: who may say what is decided by `resolvePolicy`; here is only where each part is read from.
 
+import { LRUCache } from 'lru-cache'
 import {
   OrielError,
   type Policy,
@@ -12,6 +13,7 @@ import {
   type SettingSource,
   type StoredSettings,
 } from 'oriel'
+import { isNearly, nearestName } from 'oriel/internal'
 import type { Caller } from '../http/auth.ts'
 import { refuse } from '../http/errors.ts'
 import type { ReadableHeaders } from '../http/header-list.ts'
@@ -31,9 +33,7 @@ export interface RequestSettings {
   readonly sources: Readonly<Record<string, SettingSource>>
   readonly warnings: readonly string[]
   readonly agent?: NamedAgent
-  /** The policy without what the request says: that of the thread. */
-  readonly base: Policy
-  /** Whether the request itself says anything, so that its policy holds for this call only. */
+  /** Whether the request itself says anything, so that its policy holds for the calls that bring it. */
   readonly isOwn: boolean
   /** The strongest layer that had a say in the policy. */
   readonly strongest: SettingSource
@@ -133,12 +133,13 @@ export class SettingsResolver {
 
   resolve(request: SettingsRequest): RequestSettings {
     const { query, headers, body, caller } = request
+    refuseUnknown(headers)
     const agent = this.#agentOf(request)
     const base = this.#baseOf(agent)
     const isRefusedOff = headers.get('x-oriel-management') === 'off' && !this.mayTurnOff(caller)
     const noted = (found: RequestSettings): RequestSettings =>
       isRefusedOff ? { ...found, warnings: [...found.warnings, refusedOff] } : found
-    const hasQuery = query.size > 0 && [...query.keys()].some((name) => ownParameters.has(name))
+    const hasQuery = query.size > 0 && [...query.keys()].some(isSetting)
     const header = headers.get('x-oriel-policy')
     if (!hasQuery && header === null && body === undefined) return noted(base)
     const own = {
@@ -147,7 +148,7 @@ export class SettingsResolver {
       ...(body === undefined ? {} : { body }),
     }
     const found = this.#resolve(agent?.template, own, caller.mayOverride)
-    return noted(settingsOf(found, { base: base.policy, agent }))
+    return noted(settingsOf(found, agent))
   }
 
   #baseOf(agent: NamedAgent | undefined): RequestSettings {
@@ -155,7 +156,7 @@ export class SettingsResolver {
     const known = this.#bases.get(key)
     if (known !== undefined && known.agent?.name === agent?.name) return known
     const found = this.#resolve(agent?.template, {})
-    const base = settingsOf(found, { base: found.policy, agent })
+    const base = settingsOf(found, agent)
     this.#bases.set(key, base)
     return base
   }
@@ -193,6 +194,39 @@ export class SettingsResolver {
   }
 }
 
+const requestHeaders = ['agent', 'debug', 'key', 'management', 'policy', 'thread']
+/** Headers of answers, which a gateway in front of this one may hand on. */
+const answerHeaders = [
+  ...['epoch', 'error', 'expansions', 'managed', 'request', 'sources', 'tokens-after'],
+  ...['tokens-before', 'warnings'],
+]
+const prefix = 'x-oriel-'
+
+/** A header that looks like ours and is none would do nothing. */
+function refuseUnknown(headers: ReadableHeaders): void {
+  for (const name of headers.keys()) {
+    if (!name.startsWith(prefix)) continue
+    const own = name.slice(prefix.length)
+    if (requestHeaders.includes(own) || answerHeaders.includes(own)) continue
+    const near = nearestName(own, requestHeaders)
+    const hint = near === undefined ? '' : ` Did you mean ${prefix}${near}?`
+    throw refuse(400, 'invalid-setting', `There is no header ${name.slice(0, 60)}.${hint}`)
+  }
+}
+
+/** Whether names in addresses are ours or nearly so; clients send the same few again and again. */
+const knownNames = new LRUCache<string, boolean>({ max: 1000 })
+
+/** A name that is nearly ours is resolved too, for its warning. */
+function isSetting(name: string): boolean {
+  if (ownParameters.has(name)) return true
+  const known = knownNames.get(name)
+  if (known !== undefined) return known
+  const isSlip = name.length < 100 && isNearly(name, [...ownParameters])
+  knownNames.set(name, isSlip)
+  return isSlip
+}
+
 const refusedOff = 'The request may not switch management off: ignored.'
 
 /** The agent that a request names: in its address or header, or as its model. */
@@ -204,15 +238,11 @@ function namedBy({ query, headers, model }: SettingsRequest): {
   return { name: asked ?? (typeof model === 'string' ? model : undefined), isAsked: asked !== null }
 }
 
-function settingsOf(
-  found: ResolvedPolicy,
-  { base, agent }: { readonly base: Policy; readonly agent: NamedAgent | undefined },
-): RequestSettings {
+function settingsOf(found: ResolvedPolicy, agent: NamedAgent | undefined): RequestSettings {
   const all = Object.values(found.sources)
   const layers = ['environment', 'request', 'agent'] as const
   return {
     ...found,
-    base,
     isOwn: all.includes('request'),
     strongest: layers.find((layer) => all.includes(layer)) ?? 'default',
     ...(agent === undefined ? {} : { agent }),

@@ -10,6 +10,7 @@ import {
   metrics,
   type UpDownCounter,
 } from '@opentelemetry/api'
+import type { TelemetrySink } from '../options.ts'
 import { version } from '../version.ts'
 import { definitions, type MetricName } from './definitions.ts'
 import { ModelNames } from './model-names.ts'
@@ -27,7 +28,11 @@ export class Meters {
   #isIdle = true
   #instruments = new Map<MetricName, Instrument>()
 
-  constructor() {
+  readonly #report: TelemetrySink['metric'] | undefined
+
+  /** In a worker thread, `report` passes every measurement on. */
+  constructor(report?: TelemetrySink['metric']) {
+    this.#report = report
     const entries = Object.entries(definitions).map(([name, one]) => [name, new Metric(one)])
     this.#metrics = Object.fromEntries(entries) as Record<MetricName, Metric>
   }
@@ -48,6 +53,7 @@ export class Meters {
   record(name: MetricName, value: number, values: readonly string[] = []): void {
     const metric = this.#metrics[name]
     metric.record(value, values)
+    this.#report?.(name, value, values)
     if (this.#isIdle) return
     const instrument = this.#instrumentOf(name)
     const attributes = attributesOf(metric.definition, metric.bounded(values))

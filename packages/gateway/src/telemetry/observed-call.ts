@@ -68,6 +68,15 @@ export class ObservedCall {
     start.meters.record('active', 1)
   }
 
+  /** True if the worker thread tells everything of it. */
+  isDelegated = false
+
+  /** The worker thread answers it. */
+  delegate(): void {
+    this.isDelegated = true
+    this.#start.meters.record('active', -1)
+  }
+
   get thread(): string {
     return this.#thread
   }

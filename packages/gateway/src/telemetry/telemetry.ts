@@ -12,6 +12,7 @@ import {
 } from '../background.ts'
 import { pathOf } from '../http/request.ts'
 import type { HttpReply } from '../http/response.ts'
+import type { TelemetrySink } from '../options.ts'
 import { type RouteName, shedCodes } from './definitions.ts'
 import type { Log, LogEvent, LogFields } from './log.ts'
 import { Meters } from './meters.ts'
@@ -35,7 +36,7 @@ export interface Responded {
 }
 
 export class Telemetry {
-  readonly meters = new Meters()
+  readonly meters: Meters
   readonly log: Log
   /** Runs background tasks. */
   readonly background = new Background((task, error) =>
@@ -54,8 +55,9 @@ export class Telemetry {
   /** When a task and code was last logged. */
   readonly #saidAt = new Map<string, number>()
 
-  constructor(log: Log) {
+  constructor(log: Log, report?: TelemetrySink['metric']) {
     this.log = log
+    this.meters = new Meters(report)
   }
 
   /** A model call began. */
@@ -76,6 +78,8 @@ export class Telemetry {
     const { status } = reply
     const call = this.#calls.get(request)
     this.#calls.delete(request)
+    // The worker thread has counted it.
+    if (call?.isDelegated === true && code === undefined) return
     const route = call?.format ?? routeOf(request)
     // A client that disconnected got no status.
     const isLeft = code !== undefined && request.signal.aborted
@@ -99,6 +103,14 @@ export class Telemetry {
     if (id === undefined) return
     const ms = performance.now() - startedMs
     this.#line({ request: id, method: methodOf(request), route, status, ms, code })
+  }
+
+  /** Counts a call that is rejected unread. False where requests are logged: then it must be answered in the usual way. */
+  shed(path: string, code: string): boolean {
+    if (this.log.hasRequests) return false
+    this.meters.record('requests', 1, [providerAt(path)?.name ?? 'pass', '5xx'])
+    this.meters.record('shed', 1, [code])
+    return true
   }
 
   /** The thread of a call is known. */

@@ -4,6 +4,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import {
   openThread,
+  type Scope,
   type Store,
   type Summarize,
   type Thread,
@@ -19,6 +20,8 @@ export interface OpenThreadsOptions {
   readonly tokens?: TokensOption | undefined
   readonly summarize?: Summarize | undefined
   readonly summarizeTimeoutMs?: number | undefined
+  /** What is recalled behind the newest user message. */
+  readonly recall?: ThreadOptions['recall']
   readonly prompts?: ThreadOptions['prompts'] | undefined
   readonly now: () => number
   readonly log: (line: string) => void
@@ -182,6 +185,13 @@ class ThreadBusyError extends RefusedError {
   }
 }
 
+interface GetOptions {
+  /** Whether the thread was never there. @default false */
+  readonly isNew?: boolean
+  /** Whose threads it remembers, where it begins now. @default none */
+  readonly memory?: Scope | undefined
+}
+
 export class OpenThreads {
   readonly #options: OpenThreadsOptions
   /** In the order of their last use. */
@@ -193,10 +203,14 @@ export class OpenThreads {
   }
 
   /** The conversation that began with a thread; it is opened when first used. One that is new is not looked for in the store. */
-  get(tenant: string, root: string, { isNew = false } = {}): ThreadHandle {
+  get(tenant: string, root: string, { isNew = false, memory }: GetOptions = {}): ThreadHandle {
     const key = keyOf({ tenant, root })
     const known = this.#handles.get(key)
-    const open = (): Promise<Thread> => this.#openThread({ tenant, id: root, isNew })
+    const open = (): Promise<Thread> =>
+      this.#openThread({
+        ...{ tenant, id: root, isNew },
+        ...(memory === undefined ? {} : { scope: memory }),
+      })
     const handle = known ?? new ThreadHandle({ tenant, root }, open)
     this.#handles.delete(key)
     this.#handles.set(key, handle)
@@ -266,8 +280,11 @@ export class OpenThreads {
     return id
   }
 
-  #openThread(key: Pick<ThreadOptions, 'id' | 'isNew'> & { tenant: string }): Promise<Thread> {
-    const { store, tokens, summarize, summarizeTimeoutMs, prompts, now, log, on } = this.#options
+  #openThread(
+    key: Pick<ThreadOptions, 'id' | 'isNew' | 'scope'> & { tenant: string },
+  ): Promise<Thread> {
+    const { store, tokens, summarize, summarizeTimeoutMs, prompts, recall, now, log, on } =
+      this.#options
     return openThread({
       ...key,
       store,
@@ -278,6 +295,7 @@ export class OpenThreads {
       ...(summarize === undefined ? {} : { summarize }),
       ...(summarizeTimeoutMs === undefined ? {} : { summarizeTimeoutMs }),
       ...(prompts === undefined ? {} : { prompts }),
+      ...(recall === undefined ? {} : { recall }),
     })
   }
 

@@ -7,6 +7,7 @@ import {
   historyKeys,
   type Json,
   type JsonObject,
+  type Scope as MemoryScope,
   type ReadHistory,
 } from 'oriel'
 import { providerNamed } from 'oriel/providers'
@@ -53,10 +54,18 @@ export class ThreadResolver {
   /** The frame of each session's main conversation. */
   readonly #mains = new Map<string, FrameFingerprint>()
 
-  constructor(families: OpenThreads, index: ThreadIndex, now: () => number) {
+  /** Whether threads of one user or project remember each other. */
+  readonly #hasMemory: boolean
+
+  constructor(
+    families: OpenThreads,
+    index: ThreadIndex,
+    { now, memory = false }: { readonly now: () => number; readonly memory?: boolean | undefined },
+  ) {
     this.#families = families
     this.#index = index
     this.#now = now
+    this.#hasMemory = memory
   }
 
   /** Finds the thread without remembering the request. */
@@ -73,6 +82,7 @@ export class ThreadResolver {
     const named = headers.get('x-oriel-thread')
     const { keys } = history
     const lastKey = keys.at(-1)
+    const memory = this.#hasMemory ? memoryScope(headers) : undefined
     if (named !== null) {
       if (!/^[\w.:~-]{1,200}$/.test(named)) {
         throw refuse(
@@ -84,7 +94,7 @@ export class ThreadResolver {
       const scope = { tenant, session: sessionHash(['thread', named]) }
       const requestFingerprint = requestFingerprintOf(scope, request, lastKey)
       return {
-        family: this.#families.get(tenant, named),
+        family: this.#families.get(tenant, named, { memory }),
         scope,
         frame,
         lastKey,
@@ -96,7 +106,7 @@ export class ThreadResolver {
     const requestFingerprint = requestFingerprintOf(scope, request, lastKey)
     const found = (root: string, isNew = false): ResolvedThread => {
       if (!isPeek) this.#note(requestFingerprint, root)
-      const family = this.#families.get(tenant, root, { isNew })
+      const family = this.#families.get(tenant, root, { isNew, memory })
       return { family, scope, frame, lastKey, requestFingerprint }
     }
     const places = await this.#index.find(scope, keys)
@@ -110,6 +120,18 @@ export class ThreadResolver {
     if (retried !== undefined) return found(retried)
     if (session?.isThread !== true) return found(randomUUID(), true)
     return found(this.#rootOf(scope, frame, isPeek))
+  }
+
+  /** The thread of a request that goes on from a known place. */
+  at(root: string, request: SessionRequest): ResolvedThread {
+    const { tenant, history } = request
+    const scope = { tenant, session: sessionHash(['thread', root]) }
+    const lastKey = history.keys.at(-1)
+    return {
+      ...{ scope, lastKey, frame: signOf(request) },
+      family: this.#families.get(tenant, root),
+      requestFingerprint: requestFingerprintOf(scope, request, lastKey),
+    }
   }
 
   /** Remembers an answer at once, before the client has all of it; resolves when another process could find it too. */
@@ -296,4 +318,19 @@ function sessionHash(parts: readonly string[]): string {
 
 function hash(text: string): string {
   return digest('sha256', text, 'base64url').slice(0, 22)
+}
+
+const maxScopeName = 200
+
+/** Whose threads a new thread remembers, as a request says it; undefined where it says nothing. */
+function memoryScope(headers: SessionRequest['headers']): MemoryScope | undefined {
+  const named = (['user', 'project'] as const).flatMap((name) => {
+    const value = headers.get(`x-oriel-${name}`)?.trim() ?? ''
+    if (value.length > maxScopeName) {
+      const message = `x-oriel-${name} must have 1 to ${maxScopeName} characters.`
+      throw refuse(400, 'invalid-input', message)
+    }
+    return value === '' ? [] : [[name, value]]
+  })
+  return named.length === 0 ? undefined : Object.fromEntries(named)
 }

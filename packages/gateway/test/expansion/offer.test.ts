@@ -111,7 +111,7 @@ describe('a first request', () => {
     expect((await post(url, format, { body: JSON.stringify(own) })).status).toBe(200)
     const [sent] = upstream.requests
     const tools = sent?.body.tools as readonly JsonObject[]
-    expect(tools).toHaveLength(2)
+    expect(tools).toHaveLength(3)
     expect({ ...sent?.body, tools: tools.slice(0, 1) }).toEqual(own)
   })
 
@@ -141,8 +141,9 @@ describe.each(spokenFormats)('%s', (format) => {
     const sent = upstream.requests[0]
     const list = sent?.body.tools as readonly JsonObject[] | undefined
     const names = (list ?? []).map((one) => JSON.stringify(one))
-    expect(names.at(-1)).toContain('expand_message')
-    const added = names.at(-1) ?? ''
+    expect(names.at(-2)).toContain('expand_message')
+    expect(names.at(-1)).toContain('search_conversation')
+    const added = names.slice(-2).join(',')
     const raw = String(sent?.raw)
     const without = [`"tools":[${added}],`, `,${added}`, added].reduce(
       (all, one) => all.replace(one, ''),
@@ -171,8 +172,9 @@ describe.each(spokenFormats)('%s', (format) => {
     expect(told.calls).toMatchObject([{ name: 'expand_message', arguments: '{"id":"x"}' }])
     expect(JSON.stringify(upstream.requests.at(-1)?.body)).toContain(secret)
     for (const { body: sent } of upstream.requests) {
-      expect(sent.tools).toHaveLength(3)
+      expect(sent.tools).toHaveLength(4)
       expect(JSON.stringify(sent.tools)).toContain('"oriel_expand_message"')
+      expect(JSON.stringify(sent.tools)).toContain('"oriel_search_conversation"')
     }
     expect(upstream.breaches).toEqual([])
   })
@@ -257,7 +259,7 @@ describe.each(spokenFormats)('%s', (format) => {
       const told = await ask(sent, { ...options, extra: { ...options.extra, ...forced } })
       expect(told.calls).toMatchObject([{ name: 'read' }])
       const lists = target.upstream.requests.slice(-2).map((one) => one.body.tools)
-      expect(lists).toMatchObject([{ length: 2 }, { length: 1 }])
+      expect(lists).toMatchObject([{ length: 3 }, { length: 1 }])
       expect(lists[1]).toEqual(tool)
       expect(target.upstream.breaches).toEqual([])
     },
@@ -328,7 +330,7 @@ describe.each(spokenFormats)('%s', (format) => {
     await post(url, format, { body: text })
     expect(upstream.requests).toHaveLength(1)
     expect(tools).toEqual(upstream.requests[0]?.body.tools)
-    expect(tools).toHaveLength(2)
+    expect(tools).toHaveLength(3)
   })
 })
 
@@ -399,7 +401,7 @@ describe('a request of Messages with signed thinking that must call a tool', () 
   const thinking = { type: 'enabled', budget_tokens: 1024 }
 
   it.each([
-    ['its only one', [readTool], { thinking }, { type: 'tool', name: 'read' }, 2],
+    ['its only one', [readTool], { thinking }, { type: 'tool', name: 'read' }, 3],
     ['one of several', [readTool, maps], {}, { type: 'any' }, 2],
   ] as const)(
     '[GX5] calls %s when all rounds went to ours',

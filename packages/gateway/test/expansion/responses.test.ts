@@ -1,13 +1,12 @@
 // What only Responses has: endings that fail, items that are not announced, an echo of the request.
 
-import OpenAI from 'openai'
 import type { JsonObject } from 'oriel'
 import { afterEach, describe, expect, it } from 'vitest'
 import { dialects } from '../dialect.ts'
 import { sdkClient } from '../sdk/sdk-client.ts'
 import { openGateway, type Target } from '../target.ts'
 import { type Action, reply } from '../upstream/action.ts'
-import { openScene, readTool, type Scene, type SceneOptions } from './story.ts'
+import { openScene, type Scene, type SceneOptions } from './story.ts'
 
 const targets: Target[] = []
 afterEach(async () => {
@@ -87,57 +86,6 @@ describe('openai-responses', () => {
       const told = await ask(history, { isStream, extra: { text: { format } } })
       expect(target.upstream.requests[1]?.body.tool_choice).toBe('none')
       expect(told.whole).toMatchObject({ tools: [], tool_choice: 'auto' })
-    },
-  )
-
-  it.each([
-    ['a call of the client beside ours', false],
-    ['a call of the client beside ours', true],
-    ['a hidden round', false],
-    ['a hidden round', true],
-  ])(
-    '[GX12] after %s, a client can go on from the response that the provider keeps (streamed: %s)',
-    async (kind, isStream) => {
-      const isMixed = kind.startsWith('a call')
-      const target = await openGateway({
-        // The strict upstream does not know what a provider keeps.
-        ...{ gateway: { expand: true }, isRefusing: false },
-        answer: ({ index }) => {
-          if (index > 0) return reply({ text: 'ok' })
-          const own = ['expand_message', '{"id":"e0"}'] as const
-          return reply({ calls: isMixed ? [own, ['read', '{}']] : [own] })
-        },
-      })
-      targets.push(target)
-      const client = new OpenAI({ baseURL: `${target.url}/v1`, apiKey: 'k', maxRetries: 0 })
-      const tools = [{ type: 'function' as const, ...readTool, strict: false }]
-      const body = { model: 'gpt-demo', tools }
-      const ask = async (more: OpenAI.Responses.ResponseCreateParamsNonStreaming) =>
-        isStream
-          ? client.responses.stream({ ...more, stream: true }).finalResponse()
-          : client.responses.create(more)
-      const first = await ask({ ...body, input: 'Hello' })
-      const outputs = first.output.flatMap((item) =>
-        item.type === 'function_call'
-          ? [{ type: 'function_call_output' as const, call_id: item.call_id, output: 'R' }]
-          : [],
-      )
-      const input = isMixed ? outputs : [{ role: 'user' as const, content: 'Go on.' }]
-      await ask({ ...body, previous_response_id: first.id, input })
-      const sent = target.upstream.requests.at(-1)?.body
-      expect(sent?.tools).toEqual(tools)
-      if (isMixed) {
-        expect(sent?.previous_response_id).toBe(first.id)
-        const own = {
-          type: 'function_call_output',
-          output: expect.stringContaining('Not expanded'),
-        }
-        expect(sent?.input).toMatchObject([own, ...outputs])
-      } else {
-        expect(sent?.input).toEqual(input)
-        // A stream begins before its last round has an id.
-        expect(sent?.previous_response_id !== first.id).toBe(isStream)
-      }
     },
   )
 

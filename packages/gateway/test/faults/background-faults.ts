@@ -4,6 +4,7 @@
 import { closeSync, openSync } from 'node:fs'
 import { ServerResponse } from 'node:http'
 import { connect } from 'node:net'
+import { Worker } from 'node:worker_threads'
 import { LogStore } from '../../../oriel/src/stores/create-store.ts'
 import { BodyCache } from '../../src/call/body-cache.ts'
 import { LearnedLimits } from '../../src/call/learned-limits.ts'
@@ -62,6 +63,11 @@ function taskOf(key: { tenant: string; thread: string }, entries: readonly Writt
 replace(LogStore.prototype, 'append', (given, original) => {
   const [key, entries] = given as [Parameters<typeof taskOf>[0], readonly Written[]]
   return faults.has(taskOf(key, entries)) ? Promise.reject(injected()) : original()
+})
+replace(Worker.prototype, 'postMessage', (given, original) => {
+  const { type } = (given[0] ?? {}) as { readonly type?: unknown }
+  if (faults.has('large-calls') && type === 'call') throw injected()
+  return original()
 })
 failing('learned-limits', LearnedLimits.prototype, 'keep')
 failing('snapshot', LogStore.prototype, 'saveSnapshot')

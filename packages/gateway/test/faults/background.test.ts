@@ -138,6 +138,11 @@ const provoke: Readonly<Record<Exclude<BackgroundTask, 'process'>, () => Promise
   tenants: () => ask('Hello.', { authorization: `Bearer another-${count}` }),
   'thread-index': () => ask(),
   'known-bodies': () => ask('Some words. '.repeat(3000)),
+  'large-calls': async () => {
+    const response = await post([user('Some words. '.repeat(60_000))])
+    expect(response.status).toBe(503)
+    await response.text()
+  },
   'live-updates': async () => {
     const control = new AbortController()
     const response = await fetch(`${serve.url}/api/events`, { signal: control.signal })

@@ -41,7 +41,23 @@ export function anthropicBreaches(body: Body): readonly Breach[] {
     ...contentBreaches(messages),
     ...pairBreaches(messages),
     ...requestBreaches(body, messages),
+    ...choiceBreaches(body),
+    ...editingBreaches(body),
   ]
+}
+
+/** A server that does not know context editing. */
+function editingBreaches({ context_management: asked }: Body): readonly Breach[] {
+  if ((asked ?? null) === null) return []
+  return [{ rule: 'A1', message: 'context_management: Extra inputs are not permitted' }]
+}
+
+/** A choice names a tool of the list. */
+function choiceBreaches(body: Body): readonly Breach[] {
+  const choice = (body.tool_choice ?? {}) as Body
+  const tools = (body.tools ?? []) as readonly Body[]
+  if (choice.type !== 'tool' || tools.some(({ name }) => name === choice.name)) return []
+  return [{ rule: 'A16', message: `Tool '${String(choice.name)}' not found in provided tools` }]
 }
 
 function roleBreaches(messages: readonly WireMessage[]): readonly Breach[] {

@@ -72,5 +72,25 @@ export function chatBreaches(body: Readonly<Record<string, unknown>>): readonly 
     }
   })
   settle()
-  return breaches
+  return [...breaches, ...choiceBreaches(body)]
+}
+
+interface Named {
+  readonly function?: { readonly name?: unknown }
+  readonly allowed_tools?: { readonly tools?: readonly Named[] }
+}
+
+/** A choice names tools of the list. */
+function choiceBreaches(body: Readonly<Record<string, unknown>>): readonly Breach[] {
+  const { tools = [], tool_choice: choice } = body as {
+    readonly tools?: readonly Named[]
+    readonly tool_choice?: Named | string | null
+  }
+  if (typeof choice !== 'object' || choice === null) return []
+  const listed = tools.map((tool) => tool.function?.name)
+  const named = (choice.allowed_tools?.tools ?? [choice]).flatMap((one) => one.function?.name ?? [])
+  return named.flatMap((name) => {
+    const message = `Invalid value for 'tool_choice': Tool choice '${String(name)}' not found in 'tools' parameter.`
+    return listed.includes(name) ? [] : [{ rule: 'O5', message, param: 'tool_choice' }]
+  })
 }

@@ -67,5 +67,26 @@ export function responsesBreaches(body: Readonly<Record<string, unknown>>): read
     const message = `Item '${String(item.id)}' of type 'reasoning' was provided without its required following item.`
     breaches.push({ rule: 'R2', message, param: 'input' })
   })
-  return breaches
+  return [...breaches, ...choiceBreaches(body)]
+}
+
+interface Named {
+  readonly type?: unknown
+  readonly name?: unknown
+  readonly tools?: readonly Named[]
+}
+
+/** A choice names functions of the list. */
+function choiceBreaches(body: Readonly<Record<string, unknown>>): readonly Breach[] {
+  const { tools = [], tool_choice: choice } = body as {
+    readonly tools?: readonly Named[]
+    readonly tool_choice?: Named | string | null
+  }
+  if (typeof choice !== 'object' || choice === null) return []
+  const named = (choice.tools ?? [choice]).filter(({ type }) => type === 'function')
+  return named.flatMap(({ name }) => {
+    const message = `Tool choice 'function' not found in 'tools' parameter: ${String(name)}`
+    const isListed = tools.some((tool) => tool.name === name)
+    return isListed ? [] : [{ rule: 'R4', message, param: 'tool_choice' }]
+  })
 }

@@ -2,10 +2,11 @@
 
 import { z } from 'zod'
 import type { Draft, Expiry } from '../core/log/entry.ts'
-import { cloneJson, type Json } from '../core/log/json.ts'
+import { OrielError } from '../core/log/errors.ts'
+import { cloneJson, isObject, type Json } from '../core/log/json.ts'
 import type { Policy } from '../policy/schema.ts'
 import { formatNamed } from '../providers/registry.ts'
-import { count, defined, optional, readConfig } from './read-config.ts'
+import { count, defined, optional, readConfig, readList } from './read-config.ts'
 
 const mode = z.enum(['None', 'Remove', 'Compact'])
 const compactMode = z.enum(['First N Chars', 'AI Summary'])
@@ -28,7 +29,8 @@ const metadataSchema = z.strictObject({
   isExpired: optional(z.boolean()),
   originalContent: z.unknown().optional(),
   originalLength: optional(count),
-  tokensSaved: optional(count),
+  // What the source records is negative where the compacted form is longer.
+  tokensSaved: optional(z.number().int()),
   timestamp: z.unknown().optional(),
   stepId: optional(z.string()),
   canExpand: optional(z.boolean()),
@@ -65,7 +67,8 @@ const kinds = {
  * 'invalid-input' for what is no message.
  */
 export function importAgentMessages(messages: readonly AgentChatMessage[]): readonly Draft[] {
-  return messages.flatMap((message, index) => {
+  return readList(messages, 'messages', 'invalid-input').flatMap((message, index) => {
+    assertMessage(message, `messages[${index}]`)
     const { metadata: given, ...own } = message
     if (given === undefined || given === null) return decodeOne(own, index)
     const path = `messages[${index}].metadata`
@@ -84,10 +87,26 @@ export function importAgentMessages(messages: readonly AgentChatMessage[]): read
   })
 }
 
+/** Fields of the source's messages, and those with which OpenAI's name calls and results. */
+const messageFields = ['role', 'content', 'metadata', 'name', 'tool_calls', 'tool_call_id']
+
+function assertMessage(message: unknown, path: string): void {
+  if (!isObject(message)) {
+    throw new OrielError('invalid-input', `${path} must be a message.`, { path })
+  }
+  const unknown = Object.keys(message).find((name) => !messageFields.includes(name))
+  if (unknown === undefined) return
+  const at = `${path}.${unknown}`
+  const text = `${at} is not known; a message has role, content and metadata.`
+  throw new OrielError('invalid-input', text, { path: at })
+}
+
 /** The document's content blocks are OpenAI's. */
 function decodeOne(message: object, index: number): readonly Draft[] {
-  const decoded = formatNamed('openai-chat').decode([message], `messages.slice(${index})`)
-  return decoded.map(({ draft: { native: _, ...draft } }) => draft)
+  // Before it stand as many as stood before it, so that errors name its place.
+  const before = Array.from({ length: index }, () => ({ role: 'user', content: '' }))
+  const decoded = formatNamed('openai-chat').decode([...before, message], 'messages')
+  return decoded.slice(index).map(({ draft: { native: _, ...draft } }) => draft)
 }
 
 interface Row {
@@ -141,7 +160,9 @@ export type AgentActionRow = z.input<typeof actionSchema>
 
 /** The rows of an agent's actions as a policy. Throws OrielError 'invalid-option' with the path of what does not fit. */
 export function importAgentActions(rows: readonly AgentActionRow[]): Policy {
-  const read = rows.map((row, index) => readConfig(actionSchema, row, `rows[${index}]`))
+  const read = readList(rows, 'rows', 'invalid-option').map((row, index) =>
+    readConfig(actionSchema, row, `rows[${index}]`),
+  )
   const tools = read.map((row) => [
     row.Action,
     settingOf({

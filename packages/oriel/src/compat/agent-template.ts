@@ -1,8 +1,9 @@
 // Document 002's agent template: the history settings of its chat.
 
 import { z } from 'zod'
-import { OrielError } from '../core/log/errors.ts'
+import { OrielError, wrongOption } from '../core/log/errors.ts'
 import { isObject } from '../core/log/json.ts'
+import { assertNoSlip } from '../core/log/options.ts'
 import type { Policy } from '../policy/schema.ts'
 import { count, defined, readConfig } from './read-config.ts'
 
@@ -19,14 +20,21 @@ const settingsSchema = z.strictObject({
 export function importAgentTemplate(template: {
   readonly chatSettings?: object | undefined
 }): Policy {
+  if (!isObject(template)) throw wrongOption('template', 'an agent template')
   const { chatSettings = {} } = template
   if (!isObject(chatSettings)) {
     const path = 'template.chatSettings'
     throw new OrielError('invalid-option', `${path} must be an object.`, { path })
   }
+  const known = Object.keys(settingsSchema.shape)
+  const of = 'An agent template'
+  const top = { known: ['chatSettings'], elsewhere: known }
+  assertNoSlip(template, top, { of, at: 'template' })
+  const settings = { known, elsewhere: ['policy', 'length', 'chatSettings'] }
+  assertNoSlip(chatSettings, settings, { of, at: 'template.chatSettings' })
   const { historyPolicy, historyLength, preserveSystemMessages } = readConfig(
     settingsSchema,
-    Object.fromEntries(Object.keys(settingsSchema.shape).map((key) => [key, chatSettings[key]])),
+    Object.fromEntries(known.map((key) => [key, chatSettings[key]])),
     'template.chatSettings',
   )
   return {

@@ -47,14 +47,14 @@ export function applyHistoryPolicy<M>(
   if (!policies.includes(historyPolicy)) {
     throw invalidOption('historyPolicy', `one of ${policies.join(', ')}`, historyPolicy)
   }
-  if (!Array.isArray(messages) || messages.length === 0) return []
-  if (historyPolicy === 'all') return messages
   if (!Number.isInteger(historyLength) && historyLength !== Infinity) {
     throw invalidOption('historyLength', 'a whole number', historyLength)
   }
   if (typeof preserveSystemMessages !== 'boolean') {
     throw invalidOption('preserveSystemMessages', 'true or false', preserveSystemMessages)
   }
+  if (!Array.isArray(messages) || messages.length === 0) return []
+  if (historyPolicy === 'all') return messages
   const format = formatOf(messages)
   const length = Math.max(1, Math.min(historyLength, messages.length))
   const { trace } = project(

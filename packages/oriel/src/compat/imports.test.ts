@@ -310,7 +310,77 @@ describe('configurations (documents 002, 003, 004)', () => {
       'messageExpirationOverride.turns',
     ],
     ['a row', () => importAgentActions([{ Action: '' }]), 'rows[0].Action'],
+    ['a list of rows', () => importAgentActions({} as never), 'rows'],
+    ['a row that is none', () => importAgentActions([null] as never), 'rows[0]'],
+    ['nothing', () => importCompactConfig(null as never), 'config'],
+    ['a template that is none', () => importAgentTemplate(null as never), 'template'],
+    [
+      'a template with the settings at its top',
+      () => importAgentTemplate({ historyPolicy: 'all' } as object),
+      'template.historyPolicy',
+    ],
+    [
+      'a misspelt setting of a chat',
+      () => importAgentTemplate({ chatSettings: { historyLenght: 5 } }),
+      'template.chatSettings.historyLenght',
+    ],
+    [
+      'a misspelt policy of saved blocks',
+      () =>
+        importRetainedMessages([
+          new HumanMessage({ content: 'x', additional_kwargs: { original_contents: [] } }),
+        ]),
+      'messages[0].additional_kwargs.original_contents',
+    ],
   ])('[CM7] refuses what %s does not have', (_, act, path) => {
     expect(errorOf(act)).toEqual({ code: 'invalid-option', path })
+  })
+
+  it.each([
+    ['a list that is none', () => importAgentMessages({} as never), 'messages'],
+    ['a message that is none', () => importAgentMessages([null] as never), 'messages[0]'],
+    [
+      'a field that a message does not have',
+      () => importAgentMessages([{ role: 'user', content: 'x', metaData: {} } as never]),
+      'messages[0].metaData',
+    ],
+    [
+      'the second of two messages',
+      () =>
+        importAgentMessages([
+          { role: 'user', content: 'x' },
+          { role: 'user', content: 5 },
+        ]),
+      'messages[1].content',
+    ],
+    ['saved messages that are no list', () => importRetainedMessages('x' as never), 'messages'],
+    ['a saved message that is none', () => importRetainedMessages([null]), 'messages[0]'],
+    [
+      'a policy outside of additional_kwargs',
+      () =>
+        importRetainedMessages([
+          { type: 'human', data: { content: 'x', persistentMessageRetentionPolicy: [1] } },
+        ]),
+      'messages[0].data.persistentMessageRetentionPolicy',
+    ],
+    [
+      'lists of different lengths in an instance',
+      () =>
+        importRetainedMessages([
+          new HumanMessage({
+            content: 'x',
+            additional_kwargs: { original_content: [], persistentMessageRetentionPolicy: [1] },
+          }),
+        ]),
+      'messages[0].additional_kwargs.persistentMessageRetentionPolicy',
+    ],
+  ])('[CM7] refuses %s, by its path', (_, act, path) => {
+    expect(errorOf(act)).toEqual({ code: 'invalid-input', path })
+  })
+
+  it('[CM2] takes what the source records, negative savings too', () => {
+    const metadata = { messageType: 'action-result', tokensSaved: -12 } as const
+    const [draft] = importAgentMessages([{ role: 'user', content: 'x', metadata }])
+    expect(draft?.meta).toEqual(metadata)
   })
 })

@@ -51,6 +51,16 @@ export function optional<S extends z.ZodType>(schema: S): z.ZodOptional<z.ZodNul
   return schema.nullable().optional()
 }
 
+/** A list that another system gave. Throws OrielError with the code where it is none. */
+export function readList<T>(
+  list: readonly T[],
+  path: string,
+  code: 'invalid-option' | 'invalid-input',
+): readonly T[] {
+  if (Array.isArray(list)) return list
+  throw new OrielError(code, `${path} must be a list, got ${describe(list)}.`, { path })
+}
+
 export const count = z.number().int().min(0)
 
 /** The fields that have a value. */

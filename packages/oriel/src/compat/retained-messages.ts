@@ -4,9 +4,11 @@ import type { Block } from '../core/log/block.ts'
 import type { Draft } from '../core/log/entry.ts'
 import { OrielError } from '../core/log/errors.ts'
 import { cloneJson, isObject, type Json, type JsonObject } from '../core/log/json.ts'
+import { assertNoSlip } from '../core/log/options.ts'
 import { toPlain } from '../providers/langchain/rules.ts'
 import { unwrap, wrap } from '../providers/langchain/wrap.ts'
 import { formatNamed } from '../providers/registry.ts'
+import { readList } from './read-config.ts'
 
 /**
  * The saved messages as messages for `thread.append`.
@@ -20,7 +22,8 @@ import { formatNamed } from '../providers/registry.ts'
  * of what does not fit, such as a policy that is shorter than its content.
  */
 export function importRetainedMessages(messages: readonly unknown[]): readonly Draft[] {
-  const restored = messages.map((message, index) => restore(message, `messages[${index}]`))
+  const list = readList(messages, 'messages', 'invalid-input')
+  const restored = list.map((message, index) => restore(message, `messages[${index}]`))
   const drafts = formatNamed('langchain')
     .decode(
       restored.map(({ message }) => message),
@@ -41,8 +44,11 @@ function restore(message: unknown, path: string): Restored {
   if (!isObject(message)) throw wrong(path, 'a message', message)
   const value = cloneJson(toPlain(message), path) as JsonObject
   const { wrapping, role, fields, around } = unwrap({ value, path })
-  const at = `${fields.path}.additional_kwargs`
+  // An instance of a class has its fields at the top, however it is written down.
+  const isInstance = typeof (message as { readonly _getType?: unknown })._getType === 'function'
+  const at = `${isInstance ? path : fields.path}.additional_kwargs`
   const { additional_kwargs: kwargs, ...others } = fields.value
+  refuseOutside(others, isInstance ? path : fields.path)
   if (!isObject(kwargs)) return { message: value, policy: undefined }
   const {
     original_content: original,
@@ -50,6 +56,7 @@ function restore(message: unknown, path: string): Restored {
     original_ai_content: replayed,
     ...rest
   } = kwargs as JsonObject
+  assertNoSlip(rest, { known: retentionFields }, { of: 'A saved message', at })
   const content = role === 'assistant' ? replayed : original
   checkLengths(original, policy, at)
   if (content !== undefined && !Array.isArray(content) && typeof content !== 'string') {
@@ -65,6 +72,21 @@ function restore(message: unknown, path: string): Restored {
     message: wrap(wrapping, { fields: restored, around }),
     policy: role === 'assistant' ? undefined : readPolicy(policy, at),
   }
+}
+
+const retentionFields = [
+  'original_content',
+  'persistentMessageRetentionPolicy',
+  'original_ai_content',
+]
+
+/** The three fields do nothing outside of `additional_kwargs`. */
+function refuseOutside(fields: JsonObject, path: string): void {
+  const found = retentionFields.find((name) => Object.hasOwn(fields, name))
+  if (found === undefined) return
+  const at = `${path}.${found}`
+  const text = `${at} belongs in additional_kwargs.`
+  throw new OrielError('invalid-input', text, { path: at })
 }
 
 /** The source's first invariant: both lists have the same length. */

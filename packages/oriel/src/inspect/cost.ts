@@ -8,7 +8,7 @@ const million = 1_000_000
 const maxKnown = 200
 
 /** Dollars for a million tokens of each kind. */
-interface Rates {
+export interface Rates {
   readonly input: number
   readonly read: number
   readonly write: number
@@ -43,7 +43,8 @@ export function dollarsOfBreak(tokens: number, model: string | undefined): numbe
     : (tokens * Math.max(0, rates.write - rates.read)) / million
 }
 
-function ratesOf(model: string | undefined): Rates | undefined {
+/** The prices of a model by the catalogue; undefined for one that it does not know. */
+export function ratesOf(model: string | undefined): Rates | undefined {
   if (model === undefined) return undefined
   if (known.has(model)) return known.get(model)
   const { inputDollars, outputDollars, read, write } = lookupPrices({ model })

@@ -1,14 +1,33 @@
 // The surface of `oriel/inspect`: what a log says of its thread, computed once for the gateway's API, the studio and the command.
 
 export { settings } from '../core/log/settings.ts'
+export type { ShownPart } from '../thread/view/contents.ts'
+export { contentsIn } from '../thread/view/view.ts'
 export {
   type Composition,
   type ContextCategory,
+  compositionAt,
+  compositionIn,
   compositionOf,
   contextCategories,
+  type NextOptions,
+  nextOptions,
+  RequestFacts,
 } from './composition.ts'
 export { dollarsOf, dollarsOfBreak, dollarsSaved } from './cost.ts'
 export { type ListedEdit, listEdits } from './edits.ts'
-export { type ThreadNumbers, ThreadNumbersFold, threadNumbers } from './numbers.ts'
+export {
+  addDays,
+  type Breaks,
+  type DayNumbers,
+  type RequestTokens,
+  type ThreadCost,
+  type ThreadNumbers,
+  ThreadNumbersFold,
+  threadNumbers,
+} from './numbers.ts'
+export { type BlockRow, type OutlineOptions, type OutlineRow, outlineOf } from './outline.ts'
+export { type Overview, OverviewFold } from './overview.ts'
+export type { CallCost } from './savings.ts'
 export { type Timeline, type TimelineStep, timelineOf } from './timeline.ts'
-export { type ViewBlock, type ViewBlocksOptions, viewBlocks } from './view-blocks.ts'
+export { plainText, type ViewBlock, type ViewBlocksOptions, viewBlocks } from './view-blocks.ts'

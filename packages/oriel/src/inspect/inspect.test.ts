@@ -1,6 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import { memoryStore, openThread } from '../index.ts'
-import { dollarsOf, listEdits, threadNumbers, timelineOf, viewBlocks } from './index.ts'
+import {
+  compositionAt,
+  compositionOf,
+  dollarsOf,
+  listEdits,
+  threadNumbers,
+  timelineOf,
+  viewBlocks,
+} from './index.ts'
 
 const long = 'The build log has many lines, and most of them are the same. '.repeat(60)
 
@@ -31,6 +39,14 @@ async function recorded(tokens: 'estimate' | 'o200k') {
     )
   }
   return thread
+}
+
+function usageOf(input: number, cached: number): object {
+  return {
+    prompt_tokens: input,
+    completion_tokens: 10,
+    prompt_tokens_details: { cached_tokens: cached },
+  }
 }
 
 describe('what a log says of its thread', () => {
@@ -95,6 +111,65 @@ describe('what a log says of its thread', () => {
     const fork = await thread.fork(seq)
     expect(threadNumbers(await fork.log()).forkedFrom).toEqual({ thread: 'numbers', at: seq })
     expect(threadNumbers(await thread.log()).forkedFrom).toBeUndefined()
+  })
+
+  it('[IN5] system text and tools count on both sides: a request without edits has the size of its log', async () => {
+    const thread = await openThread({ id: 'whole', store: memoryStore(), policy: {} })
+    const frame = {
+      system: 'You help the engineers of a freight company.',
+      tools: [{ type: 'function', function: { name: 'read', parameters: { type: 'object' } } }],
+    }
+    for (const turn of [1, 2, 3]) {
+      await thread.append([{ role: 'user', content: `Question ${turn}: ${long}` }])
+      const view = await thread.view({ format: 'openai-chat', model: 'gpt-5', frame })
+      // A cache that another thread has warmed, and a request that was sent twice.
+      await thread.usage(usageOf(1000 * turn, turn === 1 ? 900 : 0), view.id)
+      if (turn === 2) await thread.usage(usageOf(2000, 0), view.id)
+      await thread.append([{ role: 'assistant', content: `Answer ${turn}.` }])
+    }
+    const entries = await thread.log()
+    const { steps } = await timelineOf(entries)
+    for (const { tokens } of steps) expect(tokens.view).toBe(tokens.log)
+    const numbers = threadNumbers(entries)
+    expect(numbers.sent.view).toBe(numbers.sent.log)
+    expect(numbers.cost?.withoutOriel).toBe(numbers.cost?.dollars)
+    const dollars = steps.reduce((sum, { cost }) => sum + (cost?.dollars ?? 0), 0)
+    expect(numbers.cost?.dollars).toBeCloseTo(dollars, 12)
+    expect(numbers).toMatchObject({ edits: 0, folds: 0, requests: 3 })
+  })
+
+  it('[IN6] savings are what everything in full would have cost, cached, from the first reduction on', async () => {
+    const thread = await recorded('estimate')
+    const entries = await thread.log()
+    const { steps } = await timelineOf(entries)
+    const first = steps.findIndex(({ tokens }) => tokens.view < tokens.log)
+    expect(first).toBeGreaterThan(0)
+    for (const { cost } of steps.slice(0, first)) expect(cost?.withoutOriel).toBe(cost?.dollars)
+    for (const { cost } of steps.slice(first)) {
+      expect(cost?.withoutOriel).toBeGreaterThan(cost?.dollars ?? 0)
+    }
+    const without = steps.reduce((sum, { cost }) => sum + (cost?.withoutOriel ?? 0), 0)
+    expect(threadNumbers(entries).cost?.withoutOriel).toBeCloseTo(without, 12)
+  })
+
+  it('[IN7] the categories of a request add up to its tokens, recorded and computed alike', async () => {
+    const thread = await recorded('estimate')
+    const frame = { system: 'You help.', tools: [{ type: 'function', function: { name: 'read' } }] }
+    const options = { format: 'openai-chat', model: 'gpt-5', frame } as const
+    await thread.setPolicy({ compaction: { auto: false, keepRecent: 1, keepRecentTokens: 10 } })
+    await thread.view(options)
+    await thread.compact()
+    const view = await thread.view(options)
+    const composition = await compositionOf(thread)
+    expect(composition.used).toBe(view.tokens.after)
+    expect(composition.tokens.system).toBeGreaterThan(0)
+    expect(composition.tokens.tools).toBeGreaterThan(0)
+    expect(composition.tokens.summary).toBeGreaterThan(0)
+    expect(composition.window).toBeGreaterThan(composition.used)
+    const newest = (await thread.log()).findLast((entry) => entry.type === 'request')
+    expect(newest?.type === 'request' && compositionAt(newest)).toEqual(composition)
+    const { contents } = await thread.requestAt(newest?.type === 'request' ? newest.step : 0)
+    expect(contents().reduce((sum, { tokens }) => sum + tokens, 0)).toBe(view.tokens.after)
   })
 
   it('[IN3] a model without a price has no cost, never a cost of 0', () => {

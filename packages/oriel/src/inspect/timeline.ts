@@ -8,19 +8,26 @@ import type {
   Usage,
   UsageEntry,
 } from '../core/log/entry.ts'
-import { dollarsOf } from './cost.ts'
-import { ThreadNumbersFold } from './numbers.ts'
+import { dollarsOfBreak } from './cost.ts'
+import { type RequestTokens, ThreadNumbersFold } from './numbers.ts'
+import type { CallCost } from './savings.ts'
 
 export interface TimelineStep {
   readonly step: number
+  /** The newest request of the step; all of them count in usage and cost. */
   readonly seq: number
+  readonly requests: number
   readonly at: number
   readonly format: string
   readonly model?: string
-  readonly tokens: { readonly view: number; readonly log: number; readonly budget?: number }
+  readonly tokens: RequestTokens & {
+    readonly budget?: number
+    /** The view by category. Absent in logs of earlier versions. */
+    readonly parts?: Readonly<Record<string, number>>
+  }
   readonly usage?: Usage
   /** Absent where the price of the model is not known. */
-  readonly cost?: { readonly dollars: number }
+  readonly cost?: CallCost
   readonly epoch?: {
     readonly id: string
     readonly edits: number
@@ -29,7 +36,9 @@ export interface TimelineStep {
   }
   readonly compaction?: boolean
   /** The provider's cache missed what it should have held: the cause, and what else is known. */
-  readonly cacheBreak?: RecordedBreak
+  readonly cacheBreak?: RecordedBreak & { readonly dollars?: number }
+  /** It was made smaller after the provider refused its length. */
+  readonly recovery?: boolean
   readonly interrupted?: boolean
 }
 
@@ -43,57 +52,75 @@ type Draft = { -readonly [Key in keyof TimelineStep]: TimelineStep[Key] }
 export async function timelineOf(
   entries: AsyncIterable<Entry> | Iterable<Entry>,
 ): Promise<Timeline> {
-  const steps: Draft[] = []
+  const steps = new Map<number, Draft>()
   const byView = new Map<string, Draft>()
   const numbers = new ThreadNumbersFold()
+  let last: Draft | undefined
   let edits: EditEntry[] = []
   for await (const entry of entries) {
-    numbers.take(entry)
-    switch (entry.type) {
-      case 'message': {
-        const last = steps.at(-1)
-        if (entry.kind === 'interrupted' && last !== undefined) last.interrupted = true
-        break
-      }
-      case 'edit':
-        edits.push(entry)
-        break
-      case 'request': {
-        const step = stepOf(entry, edits, numbers.logTokens)
-        edits = []
-        steps.push(step)
-        byView.set(entry.view, step)
-        break
-      }
-      case 'usage': {
-        const step = byView.get(entry.view)
-        if (step !== undefined) takeUsage(step, entry)
-        break
-      }
+    const { tokens, cost } = numbers.take(entry)
+    if (entry.type === 'message') {
+      if (entry.kind === 'interrupted' && last !== undefined) last.interrupted = true
+    } else if (entry.type === 'edit') edits.push(entry)
+    else if (entry.type === 'request' && tokens !== undefined) {
+      last = stepOf(entry, tokens, edits, steps.get(entry.step))
+      edits = []
+      steps.set(entry.step, last)
+      byView.set(entry.view, last)
+    } else if (entry.type === 'usage') {
+      const step = byView.get(entry.view)
+      // A later request of the same step has taken its place.
+      const shown = step === undefined ? undefined : steps.get(step.step)
+      if (shown !== undefined) takeUsage(shown, entry, cost)
     }
   }
-  return { steps }
+  return { steps: [...steps.values()].sort((a, b) => a.step - b.step) }
 }
 
-function takeUsage(step: Draft, { sample, broken }: UsageEntry): void {
-  const dollars = dollarsOf(sample, step.model)
-  step.usage = sample
-  if (dollars !== undefined) step.cost = { dollars }
-  if (broken !== undefined) step.cacheBreak = broken
+function takeUsage(step: Draft, { sample, broken }: UsageEntry, cost: CallCost | undefined): void {
+  step.usage = step.usage === undefined ? sample : sumOf(step.usage, sample)
+  if (cost !== undefined) {
+    const before = step.cost ?? { dollars: 0, withoutOriel: 0 }
+    step.cost = {
+      dollars: before.dollars + cost.dollars,
+      withoutOriel: before.withoutOriel + cost.withoutOriel,
+    }
+  }
+  if (broken === undefined) return
+  const dollars = dollarsOfBreak(broken.lost, step.model)
+  step.cacheBreak = dollars === undefined ? broken : { ...broken, dollars }
 }
 
-function stepOf(entry: RequestEntry, edits: readonly EditEntry[], logTokens: number): Draft {
-  const { details = {} } = entry
+function sumOf(a: Usage, b: Usage): Usage {
   return {
+    uncached: a.uncached + b.uncached,
+    cacheRead: a.cacheRead + b.cacheRead,
+    cacheWrite: a.cacheWrite + b.cacheWrite,
+    output: a.output + b.output,
+  }
+}
+
+function stepOf(
+  entry: RequestEntry,
+  tokens: RequestTokens,
+  edits: readonly EditEntry[],
+  before: Draft | undefined,
+): Draft {
+  const { details = {} } = entry
+  const { budget, parts } = details
+  const kept: Partial<Draft> = before ?? {}
+  return {
+    ...kept,
     step: entry.step,
     seq: entry.seq,
+    requests: (kept.requests ?? 0) + 1,
     at: entry.at,
     format: entry.format,
     ...(entry.model === undefined ? {} : { model: entry.model }),
     tokens: {
-      view: details.tokens ?? 0,
-      log: logTokens,
-      ...(details.budget === undefined ? {} : { budget: details.budget }),
+      ...tokens,
+      ...(budget === undefined ? {} : { budget }),
+      ...(parts === undefined ? {} : { parts }),
     },
     ...(edits.length === 0
       ? {}
@@ -105,6 +132,12 @@ function stepOf(entry: RequestEntry, edits: readonly EditEntry[], logTokens: num
             tokensSaved: edits.reduce((sum, edit) => sum + edit.tokensBefore - edit.tokensAfter, 0),
           },
         }),
-    ...(edits.some(({ rule }) => rule === 'compaction') ? { compaction: true } : {}),
+    ...(edits.some(isFold) ? { compaction: true } : {}),
+    ...(details.isRecovery === true ? { recovery: true } : {}),
   }
+}
+
+/** Whether an edit puts a checkpoint in the place of messages. */
+function isFold({ target, text }: EditEntry): boolean {
+  return 'ranges' in target && text !== undefined
 }

@@ -66,7 +66,7 @@ export function viewBlocks(
       const form = change?.form ?? (isHidden ? 'dropped' : 'full')
       const isShort = form !== 'full' && form !== 'dropped'
       const sent = block.type === 'tool-result' ? results.get(block.callId) : undefined
-      const text = isShort ? (sent ?? edit?.text ?? '') : form === 'full' ? textOf(block) : ''
+      const text = isShort ? (sent ?? edit?.text ?? '') : form === 'full' ? plainText(block) : ''
       return {
         id: own,
         message: id,
@@ -125,11 +125,12 @@ function stateOf(entries: readonly Entry[]): State {
 }
 
 /** The newest live edit of a block: its own, else the one that drops its message. */
-function liveEdit(state: State, seq: number, block: number): EditEntry | undefined {
+export function liveEdit(state: State, seq: number, block: number): EditEntry | undefined {
   return state.blockEdit(seq, block) ?? state.dropEdits.findLast((edit) => isInRanges(edit, seq))
 }
 
-function textOf(block: Block): string {
+/** A block as text: pictures and files by their names. */
+export function plainText(block: Block): string {
   switch (block.type) {
     case 'text':
       return block.text
@@ -140,7 +141,7 @@ function textOf(block: Block): string {
     case 'tool-result':
       return typeof block.content === 'string'
         ? block.content
-        : block.content.map(textOf).join('\n')
+        : block.content.map(plainText).join('\n')
     case 'opaque':
       return JSON.stringify(block.value)
     case 'image':

@@ -1,14 +1,14 @@
 // Calls of a language model of the AI SDK in which the model's lookups are already answered: generated, or as a stream of parts.
 
 import { isObject, type Json, type JsonObject } from '../core/log/json.ts'
-import { expandToolNames } from '../core/state/expansion.ts'
+import { expandToolNames, isLookupOf, searchToolNames } from '../core/state/expansion.ts'
 import { answers } from '../providers/ai-sdk/stream.ts'
 import type { OwnCall } from '../providers/provider.ts'
 import { sumUsage } from '../providers/splice.ts'
 import type { Answer } from '../providers/stream.ts'
-import { injectedTool } from '../thread/expand/tool.ts'
+import { injectedTools } from '../thread/expand/lookups.ts'
 import type { Answered, Call } from './conversation.ts'
-import { type LastRound, Lookups } from './lookups.ts'
+import { type LastRound, type LookupResult, Lookups } from './lookups.ts'
 
 /** A part of an answer. */
 export type Content = Readonly<Record<string, unknown>> & { readonly type: string }
@@ -29,7 +29,7 @@ interface ToolOptions {
 }
 
 /**
- * The tools of a call with the expand tool; undefined where it must go without: the application has a tool of that name, or the answer must
+ * The tools of a call with the expand tool and the search tool; undefined where it must go without: the application has a tool of that name, or the answer must
  * be one document.
  */
 export function toolsWithExpand({
@@ -40,11 +40,12 @@ export function toolsWithExpand({
     return undefined
   }
   const list: readonly unknown[] = tools
-  if (list.some((tool) => isObject(tool) && expandToolNames.includes(tool.name as never))) {
-    return undefined
-  }
-  const { description, parameters } = injectedTool(name)
-  return [...list, { type: 'function', name, description, inputSchema: parameters }]
+  const names: readonly unknown[] = [...expandToolNames, ...searchToolNames]
+  if (list.some((tool) => isObject(tool) && names.includes(tool.name))) return undefined
+  const own = injectedTools(name).map(({ parameters, ...tool }) => ({
+    ...{ type: 'function', ...tool, inputSchema: parameters },
+  }))
+  return [...list, ...own]
 }
 
 export interface RoundsOptions<R> {
@@ -198,13 +199,13 @@ class Rounds {
   }
 }
 
-function resultsOf(results: readonly { readonly id: string; readonly text: string }[]): Json {
+function resultsOf(results: readonly LookupResult[]): Json {
   return {
     role: 'tool',
-    content: results.map(({ id, text }) => ({
+    content: results.map(({ id, name: toolName, text }) => ({
       type: 'tool-result',
       toolCallId: id,
-      toolName: name,
+      toolName,
       output: { type: 'text', value: text },
     })),
   }
@@ -215,21 +216,23 @@ interface SortedCalls {
   readonly hasOthers: boolean
 }
 
-/** The calls of an answer: to the expand tool, and to others that the application runs. */
+/** The calls of an answer: lookups, and calls to others that the application runs. */
 function callsIn(content: readonly Content[]): SortedCalls {
   const calls = content.filter(
     ({ type, providerExecuted }) => type === 'tool-call' && providerExecuted !== true,
   )
   const own = calls.filter(isOwnPart)
   return {
-    own: own.map(({ toolCallId, input }) => ({ id: String(toolCallId), input: input as Json })),
+    own: own.map(({ toolCallId, toolName, input }) => ({
+      ...{ id: String(toolCallId), name: String(toolName), input: input as Json },
+    })),
     hasOthers: own.length < calls.length,
   }
 }
 
 /** Calls to the expand tool, and the pieces in which their arguments come. */
 function isOwnPart(part: Content): boolean {
-  return part.toolName === name || ownInputs.has(part)
+  return isLookupOf(name, part.toolName) || ownInputs.has(part)
 }
 
 const ownInputs = new WeakSet<Content>()
@@ -242,7 +245,7 @@ async function* partsOf(stream: ReadableStream<Content>): AsyncGenerator<Content
     for (;;) {
       const { done, value } = await reader.read()
       if (done) return
-      if (value.type === 'tool-input-start' && value.toolName === name) own.add(value.id)
+      if (value.type === 'tool-input-start' && isLookupOf(name, value.toolName)) own.add(value.id)
       if (/^tool-input-/.test(value.type) && own.has(value.id)) ownInputs.add(value)
       yield value
     }

@@ -10,6 +10,7 @@ import { answers } from '../providers/ai-sdk/stream.ts'
 import { isContextLengthError as isOverflow } from '../providers/context-length.ts'
 import type { Answer } from '../providers/stream.ts'
 import { expandTool as createExpandTool, type Expandable } from '../thread/expand/tool.ts'
+import { searchTool as createSearchTool, type Searchable } from '../thread/search/tool.ts'
 import type { AnyThread } from '../thread/thread.ts'
 import { toPrompt, withCacheMarker } from './ai-sdk-prompt.ts'
 import {
@@ -31,6 +32,8 @@ import {
   statelessOptions,
   threadConversation,
 } from './conversation.ts'
+
+export { type PruneBefore, type PruneMessagesOptions, pruneMessages } from './prune-messages.ts'
 
 /** What is needed of a language model: every version of the SDK's specification has it. */
 export interface LanguageModelLike {
@@ -197,6 +200,28 @@ export function expandTool(thread: Expandable): ExpandMessageTool {
     execute: (input) => handle(input),
   }
 }
+
+/** The tool `search_conversation` for the SDK: `tools: { search_conversation: searchTool(thread) }`. */
+export function searchTool(thread: Searchable): SearchConversationTool {
+  const { definition, handle } = createSearchTool(thread)
+  return {
+    description: definition.description,
+    inputSchema: searchInput,
+    execute: (input) => handle(input),
+  }
+}
+
+export interface SearchConversationTool {
+  readonly description: string
+  readonly inputSchema: typeof searchInput
+  readonly execute: (input: SearchInput) => Promise<string>
+}
+
+export type SearchInput = z.infer<typeof searchInput>
+
+const searchInput = z.object({
+  query: z.string().describe('What to find: names, identifiers, paths, numbers, or a question.'),
+})
 
 export interface ExpandMessageTool {
   readonly description: string

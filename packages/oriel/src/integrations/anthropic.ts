@@ -3,6 +3,13 @@
 import { anthropic } from '../providers/anthropic/index.ts'
 import { type ClientLike, type ManagedClientOptions, managedClient } from './managed-fetch.ts'
 
+export {
+  type ClearableRequest,
+  type ClearedToolUses,
+  type ClearToolUsesEdit,
+  type ClearToolUsesOptions,
+  clearToolUses,
+} from './clear-tool-uses.ts'
 export type { ManagedClientOptions }
 
 /**

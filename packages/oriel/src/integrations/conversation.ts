@@ -14,7 +14,7 @@ import type { FormatName } from '../providers/format.ts'
 import { encode, formatNamed } from '../providers/registry.ts'
 import { keyOf } from '../thread/branches/match.ts'
 import { sentOf, splitLeading } from '../thread/branches/sync.ts'
-import { type ExpandTool, expandTool } from '../thread/expand/tool.ts'
+import { type LookupTool, lookupTool } from '../thread/expand/lookups.ts'
 import type { AnyThread } from '../thread/thread.ts'
 import { recoveryBudget } from '../thread/view/recovery.ts'
 import type { ExpandOffer, View } from '../thread/view/view.ts'
@@ -30,8 +30,8 @@ export interface ManagedOptions {
   /** Tokens a request may use, frame included. @default no limit but the policy's */
   readonly budget?: number
   /**
-   * When the model gets the tool `expand_message`, whose calls are answered within the same call: once something was reduced ('auto'), from
-   * the thread's first call on (true), or never (false). Without a thread nothing can be expanded.
+   * When the model gets the tools `expand_message` and `search_conversation`, whose calls are answered within the same call: once something
+   * was reduced ('auto'), from the thread's first call on (true), or never (false). Without a thread nothing can be looked up.
    * @default 'auto'
    */
   readonly expand?: boolean | 'auto'
@@ -96,10 +96,10 @@ export interface Answered {
   readonly seen?: readonly unknown[]
 }
 
-/** An answer that the application does not see: the model called the expand tool. */
+/** An answer that the application does not see: the model looked something up. */
 export interface HiddenAnswer extends Answered {
   /** The messages that carry the results. */
-  results(tool: ExpandTool): Promise<readonly unknown[]>
+  results(tool: LookupTool): Promise<readonly unknown[]>
 }
 
 /** One model call: ask for the view, then tell what came back. */
@@ -113,7 +113,7 @@ export interface Call {
   /** Records an answer with the results of its lookups, and gives the next request. */
   next(answer: HiddenAnswer): Promise<Call>
   /** Answers lookups of the model. */
-  lookUp<T>(work: (tool: ExpandTool) => Promise<T>): Promise<T>
+  lookUp<T>(work: (tool: LookupTool) => Promise<T>): Promise<T>
   /** A smaller view after this error; undefined where there is none: another error, the second one, or nothing can be left out. */
   recover(error: unknown): Promise<Call | undefined>
   /** Records an answer. One that is empty is not recorded. */
@@ -219,7 +219,11 @@ async function threadCall(context: CallContext, ask: () => Promise<View>): Promi
     next({ messages, usage, results }) {
       return branch.exclusive(async (own) => {
         const found = await results(toolFor(thread, own))
-        await own.append([...messages, ...found], { format: call.format, resentAs: [] })
+        await own.append([...messages, ...found], {
+          format: call.format,
+          ownFields: false,
+          resentAs: [],
+        })
         if (usage !== undefined) await own.usage(usage, view.id)
         return threadCall(context, () => own.view(viewOptions(call, options, { system })))
       })
@@ -234,7 +238,12 @@ async function threadCall(context: CallContext, ask: () => Promise<View>): Promi
       const work = async (own: AnyThread): Promise<void> => {
         if (messages.length > 0) {
           const resent = seen === undefined ? {} : { resentAs: seen }
-          await own.append(messages, { format: call.format, isPaused, ...resent })
+          await own.append(messages, {
+            format: call.format,
+            ownFields: false,
+            isPaused,
+            ...resent,
+          })
           remember(thread, own, { answer: draftsOf(seen ?? messages, call.format), isPaused })
         }
         if (usage !== undefined) await own.usage(usage, view.id)
@@ -248,23 +257,24 @@ async function threadCall(context: CallContext, ask: () => Promise<View>): Promi
 }
 
 /** Of each thread one tool: it remembers what was asked, to end a loop of the same request. */
-const tools = new WeakMap<AnyThread, { readonly tool: ExpandTool; readonly place: Place }>()
+const tools = new WeakMap<AnyThread, { readonly tool: LookupTool; readonly place: Place }>()
 
 /** The branch on which a lookup is answered. */
 interface Place {
   on: AnyThread
 }
 
-function toolFor(thread: AnyThread, on: AnyThread): ExpandTool {
+function toolFor(thread: AnyThread, on: AnyThread): LookupTool {
   const known = tools.get(thread)
   const place = known?.place ?? { on }
   place.on = on
   if (known !== undefined) return known.tool
-  const tool = expandTool({
+  const tool = lookupTool({
     get step(): number {
       return place.on.step
     },
     expand: (id, options) => place.on.expand(id, options),
+    search: (query, options) => place.on.search(query, options),
   })
   tools.set(thread, { tool, place })
   return tool

@@ -1,17 +1,19 @@
 // Answers of a provider in which the model's calls to the expand tool are already answered: whole, or as a stream.
 
 import type { Json, JsonObject } from '../core/log/json.ts'
-import { expandToolNames } from '../core/state/expansion.ts'
+import { expandToolNames, searchToolNames } from '../core/state/expansion.ts'
 import { EventCutter } from '../providers/events.ts'
 import type { OwnCall, Provider } from '../providers/provider.ts'
 import type { SpliceOptions, Splicer } from '../providers/splice.ts'
 import { type Answer, type AnswerStream, parseObject } from '../providers/stream.ts'
-import { injectedTool } from '../thread/expand/tool.ts'
+import { injectedTools } from '../thread/expand/lookups.ts'
 import type { Answered, Call } from './conversation.ts'
-import { type LastRound, Lookups } from './lookups.ts'
+import { type LastRound, type LookupResult, Lookups } from './lookups.ts'
 
 /** The tool in a request. */
 export interface InjectedBody extends SpliceOptions {
+  /** The tool's name. */
+  readonly name: string
   /** The application's body with the tool. */
   readonly body: JsonObject
 }
@@ -20,7 +22,7 @@ export interface InjectedBody extends SpliceOptions {
 const maxTools = 128
 
 /**
- * The application's body with the expand tool; undefined where it must go without: the application has a tool of that name, the answer must
+ * The application's body with the expand tool and the search tool; undefined where it must go without: the application has a tool of that name, the answer must
  * have a given shape, or the provider would refuse it.
  */
 export function injectedInto(
@@ -28,16 +30,19 @@ export function injectedInto(
   body: JsonObject,
 ): InjectedBody | undefined {
   const list = body[format.listKey] ?? []
-  if (!Array.isArray(list) || list.length >= maxTools) return undefined
+  if (!Array.isArray(list) || list.length + 2 > maxTools) return undefined
   const taken = format.names(list)
-  if (expandToolNames.some((name) => taken.includes(name))) return undefined
+  if ([...expandToolNames, ...searchToolNames].some((name) => taken.includes(name)))
+    return undefined
   const stance = format.eligibility(body)
   // Reasoning may be bound to the list of tools: it stays the same, and the text of hidden rounds is held back.
   const isQuiet = stance === 'structured' && format.bindsReasoning
   if (stance !== 'open' && stance !== 'forced' && !isQuiet) return undefined
   const [name] = expandToolNames
-  const all = [...(list as readonly Json[]), format.define(injectedTool(name))]
-  return { body: { ...body, [format.listKey]: all }, name, isOpen: true, isQuiet }
+  const own = injectedTools(name)
+  const all = [...(list as readonly Json[]), ...own.map(format.define)]
+  const names = own.map((tool) => tool.name)
+  return { body: { ...body, [format.listKey]: all }, name, names, isOpen: true, isQuiet }
 }
 
 export interface ExpandingOptions {
@@ -119,9 +124,8 @@ class Rounds {
     await call.record({ ...kept, messages, seen: seen?.messages ?? [] })
   }
 
-  #asMessages(found: readonly { readonly id: string; readonly text: string }[]): readonly Json[] {
-    const { provider, injected } = this.options
-    return provider.tools.results(found.map((one) => ({ ...one, name: injected.name })))
+  #asMessages(found: readonly LookupResult[]): readonly Json[] {
+    return this.options.provider.tools.results(found)
   }
 
   /** An answer as it can be shown to the model again. */
@@ -142,7 +146,7 @@ async function wholeOf(first: Response, rounds: Rounds): Promise<string | Respon
     if (body === undefined) return text
     bodies.push(body)
     const found = provider.answer(body) ?? { messages: [] }
-    const { own, hasOthers } = tools.sort(found.messages, injected.name)
+    const { own, hasOthers } = tools.sort(found.messages, injected.names)
     if (own.length === 0 && bodies.length === 1) {
       await rounds.end(found, undefined)
       return tools.echoes === undefined ? text : JSON.stringify(tools.join(bodies, injected))
@@ -203,7 +207,7 @@ async function* spliced(first: Response, rounds: Rounds): AsyncGenerator<string>
     yield* eventsOf(response, { stream, splicer, seen, rounds })
     if (splicer.verdict === 'plain' || !stream.isComplete) return
     const found = stream.answer() ?? { messages: [] }
-    const { own, hasOthers } = provider.tools.sort(found.messages, injected.name)
+    const { own, hasOthers } = provider.tools.sort(found.messages, injected.names)
     const why = rounds.last({ hasOthers, isCut: splicer.isCut })
     if (why !== undefined) {
       const text = splicer.finish().join('')

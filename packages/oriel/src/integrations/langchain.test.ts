@@ -299,8 +299,8 @@ describe('orielMiddleware', () => {
   })
 
   it.each([
-    ['auto', undefined, [1, 1, 2, 2]],
-    ['always', true, [2, 2, 2, 2]],
+    ['auto', undefined, [1, 1, 3, 3]],
+    ['always', true, [3, 3, 3, 3]],
     ['never', false, [1, 1, 1, 1]],
   ] as const)('[LC11] the model gets the tool: %s', async (_, expand, counts) => {
     const thread = await openThread({ store: memoryStore(), policy })

@@ -18,6 +18,7 @@ import {
   type Expandable,
   type ExpandTool,
 } from '../thread/expand/tool.ts'
+import { searchTool as createSearchTool, type Searchable } from '../thread/search/tool.ts'
 import { type AnyThread, openThread, type ThreadOptions } from '../thread/thread.ts'
 import {
   type Call,
@@ -30,6 +31,8 @@ import {
   statelessOptions,
   threadConversation,
 } from './conversation.ts'
+
+export { trimMessages } from './trim-messages.ts'
 
 /** What tells one conversation from another: the context of a call and its configuration. */
 export interface AgentRuntime {
@@ -72,7 +75,9 @@ export function orielMiddleware(options: OrielMiddlewareOptions): AgentMiddlewar
   const findThread = threadFinder(options)
   const find = conversationFinder(options, findThread)
   const tools =
-    findThread === undefined || options.expand === false ? [] : [expandToolOf(findThread)]
+    findThread === undefined || options.expand === false
+      ? []
+      : [expandToolOf(findThread), searchToolOf(findThread)]
   return createMiddleware({
     name: 'Oriel',
     tools,
@@ -122,6 +127,24 @@ function expandToolOf(find: (runtime: AgentRuntime) => Promise<Expandable>) {
       known.set(thread, own)
       return own.handle(input)
     },
+    {
+      name: definition.name,
+      description: definition.description,
+      schema: definition.parameters as Record<string, unknown>,
+    },
+  )
+}
+
+/** The tool `search_conversation` for an agent of LangChain. The middleware brings it along. */
+export function searchTool(thread: Searchable): ReturnType<typeof searchToolOf> {
+  return searchToolOf(async () => thread)
+}
+
+function searchToolOf(find: (runtime: AgentRuntime) => Promise<Searchable>) {
+  const { definition } = createSearchTool({ search: async () => [] })
+  return tool(
+    async (input: unknown, runtime: AgentRuntime): Promise<string> =>
+      createSearchTool(await find(runtime)).handle(input),
     {
       name: definition.name,
       description: definition.description,

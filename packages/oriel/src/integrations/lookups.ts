@@ -3,7 +3,7 @@
 import { resolveCounter } from '../counters.ts'
 import type { OwnCall } from '../providers/provider.ts'
 import { lookupPrices } from '../schedule/prices.ts'
-import type { ExpandTool } from '../thread/expand/tool.ts'
+import type { LookupTool } from '../thread/expand/lookups.ts'
 
 /** Rounds in which the model may look up originals; then it must go on without. As in the gateway. */
 const maxRounds = 4
@@ -26,6 +26,7 @@ const counter = resolveCounter('estimate')
 
 export interface LookupResult {
   readonly id: string
+  readonly name: string
   readonly text: string
 }
 
@@ -67,22 +68,22 @@ export class Lookups {
 
   /** The results of an answer's lookups, within the bounds. */
   async results(
-    tool: ExpandTool,
+    tool: LookupTool,
     calls: readonly OwnCall[],
     { usedTokens, why }: { readonly usedTokens: number; readonly why?: LastRound | undefined },
   ): Promise<readonly LookupResult[]> {
-    if (why === 'cut') return calls.map(({ id }) => ({ id, text: brokenOff }))
-    if (why === 'enough') return calls.map(({ id }) => ({ id, text: tooMany }))
+    if (why === 'cut') return calls.map(({ id, name }) => ({ id, name, text: brokenOff }))
+    if (why === 'enough') return calls.map(({ id, name }) => ({ id, name, text: tooMany }))
     const note = why === undefined && this.#isEnough ? enough : ''
     let tokens = Math.max(minTokens, this.#window - usedTokens)
     const results: LookupResult[] = []
-    for (const { id, input } of calls) {
-      const found = await tool.handle(input)
+    for (const { id, name, input } of calls) {
+      const found = await tool.handle({ name, input })
       const isFitting = found.length <= this.#characters && counter.count(found) <= tokens
       const text = isFitting ? found : tooMuch
       this.#characters -= text.length
       tokens -= counter.count(text)
-      results.push({ id, text: text + note })
+      results.push({ id, name, text: text + note })
     }
     return results
   }

@@ -4,11 +4,12 @@ import { z } from 'zod'
 import { memory } from '../rules/compaction.ts'
 import { rules } from '../rules/index.ts'
 import type { Defaults } from '../rules/rule.ts'
+import { tools } from '../rules/tools.ts'
 import { policySchema } from './schema.ts'
 
 /** The default of each field, by its path. */
 const defaults: Defaults = Object.fromEntries([
-  ...[...Object.values(rules), memory].flatMap(({ name, defaults: own }) =>
+  ...[...Object.values(rules), memory, tools].flatMap(({ name, defaults: own }) =>
     Object.entries(own).map(([field, value]) => [`${name}.${field}`, value] as const),
   ),
   ['schedule', 'immediate'],

@@ -2,7 +2,8 @@
 
 import { OrielError, wrongOption } from '../core/log/errors.ts'
 import { isObject, setField } from '../core/log/json.ts'
-import { assertOptions, type OptionNames } from '../core/log/options.ts'
+import { assertNoSlip, assertOptions, isNearly, type OptionNames } from '../core/log/options.ts'
+import { nearestName } from '../core/text/nearest-name.ts'
 import { assertRules, type CustomRule } from '../rules/custom.ts'
 import type { StoredSettings } from '../stores/agent-settings.ts'
 import { operatorPaths, parseCallerPolicy } from './caller-policy.ts'
@@ -142,6 +143,13 @@ function assertResolveOptions(options: AnyOptions): void {
       throw wrongOption(path, "'ignore' or 'error'")
     }
   }
+  const { env = {}, stored, hasScopedKey = false } = options
+  if (!isObject(env)) throw wrongOption('env', 'an object of environment variables')
+  if (typeof hasScopedKey !== 'boolean') throw wrongOption('hasScopedKey', 'true or false')
+  if (stored !== undefined) {
+    const names: OptionNames<StoredSettings> = { tools: true, toolDefaults: true, chat: true }
+    assertOptions(stored, names, 'resolvePolicy', 'stored')
+  }
   if (!isObject(ceilings)) throw wrongOption('ceilings', 'an object')
   for (const [path, ceiling] of Object.entries(ceilings)) {
     const field = policyFields.find((known) => known.path === path)
@@ -169,6 +177,7 @@ interface Layer {
 type Read = Omit<Layer, 'source'> & { readonly problems?: readonly string[] }
 
 function readEnvironment(env: Readonly<Record<string, string | undefined>>): Values {
+  refuseSlips(env)
   const values = new Map<PolicyField, Value>()
   for (const field of policyFields) {
     const alias = aliases[field.path]
@@ -187,6 +196,21 @@ function readEnvironment(env: Readonly<Record<string, string | undefined>>): Val
     values.set(field, value)
   }
   return values
+}
+
+const variables: readonly string[] = [
+  ...policyFields.map(({ variable }) => variable),
+  ...Object.values(aliases),
+]
+
+/** A misspelt variable would leave unlocked what the operator wants locked. */
+function refuseSlips(env: Readonly<Record<string, string | undefined>>): void {
+  for (const [name, text] of Object.entries(env)) {
+    const isOurs = name.startsWith('ORIEL_') || name.startsWith('NEXT_PUBLIC_DEFAULT_HISTORY')
+    if (!isOurs || text === undefined || text === '' || !isNearly(name, variables)) continue
+    const message = `The environment variable ${name} is not known; did you mean ${nearestName(name, variables)}? Correct it or unset it.`
+    throw new OrielError('invalid-setting', message, { path: name })
+  }
 }
 
 function readRequest(options: AnyOptions, warnings: string[]): Layer {
@@ -248,7 +272,7 @@ function asSetting(error: unknown, place: string): unknown {
 
 /** Whether an object has a part of a policy. */
 function hasParts(object: object, rules: readonly CustomRule[]): boolean {
-  const names = [...policyFields.map(({ part }) => part), ...rules.map(({ name }) => name)]
+  const names = ['preset', ...policyParts, ...rules.map(({ name }) => name)]
   return names.some((name) => Object.hasOwn(object, name))
 }
 
@@ -256,7 +280,11 @@ function partsOfRequest({ request, rules = [] }: AnyOptions): PolicyRequest {
   if (request === undefined) return {}
   if (request instanceof URLSearchParams) return { query: request }
   const isSplit = ['query', 'header', 'body'].some((key) => key in request)
-  if (isSplit) return request as PolicyRequest
+  if (isSplit) {
+    const split = request as PolicyRequest
+    assertOptions(split, { query: true, header: true, body: true }, 'resolvePolicy', 'request')
+    return split
+  }
   // Parameters are scalars, parts of a policy are objects.
   const objects = Object.fromEntries(Object.entries(request).filter(([, value]) => isObject(value)))
   const isPolicy = hasParts(objects, rules)
@@ -268,19 +296,35 @@ function readQuery(query: unknown): Read {
   const values = new Map([...read.values].filter(([{ path }]) => !operatorPaths.has(path)))
   const refused = [...read.values.keys()].filter(({ path }) => operatorPaths.has(path))
   const problems = refused.map(({ path }) => `${path} is set by the operator only: ignored.`)
-  return { ...read, values, problems: [...(read.problems ?? []), ...problems] }
+  return { ...read, values, problems: [...(read.problems ?? []), ...problems, ...slipsIn(query)] }
+}
+
+const parameters: readonly string[] = policyFields.map(({ parameter }) => parameter)
+
+/** Parameters that are nearly ours: other ones are of the application. */
+function slipsIn(query: unknown): readonly string[] {
+  const names = query instanceof URLSearchParams ? [...query.keys()] : Object.keys(query as object)
+  return names
+    .filter((name) => isNearly(name, parameters))
+    .map((name) => {
+      const near = nearestName(name, parameters)
+      return `The parameter ${name} is not known; did you mean ${near}? Ignored.`
+    })
+}
+
+/** What is given for a parameter; of several values none is taken. */
+function givenFor(query: unknown, name: string): unknown {
+  if (!(query instanceof URLSearchParams)) return (query as Record<string, unknown>)[name]
+  const values = new Set(query.getAll(name))
+  return values.size > 1 ? [...values] : query.get(name)
 }
 
 function readParameters(query: unknown): Read {
   const values = new Map<PolicyField, Value>()
   const problems: string[] = []
-  const given =
-    query instanceof URLSearchParams
-      ? Object.fromEntries(query)
-      : (query as Record<string, unknown>)
   for (const field of policyFields) {
     const { parameter: name } = field
-    const got = given[name]
+    const got = givenFor(query, name)
     if (got === undefined || got === null) continue
     const value = typeof got === 'string' ? field.read(got) : accepted(field, got)
     if (value !== undefined) values.set(field, value)
@@ -297,8 +341,10 @@ function readAgent(agent: AnyOptions['agent'], rules: readonly CustomRule[]): La
   if (typeof agent === 'string') {
     return { source: 'agent', ...fromPolicy(parsePolicy(agent, 'agent')) }
   }
-  const { chatSettings, policy, ...others } = agent as AgentTemplate & Record<string, unknown>
-  const flat = { ...others, ...(isObject(chatSettings) ? chatSettings : {}) }
+  const { chatSettings = {}, policy, ...others } = agent as AgentTemplate & Record<string, unknown>
+  assertTemplate(others, chatSettings, rules)
+  const { preserveSystemMessages, ...chat } = chatSettings as Record<string, unknown>
+  const flat = { ...others, historyPreserveSystemMessages: preserveSystemMessages, ...chat }
   const isPolicy = hasParts(others, rules)
   const read = fromPolicy(parsePolicy(policy ?? (isPolicy ? others : {}), 'agent.policy', rules))
   const values = new Map(read.values)
@@ -309,6 +355,22 @@ function readAgent(agent: AnyOptions['agent'], rules: readonly CustomRule[]): La
   for (const [field, value] of settings) values.set(field, value)
   return { source: 'agent', values, rest: read.rest }
 }
+
+/** Names of a template's chat settings. */
+const chatNames = ['historyPolicy', 'historyLength', 'preserveSystemMessages']
+
+/** Other fields of a template are the application's; what is nearly one of ours, or a policy's field among the chat settings, is a slip. */
+function assertTemplate(others: object, chat: unknown, rules: readonly CustomRule[]): void {
+  const of = 'An agent template'
+  if (!isObject(chat)) throw wrongOption('agent.chatSettings', 'an object')
+  const parts = [...policyParts, ...rules.map(({ name }) => name)]
+  const known = ['chatSettings', 'policy', 'preset', ...parts, ...parameters]
+  assertNoSlip(others, { known }, { of, at: 'agent' })
+  const names = { known: [...chatNames, ...parameters], elsewhere: ['length', 'policy', 'history'] }
+  assertNoSlip(chat, names, { of, at: 'agent.chatSettings' })
+}
+
+const policyParts: readonly string[] = [...new Set(policyFields.map(({ part }) => part))]
 
 function withStored(layer: Layer, stored: StoredSettings | undefined): Layer {
   if (stored === undefined) return layer

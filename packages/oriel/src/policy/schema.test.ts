@@ -63,7 +63,7 @@ describe('a policy', () => {
     expect(problem({ histroy: {} })).toEqual({
       path: 'policy.histroy',
       message:
-        "Invalid policy at policy.histroy: unknown key 'histroy' (did you mean 'history'?); allowed: toolOutput, retention, expiry, toolResults, deduplication, history, compaction, memory, schedule, preset.",
+        "Invalid policy at policy.histroy: unknown key 'histroy' (did you mean 'history'?); allowed: toolOutput, retention, expiry, toolResults, deduplication, history, compaction, memory, tools, schedule, preset.",
     })
     expect(problem({ history: { lenght: 3 } })).toEqual({
       path: 'policy.history.lenght',

@@ -9,6 +9,7 @@ import type { CustomRule } from '../rules/custom.ts'
 import type { HistorySettings } from '../rules/history.ts'
 import { rules } from '../rules/index.ts'
 import type { Rule } from '../rules/rule.ts'
+import { type ToolsSettings, tools } from '../rules/tools.ts'
 import { presets } from './presets.ts'
 
 type Rules = typeof rules
@@ -19,6 +20,8 @@ type SettingsOf<R extends Rule> = Parameters<R['propose']>[1]
 export interface Policy extends RuleParts {
   /** In the summary of `compaction`, the lines and values most likely to be needed again. Needs `compaction`. @default off */
   readonly memory?: MemorySettings | undefined
+  /** Which tool definitions a request carries; the others are found by a search. A mode alone may stand for the part. @default all of them */
+  readonly tools?: ToolsSettings | undefined
   /** `immediate`: edits are made when they fall due; `cache-aware`: when they pay. @default 'immediate' */
   readonly schedule?: 'immediate' | 'cache-aware' | undefined
 }
@@ -40,6 +43,7 @@ const ruleSchemas = Object.fromEntries(
 export const policySchema = z.strictObject({
   ...ruleSchemas,
   memory: memory.schema.optional(),
+  tools: tools.schema.optional(),
   schedule: z.enum(['immediate', 'cache-aware']).optional(),
 })
 
@@ -48,7 +52,11 @@ export type PresetName = keyof typeof presets
 /** A policy as callers may write it: a preset's name, or parts over a preset. `Own` are rules of the caller's own. */
 export type PolicyInput<Own extends readonly CustomRule[] = readonly []> =
   | PresetName
-  | (Policy & CustomParts<Own> & { readonly preset?: PresetName })
+  | (Omit<Policy, 'tools'> &
+      CustomParts<Own> & {
+        readonly tools?: ToolsSettings | ToolsSettings['mode']
+        readonly preset?: PresetName
+      })
 
 /** The parts of rules of one's own, under their names; of a list whose names only the run knows, none. */
 export type CustomParts<Own extends readonly CustomRule[]> = {
@@ -72,7 +80,8 @@ export function parsePolicy(
     throw invalid(path, `expected an object or the name of a preset, got ${describe(input)}`)
   }
   if (isChecked(input, own)) return input
-  const { preset, ...parts } = input as { preset?: unknown }
+  const { preset, ...given } = input as { preset?: unknown; tools?: unknown }
+  const parts = typeof given.tools === 'string' ? { ...given, tools: { mode: given.tools } } : given
   const checked = check(parts, path, own)
   if (preset === undefined) return checked
   const base = presetNamed(preset, `${path}.preset`)

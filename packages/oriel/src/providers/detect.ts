@@ -3,6 +3,7 @@
 import { OrielError } from '../core/log/errors.ts'
 import { isObject } from '../core/log/json.ts'
 import type { FormatName } from './format.ts'
+import { hasForeignField, refuseMisplaced, refuseSlips } from './neutral/index.ts'
 import { formatNames } from './registry.ts'
 
 /** A format, or Oriel's own form. */
@@ -18,10 +19,17 @@ const all: readonly Form[] = ['neutral', ...formatNames]
  * path where a message is in no format, or where messages of different formats stand side by side.
  */
 export function detectForms(messages: readonly unknown[], path: string): readonly Form[] {
+  messages.forEach((message, index) => {
+    if (!isObject(message)) return
+    refuseSlips(message, `${path}[${index}]`)
+    partsOf(message).forEach((part, at) => {
+      refuseMisplaced(part, `${path}[${index}].content[${at}]`)
+    })
+  })
   const found = formsIn(messages, path)
   const [format] = commonTo(found, path, (forms) => !forms.includes('neutral'))
   return found.map((forms, index) => {
-    if (isOwn(messages[index])) return 'neutral'
+    if (isOwn(messages[index]) && forms.includes('neutral')) return 'neutral'
     // What every format has goes with its neighbours.
     return format !== undefined && forms.includes(format) ? format : 'neutral'
   })
@@ -67,7 +75,13 @@ function formsOf(message: unknown, path: string): readonly Form[] {
   if (!isObject(message)) return all
   // Nothing else has parts without content; nothing of Gemini has content.
   if (isGemini(message)) return ['gemini']
-  const marks = isOwn(message) ? [] : [...marksOf(message), ...partsOf(message).map(marksOfPart)]
+  const marks = isDecoded(message)
+    ? []
+    : [...marksOf(message), ...partsOf(message).map(marksOfPart)]
+  // What we do not know is kept for its format; in Oriel's own form it would say nothing.
+  if (!isOwn(message) && marks.every(mayBeOwn) && hasForeignField(message, 'message')) {
+    marks.push(formatNames)
+  }
   let forms = all.filter((form) => form !== 'gemini')
   for (const mark of marks) {
     const left = mark === undefined ? forms : forms.filter((form) => mark.includes(form))
@@ -77,16 +91,25 @@ function formsOf(message: unknown, path: string): readonly Form[] {
   return forms
 }
 
+function mayBeOwn(mark: readonly Form[] | undefined): boolean {
+  return mark === undefined || mark.includes('neutral')
+}
+
 function unclear(path: string, why: string): OrielError {
   const message = `The message at ${path} ${why}. Pass the messages' format, one of ${formatNames.join(', ')}.`
   return new OrielError('invalid-input', message, { path })
 }
 
-/** Fields that only Oriel's own messages have; a decoded message says where it came from. */
+/** A decoded message says where it came from. */
+function isDecoded({ source, native }: Fields): boolean {
+  return source !== undefined || native !== undefined
+}
+
+/** Fields of Oriel's own: alone they tell the form; beside the marks of a format they come with it. */
 function isOwn(message: unknown): boolean {
   if (!isObject(message)) return false
-  const { source, native, origin, expiry, audience } = message
-  return [source, native, origin, expiry, audience].some((field) => field !== undefined)
+  const { origin, expiry, audience } = message
+  return isDecoded(message) || [origin, expiry, audience].some((field) => field !== undefined)
 }
 
 function isGemini(message: Fields): boolean {
@@ -155,17 +178,23 @@ function each(
 
 /** What a part of a message leaves as its form; undefined where all may have it. */
 function marksOfPart(part: Fields): readonly Form[] | undefined {
+  const mark = markByFields(part)
+  const isOwnPart = part.lifetime !== undefined || part.audience !== undefined
+  return isOwnPart && mayBeOwn(mark) ? ['neutral'] : mark
+}
+
+function markByFields(part: Fields): readonly Form[] | undefined {
   const { type } = part
   const has = (...keys: readonly string[]): boolean => keys.some((key) => part[key] !== undefined)
   const known = marksByType.get(type)
   if (known !== undefined) return known
   if (typeof type === 'string' && type.endsWith('_tool_result')) return ['anthropic']
-  if (has('lifetime', 'audience')) return ['neutral']
   if (has('providerOptions', 'toolCallId')) return ['ai-sdk']
   if (has('source_type', 'mimeType', 'mime_type')) return ['langchain']
   switch (type) {
     case 'text':
-      return has('citations') ? ['anthropic'] : all.filter((form) => form !== 'openai-responses')
+      if (has('citations')) return ['anthropic']
+      return all.filter((form) => form !== 'openai-responses' && isFormOf(part, form))
     case 'tool-call':
     case 'tool-result':
       return ['neutral']
@@ -185,6 +214,11 @@ function marksOfPart(part: Fields): readonly Form[] | undefined {
     default:
       return undefined
   }
+}
+
+/** A part with fields that Oriel's own do not have is not in its form. */
+function isFormOf(part: Fields, form: Form): boolean {
+  return form !== 'neutral' || !hasForeignField(part, 'part')
 }
 
 /** A picture is a file only in the AI SDK. */

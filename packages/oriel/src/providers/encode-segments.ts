@@ -38,25 +38,3 @@ function isApart({ messages }: Segment, index: number, all: readonly Segment[]):
   if (index === 0) return true
   return messages[0]?.role === 'assistant' && all[index - 1]?.messages.at(-1)?.role !== 'assistant'
 }
-
-/** All pieces as one. */
-export function joined(pieces: readonly EncodedSegment[]): Encoded {
-  const [only] = pieces
-  if (only !== undefined && pieces.length === 1) return only.encoded
-  let before = 0
-  const parts = pieces.map(({ segment, encoded }) => {
-    const from = before
-    before += segment.messages.length
-    return {
-      ...encoded,
-      origins: encoded.origins.map((one) => ({ ...one, shown: one.shown.map((at) => at + from) })),
-      losses: (encoded.losses ?? []).map((one) => ({ ...one, message: one.message + from })),
-    }
-  })
-  const losses = parts.flatMap((part) => part.losses)
-  return {
-    messages: parts.flatMap(({ messages }) => messages),
-    origins: parts.flatMap(({ origins }) => origins),
-    ...(losses.length === 0 ? {} : { losses }),
-  }
-}

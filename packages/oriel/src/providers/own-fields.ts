@@ -2,6 +2,7 @@
 
 import type { Block } from '../core/log/block.ts'
 import type { Draft, Native } from '../core/log/entry.ts'
+import { OrielError } from '../core/log/errors.ts'
 import { isObject, type Json, type JsonObject } from '../core/log/json.ts'
 import type { Decoded, Format } from './format.ts'
 import { readOwnFields, readPartFields } from './neutral/index.ts'
@@ -24,6 +25,10 @@ export function decodeWithOwnFields(
 }
 
 function withOwnFields(draft: Draft, path: string): Draft {
+  if (draft.extra?.lifetime !== undefined) {
+    const message = `There is no field ${path}.lifetime: a part of a message has a lifetime, the message an expiry.`
+    throw new OrielError('invalid-input', message, { path: `${path}.lifetime` })
+  }
   const content = contentWith(draft.content, `${path}.content`)
   const isNamed = hasAny(draft.extra, messageFields)
   if (!isNamed && content === draft.content) return draft
@@ -46,6 +51,10 @@ function contentWith(content: string | readonly Block[], path: string): string |
 function blockWith(block: Block, path: string): Block {
   const inner =
     block.type === 'tool-result' ? contentWith(block.content, `${path}.content`) : undefined
+  if (isExpiry(block.extra?.expiry)) {
+    const message = `There is no field ${path}.expiry: a message has an expiry, a part of it a lifetime.`
+    throw new OrielError('invalid-input', message, { path: `${path}.expiry` })
+  }
   const isNamed = hasAny(block.extra, partFields)
   const isChanged = block.type === 'tool-result' && inner !== block.content
   if (!isNamed && !isChanged) return block
@@ -57,6 +66,11 @@ function blockWith(block: Block, path: string): Block {
     ...kept(extra, partFields),
     // The same block, with fields of its own.
   } as Block
+}
+
+/** A setting of ours, not a provider's field of the same name. */
+function isExpiry(value: Json | undefined): boolean {
+  return isObject(value) && 'mode' in value
 }
 
 /** The message as it came, without what only Oriel reads. */

@@ -77,7 +77,7 @@ describe.each(all)('the provider $name', (provider) => {
     const usage = provider.usage.read(whole?.usage ?? {})
     expect(usage).toMatchObject({ cacheRead: 40, output: 7 })
     expect((usage?.uncached ?? 0) + (usage?.cacheWrite ?? 0)).toBe(60)
-    expect(provider.tools.sort(whole?.messages ?? [], 'read').own).toHaveLength(1)
+    expect(provider.tools.sort(whole?.messages ?? [], ['read']).own).toHaveLength(1)
   })
 })
 

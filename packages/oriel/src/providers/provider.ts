@@ -19,6 +19,8 @@ export interface Provider extends Format, AnswerFormat {
   /** @default what clients resend needs no care */
   readonly resend?: ResendFormat
   readonly tools: ToolFormat
+  /** Edits of its context that the provider makes on request. @default it makes none, or none that can be made elsewhere */
+  readonly contextEdits?: ContextEdits
   readonly usage: UsageFormat
   readonly errors: ErrorFormat
   /** A scripted answer, whole and as a stream. */
@@ -82,8 +84,36 @@ export interface StoredHistory {
   readonly key: string
   /** Whether the answer to this request is kept. */
   isKept(body: JsonObject): boolean
-  /** Messages of a round that the provider has not seen: results of calls. */
-  unseen(messages: readonly Json[]): readonly Json[]
+}
+
+/** Edits of the messages that a request asks its provider for, as they can be made for a server that does not know them. */
+export interface ContextEdits {
+  /** The field of a request that asks for them. */
+  readonly key: string
+  /** Hosts of servers that know the field. */
+  readonly hosts: readonly string[]
+  /** A header and the words in it that turn the field on. */
+  readonly flags: { readonly header: string; readonly values: readonly string[] }
+  /** Whether everything that the field asks for can be done here. */
+  supports(asked: Json): boolean
+  /** The messages of a request with the edits. As many as before, and those that stay the same objects. Pure. */
+  apply(
+    messages: readonly Json[],
+    asked: Json,
+    around: {
+      /** Tokens of the whole request. */
+      readonly inputTokens: number
+      count(text: string): number
+    },
+  ): EditedMessages
+  /** Fields by which an answer tells of them. */
+  answer(applied: readonly JsonObject[]): JsonObject
+}
+
+export interface EditedMessages {
+  readonly messages: readonly Json[]
+  /** What was done, in the provider's words. */
+  readonly applied: readonly JsonObject[]
 }
 
 /** Reasoning in messages that clients resend, beside those of a view: see docs/decisions/0002-what-clients-resend.md. */
@@ -110,9 +140,21 @@ export interface ToolDefinition {
   readonly parameters: JsonObject
 }
 
+/** A tool of a request's list, alone. */
+export interface ListedTool {
+  /** Absent for a tool that the provider runs itself or that has another kind of name: it must stay in the list. */
+  readonly name?: string
+  readonly description: string
+  readonly parameters: Json
+  /** A list with only this element defines the tool. */
+  readonly element: Json
+}
+
 /** One call to an injected tool. */
 export interface OwnCall {
   readonly id: string
+  /** The tool's name. */
+  readonly name: string
   /** As the model wrote them: JSON text, or an object. */
   readonly input: Json
 }
@@ -124,7 +166,7 @@ export interface CallResult {
   readonly text: string
 }
 
-/** The calls of an answer: to the injected tool, and to others. */
+/** The calls of an answer: to injected tools, and to others. */
 export interface SortedCalls {
   readonly own: readonly OwnCall[]
   /** Whether the client's own tools are called too. */
@@ -153,9 +195,13 @@ export interface ToolFormat {
   define(tool: ToolDefinition): JsonObject
   /** The names of the tools in a list. */
   names(tools: readonly Json[]): readonly string[]
+  /** The tools of a list one by one, in its order. */
+  definitions(tools: readonly Json[]): readonly ListedTool[]
+  /** The names of tools that the request's choice asks for or allows; empty where it names none. */
+  chosen(body: JsonObject): readonly string[]
   eligibility(body: JsonObject): ToolEligibility
-  /** Sorts the calls of an answer's messages. */
-  sort(messages: readonly Json[], name: string): SortedCalls
+  /** Sorts the calls of an answer's messages, by the names of the injected tools. */
+  sort(messages: readonly Json[], names: readonly string[]): SortedCalls
   /** Whether a whole answer ended before the model was done, so that its calls may be broken. */
   isCut(answer: JsonObject): boolean
   /** The messages that carry the results. */
@@ -163,8 +209,8 @@ export interface ToolFormat {
   /** A round's messages without what the provider would not take back. @default all of them */
   replayed?(messages: readonly Json[], body: JsonObject): readonly Json[]
   /** What of a round's messages a client resends as it is, where it does not resend one message for all of them. */
-  resent?(messages: readonly Json[], name: string): readonly Json[]
-  /** Whole answers of several rounds as one, without the calls to the injected tool. */
+  resent?(messages: readonly Json[], names: readonly string[]): readonly Json[]
+  /** Whole answers of several rounds as one, without the calls to injected tools. */
   join(answers: readonly JsonObject[], options: SpliceOptions): JsonObject
   /** Where a whole answer repeats the tools of the request: what must not be seen of them. @default it repeats nothing */
   echoes?(options: SpliceOptions): ToolEchoes
@@ -175,14 +221,14 @@ export interface ToolFormat {
   readonly bindsReasoning: boolean
   /** Whether a request carries such reasoning. @default none does */
   isBound?(body: JsonObject): boolean
-  /** How a client's request that carries such reasoning makes the model call one of its tools, beside the injected one. */
+  /** How a client's request that carries such reasoning makes the model call one of its tools, beside the injected ones. */
   forcing?(body: JsonObject): Forcing | undefined
 }
 
-/** The choice of the one tool that is left; or the list without the injected one, and no reasoning that is bound to it. */
+/** The choice of the one tool that is left; or the list without the injected ones, and no reasoning that is bound to it. */
 export type Forcing = { readonly choice: Json } | 'without-reasoning'
 
-/** Fields of an answer that tell of the injected tool. */
+/** Fields of an answer that tell of injected tools. */
 export interface ToolEchoes {
   /** Elements of lists that are left out, by the name of the list. */
   readonly lists: Readonly<Record<string, (element: JsonObject) => boolean>>
@@ -279,6 +325,7 @@ function decodePart(part: string): string {
 const callerFields: readonly string[] = [
   'model',
   'metadata',
+  'diagnostics',
   'client_metadata',
   'user',
   'safety_identifier',

@@ -12,9 +12,15 @@ export interface StreamEvent {
 }
 
 export interface SpliceOptions {
-  /** The name of the injected tool. */
-  readonly name: string
-  /** Whether the model may call it; where not, a choice of tools that an answer repeats is not the client's. */
+  /** The names of the injected tools. */
+  readonly names: readonly string[]
+  /** The client's own list of tools, where the request carries another: an answer that repeats the list shows it. @default the request's */
+  readonly tools?: readonly Json[] | undefined
+  /** Fields of an answer that repeat the request, as the client sent them. @default as they come */
+  readonly echo?: JsonObject | undefined
+  /** Fields that an answer has beside the upstream's. @default none */
+  readonly added?: JsonObject | undefined
+  /** Whether the model may call them; where not, a choice of tools that an answer repeats is not the client's. */
   readonly isOpen: boolean
   /** Whether the client gets no text of rounds that it does not see: its answer is one document. */
   readonly isQuiet: boolean
@@ -22,14 +28,14 @@ export interface SpliceOptions {
 
 /** What a round called, known when it ends. */
 export type RoundKind =
-  /** Not the injected tool. */
+  /** No injected tool. */
   | 'plain'
-  /** The injected tool and nothing else. */
+  /** Injected tools and nothing else. */
   | 'own'
-  /** The injected tool, and the client's. */
+  /** Injected tools, and the client's. */
   | 'mixed'
 
-/** By how many calls were of the injected tool, and how many were of others. */
+/** By how many calls were of injected tools, and how many were of others. */
 export function verdictOf(owns: number, others: number): RoundKind {
   if (owns === 0) return 'plain'
   return others === 0 ? 'own' : 'mixed'
@@ -38,8 +44,8 @@ export function verdictOf(owns: number, others: number): RoundKind {
 /**
  * Puts rounds together, event by event. Contracts:
  * - Text and reasoning are passed on as they come, in the words they came in where nothing must change.
- * - A call to the injected tool, or anything that tells of it, is never passed on.
- * - What ends a round that calls the injected tool is held: `finish` gives it where the answer ends with that round.
+ * - A call to an injected tool, or anything that tells of it, is never passed on.
+ * - What ends a round that calls an injected tool is held: `finish` gives it where the answer ends with that round.
  * - Must never throw on what an upstream may send.
  */
 export interface Splicer {

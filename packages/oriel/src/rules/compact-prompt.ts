@@ -1,5 +1,9 @@
 // Prompts for the model that compacts one message (document 001): looked up by id, rendered from a template.
 
+import { wrongOption } from '../core/log/errors.ts'
+import { isObject } from '../core/log/json.ts'
+import { assertOptions } from '../core/log/options.ts'
+
 /** A prompt as a host gives it. */
 export interface Prompt {
   readonly name: string
@@ -10,6 +14,19 @@ export interface Prompt {
   readonly template: string
   /** Models that it is meant for, best first; told to `summarize` as `meta.models`. @default any */
   readonly models?: readonly string[]
+}
+
+/** Rejects prompts of another shape, as options of `of`. */
+export function assertPrompts(prompts: Readonly<Record<string, Prompt>>, of: string): void {
+  if (!isObject(prompts)) throw wrongOption('prompts', 'an object of prompts by their ids')
+  for (const [id, prompt] of Object.entries(prompts)) {
+    const path = `prompts.${id}`
+    assertOptions<Prompt>(prompt, { name: true, template: true, models: true }, of, path)
+    if (typeof prompt.template !== 'string') throw wrongOption(path, '{ name, template, models? }')
+    const { models = [] } = prompt
+    const isList = Array.isArray(models) && models.every((model) => typeof model === 'string')
+    if (!isList) throw wrongOption(`${path}.models`, "a list of models' names")
+  }
 }
 
 /** What a template is rendered with. */

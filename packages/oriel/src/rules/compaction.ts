@@ -60,9 +60,9 @@ export function scaleOf({ eagerness = 'balanced' }: CompactionSettings): number 
 
 /** How much the memory of facts in a checkpoint may hold: the policy part `memory`. */
 export interface MemorySettings {
-  /** Tokens of lines that are likely to be needed again. @default 30 % of what stays */
+  /** Tokens of lines that are likely to be needed again. @default 20 % of what stays */
   readonly lines?: number | undefined
-  /** Tokens of single values: ids, paths, numbers. @default 45 % of what stays */
+  /** Tokens of single values: ids, paths, numbers. @default 55 % of what stays */
   readonly values?: number | undefined
 }
 
@@ -85,8 +85,8 @@ const gainShare = 0.1
 /** Tokens reserved for the summary itself; at most a tenth of the limit. */
 const summaryTokens = 1000
 /** With a memory of facts: how much of what stays it takes, where the policy does not say. */
-const linesShare = 0.3
-const valuesShare = 0.45
+const linesShare = 0.2
+const valuesShare = 0.55
 /** User messages up to this size stay as they were written, as long as all of what stays is at most this share of the trigger. */
 const longUserTokens = 2000
 const fullShare = 0.9
@@ -129,7 +129,7 @@ export const compaction = {
 export const memory = {
   name: 'memory',
   schema: z.strictObject({ lines: count.optional(), values: count.optional() }),
-  defaults: { lines: { words: '30 % of what stays' }, values: { words: '45 % of what stays' } },
+  defaults: { lines: { words: '20 % of what stays' }, values: { words: '55 % of what stays' } },
 } satisfies Omit<Rule<MemorySettings>, 'propose'>
 
 /**
@@ -278,7 +278,7 @@ export function checkpoint(
   const stays = shown.flatMap((item) =>
     gone.has(item) ? [] : (readableMessage(readable, item.entry) ?? []),
   )
-  const sourceOf = sourceNames(state, readable)
+  const sourceOf = sourceNames(state, readable, { byFile: true })
   const directives = directivesFrom(previous ?? {}, isWithdrawn, spokenIn(readable, shown)).compose(
     {
       counter: state.counter,

@@ -5,6 +5,7 @@ import { type Block, type Role, type ToolResultBlock, textOf } from '../core/log
 import type { Edit, Form } from '../core/log/entry.ts'
 import { OrielError } from '../core/log/errors.ts'
 import { copyPlain, isObject, type Json } from '../core/log/json.ts'
+import { assertOptions } from '../core/log/options.ts'
 import { shownAgainIn } from '../core/state/expansion.ts'
 import type { Item, State } from '../core/state/state.ts'
 import { isKept, isWaiting, rangesOf, tokensOf, type Unit, unitsOf } from '../core/state/units.ts'
@@ -169,17 +170,15 @@ export function defineRule<
   readonly defaults?: Settings
   readonly propose: Propose<Settings>
 }): CustomRule<Name, Partial<Settings>>
-export function defineRule({
-  name,
-  schema,
-  defaults = {},
-  propose,
-}: {
+export function defineRule(definition: {
   readonly name: string
   readonly schema?: SettingsSchema<object, object> | undefined
   readonly defaults?: object
   readonly propose: Propose<never>
 }): CustomRule {
+  const names = { name: true, schema: true, defaults: true, propose: true } as const
+  assertOptions(definition, names, 'defineRule')
+  const { name, schema, defaults = {}, propose } = definition
   const rule: CustomRule = Object.freeze({
     name,
     schema,

@@ -6,7 +6,7 @@
 import { z } from 'zod'
 import { type Block, textOf } from '../core/log/block.ts'
 import type { Edit, MessageEntry } from '../core/log/entry.ts'
-import { isExpandTool } from '../core/state/expansion.ts'
+import { isLookupTool } from '../core/state/expansion.ts'
 import type { Item, State } from '../core/state/state.ts'
 import { remaining } from '../core/state/weight.ts'
 import { readableIn } from '../core/text/readable.ts'
@@ -148,7 +148,7 @@ class References {
     const { seq } = item.entry
     if (block.type !== 'tool-result' || state.isPinned(seq)) return undefined
     const call = state.exchanges.answeredBy({ seq, block: position })?.call
-    if (call === undefined || isExpandTool(call.name)) return undefined
+    if (call === undefined || isLookupTool(call.name)) return undefined
     if (typeof block.content !== 'string' && block.content.some(({ type }) => type !== 'text')) {
       return undefined
     }

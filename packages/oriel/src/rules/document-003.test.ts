@@ -100,6 +100,17 @@ describe('tool output, row by row', () => {
     expect(shown(text, { ...none, largeOutputThreshold: 32, maxChars: 40 })).toHaveLength(40)
   })
 
+  it('[DA3] the notice never tells of more than there was', () => {
+    for (const text of ['q'.repeat(5000), `${'q'.repeat(2500)}\n${'r'.repeat(2500)}`]) {
+      for (const limits of [{ maxChars: 400 }, { maxBytes: 900 }, { maxLines: 1, maxChars: 900 }]) {
+        const said = shown(text, limits)
+        const pairs = [...said.matchAll(/(\d+)\/(\d+) (?:lines|bytes|chars)/g)]
+        expect(pairs).toHaveLength(3)
+        for (const [, some, all] of pairs) expect(Number(some)).toBeLessThanOrEqual(Number(all))
+      }
+    }
+  })
+
   it('[B1] the tail survives the cut by bytes too', () => {
     const lines = Array.from({ length: 4000 }, (_, n) => `line ${n} ${'x'.repeat(40)}`)
     const text = shown(lines.join('\n'), {})

@@ -131,10 +131,16 @@ export const expiry = {
     const work: Work = { state, settings, context, clock: state.clock }
     const bySetting = settingsByMessage(results, settings)
     const settingsFor = ({ item }: Result): readonly Expiry[] => bySetting.get(item.entry.seq) ?? []
-    const edits = results.flatMap((result) =>
-      result.isProtected ? [] : expire(work, subjectOf(result), settingsFor(result)),
+    const quiet = new Set<Result>()
+    const edits = results.flatMap((result) => {
+      const own = result.isProtected ? [] : expire(work, subjectOf(result), settingsFor(result))
+      if (own.length === 0) quiet.add(result)
+      return own
+    })
+    settled?.pass(
+      results,
+      (result) => quiet.has(result) && isDone(work, result, settingsFor(result)),
     )
-    settled?.pass(results, (result) => isDone(work, result, settingsFor(result)))
     edits.push(...messagesIn(state).flatMap((message) => expireMessage(work, message)))
     if (duplicates !== undefined) {
       edits.push(

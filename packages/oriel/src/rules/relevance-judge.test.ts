@@ -96,6 +96,75 @@ describe('a judge that takes time', () => {
     expect(await reduced(thread)).toEqual(['forecast'])
   })
 
+  const score = ({ tool }: { tool: string }): number => (tool === 'forecast' ? 0 : 1)
+  const slow = async (judged: { tool: string }): Promise<number> => score(judged)
+  it.each<[string, RelevanceJudge]>([
+    ['a bound function', slow.bind(null)],
+    ['a proxy', new Proxy(slow, {})],
+    ['a plain function with a promise', (judged) => slow(judged)],
+    [
+      'a plain function with a thenable',
+      ((judged: { tool: string }) => ({
+        // biome-ignore lint/suspicious/noThenProperty: what a library's own promise looks like.
+        then: (take: (answer: number) => void) => take(score(judged)),
+      })) as unknown as RelevanceJudge,
+    ],
+    ['one that answers at once', score],
+    [
+      'one that answers now and then at once',
+      (judged) => (judged.tool === 'forecast' ? 0 : slow(judged)),
+    ],
+  ])(
+    '[RV2] %s decides alike, in each schedule, and never ends the process',
+    async (_, relevance) => {
+      for (const schedule of ['immediate', 'cache-aware'] as const) {
+        let now = 1
+        const policy = { expiry: { relevance: {} }, schedule }
+        const thread = await open({ relevance, policy, now: () => now })
+        await thread.append(conversation)
+        await thread.view()
+        await thread.settled()
+        now += 86_400_000
+        await thread.append([said('Still cooking.'), user('Go on.')])
+        expect(await reduced(thread)).toEqual(['forecast'])
+      }
+    },
+  )
+
+  it('[RV2] the first answer of a plain function has the deadline of its view, and its signal', async () => {
+    const signals: AbortSignal[] = []
+    const relevance: RelevanceJudge = (_result, _recent, { signal }) => {
+      signals.push(signal)
+      return new Promise<number>(() => {})
+    }
+    const thread = await open({ relevance, summarizeTimeoutMs: 60 })
+    await thread.append(conversation)
+    await thread.view()
+    await vi.waitFor(() => expect(signals.every(({ aborted }) => aborted)).toBe(true))
+    expect(signals.length).toBeGreaterThan(0)
+  })
+
+  it('[RV2] many plain answers that reject at once are failures of jobs, nothing else', async () => {
+    const unhandled: unknown[] = []
+    const note = (error: unknown): void => void unhandled.push(error)
+    process.on('unhandledRejection', note)
+    const events: ThreadEvent[] = []
+    const thread = await open({
+      relevance: () => Promise.reject(new Error('down')),
+      on: (event) => void events.push(event),
+    })
+    const pairs = Array.from({ length: 20 }, (_, n) => [
+      { ...call(`c${n}`), tool_calls: [named(`c${n}`, 'forecast')] },
+      result(`c${n}`, words(`weather ${n}`)),
+    ])
+    await thread.append([...pairs.flat(), ...conversation])
+    await thread.view()
+    await thread.settled()
+    process.off('unhandledRejection', note)
+    expect(unhandled).toEqual([])
+    expect(events.some(({ type }) => type === 'job-failed')).toBe(true)
+  })
+
   it('[RV2] never delays a view of the schedule cache-aware, and decides a later one', async () => {
     const gate = Promise.withResolvers<void>()
     const relevance = async ({ tool }: { tool: string }): Promise<number> => {

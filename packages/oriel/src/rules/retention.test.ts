@@ -37,7 +37,7 @@ describe('blocks that fade (document 000)', () => {
     )
   })
 
-  it("[N1] every user's own message ages the others, answers and results do not", async () => {
+  it("[N1] every user's own message ages the others, and so do the results of a step; answers do not", async () => {
     const thread = await open()
     const seen: boolean[] = []
     await thread.append(saying(1, { newer: 2 }))
@@ -51,7 +51,70 @@ describe('blocks that fade (document 000)', () => {
       ])
       seen.push((await texts(thread)).includes('screen 1'))
     }
-    expect(seen).toEqual([true, true, false, false])
+    expect(seen).toEqual([true, false, false, false])
+  })
+
+  /** A question with what a plugin saved: in the newest message too, that fades. */
+  const screen = (lifetime: { newer: number }) => ({
+    role: 'user',
+    content: [
+      { type: 'text', text: 'question' },
+      { type: 'text', text: 'screen 1', plugin: 'browser', lifetime },
+    ],
+  })
+
+  it('[N1] in a loop of tool steps each step ages by one, however many results and additions it has', async () => {
+    const seenWith = async (resultsOfStep: number, isPluginBusy: boolean): Promise<boolean[]> => {
+      const thread = await open()
+      const seen: boolean[] = []
+      await thread.append(screen({ newer: 2 }))
+      for (let step = 1; step <= 4; step++) {
+        const ids = Array.from({ length: resultsOfStep }, (_, n) => `c${step}${n}`)
+        await thread.append({
+          role: 'assistant',
+          content: ids.map((callId) => ({ type: 'tool-call', callId, name: 't', arguments: '{}' })),
+        })
+        for (const callId of ids) {
+          await thread.append({
+            role: 'tool',
+            content: [{ type: 'tool-result', callId, content: 'ok' }],
+          })
+        }
+        const addition = { type: 'text', text: 'page', plugin: 'browser', lifetime: { newer: 9 } }
+        if (isPluginBusy)
+          await thread.append({ role: 'user', origin: 'plugin', content: [addition] })
+        seen.push((await texts(thread)).includes('screen 1'))
+      }
+      return seen
+    }
+    for (const results of [1, 3]) {
+      for (const isBusy of [false, true]) {
+        expect(await seenWith(results, isBusy)).toEqual([true, true, false, false])
+      }
+    }
+  })
+
+  it('[N1] a thread that is opened again in the middle of a step counts its results once', async () => {
+    const store = memoryStore()
+    const openAgain = () => openThread({ id: 't', store, snapshotEvery: 1, now: () => 1 })
+    const results = ['a', 'b', 'c']
+    let thread = await openAgain()
+    await thread.append(screen({ newer: 1 }))
+    await thread.append({
+      role: 'assistant',
+      content: results.map((callId) => ({ type: 'tool-call', callId, name: 't', arguments: '{}' })),
+    })
+    for (const callId of results) {
+      await thread.append({
+        role: 'tool',
+        content: [{ type: 'tool-result', callId, content: 'ok' }],
+      })
+      await thread.settled()
+      thread = await openAgain()
+    }
+    expect(JSON.stringify((await thread.view()).messages)).toContain('screen 1')
+    await thread.append({ role: 'assistant', content: 'done' })
+    expect(JSON.stringify((await thread.view()).messages)).not.toContain('screen 1')
   })
 
   it('[N2] lifetimes by turns and by steps', async () => {

@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import { textOf } from '../core/log/block.ts'
 import type { Edit } from '../core/log/entry.ts'
-import { isExpandTool } from '../core/state/expansion.ts'
+import { isLookupTool } from '../core/state/expansion.ts'
 import { noFile } from '../core/state/file-request.ts'
 import { type Result, resultsOf } from '../core/state/results.ts'
 import { settledBy } from '../core/state/settled.ts'
@@ -74,7 +74,7 @@ export const toolOutput = {
       // Whether the model has seen it does not matter: it never sees more than this.
       if (state.isPinned(seq)) return []
       // What a model asked to see is not cut again to what it already saw; an expansion has its own bound.
-      if (isExpandTool(result.tool)) return []
+      if (isLookupTool(result.tool)) return []
       // What was shown once never changes, and of what was not kept there is nothing else to cut.
       if (state.blockEdit(seq, result.block)?.form === 'omitted') return []
       if (state.isFinal(seq, result.block)) return []
@@ -200,8 +200,10 @@ function formsOf(text: string, limits: Limits, id: string): readonly (() => stri
     chars: Math.min(limits.maxChars || Infinity, text.length - 1),
     bytes: limits.maxBytes || Infinity,
   }
+  const lines = countLines(text)
+  // A marker inside a line makes three of it.
   const stats = (shown: string): string =>
-    `\n\n[tool output truncated: showing ${countLines(shown)}/${countLines(text)} lines, ${byteLength(shown)}/${byteLength(text)} bytes, ${shown.length}/${text.length} chars; expand ${id}]`
+    `\n\n[tool output truncated: showing ${Math.min(countLines(shown), lines)}/${lines} lines, ${byteLength(shown)}/${byteLength(text)} bytes, ${shown.length}/${text.length} chars; expand ${id}]`
   const short = (): string => `\n[truncated; expand ${id}]`
   const noticed = (notice: (shown: string) => string, extra: number) => (): string | undefined => {
     const byLines = cutLines(text, limits)

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { PolicyInput } from '../policy/schema.ts'
 import { project } from '../project.ts'
+import { memoryStore } from '../stores/memory/index.ts'
+import { openThread } from '../thread/thread.ts'
 
 const long = (n: number) => `Result ${n} ${'lorem ipsum dolor sit amet '.repeat(60)}`
 const user = (text = 'go') => ({ role: 'user', content: text })
@@ -192,5 +194,36 @@ describe('pictures', () => {
       Array.isArray(content) ? [content.map((part: { type: string }) => part.type).join('+')] : [],
     )
     expect(kinds).toEqual(['text+text', 'text+text', 'text+image_url'])
+  })
+
+  it('[G5] beyond maxImageBytes the oldest pictures become references, fed at once or one by one', async () => {
+    const picture = (bytes: number) => ({
+      role: 'user',
+      content: [
+        { type: 'text', text: `${bytes}` },
+        { type: 'image_url', image_url: { url: `data:image/png;base64,${'A'.repeat(bytes)}` } },
+      ],
+    })
+    const said = { role: 'assistant', content: 'Seen.' }
+    const messages = [picture(400), said, picture(100), said, picture(800), said, picture(40)]
+    const policy = { toolResults: { strategy: 'keepAll', maxImageBytes: 900, cutoff: 0 } } as const
+    const { messages: sent, trace } = project(messages, policy)
+    const shown = sent.flatMap(({ content }) =>
+      Array.isArray(content) ? [content.map((part: { type: string }) => part.type).join('+')] : [],
+    )
+    expect(shown).toEqual(['text+text', 'text+text', 'text+image_url', 'text+image_url'])
+    expect(trace.map(({ reason }) => reason)).toEqual([
+      'pictures have more than 900 bytes from here on',
+      'pictures have more than 900 bytes from here on',
+    ])
+    const thread = await openThread({ id: 't', store: memoryStore(), policy })
+    for (const message of messages) {
+      await thread.append([message], { format: 'openai-chat' })
+      await thread.view({ format: 'openai-chat' })
+    }
+    const fed = await thread.view({ format: 'openai-chat' })
+    const kinds = JSON.stringify(fed.messages).match(/"type":"image_url"/g)
+    expect(kinds).toHaveLength(2)
+    expect(JSON.stringify(fed.messages)).toMatch(/\[Image omitted; expand \w+\]/)
   })
 })

@@ -35,6 +35,8 @@ export interface ToolResultsSettings {
   readonly placeholder?: 'informative' | 'plain' | undefined
   /** Only this many of the newest messages with pictures keep them. @default no limit */
   readonly maxImages?: number | undefined
+  /** Bytes of pictures in a request, as they are on the wire: the oldest ones beyond become references. @default no limit */
+  readonly maxImageBytes?: number | undefined
   /** Beyond this many results the oldest become summaries; 0 = off. @default 10 */
   readonly cutoff?: number | undefined
   /** How they are summarized; `llm` without a model acts as `heuristic`. @default 'llm' */
@@ -53,6 +55,7 @@ const defaults = {
   max: 0,
   placeholder: 'informative',
   maxImages: { words: 'no limit' },
+  maxImageBytes: { words: 'no limit' },
   cutoff: 10,
   summary: 'llm',
 } as const satisfies Defaults
@@ -64,20 +67,24 @@ export const toolResults = {
     max: count.optional(),
     placeholder: z.enum(['informative', 'plain']).optional(),
     maxImages: count.optional(),
+    maxImageBytes: count.optional(),
     cutoff: count.optional(),
     summary: z.enum(['llm', 'heuristic', 'off']).optional(),
   }),
   defaults,
   propose(state, settings, { summaryOf, planned, success }) {
-    const { cutoff = defaults.cutoff, summary = defaults.summary, maxImages } = settings
+    const { cutoff = defaults.cutoff, summary = defaults.summary } = settings
     const settled = settledBy(state, 'toolResults', settings)
     const results = resultsOf(state, planned, settled.upTo(state))
     const isPlain = settings.placeholder === 'plain'
     const isLost = finalIn(state, planned)
     const canExpand = ({ item, block }: Result): boolean => !isLost(item.entry.seq, block)
     const isFailed = (result: Result): boolean => hasFailed(result, success)
-    const isOmitted = ({ item, block }: Result): boolean =>
-      state.blockEdit(item.entry.seq, block)?.form === 'omitted'
+    // A placeholder of another rule may be longer: what is proposed beside it counts for the rules that weigh.
+    const isInForce = ({ item, block }: Result, text: string): boolean => {
+      const live = state.blockEdit(item.entry.seq, block)
+      return live?.form === 'omitted' && live.text === text
+    }
     const hasCutoff = cutoff > 0 && summary !== 'off'
     const mayStay = (result: Result): boolean => !hasCutoff || isReduced(state, result)
     const done = new Set<Result>()
@@ -86,16 +93,17 @@ export const toolResults = {
       const text = isPlain ? plainText : informative(state, result, canExpand(result))
       const change = { rule: 'toolResults', form: 'omitted', text, since, reason } as const
       const own = reduceResult(state, result, change, { mayGrow: isPlain })
-      if (isOmitted(result) || (own.length === 0 && mayStay(result))) done.add(result)
+      const isDone = own.length === 0 ? mayStay(result) : isInForce(result, text)
+      if (isDone) done.add(result)
       return own
     })
     // Where no strategy omits anything, what has its summary is done.
     const { strategy = defaults.strategy, max = defaults.max } = settings
     const keepsAll = strategy === 'keepAll' || (strategy === 'keepRecent' && max === 0)
     const isBeyond = (result: Result): boolean => keepsAll && !result.isProtected && mayStay(result)
-    settled.pass(results.slice(0, Math.max(0, results.length - cutoff)), (result) => {
-      return done.has(result) || isBeyond(result)
-    })
+    // A message is done when all of its results are.
+    const old = new Set(results.slice(0, Math.max(0, results.length - cutoff)))
+    settled.pass(results, (result) => old.has(result) && (done.has(result) || isBeyond(result)))
     if (hasCutoff) {
       const ask = summary === 'llm' ? summaryOf : noSummary
       // What the strategy omits needs no summary.
@@ -106,7 +114,7 @@ export const toolResults = {
         !omitted.has(placeOf({ seq: item.entry.seq, block }))
       edits.push(...beyondCutoff(state, results, { cutoff, isFree, canExpand, summaryOf: ask }))
     }
-    if (maxImages !== undefined) edits.push(...withoutImages(state, maxImages, isPlain))
+    edits.push(...withoutImages(state, settings, isPlain))
     return edits
   },
 } satisfies Rule<ToolResultsSettings>
@@ -296,8 +304,14 @@ function heuristicSummary(
   return `Tool "${tool}" finished with status ${status}. Output excerpt:\n${excerpt === '' ? '(empty output)' : excerpt}`
 }
 
-/** Pictures of all but the newest messages that have some. The newest user message and what the model has not seen stay. */
-function withoutImages(state: State, maxImages: number, isPlain: boolean): readonly Edit[] {
+/** Pictures of the oldest messages that have some. The newest user message and what the model has not seen stay. */
+function withoutImages(
+  state: State,
+  settings: ToolResultsSettings,
+  isPlain: boolean,
+): readonly Edit[] {
+  const { maxImages, maxImageBytes } = settings
+  if (maxImages === undefined && maxImageBytes === undefined) return []
   const unseen = new Set(
     resultsOf(state).flatMap(({ item, isProtected }) => (isProtected ? [item] : [])),
   )
@@ -305,7 +319,12 @@ function withoutImages(state: State, maxImages: number, isPlain: boolean): reado
   const holders = state.visible.filter(({ entry }) =>
     readable(entry).some(({ block }) => hasImage(block)),
   )
-  return holders.slice(0, Math.max(0, holders.length - maxImages)).flatMap((item, index) => {
+  const bytes = holders.map(({ entry }) =>
+    readable(entry).reduce((sum, { block }) => sum + pictureBytes(block), 0),
+  )
+  return holders.flatMap((item, index) => {
+    const limit = limitOf(bytes, index, settings)
+    if (limit === undefined) return []
     const { entry, tokens } = item
     if (entry.seq === state.newestUser || state.isPinned(entry.seq) || unseen.has(item)) return []
     return readable(entry).flatMap(({ block, position }): Edit[] => {
@@ -321,14 +340,40 @@ function withoutImages(state: State, maxImages: number, isPlain: boolean): reado
           form,
           target: { seq: entry.seq, block: position },
           ...text,
-          reason: `only the newest ${maxImages} messages keep their pictures`,
+          reason: limit.reason,
           tokensBefore: tokens[position] as number,
           tokensAfter: shown === undefined ? 0 : countBlock(state.counter, shown),
-          since: holders[index + maxImages]?.entry.seq ?? state.version,
+          since: holders[limit.index]?.entry.seq ?? state.version,
         },
       ]
     })
   })
+}
+
+/** Why the pictures of one message leave, and the message with which they did; undefined where they stay. */
+function limitOf(
+  bytes: readonly number[],
+  index: number,
+  { maxImages = Infinity, maxImageBytes = Infinity }: ToolResultsSettings,
+): { readonly index: number; readonly reason: string } | undefined {
+  let sum = 0
+  for (let at = index; at < bytes.length; at++) {
+    sum += bytes[at] as number
+    if (at - index >= maxImages) {
+      return { index: at, reason: `only the newest ${maxImages} messages keep their pictures` }
+    }
+    if (sum > maxImageBytes) {
+      return { index: at, reason: `pictures have more than ${maxImageBytes} bytes from here on` }
+    }
+  }
+  return undefined
+}
+
+/** Bytes of the pictures in a block, as they are sent. */
+function pictureBytes(block: Block): number {
+  if (block.type === 'image') return (block.data ?? block.url ?? '').length
+  if (block.type !== 'tool-result' || typeof block.content === 'string') return 0
+  return block.content.reduce((sum, inner) => sum + pictureBytes(inner), 0)
 }
 
 function hasImage(block: Block): boolean {

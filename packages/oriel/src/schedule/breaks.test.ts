@@ -31,6 +31,17 @@ describe('finding a break of the cache', () => {
     expect(found).toEqual({ cause, lost: 20_000, cost: expect.closeTo(23_000, 6) })
   })
 
+  test('[EC9] what the provider says of a miss stands over what can be inferred', () => {
+    const told = { cause: 'tools', word: 'tools_changed', tokens: 4000 } as const
+    const found = { cause: 'tools', lost: 4000, cost: expect.closeTo(4600, 6), told: told.word }
+    expect(findBreak({ ...warm, now: missed, changed: { edit: true }, told })).toEqual(found)
+    // A small loss, too, and one of which no count tells.
+    expect(findBreak({ ...warm, told })).toEqual(found)
+    const uncounted = { cause: 'system', word: 'system_changed' } as const
+    expect(findBreak({ ...warm, now: missed, told: uncounted })).toMatchObject({ lost: 20_000 })
+    expect(findBreak({ ...warm, told: { ...told, tokens: 0 } })).toBeUndefined()
+  })
+
   test('[EC5] a part that was read without any change has an unknown cause', () => {
     const partly = { input: 21_000, cacheRead: 5000, cacheWrite: 16_000 }
     expect(findBreak({ ...warm, now: partly })).toMatchObject({ cause: 'unknown', lost: 15_000 })

@@ -1,5 +1,6 @@
 // Detects cache breaks: compares the cached tokens that a provider reports with what was expected, and names the cause. Pure.
 
+import type { ReportedMiss } from '../core/log/entry.ts'
 import type { Prices } from './prices.ts'
 
 export const breakCauses = [
@@ -31,6 +32,8 @@ export interface BreakInput {
   /** Milliseconds between the two. */
   readonly idleMs: number
   readonly prices: Pick<Prices, 'read' | 'write' | 'ttlMs' | 'coldMs' | 'minimumTokens'>
+  /** What the provider itself says of a miss: it stands over what can be inferred. @default nothing */
+  readonly told?: ReportedMiss | undefined
   /** What differs between the two requests. */
   readonly changed: Readonly<
     Partial<Record<'model' | 'tools' | 'system' | 'parameters' | 'edit', boolean>>
@@ -43,6 +46,8 @@ export interface CacheBreak {
   readonly lost: number
   /** What that cost, in base input tokens. */
   readonly cost: number
+  /** The provider's own word for the cause, where it gave one. */
+  readonly told?: string
 }
 
 /** Providers cache in blocks, and the newest message may not be in one. */
@@ -51,12 +56,17 @@ const slackTokens = 1024
 
 /** The break between two requests; undefined when the cache held, or when nothing can be said. */
 export function findBreak(input: BreakInput): CacheBreak | undefined {
-  const { before, now, prices } = input
+  const { before, now, prices, told } = input
+  const price = prices.write - prices.read
+  if (told !== undefined) {
+    const lost = told.tokens ?? Math.max(0, Math.min(before.input, now.input) - now.cacheRead)
+    return lost === 0 ? undefined : { cause: told.cause, lost, cost: lost * price, told: told.word }
+  }
   if (before.input < prices.minimumTokens || !reportsCache(before, now)) return undefined
   const expected = Math.min(before.input, now.input)
   if (now.cacheRead >= expected * slack - slackTokens) return undefined
   const lost = Math.max(0, expected - now.cacheRead)
-  return { cause: causeOf(input), lost, cost: lost * (prices.write - prices.read) }
+  return { cause: causeOf(input), lost, cost: lost * price }
 }
 
 /** A provider that never says a word about its cache may well have one. */

@@ -5,6 +5,7 @@ import type { MessageEntry } from '../core/log/entry.ts'
 import { isCall, isResult } from '../core/state/exchange.ts'
 import type { State } from '../core/state/state.ts'
 import { clip } from '../core/text/clip.ts'
+import { clipUserText } from '../core/text/directives.ts'
 import { placeholder } from '../core/text/placeholder.ts'
 import type { ViewMessage } from '../core/view/view.ts'
 import type { Fitting, Slot } from './fitted-view.ts'
@@ -44,8 +45,9 @@ export function* clipTexts(work: Fitting, slots: readonly Slot[], length: number
       const isMedia = shown.type === 'image' || shown.type === 'file'
       if (isMedia && work.drop(message, block, 'over the budget')) yield
     } else if (shown.type === 'text' && shown.text.length > length) {
-      if (work.reduce(message, block, 'clipped', clip(shown.text, length, id), 'over the budget'))
-        yield
+      const isUser = work.messages[message]?.origin === 'user'
+      const text = (isUser ? clipUserText : clip)(shown.text, length, id)
+      if (work.reduce(message, block, 'clipped', text, 'over the budget')) yield
     } else if (shown.type === 'image' || shown.type === 'file') {
       const kind = shown.mediaType === undefined ? '' : ` ${shown.mediaType}`
       const text = `[Omitted: ${shown.type}${kind}; expand ${id}]`

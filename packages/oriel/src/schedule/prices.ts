@@ -97,6 +97,12 @@ const models: readonly {
   { provider: 'anthropic', name: /^claude-(3-haiku|3[-.]5-haiku)/, rules: { minimumTokens: 2048 } },
   { provider: 'openai', name: /^gpt-5[-.]6/, rules: { ttlMs: 30 * minute, coldMs: hour } },
   { provider: 'google', name: /^gemini-(2\.5|3)/, rules: { contextWindow: 1_048_576 } },
+  // The demo's scripted model, at the price of a model of medium size, so that its pages have dollars to show.
+  {
+    provider: 'anthropic',
+    name: /^oriel-demo$/,
+    rules: { inputDollars: 3, outputDollars: 15 },
+  },
 ]
 
 /** The providers whose caches are known. */

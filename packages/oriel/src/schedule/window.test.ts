@@ -6,9 +6,16 @@ const prices = { read: 0.1, write: 1.25 }
 
 describe('the window of a cache-aware view', () => {
   test('[EC2] a short conversation is left alone; a long one carries the square root of its length', () => {
-    expect(windowOf({ totalTokens: 5000, steps: 12, prices })).toEqual({ low: 6000, high: 11_687 })
-    expect(windowOf({ totalTokens: 40_000, steps: 100, prices }).low).toBe(9600)
-    expect(windowOf({ totalTokens: 400_000, steps: 480, prices }).low).toBe(30_358)
+    expect(windowOf({ totalTokens: 5000, steps: 12, prices })).toEqual({ low: 5800, high: 11_392 })
+    expect(windowOf({ totalTokens: 40_000, steps: 100, prices }).low).toBe(9000)
+    expect(windowOf({ totalTokens: 400_000, steps: 480, prices }).low).toBe(28_460)
+  })
+
+  test('[EC2] what four steps bring stays, where steps bring much', () => {
+    const early = windowOf({ totalTokens: 35_000, steps: 5, prices })
+    expect(early.low).toBe(28_000)
+    expect(early.high).toBeGreaterThan(35_000)
+    expect(windowOf({ totalTokens: 35_000, steps: 80, prices }).low).toBe(8419)
   })
 
   test('[EC2] the dearer a rewrite is against a read, the longer it waits', () => {

@@ -24,16 +24,18 @@ export interface WindowInput {
 }
 
 /** Shorter conversations are never folded: there is nothing to win. */
-const leastLow = 6000
+const leastLow = 5800
 /** A model that needs more at once is rare, and every model gets worse with length. */
 const mostLow = 48_000
 /** What is needed of a conversation grows far more slowly than the conversation. */
-const growth = 48
+const growth = 45
+/** What the last few steps brought is needed more often than anything older: where they bring much, so much stays. */
+const newestSteps = 4
 /** Earlier than the formula says: what stands before the checkpoint is not written again. */
 const patience = 0.75
 
 /**
- * The low mark follows the square root of the conversation's length. Between the marks, each step reads what is carried, and each
+ * The low mark follows the square root of the conversation's length, and holds a few steps. Between the marks, each step reads what is carried, and each
  * checkpoint writes the low mark again: the cost is least where the two are equal, `high = low + sqrt(2 * (w - r) / r * low * inflow)`.
  * `least` moves both marks up by the same factor: who folds later keeps more.
  */
@@ -41,8 +43,9 @@ export function windowOf(input: WindowInput): Window {
   const { totalTokens, steps, prices, limit = Infinity, least = 0, scale = 1 } = input
   const { read, write } = prices
   const most = Math.min(mostLow, limit / 2)
-  const low = Math.min(most, Math.max(leastLow, growth * Math.sqrt(totalTokens)))
   const inflow = totalTokens / Math.max(1, steps)
+  const needed = Math.max(growth * Math.sqrt(totalTokens), newestSteps * inflow)
+  const low = Math.min(most, Math.max(leastLow, needed))
   const ratio = Math.max(1, (write - read) / Math.max(read, 0.01))
   const high = low + patience * Math.sqrt(2 * ratio * low * inflow)
   const factor = Math.max(scale, Math.min(least, limit) / high)

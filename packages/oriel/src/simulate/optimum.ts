@@ -1,6 +1,7 @@
 // Offline optimum: the minimum cost of clearing old tool results when the whole conversation is
 // known. A baseline for schedules.
 
+import { assertOptions, type OptionNames } from '../core/log/options.ts'
 import type { Counter } from '../core/tokens/counter.ts'
 import type { CachePrices } from './cost.ts'
 import { framePieces, type Piece, piecesOf } from './pieces.ts'
@@ -15,12 +16,20 @@ export interface OptimumOptions {
   readonly placeholderTokens?: number
 }
 
+const optimumOptions: OptionNames<OptimumOptions> = {
+  counter: true,
+  prices: true,
+  keep: true,
+  placeholderTokens: true,
+}
+
 /**
  * Cost, in base input tokens, of the best schedule of this class: results are cleared oldest first,
  * permanently, and the newest `keep` are untouched. Dynamic programming over (request, results
  * cleared so far).
  */
 export function optimalCost(recording: Opened, options: OptimumOptions): number {
+  assertOptions(options, optimumOptions, 'optimalCost')
   const { prices, keep = 4, counter } = options
   const { read = 0.1, write = 1.25, ttlMs = Infinity, minimumTokens = 0 } = prices ?? {}
   const { placeholderTokens = counter.count('[Omitted]') } = options

@@ -2,6 +2,7 @@
 // sent.
 
 import { OrielError } from '../core/log/errors.ts'
+import { assertOptions, type OptionNames } from '../core/log/options.ts'
 import type { Counter } from '../core/tokens/counter.ts'
 import type { Change, Frame } from '../core/view/view.ts'
 import { resolveCounter, type TokensOption } from '../counters.ts'
@@ -76,8 +77,18 @@ export interface ThreadManagerOptions {
   readonly thread?: Partial<ThreadOptions>
 }
 
+const managerOptions: OptionNames<ThreadManagerOptions> = {
+  policy: true,
+  format: true,
+  tokens: true,
+  budget: true,
+  model: true,
+  thread: true,
+}
+
 /** An Oriel thread with a policy. */
 export function threadManager(options: ThreadManagerOptions = {}): CreateManager {
+  assertOptions(options, managerOptions, 'threadManager')
   return async (recording) => {
     const clock = { now: 0 }
     const thread = await openThread({

@@ -2,7 +2,7 @@
 // facts.
 
 import { availableParallelism } from 'node:os'
-import { OrielError } from '../core/log/errors.ts'
+import { OrielError, wrongOption } from '../core/log/errors.ts'
 import { assertOptions, type OptionNames } from '../core/log/options.ts'
 import { type PolicyInput, parsePolicy } from '../policy/schema.ts'
 import { assertTogether } from '../propose.ts'
@@ -92,7 +92,11 @@ export async function simulate(
 ): Promise<Simulation> {
   assertOptions(options, simulateOptions, 'simulate')
   const { tokens = 'estimate', prices = {}, policies, onProgress } = options
-  for (const { policy } of policies) assertTogether(parsePolicy(policy))
+  if (!Array.isArray(policies)) throw wrongOption('policies', 'a list of { name, policy }')
+  policies.forEach((named: NamedPolicy, index) => {
+    assertOptions(named, { name: true, policy: true }, 'simulate', `policies[${index}]`)
+    assertTogether(parsePolicy(named.policy, `policies[${index}].policy`))
+  })
   const names = new Set(policies.map(({ name }) => name))
   if (names.size < policies.length || names.has('none')) {
     const message = "Policies must have different names, and 'none' is the name for doing nothing."

@@ -1,5 +1,6 @@
 // Prepared recordings, judged under many policies.
 
+import { assertOptions } from '../core/log/options.ts'
 import { resolveCounter, type TokensOption } from '../counters.ts'
 import { type CachePrices, memoizeCounter } from './cost.ts'
 import { commonValues, type Need, neededValues, needsOf, withoutCommon } from './facts.ts'
@@ -46,8 +47,10 @@ export interface JudgeAllOptions {
 export async function judgeAll(
   studied: readonly Studied[],
   create: CreateManager,
-  { tokens, prices, onDone }: JudgeAllOptions = {},
+  given: JudgeAllOptions = {},
 ): Promise<readonly Judgement[]> {
+  assertOptions(given, { tokens: true, prices: true, onDone: true }, 'judgeAll')
+  const { tokens, prices, onDone } = given
   const judgements: Judgement[] = []
   for (const { recording, needs, sightings } of studied) {
     const counter = memoizeCounter(resolveCounter(tokens))

@@ -5,6 +5,7 @@ import type { Expiry, SettingEntry } from '../core/log/entry.ts'
 import { OrielError } from '../core/log/errors.ts'
 import { entryId } from '../core/log/ids.ts'
 import { isObject } from '../core/log/json.ts'
+import { assertOptions } from '../core/log/options.ts'
 import { KeyedSetting, Setting, type SettingBody } from '../core/log/settings.ts'
 import type { Store, ThreadKey } from './store.ts'
 
@@ -103,7 +104,9 @@ export function agentSettings(store: SettingsStore, now: () => number = Date.now
       if (!isPrompt(prompt)) throw wrong('prompt', "a prompt's id, or null")
       await save(store, key, [rows.toolDefault.at(nameOf(tool)).body(prompt)], now())
     },
-    async saveChat(key, { historyPolicy, historyLength }) {
+    async saveChat(key, settings) {
+      assertOptions(settings, { historyPolicy: true, historyLength: true }, 'saveChat')
+      const { historyPolicy, historyLength } = settings
       if (historyPolicy !== undefined && !isHistoryPolicy(historyPolicy)) {
         throw wrong('historyPolicy', 'lastN, all or none')
       }
@@ -175,7 +178,10 @@ async function readSettings(store: SettingsStore, place: ThreadKey): Promise<New
 }
 
 /** Beside the tenant's threads, so that no list of threads shows it. */
-function placeOf({ tenant = 'default', agent }: AgentKey): ThreadKey {
+function placeOf(key: AgentKey): ThreadKey {
+  assertOptions(key, { tenant: true, agent: true }, 'An agent of settings', 'key')
+  const { tenant = 'default', agent } = key
+  if (typeof tenant !== 'string') throw wrong('tenant', "a tenant's name")
   if (typeof agent !== 'string' || agent === '') throw wrong('agent', "an agent's name")
   return { tenant: settingsTenant(tenant), thread: agent }
 }

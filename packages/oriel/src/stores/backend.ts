@@ -156,6 +156,8 @@ export interface ChangeFeed {
 export interface SearchScope {
   readonly tenant: string
   readonly thread?: string
+  /** Tokens that every passage must have, for the groups of threads that are searched. They act on `find` alone. @default none */
+  readonly groups?: readonly string[]
 }
 
 /** How far a thread is indexed. */

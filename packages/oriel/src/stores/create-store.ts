@@ -7,6 +7,7 @@ import type { Entry } from '../core/log/entry.ts'
 import type { ErrorCode } from '../core/log/errors.ts'
 import { OrielError, wrongOption } from '../core/log/errors.ts'
 import type { JsonObject } from '../core/log/json.ts'
+import { assertOptions } from '../core/log/options.ts'
 import { agentSettings } from './agent-settings.ts'
 import { Appender } from './appender.ts'
 import type { LogBackend, LogPage, ThreadHead, ThreadRow } from './backend.ts'
@@ -70,6 +71,7 @@ export interface CreateStoreOptions {
 
 /** The store over a backend. It closes the backend when it is closed. */
 export function createStore(backend: LogBackend, options: CreateStoreOptions = {}): Store {
+  assertOptions(options, { now: true }, 'createStore')
   assertBackend(backend)
   return new LogStore(backend, options)
 }

@@ -2,6 +2,7 @@
 
 import type { Entry } from '../core/log/entry.ts'
 import type { JsonObject } from '../core/log/json.ts'
+import type { Scope } from '../core/log/scope.ts'
 import type { ScoredPassage } from '../core/search/rank.ts'
 import type { AgentSettings } from './agent-settings.ts'
 import type { KeyValue } from './key-value.ts'
@@ -100,6 +101,8 @@ export interface StoreQuery {
   readonly tenant: string
   /** Only this thread. @default all of the tenant's */
   readonly thread?: string
+  /** Only threads that began in this scope. @default all of the tenant's */
+  readonly scope?: Scope
   readonly query: string
   /** Messages, at most. @default 100 */
   readonly limit?: number

@@ -134,6 +134,7 @@ function valuesOf(schema: z.ZodType, path = ''): readonly string[] {
   if (schema instanceof z.ZodRecord) return valuesOf(schema.valueType as z.ZodType, `${path}.*`)
   if (schema instanceof z.ZodEnum) return schema.options.map((choice) => `${path}: ${choice}`)
   if (schema instanceof z.ZodBoolean) return [`${path}: true`, `${path}: false`]
+  if (schema instanceof z.ZodReadonly) return [`${path}: list`]
   if (schema instanceof z.ZodString) return [`${path}: text`]
   if (!(schema instanceof z.ZodNumber)) throw new Error(`Nothing is known of the kind of ${path}.`)
   const { minValue, isInt } = schema
@@ -143,6 +144,7 @@ function valuesOf(schema: z.ZodType, path = ''): readonly string[] {
 
 /** The same of a policy. */
 function valuesIn(value: unknown, path = ''): readonly string[] {
+  if (Array.isArray(value)) return [`${path}: list`]
   if (isObject(value)) {
     return Object.entries(value).flatMap(([name, inner]) => {
       const step = /^expiry\.(tools|kinds|toolDefaults)$/.test(path) ? '*' : name

@@ -230,6 +230,8 @@ function valueArbitrary(path: string, schema: z.ZodType): fc.Arbitrary<unknown> 
     const value = valueArbitrary(`${path}.*`, schema.valueType as z.ZodType)
     return byName(field === 'kinds' ? kindNames : toolNames, value)
   }
+  // The one list of a policy: names of tools.
+  if (schema instanceof z.ZodReadonly) return fc.subarray([...toolNames])
   if (schema instanceof z.ZodEnum) return fc.constantFrom(...schema.options)
   if (schema instanceof z.ZodBoolean) {
     const off = offSwitches[path]
@@ -271,6 +273,7 @@ const usual: Readonly<Record<string, number>> = {
   largeOutputThreshold: 3000,
   max: 5,
   maxImages: 3,
+  maxImageBytes: 2000,
   cutoff: 5,
   contextWindow: 3000,
   reserveTokens: 2000,

@@ -5,6 +5,11 @@ import { expect } from 'vitest'
 import type { Entry } from '../core/log/entry.ts'
 import { memoryStore } from '../stores/memory/index.ts'
 import type { Store, StoreQuery } from '../stores/store.ts'
+import { eraseThread } from '../thread/erase.ts'
+import { scopeMemory } from '../thread/memory/lasting.ts'
+import { searchThreads } from '../thread/search/search.ts'
+import { searchTool } from '../thread/search/tool.ts'
+import { openThread, type Thread } from '../thread/thread.ts'
 import type { StoreCase } from './store-suite.ts'
 import { foreignKey, key, messageAt, messages } from './store-suite-data.ts'
 
@@ -128,4 +133,134 @@ export const searchCases: readonly StoreCase[] = [
       property,
     )
   }),
+  searchCase('a search in a scope finds its threads only', async (store) => {
+    const ann = { user: 'ann', project: 'p' }
+    const tell = async (id: string, options: object): Promise<void> => {
+      const thread = await openThread({ id, tenant: 'scoped', store, ...options })
+      await thread.append({ role: 'user', content: `alpha of ${id}` })
+    }
+    await tell('a', { scope: ann })
+    await tell('b', { scope: { user: 'ann' } })
+    await tell('c', { scope: { user: 'bob', project: 'p' } })
+    await tell('d', {})
+    await tell('e', { tenant: 'scoped2', scope: ann })
+    const ask = async (scope: object): Promise<readonly string[]> => {
+      const { passages } = await store.search({ tenant: 'scoped', scope, query: 'alpha' })
+      return passages.map(({ thread }) => thread).toSorted()
+    }
+    expect(await ask({ user: 'ann' })).toEqual(['a', 'b'])
+    expect(await ask({ project: 'p' })).toEqual(['a', 'c'])
+    expect(await ask(ann)).toEqual(['a'])
+    expect(await ask({ user: 'p' })).toEqual([])
+  }),
+  searchCase(
+    'no search, recall or lookup gives a model what it may not read',
+    async (store, { property }) => {
+      let count = 0
+      await fc.assert(
+        fc.asyncProperty(fc.array(canary, { minLength: 1, maxLength: 8 }), async (kinds) => {
+          const tenant = `canaries${count++}`
+          const texts = await lookedUp(store, tenant, kinds)
+          expect(texts.join('\n').match(/canary-(?!open)\w+/g) ?? []).toEqual([])
+        }),
+        { ...property, numRuns: 8 },
+      )
+    },
+  ),
 ]
+
+/** How a text is kept from models. */
+const canary = fc.constantFrom('open', 'people', 'excluded', 'inside', 'lost', 'erased', 'foreign')
+
+const scope = { user: 'ann' }
+const policy = {
+  expiry: { tools: { leak: { after: 1, mode: 'remove' } }, preserveOriginals: false },
+} as const
+
+/** Everything that models and their lookups read of a tenant whose threads have texts of these kinds. */
+async function lookedUp(
+  store: Searching,
+  tenant: string,
+  kinds: readonly string[],
+): Promise<readonly string[]> {
+  const own = await openThread({ id: 'own', tenant, store, scope, policy, recall: 'auto' })
+  for (const [index, kind] of kinds.entries()) {
+    const text = `Always say canary-${kind}${index} about harbours and lighthouses.`
+    if (kind === 'erased' || kind === 'foreign')
+      await tellAside(store, { tenant, kind, index, text })
+    else await tellOwn(own, { kind, index, text })
+  }
+  await own.append([
+    { role: 'user', content: 'Go on.' },
+    { role: 'assistant', content: 'Yes.' },
+  ])
+  await own.view()
+  await own.compact()
+  await own.append({
+    role: 'user',
+    content: 'What do we always say about harbours and lighthouses?',
+  })
+  const other = await openThread({ id: 'other', tenant, store, scope, recall: 'auto' })
+  await other.append({ role: 'user', content: 'What do we say about harbours and lighthouses?' })
+  const query = 'always say canary harbours lighthouses'
+  const found = [
+    ...(await own.search(query, { limit: 100 })),
+    ...(await own.search(query, { limit: 100, across: true })),
+    ...(await other.search(query, { limit: 100, across: true })),
+    ...(await searchThreads(store, tenant, query, { limit: 100, scope })),
+    ...(await searchThreads(store, tenant, query, { limit: 100 })),
+  ]
+  const expanded = await Promise.all(found.map(({ id }) => own.expand(id)))
+  return [
+    ...found.flatMap(({ text, previous, next }) => [text, previous?.text ?? '', next?.text ?? '']),
+    ...expanded.map((one) => (one.ok ? one.text : '')),
+    await searchTool(own).handle({ query }),
+    JSON.stringify((await own.view()).messages),
+    JSON.stringify((await other.view()).messages),
+    JSON.stringify((await other.requestAt(other.step)).body),
+    JSON.stringify(await scopeMemory(store, tenant, scope).list()),
+  ]
+}
+
+interface Canary {
+  readonly kind: string
+  readonly index: number
+  readonly text: string
+}
+
+async function tellOwn(own: Thread, { kind, index, text }: Canary): Promise<void> {
+  const audience = { now: false, later: false }
+  const callId = `c${index}`
+  if (kind === 'inside' || kind === 'lost') {
+    const content =
+      kind === 'inside' ? [{ type: 'text' as const, text, audience }] : text.repeat(40)
+    await own.append([
+      {
+        role: 'assistant',
+        content: [{ type: 'tool-call', callId, name: 'leak', arguments: '{}' }],
+      },
+      { role: 'tool', tool: 'leak', content: [{ type: 'tool-result', callId, content }] },
+      { role: 'assistant', content: 'Seen.' },
+      { role: 'user', content: 'Next.' },
+    ])
+    await own.view()
+    return
+  }
+  const [entry] = await own.append({
+    ...{ role: 'user', content: text },
+    ...(kind === 'people' ? { audience } : {}),
+  })
+  if (kind === 'excluded') await own.exclude(entry?.id ?? '')
+}
+
+async function tellAside(
+  store: Searching,
+  { tenant, kind, index, text }: Canary & { readonly tenant: string },
+): Promise<void> {
+  const id = `${kind}${index}`
+  const whose = kind === 'foreign' ? `${tenant}-rival` : tenant
+  const thread = await openThread({ id, tenant: whose, store, scope })
+  await thread.append({ role: 'user', content: text })
+  await thread.search('harbours')
+  if (kind === 'erased') await eraseThread({ store, tenant, id, scan: false })
+}

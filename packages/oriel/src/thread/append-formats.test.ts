@@ -278,3 +278,124 @@ async function synced(messages: readonly unknown[], format: FormatName): Promise
   await thread.sync(messages, { format })
   return thread
 }
+
+describe("Oriel's own fields in `append`", () => {
+  const long = 'a long line of output '.repeat(40)
+  const call = {
+    role: 'assistant',
+    content: null,
+    tool_calls: [{ id: 'c', type: 'function', function: { name: 'look', arguments: '{}' } }],
+  }
+  const own = {
+    expiry: { after: 0, mode: 'compact', length: 40 },
+    kind: 'search',
+    meta: { a: 1 },
+    audience: { person: false },
+  }
+  const result = { role: 'tool', tool_call_id: 'c', content: long }
+  const appended = async (options: object) => {
+    const thread = await open()
+    await thread.append([{ role: 'user', content: 'go' }, call, { ...result, ...own }], options)
+    return thread
+  }
+
+  it.each([
+    ['with the format', { format: 'openai-chat' }],
+    ['without it', {}],
+  ])('[DB9] %s, they act and are not sent', async (_, options) => {
+    const thread = await appended(options)
+    const { messages } = await thread.view()
+    expect(messages[2]).toEqual(result)
+    const [entry] = (await thread.log()).filter(({ type }) => type === 'message').slice(2)
+    expect(entry).toMatchObject(own)
+    await thread.append({ role: 'assistant', content: 'seen' })
+    const later = await thread.view<{ content: string }>()
+    expect(later.messages[2]?.content).toContain('[Compacted: showing first')
+  })
+
+  it('[DB9] what a provider wrote under the same names stays its own', async () => {
+    const thread = await appended({ format: 'openai-chat', ownFields: false })
+    const { messages } = await thread.view()
+    expect(messages[2]).toEqual({ ...result, ...own })
+  })
+
+  it.each(formatNames)('[DB9] parts of %s have lifetimes', async (format) => {
+    const part = { type: 'text', text: 'screen', lifetime: { turns: 0 } }
+    const said =
+      format === 'gemini'
+        ? { role: 'user', parts: [{ text: 'look' }, { text: 'screen', lifetime: { turns: 0 } }] }
+        : format === 'openai-responses'
+          ? { role: 'user', content: [{ ...part, type: 'input_text' }] }
+          : { role: 'user', content: [{ type: 'text', text: 'look' }, part] }
+    const thread = await open()
+    await thread.append(said, { format })
+    const { messages } = await thread.view({ format })
+    expect(JSON.stringify(messages)).toContain('screen')
+    expect(JSON.stringify(messages)).not.toContain('lifetime')
+    const log = await thread.log()
+    const blocks = log.flatMap((entry) => (entry.type === 'message' ? entry.blocks : []))
+    expect(blocks.at(-1)?.lifetime).toEqual({ turns: 0 })
+  })
+})
+
+describe('fields in the wrong place', () => {
+  const text = { type: 'text', text: 'x' }
+  const user = (more: object) => ({ role: 'user', content: 'x', ...more })
+  const block = (more: object) => ({ role: 'user', content: [{ ...text, ...more }] })
+
+  it.each<[string, object, string]>([
+    ['a lifetime of a message', user({ lifetime: { newer: 1 } }), 'lifetime'],
+    ["another system's metadata", user({ metadata: { turnAdded: 1 } }), 'metadata'],
+    ['a misspelt expiry', user({ expirey: { after: 1, mode: 'remove' } }), 'expirey'],
+    ['a misspelt origin', user({ orgin: 'host' }), 'orgin'],
+    ['blocks', { role: 'user', blocks: [] }, 'blocks'],
+    ['text', user({ text: 'y' }), 'text'],
+    ['a position', user({ seq: 4 }), 'seq'],
+    ['a turn', user({ turn: 4 }), 'turn'],
+    ['an error flag of a message', user({ isError: true }), 'isError'],
+    ['an expiry of a block', block({ expiry: { after: 1, mode: 'remove' } }), 'content[0].expiry'],
+    ['a kind of a block', block({ kind: 'note' }), 'content[0].kind'],
+    ['data of a block', block({ meta: 1 }), 'content[0].meta'],
+    ['a misspelt lifetime', block({ lifetme: { newer: 1 } }), 'content[0].lifetme'],
+    ['an audience that nobody is', user({ audience: { agent: false } }), 'audience.agent'],
+    [
+      'a misspelt flag',
+      {
+        role: 'tool',
+        content: [{ type: 'tool-result', callId: 'c', content: 'r', isEror: true }],
+      },
+      'content[0].isEror',
+    ],
+  ])('[MT2] %s is refused with its path, and nothing is written', async (_, message, path) => {
+    const thread = await open()
+    const first = { role: 'user', content: 'go' }
+    await expect(thread.append([first, message])).rejects.toMatchObject({
+      code: 'invalid-input',
+      path: `messages[1].${path}`,
+    })
+    expect(await thread.log()).toEqual([])
+  })
+
+  it.each(formatNames)(
+    '[MT2] what is no message of %s is refused with its path',
+    async (format) => {
+      for (const message of [null, 5, 'x', {}, [], { role: 'nobody', content: 'x' }]) {
+        const thread = await open()
+        await expect(thread.append([message], { format })).rejects.toMatchObject({
+          code: 'invalid-input',
+          path: expect.stringMatching(/^messages\[0\]/),
+        })
+        expect(await thread.log()).toEqual([])
+      }
+    },
+  )
+
+  it('[T44] fields that only a format has make a message one of that format, and are kept', async () => {
+    const thread = await open()
+    const said = { role: 'user', content: 'hi', name: 'bob' }
+    const answer = { role: 'assistant', content: 'hello', refusal: null, annotations: [] }
+    const marked = { role: 'user', content: [{ ...text, cache_control: { type: 'ephemeral' } }] }
+    await thread.append([said, answer, marked])
+    expect((await thread.view()).messages).toEqual([said, answer, marked])
+  })
+})

@@ -10,6 +10,7 @@ import { reduce } from '../core/view/render.ts'
 import { detectForms, type Form } from '../providers/detect.ts'
 import type { Decoded, FormatName } from '../providers/format.ts'
 import { decodeNeutral } from '../providers/neutral/index.ts'
+import { decodeWithOwnFields } from '../providers/own-fields.ts'
 import { formatNamed } from '../providers/registry.ts'
 import type { WriteOptions } from '../stores/store.ts'
 import type { KeyMatch, SeqRevision } from './branches/sync.ts'
@@ -119,6 +120,11 @@ export async function knownIds(
 export interface AppendOptions {
   /** @default Oriel's own messages stay as they are; others are read by the format that they show, and refused where that is not clear */
   readonly format?: FormatName
+  /**
+   * Whether `expiry`, `kind`, `tool`, `origin`, `audience` and `meta` of a message, `lifetime` and `audience` of its parts are Oriel's own
+   * fields, which act and are never sent. False for messages as a provider or a client wrote them. @default true
+   */
+  readonly ownFields?: boolean
   /** Messages that the log must have; with another number it rejects with 'unexpected-head'. @default any */
   readonly expected?: number
   /**
@@ -182,12 +188,10 @@ export function withCount(state: State, expected: number | undefined): State {
  */
 export function decodeDrafts(
   messages: readonly unknown[],
-  { format, path }: { readonly format: FormatName | undefined; readonly path: string },
+  { format, path, ownFields = true }: DecodeOptions,
 ): readonly Draft[] {
   if (format !== undefined) {
-    return formatNamed(format)
-      .decode(messages, path)
-      .map(({ draft }) => draft)
+    return decodeForeign(messages, { form: format, path, ownFields }).map(({ draft }) => draft)
   }
   const forms = detectForms(messages, path)
   const drafts: Draft[] = []
@@ -196,14 +200,30 @@ export function decodeDrafts(
     const form = forms[from] as Form
     const end = forms.findIndex((other, index) => index > from && other !== form)
     const to = end === -1 ? messages.length : end
-    drafts.push(...decodeRun(messages, { form, path, from, to }))
+    drafts.push(...decodeRun(messages, { form, path, ownFields, from, to }))
     from = to
   }
   return drafts
 }
 
+interface DecodeOptions {
+  readonly format: FormatName | undefined
+  readonly path: string
+  /** Whether fields of ours are taken off. @default true */
+  readonly ownFields?: boolean | undefined
+}
+
+function decodeForeign(
+  messages: readonly unknown[],
+  { form, path, ownFields }: { form: FormatName; path: string; ownFields: boolean },
+): readonly Decoded[] {
+  const format = formatNamed(form)
+  return ownFields ? decodeWithOwnFields(format, messages, path) : format.decode(messages, path)
+}
+
 interface FormRun {
   readonly form: Form
+  readonly ownFields: boolean
   readonly path: string
   readonly from: number
   readonly to: number
@@ -212,14 +232,16 @@ interface FormRun {
 /** Messages of one form, each at its own place in the list, so that errors name it. */
 function decodeRun(
   messages: readonly unknown[],
-  { form, path, from, to }: FormRun,
+  { form, path, ownFields, from, to }: FormRun,
 ): readonly Draft[] {
   const run = messages.slice(from, to)
   const hasOwnIds = form === 'neutral' || formatNamed(form).hasMessageIds === true
   const read = hasOwnIds ? run : run.map(withoutId)
   try {
     const decoded =
-      form === 'neutral' ? decodeNeutral(read, path) : formatNamed(form).decode(read, path)
+      form === 'neutral'
+        ? decodeNeutral(read, path)
+        : decodeForeign(read, { form, path, ownFields })
     return hasOwnIds
       ? decoded.map(({ draft }) => draft)
       : decoded.map((one, index) => named(one, run, decoded.slice(0, index)))

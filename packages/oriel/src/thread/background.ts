@@ -3,7 +3,7 @@
 import { OrielError } from '../core/log/errors.ts'
 
 /** What a thread does in the background. The event `job-failed` has the name as its `id`. */
-export const backgroundTasks = ['checkpoint', 'summary', 'snapshot', 'lease'] as const
+export const backgroundTasks = ['checkpoint', 'summary', 'snapshot', 'lease', 'memory'] as const
 
 export type BackgroundTask = (typeof backgroundTasks)[number]
 

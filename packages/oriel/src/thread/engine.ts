@@ -9,6 +9,7 @@ import { policySettings, type Setting, settings } from '../core/log/settings.ts'
 import type { FileOf } from '../core/state/file-request.ts'
 import type { State } from '../core/state/state.ts'
 import { noSummary, type SummaryOf } from '../core/state/summary-request.ts'
+import type { ViewMessage } from '../core/view/view.ts'
 import { isChecked, type Policy, parsePolicy } from '../policy/schema.ts'
 import { withStoredSettings } from '../policy/stored-settings.ts'
 import { assertNotEmpty } from '../providers/size.ts'
@@ -41,10 +42,14 @@ import { type OutputFile, OutputFiles, removeOutputFile } from './expand/output-
 import type { Batch, Build } from './journal/batch.ts'
 import { Journal, type Stamp } from './journal/journal.ts'
 import { type Judge, Judgments } from './judgments.ts'
+import { keepLasting } from './memory/lasting.ts'
+import type { RecallBounds } from './memory/recall.ts'
+import { type MemoryTail, memoryEntries, memoryFor, scopeOf } from './memory/tail.ts'
 import { assertId } from './options.ts'
 import type { Plugin } from './plugins/plugin.ts'
 import { firstUnanswered, Plugins, replaced, systemOf, systemSetting } from './plugins/plugins.ts'
 import { Reporter, type ReporterOptions } from './reporter.ts'
+import type { IsShown } from './search/search.ts'
 import type { Summarize } from './summaries/answer.ts'
 import { defaultTimeoutMs, failureOf, Jobs } from './summaries/jobs.ts'
 import { askingOf, prepareSummaries, summaryEntries, waitsForJobs } from './summaries/prepare.ts'
@@ -55,6 +60,7 @@ import {
   type SummaryCaller,
   type SummaryPass,
 } from './summaries/summaries.ts'
+import { summariesIn, TenantSummaries } from './summaries/tenant-cache.ts'
 import { cacheBroken, cacheFor, type PricesOption, usageEntry } from './view/cache.ts'
 import { Framing } from './view/frame.ts'
 import type { Usage } from './view/read-usage.ts'
@@ -76,7 +82,7 @@ import {
   type ViewRequest,
   viewIndex,
 } from './view/view.ts'
-import { isWidened, shownAgainFrom, wideningEntries } from './view/widen.ts'
+import { isWidened, returningEntries, shownAgainFrom, wideningEntries } from './view/widen.ts'
 
 export interface EngineOptions extends ReporterOptions {
   readonly now: () => number
@@ -87,6 +93,8 @@ export interface EngineOptions extends ReporterOptions {
   /** @default 30000 */
   readonly summarizeTimeoutMs?: number | undefined
   readonly plugins: readonly Plugin[]
+  /** What is recalled behind the newest user message. @default nothing */
+  readonly recall?: RecallBounds | undefined
   readonly given: NonNullable<ViewRequest['given']>
   /** The host's judge of relevance. */
   readonly judge?: Judge | undefined
@@ -147,6 +155,7 @@ export class ThreadEngine {
   #pendingStored: StoredSettings | undefined
   #layered: LayeredPolicy | undefined
   readonly #caller: SummaryCaller | undefined
+  readonly #shareable: TenantSummaries
   readonly #compacting: CheckpointSchedule
   readonly #files: OutputFiles
   #background: Promise<unknown> = Promise.resolve()
@@ -161,12 +170,15 @@ export class ThreadEngine {
         readonly copy: Journal
       }
     | undefined
+  /** Messages of a history that the next view writes. */
+  #staged: MessageEntry[] = []
   /** The newest view that was made here, and the record of its request. */
   readonly #judgments: Judgments | undefined
   #lastView: { readonly seq: number | undefined; readonly built: BuiltView } | undefined
 
   constructor(journal: Journal, options: EngineOptions, shared: SharedParts) {
     this.journal = journal
+    this.#shareable = new TenantSummaries(journal.store, journal.key)
     this.#options = options
     this.#shared = shared
     this.#reporter = new Reporter(options)
@@ -185,7 +197,9 @@ export class ThreadEngine {
       const message = `${count} summaries failed: the deterministic form serves.`
       this.emit('job-failed', { message, ...failure })
     }
-    this.#caller = summarize && { summarize, onFailed }
+    // Without the other threads' summaries the model is asked again.
+    const find: SummaryCaller['find'] = (keys) => this.#shareable.find(keys).catch(() => [])
+    this.#caller = summarize && { summarize, onFailed, find }
     const { judge } = options
     const onUnjudged = (error: unknown): void => {
       const message = 'A result was not judged: the words that it shares decide.'
@@ -296,6 +310,7 @@ export class ThreadEngine {
     const entries = messagesOf(written)
     this.#tellOfCache(written)
     this.#reporter.added(this.journal, entries)
+    await this.#keepLasting(entries)
     await this.#compacting.afterAppend(entries)
     return entries
   }
@@ -332,8 +347,10 @@ export class ThreadEngine {
       : { entries: await this.journal.commit(build), batch: undefined }
     assert(meeting !== undefined, 'a write asks for its entries')
     const messages = messagesOf(entries)
-    if (batch === undefined) {
+    if (batch !== undefined) this.#staged = [...messages]
+    else {
       if (isMoved) this.#forgetPending()
+      await this.#keepLasting(messages)
       this.#reporter.added(this.journal, messages)
       await this.#compacting.afterAppend(messages)
     }
@@ -407,15 +424,16 @@ export class ThreadEngine {
     { copy, limit }: DryAround,
   ): Promise<View> {
     const shown = own ?? this.#givenPolicy(options.threadPolicy)
-    const base = await this.#widenedCopy(copy ?? this.journal, shown)
+    const base = await this.#widenedCopy(copy ?? this.journal, shown, options)
     const pluginSystem = this.#plugins.isEmpty ? [] : await this.#plugins.system(base)
+    const { blocks: tail } = await this.#memory(base)
     const request = (journal = base): ViewRequest =>
-      this.request(options, { own, pluginSystem, journal })
+      this.request(options, { own, pluginSystem, tail, journal })
     const rehearsed = base === this.journal ? undefined : base
     const journal =
       own === undefined ? await this.#compacting.simulate(request, limit, rehearsed) : base
     const asked = (way?: Offering): ViewRequest =>
-      this.request(options, { own, pluginSystem, journal, offering: way })
+      this.request(options, { own, pluginSystem, tail, journal, offering: way })
     const now = asked()
     const { summaryOf } = askingOf(this.summaries, journal, now)
     // A request would wait for the model here; without it, it has what it has when the model fails.
@@ -449,19 +467,46 @@ export class ThreadEngine {
     return copy
   }
 
-  /** The log, or a copy of it in which a wider window shows again what a narrower one dropped. */
-  async #widenedCopy(journal: Journal, policy: Policy): Promise<Journal> {
-    if (!isWidened(journal.state, policy)) return journal
+  /** The log, or a copy of it in which the view shows again what it takes back. */
+  async #widenedCopy(journal: Journal, policy: Policy, options: ViewOptions): Promise<Journal> {
+    const since = this.#returnsSince(options, journal)
+    if (since === undefined && !isWidened(journal.state, policy)) return journal
     await journal.complete()
-    return Journal.copyOf(journal, wideningEntries(policy))
+    return Journal.copyOf(journal, returningEntries(policy, since ?? Infinity))
   }
 
-  /** Takes back what the window of an earlier policy dropped and this one covers. */
-  async #widen(policy: Policy): Promise<number> {
-    if (!isWidened(this.journal.state, policy)) return 0
+  /** From where on the log has edits of requests that brought another policy; undefined where this view keeps them. */
+  #returnsSince(
+    { threadPolicy, policyOf }: ViewOptions,
+    journal = this.journal,
+  ): number | undefined {
+    const since = journal.setting(settings.requestPolicy) ?? 0
+    if (since === 0 || threadPolicy === undefined) return undefined
+    if (policyOf !== 'request') return since
+    const given = parsePolicy(threadPolicy, 'policy', this.rules)
+    const isSame = equalJson(journal.setting(settings.policy) ?? {}, given as JsonObject)
+    return isSame ? undefined : since
+  }
+
+  /** The entry that says since when the policy is that of requests, where that changes. */
+  #scopeEntry(
+    { threadPolicy, policyOf }: ViewOptions,
+    { since, begun }: { readonly since: number | undefined; readonly begun: number },
+    stamp: Stamp,
+  ): readonly Entry[] {
+    if (threadPolicy === undefined) return []
+    const logged = this.journal.setting(settings.requestPolicy) ?? 0
+    const isKept = logged !== 0 && since === undefined
+    const now = policyOf !== 'request' ? 0 : isKept ? logged : Math.max(1, begun)
+    return now === logged ? [] : [stamp.entry(settings.requestPolicy.body(now))]
+  }
+
+  /** Takes back what the window of an earlier policy dropped and this one covers, and what the policy of earlier requests changed. */
+  async #widen(policy: Policy, since: number | undefined): Promise<number> {
+    if (since === undefined && !isWidened(this.journal.state, policy)) return 0
     await this.journal.complete()
-    const undone = await this.journal.commit(wideningEntries(policy))
-    const message = `The window is wider: ${undone.length} edits were undone.`
+    const undone = await this.journal.commit(returningEntries(policy, since ?? Infinity))
+    const message = `The policy is wider: ${undone.length} edits were undone.`
     const { newestEpoch: id = '' } = this.journal.facts
     if (undone.length > 0) this.emit('edit-undone', { id, message })
     return undone.length
@@ -487,6 +532,7 @@ export class ThreadEngine {
       prices,
       leading,
       pluginSystem,
+      tail: around.tail,
       state: journal.state,
       shownAgainFrom: isTemporary ? shownAgainFrom(this.journal.state, policy) : undefined,
       isTemporary,
@@ -511,11 +557,12 @@ export class ThreadEngine {
     const { policy } = request()
     if (policy.expiry?.relevance === undefined) return
     const waits = waitsForJobs(policy)
+    judgments.limit(waits ? until : Infinity)
     // A score may lead to the question about a later age.
     for (let round = 0; round < maxJudgingRounds; round++) {
       proposalsOf(request())
       if (!judgments.isBusy) return
-      judgments.start(waits ? until : Infinity)
+      judgments.start()
       if (!waits) return
       await judgments.settled(until)
     }
@@ -568,16 +615,20 @@ export class ThreadEngine {
     }
     const last = this.journal.facts.newestRequest?.seq ?? 0
     const pluginSystem = this.#plugins.isEmpty ? [] : await this.#plugins.system(this.journal)
+    const memory = await this.#memory(this.journal)
+    const { blocks: tail } = memory
     const request = (journal = this.#shownBy(own), way?: Offering): ViewRequest =>
-      this.request(options, { own, pluginSystem, journal, offering: way })
+      this.request(options, { own, pluginSystem, tail, journal, offering: way })
     const ask = (now: ViewRequest, journal = this.journal): SummaryPass =>
       askingOf(this.summaries, journal, now)
     const { threadPolicy } = options
     if (threadPolicy !== undefined) this.adopt(parsePolicy(threadPolicy, 'policy', this.rules))
     const policy = own ?? this.policy
-    const widened = own === undefined && !isRecovery ? await this.#widen(policy) : 0
+    const begun = this.journal.state.version
+    const since = isRecovery ? undefined : this.#returnsSince(options)
+    const widened = own === undefined && !isRecovery ? await this.#widen(policy, since) : 0
     if (own !== undefined && isWidened(this.journal.state, own)) await this.journal.complete()
-    this.#reporter.asked(this.journal, policy)
+    this.#reporter.asked(this.journal, policy, options.agentName)
     const files = await this.#writeFiles(policy, (fileOf) => proposalsOf({ ...request(), fileOf }))
     const until = performance.now() + timeoutOf(this.#options)
     const finished = isRecovery ? [] : await this.#prepareSummaries(request, until)
@@ -601,7 +652,9 @@ export class ThreadEngine {
       return [
         ...offerEntry(options, now, this.journal, stamp),
         ...this.#pendingSetting(stamp),
+        ...(isRecovery ? [] : this.#scopeEntry(options, { since, begun }, stamp)),
         ...systemSetting(this.journal, pluginSystem, stamp),
+        ...memoryEntries(this.journal, memory, stamp),
         ...(now.isTemporary ? summaryEntries(this.journal, finished, stamp) : []),
         ...(this.#judgments?.entries(this.journal, stamp) ?? []),
         ...entriesOf(now, view.built, stamp, this.journal),
@@ -609,12 +662,7 @@ export class ThreadEngine {
     }
     const hadPolicy = policySettings.some((one) => this.journal.setting(one) !== undefined)
     const entries = await this.#commitView(build, { durable, files })
-    this.#judgments?.kept()
-    this.#forgetPending()
-    if (hadPolicy && entries.some(isPolicy)) {
-      this.emit('policy-changed', { message: 'The policy changed.' })
-    }
-    this.#plugins.settle(this.journal)
+    await this.#committed(entries, hadPolicy)
     assert(view !== undefined, 'a commit asks for its entries')
     this.#lastView = { seq: newestSeq(this.journal), built: view.built }
     const edits = entries.filter((entry): entry is EditEntry => entry.type === 'edit')
@@ -629,6 +677,35 @@ export class ThreadEngine {
       view.built,
       this.#epoch(applied, applied === widened ? 'policy' : cause),
     )
+  }
+
+  /** What follows once the entries of a view are in the log. */
+  async #committed(entries: readonly Entry[], hadPolicy: boolean): Promise<void> {
+    this.#judgments?.kept()
+    this.#forgetPending()
+    if (hadPolicy && entries.some(isPolicy)) {
+      this.emit('policy-changed', { message: 'The policy changed.' })
+    }
+    this.#share(entries)
+    this.#plugins.settle(this.journal)
+    await this.#keepLasting(this.#staged.splice(0))
+  }
+
+  /** What a request gets from memory: nothing, unless the thread recalls or has a scope. */
+  #memory(journal: Journal): Promise<MemoryTail> {
+    return memoryFor(journal, { bounds: this.#options.recall, isShown: this.shownNow() })
+  }
+
+  /** Takes in what a user says is to hold in all threads of the scope. Nothing waits for a store that fails here. */
+  async #keepLasting(entries: readonly MessageEntry[]): Promise<void> {
+    const scope = scopeOf(this.journal)
+    if (scope === undefined || entries.length === 0) return
+    const { store, key } = this.journal
+    try {
+      await keepLasting({ store, ...key, scope }, entries)
+    } catch (error) {
+      this.backgroundFailed('memory', error)
+    }
   }
 
   /** Events and log lines of a view that was committed. */
@@ -656,6 +733,19 @@ export class ThreadEngine {
       : newestView(this.journal, this.rules)
   }
 
+  /**
+   * Which messages the newest view that was made here shows whole; before one was made, which the edits in the log leave whole. Undefined
+   * where nothing is reduced.
+   */
+  shownNow(): IsShown | undefined {
+    const { state } = this.journal
+    const built = this.#lastView?.built
+    if (built !== undefined) return shownIn(built.shown)
+    if (state.checkpoint === undefined && state.dropEdits.length === 0) return undefined
+    const visible = new Set(state.visible.map(({ entry }) => entry.seq))
+    return (seq) => visible.has(seq)
+  }
+
   /** Makes a checkpoint now, whatever the limit says. */
   compact(
     instructions: string | undefined,
@@ -673,9 +763,16 @@ export class ThreadEngine {
     const done = this.summaries.run(wanted, { caller, step, until: Infinity })
     const keep = async (): Promise<void> => {
       const finished = await done
-      await this.run(() => journal.commit((_, stamp) => summaryEntries(journal, finished, stamp)))
+      const build: Build<Entry> = (_, stamp) => summaryEntries(journal, finished, stamp)
+      this.#share(await this.run(() => journal.commit(build)))
     }
     this.inBackground('summary', keep)
+  }
+
+  /** Lets the tenant's other threads find the summaries in these entries. */
+  #share(entries: readonly Entry[]): void {
+    if (this.#caller === undefined || summariesIn(entries).length === 0) return
+    this.inBackground('summary', () => this.#shareable.share(entries))
   }
 
   /** Runs work that no operation waits for. Resolves when it is over; a failure is an event and nothing else. */
@@ -811,6 +908,16 @@ export class ThreadEngine {
     const cause = applied === 0 ? 'none' : reason
     return { id: this.journal.facts.newestEpoch ?? '', applied, cause }
   }
+}
+
+/** Messages that a view shows whole. */
+function shownIn(shown: readonly ViewMessage[]): IsShown {
+  const whole = new Set<number>()
+  for (const { entry, blocks } of shown) {
+    if (entry?.blocks.every((block) => block.type === 'reasoning' || blocks.includes(block)))
+      whole.add(entry.seq)
+  }
+  return (seq) => whole.has(seq)
 }
 
 /** A thread's own policy with what is stored for its agent. */

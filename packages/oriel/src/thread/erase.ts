@@ -11,6 +11,8 @@ import { settingsTenant } from '../stores/agent-settings.ts'
 import type { Store, ThreadInfo, ThreadKey } from '../stores/store.ts'
 import { eraseBatch } from '../stores/stored/erase-batch.ts'
 import { type OutputFile, removeOutputFile } from './expand/output-files.ts'
+import type { Finished } from './summaries/summaries.ts'
+import { summariesIn, TenantSummaries } from './summaries/tenant-cache.ts'
 
 /** Threads that are listed at once. */
 const pageSize = 500
@@ -65,15 +67,19 @@ export async function eraseThread(options: EraseThreadOptions): Promise<Erased> 
   return { threads: order }
 }
 
-/** Files first: what leads to them is in the log. A view may note more of them meanwhile. */
+/** Files first: what leads to them is in the log. A view may note more of them meanwhile. Shared summaries last: what is shared from now on is noticed by who shares it. */
 async function eraseOne(store: Store, key: ThreadKey): Promise<void> {
+  let summaries: readonly Finished[] = []
   for (let version = -1; ; ) {
     const info = await store.info(key)
     if (info === undefined || info.version === version) break
-    for (const file of await filesOf(store, key)) await removeOutputFile(file)
+    const notes = await readableNotesOf(store, key)
+    for (const file of notes.files) await removeOutputFile(file)
+    summaries = notes.summaries
     version = info.version
   }
   await store.erase(key)
+  await new TenantSummaries(store, key).forget(summaries)
 }
 
 export interface EraseTenantOptions {
@@ -87,7 +93,8 @@ export async function eraseTenant(options: EraseTenantOptions): Promise<void> {
   const { store, tenant } = options
   for await (const page of pagesOf(store, tenant)) {
     for (const { thread } of page) {
-      for (const file of await filesOf(store, { tenant, thread })) await removeOutputFile(file)
+      const { files } = await readableNotesOf(store, { tenant, thread })
+      for (const file of files) await removeOutputFile(file)
     }
   }
   forgetCountedTexts()
@@ -180,6 +187,8 @@ interface Notes {
   readonly parents: readonly string[]
   /** Files that were written for this thread; those of a parent are the parent's. */
   readonly files: readonly OutputFile[]
+  /** Summaries by a model that its edits and settings hold, those of a parent included. */
+  readonly summaries: readonly Finished[]
 }
 
 /** What a log says about where it came from, what was made of it, and what lies beside it. */
@@ -189,8 +198,8 @@ async function notesOf(store: Store, key: ThreadKey): Promise<Notes> {
   return notes
 }
 
-/** Files of a thread that is about to be erased. Behind damage in its log nothing is found: it is erased all the same. */
-async function filesOf(store: Store, key: ThreadKey): Promise<readonly OutputFile[]> {
+/** The notes of a thread that is about to be erased. Behind damage in its log nothing is found: it is erased all the same. */
+async function readableNotesOf(store: Store, key: ThreadKey): Promise<Notes> {
   const notes = new NotesReader()
   try {
     for await (const entry of store.read(key)) notes.take(entry)
@@ -198,15 +207,17 @@ async function filesOf(store: Store, key: ThreadKey): Promise<readonly OutputFil
     const isDamage = OrielError.is(error, 'corrupt-entry') || OrielError.is(error, 'log-truncated')
     if (!isDamage) throw error
   }
-  return notes.files
+  return notes
 }
 
 class NotesReader implements Notes {
   forks: string[] = []
   readonly parents: string[] = []
   files: readonly OutputFile[] = []
+  readonly summaries: Finished[] = []
 
   take(entry: Entry): void {
+    this.summaries.push(...summariesIn([entry]))
     if (entry.type === 'edit') this.#add(fileNamedIn(entry))
     const fork = settings.fork.keyOf(entry)
     if (fork !== undefined) this.forks.push(fork)

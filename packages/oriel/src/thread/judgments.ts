@@ -17,7 +17,7 @@ interface Wish {
 /** The host's function, which never throws at once. */
 export interface Judge {
   readonly ask: RelevanceJudge
-  /** Whether it is declared to take time; else its first answer tells. */
+  /** Whether it is declared to take time (an async function); else its first answer tells. */
   readonly isAsync: boolean
 }
 
@@ -26,6 +26,12 @@ export interface JudgmentsOptions {
   readonly jobs: Jobs
   /** Told of a judgment that failed: the score by shared words is used. */
   readonly onFailed: (error: unknown) => void
+}
+
+const noNumber = 'The judge answered no number.'
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof (value as PromiseLike<unknown> | undefined)?.then === 'function'
 }
 
 /** Judgments that are remembered beside the log until a view keeps them. */
@@ -39,6 +45,7 @@ export class Judgments {
   readonly #running = new Map<string, Promise<void>>()
   #wanted = new Map<string, Wish>()
   #isSlow: boolean
+  #until = Infinity
 
   constructor(options: JudgmentsOptions) {
     this.#options = options
@@ -57,22 +64,40 @@ export class Judgments {
         this.#wanted.set(key, wish)
         return undefined
       }
-      const { signal } = new AbortController()
-      const answer = this.#options.judge.ask(result, recent, { signal })
+      const control = new AbortController()
+      const answer: unknown = this.#options.judge.ask(result, recent, { signal: control.signal })
       if (typeof answer === 'number') return answer
+      if (!isThenable(answer)) return this.#failed(new TypeError(noNumber), wish)
       this.#isSlow = true
-      this.#run(key, wish, () => answer)
+      // The job may start later: an answer that fails before is nobody's failure yet.
+      const promised = Promise.resolve(answer as PromiseLike<number>)
+      promised.catch(() => undefined)
+      const job = (signal: AbortSignal): Promise<number> => {
+        signal.addEventListener('abort', () => control.abort())
+        return promised
+      }
+      this.#run(key, wish, job, this.#until)
       return undefined
     }
   }
 
-  /** Starts the jobs that rules asked for since. They fail at the time `until`. */
-  start(until: number): void {
+  /** When the jobs of the view that is made now fail. */
+  limit(until: number): void {
+    this.#until = until
+  }
+
+  /** Starts the jobs that rules asked for since. */
+  start(): void {
     const wanted = this.#wanted
     this.#wanted = new Map()
     for (const [key, wish] of wanted) {
       const { result, recent } = wish
-      this.#run(key, wish, (signal) => this.#options.judge.ask(result, recent, { signal }), until)
+      this.#run(
+        key,
+        wish,
+        (signal) => this.#options.judge.ask(result, recent, { signal }),
+        this.#until,
+      )
     }
   }
 
@@ -103,21 +128,26 @@ export class Judgments {
     this.#fresh.clear()
   }
 
+  /** The score by shared words, where the judge has none. */
+  #failed(error: unknown, { result, recent }: Wish): number {
+    this.#options.onFailed(error)
+    return lexicalRelevance(result, recent) ?? 1
+  }
+
   #run(
     key: string,
-    { result, recent }: Wish,
+    wish: Wish,
     job: (signal: AbortSignal) => number | Promise<number>,
-    until = Infinity,
+    until: number,
   ): void {
-    const { jobs, onFailed } = this.#options
+    const { jobs } = this.#options
     const run = async (): Promise<void> => {
       let score: number
       try {
         score = await jobs.run(`relevance:${key}`, async (signal) => job(signal), { until })
-        if (typeof score !== 'number') throw new TypeError('The judge answered no number.')
+        if (typeof score !== 'number') throw new TypeError(noNumber)
       } catch (error) {
-        onFailed(error)
-        score = lexicalRelevance(result, recent) ?? 1
+        score = this.#failed(error, wish)
       }
       // JSON has no NaN; it keeps the result, as a full score does.
       this.#keep(key, Number.isFinite(score) ? score : 1)

@@ -3,9 +3,10 @@
 import { OrielError, wrongOption } from '../core/log/errors.ts'
 import { isObject, type Json } from '../core/log/json.ts'
 import { assertOptions, type OptionNames } from '../core/log/options.ts'
+import { checkScope, type Scope } from '../core/log/scope.ts'
 import type { TokensOption } from '../counters.ts'
 import type { PolicyInput } from '../policy/schema.ts'
-import type { Prompt } from '../rules/compact-prompt.ts'
+import { assertPrompts, type Prompt } from '../rules/compact-prompt.ts'
 import { assertRules, type CustomRule } from '../rules/custom.ts'
 import type { Similarity } from '../rules/duplicates.ts'
 import type { RelevanceJudge } from '../rules/relevance.ts'
@@ -13,9 +14,12 @@ import type { Success } from '../rules/tool-results.ts'
 import type { Store } from '../stores/store.ts'
 import type { Listener } from './events.ts'
 import type { Judge } from './judgments.ts'
+import type { RecallOptions } from './memory/recall.ts'
 import type { Plugin } from './plugins/plugin.ts'
 import type { Summarize } from './summaries/answer.ts'
-import type { PricesOption } from './view/cache.ts'
+import { assertPrices, type PricesOption } from './view/cache.ts'
+
+export { assertPrompts }
 
 export interface ThreadOptions<Own extends readonly CustomRule[] = readonly [], Meta = Json> {
   /** The thread's id. @default a new random one */
@@ -68,6 +72,16 @@ export interface ThreadOptions<Own extends readonly CustomRule[] = readonly [], 
   readonly success?: Success
   /** Asked for context that comes with each user message and tool result. @default none */
   readonly plugins?: readonly Plugin[]
+  /**
+   * Puts the few passages of earlier messages that answer the newest user message best behind it, where the view does not show them; 'auto'
+   * or bounds. They stand at the end of the request, for that request only. @default false
+   */
+  readonly recall?: 'auto' | RecallOptions | false
+  /**
+   * Whose threads this one shares its memory with, under its tenant: search and recall look into them, and what the user says is to hold
+   * everywhere is told to new ones. Fixed when the thread begins; one that is there keeps what it has. @default none
+   */
+  readonly scope?: Scope
   /** Entries between two snapshots of the state, at least; 0 = none. @default 256 */
   readonly snapshotEvery?: number
 }
@@ -97,6 +111,8 @@ const threadOptions: OptionNames<AnyThreadOptions> = {
   similarity: true,
   success: true,
   plugins: true,
+  recall: true,
+  scope: true,
   snapshotEvery: true,
 }
 
@@ -106,16 +122,28 @@ export function assertThreadOptions(options: AnyThreadOptions): void {
   if (!isObject(store) || typeof store.append !== 'function') {
     throw wrongOption('store', 'a store, such as memoryStore()')
   }
-  for (const name of ['on', 'log', 'now', 'summarize'] as const) {
-    const given = options[name]
-    if (given !== undefined && typeof given !== 'function') throw wrongOption(name, 'a function')
+  for (const [kind, names] of Object.entries(kindsOfOptions)) {
+    for (const name of names) {
+      const given = options[name]
+      if (given !== undefined && typeof given !== kind) throw wrongOption(name, `a ${kind}`)
+    }
   }
+  assertPrices(options.prices)
+  if (options.scope !== undefined) checkScope(options.scope)
   const { summarizeTimeoutMs: timeoutMs } = options
   const isTime = typeof timeoutMs === 'number' && timeoutMs > 0 && timeoutMs <= 2 ** 31 - 1
   if (timeoutMs !== undefined && !isTime) {
     throw wrongOption('summarizeTimeoutMs', 'a number of milliseconds above 0')
   }
 }
+
+/** What each plain option is. */
+const kindsOfOptions = {
+  string: ['id', 'tenant', 'agent'],
+  boolean: ['isNew', 'verbose'],
+  number: ['summarizeWindow', 'snapshotEvery'],
+  function: ['on', 'log', 'now', 'summarize'],
+} as const
 
 /** An id of a message, an edit or an epoch. */
 export function assertId(id: string): void {
@@ -146,11 +174,7 @@ export function givenBy(options: AnyThreadOptions): {
 } {
   const { prompts, relevance, similarity, success, rules = [], log } = options
   assertRules(rules)
-  for (const [id, prompt] of Object.entries(prompts ?? {})) {
-    if (isObject(prompt) && typeof prompt.template === 'string') continue
-    const message = `prompts.${id} must be { name, template, models? }.`
-    throw new OrielError('invalid-option', message, { path: `prompts.${id}` })
-  }
+  if (prompts !== undefined) assertPrompts(prompts, 'openThread')
   if (relevance !== undefined && typeof relevance !== 'function') {
     const message = 'relevance must be a function (result, recent) => number, or a promise of one.'
     throw new OrielError('invalid-option', message, { path: 'relevance' })
@@ -181,7 +205,8 @@ export function givenBy(options: AnyThreadOptions): {
 }
 
 function askedBy(relevance: RelevanceJudge, log: AnyThreadOptions['log']): Judge {
-  const isAsync = relevance.constructor.name === 'AsyncFunction'
+  // Bound, minified and proxied ones too. A plain function that answers with a promise shows it with its first answer.
+  const isAsync = Object.prototype.toString.call(relevance) === '[object AsyncFunction]'
   return { ask: judgeOf('relevance', relevance, log), isAsync }
 }
 

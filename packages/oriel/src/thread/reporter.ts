@@ -5,6 +5,7 @@ import type { Item } from '../core/state/state.ts'
 import { directivesOf } from '../core/text/checkpoint.ts'
 import { mayDirect } from '../core/text/directive-list.ts'
 import type { Policy } from '../policy/schema.ts'
+import { leadingOf } from './branches/leading.ts'
 import {
   type EventFields,
   type EventMessage,
@@ -53,11 +54,11 @@ export class Reporter {
   }
 
   /** Document 002's line: what the window is for the view that comes. */
-  asked({ state, key }: Journal, { history }: Policy): void {
+  asked(journal: Journal, { history }: Policy, agentName: string | undefined): void {
     if (history === undefined || !this.#options.verbose) return
     const { policy = 'lastN', length = 20 } = history
-    const name = this.#options.agent ?? key.thread
-    const settings = `{policy: "${policy}", length: ${length}, messageCount: ${state.messageCount}}`
+    const name = agentName ?? this.#options.agent ?? journal.key.thread
+    const settings = `{policy: "${policy}", length: ${length}, messageCount: ${countIn(journal)}}`
     this.#write(`[History] Agent ${name} history settings: ${settings}`)
   }
 
@@ -116,7 +117,7 @@ export class Reporter {
 
   /** Document 002's and 004's lines: what was selected of the whole conversation, and what it costs. */
   selected(
-    { state }: Journal,
+    journal: Journal,
     { history, toolResults }: Policy,
     {
       shown,
@@ -125,7 +126,8 @@ export class Reporter {
     }: { readonly shown: number; readonly tokens: number; readonly repairs: number },
   ): void {
     if (!this.#options.verbose) return
-    const { messageCount } = state
+    const { state } = journal
+    const messageCount = countIn(journal)
     if (history !== undefined) {
       if (shown < messageCount) {
         this.#write(`[History] Trimmed messages from ${messageCount} to ${shown}`)
@@ -154,4 +156,9 @@ export class Reporter {
     const line = pruningLine(state, edits)
     if (line !== undefined) this.say(line)
   }
+}
+
+/** Messages of the conversation as it is sent: those of the log, and the system messages that a client resends before them. */
+function countIn(journal: Journal): number {
+  return journal.state.messageCount + leadingOf(journal).length
 }

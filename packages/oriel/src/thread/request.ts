@@ -1,9 +1,10 @@
 // A request: what a client resends, and the view of it, as one batch.
 
 import { OrielError, wrongOption } from '../core/log/errors.ts'
-import { checkJson, isObject } from '../core/log/json.ts'
+import { isObject } from '../core/log/json.ts'
 import { assertOptions, type OptionNames } from '../core/log/options.ts'
 import { isCall } from '../core/state/exchange.ts'
+import { assertFrame } from '../core/view/view.ts'
 import { type Policy, parsePolicy } from '../policy/schema.ts'
 import { assertTogether } from '../propose.ts'
 import { formatNamed } from '../providers/registry.ts'
@@ -25,9 +26,11 @@ const viewOptions: OptionNames<ViewOptions> = {
   budget: true,
   policy: true,
   threadPolicy: true,
+  policyOf: true,
   mayTurnReasoningOff: true,
   limit: true,
   override: true,
+  agentName: true,
   dryRun: true,
 }
 const requestOptions: OptionNames<RequestOptions> = {
@@ -54,19 +57,23 @@ export function readViewOptions(
   if (options.threadPolicy !== undefined) {
     assertTogether(parsePolicy(options.threadPolicy, 'policy', rules))
   }
+  const { agentName } = options
+  if (agentName !== undefined && typeof agentName !== 'string') {
+    throw wrongOption('agentName', 'a string')
+  }
+  const { policyOf = 'thread' } = options
+  if (policyOf !== 'thread' && policyOf !== 'request')
+    throw wrongOption('policyOf', "'thread' or 'request'")
   if (model !== undefined && typeof model !== 'string') throw wrongOption('model', 'a string')
-  if (frame !== undefined && !isObject(frame)) throw wrongOption('frame', 'an object')
-  if (frame !== undefined) checkJson(frame, 'frame')
-  if (expand !== undefined) checkOffer(expand)
+  if (frame !== undefined) assertFrame(frame, of)
+  if (expand !== undefined) checkOffer(expand, of)
   return own
 }
 
-function checkOffer(expand: ExpandOffer): void {
-  if (!isObject(expand)) throw wrongOption('expand', 'an object')
-  assertOptions<ExpandOffer>(expand, { tool: true, frame: true, isDue: true }, 'expand')
+function checkOffer(expand: ExpandOffer, of: string): void {
+  assertOptions<ExpandOffer>(expand, { tool: true, frame: true, isDue: true }, of, 'expand')
   if (typeof expand.tool !== 'string') throw wrongOption('expand.tool', 'a string')
-  if (!isObject(expand.frame)) throw wrongOption('expand.frame', 'an object')
-  checkJson(expand.frame, 'expand.frame')
+  assertFrame(expand.frame, of, 'expand.frame')
 }
 
 /** Refuses an override as its part of a policy would be refused. */

@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto'
 import type { EditEntry, Entry, Message, MessageEntry } from '../core/log/entry.ts'
-import { OrielError } from '../core/log/errors.ts'
+import { OrielError, wrongOption } from '../core/log/errors.ts'
 import { parseId } from '../core/log/ids.ts'
 import { cloneJson, copyPlain, type Json } from '../core/log/json.ts'
 import { assertOptions, type OptionNames } from '../core/log/options.ts'
@@ -28,6 +28,7 @@ import { type HintsAnswer, hintsOf } from './expand/hints.ts'
 import { expandMessage } from './expand/show-again.ts'
 import { Journal, type JournalOptions } from './journal/journal.ts'
 import { tokensSaved } from './lifecycle.ts'
+import { recallBounds } from './memory/recall.ts'
 import {
   type AnyThreadOptions,
   assertId,
@@ -41,6 +42,7 @@ import {
 import { Queue } from './queue.ts'
 import { previewView, readViewOptions, requestView, type Synced, syncHistory } from './request.ts'
 import { type SearchOptions, type SearchResult, searchJournal } from './search/search.ts'
+import type { ShownTools } from './tools/deferral.ts'
 import type { Accuracy } from './view/calibration.ts'
 import { type Explanation, explainBlock } from './view/explain.ts'
 import { readUsage } from './view/read-usage.ts'
@@ -68,6 +70,7 @@ const formatOptions: OptionNames<FormatOptions> = { format: true }
 const readOptions: OptionNames<ReadOptions> = { from: true, to: true }
 const appendOptions: OptionNames<AppendOptions> = {
   format: true,
+  ownFields: true,
   expected: true,
   resentAs: true,
   isPaused: true,
@@ -118,6 +121,17 @@ export class Thread<Meta = Json, Own extends readonly CustomRule[] = readonly []
     return this.#journal.setting(settings.expandTool)
   }
 
+  /** The tool definitions that its requests carry where most are deferred; undefined before the first one is. */
+  get shownTools(): ShownTools | undefined {
+    return this.#journal.setting(settings.shownTools)
+  }
+
+  /** Remembers which tool definitions the thread's requests carry: in its log, so that the list begins the same from then on. */
+  async showTools({ find, names }: ShownTools): Promise<void> {
+    const value = { find: String(find), names: names.map(String) }
+    return this.#run(() => this.#engine.set(settings.shownTools, value))
+  }
+
   /** The policy in force. */
   get policy(): Policy {
     return this.#engine.policy
@@ -140,13 +154,14 @@ export class Thread<Meta = Json, Own extends readonly CustomRule[] = readonly []
     options: AppendOptions = {},
   ): Promise<readonly MessageEntry<Meta>[]> {
     assertOptions(options, appendOptions, 'append')
-    const { format, usage, resentAs, expected, isPaused } = options
+    const { format, ownFields, usage, resentAs, expected, isPaused } = options
+    if (usage !== undefined) assertOptions(usage, { sample: true, view: true }, 'append', 'usage')
     const list = Array.isArray(messages) ? messages : [messages]
-    const own = decodeDrafts(list, { format, path: 'messages' })
+    const own = decodeDrafts(list, { format, ownFields, path: 'messages' })
     const drafts =
       resentAs === undefined
         ? own
-        : hiddenDrafts(own, decodeDrafts(resentAs, { format, path: 'resentAs' }))
+        : hiddenDrafts(own, decodeDrafts(resentAs, { format, ownFields, path: 'resentAs' }))
     const numbers = usage && { sample: readUsage(usage.sample), view: usage.view }
     return this.#run(async () => {
       const entries = await this.#engine.append(drafts, { expected, isPaused, usage: numbers })
@@ -260,11 +275,11 @@ export class Thread<Meta = Json, Own extends readonly CustomRule[] = readonly []
    * that they share with it, and by their meaning where `embed` is given. Waits for no other operation on the thread.
    */
   async search(query: string, options: SearchOptions = {}): Promise<readonly SearchResult[]> {
-    const journal = await this.#run(async () => {
+    const { journal, isShown } = await this.#run(async () => {
       await this.#journal.refresh()
-      return this.#journal
+      return { journal: this.#journal, isShown: this.#engine.shownNow() }
     })
-    return searchJournal(journal, query, options)
+    return searchJournal(journal, query, options, isShown)
   }
 
   /** Messages in their original words, as a model may read them: without what is for people only or was not preserved. */
@@ -356,6 +371,7 @@ export class Thread<Meta = Json, Own extends readonly CustomRule[] = readonly []
 
   /** Keeps something of the host's with the thread: in its log, so that restarts, other processes and forks know it. Never shown. */
   async set(name: string, value: Json): Promise<void> {
+    if (typeof name !== 'string') throw wrongOption('name', 'a text')
     const own = cloneJson(value, 'value')
     return this.#run(() => this.#engine.set(settings.host.at(name), own))
   }
@@ -402,7 +418,8 @@ export class Thread<Meta = Json, Own extends readonly CustomRule[] = readonly []
    * Runs a task that no other operation on the conversation comes between. It gets this thread as an object of its own, to which the task
    * keeps: operations of any other object wait for the task to end.
    */
-  exclusive<T>(task: (thread: Thread<Meta, Own>) => Promise<T>): Promise<T> {
+  async exclusive<T>(task: (thread: Thread<Meta, Own>) => Promise<T>): Promise<T> {
+    if (typeof task !== 'function') throw wrongOption('task', 'a function')
     return this.#run(async () => {
       const running = { queue: new Queue(), isOver: false }
       const own = this.#on(this.#branch, running)
@@ -500,7 +517,8 @@ function engineOptions(options: AnyThreadOptions): EngineOptions {
   const { summarize, summarizeWindow, summarizeTimeoutMs } = options
   const summarizing = { summarize, summarizeWindow, summarizeTimeoutMs }
   const { judge, ...given } = givenBy(options)
-  return { now, on, ...summarizing, prices, plugins, given, judge, ...linesOf(options) }
+  const recall = recallBounds(options.recall)
+  return { now, on, ...summarizing, prices, plugins, recall, given, judge, ...linesOf(options) }
 }
 
 /**
@@ -522,7 +540,7 @@ export async function openThread<
 }
 
 function journalOptions(options: AnyThreadOptions): Omit<JournalOptions, 'key' | 'store'> {
-  const { tokens, now = Date.now, snapshotEvery } = options
+  const { tokens, scope, now = Date.now, snapshotEvery } = options
   const { log } = linesOf(options)
   const message = 'A snapshot could not be saved; the log is unaffected.'
   const onSnapshotFailed = (error: unknown, { key, state }: Journal): void => {
@@ -532,7 +550,7 @@ function journalOptions(options: AnyThreadOptions): Omit<JournalOptions, 'key' |
     const failure = { id: 'snapshot', message, error: codeOf(error) }
     notify(options.on, eventOf('job-failed', place, failure), report)
   }
-  return { tokens, now, snapshotEvery, onSnapshotFailed }
+  return { tokens, scope, now, snapshotEvery, onSnapshotFailed }
 }
 
 /** Streams entries when iterated with `for await`; gives all of them when awaited. */

@@ -6,7 +6,6 @@ import { api } from '../api.ts'
 import type { Source } from '../contract.ts'
 import { Failure, Loading } from '../notice.tsx'
 import { formatCount, formatDollars, formatPercent, formatTokens } from '../numbers.ts'
-import { inputCost } from '../timeline/cost.ts'
 import { useLoad } from '../use-load.ts'
 import type { ChatMessage } from './messages.ts'
 import type { Sent } from './use-sent.ts'
@@ -65,33 +64,33 @@ export function DebugPanel({ parameters, messages, sent, hasThread }: DebugPanel
 
 function LastRequest({ sent }: { readonly sent: Sent | undefined }): ReactNode {
   if (sent === undefined) return <Loading what="the last request" />
-  const { view, thread, step, epoch } = sent
-  const { uncached, cacheRead, cacheWrite } = thread.usage
-  const input = uncached + cacheRead + cacheWrite
+  const { thread, step, epoch } = sent
+  const { tokens, cost, usage } = thread
+  const input = usage.uncached + usage.cacheRead + usage.cacheWrite
+  const saved = cost === undefined ? 0 : cost.withoutOriel - cost.dollars
   return (
     <dl className="facts">
       <Fact name="Step" value={step && String(step.step)} />
-      <Fact name="Tokens in the log" value={view && formatTokens(view.tokens.before)} />
-      <Fact name="Tokens in the view" value={view && formatTokens(view.tokens.after)} />
-      <Fact
-        name="Saved"
-        value={
-          view &&
-          formatPercent(Math.max(0, 1 - view.tokens.after / Math.max(1, view.tokens.before)))
-        }
-      />
-      <Fact name="Input so far" value={formatTokens(input)} />
-      <Fact name="From the cache" value={formatPercent(cacheRead / Math.max(1, input))} />
+      <Fact name="Tokens in the log" value={formatTokens(tokens.log)} />
+      <Fact name="Tokens in the view" value={formatTokens(tokens.view)} />
+      <Fact name="Input so far" value={`${formatTokens(input)} tokens`} />
+      <Fact name="From the cache" value={formatPercent(usage.cacheRead / Math.max(1, input))} />
       <Fact
         name="Cost so far"
-        value={
-          thread.cost === undefined
-            ? `${formatTokens(inputCost(thread.usage))} tokens at base price`
-            : formatDollars(thread.cost.dollars)
-        }
+        value={cost === undefined ? 'price unknown' : formatDollars(cost.dollars)}
       />
+      {cost !== undefined && (
+        <Fact
+          name={saved < 0 ? 'Cost more' : 'Saved'}
+          value={
+            saved === 0
+              ? '$0'
+              : `${formatDollars(Math.abs(saved))} (${formatPercent(Math.abs(saved) / cost.withoutOriel)})`
+          }
+        />
+      )}
       <Fact
-        name="Last epoch"
+        name="Last edits"
         value={
           epoch === undefined
             ? 'none'

@@ -18,23 +18,22 @@ export interface MessageListProps {
 /** Messages shown at once; older ones are loaded on request. */
 const pageSize = 120
 
-const ideas = [
-  'What failed in the billing log?',
-  'Show me the shipments table.',
-  'Which files does customs have?',
-  'Run the checks of dispatch.',
-  'What was in the billing log again?',
-]
+/** Suggestions shown before the first question, and after an answer. */
+const firstIdeas = 5
+const nextIdeas = 2
 
 export function MessageList({ chat, sent, agent }: MessageListProps): ReactNode {
   const { messages, isBusy, error } = chat
   const [shown, setShown] = useState(pageSize)
   const end = useRef<HTMLDivElement>(null)
   const isAtEnd = useRef(true)
+  const top = useRef(0)
   // biome-ignore lint/correctness/useExhaustiveDependencies: follows what is being said, unless one has scrolled up.
   useEffect(() => {
     if (isAtEnd.current) end.current?.scrollIntoView({ block: 'end' })
   }, [messages])
+  const asked = new Set(messages.map(({ text }) => text))
+  const ideas = (agent?.questions ?? []).filter((idea) => !asked.has(idea))
   const hidden = Math.max(0, messages.length - shown)
   return (
     <div
@@ -43,24 +42,17 @@ export function MessageList({ chat, sent, agent }: MessageListProps): ReactNode 
       aria-label="Messages"
       aria-busy={isBusy}
       onScroll={({ currentTarget: { scrollTop, clientHeight, scrollHeight } }) => {
-        isAtEnd.current = scrollTop + clientHeight > scrollHeight - 40
+        // Only a person scrolls up; what is added below moves nothing.
+        if (scrollTop < top.current - 1) isAtEnd.current = false
+        if (scrollTop + clientHeight > scrollHeight - 40) isAtEnd.current = true
+        top.current = scrollTop
       }}
     >
       {messages.length === 0 && !chat.log.isLoading && (
         <div className="welcome">
           <h1>{agent?.title ?? 'Talk with the agent'}</h1>
           <p>{agent?.description ?? 'What is said here becomes a thread that you can inspect.'}</p>
-          {(agent?.tools.length ?? 0) > 0 && (
-            <ul>
-              {ideas.map((idea) => (
-                <li key={idea}>
-                  <button type="button" onClick={() => chat.say(idea)}>
-                    {idea}
-                  </button>
-                </li>
-              ))}
-            </ul>
-          )}
+          <Ideas ideas={ideas.slice(0, firstIdeas)} onSay={chat.say} />
         </div>
       )}
       {hidden > 0 && (
@@ -79,10 +71,36 @@ export function MessageList({ chat, sent, agent }: MessageListProps): ReactNode 
       {error !== undefined && (
         <div className="message-error" role="alert">
           {error.message}
+          {chat.retry !== undefined && (
+            <button type="button" onClick={chat.retry}>
+              Send again
+            </button>
+          )}
         </div>
+      )}
+      {messages.length > 0 && !isBusy && error === undefined && (
+        <Ideas ideas={ideas.slice(0, nextIdeas)} onSay={chat.say} />
       )}
       <div ref={end} />
     </div>
+  )
+}
+
+function Ideas(props: {
+  readonly ideas: readonly string[]
+  readonly onSay: (text: string) => void
+}): ReactNode {
+  if (props.ideas.length === 0) return null
+  return (
+    <ul className="ideas" aria-label="Suggestions">
+      {props.ideas.map((idea) => (
+        <li key={idea}>
+          <button type="button" onClick={() => props.onSay(idea)}>
+            {idea}
+          </button>
+        </li>
+      ))}
+    </ul>
   )
 }
 

@@ -16,6 +16,8 @@ export interface Chat {
   /** Loading state of the log. */
   readonly log: Loaded<unknown>
   readonly say: (text: string) => void
+  /** Sends the message again that could not be answered; absent if there is none. */
+  readonly retry?: () => void
   readonly stop: () => void
 }
 
@@ -45,6 +47,12 @@ interface Read {
   readonly wasBusy: boolean
 }
 
+/** A message without an answer, and what was said before it. */
+interface Failed {
+  readonly text: string
+  readonly history: readonly ChatMessage[]
+}
+
 interface State {
   readonly isBusy: boolean
   /** Finished turns. */
@@ -56,6 +64,7 @@ export function useChat({ agent, parameters, thread }: ChatOptions): Chat {
   const [live, setLive] = useState<readonly ChatMessage[]>([])
   const [state, setState] = useState<State>({ isBusy: false, turns: 0 })
   const [error, setError] = useState<Error>()
+  const [failed, setFailed] = useState<Failed>()
   const session = useRef(crypto.randomUUID())
   /** Controller of the turn that this page shows. A turn left for another thread is detached. */
   const controller = useRef<AbortController>(undefined)
@@ -64,8 +73,10 @@ export function useChat({ agent, parameters, thread }: ChatOptions): Chat {
   useEffect(() => {
     // The log replaces received messages, unless more were received since it was read.
     if (read === undefined || read.wasBusy || state.isBusy || read.turns !== state.turns) return
+    // A message that never arrived is in no log, and stays.
+    if (failed !== undefined) return
     setShown(read.messages)
-  }, [read, state])
+  }, [read, state, failed])
   const place = useMoved(thread, () => {
     controller.current?.abort()
     controller.current = undefined
@@ -73,6 +84,7 @@ export function useChat({ agent, parameters, thread }: ChatOptions): Chat {
     setShown([])
     setLive([])
     setError(undefined)
+    setFailed(undefined)
     setState(({ turns }) => ({ isBusy: false, turns: turns + 1 }))
   })
   useEffect(() => {
@@ -81,7 +93,7 @@ export function useChat({ agent, parameters, thread }: ChatOptions): Chat {
       controller.current = undefined
     }
   }, [])
-  const say = (text: string): void => {
+  const say = (text: string, history = shown): void => {
     if (agent === undefined || state.isBusy) return
     const abort = new AbortController()
     controller.current = abort
@@ -89,8 +101,10 @@ export function useChat({ agent, parameters, thread }: ChatOptions): Chat {
     let heard: readonly ChatMessage[] = []
     setState({ ...state, isBusy: true })
     setError(undefined)
+    setFailed(undefined)
+    if (history !== shown) setShown(history)
     runTurn({
-      ...{ agent, parameters, session: session.current, thread, history: shown, text },
+      ...{ agent, parameters, session: session.current, thread, history, text },
       keys: `t${state.turns}`,
       signal: abort.signal,
       onProgress: (messages) => {
@@ -105,18 +119,28 @@ export function useChat({ agent, parameters, thread }: ChatOptions): Chat {
     })
       .catch((problem: Error) => {
         heard = brokenOff(heard)
-        if (isShown() && !abort.signal.aborted) setError(problem)
+        if (!isShown() || abort.signal.aborted) return
+        setError(problem)
+        setFailed({ text, history })
       })
       .finally(() => {
         if (!isShown()) return
-        setShown([...shown, ...heard])
+        setShown([...history, ...heard])
         setLive([])
         setState({ isBusy: false, turns: state.turns + 1 })
       })
   }
   const stop = useCallback(() => controller.current?.abort(), [])
   const messages = [...shown, ...live]
-  return { messages, isBusy: state.isBusy, ...(error && { error }), log, say, stop }
+  return {
+    messages,
+    isBusy: state.isBusy,
+    ...(error && { error }),
+    ...(failed && { retry: () => say(failed.text, failed.history) }),
+    log,
+    say: (text) => say(text),
+    stop,
+  }
 }
 
 /** The log of the thread, reloaded when a turn ends and when the gateway reports a change. */

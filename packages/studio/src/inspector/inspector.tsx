@@ -1,201 +1,232 @@
-// Inspector: the log beside the view, block by block, now or at any step.
+// Inspector: what a request showed of the log, row by row, at any step.
 
-import { type ReactNode, useMemo } from 'react'
+import { type ReactNode, useMemo, useState } from 'react'
 import { setParams, useAddress } from '../address.ts'
-import { api } from '../api.ts'
-import type { ThreadSummary, ThreadView } from '../contract.ts'
+import type { Outline, OutlineRow, ThreadSummary, TimelineStep } from '../contract.ts'
 import { useKeys } from '../keyboard.ts'
 import { Empty, Failure, Loading } from '../notice.tsx'
-import { formatCount, formatTokens } from '../numbers.ts'
-import { useLoad } from '../use-load.ts'
+import type { Loaded } from '../use-load.ts'
 import { VirtualList } from '../virtual-list.tsx'
-import { BlockDrawer } from './block-drawer.tsx'
-import { BlockRow, CheckpointRow } from './block-row.tsx'
-import { type Row, rowsOf } from './rows.ts'
+import { Drawer } from './drawer.tsx'
+import { Filters, useFilter } from './filters.tsx'
+import { InspectorRow } from './row.tsx'
+import { isChanged, keyOf, openRuns, type Row, rowsOf } from './rows.ts'
 import { StepBar } from './step-bar.tsx'
-import { StepDiff } from './step-diff.tsx'
-import { useOriginals } from './use-originals.ts'
+import { StepNote } from './step-note.tsx'
+import { type RunRows, useRuns } from './use-runs.ts'
+import { useTexts } from './use-texts.ts'
 
 export interface InspectorProps {
   readonly thread: ThreadSummary
-  readonly version: number
+  readonly outline: Loaded<Outline>
+  readonly steps: readonly TimelineStep[]
   readonly onChange: () => void
 }
 
-export function Inspector({ thread, version, onChange }: InspectorProps): ReactNode {
+export function Inspector({ thread, outline, steps, onChange }: InspectorProps): ReactNode {
   const { id } = thread
   const { params } = useAddress()
-  const step = numberIn(params, 'step')
-  const show = params.get('show') === 'changed' ? 'changed' : 'all'
   const selected = params.get('block') ?? undefined
-  const loaded = useInspected(id, step, version)
-  const { steps, view, previous, edits, upTo } = loaded
-  const originalOf = useOriginals(id)
-  const rows = useMemo(
-    () => (view === undefined ? [] : rowsOf({ view, previous, edits, upTo, show })),
-    [view, previous, edits, upTo, show],
+  const { data, error } = outline
+  const shownStep = stepOf(params, steps)
+  const [chosenRuns, setChosenRuns] = useState<ReadonlySet<number>>(new Set())
+  const filter = useFilter(id)
+  const outlined = data?.rows ?? noRows
+  const open = useMemo(
+    () => openRuns(outlined, filter, withRunOf(chosenRuns, outlined, selected)),
+    [outlined, filter, chosenRuns, selected],
   )
-  const place = rows.findIndex((row) => row.type === 'block' && row.block.id === selected)
-  const first = rows.findIndex((row) => row.type === 'block' && row.since === 'first-changed')
-  const open = (index: number): void => {
-    const row = rows[index]
-    if (row?.type === 'block') setParams({ block: row.block.id })
-    else if (row !== undefined && index + 1 < rows.length) open(index + 1)
-  }
-  useInspectorKeys({ steps, step, place, open, close: () => closeBlock(selected) })
-  const row = rows[place]
+  const version = data?.version ?? 0
+  const inside = useRuns(id, { step: data?.step ?? 'next', version }, [...open])
+  const rows = useMemo(
+    () => rowsOf({ rows: outlined, filter, open, inside }),
+    [outlined, filter, open, inside],
+  )
+  const place = rows.findIndex((row) => row.type === 'row' && row.key === selected)
+  useInspectorKeys({ rows, place, steps, shownStep, selected })
+  const row = chosenRow(outlined, inside, selected)
+  const newest = steps.at(-1)?.step
   return (
-    <div className="inspector">
-      <div className="toolbar">
-        <StepBar
-          steps={steps}
-          step={step}
-          onStep={(to) => setParams({ step: to?.toString(), block: undefined })}
-        />
-        <label>
-          <input
-            type="checkbox"
-            checked={show === 'changed'}
-            onChange={(event) => setParams({ show: event.target.checked ? 'changed' : undefined })}
-          />{' '}
-          Changed only
-        </label>
-        <span className="spacer" />
-        {view !== undefined && <Totals view={view} />}
-      </div>
-      {step !== undefined && loaded.error === undefined && <StepDiff thread={id} step={step} />}
-      {loaded.error !== undefined && <Failure error={loaded.error} onRetry={onChange} />}
-      {view === undefined && loaded.error === undefined && <Loading what="the view" />}
-      {view !== undefined && rows.length === 0 && (
-        <Empty title={show === 'changed' ? 'Nothing is changed here.' : 'The log has no messages.'}>
-          {show === 'changed' && 'The model sees the log as it is.'}
-        </Empty>
-      )}
-      {rows.length > 0 && (
-        <div className="columns">
-          <div className="column-heads" aria-hidden="true">
-            <span />
-            <span>Log</span>
-            <span>{step === undefined ? 'View, now' : `View, as sent at step ${step}`}</span>
-          </div>
-          <VirtualList
-            label="The log beside the view"
-            count={rows.length}
-            guess={96}
-            resetKey={`${id} ${step} ${show}`}
-            keyOf={(index) => rows[index]?.key ?? String(index)}
-            start={first !== -1 ? first : rows.length - 1}
-            scrollTo={place === -1 ? undefined : place}
-            renderRow={(index) => renderRow(rows[index], originalOf, selected)}
-          />
+    <div className={row === undefined ? 'inspector' : 'inspector has-drawer'}>
+      <div className="inspector-main">
+        <div className="toolbar">
+          <StepBar steps={steps} step={shownStep} onStep={goToStep} />
+          <Filters rows={outlined} />
         </div>
-      )}
-      {row?.type === 'block' && (
-        <BlockDrawer
+        {data !== undefined && (
+          <StepNote
+            key={data.step}
+            thread={id}
+            outline={data}
+            step={steps.find((one) => one.step === data.step)}
+          />
+        )}
+        {error !== undefined && <Failure error={error} onRetry={outline.reload} />}
+        {data === undefined && error === undefined && <Loading what="the request" />}
+        {data !== undefined && rows.length === 0 && <NoRows isEmpty={outlined.length === 0} />}
+        {rows.length > 0 && (
+          <RowList
+            thread={id}
+            rows={rows}
+            place={place}
+            onToggle={(from) => setChosenRuns((before) => toggled(before, from))}
+          />
+        )}
+      </div>
+      {row !== undefined && (
+        <Drawer
           thread={id}
-          block={row.block}
-          original={originalOf(row.block)}
-          isPast={step !== undefined}
+          row={row}
+          rows={outlined}
+          step={data?.step ?? 'next'}
+          isNow={data?.step === undefined || data.step === newest}
           onClose={() => closeBlock(selected)}
-          onChange={onChange}
+          onChange={() => {
+            onChange()
+            if (steps.length > 0) goToStep('next', selected)
+          }}
         />
       )}
     </div>
   )
 }
 
-function renderRow(
-  row: Row | undefined,
-  originalOf: ReturnType<typeof useOriginals>,
+/** The chosen row, also where the filter hides it: what was changed may no longer fit. */
+function chosenRow(
+  rows: readonly OutlineRow[],
+  inside: RunRows,
   selected: string | undefined,
-): ReactNode {
-  if (row === undefined) return null
-  if (row.type === 'checkpoint') return <CheckpointRow edit={row.edit} covered={row.covered} />
-  const { block, since } = row
+): Exclude<OutlineRow, { type: 'folded' }> | undefined {
+  if (selected === undefined) return undefined
+  for (const row of [rows, ...inside.values()].flat()) {
+    if (row.type !== 'folded' && keyOf(row) === selected) return row
+  }
+  return undefined
+}
+
+function NoRows({ isEmpty }: { readonly isEmpty: boolean }): ReactNode {
   return (
-    <BlockRow
-      block={block}
-      since={since}
-      original={originalOf(block)}
-      isSelected={block.id === selected}
-      onOpen={openBlock}
+    <Empty title={isEmpty ? 'The log has no messages.' : 'No row fits the filter.'}>
+      {!isEmpty && 'Everything that was not reduced is sent as it was said.'}
+    </Empty>
+  )
+}
+
+interface RowListProps {
+  readonly thread: string
+  readonly rows: readonly Row[]
+  readonly place: number
+  readonly onToggle: (from: number) => void
+}
+
+function RowList({ thread, rows, place, onToggle }: RowListProps): ReactNode {
+  const { params } = useAddress()
+  const textOf = useTexts(thread)
+  const shown = ['step', 'show', 'only', 'of'].map((name) => params.get(name) ?? '')
+  return (
+    <VirtualList
+      label="The log beside the view"
+      count={rows.length}
+      guess={72}
+      resetKey={`${thread} ${shown.join(' ')}`}
+      keyOf={(index) => rows[index]?.key ?? String(index)}
+      start={startOf(rows)}
+      scrollTo={place === -1 ? undefined : place}
+      renderRow={(index) => {
+        const row = rows[index]
+        return row === undefined ? null : (
+          <InspectorRow
+            row={row}
+            textOf={textOf}
+            isSelected={index === place}
+            onOpen={chooseBlock}
+            onToggle={onToggle}
+          />
+        )
+      }}
     />
   )
 }
 
-function openBlock(id: string): void {
-  setParams({ block: id })
-}
-
-/** Closes the drawer and returns the focus to its row. */
-function closeBlock(id: string | undefined): void {
-  setParams({ block: undefined })
-  const row = id === undefined ? '' : `[data-block="${CSS.escape(id)}"] .row-open`
-  if (row !== '') document.querySelector<HTMLElement>(row)?.focus({ preventScroll: true })
-}
-
-function useInspected(id: string, step: number | undefined, version: number) {
-  const requests = useLoad(id, (signal) => api.requests(id, signal), version)
-  const view = useLoad(`${id} ${step}`, (signal) => api.view(id, step, signal), version)
-  const edits = useLoad(id, (signal) => api.edits(id, signal), version)
-  const steps = useMemo(() => {
-    const newest = new Map(requests.data?.requests.map((request) => [request.step, request]))
-    return [...newest.values()].sort((a, b) => a.step - b.step)
-  }, [requests.data])
-  const at = steps.findIndex((one) => one.step === step)
-  const before = at > 0 ? steps[at - 1]?.step : undefined
-  const previous = useLoad(before === undefined ? undefined : `${id} ${before}`, (signal) =>
-    api.view(id, before, signal),
-  )
-  const error = view.error ?? requests.error ?? edits.error
-  return {
-    steps,
-    view: view.data,
-    previous: previous.data,
-    edits: edits.data?.edits ?? [],
-    upTo: steps[at]?.seq,
-    ...(error === undefined ? {} : { error }),
-  }
+function chooseBlock(key: string): void {
+  setParams({ block: key })
 }
 
 function useInspectorKeys(options: {
-  readonly steps: readonly { readonly step: number }[]
-  readonly step: number | undefined
+  readonly rows: readonly Row[]
   readonly place: number
-  readonly open: (index: number) => void
-  readonly close: () => void
+  readonly steps: readonly TimelineStep[]
+  readonly shownStep: number | 'next'
+  readonly selected: string | undefined
 }): void {
-  const { steps, step, place, open, close } = options
-  const at = step === undefined ? steps.length : steps.findIndex((one) => one.step === step)
-  const move = (to: number): void =>
-    setParams({ step: steps[Math.max(0, Math.min(to, steps.length))]?.step.toString() })
+  const { rows, place, steps, shownStep, selected } = options
+  const isBlock = (row: Row): boolean => row.type === 'row' && row.row.type !== 'folded'
+  const choose = (at: number): void => {
+    const row = rows[at]
+    if (row?.type === 'row') chooseBlock(row.key)
+  }
+  const move = (by: number): void => {
+    const at =
+      shownStep === 'next' ? steps.length : steps.findIndex((one) => one.step === shownStep)
+    const to = Math.max(0, Math.min(steps.length, at + by))
+    goToStep(steps[to]?.step ?? 'next')
+  }
   useKeys({
-    j: () => open(place + 1),
-    k: () => open(Math.max(0, place - 1)),
-    ArrowDown: () => open(place + 1),
-    ArrowUp: () => open(Math.max(0, place - 1)),
-    '[': () => move(at - 1),
-    ']': () => move(at + 1),
-    Escape: close,
+    j: () => choose(rows.findIndex((row, at) => at > place && isBlock(row))),
+    k: () => choose(rows.findLastIndex((row, at) => at < place && isBlock(row))),
+    '[': () => move(-1),
+    ']': () => move(1),
+    Escape: () => closeBlock(selected),
   })
 }
 
-function Totals({ view }: { readonly view: ThreadView }): ReactNode {
-  const forms = new Map<string, number>()
-  for (const { form } of view.blocks) forms.set(form, (forms.get(form) ?? 0) + 1)
-  return (
-    <p className="totals">
-      <b>{formatTokens(view.tokens.after)}</b> of {formatTokens(view.tokens.before)} tokens
-      {[...forms].map(([form, blocks]) => (
-        <span key={form} className={`form form-${form}`}>
-          {formatCount(blocks)} {form}
-        </span>
-      ))}
-    </p>
-  )
+const noRows: readonly OutlineRow[] = []
+
+/** The step in the address; else the newest request, else the next. */
+function stepOf(params: URLSearchParams, steps: readonly TimelineStep[]): number | 'next' {
+  const text = params.get('step')
+  if (text === 'next') return 'next'
+  if (text !== null && /^\d{1,9}$/.test(text)) return Number(text)
+  return steps.at(-1)?.step ?? 'next'
 }
 
-function numberIn(params: URLSearchParams, name: string): number | undefined {
-  const text = params.get(name)
-  return text !== null && /^\d{1,9}$/.test(text) ? Number(text) : undefined
+function goToStep(step: number | 'next', block?: string): void {
+  setParams({ step: String(step), block })
+}
+
+/** Opens at the first change; a request as it was said, at its end. */
+function startOf(rows: readonly Row[]): number {
+  const isOne = (row: Row): boolean =>
+    row.type === 'row' && (row.isFirstChange || ('since' in row.row && row.row.since === 'changed'))
+  const since = rows.findIndex(isOne)
+  if (since !== -1) return since
+  const first = rows.findIndex((row) => row.type === 'row' && isChanged(row.row))
+  return first === -1 ? rows.length - 1 : first
+}
+
+/** The opened runs, with the one that holds the chosen block. */
+function withRunOf(
+  open: ReadonlySet<number>,
+  rows: readonly OutlineRow[],
+  selected: string | undefined,
+): ReadonlySet<number> {
+  const seq = Number(selected?.split('/')[0])
+  if (!Number.isInteger(seq)) return open
+  const isHere = rows.some((row) => row.type === 'block' && row.seq === seq)
+  const run = rows.find((row) => row.type === 'folded' && seq >= row.from && seq <= row.to)
+  return isHere || run?.type !== 'folded' ? open : new Set([...open, run.from])
+}
+
+function toggled(open: ReadonlySet<number>, from: number): ReadonlySet<number> {
+  const next = new Set(open)
+  if (!next.delete(from)) next.add(from)
+  return next
+}
+
+/** Closes the drawer and returns the focus to its row. */
+function closeBlock(key: string | undefined): void {
+  if (key === undefined) return
+  const row = document.querySelector<HTMLElement>('.row.is-selected .row-open')
+  setParams({ block: undefined })
+  row?.focus({ preventScroll: true })
 }

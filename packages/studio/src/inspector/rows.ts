@@ -1,101 +1,142 @@
-// Inspector rows: every logged block with its form in the view, and changes since the previous
-// step.
+// Rows of the inspector: what the outline has, filtered, grouped by turn, with opened runs unfolded.
 
-import type { ListedEdit, ThreadView, ViewBlock } from '../contract.ts'
-
-export type Since = 'same' | 'new' | 'changed' | 'first-changed'
+import type { BlockRow, OutlineRow } from '../contract.ts'
 
 export type Row =
   | {
-      readonly type: 'block'
+      readonly type: 'turn'
       readonly key: string
-      readonly block: ViewBlock
-      readonly since: Since
+      readonly turn: number
+      readonly lastTurn: number
     }
   | {
-      readonly type: 'checkpoint'
+      readonly type: 'row'
       readonly key: string
-      readonly edit: ListedEdit
-      readonly covered: number
+      readonly row: OutlineRow
+      readonly isOpen: boolean
+      /** Inside an opened run. */
+      readonly isInside: boolean
+      /** The first row that the request does not show as the one before did. */
+      readonly isFirstChange: boolean
     }
+
+export interface Filter {
+  /** Only what is not shown as it was said. */
+  readonly show: 'all' | 'changed' | 'errors'
+  /** A category of the context bar. */
+  readonly only: string | undefined
+  /** A tool's or a rule's name. */
+  readonly of: string | undefined
+  /** Entries that contain the text that is looked for. */
+  readonly found: readonly number[] | undefined
+}
 
 export interface RowsInput {
-  readonly view: ThreadView
-  /** The view of the previous step, for the diff. */
-  readonly previous?: ThreadView | undefined
-  readonly edits: readonly ListedEdit[]
-  /** Ignore edits after this log position. */
-  readonly upTo?: number | undefined
-  readonly show: 'all' | 'changed'
+  readonly rows: readonly OutlineRow[]
+  readonly filter: Filter
+  /** Opened runs, by their first seq. */
+  readonly open: ReadonlySet<number>
+  /** The rows inside runs, as far as they are there. */
+  readonly inside: ReadonlyMap<number, readonly BlockRow[]>
 }
 
-export function rowsOf({ view, previous, edits, upTo, show }: RowsInput): readonly Row[] {
-  const before = new Map(previous?.blocks.map((block) => [keyOf(block), block]))
-  const rows: Row[] = []
-  let hasFirst = false
-  for (const block of view.blocks) {
-    let since = previous === undefined ? 'same' : sinceOf(before.get(keyOf(block)), block)
-    if (since === 'changed' && !hasFirst) {
-      hasFirst = true
-      since = 'first-changed'
+/** Runs that must be opened: those chosen, and those that hold what is filtered for. */
+export function openRuns(
+  rows: readonly OutlineRow[],
+  filter: Filter,
+  chosen: ReadonlySet<number>,
+): ReadonlySet<number> {
+  const { found, of, show } = filter
+  const open = new Set(chosen)
+  for (const row of rows) {
+    if (row.type !== 'folded') continue
+    const isFound = found?.some((seq) => seq >= row.from && seq <= row.to) === true
+    const isOf = of !== undefined && row.tools.includes(of)
+    if (isFound || isOf || (show === 'errors' && row.errors > 0)) open.add(row.from)
+  }
+  return open
+}
+
+export function rowsOf({ rows, filter, open, inside }: RowsInput): readonly Row[] {
+  const list: Row[] = []
+  const first = rows.findIndex((row) => 'since' in row && row.since === 'changed')
+  let turn = -1
+  rows.forEach((row, at) => {
+    const isRun = row.type === 'folded'
+    const isOpen = isRun && open.has(row.from)
+    if (isRun ? !isRunShown(row, filter, isOpen) : !isShown(row, filter)) return
+    const own = turnOf(row)
+    if (own !== undefined && own[0] !== turn) {
+      turn = own[0]
+      list.push({ type: 'turn', key: `turn-${turn}-${at}`, turn, lastTurn: own[1] })
     }
-    const isMarked = block.isPinned || block.isExcluded
-    const isPlain = block.form === 'full' && !isMarked && (since === 'same' || since === 'new')
-    if (show === 'all' || !isPlain) rows.push({ type: 'block', key: keyOf(block), block, since })
+    const isFirstChange = at === first
+    list.push({ type: 'row', key: keyOf(row), row, isOpen, isInside: false, isFirstChange })
+    if (own !== undefined) turn = own[1]
+    if (!isOpen) return
+    for (const one of inside.get(row.from) ?? []) {
+      if (!isShown(one, filter)) continue
+      const shared = { isOpen: false, isInside: true, isFirstChange: false }
+      list.push({ type: 'row', key: keyOf(one), row: one, ...shared })
+    }
+  })
+  return list
+}
+
+export function keyOf(row: OutlineRow): string {
+  switch (row.type) {
+    case 'block':
+      return `${row.seq}/${row.index}`
+    case 'folded':
+      return `run-${row.from}`
+    case 'summary':
+      return `summary-${row.edit ?? row.text.slice(0, 40)}`
+    default:
+      return row.type
   }
-  return withCheckpoint(rows, checkpointsOf(edits, upTo), view.blocks)
 }
 
-/** Inserts the live checkpoint where the view has it: after the first remaining user message. */
-function withCheckpoint(
-  rows: readonly Row[],
-  checkpoints: readonly ListedEdit[],
-  blocks: readonly ViewBlock[],
-): readonly Row[] {
-  const edit = checkpoints.at(-1)
-  if (edit === undefined) return rows
-  const first = blocks.find(({ role, form }) => role === 'user' && form !== 'dropped')
-  const seqs = blocks
-    .map(({ seq }) => seq)
-    .filter((seq) => checkpoints.some((one) => covers(one, seq)))
-  const row: Row = {
-    type: 'checkpoint',
-    key: `checkpoint-${edit.id}`,
-    edit,
-    covered: new Set(seqs).size,
-  }
-  const place = rows.findLastIndex(
-    (one) => one.type === 'block' && one.block.seq <= (first?.seq ?? 0),
-  )
-  return rows.toSpliced(place + 1, 0, row)
-}
-
-/**
- * Unique key: forked logs share ids, and a message without blocks uses its own id, so include
- * position and index.
- */
-function keyOf({ id, seq, index }: ViewBlock): string {
-  return `${seq}/${index}/${id}`
-}
-
-function sinceOf(before: ViewBlock | undefined, now: ViewBlock): Since {
-  if (before === undefined) return 'new'
-  return before.form === now.form && before.text === now.text ? 'same' : 'changed'
-}
-
-/**
- * Checkpoints up to a log position, oldest first. The newest is live and covers what all of them
- * cover.
- */
-function checkpointsOf(
-  edits: readonly ListedEdit[],
-  upTo = Number.POSITIVE_INFINITY,
-): readonly ListedEdit[] {
-  return edits.filter(
-    (edit) => edit.live && edit.seq <= upTo && 'ranges' in edit.target && edit.text !== undefined,
+/** Whether the request shows it otherwise than it was said, or it was marked by a person. */
+export function isChanged(row: OutlineRow): boolean {
+  if (row.type === 'folded' || row.type === 'summary') return true
+  if (row.type !== 'block') return false
+  return (
+    row.form !== 'full' ||
+    row.isPinned === true ||
+    row.isExcluded === true ||
+    row.since === 'changed'
   )
 }
 
-function covers({ target }: ListedEdit, seq: number): boolean {
-  return 'ranges' in target && target.ranges.some(([from, to]) => seq >= from && seq <= to)
+function isShown(row: OutlineRow, { show, only, of, found }: Filter): boolean {
+  if (show === 'changed' && !isChanged(row)) return false
+  if (show === 'errors' && !(row.type === 'block' && row.isError === true)) return false
+  if (only !== undefined && categoryOf(row) !== only) return false
+  if (of !== undefined) {
+    const isOf = row.type === 'block' && (row.tool === of || row.rule === of)
+    if (!isOf && !(row.type === 'summary' && row.rule === of)) return false
+  }
+  return found === undefined || (row.type === 'block' && found.includes(row.seq))
+}
+
+function isRunShown(
+  row: Extract<OutlineRow, { type: 'folded' }>,
+  { show, only, of, found }: Filter,
+  isOpen: boolean,
+): boolean {
+  // What fills the window is what is in it.
+  if (only !== undefined) return false
+  if (show === 'errors') return row.errors > 0
+  if (found !== undefined) return found.some((seq) => seq >= row.from && seq <= row.to)
+  return of === undefined || row.rule === of || isOpen
+}
+
+function categoryOf(row: OutlineRow): string | undefined {
+  if (row.type === 'block') return row.shown > 0 ? row.category : undefined
+  return row.type === 'summary' ? 'summary' : row.type
+}
+
+function turnOf(row: OutlineRow): readonly [number, number] | undefined {
+  if (row.type === 'block') return [row.turn, row.turn]
+  return row.type === 'folded' ? [row.turn, row.lastTurn] : undefined
 }

@@ -1,18 +1,19 @@
 // Thread page: log, view, cost and what-if of one thread.
 
-import { type ReactNode, useEffect, useRef, useState } from 'react'
+import { type KeyboardEvent, type ReactNode, useEffect, useRef, useState } from 'react'
 import { chatAddress, go, threadAddress, useAddress } from '../address.ts'
 import { api } from '../api.ts'
-import type { Info, ThreadSummary } from '../contract.ts'
+import type { Composition, Info, ThreadSummary, TimelineStep } from '../contract.ts'
 import { Link } from '../link.tsx'
 import { Failure, Loading } from '../notice.tsx'
-import { formatBytes, formatCount, formatDollars, formatTokens } from '../numbers.ts'
+import { formatCount, formatDollars, formatPercent, formatTokens } from '../numbers.ts'
 import { Timeline } from '../timeline/timeline.tsx'
 import { useDebounced } from '../use-debounced.ts'
 import { useEvents } from '../use-events.ts'
 import { useLoad } from '../use-load.ts'
 import { useTitle } from '../use-title.ts'
 import { WhatIf } from '../what-if/what-if.tsx'
+import { ContextBar } from './context-bar.tsx'
 import { Edits } from './edits.tsx'
 import { Inspector } from './inspector.tsx'
 
@@ -20,7 +21,7 @@ const tabs = [
   ['inspector', 'Inspector'],
   ['timeline', 'Timeline'],
   ['edits', 'Edits'],
-  ['what-if', 'What if'],
+  ['what-if', 'Policy'],
 ] as const
 
 export interface ThreadPageProps {
@@ -41,33 +42,87 @@ export function ThreadPage({ id, info }: ThreadPageProps): ReactNode {
   useEvents({ thread: id }, ({ type }) => {
     if (type === 'thread-changed' || type === 'reconnected') refresh()
   })
+  const asked = params.get('step')
+  const step = asked === 'next' ? 'next' : stepNumber(asked)
+  const timeline = useLoad(id, (signal) => api.timeline(id, signal), version)
+  const isInspector = tab === 'inspector'
+  const outline = useLoad(
+    isInspector ? `${id} ${step}` : undefined,
+    (signal) => api.outline(id, step, signal),
+    version,
+  )
+  const steps = timeline.data?.steps ?? noSteps
   if (thread.error !== undefined) return <Failure error={thread.error} onRetry={thread.reload} />
   if (thread.data === undefined) return <Loading what="the thread" />
+  const shown = isInspector ? outline.data : undefined
   return (
     <section className="thread" aria-label="Thread">
-      <ThreadHead thread={thread.data} isOwn={thread.data.tenant === info.tenant} />
-      <div className="tabs" role="tablist" aria-label="Parts of the thread">
-        {tabs.map(([name, title]) => (
-          <button
-            type="button"
-            role="tab"
-            key={name}
-            aria-selected={tab === name}
-            onClick={() => go(threadAddress(id, name === 'inspector' ? {} : { tab: name }))}
-          >
-            {title}
-          </button>
-        ))}
-      </div>
+      <ThreadHead
+        thread={thread.data}
+        isOwn={thread.data.tenant === info.tenant}
+        hasChat={info.agents.length > 0}
+        context={shown === undefined ? thread.data.context : shown.context}
+        title={titleOf(shown?.step ?? (shown === undefined ? steps.at(-1)?.step : undefined))}
+      />
+      <Tabs id={id} tab={tab} />
       <div className="tab-body" role="tabpanel" aria-label={tab}>
-        {tab === 'inspector' && (
-          <Inspector thread={thread.data} version={version} onChange={refresh} />
+        {isInspector && (
+          <Inspector thread={thread.data} outline={outline} steps={steps} onChange={refresh} />
         )}
-        {tab === 'timeline' && <Timeline thread={thread.data} version={version} />}
+        {tab === 'timeline' && <Timeline thread={thread.data} timeline={timeline} />}
         {tab === 'edits' && <Edits thread={thread.data} version={version} onChange={refresh} />}
-        {tab === 'what-if' && <WhatIf thread={thread.data} info={info} />}
+        {tab === 'what-if' && <WhatIf thread={thread.data} info={info} onApplied={refresh} />}
       </div>
     </section>
+  )
+}
+
+const noSteps: readonly TimelineStep[] = []
+
+function stepNumber(text: string | null): number | undefined {
+  return text !== null && /^\d{1,9}$/.test(text) ? Number(text) : undefined
+}
+
+function titleOf(step: number | undefined): string {
+  return step === undefined ? 'Next request' : `Request of step ${step}`
+}
+
+/** Tabs with one stop in the tab order; arrow keys move between them. */
+function Tabs({ id, tab }: { readonly id: string; readonly tab: string }): ReactNode {
+  const list = useRef<HTMLDivElement>(null)
+  const open = (name: string): void =>
+    go(threadAddress(id, name === 'inspector' ? {} : { tab: name }))
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key]
+    if (by === undefined) return
+    event.preventDefault()
+    const at = tabs.findIndex(([name]) => name === tab)
+    const next = tabs[(at + by + tabs.length) % tabs.length]?.[0] ?? 'inspector'
+    open(next)
+    list.current?.querySelector<HTMLElement>(`[data-tab="${next}"]`)?.focus()
+  }
+  return (
+    <div
+      className="tabs"
+      role="tablist"
+      aria-label="Parts of the thread"
+      ref={list}
+      onKeyDown={onKeyDown}
+    >
+      {tabs.map(([name, title]) => (
+        <button
+          type="button"
+          role="tab"
+          key={name}
+          data-tab={name}
+          tabIndex={tab === name ? 0 : -1}
+          aria-selected={tab === name}
+          onClick={() => open(name)}
+        >
+          {title}
+        </button>
+      ))}
+    </div>
   )
 }
 
@@ -75,33 +130,45 @@ interface ThreadHeadProps {
   readonly thread: ThreadSummary
   /** Foreign threads are read-only. */
   readonly isOwn: boolean
+  readonly hasChat: boolean
+  readonly context: Composition | undefined
+  /** The request that the bar shows. */
+  readonly title: string
 }
 
-function ThreadHead({ thread, isOwn }: ThreadHeadProps): ReactNode {
-  const { id, title, messages, steps, bytes, tokens, cost, model, forkedFrom } = thread
+function ThreadHead({ thread, isOwn, hasChat, context, title: shown }: ThreadHeadProps): ReactNode {
+  const { id, title, messages, steps, tokens, cost, model, forkedFrom, requests } = thread
+  const saved = cost === undefined ? 0 : cost.withoutOriel - cost.dollars
   return (
     <header className="thread-head">
-      <div>
+      <div className="thread-title">
         <h1>{title === '' ? id : title}</h1>
         <p className="muted small">
-          <span className="id">{id}</span>
           {model !== undefined && <span>{model}</span>}
           <span>{formatCount(messages)} messages</span>
           <span>{formatCount(steps)} steps</span>
-          <span>{formatBytes(bytes)}</span>
-          <span>
-            {formatTokens(tokens.log)} tokens in the log, {formatTokens(tokens.view)} in view
-          </span>
-          {cost !== undefined && <span>{formatDollars(cost.dollars)}</span>}
+          <span data-head-log={tokens.log}>{formatTokens(tokens.log)} tokens in full</span>
+          {requests > 0 && (
+            <span data-head-view={tokens.view}>{formatTokens(tokens.view)} sent last</span>
+          )}
+          {cost !== undefined && (
+            <span data-head-dollars={cost.dollars}>{formatDollars(cost.dollars)}</span>
+          )}
+          {cost !== undefined && saved !== 0 && (
+            <span className={saved > 0 ? 'better' : 'worse'} data-head-saved={saved}>
+              {formatPercent(Math.abs(saved) / cost.withoutOriel)} {saved > 0 ? 'saved' : 'more'}
+            </span>
+          )}
           {forkedFrom !== undefined && (
             <Link href={threadAddress(forkedFrom.thread)}>
               forked from {forkedFrom.thread} at {forkedFrom.at}
             </Link>
           )}
+          <span className="id">{id}</span>
         </p>
       </div>
       <div className="actions">
-        {isOwn && (
+        {isOwn && hasChat && (
           <Link className="button" href={`${chatAddress}&thread=${encodeURIComponent(id)}`}>
             Continue in chat
           </Link>
@@ -109,6 +176,7 @@ function ThreadHead({ thread, isOwn }: ThreadHeadProps): ReactNode {
         <ExportButton id={id} />
         <EraseButton id={id} />
       </div>
+      {context !== undefined && <ContextBar context={context} title={shown} />}
     </header>
   )
 }
@@ -160,13 +228,13 @@ function EraseButton({ id }: { readonly id: string }): ReactNode {
   }
   return (
     <span className="sure" role="alertdialog" aria-label="Erase this thread">
-      {error?.message ?? 'For good?'}
+      {error?.message ?? 'Erase all of this thread? It cannot be restored.'}
       <button
         type="button"
         className="danger"
         onClick={() => api.erase(id).then(() => go('/threads'), setError)}
       >
-        Erase for good
+        Erase
       </button>
       <button type="button" ref={button} onClick={() => setAsking(false)}>
         Keep

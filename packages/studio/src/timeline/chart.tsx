@@ -1,4 +1,4 @@
-// Chart over steps. Hovering shows a step's numbers, clicking selects it.
+// Chart over steps. Hovering shows a step's numbers at the pointer, a click opens it, dragging zooms, a double click zooms out.
 
 import { type ReactNode, useEffect, useRef, useState } from 'react'
 import uPlot from 'uplot'
@@ -8,13 +8,16 @@ export interface Line {
   readonly name: string
   /** A CSS colour variable, without the dashes. */
   readonly color: string
-  readonly kind: 'line' | 'bars' | 'dashes'
+  readonly kind: 'line' | 'bars' | 'dashes' | 'area'
   readonly values: readonly (number | null)[]
+  /** What is told of it, where it is stacked on others. @default the values */
+  readonly own?: readonly (number | null)[]
 }
 
 export interface Mark {
   readonly step: number
   readonly color: string
+  readonly text: string
 }
 
 export interface ChartProps {
@@ -29,10 +32,12 @@ export interface ChartProps {
 }
 
 const height = 220
+const tooltipWidth = 230
 
 export function Chart(props: ChartProps): ReactNode {
   const { title, summary } = props
   const box = useRef<HTMLDivElement>(null)
+  const [hovered, setHovered] = useState<{ readonly at: number; readonly left: number }>()
   const latest = useRef(props)
   latest.current = props
   const [theme, setTheme] = useState(0)
@@ -51,11 +56,17 @@ export function Chart(props: ChartProps): ReactNode {
   useEffect(() => {
     const { current } = box
     if (current === null) return
-    const plot = new uPlot(optionsOf(latest, current), dataOf(latest.current), current)
-    const pick = (): void => {
+    const plot = new uPlot(optionsOf(latest, current, setHovered), dataOf(latest.current), current)
+    const pick = (event: MouseEvent): void => {
+      // A drag has zoomed.
+      if (Math.abs(event.clientX - pressed) > 4) return
       const step = plot.cursor.idx == null ? undefined : latest.current.steps[plot.cursor.idx]
       if (step !== undefined) latest.current.onPick(step)
     }
+    let pressed = 0
+    plot.over.addEventListener('mousedown', (event) => {
+      pressed = event.clientX
+    })
     plot.over.addEventListener('click', pick)
     const observer = new ResizeObserver(() => plot.setSize({ width: current.clientWidth, height }))
     observer.observe(current)
@@ -66,9 +77,54 @@ export function Chart(props: ChartProps): ReactNode {
   }, [steps, lines, marks, theme])
   return (
     <figure className="chart">
-      <figcaption>{title}</figcaption>
-      <div ref={box} role="img" aria-label={`${title}. ${summary}`} data-chart={title} />
+      <figcaption>
+        {title}
+        <Legend lines={lines} />
+      </figcaption>
+      <div className="plot" data-chart={title}>
+        <div ref={box} role="img" aria-label={`${title}. ${summary}`} />
+        {hovered !== undefined && <Hovered {...props} {...hovered} />}
+      </div>
     </figure>
+  )
+}
+
+function Legend({ lines }: Pick<ChartProps, 'lines'>): ReactNode {
+  return (
+    <ul className="chart-legend">
+      {lines.map(({ name, color }) => (
+        <li key={name}>
+          <i className="dot" style={{ background: `var(--${color})` }} aria-hidden="true" /> {name}
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+/** The numbers of the step at the pointer. */
+function Hovered(props: ChartProps & { readonly at: number; readonly left: number }): ReactNode {
+  const { at, left, lines, steps, marks, format } = props
+  const step = steps[at]
+  return (
+    <div className="tooltip" style={{ left }} role="status">
+      <b>Step {step}</b>
+      {marks
+        .filter((mark) => mark.step === step)
+        .map(({ text, color }) => (
+          <span key={text} className={`tooltip-mark mark-text-${color}`}>
+            {text}
+          </span>
+        ))}
+      {lines.map(({ name, color, values, own }) => {
+        const value = (own ?? values)[at]
+        return value == null ? null : (
+          <span key={name}>
+            <i className="dot" style={{ background: `var(--${color})` }} aria-hidden="true" />{' '}
+            {name} <b>{format(value)}</b>
+          </span>
+        )
+      })}
+    </div>
   )
 }
 
@@ -86,7 +142,11 @@ function readColors(box: HTMLElement): (name: string) => string {
   }
 }
 
-function optionsOf(latest: { readonly current: ChartProps }, box: HTMLElement): uPlot.Options {
+function optionsOf(
+  latest: { readonly current: ChartProps },
+  box: HTMLElement,
+  onHover: (hovered: { at: number; left: number } | undefined) => void,
+): uPlot.Options {
   const { lines, format } = latest.current
   const styles = getComputedStyle(box)
   const color = readColors(box)
@@ -100,11 +160,8 @@ function optionsOf(latest: { readonly current: ChartProps }, box: HTMLElement): 
     width: box.clientWidth,
     height,
     scales: { x: { time: false, range: (_, from, to) => [from - 0.5, to + 0.5] } },
-    legend: {
-      live: true,
-      markers: { width: 0, fill: (_, index) => color(lines[index - 1]?.color ?? 'muted') },
-    },
-    cursor: { drag: { x: false, y: false }, points: { size: 7 } },
+    legend: { show: false },
+    cursor: { drag: { x: true, y: false }, points: { size: 7 } },
     axes: [
       {
         ...axis,
@@ -120,15 +177,25 @@ function optionsOf(latest: { readonly current: ChartProps }, box: HTMLElement): 
         (line): uPlot.Series => ({
           label: line.name,
           stroke: color(line.color),
-          width: line.kind === 'bars' ? 0 : 2,
+          width: line.kind === 'bars' || line.kind === 'area' ? 0 : 2,
           ...(line.kind === 'bars' ? barsOf(color(line.color)) : {}),
+          ...(line.kind === 'area' ? { fill: color(line.color) } : {}),
           ...(line.kind === 'dashes' ? { dash: [5, 5] } : {}),
           points: { show: line.kind === 'line' && line.values.length < 80, size: 5 },
           value: (_, value) => (value == null ? '–' : format(value)),
         }),
       ),
     ],
-    hooks: { drawAxes: [(plot) => drawMarks(plot, latest.current.marks, color)] },
+    hooks: {
+      draw: [(plot) => drawMarks(plot, latest.current.marks, color)],
+      setCursor: [
+        ({ cursor: { idx, left = -1 }, over }) => {
+          const isOver = idx != null && left >= 0
+          const widest = Math.max(0, over.clientWidth - tooltipWidth)
+          onHover(isOver ? { at: idx, left: 56 + Math.min(left + 12, widest) } : undefined)
+        },
+      ],
+    },
   }
 }
 

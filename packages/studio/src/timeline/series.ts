@@ -1,124 +1,138 @@
-// Timeline series: lines, marks and totals.
+// Timeline series: lines and marks, from the numbers of the library.
 
-import type { TimelineStep, Usage } from '../contract.ts'
+import { causeName } from '../causes.ts'
+import type { ContextCategory, TimelineStep, Usage } from '../contract.ts'
+import { categories, categoryNames } from '../inspector/context-bar.tsx'
+import { formatDollars, formatTokens } from '../numbers.ts'
 import type { Line, Mark } from './chart.tsx'
-import { costsOf, runningSums, usualPrices } from './cost.ts'
-
-export interface Totals {
-  readonly log: number
-  readonly view: number
-  readonly cost: number
-  readonly costWithout: number
-  /** Share of the input read from the cache. */
-  readonly cached: number
-  readonly epochs: number
-  readonly breaks: number
-}
 
 export interface Drawn {
   readonly numbers: readonly number[]
-  readonly tokens: readonly Line[]
-  readonly cost: readonly Line[]
+  readonly context: readonly Line[]
+  /** Empty where no price is known. */
+  readonly dollars: readonly Line[]
   readonly cache: readonly Line[]
   readonly marks: readonly Mark[]
-  readonly totals: Totals
-}
-
-/** Keeps the last request of each step: a step may be sent twice if its answer is repeated. */
-export function newestOfEach(steps: readonly TimelineStep[]): readonly TimelineStep[] {
-  const newest = new Map(steps.map((step) => [step.step, step]))
-  return [...newest.values()].sort((a, b) => a.step - b.step)
 }
 
 export function draw(steps: readonly TimelineStep[]): Drawn {
-  const numbers = steps.map(({ step }) => step)
-  const costs = costsOf(steps, usualPrices)
-  const withSums = runningSums(costs.map(({ withOriel }) => withOriel))
-  const withoutSums = runningSums(costs.map(({ withoutOriel }) => withoutOriel))
-  const places = new Map(costs.map(({ step }, index) => [step, index]))
-  const at = (sums: readonly number[]) => (step: number) => sums[places.get(step) ?? -1] ?? null
-  const inputs = steps.map(({ usage }) => usage)
-  const last = steps.at(-1)
   return {
-    numbers,
-    tokens: tokenLines(steps),
-    cost: [
-      line('Without Oriel', 'log', numbers.map(at(withoutSums))),
-      line('With Oriel', 'accent', numbers.map(at(withSums))),
-    ],
-    cache: cacheBars(inputs),
+    numbers: steps.map(({ step }) => step),
+    context: contextLines(steps),
+    dollars: dollarLines(steps),
+    cache: cacheBars(steps.map(({ usage }) => usage)),
     marks: steps.flatMap(marksOf),
-    totals: {
-      log: last?.tokens.log ?? 0,
-      view: last?.tokens.view ?? 0,
-      cost: withSums.at(-1) ?? 0,
-      costWithout: withoutSums.at(-1) ?? 0,
-      cached: cachedShare(inputs),
-      epochs: steps.filter(({ epoch }) => epoch !== undefined).length,
-      breaks: steps.filter(({ cacheBreak }) => cacheBreak !== undefined).length,
-    },
   }
 }
 
-function tokenLines(steps: readonly TimelineStep[]): readonly Line[] {
-  const budgets = steps.map(({ tokens }) => tokens.budget ?? null)
+/** The view by category, stacked: each line is drawn over the one before, so that what shows of it is its own share. */
+function contextLines(steps: readonly TimelineStep[]): readonly Line[] {
+  const hasParts = steps.some(({ tokens }) => tokens.parts !== undefined)
+  const log: Line = {
+    name: 'Everything in full',
+    color: 'log',
+    kind: 'dashes',
+    values: steps.map(({ tokens }) => tokens.log),
+  }
+  if (!hasParts) {
+    const values = steps.map(({ tokens }) => tokens.view)
+    return [log, { name: 'Sent', color: 'accent', kind: 'line', values }]
+  }
+  const used = categories.filter((name) =>
+    steps.some(({ tokens }) => (tokens.parts?.[name] ?? 0) > 0),
+  )
+  const upTo = (at: number, parts: Readonly<Record<string, number>> | undefined): number | null =>
+    parts === undefined
+      ? null
+      : used.slice(0, at + 1).reduce((sum, name) => sum + (parts[name] ?? 0), 0)
+  const areas = used.map(
+    (name: ContextCategory, at): Line => ({
+      name: categoryNames[name],
+      color: `part-${name}`,
+      kind: 'area',
+      values: steps.map(({ tokens }) => upTo(at, tokens.parts)),
+      own: steps.map(({ tokens }) => tokens.parts?.[name] ?? null),
+    }),
+  )
+  return [log, ...areas.toReversed()]
+}
+
+function dollarLines(steps: readonly TimelineStep[]): readonly Line[] {
+  if (steps.every(({ cost }) => cost === undefined)) return []
   return [
-    line(
-      'Log',
-      'log',
-      steps.map(({ tokens }) => tokens.log),
-    ),
-    line(
-      'View',
-      'accent',
-      steps.map(({ tokens }) => tokens.view),
-    ),
-    ...(budgets.some((budget) => budget !== null)
-      ? [line('Budget', 'budget', budgets, 'dashes')]
-      : []),
+    {
+      name: 'Everything in full',
+      color: 'log',
+      kind: 'dashes',
+      values: sums(steps.map(({ cost }) => cost?.withoutOriel ?? 0)),
+    },
+    {
+      name: 'Spent',
+      color: 'accent',
+      kind: 'line',
+      values: sums(steps.map(({ cost }) => cost?.dollars ?? 0)),
+    },
   ]
+}
+
+function sums(values: readonly number[]): readonly number[] {
+  let sum = 0
+  return values.map((value) => {
+    sum += value
+    return sum
+  })
 }
 
 type Reported = Usage | undefined
 
-/** Each bar is drawn over the previous one, so that the visible part is its own share. */
 function cacheBars(inputs: readonly Reported[]): readonly Line[] {
-  const bars = (name: string, color: string, count: (usage: Usage) => number): Line =>
-    line(
-      name,
-      color,
-      inputs.map((usage) => (usage === undefined ? null : count(usage))),
-      'bars',
-    )
+  const bars = (
+    name: string,
+    color: string,
+    count: (usage: Usage) => number,
+    own: (usage: Usage) => number,
+  ): Line => ({
+    name,
+    color,
+    kind: 'bars',
+    values: inputs.map((usage) => (usage === undefined ? null : count(usage))),
+    own: inputs.map((usage) => (usage === undefined ? null : own(usage))),
+  })
   return [
-    bars('Input', 'uncached', inputOf),
-    bars('Cached or written', 'written', ({ cacheRead, cacheWrite }) => cacheRead + cacheWrite),
-    bars('Cached', 'cached', ({ cacheRead }) => cacheRead),
-  ]
-}
-
-function cachedShare(inputs: readonly Reported[]): number {
-  const sum = (count: (usage: Usage) => number): number =>
-    inputs.reduce((total, usage) => total + (usage === undefined ? 0 : count(usage)), 0)
-  const all = sum(inputOf)
-  return all === 0 ? 0 : sum(({ cacheRead }) => cacheRead) / all
+    bars('Not cached', 'uncached', inputOf, ({ uncached }) => uncached),
+    bars(
+      'Written to the cache',
+      'written',
+      ({ cacheRead, cacheWrite }) => cacheRead + cacheWrite,
+      ({ cacheWrite }) => cacheWrite,
+    ),
+    bars(
+      'Read from the cache',
+      'cached',
+      ({ cacheRead }) => cacheRead,
+      ({ cacheRead }) => cacheRead,
+    ),
+  ].filter(({ own }) => own?.some((value) => (value ?? 0) > 0))
 }
 
 function inputOf({ uncached, cacheRead, cacheWrite }: Usage): number {
   return uncached + cacheRead + cacheWrite
 }
 
-function line(
-  name: string,
-  color: string,
-  values: Line['values'],
-  kind: Line['kind'] = 'line',
-): Line {
-  return { name, color, kind, values }
-}
-
-function marksOf({ step, epoch, compaction, cacheBreak }: TimelineStep): readonly Mark[] {
-  if (cacheBreak !== undefined) return [{ step, color: 'break' }]
-  if (compaction === true) return [{ step, color: 'compaction' }]
-  return epoch === undefined ? [] : [{ step, color: 'epoch' }]
+/** What happened at a step; a fold that broke the cache is both. */
+function marksOf(one: TimelineStep): readonly Mark[] {
+  const { step, epoch, compaction, cacheBreak, recovery } = one
+  const marks: Mark[] = []
+  if (compaction === true) marks.push({ step, color: 'compaction', text: 'Fold' })
+  if (recovery === true) marks.push({ step, color: 'recovery', text: 'Recovery: too long' })
+  if (cacheBreak !== undefined) {
+    const cost = cacheBreak.dollars === undefined ? '' : `, ${formatDollars(cacheBreak.dollars)}`
+    const text = `Cache break, ${causeName(cacheBreak.cause)}: ${formatTokens(cacheBreak.lost)} tokens${cost}`
+    marks.push({ step, color: 'break', text })
+  }
+  if (epoch !== undefined && marks.length === 0) {
+    const text = `${epoch.edits} ${epoch.edits === 1 ? 'edit' : 'edits'}: ${epoch.rules.join(', ')}`
+    marks.push({ step, color: 'epoch', text })
+  }
+  return marks
 }

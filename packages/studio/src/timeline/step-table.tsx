@@ -2,9 +2,10 @@
 
 import { type ReactNode, useState } from 'react'
 import { threadAddress } from '../address.ts'
+import { causeName } from '../causes.ts'
 import type { TimelineStep } from '../contract.ts'
 import { Link } from '../link.tsx'
-import { formatPercent, formatTokens } from '../numbers.ts'
+import { formatDollars, formatPercent, formatTokens } from '../numbers.ts'
 
 export interface StepTableProps {
   readonly thread: string
@@ -24,16 +25,19 @@ export function StepTable({ thread, steps }: StepTableProps): ReactNode {
           <tr>
             <th scope="col">Step</th>
             <th scope="col" className="number">
-              View
+              Sent
             </th>
             <th scope="col" className="number">
-              Log
+              In full
             </th>
             <th scope="col" className="number">
               Input
             </th>
             <th scope="col" className="number">
               Cached
+            </th>
+            <th scope="col" className="number">
+              Cost
             </th>
             <th scope="col">What happened</th>
           </tr>
@@ -60,7 +64,8 @@ function StepRow({
   readonly thread: string
   readonly step: TimelineStep
 }): ReactNode {
-  const { tokens, usage, epoch, compaction, cacheBreak, interrupted } = step
+  const { tokens, usage, cost, epoch, compaction, cacheBreak, recovery, interrupted, requests } =
+    step
   const input = usage === undefined ? 0 : usage.uncached + usage.cacheRead + usage.cacheWrite
   return (
     <tr>
@@ -73,11 +78,21 @@ function StepRow({
       <td className="number">
         {input === 0 ? '–' : formatPercent((usage?.cacheRead ?? 0) / input)}
       </td>
+      <td className="number" data-step-dollars={cost?.dollars}>
+        {cost === undefined ? '–' : formatDollars(cost.dollars)}
+      </td>
       <td className="events">
         {cacheBreak !== undefined && (
-          <span className="tag tag-break">cache break: {cacheBreak.cause}</span>
+          <span className="tag tag-break">
+            cache break, {causeName(cacheBreak.cause)}: {formatTokens(cacheBreak.lost)} tokens
+            {cacheBreak.dollars === undefined ? '' : `, ${formatDollars(cacheBreak.dollars)}`}
+          </span>
         )}
-        {compaction === true && <span className="tag tag-compaction">compaction</span>}
+        {recovery === true && (
+          <span className="tag">made smaller: the provider refused its length</span>
+        )}
+        {requests > 1 && <span className="tag">sent {requests} times</span>}
+        {compaction === true && <span className="tag tag-compaction">fold</span>}
         {epoch !== undefined && (
           <span className="tag tag-epoch">
             {epoch.edits} {epoch.edits === 1 ? 'edit' : 'edits'}: {epoch.rules.join(', ')},{' '}

@@ -1,29 +1,28 @@
-// Timeline: tokens, cost, cache and events of every step.
+// Timeline: what each step sent, cost and broke.
 
 import { type ReactNode, useMemo } from 'react'
 import { go, threadAddress } from '../address.ts'
-import { api } from '../api.ts'
-import type { ThreadSummary } from '../contract.ts'
+import type { ThreadSummary, TimelineStep } from '../contract.ts'
 import { Empty, Failure, Loading } from '../notice.tsx'
-import { formatPercent, formatTokens } from '../numbers.ts'
-import { useLoad } from '../use-load.ts'
+import { formatCount, formatDollars, formatPercent, formatTokens } from '../numbers.ts'
+import { Tile } from '../tile.tsx'
+import type { Loaded } from '../use-load.ts'
 import { Chart } from './chart.tsx'
-import { usualPrices } from './cost.ts'
-import { draw, newestOfEach, type Totals as TotalsProps } from './series.ts'
+import { draw } from './series.ts'
 import { StepTable } from './step-table.tsx'
 
 export interface TimelineProps {
   readonly thread: ThreadSummary
-  readonly version: number
+  readonly timeline: Loaded<{ readonly steps: readonly TimelineStep[] }>
 }
 
-export function Timeline({ thread, version }: TimelineProps): ReactNode {
+export function Timeline({ thread, timeline }: TimelineProps): ReactNode {
   const { id } = thread
-  const { data, error, reload } = useLoad(id, (signal) => api.timeline(id, signal), version)
-  const steps = useMemo(() => newestOfEach(data?.steps ?? []), [data])
-  const drawn = useMemo(() => draw(steps), [steps])
+  const { data, error, reload } = timeline
+  const steps = data?.steps
+  const drawn = useMemo(() => draw(steps ?? []), [steps])
   if (error !== undefined) return <Failure error={error} onRetry={reload} />
-  if (data === undefined) return <Loading what="the timeline" />
+  if (steps === undefined) return <Loading what="the timeline" />
   if (steps.length === 0) {
     return (
       <Empty title="Nothing was sent yet.">
@@ -32,83 +31,92 @@ export function Timeline({ thread, version }: TimelineProps): ReactNode {
     )
   }
   const onPick = (step: number): void => go(threadAddress(id, { step: String(step) }))
-  const { numbers, tokens, cost, cache, marks, totals } = drawn
+  const { numbers, context, dollars, cache, marks } = drawn
+  const { tokens, cost } = thread
+  const shared = { steps: numbers, marks, onPick }
   return (
     <div className="timeline">
-      <Totals {...totals} />
-      <Chart
-        title="Tokens per step"
-        summary={`Log ${formatTokens(totals.log)}, view ${formatTokens(totals.view)} at the last step.`}
-        steps={numbers}
-        lines={tokens}
-        marks={marks}
-        format={formatTokens}
-        onPick={onPick}
-      />
-      <Chart
-        title="Input cost so far, in tokens at the base price"
-        summary={`With Oriel ${formatTokens(totals.cost)}, without ${formatTokens(totals.costWithout)}.`}
-        steps={numbers}
-        lines={cost}
-        marks={marks}
-        format={formatTokens}
-        onPick={onPick}
-      />
-      <Chart
-        title="Input per step, by what the cache did"
-        summary={`${formatPercent(totals.cached)} of the input came from the cache.`}
-        steps={numbers}
-        lines={cache}
-        marks={marks}
-        format={formatTokens}
-        onPick={onPick}
-      />
+      <Totals thread={thread} />
       <p className="legend small">
-        <span className="mark mark-epoch" /> epoch <span className="mark mark-compaction" />{' '}
-        compaction <span className="mark mark-break" /> cache break. A cached token counts{' '}
-        {usualPrices.read}, a written one {usualPrices.write}. Choose a step to see what was sent.
+        <span className="mark mark-compaction" /> fold <span className="mark mark-break" /> cache
+        break <span className="mark mark-epoch" /> edits <span className="mark mark-recovery" />{' '}
+        recovery. Click a step to see what was sent; drag to zoom, double-click to zoom out.
       </p>
+      <Chart
+        {...shared}
+        title="Tokens per request"
+        summary={`At the last step ${formatTokens(tokens.view)} of ${formatTokens(tokens.log)} tokens were sent.`}
+        lines={context}
+        format={formatTokens}
+      />
+      {dollars.length > 0 && cost !== undefined && (
+        <Chart
+          {...shared}
+          title="Dollars so far"
+          summary={`${formatDollars(cost.dollars)} spent, ${formatDollars(cost.withoutOriel)} with everything in full.`}
+          lines={dollars}
+          format={formatDollars}
+        />
+      )}
+      {cache.length > 0 && (
+        <Chart
+          {...shared}
+          title="Input tokens by cache"
+          summary="What the provider read from its cache, wrote to it, and read anew."
+          lines={cache}
+          format={formatTokens}
+        />
+      )}
       <StepTable thread={id} steps={steps} />
     </div>
   )
 }
 
-function Totals({ log, view, cost, costWithout, cached, epochs, breaks }: TotalsProps): ReactNode {
-  const saved = costWithout === 0 ? 0 : 1 - cost / costWithout
+/** The thread's own numbers, as on every page. */
+function Totals({ thread }: { readonly thread: ThreadSummary }): ReactNode {
+  const { tokens, cost, usage, breaks, folds, edits, sent } = thread
+  const input = usage.uncached + usage.cacheRead + usage.cacheWrite
+  const saved = cost === undefined ? 0 : cost.withoutOriel - cost.dollars
   return (
     <dl className="tiles">
-      <Tile name="View now" value={formatTokens(view)} note={`of ${formatTokens(log)} tokens`} />
       <Tile
-        name="Input cost"
-        value={formatTokens(cost)}
-        note={`${formatTokens(costWithout)} without Oriel (${saved >= 0 ? '−' : '+'}${formatPercent(Math.abs(saved))})`}
+        name="Newest request"
+        value={formatTokens(tokens.view)}
+        note={`of ${formatTokens(tokens.log)} tokens in full`}
       />
-      <Tile name="From the cache" value={formatPercent(cached)} note="of the input" />
       <Tile
-        name="Epochs"
-        value={String(epochs)}
-        note={`${breaks} cache ${breaks === 1 ? 'break' : 'breaks'}`}
+        name="Spent"
+        value={cost === undefined ? '–' : formatDollars(cost.dollars)}
+        note={
+          cost === undefined
+            ? 'the price of this model is not known'
+            : `${formatDollars(cost.withoutOriel)} with everything in full`
+        }
+      />
+      <Tile
+        name={saved < 0 ? 'Cost more' : 'Saved'}
+        value={
+          cost === undefined ? formatTokens(sent.log - sent.view) : formatDollars(Math.abs(saved))
+        }
+        note={
+          cost === undefined || cost.withoutOriel === 0
+            ? 'tokens not sent'
+            : saved === 0
+              ? 'nothing was reduced, or it cost the same'
+              : formatPercent(Math.abs(saved) / cost.withoutOriel)
+        }
+        tone={saved > 0 ? 'good' : undefined}
+      />
+      <Tile
+        name="Cache hits"
+        value={input === 0 ? '–' : formatPercent(usage.cacheRead / input)}
+        note={`of ${formatTokens(input)} input tokens`}
+      />
+      <Tile
+        name="Cache breaks"
+        value={formatCount(breaks.count)}
+        note={`${breaks.dollars === undefined ? '' : `${formatDollars(breaks.dollars)} lost; `}${formatCount(folds)} folds, ${formatCount(edits)} edits`}
       />
     </dl>
-  )
-}
-
-function Tile({
-  name,
-  value,
-  note,
-}: {
-  readonly name: string
-  readonly value: string
-  readonly note: string
-}): ReactNode {
-  return (
-    <div className="tile">
-      <dt>{name}</dt>
-      <dd>
-        <b>{value}</b>
-        <span className="muted small">{note}</span>
-      </dd>
-    </div>
   )
 }

@@ -1,26 +1,28 @@
-// Comparison of two views of one log.
+// Comparison of three policies on one log: send everything, the thread's own, and the one to try.
 
 import type { ReactNode } from 'react'
 import type { Form, OtherView, ViewBlock } from '../contract.ts'
 import { FormTag } from '../form-tag.tsx'
-import { formatCount, formatPercent } from '../numbers.ts'
-import { usualPrices } from '../timeline/cost.ts'
+import { formatCount, formatDollars, formatPercent, formatTokens } from '../numbers.ts'
 import { VirtualList } from '../virtual-list.tsx'
 
 export interface OutcomeProps {
-  /** Both from the first message on: under the thread's own policy, and under the other. */
+  /** All from the first message on. */
+  readonly everything: OtherView
   readonly own: OtherView
   readonly other: OtherView
 }
 
 const forms: readonly Form[] = ['full', 'clipped', 'summarized', 'omitted', 'dropped']
 
-export function Outcome({ own, other }: OutcomeProps): ReactNode {
+export function Outcome({ everything, own, other }: OutcomeProps): ReactNode {
   const before = new Map(own.blocks.map((block) => [`${block.seq}/${block.index}`, block]))
   const different = other.blocks.filter((block) => {
     const mine = before.get(`${block.seq}/${block.index}`)
     return mine?.form !== block.form || mine.text !== block.text
   })
+  const all = [everything, own, other] as const
+  const hasReplay = all.every(({ replay }) => replay !== undefined)
   return (
     <>
       <table className="compare">
@@ -29,50 +31,45 @@ export function Outcome({ own, other }: OutcomeProps): ReactNode {
             <th scope="col">
               <span className="sr-only">What</span>
             </th>
-            <th scope="col" className="number">
-              Its own policy
-            </th>
-            <th scope="col" className="number">
-              This policy
-            </th>
+            {['Send everything', 'Now', 'This policy'].map((name) => (
+              <th key={name} scope="col" className="number">
+                {name}
+              </th>
+            ))}
           </tr>
         </thead>
         <tbody>
-          <Compared name="Tokens in the view" own={own.tokens.after} other={other.tokens.after} />
           <Compared
-            name="Messages in the view"
-            own={own.messages.length}
-            other={other.messages.length}
+            name="Tokens of the next request"
+            values={all.map(({ tokens }) => tokens.after)}
+            format={formatTokens}
           />
-          {own.replay !== undefined && other.replay !== undefined && (
-            <>
-              <Compared
-                name={`Input of all ${own.replay.steps} steps`}
-                own={own.replay.input}
-                other={other.replay.input}
-              />
-              <Compared name="Cost of that input" own={costOf(own)} other={costOf(other)} />
-            </>
-          )}
+          <Compared
+            name="Messages in it"
+            values={all.map(({ messages }) => messages.length)}
+            format={formatCount}
+            isNeutral
+          />
+          {hasReplay && <ReplayRows views={all} />}
           {forms.map((form) => (
             <Compared
               key={form}
               name={`Blocks ${form}`}
-              own={countOf(own, form)}
-              other={countOf(other, form)}
+              values={all.map((view) => countOf(view, form))}
+              format={formatCount}
               isNeutral
             />
           ))}
         </tbody>
       </table>
       <p className="muted small">
-        Cost in input tokens at the base price: what begins like the request before counts{' '}
-        {usualPrices.read}, the rest {usualPrices.write}. Played again without a summarizing model,
-        and without the frame.
+        {hasReplay
+          ? 'Replayed from the first message on, without a summarizing model. What begins like the request before is read from the cache, the rest is written to it.'
+          : 'This thread has more than 2,000 messages: only its next request is compared, not the cost of every step.'}
       </p>
       <h3>
         {different.length === 0
-          ? 'The model would see the same.'
+          ? 'The model would see the same as now.'
           : `${formatCount(different.length)} ${different.length === 1 ? 'block' : 'blocks'} would look different`}
       </h3>
       {different.length > 0 && (
@@ -94,32 +91,71 @@ export function Outcome({ own, other }: OutcomeProps): ReactNode {
   )
 }
 
+/** What all steps together would have sent and cost. */
+function ReplayRows({ views }: { readonly views: readonly OtherView[] }): ReactNode {
+  const replays = views.map(({ replay }) => replay)
+  const isPriced = replays.every((replay) => replay?.dollars !== undefined)
+  return (
+    <>
+      {isPriced && (
+        <Compared
+          name={`Input cost of all ${formatCount(replays[0]?.steps ?? 0)} steps`}
+          values={replays.map((replay) => replay?.dollars ?? 0)}
+          format={formatDollars}
+        />
+      )}
+      <Compared
+        name="Input tokens of all steps"
+        values={replays.map((replay) => replay?.input ?? 0)}
+        format={formatTokens}
+      />
+      <Compared
+        name="Of them from the cache"
+        values={replays.map((replay) =>
+          replay === undefined || replay.input === 0 ? 0 : replay.repeated / replay.input,
+        )}
+        format={formatPercent}
+        isNeutral
+      />
+      <Compared
+        name="Cache breaks"
+        values={replays.map((replay) => replay?.breaks ?? 0)}
+        format={formatCount}
+        isNeutral
+      />
+      <Compared
+        name="Folds"
+        values={replays.map((replay) => replay?.folds ?? 0)}
+        format={formatCount}
+        isNeutral
+      />
+    </>
+  )
+}
+
 function countOf({ blocks }: OtherView, form: Form): number {
   return blocks.filter((block) => block.form === form).length
 }
 
-function costOf({ replay }: OtherView): number {
-  if (replay === undefined) return 0
-  const { input, repeated } = replay
-  return repeated * usualPrices.read + (input - repeated) * usualPrices.write
-}
-
 interface ComparedProps {
   readonly name: string
-  readonly own: number
-  readonly other: number
+  /** Everything, now, this. */
+  readonly values: readonly number[]
+  readonly format: (value: number) => string
   /** Neither direction is better. */
   readonly isNeutral?: boolean
 }
 
-function Compared({ name, own, other, isNeutral = false }: ComparedProps): ReactNode {
-  const change = own === 0 ? 0 : other / own - 1
+function Compared({ name, values, format, isNeutral = false }: ComparedProps): ReactNode {
+  const [everything = 0, own = 0, other = 0] = values
+  const change = everything === 0 ? 0 : other / everything - 1
   return (
     <tr>
       <th scope="row">{name}</th>
-      <td className="number">{formatCount(own)}</td>
+      <td className="number">{format(everything)}</td>
+      <td className="number">{format(own)}</td>
       <td className="number">
-        {formatCount(other)}
+        {format(other)}
         {!isNeutral && Math.abs(change) >= 0.005 && (
           <span className={change < 0 ? 'better' : 'worse'}>
             {' '}

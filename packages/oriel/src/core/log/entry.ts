@@ -229,6 +229,18 @@ export interface Usage {
   readonly cacheRead: number
   readonly cacheWrite: number
   readonly output: number
+  /** Why the provider's cache missed, where the provider itself says so. */
+  readonly miss?: ReportedMiss
+}
+
+/** A cache miss as the provider explains it. */
+export interface ReportedMiss {
+  /** What changed. */
+  readonly cause: 'edit' | 'tools' | 'system' | 'model'
+  /** The provider's own word for it. */
+  readonly word: string
+  /** Tokens that were missed, where it says so. */
+  readonly tokens?: number
 }
 
 /** A cache break as the log keeps it. */
@@ -240,6 +252,8 @@ export interface RecordedBreak {
   readonly cost: number
   /** The first block that an edit changed, where an edit was the cause. */
   readonly first?: string
+  /** The provider's own word for the cause, where it gave one. */
+  readonly told?: string
 }
 
 /**
@@ -263,6 +277,8 @@ export interface RequestEntry extends EntryFields {
 export interface RequestDetails {
   /** Tokens of the request, by the thread's counter. */
   readonly tokens?: number
+  /** The same by category: system, tools, summary, user, assistant, results. Categories without tokens are left out. */
+  readonly parts?: Readonly<Record<string, number>>
   readonly budget?: number
   readonly mayTurnReasoningOff?: boolean
   /** It was made smaller after the provider refused its length. */

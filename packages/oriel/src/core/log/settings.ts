@@ -102,6 +102,8 @@ export interface Header extends JsonObject {
   /** The name of the counter, fixed for the thread. */
   readonly tokens: string
   readonly version: number
+  /** The scope that the thread began in; absent for one that shares nothing with others. */
+  readonly scope?: JsonObject
 }
 
 /** The stored form of the header; raised when its meaning changes. */
@@ -118,6 +120,8 @@ export const settings = {
   header: new Setting('thread', isHeader),
   /** A parsed policy; which parts there are is known to the policy's schema. */
   policy: new Setting('policy', isJsonObject),
+  /** Since which position the policy is that of requests which bring it along; 0 for a policy of the thread's own. */
+  requestPolicy: new Setting('request-policy', isSeq),
   /** What was stored for the agent at the newest view. */
   agentSettings: new Setting('agent-settings', isJsonObject),
   /** System messages in front of a resent history. */
@@ -138,6 +142,12 @@ export const settings = {
   outputFile: new KeyedSetting('output-file/', isText),
   /** The name of the expand tool, once it was added to a request of the thread: it stays. Forks inherit it. */
   expandTool: new Setting('expand-tool', isText),
+  /** The tool definitions that requests carry where most are deferred, and the name of the search. Forks inherit it. */
+  shownTools: new Setting('shown-tools', isShownTools),
+  /** What is recalled behind a user's message: where it stands in this log or in others, never its words. */
+  recall: new Setting('recall', isRecalled),
+  /** The lasting instructions of the scope that requests carry, by their ids. */
+  lasting: new Setting('lasting', isTexts),
   /** The host's own; forks inherit them. */
   host: new KeyedSetting('host/', isJson, hostKey),
 } as const
@@ -198,12 +208,42 @@ function isBlocks(value: unknown): value is readonly Block[] {
   return Array.isArray(value) && value.every(isBlock)
 }
 
+/** Passages that are shown behind a message. */
+export interface RecalledPassages extends JsonObject {
+  /** The message. */
+  readonly for: number
+  /** Thread (empty for this one), seq, block, inner block or -1, from, to. */
+  readonly passages: readonly (readonly [string, number, number, number, number, number])[]
+}
+
+function isRecalled(value: unknown): value is RecalledPassages {
+  if (!isObject(value) || !isSeq(value.for) || !Array.isArray(value.passages)) return false
+  return value.passages.every(
+    (row: unknown) =>
+      Array.isArray(row) &&
+      row.length === 6 &&
+      typeof row[0] === 'string' &&
+      row.slice(1).every((number) => Number.isSafeInteger(number)),
+  )
+}
+
+function isTexts(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every(isText)
+}
+
 function isScore(value: unknown): value is number {
   return typeof value === 'number'
 }
 
 function isText(value: unknown): value is string {
   return typeof value === 'string'
+}
+
+function isShownTools(
+  value: unknown,
+): value is JsonObject & { readonly find: string; readonly names: readonly string[] } {
+  if (!isObject(value) || typeof value.find !== 'string') return false
+  return Array.isArray(value.names) && value.names.every(isText)
 }
 
 /** Whatever a log holds is JSON. */

@@ -41,6 +41,11 @@ export function analyseQuery(query: string): readonly string[] {
   return (telling.length === 0 ? all : telling).slice(0, maxTerms)
 }
 
+/** Whether a word asks for something rather than names it: it counts, but little. */
+export function isWeak(token: string): boolean {
+  return weakWords.has(token)
+}
+
 const maxQuery = 2000
 const maxTerms = 32
 
@@ -71,8 +76,8 @@ function pushPairs(tokens: string[], run: string): void {
 }
 
 function pushCompound(tokens: string[], word: string, lower: string): void {
-  // What belongs to somebody is not another word: "Anna's" is Anna.
-  const own = word.replace(/['’]s$/iu, '')
+  // "Anna's" is Anna, "I've" is I, "doesn't" is does: what follows is no word of its own.
+  const own = word.replace(/(?:n['’]t|['’](?:s|m|d|re|ve|ll))$/iu, '')
   const parts: string[] = []
   for (const piece of own.split(separators)) {
     for (const part of piece.split(boundaries)) {
@@ -122,3 +127,27 @@ const stopWords: ReadonlySet<string> = new Set(
     .split(/\s+/)
     .flatMap((word) => analyse(word)),
 )
+
+/** Words with which people ask about a conversation, in their stems: what they look for was said without them. */
+const weakWords: ReadonlySet<string> = new Set(
+  `many much long often number total different time kind type thing recommend suggest mention said say talk discuss conversation chat previous earlier remind look back go
+  want need help know get got use give provide list across session order walk through comprehensive summary summarize bring brought aspect throughout make made ask plan
+  consider work way specific`
+    .split(/\s+/)
+    .flatMap((word) => analyse(word)),
+)
+
+/** Where the words of a text stand that have one of these tokens, in order. */
+export function markWords(
+  text: string,
+  tokens: ReadonlySet<string>,
+): readonly (readonly [from: number, to: number])[] {
+  const marks: [number, number][] = []
+  for (const { 0: word, index } of text.slice(0, maxAnalysed).matchAll(words)) {
+    if (marks.length >= maxMarks) break
+    if (analyse(word).some((token) => tokens.has(token))) marks.push([index, index + word.length])
+  }
+  return marks
+}
+
+const maxMarks = 200

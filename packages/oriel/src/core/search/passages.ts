@@ -1,7 +1,8 @@
 // A message as passages: pieces of its text that are found, scored and quoted by themselves.
 
 import type { Audience, Block } from '../log/block.ts'
-import type { Entry, MessageEntry } from '../log/entry.ts'
+import type { EditEntry, Entry, MessageEntry } from '../log/entry.ts'
+import { directivesIn } from '../text/directives.ts'
 import { analyse } from './analysis.ts'
 
 /** Where a passage stands in its message. */
@@ -25,8 +26,8 @@ export interface Passage extends Place {
   readonly speaker: Speaker
 }
 
-/** Who said it, as far as its weight depends on that. */
-export type Speaker = 'user' | 'tool' | 'other'
+/** Who said it and what it is, as far as its weight depends on that. A directive is a user's message that states one. */
+export type Speaker = 'user' | 'directive' | 'tool' | 'checkpoint' | 'other'
 
 /** Characters of a passage, about: one paragraph of a long text, or a short message whole. */
 const passageLength = 1200
@@ -35,8 +36,9 @@ const shortestRest = 300
 /** Passages of one message that are indexed: a log of a megabyte is found by its beginning. */
 const maxPassages = 400
 
-/** The passages of the message at that index; none of any other entry. */
+/** The passages of the message at that index, or of a checkpoint in front of it; none of any other entry. */
 export function passagesOf(entry: Entry, index: number): readonly Passage[] {
+  if (isCheckpoint(entry)) return checkpointPassages(entry, index)
   if (entry.type !== 'message') return []
   const passages: Passage[] = []
   const about = { seq: entry.seq, index, speaker: speakerOf(entry) }
@@ -53,9 +55,32 @@ export function passagesOf(entry: Entry, index: number): readonly Passage[] {
   return passages
 }
 
+/** The text of a checkpoint is searched as it was written: the notes, and a model's summary. */
+export type CheckpointEntry = EditEntry & { readonly text: string }
+
+export function isCheckpoint(entry: Entry): entry is CheckpointEntry {
+  return entry.type === 'edit' && entry.text !== undefined && 'ranges' in entry.target
+}
+
+function checkpointPassages(entry: CheckpointEntry, index: number): readonly Passage[] {
+  const passages: Passage[] = []
+  for (const [from, to] of cutsOf(entry.text)) {
+    const tokens = analyse(entry.text.slice(from, to)).join(' ')
+    if (tokens === '' || passages.length >= maxPassages) continue
+    const place = { seq: entry.seq, index, block: 0, from, to }
+    passages.push({ ...place, tokens, isOpen: true, speaker: 'checkpoint' })
+  }
+  return passages
+}
+
 function speakerOf({ role, origin, blocks }: MessageEntry): Speaker {
   if (role === 'tool' || blocks.some(({ type }) => type === 'tool-result')) return 'tool'
-  return role === 'user' && origin === 'user' ? 'user' : 'other'
+  if (role !== 'user' || origin !== 'user') return 'other'
+  const texts = blocks.flatMap((block) => (block.type === 'text' ? [block.text] : []))
+  const isFirm = texts.some((text) =>
+    directivesIn(text).some(({ firmness }) => firmness !== 'ask' && firmness !== 'wish'),
+  )
+  return isFirm ? 'directive' : 'user'
 }
 
 interface Leaf {
@@ -92,7 +117,21 @@ export function textAt(
   const content = block.type === 'tool-result' ? block.content : undefined
   const leaf = isInside && Array.isArray(content) ? content[place.inner ?? 0] : block
   if (leaf === undefined || (isInside && !Array.isArray(content))) return undefined
-  const text = leafText(leaf)
+  return excerpt(leafText(leaf), place, around)
+}
+
+/** The text of a message as far as it is searched, a line for each block. */
+export function messageText(entry: MessageEntry): string {
+  const texts = leavesOf(entry).flatMap(({ text }) => (text.trim() === '' ? [] : [text.trim()]))
+  return texts.join('\n').toWellFormed()
+}
+
+/** A part of a text with what stands around it; undefined where the text is shorter. */
+export function excerpt(
+  text: string,
+  place: Pick<Place, 'from' | 'to'>,
+  around: number,
+): string | undefined {
   if (place.from >= text.length) return undefined
   const from = Math.max(0, place.from - around)
   const to = Math.min(text.length, place.to + around)

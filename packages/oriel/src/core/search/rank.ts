@@ -1,5 +1,6 @@
 // BM25 over the passages that a database gives for the terms of a query, the same for every store.
 
+import { isWeak } from './analysis.ts'
 import type { Passage, Speaker } from './passages.ts'
 
 /** A passage as a store gives it back. */
@@ -25,9 +26,13 @@ const lengthShare = 0.75
 /** Tokens of a usual passage. A fixed number: the order then does not depend on what else is in the store. */
 const usualLength = 60
 
+/** What a word with which people only ask counts, beside one that names something. */
+const weakShare = 0.4
+
 /** The weight of a term in a collection of so many passages. */
-function weightOf(count: number, total: number): number {
-  return Math.log(1 + (Math.max(total, count) - count + 0.5) / (count + 0.5))
+function weightOf({ term, count }: Pick<TermMatches, 'term' | 'count'>, total: number): number {
+  const rarity = Math.log(1 + (Math.max(total, count) - count + 0.5) / (count + 0.5))
+  return isWeak(term) ? rarity * weakShare : rarity
 }
 
 /** The passages that have the most telling terms: what is read and scored exactly. The newest first among equals. */
@@ -37,9 +42,9 @@ export function candidatesOf(
   limit: number,
 ): readonly number[] {
   const weights = new Map<number, number>()
-  for (const { ids, count } of matches) {
-    const weight = weightOf(count, total)
-    for (const id of ids) weights.set(id, (weights.get(id) ?? 0) + weight)
+  for (const match of matches) {
+    const weight = weightOf(match, total)
+    for (const id of match.ids) weights.set(id, (weights.get(id) ?? 0) + weight)
   }
   const sorted = [...weights].sort(([a, left], [b, right]) => right - left || b - a)
   return sorted.slice(0, limit).map(([id]) => id)
@@ -51,19 +56,29 @@ export function scorePassages(
   matches: readonly TermMatches[],
   total: number,
 ): readonly ScoredPassage[] {
-  const weights = new Map(matches.map(({ term, count }) => [term, weightOf(count, total)]))
+  const weights = new Map(matches.map((match) => [match.term, weightOf(match, total)]))
   const scored = passages.map((passage) => ({ ...passage, score: scoreOf(passage, weights) }))
   return scored.filter(({ score }) => score > 0).sort(byScore)
 }
 
-/** A user's own words answer most questions about a conversation; an output of a tool is long and says little in each of its lines. */
-const speakerWeights: Readonly<Record<Speaker, number>> = { user: 2, other: 1, tool: 0.8 }
+/**
+ * A user's own words answer most questions about a conversation, and what is to hold from now on is asked for most; an output of a tool is
+ * long and says little in each of its lines; what a checkpoint says was said before it.
+ */
+const speakerWeights: Readonly<Record<Speaker, number>> = {
+  directive: 2.6,
+  user: 2.5,
+  other: 1,
+  tool: 0.8,
+  checkpoint: 0.5,
+}
 
 function scoreOf(
   { tokens, speaker }: IndexedPassage,
   weights: ReadonlyMap<string, number>,
 ): number {
-  const all = tokens.split(' ')
+  // Tokens with a colon in front name groups of threads.
+  const all = tokens.split(' ').filter((token) => !token.startsWith(':'))
   const counts = new Map<string, number>()
   for (const token of all) {
     if (weights.has(token)) counts.set(token, (counts.get(token) ?? 0) + 1)

@@ -8,8 +8,22 @@ import type { State } from './state.ts'
 /** Names of the expand tool. The second is used if another tool already has the first. */
 export const expandToolNames = ['expand_message', 'oriel_expand_message'] as const
 
-export function isExpandTool(name: string): boolean {
-  return (expandToolNames as readonly string[]).includes(name)
+/** Names of the tool that finds what was left out, in the same order: a request carries both under names of one place. */
+export const searchToolNames = ['search_conversation', 'oriel_search_conversation'] as const
+
+/** Whether results of a tool are originals that the model asked for. */
+export function isLookupTool(name: string): boolean {
+  return [...expandToolNames, ...searchToolNames].some((one) => one === name)
+}
+
+/** The name of the search tool beside an expand tool of this name. */
+export function searchToolBeside(expandTool: string): string {
+  return expandTool === expandToolNames[0] ? searchToolNames[0] : searchToolNames[1]
+}
+
+/** Whether a call is to the expand tool of this name or to the search tool beside it. */
+export function isLookupOf(expandTool: string, called: unknown): boolean {
+  return called === expandTool || called === searchToolBeside(expandTool)
 }
 
 /** Tools are the same objects in most requests. */
@@ -21,6 +35,20 @@ export function carriesExpandTool(
 ): boolean | undefined {
   return frame === undefined ? undefined : offersExpansion(frame.tools)
 }
+
+/** The name of the search tool in the tools of a request, in any provider's shape; undefined where it is not there. */
+export function searchToolIn(frame: { readonly tools?: unknown } | undefined): string | undefined {
+  const tools = frame?.tools
+  if (typeof tools !== 'object' || tools === null) return undefined
+  const known = searches.get(tools)
+  if (known !== undefined) return known === '' ? undefined : known
+  const text = JSON.stringify(tools)
+  const found = searchToolNames.findLast((name) => text.includes(`"${name}"`))
+  searches.set(tools, found ?? '')
+  return found
+}
+
+const searches = new WeakMap<object, string>()
 
 /** Whether the tools of a request, in any provider's shape, have the expand tool, also behind an MCP prefix. */
 function offersExpansion(tools: unknown): boolean {

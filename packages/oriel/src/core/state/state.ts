@@ -13,7 +13,13 @@ import type {
 import { assert } from '../log/errors.ts'
 import { blockId } from '../log/ids.ts'
 import { type Counter, countBlock, overheadOf } from '../tokens/counter.ts'
-import { countsForRetention, hasLifetime, isLasting, lastingBlock } from '../view/audience.ts'
+import {
+  countsForRetention,
+  hasLifetime,
+  isLasting,
+  isOfResults,
+  lastingBlock,
+} from '../view/audience.ts'
 import {
   adoptedEpoch,
   EditIndex,
@@ -59,6 +65,8 @@ export class State {
   #newestAssistant: number | undefined
   #newestOrdinal = 0
   #answeredOrdinal = 0
+  /** Shared by the results of the newest step; undefined before the first of them. */
+  #resultsOrdinal: number | undefined
   #newestRequest = 0
   #endedRequest = 0
   #visible: Item[] = []
@@ -75,8 +83,9 @@ export class State {
   readonly #messages = new Map<number, Item>()
   readonly #externalIds = new Map<string, number>()
   readonly #derived = new Map<string, object>()
-  /** Facts of messages that were hidden when the snapshot was taken. */
-  readonly #facts = new Map<number, MessageFacts>()
+  /** Facts of messages that were hidden when the snapshot was taken. Made when first asked for: a view seldom needs them. */
+  #hiddenFactsBySeq: Map<number, MessageFacts> | undefined
+  #restoredFrom: Pick<StateData, 'hidden'> = { hidden: [] }
   readonly #pinned = new Set<number>()
   readonly #excluded = new Set<number>()
   /** The newest expansion of each block, by `seq:block`. */
@@ -108,7 +117,7 @@ export class State {
       newestUser: this.#newestUser ?? null,
       firstSpoken: this.#firstSpoken ?? null,
       newestAssistant: this.#newestAssistant ?? null,
-      ordinals: [this.#newestOrdinal, this.#answeredOrdinal],
+      ordinals: [this.#newestOrdinal, this.#answeredOrdinal, this.#resultsOrdinal ?? null],
       requests: [this.#newestRequest, this.#endedRequest],
       visible,
       hidden: this.#hiddenFacts(),
@@ -217,7 +226,7 @@ export class State {
   /** Facts about a message, even if only the store has the message itself. */
   facts(seq: number): MessageFacts | undefined {
     const item = this.item(seq)
-    return item === undefined ? this.#facts.get(seq) : factsOf(item)
+    return item === undefined ? this.#facts().get(seq) : factsOf(item)
   }
 
   seqOf(externalId: string): number | undefined {
@@ -477,7 +486,7 @@ export class State {
 
   #applyMessage(logged: MessageEntry): void {
     const entry = withKnownBlocks(logged)
-    const ordinal = countsForRetention(entry) ? ++this.#newestOrdinal : undefined
+    const ordinal = this.#ordinalOf(entry)
     const item = new LazyItem(entry, this.#messageCount, this.counter, ordinal)
     this.#messageCount += 1
     this.#uncounted.push(item)
@@ -490,12 +499,23 @@ export class State {
       this.#newestAssistant = entry.seq
       this.moves.answered(entry)
       this.#answeredOrdinal = this.#newestOrdinal
+      this.#resultsOrdinal = undefined
     }
     if (startsTurn(entry)) {
       this.#turn += 1
       this.#newestUser = entry.seq
       this.#endedRequest = this.#newestRequest
     }
+  }
+
+  /** The results of a step age others once, together with what plugins add to them. */
+  #ordinalOf(entry: MessageEntry): number | undefined {
+    if (!countsForRetention(entry)) return undefined
+    const isOfStep = isOfResults(entry)
+    if (!isOfStep && entry.origin !== 'plugin') return ++this.#newestOrdinal
+    const ordinal = this.#resultsOrdinal ?? ++this.#newestOrdinal
+    if (isOfStep) this.#resultsOrdinal = ordinal
+    return ordinal
   }
 
   #know(item: Item): void {
@@ -575,9 +595,20 @@ export class State {
     this.#visible = [...visible.values()].sort((a, b) => a.entry.seq - b.entry.seq)
   }
 
+  #facts(): Map<number, MessageFacts> {
+    if (this.#hiddenFactsBySeq !== undefined) return this.#hiddenFactsBySeq
+    const facts = new Map<number, MessageFacts>()
+    for (const [seq, index, tokens, lengths, forPeople] of this.#restoredFrom.hidden) {
+      const own = { index, tokens, lengths }
+      facts.set(seq, forPeople === undefined ? own : { ...own, forPeople })
+    }
+    this.#hiddenFactsBySeq = facts
+    return facts
+  }
+
   #hiddenFacts(): StateData['hidden'] {
     const visible = new Set(this.#visible.map(({ entry }) => entry.seq))
-    const seqs = [...this.#facts.keys(), ...this.#messages.keys()].filter(
+    const seqs = [...this.#facts().keys(), ...this.#messages.keys()].filter(
       (seq) => !visible.has(seq),
     )
     return seqs.flatMap((seq) => {
@@ -598,15 +629,15 @@ export class State {
     this.#newestUser = data.newestUser ?? undefined
     this.#firstSpoken = data.firstSpoken ?? undefined
     this.#newestAssistant = data.newestAssistant ?? undefined
-    ;[this.#newestOrdinal, this.#answeredOrdinal] = data.ordinals
+    const [newestOrdinal, answeredOrdinal, resultsOrdinal] = data.ordinals
+    this.#newestOrdinal = newestOrdinal
+    this.#answeredOrdinal = answeredOrdinal
+    this.#resultsOrdinal = resultsOrdinal ?? undefined
     ;[this.#newestRequest, this.#endedRequest] = data.requests
     for (const seq of data.pinned) this.#pinned.add(seq)
     for (const seq of data.excluded) this.#excluded.add(seq)
     for (const [key, shown] of data.expansions) this.#expansions.set(key, shown)
-    for (const [seq, index, tokens, lengths, forPeople] of data.hidden) {
-      const facts = { index, tokens, lengths }
-      this.#facts.set(seq, forPeople === undefined ? facts : { ...facts, forPeople })
-    }
+    this.#restoredFrom = data
     const bySeq = new Map(entries.map((entry) => [entry.seq, entry]))
     for (const [seq, index, tokens, ordinal] of data.visible) {
       const entry = bySeq.get(seq)
@@ -629,7 +660,7 @@ export interface StateData {
   readonly firstSpoken: number | null
   readonly newestAssistant: number | null
   /** Counts of messages that age others: all, and those the model has answered. */
-  readonly ordinals: readonly [newest: number, answered: number]
+  readonly ordinals: readonly [newest: number, answered: number, results: number | null]
   /** Seqs of the newest request, and of the newest one before the newest user message. */
   readonly requests: readonly [newest: number, ended: number]
   /** Visible messages: seq, index, tokens per block, ordinal among those that age others. */

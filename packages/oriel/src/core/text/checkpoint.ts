@@ -125,6 +125,15 @@ export function withoutOffer(text: string): string {
   return text.replace(/; expand (e\w+(?: to e\w+)?)\]$/, '; messages $1]')
 }
 
+/** The text for a request with the search tool too: one line says what can be found, and how. */
+export function withSearchOffer(text: string, searchTool: string | undefined): string {
+  if (searchTool === undefined) return text
+  return text.replace(
+    /; expand (e\w+(?: to e\w+)?)\]$/,
+    `; find any of them by what it says with ${searchTool}, or expand $1]`,
+  )
+}
+
 /** The directives of what a checkpoint covers and of these messages, which a model may read, in the order of the log. */
 export function directivesFrom(
   { digest }: Pick<Edit, 'digest'>,

@@ -54,13 +54,16 @@ export function headAndTail(text: string, length: number): string {
   return `${head(text, first)}\n... (truncated) ...\n${tail(text, most - first)}`
 }
 
+/** The end of the marker of `clip`. */
+export const markerEnd = ' ...]\n'
+
 /**
  * Head and tail with a marker between, at most `length` units in all. Short texts are returned
  * unchanged.
  */
 export function clip(text: string, length: number, id: string): string {
   if (text.length <= length) return text
-  const marker = `\n[... ${text.length - length} of ${text.length} characters left out; expand ${id} ...]\n`
+  const marker = `\n[... ${text.length - length} of ${text.length} characters left out; expand ${id}${markerEnd}`
   const room = length - marker.length
   if (room <= 0) return head(text, Math.max(0, length))
   const headLength = Math.ceil((room * 2) / 3)

@@ -288,6 +288,17 @@ export function commandIn(text: string): string | undefined {
   return input === undefined || pathsIn(input).length > 0 ? undefined : commandOf(input)
 }
 
+/** A word of a command that is a file: a path or a name with an extension. */
+const fileWord = /^(?:[\w.@+~-]*\/)*[\w@+-][\w.@+-]*\.[A-Za-z]\w{0,7}$/
+
+/** The one file that a command names; undefined where it names none or several. */
+export function fileOf(command: string): string | undefined {
+  const words = bareCommand(command).split(/[\s'"|;&<>()=]+/)
+  const files = new Set(words.filter((word) => fileWord.test(word)))
+  const [file] = files
+  return files.size === 1 && file !== undefined && file.length <= maxLength ? file : undefined
+}
+
 /** Whether a tool changes its target, by its name. */
 export function isChanging(tool: string): boolean {
   return changing.test(tool)

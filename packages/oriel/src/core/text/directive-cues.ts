@@ -22,13 +22,13 @@ interface Cues {
 
 const english: Cues = {
   standing:
-    "from (?:now|here|today|this point) (?:on(?:ward|wards)?|forward)|(?:going|moving) forward(?! with)|henceforth|hereafter|for the (?:rest|remainder|duration) of|(?:for|throughout|during) (?:the|this|our) (?:whole|entire|rest)|throughout (?:the|this|our)|(?:in|for|during) (?:this|our) (?:session|conversation|chat|thread)|until (?:i|we) (?:say|tell|change|ask)|unless (?:i|we) (?:say|tell|ask|state|explicitly)|unless (?:told|asked|stated|said|instructed|specified) otherwise|as a (?:general )?rule|in future|in the future,|every time (?:you|we)|each time you|whenever (?:you|we|i ask)|at all times|(?:standing|ground|house|hard|golden) rules?|(?:my|our) (?:rule|convention|policy|preference)s? (?:is|are|for)|(?:keep|bear) in mind|do(?: not|n['’]?t) forget (?:that|to)|remember (?:that|to|this)|remember:|as (?:a )?standing (?:order|instruction)",
+    "from (?:now|here|today|this point) (?:on(?:ward|wards)?|forward)|(?:going|moving) forward(?! with)|henceforth|hereafter|for the (?:rest|remainder|duration) of|(?:for|throughout|during) (?:the|this|our) (?:whole|entire|rest)|throughout (?:the|this|our)|(?:in|for|during) (?:this|our) (?:session|conversation|chat|thread)|until (?:i|we) (?:say|tell|change|ask)|unless (?:i|we) (?:say|tell|ask|state|explicitly)|unless (?:told|asked|stated|said|instructed|specified) otherwise|as a (?:general )?rule|in future|in the future,|every time (?:you|we)|each time you|whenever (?:you|we|i ask)|at all times|(?:in|across|for|throughout) (?:all|every|each|any)(?: of)?(?: (?:our|my|your|the|future|new))* (?:chats?|conversations?|threads?|sessions?)|(?:standing|ground|house|hard|golden) rules?|(?:my|our) (?:rule|convention|policy|preference)s? (?:is|are|for)|(?:keep|bear) in mind|do(?: not|n['’]?t) forget (?:that|to)|remember (?:that|to|this)|remember:|as (?:a )?standing (?:order|instruction)",
   absolute:
     'always|never|under no circumstances|in no case|at no (?:point|time)|no exceptions?|without exception',
   wish: "i(?:['’]d| would)? (?:really |strongly |much )?prefer|i(?:['’]d| would) rather (?:you|have|see)|i(?:['’]d| would) like you to (?:use|keep|write|answer|reply|stick|avoid)|i(?: do not| don['’]?t) (?:want|like) (?:you|any|to see|it when)|my preference|(?:must|should|may|can) (?:not|only|never|always)(?: be)?|mustn['’]?t|shouldn['’]?t (?:be|use|touch|change)|(?:each|every|all) .{1,60}? (?:must|should|has to|have to|needs? to)|you (?:must|are not allowed|may only|can only|have to|need to always)|(?:answer|reply|respond|speak|talk|write|explain)(?: to me| back| everything| it)?(?: only)? in [a-z]+|call me|address me|refer to me|use .{1,60}? (?:instead of|rather than|everywhere|throughout|exclusively|for (?:all|every|any|each))|keep to|(?:end|start|begin|finish|prefix|sign|mark|tag) (?:each|every|all|your)|keep (?:your|all|the|every|answers|replies|responses|explanations|it|things|commits?) .{0,30}?(?:short|brief|concise|simple|under|below|small|formal|minimal|to (?:a|one|two|three))|be (?:brief|concise|terse|formal|direct|polite)|ask (?:me )?(?:before|first)|get my (?:approval|permission|ok)",
   pin: "(?:remember|memorize|note|keep) (?:this|that|the following|these|it)(?: [a-z]+){0,4}? (?:for|throughout|during|until) (?:the|this|our|all|whole|entire|ever|later|i)|do(?: not|n['’]?t) (?:ever )?forget (?:this|that|the following)|pin (?:this|that)(?: message)?|keep (?:this|that|the following) in (?:mind|memory)",
   change:
-    'instead|no longer|any ?more|changed my mind|forget (?:about |what|the|that|my)|scratch that|disregard|ignore (?:my|the|what) (?:earlier|previous|rule|i)|switch(?:ing)? (?:back )?to|rather than|from now on|again after all|you (?:can|may) (?:now )?.{0,40}? again|on second thou?ght|correction',
+    'instead|no longer|any ?more|changed my mind|change of plans?|new plan|never ?mind|actually|scrap (?:that|this|it)|on reflection|make (?:that|it) |forget (?:about |what|the|that|my)|scratch that|disregard|ignore (?:my|the|what) (?:earlier|previous|rule|i)|switch(?:ing)? (?:back )?to|rather than|from now on|again after all|you (?:can|may) (?:now )?.{0,40}? again|on second thou?ght|correction',
   yes: "yes|yep|yeah|yup|exactly|correct|right|that['’]?s (?:right|correct|it)|precisely|confirmed|agreed|perfect|sounds good|ok(?:ay)?|sure|please do|do that|absolutely",
   title:
     'rules?|guidelines?|conventions?|requirements?|preferences?|constraints?|standing (?:instructions?|orders?)|house style|ground rules',
@@ -38,13 +38,13 @@ const english: Cues = {
 
 const german: Cues = {
   standing:
-    'ab (?:jetzt|sofort|nun|heute)|von (?:jetzt|nun|heute) an|k(?:ü|ue)nftig|zuk(?:ü|ue)nftig|in zukunft|fortan|f(?:ü|ue)r den rest|bis zum ende de[sr]|(?:in|w(?:ä|ae)hrend) (?:dieser|diesem|der ganzen|dem ganzen|der gesamten|dem gesamten) [\\p{L}]+|bis ich|solange ich nicht|es sei denn,? ich|au(?:ß|ss)er ich|grunds(?:ä|ae)tzlich|merke? dir|denke? (?:bitte )?(?:immer )?daran|vergiss nicht|jedes mal,? wenn|behalte? im kopf',
+    'ab (?:jetzt|sofort|nun|heute)|von (?:jetzt|nun|heute) an|k(?:ü|ue)nftig|zuk(?:ü|ue)nftig|in (?:allen|jedem|jeder)(?: unserer| unseren| meiner| meinen)? (?:chats?|gespr(?:ä|ae)ch(?:en?)?|unterhaltung(?:en)?|sitzung(?:en)?)|in zukunft|fortan|f(?:ü|ue)r den rest|bis zum ende de[sr]|(?:in|w(?:ä|ae)hrend) (?:dieser|diesem|der ganzen|dem ganzen|der gesamten|dem gesamten) [\\p{L}]+|bis ich|solange ich nicht|es sei denn,? ich|au(?:ß|ss)er ich|grunds(?:ä|ae)tzlich|merke? dir|denke? (?:bitte )?(?:immer )?daran|vergiss nicht|jedes mal,? wenn|behalte? im kopf',
   absolute:
     'immer|stets|nie|niemals|nie wieder|auf keinen fall|unter keinen umst(?:ä|ae)nden|keinesfalls|ausnahmslos',
   wish: 'ich (?:bevorzuge|m(?:ö|oe)chte (?:keine?|nicht|lieber|nur|,? ?dass)|mag (?:lieber|keine)|will (?:keine?|nur|lieber|,? ?dass)|h(?:ä|ae)tte (?:gerne?|lieber))|mir (?:ist|w(?:ä|ae)re) .{0,30}lieber|bitte (?:keine?n?|nicht|nur|verwende|benutze|nutze|antworte|schreibe?|halte|achte|vermeide)|verwende|benutze|antworte|vermeide|achte darauf|stelle? sicher|du (?:sollst|musst|darfst)|sie (?:sollen|m(?:ü|ue)ssen|d(?:ü|ue)rfen)|darf(?:st)? (?:nicht|nur|keine?n?)|nenne? mich|duze|sieze|verzichte auf|h(?:ö|oe)r auf|schreibe? (?:alle|auf|in|nur|keine)|keine? [\\p{L}]+ (?:mehr|verwenden|benutzen|nutzen)|nur (?:noch )?(?:auf|in|mit)',
   pin: 'merke? dir (?:das|dies|folgendes|bitte)|behalte? (?:das|dies) (?:im|f(?:ü|ue)r)|vergiss (?:das|dies) nicht',
   change:
-    'stattdessen|statt|anstatt|nicht mehr|nicht l(?:ä|ae)nger|doch lieber|vergiss (?:das|die|was|meine)|ab jetzt|ab sofort|von nun an|umgekehrt|wieder',
+    'stattdessen|statt|anstatt|nicht mehr|nicht l(?:ä|ae)nger|doch (?:lieber|immer|wieder|besser)|vergiss (?:das|die|was|meine)|ab jetzt|ab sofort|von nun an|umgekehrt|wieder',
   yes: 'ja|genau|richtig|stimmt|korrekt|einverstanden|passt|perfekt|jawohl|gern(?:e)?|so ist es',
   title:
     'regeln?|vorgaben?|richtlinien?|konventionen|anforderungen|w(?:ü|ue)nsche|pr(?:ä|ae)ferenzen|vorlieben',
@@ -75,7 +75,7 @@ const spanish: Cues = {
   wish: '(?:yo )?prefiero|preferir[íi]a|(?:no )?(?:quiero|me gusta) que|no (?:uses?|utilices?|pongas?|hagas?|toques?|cambies?|modifiques?|borres?|incluyas?|a[ñn]adas?|escribas?|respondas?|menciones?|env[íi]es?|hables?)|usa(?:d)? (?:solo|s[óo]lo|[úu]nicamente|siempre|.{1,40} (?:en lugar|en vez|para (?:tod|cada)))|utiliza|responde(?:me|d)?|resp[óo]ndeme|cont[ée]stame|contesta|escribe|evita|debes|debe(?:n)? (?:ser|estar|usar|ir)|tienes que|no debes|aseg[úu]rate|procura|solo (?:usa|en)|s[óo]lo|ll[áa]mame|tut[ée]ame|h[áa]blame|por favor,? no',
   pin: '(?:recuerda|recuerde|anota|memoriza|guarda) (?:esto|eso|lo siguiente)|no (?:olvides|te olvides de) (?:esto|eso)',
   change:
-    'en lugar de|en vez de|en cambio|mejor|ya no|olvida (?:lo|la|eso|mi)|he cambiado de (?:idea|opini[óo]n)|cambi[ée] de (?:idea|opini[óo]n)|de ahora en adelante|a partir de ahora|de nuevo',
+    'en lugar de|en vez de|en cambio|mejor|cambio de planes|ya no|olvida (?:lo|la|eso|mi)|he cambiado de (?:idea|opini[óo]n)|cambi[ée] de (?:idea|opini[óo]n)|de ahora en adelante|a partir de ahora|de nuevo',
   yes: 's[íi]|exacto|exactamente|correcto|eso es|as[íi] es|de acuerdo|perfecto|vale|claro|por supuesto',
   title: 'reglas?|normas?|pautas|convenciones|requisitos|preferencias|instrucciones permanentes',
   story:
@@ -179,7 +179,7 @@ const chinese: Cues = {
   wish: '我(?:更)?(?:喜[欢歡]|偏好|[倾傾]向|希望[你您]|想[让讓]你|不喜[欢歡]|不希望|不想(?:要|看))|[请請](?:不要|勿|[别別]|只|用|使用|保持|避免|[确確]保|[统統]一)|不要|[别別](?:再|用|使|改|动|動|删|刪)|只(?:用|能|使用|准)|避免|[尽盡]量|叫我|[称稱]呼我|[用以].{1,8}(?:回答|回[复復覆]|[写寫]|[说說])|不能|不可以|不准|不[许許]',
   pin: '[请請]?(?:[记記]住|牢[记記]|[记記]下)(?:[这這]|以下|下面|此|上述)|不要忘[记記](?:[这這]|此)',
   change:
-    '改[用为為成]|而不是|不再|不用再|取消|忘[掉记記](?:之前|前面|[刚剛]才|我)|[换換]成|[换換]用|改主意|[从從]现在|[从從]現在|代替|重新',
+    '改一下|改成|[换換]成|改[用为為成]|而不是|不再|不用再|取消|忘[掉记記](?:之前|前面|[刚剛]才|我)|[换換]成|[换換]用|改主意|[从從]现在|[从從]現在|代替|重新',
   yes: '是的|[对對]的?|没错|沒錯|正[确確]|好的?|可以|同意|[确確][认認]|就[这這][样樣]|嗯',
   title: '[规規][则則]|要求|偏好|[约約]定|[规規]范|[规規]範|注意事[项項]|准[则則]',
   story: '我(?:[总總]是|[从從]不|[从從]来|[从從]來|一直)|[从從][来來]没|必[须須](?:承认|承認)',
@@ -236,10 +236,20 @@ function all(kind: keyof Cues, { isAtStart = false } = {}): RegExp {
 export const standing = all('standing')
 export const absolute = all('absolute')
 export const wish = all('wish')
+
+/** Says that something is to hold beyond this conversation: "in all our chats". */
+export const everywhere =
+  /(?:in|across|for|throughout) (?:all|every|each|any)(?: of)?(?: (?:our|my|your|the|future|new))* (?:chats?|conversations?|threads?|sessions?)\b|in (?:allen|jedem|jeder)(?: unserer| unseren| meiner| meinen)? (?:chats?|gespr(?:ä|ae)ch(?:en?)?|unterhaltung(?:en)?|sitzung(?:en)?)|dans (?:toutes? |chacune de )?(?:nos|mes|les|chaque) (?:conversations?|discussions?|chats?)|en todas? (?:nuestras|mis|las) (?:conversaciones|charlas)|in tutte le (?:nostre |mie )?(?:conversazioni|chat)/iu
 export const pin = all('pin')
 export const change = all('change')
 export const story = all('story')
 export const title = all('title')
+/** Allows something, perhaps what was forbidden: "you can open it without asking me now". */
+export const permission =
+  /^(?:["'(*_]*)(?:\p{L}+[,:]? )?(?:(?:you|we) (?:can|may) |feel free to |go ahead and |it(?:['’]s| is) (?:ok|okay|fine|alright) (?:to|if you) |du (?:darfst|kannst) |sie (?:d(?:ü|ue)rfen|k(?:ö|oe)nnen) |tu peux |vous pouvez |(?:ya )?puedes? |(?:ora )?puoi |(?:j[áa] )?(?:voc[êe] )?pode[s]? |je mag |du (?:f[åa]r|må|kan) |(?:teraz |już )?możesz |(?:теперь )?(?:ты )?можешь |(?:тепер )?можеш )|(?:现在|現在)?可以|てもいい|ても大丈夫|해도 (?:돼|됩니다|괜찮)/iu
+/** Takes something back without saying what holds instead: "forget what I said about ...". */
+export const retraction =
+  /(?<![\p{L}])(?:forget (?:about|(?:what|everything|all) (?:i|we) (?:said|told|wrote|asked)|(?:the|my|that) (?:rule|request|instruction|thing))|(?:ignore|disregard|scrap|drop) (?:what i (?:said|told|asked)|(?:my|the) (?:earlier|previous|last|rule|request|instruction))|never ?mind (?:what|about|the|my)|you (?:no longer|don['’]?t) (?:need|have) to|vergiss,? (?:was ich|die regel|meine)|oublie(?:z)? (?:ce que j['’]ai|ma |la r[èe]gle)|olvida (?:lo que (?:te )?(?:dije|ped[íi])|la regla|mi )|dimentica (?:quello che|ci[òo] che|la regola)|esque[çc]a (?:o que (?:eu )?(?:disse|pedi)|a regra)|vergeet wat ik|zapomnij o|забудь(?:те)?(?: про| о|,? что)|забудь, що|unut(?:un)? )|忘了(?:我|之前)|忘掉我|忘れて|잊어/iu
 export const yes = all('yes', { isAtStart: true })
 
 /** English imperatives at the start of a sentence: most say what to do now, these how to work. */

@@ -49,7 +49,7 @@ const german: Forms = {
   start:
     '(?:bitte )?(?:kein(?:e|en|er|em)?|ohne|nichts|niemand|nur|lass(?:e|t|en)?|halte?|belasse?|frag(?:e|t|en)?|zeige?|sag(?:e)?|informiere?|warte|nenne?|gib|gebt|behandle|betrachte|verzichte|vermeide?|unterlass(?:e)?|beachte|achte|denke?|bleib(?:e)?|duze?|sieze?|h(?:ö|oe)r(?:e)? (?:bitte )?auf|finger weg|h(?:ä|ae)nde weg|(?:ä|ae)ndere?|(?:ö|oe)ffne|l(?:ö|oe)sche?|fass(?:e)?|r(?:ü|ue)hr(?:e)?)\\b.*(?:nicht|kein|nie|bevor|vorher|erst|ruhe|lassen|nur|immer|jede|alle|stets|weg|auf|mich|so|emojis?|unter|mehr|darauf|daran)|bitte (?:kein|nicht|nur|immer|nie|stets|duze?|sieze?)|finger weg|h(?:ä|ae)nde weg|nur \\p{L}+|keine? \\p{L}+|ohne (?:meine|mein|r(?:ü|ue)cksprache|zustimmung|erlaubnis)',
   within:
-    'darf(?:st)?|d(?:ü|ue)rfen|muss|m(?:ü|ue)ssen|soll(?:en|st|te|ten)?(?! ich)|ist (?:tabu|gesperrt|verboten|pflicht)|sind (?:tabu|gesperrt|verboten|pflicht)|bleib(?:t|en) (?:so|wie|unter|bei|in|auf|unver(?:ä|ae)ndert|gesperrt|.{1,40}kompatibel)|in ruhe|(?:mir|uns) (?:ist|w(?:ä|ae)re) (?:es )?(?:sehr )?wichtig|(?:es ist|es w(?:ä|ae)re|w(?:ä|ae)re) (?:\\p{L}+ )?(?:wichtig|sch(?:ö|oe)n|gut|nett|toll|hilfreich|besser|super),? (?:dass|wenn)|ich (?:m(?:ö|oe)chte|will|w(?:ü|ue)nsche mir|erwarte|bestehe|h(?:ä|ae)tte)|frag(?:e)? mich|bevor du|ehe du|vorher (?:fragen|bescheid|absprechen)|ohne (?:meine|r(?:ü|ue)ckfrage|r(?:ü|ue)cksprache|zustimmung|zu fragen)|nur (?:noch )?(?:lesen|auf|in|mit|nach|wenn)|ausschlie(?:ß|ss)lich|h(?:ö|oe)chstens|maximal|mindestens|nicht (?:mehr als|l(?:ä|ae)nger als)|bis auf weiteres|solange|sofern nicht|jeweils|jedes mal|wann immer|sobald du|generell|im zweifel|hinweis|wichtig:|ich (?:bin|hei(?:ß|ss)e) (?:allergisch|vegan|vegetarier)|wir (?:verwenden|nutzen|schreiben|benutzen) (?:hier |bei uns |immer |keine?)|(?:gehen|geht|kommen|kommt|geh(?:ö|oe)r(?:t|en)) (?:\\p{L}+ )?(?:an|in|zu|nach|unter)(?: die| den| das| dem| der)?|(?:angeben|schreiben|verwenden|nennen|fragen|lassen|nutzen|benutzen|vermeiden|formatieren|beachten|sortieren)[.!]?$|kannst du (?:bitte )?.{0,40}(?:immer|grunds|stets|jedes)',
+    'darf(?:st)?|d(?:ü|ue)rfen|muss|m(?:ü|ue)ssen|soll(?:en|st|te|ten)?(?! ich)|ist (?:tabu|gesperrt|verboten|pflicht)|sind (?:tabu|gesperrt|verboten|pflicht)|bleib(?:t|en) (?:so|wie|unter|bei|in|auf|unver(?:ä|ae)ndert|gesperrt|.{1,40}kompatibel)|in ruhe|(?:mir|uns) (?:ist|w(?:ä|ae)re) (?:es )?(?:sehr )?wichtig|(?:es ist|es w(?:ä|ae)re|w(?:ä|ae)re) (?:\\p{L}+ )?(?:wichtig|sch(?:ö|oe)n|gut|nett|toll|hilfreich|besser|super),? (?:dass|wenn)|ich (?:m(?:ö|oe)chte|will|w(?:ü|ue)nsche mir|erwarte|bestehe|h(?:ä|ae)tte)|frag(?:e)? mich|bevor du|ehe du|vorher (?:fragen|bescheid|absprechen)|ohne (?:meine|r(?:ü|ue)ckfrage|r(?:ü|ue)cksprache|zustimmung|zu fragen)|nur (?:noch )?(?:lesen|auf|in|mit|nach|wenn)|ausschlie(?:ß|ss)lich|h(?:ö|oe)chstens|maximal|mindestens|nicht (?:mehr als|l(?:ä|ae)nger als)|bis auf weiteres|solange|sofern nicht|jeweils|jedes mal|wann immer|sobald du|generell|im zweifel|hinweis|wichtig:|ich (?:bin|hei(?:ß|ss)e) (?:allergisch|vegan|vegetarier)|wir (?:verwenden|nutzen|schreiben|benutzen) (?:hier |bei uns |immer |keine?)|(?:gehen|geht|kommen|kommt|geh(?:ö|oe)r(?:t|en)) (?:\\p{L}+ )?(?:an|in|zu|nach|unter)(?: die| den| das| dem| der)?|(?:ist|sind) .{1,60}(?:\\p{L}+zu\\p{L}+|zu \\p{L}+en)[.!]?$|(?:angeben|schreiben|verwenden|nennen|fragen|lassen|nutzen|benutzen|vermeiden|formatieren|beachten|sortieren)[.!]?$|kannst du (?:bitte )?.{0,40}(?:immer|grunds|stets|jedes)',
 }
 
 const french: Forms = {
@@ -77,7 +77,7 @@ const portuguese: Forms = {
   start:
     'n[ãa]o (?:me |se |o |a |nos )?\\p{L}+(?:e|a|es|as|em|am)\\b|nada (?:de |sai)|nenhum\\p{L}* |sem |s[óo] |somente |apenas |deix[ea]\\p{L}* |evit[ea]|mant[ée](?:nha|m)|pergunt[ea]\\p{L}*|avis[ea]\\p{L}*|consult[ea]|trat[ea]|consider[ea]|respeit[ea]|par[ea] de|chega de|limit[ea]|esper[ea]|sempre|nunca|jamais|cit[ea]|us[ea] |escrev[ea]',
   within:
-    'dev(?:e|em|eria|eriam|er[áa]|er[ãa]o)|t[êe]m? (?:que|de)|precisa(?:m)? (?:ser|estar|de)|n[ãa]o (?:se |pode|podem|deve|passe|ultrapasse|exceda)|proibid[oa]|[ée] (?:\\p{L}+ )?(?:importante|essencial|fundamental|necess[áa]rio|crucial|proibido|melhor)|seria (?:bom|[óo]timo|melhor|legal)|(?:gostaria|quero|queria|preciso|prefiro|exijo|detesto|odeio|agradeceria|fa[çc]o quest[ãa]o)|antes de \\p{L}+|antes que|sem (?:minha|meu|perguntar|permiss|autoriza)|minha (?:aprova[çc][ãa]o|permiss[ãa]o|autoriza[çc][ãa]o)|at[ée] (?:segunda|nova) ordem|enquanto|cada vez|toda vez|quando (?:falar|eu disser|escrever)|aconte[çc]a o que|como est[áa]|intact[oa]|no m[áa]ximo|pelo menos|n[ãa]o mais (?:de|que)|continue|permane[çc]a|sou (?:al[ée]rgic|vegan|vegetarian)|v[ãa]o? (?:para|a|em) ',
+    'dev(?:e|em|eria|eriam|er[áa]|er[ãa]o)|t[êe]m? (?:que|de)|precisa(?:m)? (?:ser|estar|de|ter|ir|vir|usar)|n[ãa]o (?:se |pode|podem|deve|passe|ultrapasse|exceda)|proibid[oa]|[ée] (?:\\p{L}+ )?(?:importante|essencial|fundamental|necess[áa]rio|crucial|proibido|melhor)|seria (?:bom|[óo]timo|melhor|legal)|(?:gostaria|quero|queria|preciso|prefiro|exijo|detesto|odeio|agradeceria|fa[çc]o quest[ãa]o)|antes de \\p{L}+|antes que|sem (?:minha|meu|perguntar|permiss|autoriza)|minha (?:aprova[çc][ãa]o|permiss[ãa]o|autoriza[çc][ãa]o)|at[ée] (?:segunda|nova) ordem|enquanto|cada vez|toda vez|quando (?:falar|eu disser|escrever)|aconte[çc]a o que|como est[áa]|intact[oa]|no m[áa]ximo|pelo menos|n[ãa]o mais (?:de|que)|continue|permane[çc]a|sou (?:al[ée]rgic|vegan|vegetarian)|v[ãa]o? (?:para|a|em) ',
 }
 
 const dutch: Forms = {
@@ -110,7 +110,7 @@ const ukrainian: Forms = {
 
 const polish: Forms = {
   start:
-    'nie \\p{L}+(?:aj|uj|ij|yj|ej|ź|ń|cie|sz|j)(?![\\p{L}])|żadn\\p{L}+ |nic |nikt |tylko |jedynie |bez |zostaw(?:cie)?|przestań(?:cie)?|skończ|dość |trzymaj|pytaj|zapytaj|ostrzegaj|pokaż .* zanim|pokazuj|traktuj|uważaj|przestrzegaj|unikaj|podawaj|sprawdzaj|ogranicz|czekaj|poczekaj|\\p{L}{3,}(?:uj|aj|ajcie|ujcie)(?![\\p{L}])',
+    'ani (?:mi )?si[ęe] waż|ani słow|nie \\p{L}+(?:aj|uj|ij|yj|ej|ź|ń|cie|sz|j)(?![\\p{L}])|żadn\\p{L}+ |nic |nikt |tylko |jedynie |bez |zostaw(?:cie)?|przestań(?:cie)?|skończ|dość |trzymaj|pytaj|zapytaj|ostrzegaj|pokaż .* zanim|pokazuj|traktuj|uważaj|przestrzegaj|unikaj|podawaj|sprawdzaj|ogranicz|czekaj|poczekaj|\\p{L}{3,}(?:uj|aj|ajcie|ujcie)(?![\\p{L}])',
   within:
     'mus(?:i|zą|isz)|powinn[aoye]\\p{L}*|ma(?:ją)? (?:być|pozosta|zosta)|należy|trzeba|wolno|zabronion\\p{L}+|zakaz\\p{L}*|nie (?:może|mogą|przekracza|więcej)|ważne|(?:jest|byłoby) (?:\\p{L}+ )?(?:ważne|dobrze|istotne|konieczne)|chciał(?:a)?bym|chcę|oczekuję|wymagam|nienawidzę|nie znoszę|proszę|zanim|bez (?:mojej|pytania|zgody)|moj(?:a|ej|ą) zgod\\p{L}|do odwołania|póki|ilekroć|za każdym razem|tak jak jest|w spokoju|maksymalnie|najwyżej|co najmniej|nie więcej niż|odtąd|idą do|jestem (?:uczulon|weganin|wegetarian)\\p{L}*',
 }
@@ -119,7 +119,7 @@ const czech: Forms = {
   start:
     '(?:na .{1,40}? )?ne\\p{L}+(?:ej|uj|aj|te|i|ň|ž|v|m|s|z|d|š)(?![\\p{L}])|žádn\\p{L}+ |nic |nikdo |jen |pouze |bez |nech(?:te)?|přestaň(?:te)?|dost |drž|ptej|zeptej|upozorni|ukaž|považuj|dodržuj|vyhýbej|vyhni|uváděj|kontroluj|omez|počkej|\\p{L}{3,}(?:uj|ej|ujte|ejte)(?![\\p{L}])',
   within:
-    'vždy|nikdy|od teď|odteď|napříště|mus(?:í|ejí|íš)|měl[aoiy]? by|m(?:á|ají) (?:být|zůstat)|nesm(?:í|ějí|íš)|je (?:třeba|nutné|důležité|zakázáno)|zakázan\\p{L}+|důležité|chtěl(?:a)? bych|chci|přeji si|očekávám|nesnáším|prosím|než |předtím|bez (?:mého|ptaní|svolení)|až do odvolání|dokud|pokaždé|kdykoli|tak jak je|na pokoji|maximálně|nejvýše|alespoň|ne více než|dávám přednost|preferuji|raději|ne(?:sahej|maž|měň|používej|dotýkej|mluv|piš|posílej|restartuj)(?:te)?',
+    'vždy|nikdy|od (?:teď|nynějška|této chvíle|dneška)|odteď|napříště|mus(?:í|ejí|íš)|měl[aoiy]? by|m(?:á|ají) (?:být|zůstat)|nesm(?:í|ějí|íš)|je (?:třeba|nutné|důležité|zakázáno)|zakázan\\p{L}+|důležité|chtěl(?:a)? bych|chci|přeji si|očekávám|nesnáším|prosím|než |předtím|bez (?:mého|ptaní|svolení)|až do odvolání|dokud|pokaždé|kdykoli|tak jak je|na pokoji|maximálně|nejvýše|alespoň|ne více než|dávám přednost|preferuji|raději|ne(?:sahej|maž|měň|používej|dotýkej|mluv|piš|posílej|restartuj)(?:te)?',
 }
 
 const turkish: Forms = {
@@ -143,15 +143,16 @@ const indonesian: Forms = {
 }
 
 const arabic: Forms = {
-  start: 'لا ت|لا ي|لا أ|ممنوع|فقط|دع |اترك|توقف|تجنب|اسأل|احرص|تأكد|التزم|استخدم|اذكر|عامل|ابق',
+  start:
+    'تذكر|تذكّر|لا تنس|من الآن|لا ت|لا ي|لا أ|ممنوع|فقط|دع |اترك|توقف|تجنب|اسأل|احرص|تأكد|التزم|استخدم|اذكر|عامل|ابق',
   within:
     'يجب|ينبغي|لا بد|من الضروري|من المهم|المهم أن|ممنوع|غير مسموح|لا يجوز|أريد|أفضل|أفضّل|أرجو|من فضلك|رجاء|أكره|قبل أن|بدون إذن|دون (?:إذن|موافق)|حتى (?:أقول|إشعار)|طالما|كلما|في كل مرة|مهما|كما هو|على الأكثر|على الأقل|دائم|أبد|من الآن|مطلق',
 }
 
 const hindi: Forms = {
-  start: 'कृपया|कभी|हमेशा|केवल|सिर्फ|कोई भी',
+  start: 'कृपया|कभी|हमेशा|केवल|सिर्फ|कोई भी|याद रख',
   within:
-    'मत |मत।|मत$|न (?:करें|करो|करना|दें|हटाएँ|बदलें)|नहीं (?:करना|होना|चाहिए|चाहता|चाहती)|चाहिए|चाहता हूँ|चाहती हूँ|पसंद|ज़रूरी|जरूरी|अनिवार्य|मना है|अब से|आगे से|हमेशा|कभी (?:भी )?(?:न|मत|नहीं)|से पहले (?:मुझसे|मुझे|पूछ)|मेरी अनुमति|जब तक|हर बार|जब भी|किसी भी (?:हाल|स्थिति)|वैसा ही|अधिकतम|कम से कम|से अधिक न|याद रख',
+    'मत |मत।|मत$|ज़रूर|जरूर|(?:ना|लो|दो|रखो|करो|लिखो|बताओ|इए|िए)।$|न (?:करें|करो|करना|दें|हटाएँ|बदलें)|नहीं (?:करना|होना|चाहिए|चाहता|चाहती)|चाहिए|चाहता हूँ|चाहती हूँ|पसंद|ज़रूरी|जरूरी|अनिवार्य|मना है|अब से|आगे से|हमेशा|कभी (?:भी )?(?:न|मत|नहीं)|से पहले (?:मुझसे|मुझे|पूछ)|मेरी अनुमति|जब तक|हर बार|जब भी|किसी भी (?:हाल|स्थिति)|वैसा ही|अधिकतम|कम से कम|से अधिक न|याद रख',
 }
 
 const chinese: Forms = {
@@ -172,7 +173,57 @@ const korean: Forms = {
     '지 ?(?:마|말|않)|그대로|건드리|야 (?:합니다|해요|해|한다|됩니다|돼요|돼|하며)|안 ?(?:됩니다|돼요|돼|된다)|(?:것이|게|건|점이) (?:매우 |정말 |아주 )?(?:중요|좋)|중요(?:합니다|해요|해)|(?:았|었|였|으)?면 (?:좋겠|합니다|해요|고맙|감사)|(?:바랍니다|바라요|원해요|원합니다|싶어요|싶습니다)|(?:도록|게) (?:해|하|부탁)|그만 ?|전에.{0,10}(?:물어|확인|알려|말해|허락)|허락|승인|동의 ?없이|때마다|경우에(?:는|도)|할 때는|까지(?:는)?|최대|최소|이하로|이내로|넘지|만 (?:쓰|써|사용|하|해)|피해|자제|싫|주세요[.!]?$|십시오[.!]?$',
 }
 
+const finnish: Forms = {
+  start:
+    'älä(?: |$)|älkää|ei (?:enää |mitään |yhtään )|vain |ainoastaan |aina |käytä |kysy |vältä |jätä |lopeta |muista |varmista ',
+  within:
+    'täytyy|pitää|on (?:oltava|pakko|tärkeää|kielletty)|ei (?:saa|pidä|koskaan)|aina|tästä (?:lähtien|eteenpäin)|jatkossa|vastedes|haluan|toivon|toivoisin|arvostaisin|olisin kiitollinen|mieluummin|ennen kuin|ilman (?:lupaa|lupaani|kysymättä)|kunnes|joka kerta|kaikki .{1,60}(?:taan|tään)[.!]?$|korkeintaan|enintään|vähintään|koko (?:istunnon|keskustelun)|muista',
+}
+
+const hungarian: Forms = {
+  start:
+    'ne (?:\\p{L})|soha |mindig |csak |kizárólag |kérlek|kérem|semmi(?:lyen)? |hagyd |kerüld |használj |kérdezz |emlékezz |jegyezd ',
+  within:
+    'mostantól|ezentúl|a továbbiakban|kell|tilos|nem (?:szabad|lehet)|mindig|soha|szeretném|azt akarom|inkább|hálás lennék|örülnék|fontos|mielőtt|engedély(?:em)? nélkül|amíg|minden (?:alkalommal|egyes|\\p{L}+(?:t|nak|nek|ban|ben))|legfeljebb|legalább|ne (?:nyúlj|módosíts|törölj|használj|írj|küldj)|az egész|jegyezd meg',
+}
+
+const romanian: Forms = {
+  start:
+    'nu (?:\\p{L})|niciodat[ăa]|întotdeauna|mereu |doar |numai |te rog|v[ăa] rog|fără |niciun\\p{L}* |evit[ăa]|las[ăa] |folose[șs]te|întreab[ăa]|ține minte',
+  within:
+    'de acum (?:înainte|încolo)|pe viitor|trebuie|interzis|nu (?:ai voie|se |poate|pot)|întotdeauna|niciodat[ăa]|a[șs] (?:vrea|dori|aprecia|prefera)|vreau|prefer|important|înainte (?:de|s[ăa])|f[ăa]r[ăa] (?:acordul|permisiunea|s[ăa] m[ăa])|pân[ăa] la noi|de fiecare dat[ăa]|fiecare|cel mult|cel puțin|ține minte',
+}
+
+const greek: Forms = {
+  start:
+    'μη[νν]? |μην|ποτέ|πάντα|μόνο |παρακαλώ|χωρίς |καμία |κανένα|άφησε|απόφυγε|χρησιμοποίησε|ρώτα|θυμήσου',
+  within:
+    'από (?:εδώ και πέρα|τώρα και στο εξής|δω και πέρα)|στο εξής|πρέπει|απαγορεύεται|δεν επιτρέπεται|πάντα|ποτέ|θα ήθελα|θέλω|προτιμώ|είναι σημαντικό|πριν|χωρίς (?:να|την|άδεια)|μέχρι|κάθε (?:φορά|\\p{L}+)|το πολύ|τουλάχιστον|όλα τα|όλες οι|όλοι οι',
+}
+
+const hebrew: Forms = {
+  start: 'אל |לא ל|לעולם|תמיד|רק |בבקשה|אסור|בלי |ללא |הימנע|השאר|שאל|השתמש|זכור|תזכור',
+  within:
+    'מעכשיו|מעתה|מהיום|חייב|חייבת|חייבים|צריך להיות|צריכים|אסור|אין ל|תמיד|לעולם|אני (?:רוצה|מעדיף|מעדיפה|מבקש|מבקשת)|אודה|חשוב|לפני ש|בלי (?:אישור|לשאול)|ללא (?:אישור|רשות)|בכל פעם|לכל היותר|לפחות|בלבד|כל ה',
+}
+
+const persian: Forms = {
+  start: 'هرگز|هیچ|همیشه|فقط|لطفا|لطفاً|نباید|بدون ',
+  within:
+    'از این به بعد|از حالا|باید|نباید|ممنوع|هرگز|همیشه|می‌خواهم|میخواهم|ترجیح|مهم است|قبل از|بدون اجازه|تا اطلاع|هر بار|هر وقت|حداکثر|حداقل|به خاطر داشته|یادت باشد',
+}
+
+const thai: Forms = {
+  start: 'อย่า|ห้าม|กรุณา|โปรด|เสมอ|เฉพาะ|ทุก',
+  within:
+    'ต่อจากนี้|จากนี้ไป|นับจากนี้|ต้อง|ห้าม|อย่า|เสมอ|ไม่ควร|ควร|ฉันต้องการ|ผมต้องการ|อยากให้|ก่อนที่|โดยไม่ได้รับ|จนกว่า|ทุกครั้ง|ไม่เกิน|อย่างน้อย|เท่านั้น|จำไว้',
+}
+
 const spaced = [
+  finnish,
+  hungarian,
+  romanian,
+  greek,
   english,
   german,
   french,
@@ -189,7 +240,7 @@ const spaced = [
   vietnamese,
   indonesian,
 ] as const
-const unspaced = [arabic, hindi, chinese, japanese, korean] as const
+const unspaced = [hebrew, persian, thai, arabic, hindi, chinese, japanese, korean] as const
 
 /** Greetings and connecting words in front of an instruction. */
 const lead =
@@ -204,14 +255,128 @@ const within = new RegExp(
   'iu',
 )
 
+/** One expression for a class of speech acts. Languages without spaces have no word edges. */
+function anyOf(words: readonly string[], signs: readonly string[]): RegExp {
+  const edged = `(?<![\\p{L}\\p{N}])(?:${words.join('|')})(?![\\p{L}\\p{N}])`
+  return new RegExp([edged, ...signs].join('|'), 'iu')
+}
+
+/** "Before every deletion", "for each query that you write": what holds in all cases. */
+const everyCase = anyOf(
+  [
+    '(?:for|before|after|on|with|at|prior to) (?:every|each|any|all) \\p{L}+',
+    '(?:f(?:ü|ue)r|vor|nach|bei|zu) (?:jede[rnms]?|allen)',
+    '(?:pour|avant|apr[èe]s|dans|[àa]) (?:chaque|tou(?:te|s|tes))',
+    '(?:para|antes de|despu[ée]s de|en|em|depois de) (?:cada|tod[oa]s)',
+    '(?:per|prima di|dopo|in) (?:ogni|tutt[ie])',
+    '(?:voor|bij|na) (?:elke?|iedere?|alle)',
+    '(?:före|innan|efter|etter|vid|ved|før) (?:varje|hver|hvert)',
+    '(?:dla|przed|po|przy) każd\\p{L}+',
+    '(?:před|po|při|u) každ\\p{L}+',
+    '(?:для|перед|после|при) кажд\\p{L}+',
+    '(?:для|перед|після) кожн\\p{L}+',
+    'her \\p{L}+(?:d[ea]n|t[ea]n) (?:önce|sonra)',
+    '(?:trước|sau) mỗi',
+    '(?:sebelum|setelah|untuk) (?:setiap|tiap)',
+    'ennen (?:jokaista|joka)',
+    'minden \\p{L}+ (?:előtt|után)',
+    '(?:înainte de|după|pentru) (?:fiecare|toate)',
+    '(?:πριν από|μετά από|για) κάθε',
+  ],
+  [
+    '(?:לפני|אחרי) כל',
+    '(?:قبل|بعد) كل',
+    'हर .{1,20}से पहले',
+    '每次.{1,10}[前后後]',
+    '毎回|たびに',
+    '때마다',
+  ],
+)
+/** "Enough of the long answers", "stop apologizing": ends a habit. */
+const enough = anyOf(
+  [
+    '(?:enough|done) (?:of|with) (?:the|these|those|your)|quit \\p{L}+ing|no more \\p{L}+|zero tolerance',
+    'schluss mit|genug (?:von|mit)',
+    'fini(?:e|s|es)? (?:les|le|la|de)|marre (?:de|des)|y en a marre',
+    'basta (?:de|con|di|ya)|ya basta|se acab[óo]',
+    'chega de|nada de',
+    'hou(?:d)? op|genoeg (?:van|met)',
+    'sluta|slut med|nok (?:med|af|av)',
+    'dość (?:tych)?|koniec z|dost(?:i)? (?:už|těch)',
+    'хватит|довольно|досить|годі',
+    'son ver|yeter|bırak(?:ın)? artık',
+    'riittää jo|elég (?:a|az|volt)|gata cu|destul cu|αρκετά με|cukup sudah',
+  ],
+  ['もう.{1,20}(?:やめ|いらない|不要)', '够了|別再|别再', '그만', 'كفى', 'बस करो|बंद करो'],
+)
+/** "Don't you dare": a prohibition with a threat. */
+const dare = anyOf(
+  [
+    "don['’]?t (?:you )?(?:even think|dare|you dare)|do me (?:a|the) favou?r and",
+    'wehe|untersteh dich|gnade dir',
+    "gare [àa] toi|t['’]avise pas|n['’]y pense m[êe]me pas",
+    'ni se te ocurra|ni lo sue[ñn]es|cuidado con',
+    'guai (?:a te|se)|non (?:ti )?azzard\\p{L}+|nemmeno per sogno',
+    'nem pens(?:e|es|ar)|nem sonh\\p{L}+',
+    'waag het niet|haal het niet in je hoofd',
+    'våga inte|vov(?:e)? ikke|ani (?:mi )?si[ęe] waż|opovaž se',
+    'не вздумай|даже не думай|не смей|навіть не думай',
+    'sakın|aklından bile geçirme',
+  ],
+  [],
+)
+/** "Only in French", "you may only read": leaves one way. */
+const oneWay = anyOf(
+  [
+    '(?:can|may|could|should) only|only (?:ever )?(?:in|with|by|from|through|via)|nothing but',
+    'nur (?:auf|in|mit|per|von|über)|ausschlie(?:ß|ss)lich|(?:überall|durchgängig|durchgehend|ausnahmslos)',
+    'ne peu(?:t|x|vent) que|seulement (?:en|avec|par)|uniquement|partout',
+    '(?:s[óo]lo|solamente|[úu]nicamente) (?:puede[sn]?|en|con|por)|en todas partes',
+    'pu(?:ò|oi) solo|possono solo|(?:solo|soltanto) (?:in|con|per)|ovunque',
+    's[óo] (?:pode|podem|em|com|por)|apenas|somente',
+    '(?:alleen|uitsluitend) (?:in|met|via|op)|overal',
+    '(?:endast|bara|kun|bare) (?:på|i|med|via)|överallt|overalt',
+    '(?:tylko|wyłącznie) (?:w|po|na|z|przez)|wszędzie|(?:jen|pouze) (?:v|na|s)|všude',
+    '(?:только|исключительно|лишь) (?:на|в|с|через|по)|везде|(?:тільки|лише|виключно) (?:на|в|у|з)|скрізь',
+    '(?:sadece|yalnızca) \\p{L}+|her yerde',
+    'vain \\p{L}+|kaikkialla|csak \\p{L}+|mindenhol|numai (?:în|cu|pe)|μόνο (?:σε|με|στα)|chỉ (?:bằng|dùng)|hanya (?:dalam|dengan|boleh)',
+  ],
+  [
+    'בלבד',
+    'فقط',
+    'केवल|सिर्फ|ही ',
+    '只能|仅限|僅限|一律|统一|統一',
+    'だけで|のみ|すべて.{1,12}で[。]?$|全て.{1,12}で[。]?$',
+    '로만|으로만|모두 .{1,12}로',
+  ],
+)
+/** "Our rule for dates is ...", "the convention here is ...". */
+const norm =
+  /(?<![\p{L}])(?:the|our|my|a|one|another|main|only|new) (?:\p{L}+ ){0,2}(?:rule|convention|policy|guideline|requirement|standard|agreement|principle)(?: (?:here|on|in|for|at|with|of|about) .{1,40}?)? (?:is|are|says|holds|applies)(?![\p{L}])/iu
+/** "Commit messages: imperative mood, at most 50 characters." names a thing and how it has to be. */
+const specification =
+  /^["'(*_]*\p{L}[\p{L}\d -]{2,40}: .{0,120}?(?<![\p{L}])(?:max(?:imum)?|min(?:imum)?|at (?:most|least)|up to|only|no|never|always|mood|case|style|format|characters|words|lines|digits|letters|h(?:ö|oe)chstens|mindestens|maximal|nur|kein\p{L}*|maximum|uniquement|m[áa]ximo|solo|massimo|apenas|maximaal|alleen)(?![\p{L}])/iu
+/** "Variables get short names in this codebase": many things, a habit, and where it holds. */
+const habit =
+  /^["'(*_]*(?:\p{L}+ ){0,2}\p{L}+s (?:always |all |only )?(?:get|use|take|carry|follow|go|live|stay|keep|start|end|come|have|are)(?![\p{L}]).{3,80}(?:in|across|throughout|inside) (?:this|our|the (?:whole|entire)) (?:\p{L}+ )?(?:codebase|repo(?:sitory)?|project|team|document|report|app|company|house|chat|conversation)(?![\p{L}])/iu
+/** "I would be glad if ...": thanks for something that is still to be done. */
+const thanksAhead =
+  /(?<![\p{L}])(?:agrade[çc]o se|agradecer[íi]a|ficaria (?:grat|feliz)|te estar[íi]a agradecid|(?:ti|le|vi) sarei grat\p{L}|(?:ti|la|vi) pregherei|apprezzerei|je (?:te|vous) serais (?:reconnaissant|gr[ée])|(?:w(?:ä|ae)re|bin) (?:dir |ihnen |dir sehr )?(?:dankbar|verbunden)|zou (?:het )?(?:fijn|prettig|op prijs)|by[łl](?:bym|abym) wdzi[ęe]czn\p{L}|был[а]? бы (?:рад|призна|благодар)\p{L}*|буду (?:рад|призна|благодар)\p{L}*|memnun olur\p{L}*|sevinirim|minnettar)/iu
+
 /** Whether a sentence is built like an instruction. */
 export function isBuiltAsInstruction(sentence: string): boolean {
-  return start.test(sentence) || within.test(sentence)
+  return (
+    start.test(sentence) ||
+    within.test(sentence) ||
+    [everyCase, enough, dare, oneWay, norm, specification, habit, thanksAhead].some((form) =>
+      form.test(sentence),
+    )
+  )
 }
 
 /** A question that asks for something: "could you ...?". */
 const asks =
-  /^(?:["'(*_]*)(?:\S+,? )?(?:(?:can|could|would|will) (?:you|we)|kannst du|k(?:ö|oe)nntest du|k(?:ö|oe)nnen sie|w(?:ü|ue)rdest du|peux-tu|pourrais-tu|pouvez-vous|pourriez-vous|puedes|podr[íi]as|puede|puoi|potresti|pode(?:ria)?|voc[êe] pode|kun je|zou je|kan du|skulle du|можешь|мог(?:ла)? бы|можете|możesz|mógłbyś|můžeš|mohl bys)(?![\p{L}])/iu
+  /^(?:["'(*_]*)(?:\S+,? )?(?:(?:can|could|would|will) (?:you|we)|(?:would|do) you mind|kannst du|k(?:ö|oe)nntest du|k(?:ö|oe)nnen sie|w(?:ü|ue)rdest du|peux-tu|pourrais-tu|pouvez-vous|pourriez-vous|puedes|podr[íi]as|puede|puoi|potresti|pode(?:ria)?|voc[êe] pode|kun je|zou je|kan du|skulle du|можешь|мог(?:ла)? бы|можете|możesz|mógłbyś|můžeš|mohl bys)(?![\p{L}])/iu
 
 /** Whether a question asks for a habit and not for an answer. */
 export function isAskedFor(question: string): boolean {
@@ -219,13 +384,13 @@ export function isAskedFor(question: string): boolean {
 }
 
 const lasting =
-  /(?<![\p{L}])(?:always|never|throughout|habit|each time|every time|from now|please (?:keep|stop|avoid|make)|keep|stop|avoid|before (?:a|any|every|each)|grunds(?:ä|ae)tzlich|immer|stets|jedes|in zukunft|toujours|chaque|[ée]vite|siempre|cada|evita|sempre|ogni|cada|altijd|steeds|telkens|alltid|varje|всегда|каждый|zawsze|każd\p{L}+|vždy)(?![\p{L}])/iu
+  /(?<![\p{L}])(?:always|never|throughout|everywhere|habit|all|any|each time|every time|from now|please (?:keep|stop|avoid|make)|keep|stop|avoid|before (?:a|any|every|each)|grunds(?:ä|ae)tzlich|immer|stets|jedes|in zukunft|toujours|chaque|[ée]vite|siempre|cada|evita|sempre|ogni|cada|altijd|steeds|telkens|alltid|varje|всегда|каждый|zawsze|każd\p{L}+|vždy)(?![\p{L}])/iu
 
 /** A promise that reaches beyond the next step: it forbids, covers every case, or says how long. */
 const lastingPromise =
   /(?<![\p{L}])(?:won['’]?t|will not|not .{1,60}any ?more|no longer|untouched|always|never|only|every|each|all|any|no \p{L}+|your (?:approval|permission|ok|consent)|from (?:here|now)|here on|nicht mehr|nie(?:mals)?|immer|kein\p{L}*|nur|jede\p{L}*|ab (?:jetzt|sofort)|ne .{1,40}(?:plus|jamais|pas)|toujours|chaque|nunca|siempre|cada|ya no|non .{1,40}(?:mai|pi[ùu])|sempre|ogni|n[ãa]o .{1,40}mais|altijd|nooit|niet meer|больше не|всегда|никогда|zawsze|nigdy)(?![\p{L}])/iu
 const repeats =
-  /^(?:["'(*_]*)(?:got it|understood|noted|ok(?:ay)?|alright|right|so|then|in that case|to (?:confirm|summari[sz]e|be (?:clear|sure)|recap)|just to (?:be (?:sure|clear)|confirm)|your rule|i should|verstanden|alles klar|in ordnung|gut|dann|d['’]accord|compris|entendu|bien|entendido|de acuerdo|vale|d['’]accordo|capito|entendi|certo|begrepen|akkoord|понял\p{L}*|хорошо|rozumiem|dobrze)(?![\p{L}])/iu
+  /^(?:["'(*_]*)(?:got it|understood|noted|ok(?:ay)?|alright|right|so|then|in that case|in other words|that means|if i (?:understand|understood|got)|let me (?:repeat|restate|recap)|to (?:confirm|summari[sz]e|be (?:clear|sure)|recap)|just to (?:be (?:sure|clear)|confirm)|your rule|i should|verstanden|alles klar|in ordnung|gut|dann|also|das hei(?:ß|ss)t|wenn ich|d['’]accord|compris|entendu|bien|donc|alors|si (?:je|j['’]ai)|entendido|de acuerdo|vale|entonces|o sea|si (?:lo )?entiendo|es decir|d['’]accordo|capito|quindi|allora|se (?:ho )?capi\p{L}*|entendi|certo|ent[ãa]o|ou seja|se (?:eu )?entendi|begrepen|akkoord|dus|als ik|понял\p{L}*|хорошо|значит|то есть|если я|rozumiem|dobrze|czyli|więc|anladım|tamam|yani)(?![\p{L}])/iu
 
 /** Whether an assistant's sentence repeats a rule that the user may confirm. */
 export function isRestatedRule(sentence: string): boolean {

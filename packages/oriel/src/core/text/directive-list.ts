@@ -5,11 +5,19 @@ import type { MessageEntry } from '../log/entry.ts'
 import { isObject, type Json, type JsonObject } from '../log/json.ts'
 import type { Counter } from '../tokens/counter.ts'
 import { type IsWithdrawn, rowsOf, seqIn } from './digest.ts'
-import { absolute, change, standing, topics, wish } from './directive-cues.ts'
+import {
+  absolute,
+  change,
+  permission,
+  retraction,
+  standing,
+  topics,
+  wish,
+} from './directive-cues.ts'
 import {
   directivesIn,
-  type Firmness,
   type FoundDirective,
+  firmnesses,
   isConfirmation,
   isPinOfOther,
   restatedIn,
@@ -30,7 +38,6 @@ export interface Directive {
 /** How a checkpoint shows a directive. `shown`: its message is in the view, so it is not listed. */
 const forms = ['shown', 'full', 'short', 'lookup'] as const
 type ListedForm = (typeof forms)[number]
-const firmnesses = ['pin', 'rule', 'wish', 'ask'] as const satisfies readonly Firmness[]
 
 interface Kept extends FoundDirective {
   readonly from: string
@@ -145,6 +152,7 @@ export class Directives {
     const key = keyOf(own)
     if (this.#kept.has(key)) return
     const replaced = this.#replacedBy(own)
+    if (found.isRetraction === true && replaced.length === 0 && found.firmness === 'ask') return
     for (const one of replaced) this.#kept.set(keyOf(one), { ...one, by: seq })
     const newest = replaced.at(-1)?.from
     this.#kept.set(key, newest === undefined ? own : { ...own, supersedes: newest })
@@ -155,6 +163,10 @@ export class Directives {
     const older = this.#holding().filter(({ seq }) => seq < own.seq)
     const same = normal(own.text)
     const repeated = older.filter(({ text }) => normal(text) === same)
+    if (own.isRetraction === true) {
+      const back = older.findLast((one) => isTakenBackBy(one.text, own.text))
+      if (back !== undefined) return [...repeated, back].sort((a, b) => a.seq - b.seq)
+    }
     if (!change.test(own.text)) return repeated
     const changed = older.findLast(
       (one) => !repeated.includes(one) && isChangedBy(one.text, own.text),
@@ -369,7 +381,22 @@ function normal(text: string): string {
 
 /** Words that say nothing about the subject. */
 const common =
-  /^(?:the|a|an|and|or|to|of|in|on|for|from|now|please|use|using|always|never|you|your|my|me|i|it|this|that|is|are|be|do|not|don|t|instead|anymore|longer|no|with|all|only|just|will|should|must|write|answer|reply|respond|prefer|session|rest|can|again|want|ab|jetzt|sofort|bitte|immer|nie|die|der|das|den|und|in|auf|nur|noch|statt|stattdessen|verwende|antworte|schreibe|les|des|le|la|de|en|un|une|et|ne|pas|toujours|jamais|désormais|utilise|réponds|plutôt|siempre|nunca|ahora|adelante|usa|responde|vez|lugar|el|los|las|que)$/u
+  /^(?:the|a|an|and|or|to|of|in|on|for|from|now|please|use|using|always|never|you|your|my|me|i|it|this|that|is|are|be|do|not|don|t|instead|anymore|longer|no|with|all|only|just|will|should|must|write|answer|reply|respond|prefer|session|rest|can|again|want|ab|jetzt|sofort|bitte|immer|nie|die|der|das|den|und|in|auf|nur|noch|doch|statt|stattdessen|verwende|antworte|schreibe|les|des|le|la|de|en|un|une|et|ne|pas|toujours|jamais|désormais|utilise|réponds|plutôt|siempre|nunca|ahora|adelante|usa|responde|vez|lugar|el|los|las|que)$/u
+
+/** Whether a sentence takes back what another one asked for: it names most of the same things behind "forget what I said about". */
+function isTakenBackBy(older: string, newer: string): boolean {
+  const before = wordsIn(older, undefined)
+  const cue = retraction.exec(newer) ?? permission.exec(newer)
+  if (cue === null || normal(older) === normal(newer)) return false
+  const [named = ''] = newer.slice(cue.index + cue[0].length).split(/[,;.!。，]/, 1)
+  const after = [...wordsIn(named, undefined)].filter((word) => !speaking.test(word))
+  const shared = after.filter((word) => before.has(word)).length
+  return shared > 0 && shared >= after.length / 2
+}
+
+/** Words about the saying, not about what was said; cut as `wordsIn` cuts them. */
+const speaking =
+  /^(?:what|said|told|asked|about|rule|wrote|reque|instr|earli|previ|was|ich|gesag|regel|wegen|über|dit|deman|sur|règle|dije|pedí|sobre|regla|dett|detto|chies|disse|pedi|ik|zei|over|que|ai|what|czym|mówi|що|я|сказа|говор|про)$/u
 
 /** Whether a directive that changes something is about the same as an older one, and not narrower. */
 function isChangedBy(older: string, newer: string): boolean {
@@ -388,6 +415,8 @@ function isChangedBy(older: string, newer: string): boolean {
     return isNoNarrower || (shared > 0 && after.size - shared <= 1)
   }
   if (!isExplicit) return false
+  // The same words but one: what was there before is replaced.
+  if (before.size === after.size && before.size > 1 && shared === before.size - 1) return true
   return shared >= Math.min(2, before.size) && shared >= Math.min(before.size, after.size) * 0.6
 }
 

@@ -1,14 +1,17 @@
 // Finds standing instructions and preferences in what a user wrote, word for word and without a model. Pasted code, logs and quotations
 // are not what the user asks for.
 
+import { clip, markerEnd } from './clip.ts'
 import {
   absolute,
   continuation,
   imperative,
   manner,
+  permission,
   pin,
   request,
   restatement,
+  retraction,
   standing,
   story,
   title,
@@ -19,7 +22,8 @@ import {
 import { isAskedFor, isBuiltAsInstruction, isRestatedRule } from './directive-forms.ts'
 
 /** How firmly something was said; where there is no room for all, the weaker ones give way first. */
-export type Firmness = 'pin' | 'rule' | 'wish' | 'ask'
+export const firmnesses = ['pin', 'rule', 'wish', 'ask'] as const
+export type Firmness = (typeof firmnesses)[number]
 
 export interface FoundDirective {
   /** The exact words. */
@@ -27,6 +31,8 @@ export interface FoundDirective {
   readonly firmness: Firmness
   /** Only blanks separate it from the directive before it. */
   readonly isAdjacent: boolean
+  /** Takes something back and says nothing else: it counts only where there is something to take back. @default false */
+  readonly isRetraction?: boolean
 }
 
 /** Characters that are read of one text; the middle of a longer one is left out. */
@@ -54,14 +60,46 @@ export function directivesIn(text: string): readonly FoundDirective[] {
         firmnessOf(sentence) ??
         (isListed && isItem ? 'wish' : undefined) ??
         (isNear && continuation.test(sentence) ? 'wish' : undefined)
-      if (firmness === undefined || line.isTitle || pinned?.includes(sentence) === true) continue
+      const isRetraction = [retraction, permission].some((cue) => cue.test(masked(sentence)))
+      const kind = isRetraction ? (firmness ?? 'ask') : firmness
+      if (kind === undefined || line.isTitle || pinned?.includes(sentence) === true) continue
       const exact = exactly(sentence)
       const isAdjacent = isNear && !read.slice(end, start).includes('\n')
-      found.push({ text: exact, firmness, isAdjacent })
+      found.push({
+        text: exact,
+        firmness: kind,
+        isAdjacent,
+        ...(isRetraction ? { isRetraction } : {}),
+      })
       end = start + sentence.length
     }
   }
   return found
+}
+
+/** Of a clipped text, directives take at most this share. */
+const keptShare = 0.5
+
+/** Clips a text that a user wrote as `clip` does; directives in what is left out stay word for word, the firmest first, as far as they have room. */
+export function clipUserText(text: string, length: number, id: string): string {
+  const plain = clip(text, length, id)
+  if (plain === text) return text
+  const lost = directivesIn(text).filter((one) => !plain.includes(one.text))
+  let left = Math.floor(length * keptShare)
+  const kept = new Set<FoundDirective>()
+  for (const firmness of firmnesses) {
+    for (const one of lost.filter((other) => other.firmness === firmness)) {
+      if (one.text.length + 1 > left) continue
+      left -= one.text.length + 1
+      kept.add(one)
+    }
+  }
+  if (kept.size === 0) return plain
+  const said = lost.filter((one) => kept.has(one)).map((one) => one.text)
+  const note = ['Of this, word for word:', ...said, '[...]', ''].join('\n')
+  const clipped = clip(text, length - note.length, id)
+  const end = clipped.indexOf(markerEnd, clipped.indexOf(`expand ${id}`)) + markerEnd.length
+  return clipped.slice(0, end) + note + clipped.slice(end)
 }
 
 /** What an assistant said that it will do from now on: a directive once the user says yes to it. */

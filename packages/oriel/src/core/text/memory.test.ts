@@ -19,6 +19,12 @@ const message = (seq: number, role: 'user' | 'assistant' | 'tool', text: string)
       : [{ type: 'text', text }],
 })
 
+/** The agent's own work: a call. */
+const working = (seq: number, text: string): MessageEntry => ({
+  ...message(seq, 'assistant', ''),
+  blocks: [{ type: 'tool-call', callId: 'c', name: 'run', arguments: JSON.stringify({ text }) }],
+})
+
 const request = { step: 10, lines: 200, values: 40, visible: new Set<string>(), counter: estimate }
 
 describe('values', () => {
@@ -84,6 +90,63 @@ describe('the memory of facts', () => {
     const memory = new Memory(estimate)
     memory.add(message(2, 'tool', 'reservation ABC123 is open'))
     expect(memory.compose({ ...request, lines: 0 }).text).toBe('Also seen: ABC123')
+  })
+
+  test('[ME5] a value inside another one that is shown is not repeated', () => {
+    const memory = new Memory(estimate)
+    const paths = ['/repo/src/shop/order.ts', 'shop/order.ts', 'src/shop', 'order.ts']
+    for (const [index, path] of paths.entries()) memory.add(message(index, 'tool', path))
+    expect(memory.compose({ ...request, lines: 0 }).text).toBe('Also seen: /repo/src/shop/order.ts')
+    const visible = new Set(['/work/repo/src/shop/order.ts'])
+    expect(memory.compose({ ...request, lines: 0, visible }).text).toBe('')
+    expect(memory.compose({ ...request, lines: 0, visible: new Set(['preorder.ts']) }).text).toBe(
+      'Also seen: /repo/src/shop/order.ts',
+    )
+  })
+
+  test("[ME5] the agent's own wording is left out; files that it made and names that it uses stay", () => {
+    const memory = new Memory(estimate)
+    memory.add(working(1, 'write "Testing the parser:" to check_parser.py, lineCount'))
+    memory.add(message(2, 'tool', 'expected "a closing bracket", got end_of_file'))
+    memory.add(working(3, 'parseLine calls parseToken'))
+    memory.add(working(5, 'parseLine again'))
+    memory.add(message(7, 'assistant', 'The key is spare_key.'))
+    expect(memory.compose({ ...request, lines: 0 }).text).toBe(
+      'Also seen: spare_key end_of_file parseLine check_parser.py "a closing bracket"',
+    )
+  })
+
+  test('[ME6] the lines of one source stand together, in the order of the file', () => {
+    const memory = new Memory(estimate)
+    const source = (seq: number) => ({ name: 'src/cart.ts', seq })
+    memory.add(
+      message(2, 'tool', '40: addItem(cart)\n7- import { sumOf }\n12- emptyCart()'),
+      source(1),
+    )
+    memory.add(message(4, 'tool', 'order ABC123 is open'))
+    memory.add(message(6, 'tool', '9- removeItem(cart)\nnoNumberHere()'), source(5))
+    const { text, data } = memory.compose(request)
+    const expected = [
+      'src/cart.ts:',
+      '7- import { sumOf }',
+      '9- removeItem(cart)',
+      '12- emptyCart()',
+      '40: addItem(cart)',
+      'noNumberHere()',
+      'e4:',
+      'order ABC123 is open',
+    ].join('\n')
+    expect(text).toBe(expected)
+    expect(new Memory(estimate, structuredClone(data)).compose(request).text).toBe(expected)
+  })
+
+  test('[ME6] numbers in a row are a range', () => {
+    const memory = new Memory(estimate)
+    const numbers = ['1203', '1200', '1201', '4711', '1202', '3.1415', '88001234']
+    for (const [index, number] of numbers.entries()) memory.add(message(index, 'tool', number))
+    expect(memory.compose({ ...request, lines: 0 }).text).toBe(
+      'Also seen: 88001234 1200-1203 4711 3.1415',
+    )
   })
 
   test('[ME3] it goes on from its own data, and ignores what is not its own', () => {

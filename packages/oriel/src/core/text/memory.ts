@@ -4,6 +4,7 @@
 import { type Block, textOf } from '../log/block.ts'
 import type { MessageEntry } from '../log/entry.ts'
 import { isObject, type Json, type JsonObject } from '../log/json.ts'
+import { isCall } from '../state/exchange.ts'
 import type { Counter } from '../tokens/counter.ts'
 import { type IsWithdrawn, rowsOf, seqIn } from './digest.ts'
 import type { SourceName } from './source-name.ts'
@@ -16,6 +17,8 @@ const sightHalfLife = 80
 /** Weight of the agent's own lines. It often repeats values that another line explains better. */
 const ownWeight = 0.3
 const numberWeight = 0.15
+/** Weight of names that only the agent wrote. */
+const madeWeight = 0.3
 /** Share of the further values on a line in its score. */
 const companyShare = 0.3
 /** Exponent of the length penalty. */
@@ -34,6 +37,8 @@ interface Line {
   readonly from: string
   readonly seq: number
   readonly weight: number
+  /** Where it stands among the lines that were read. */
+  readonly at: number
   /** What the source is called. @default its id */
   readonly source?: SourceName | undefined
 }
@@ -74,6 +79,7 @@ export class Memory {
   readonly #lines = new Map<string, Line>()
   readonly #sightings = new Map<string, Sighting>()
   readonly #counter: Counter
+  #read = 0
 
   /**
    * Restores the data of an earlier memory, without content from withdrawn messages. Ignores
@@ -105,20 +111,24 @@ export class Memory {
       for (const piece of piecesOf(text)) {
         const values = valuesOf(piece)
         for (const value of values) seen.add(value)
-        if (values.length > 0) {
+        if (values.length > 0 && /\p{L}/u.test(piece)) {
           const weight = isOwn ? ownWeight : 1
           this.#keep(piece, { from: entry.id, seq: entry.seq, weight, source }, values)
         }
       }
     }
-    for (const value of seen) this.#see(value, entry, isOwn)
+    // What an answer tells the user is known to both; what stands around calls is the agent's own work.
+    const isTold = isOwn && !entry.blocks.some(isCall)
+    for (const value of seen) this.#see(value, entry, { isUsed: isOwn, isSeen: !isOwn || isTold })
   }
 
   /** Composes the text within its budget, and the input of the next memory. Deterministic. */
   compose({ step, lines, values, visible }: MemoryRequest): MemoryText {
-    const score = this.#scorer(step, visible)
+    const score = this.#scorer(step, this.#within(visible))
     const chosen = this.#choose(score, lines)
-    const shown = new Set(chosen.flatMap((line) => line.values))
+    const shown = this.#within(
+      chosen.flatMap((line) => [...line.values, ...valuesOf(nameOf(line))]),
+    )
     const bare = this.#bareValues(score, shown, values)
     return {
       text: textOfMemory(chosen, bare),
@@ -136,24 +146,41 @@ export class Memory {
     values?: readonly string[],
   ): void {
     const known = this.#lines.get(text)
+    const at = this.#read++
     // Keep the newest position for lookup and the higher weight.
     if (known !== undefined) {
-      this.#lines.set(text, { ...known, from, seq, source, weight: Math.max(known.weight, weight) })
+      const heavier = Math.max(known.weight, weight)
+      this.#lines.set(text, { ...known, from, seq, at, source, weight: heavier })
       return
     }
     const tokens = this.#counter.count(text) + 1
-    const line = { text, values: values ?? valuesOf(text), tokens, from, seq, weight, source }
+    const line = { text, values: values ?? valuesOf(text), tokens, from, seq, at, weight, source }
     this.#lines.set(text, line)
   }
 
-  #see(value: string, { step, seq }: MessageEntry, isUse: boolean): void {
+  #see(
+    value: string,
+    { step, seq }: MessageEntry,
+    { isUsed, isSeen }: { readonly isUsed: boolean; readonly isSeen: boolean },
+  ): void {
     const known = this.#sightings.get(value) ?? { uses: 0, lastUse: -1, lastSeen: -1, seq }
     known.seq = seq
-    if (isUse) {
+    if (isUsed) {
       known.uses += 1
       known.lastUse = Math.max(known.lastUse, step)
-    } else known.lastSeen = Math.max(known.lastSeen, step)
+    }
+    if (isSeen) known.lastSeen = Math.max(known.lastSeen, step)
     this.#sightings.set(value, known)
+  }
+
+  /** These values, and those of this memory that stand inside them: who reads the longer one reads them too. */
+  #within(values: Iterable<string>): ReadonlySet<string> {
+    const all = new Set<string>()
+    for (const value of values) {
+      all.add(value)
+      for (const part of partsOf(value)) if (this.#sightings.has(part)) all.add(part)
+    }
+    return all
   }
 
   /** Score: how likely a value is needed again, by use count and recency. 0 if it is visible. */
@@ -196,7 +223,7 @@ export class Memory {
         for (const value of line.values) shown.add(value)
       }
     }
-    return chosen.sort((a, b) => a.seq - b.seq)
+    return chosen.sort((a, b) => a.seq - b.seq || a.at - b.at)
   }
 
   /** Tokens of a source's name beyond those of an id, which are not counted. */
@@ -204,7 +231,7 @@ export class Memory {
     return source === undefined ? 0 : Math.max(0, this.#counter.count(source.name) - idTokens)
   }
 
-  /** The best values that no line shows. */
+  /** The best values that no line shows, without those that stand inside another one. */
   #bareValues(
     score: (value: string) => number,
     shown: ReadonlySet<string>,
@@ -214,13 +241,16 @@ export class Memory {
       .filter((value) => !shown.has(value) && score(value) > 0)
       .sort((a, b) => score(b) - score(a) || (a < b ? -1 : 1))
     const bare: string[] = []
+    const inner = new Set<string>()
     let left = budget
     for (const value of ranked) {
+      if (inner.has(value)) continue
       left -= this.#counter.count(` ${value}`)
       if (left < 0) break
       bare.push(value)
+      for (const part of partsOf(value)) inner.add(part)
     }
-    return bare
+    return bare.filter((value) => !inner.has(value))
   }
 
   /** Candidates for the next memory: the lines shown, and the best of the others. */
@@ -297,6 +327,8 @@ export function valuesShown(blocks: readonly Block[]): readonly string[] {
 
 function likelihood(value: string, sighting: Sighting | undefined, step: number): number {
   const { uses = 0, lastUse = -1, lastSeen = -1 } = sighting ?? {}
+  if (lastSeen < 0 && !isMade(value, uses)) return 0
+  const weight = (isNumber(value) ? numberWeight : 1) * (lastSeen < 0 ? madeWeight : 1)
   const recency = (last: number, halfLife: number): number =>
     last < 0 ? 0 : 2 ** (-Math.max(0, step - last) / halfLife)
   const score =
@@ -304,7 +336,12 @@ function likelihood(value: string, sighting: Sighting | undefined, step: number)
     2 * recency(lastUse, useHalfLife) +
     2 * recency(lastSeen, sightHalfLife) +
     0.2
-  return isNumber(value) ? score * numberWeight : score
+  return score * weight
+}
+
+/** True for what the agent made and may come back to: a file, or a name that it wrote more than once. Other words of its own are its wording. */
+function isMade(value: string, uses: number): boolean {
+  return isName(value) && (uses > 1 || /\/|\.(?:[a-z]{1,3}|html|java|json|toml|yaml)$/.test(value))
 }
 
 function gainOf(line: Line, score: (value: string) => number, shown: ReadonlySet<string>): number {
@@ -357,9 +394,44 @@ function textOfMemory(
     if (group === undefined) groups.set(name, [text])
     else group.push(text)
   }
-  const parts = [...groups].flatMap(([name, texts]) => [`${name}:`, ...texts])
-  if (values.length > 0) parts.push(`Also seen: ${values.join(' ')}`)
-  return parts.join('\n')
+  const parts = [...groups].flatMap(([name, texts]) => [`${name}:`, ...inOrder(texts)])
+  return [...parts, ...textOfValues(values)].join('\n')
+}
+
+/** Lines with their numbers in the order of the file, then the others as they came. */
+function inOrder(texts: readonly string[]): readonly string[] {
+  const numberOf = (text: string): number => Number(/^\d+(?=[-:\s])/.exec(text)?.[0] ?? Infinity)
+  return [...texts].sort((a, b) => {
+    const [first, second] = [numberOf(a), numberOf(b)]
+    return first === second ? 0 : first - second
+  })
+}
+
+/** Values without their lines: names and paths, phrases in quotation marks, numbers. */
+function textOfValues(values: readonly string[]): readonly string[] {
+  if (values.length === 0) return []
+  const phrases = values.filter((value) => !isName(value)).map((phrase) => `"${phrase}"`)
+  const names = values.filter((value) => isName(value) && !isNumber(value))
+  const numbers = rangesOf(values.filter(isNumber))
+  return [`Also seen: ${[...names, ...phrases, ...numbers].join(' ')}`]
+}
+
+/** Fewer numbers in a row are written one by one. */
+const shortestRange = 4
+
+/** Numbers in ascending order, those in a row as a range: tools print the numbers of lines. */
+function rangesOf(numbers: readonly string[]): readonly string[] {
+  const isCount = (text: string): boolean => /^[1-9]\d{0,5}$/.test(text)
+  const counts = numbers.filter(isCount).sort((a, b) => Number(a) - Number(b))
+  const written: string[] = []
+  let row: string[] = []
+  for (const [index, text] of counts.entries()) {
+    row.push(text)
+    if (Number(counts[index + 1]) === Number(text) + 1) continue
+    written.push(...(row.length < shortestRange ? row : [`${row[0]}-${row.at(-1)}`]))
+    row = []
+  }
+  return [...written, ...numbers.filter((text) => !isCount(text))]
 }
 
 /** Texts of a message: its text, call arguments, result texts. */
@@ -381,7 +453,7 @@ const longest = 80
 
 /** Email addresses, paths, identifiers (also dotted), ids and numbers. */
 const pattern =
-  /[\w.+-]+@[\w-]+\.[\w.]+|[\w.@~+-]*(?:\/[\w.@~+-]+)+|[A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*)+|#?[A-Za-z0-9-]*\d[\w-]*|[A-Za-z_$][\w$]*/g
+  /[\w.+-]+@[\w-]+\.[\w.]+|[\w.@~+-]*(?:\/[\w.@~+-]+)+|[A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*)+|\d+(?:\.\d+)+(?![\w.])|#?[A-Za-z0-9-]*\d[\w-]*|[A-Za-z_$][\w$]*/g
 /** Definitions: agents search for these lines as a whole. */
 const definition =
   /\b(?:class|const|def|enum|fn|func|function|interface|struct|trait|type)\s+[A-Za-z_$][\w$]*/g
@@ -393,7 +465,7 @@ export function valuesOf(piece: string): readonly string[] {
   const found = new Set<string>()
   for (const [match] of piece.matchAll(pattern)) {
     // Tools that print lines with their numbers put a mark behind these.
-    const value = match.replace(/-+$/, '')
+    const value = match.replaceAll(/^-+|-+$/g, '')
     if (value.length >= shortest && value.length <= longest && isSignificant(value))
       found.add(value)
   }
@@ -410,9 +482,35 @@ function isSignificant(value: string): boolean {
   return /[\d_$@/.]|[a-z][A-Z]/.test(value)
 }
 
-/** True for a bare number. Agents need numbers again far less often than names. */
+/** True for a bare number. Agents need numbers again far less often than names; long ones are ids. */
 function isNumber(value: string): boolean {
-  return /^[\d.,-]+$/.test(value)
+  return /^[\d.,-]+$/.test(value) && !/^\d{6,}$/.test(value)
+}
+
+/** True for a name, an id, a path or an address; false for a phrase. */
+function isName(value: string): boolean {
+  return /^[\w.$@/~+#-]+$/.test(value)
+}
+
+/** A value with more words than this is not taken apart. */
+const mostWords = 12
+
+/** What stands inside a value and begins and ends with a word: `models/query.py` and `query` in `db/models/query.py`. */
+function partsOf(value: string): readonly string[] {
+  const words = [...value.matchAll(/\w+/g)].map(({ index, 0: word }) => [
+    index,
+    index + word.length,
+  ])
+  if (words.length > mostWords) return []
+  const parts: string[] = []
+  words.forEach(([from = 0], first) => {
+    for (const [, to = 0] of words.slice(first)) {
+      if (to - from < value.length && to - from >= shortest) parts.push(value.slice(from, to))
+      // A path inside a path may begin with its slash.
+      if (from > 1 && value[from - 1] === '/') parts.push(value.slice(from - 1, to))
+    }
+  })
+  return parts
 }
 
 /**

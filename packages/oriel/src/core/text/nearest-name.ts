@@ -1,9 +1,9 @@
 // The known name that a misspelt one is nearest to, by edit distance.
 
-/** The nearest of the known names, or undefined where none is near. Case does not count. */
-export function nearestName(name: string, known: readonly string[]): string | undefined {
+/** The nearest of the known names, or undefined where none is within `most` edits. Case does not count. */
+export function nearestName(name: string, known: readonly string[], most = 3): string | undefined {
   let best: string | undefined
-  let least = 4
+  let least = most + 1
   for (const candidate of known) {
     const edits = distance(name.toLowerCase(), candidate.toLowerCase())
     if (edits >= least) continue

@@ -2,6 +2,7 @@
 
 import type { Block, FileBlock, Role } from '../log/block.ts'
 import { assertNever } from '../log/errors.ts'
+import { pictureTokens } from './picture.ts'
 
 /** Counts the tokens of a text. Named, pure, never throws, linear in the text's length. */
 export interface Counter {
@@ -17,8 +18,6 @@ export const messageTokens = 4
 export const callTokens = 8
 /** Cost of wrapping arguments that are not a JSON object. */
 const wrappingTokens = 6
-/** Approximate provider charge for one image, independent of its base64 length. */
-const imageTokens = 1200
 /** Minimum provider charge for one attached file, whose text is unknown to us. */
 const fileTokens = 1200
 
@@ -39,7 +38,7 @@ export function countBlock(counter: Counter, block: Block): number {
     case 'tool-result':
       return messageTokens + callTokens + countContent(counter, block.content)
     case 'image':
-      return imageTokens
+      return pictureTokens(block)
     case 'file':
       return Math.max(fileTokens, textFileTokens(block))
     case 'opaque':

@@ -33,12 +33,18 @@ export function lastingBlock(entry: Item['entry'], block: Block): Block | undefi
   return seenBlock(entry, block, isLasting)
 }
 
+/** True if the message is a step's results: in the tool role, or in the user role as document 001 has them. */
+export function isOfResults({ role, origin }: Item['entry']): boolean {
+  return role === 'tool' || (role === 'user' && origin === 'tool')
+}
+
 /**
- * True if the message ages older content with a lifetime in `newer` messages: a user's own message, or
- * one with content that a plugin stored or that has a lifetime.
+ * True if the message ages older content with a lifetime in `newer` messages: a user's own message, a
+ * step's results, or one with content that a plugin stored or that has a lifetime.
  */
-export function countsForRetention({ role, origin, blocks }: Item['entry']): boolean {
-  if (role === 'user' && origin === 'user') return true
+export function countsForRetention(entry: Item['entry']): boolean {
+  const { role, origin, blocks } = entry
+  if ((role === 'user' && origin === 'user') || isOfResults(entry)) return true
   return (
     role !== 'assistant' &&
     blocks.some((block) => hasLifetime(block) || (block.plugin !== undefined && isLasting(block)))

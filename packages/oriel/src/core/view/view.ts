@@ -2,6 +2,8 @@
 
 import type { Block, Origin, Role } from '../log/block.ts'
 import type { Form, MessageEntry } from '../log/entry.ts'
+import { checkJson } from '../log/json.ts'
+import { assertOptions } from '../log/options.ts'
 import type { Call } from '../state/exchange.ts'
 
 /** One message of a view, before a format encodes it. */
@@ -50,6 +52,12 @@ export interface Frame {
   readonly system?: unknown
   readonly tools?: unknown
   readonly params?: unknown
+}
+
+/** Rejects a frame with other parts than these three, wherever it stands among the options of `of`. */
+export function assertFrame(frame: Frame, of: string, at = 'frame'): void {
+  assertOptions(frame, { system: true, tools: true, params: true }, of, at)
+  checkJson(frame, at)
 }
 
 export interface TokenCount {

@@ -2,6 +2,7 @@
 
 import type { Provider } from '../provider.ts'
 import { cacheMarks } from './cache-marks.ts'
+import { contextEdits } from './context-edits.ts'
 import { decodeMessages } from './decode.ts'
 import { encodeView } from './encode.ts'
 import { errors } from './errors.ts'
@@ -53,6 +54,7 @@ export const anthropic: Provider = {
   ...answers,
   tools,
   usage,
+  contextEdits,
   errors,
   cacheMarks,
   writeAnswer,

@@ -20,8 +20,9 @@ export function anthropicSplicer(options: SpliceOptions): Splicer {
 
 class AnthropicSplicer implements Splicer {
   readonly keepAlive = writeEvent({ type: 'ping' }, 'ping')
-  readonly #name: string
+  readonly #names: readonly string[]
   readonly #isQuiet: boolean
+  readonly #added: JsonObject | undefined
   #isFirst = true
   /** Blocks that the client has seen begin. */
   #blocks = 0
@@ -37,9 +38,10 @@ class AnthropicSplicer implements Splicer {
   /** What waits for the end of its round, and how many blocks there were before it. */
   #quiet: { readonly blocks: number; readonly texts: string[] } | undefined
 
-  constructor({ name, isQuiet }: SpliceOptions) {
-    this.#name = name
+  constructor({ names, isQuiet, added }: SpliceOptions) {
+    this.#names = names
     this.#isQuiet = isQuiet
+    this.#added = added
   }
 
   get verdict(): RoundKind {
@@ -102,7 +104,7 @@ class AnthropicSplicer implements Splicer {
   #begin(raw: string, event: JsonObject, index: number): readonly string[] {
     const block = isObject(event.content_block) ? event.content_block : {}
     const isCall = block.type === 'tool_use'
-    if (isCall && block.name === this.#name) {
+    if (isCall && this.#names.includes(String(block.name))) {
       this.#owns += 1
       this.#places.set(index, 'own')
       return []
@@ -141,10 +143,15 @@ class AnthropicSplicer implements Splicer {
     const known = Object.entries(usage).filter(([, value]) => value !== null)
     this.#roundUsage = { ...this.#roundUsage, ...Object.fromEntries(known) }
     const isStripped = reason === 'tool_use' && this.#owns > 0 && this.#others === 0
-    if (this.#usage === undefined && !isStripped) return raw
+    if (this.#usage === undefined && !isStripped) {
+      return this.#added === undefined
+        ? raw
+        : writeEvent({ ...event, ...this.#added }, 'message_delta')
+    }
     const sum = this.#usage === undefined ? usage : sumUsage(this.#usage, this.#roundUsage)
     const stop = isStripped ? { stop_reason: 'end_turn' } : {}
-    return writeEvent({ ...event, delta: { ...delta, ...stop }, usage: sum }, 'message_delta')
+    const whole = { ...event, delta: { ...delta, ...stop }, usage: sum, ...this.#added }
+    return writeEvent(whole, 'message_delta')
   }
 
   #hold(text: string): readonly string[] {

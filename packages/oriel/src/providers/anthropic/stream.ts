@@ -16,12 +16,14 @@ import {
   usageOnly,
 } from '../stream.ts'
 import { parsePartialJson } from './partial-json.ts'
+import { withDiagnostics } from './usage.ts'
 
 type Fields = Record<string, Json>
 
 export const answers: AnswerFormat = {
   stream: () => new MessageStream(),
-  answer({ content, role, usage, id, model, stop_reason: finish }) {
+  answer({ content, role, usage: counts, diagnostics, id, model, stop_reason: finish }) {
+    const usage = withDiagnostics(counts, diagnostics)
     const response = { ...factsOf({ id, model, finish }), ...pausedBy(finish) }
     if (!Array.isArray(content) || content.length === 0 || role !== 'assistant') {
       return usageOnly(usage, response)
@@ -54,6 +56,7 @@ class MessageStream implements AnswerStream {
       this.#blocks.get(this.#places.of(event as JsonObject))?.grow(delta as JsonObject)
     } else if (type === 'message_delta') {
       this.#count(event.usage)
+      this.#diagnose(event.diagnostics)
       const finish = isObject(delta) ? delta.stop_reason : undefined
       noteFacts(this.#facts, { id: undefined, model: undefined, finish })
     } else if (type === 'message_stop') this.#isOver = true
@@ -86,10 +89,16 @@ class MessageStream implements AnswerStream {
 
   #start(message: JsonObject): void {
     this.#count(message.usage)
+    this.#diagnose(message.diagnostics)
     noteFacts(this.#facts, { id: message.id, model: message.model, finish: message.stop_reason })
     for (const [index, block] of objectsIn(message.content).entries()) {
       this.#blocks.set(this.#places.of({ type: 'content_block_start', index }), new Block(block))
     }
+  }
+
+  /** Why the cache missed; it may be known only at the end. */
+  #diagnose(diagnostics: unknown): void {
+    if (isObject(diagnostics)) this.#count({ diagnostics })
   }
 
   /** Counts are totals: later ones replace earlier ones. */

@@ -10,6 +10,19 @@ export const tools: ToolFormat = {
   choiceKey: 'tool_choice',
   define: ({ name, description, parameters }) => ({ name, description, input_schema: parameters }),
   names: (list) => list.map((tool) => (isObject(tool) ? String(tool.name ?? '') : '')),
+  definitions: (list) =>
+    list.map((tool) => {
+      const { type = 'custom', name, description, input_schema: parameters } = asObject(tool)
+      return {
+        // Tools of other types are the provider's own, each with its schema.
+        ...(type === 'custom' && typeof name === 'string' ? { name } : {}),
+        description: typeof description === 'string' ? description : '',
+        parameters: parameters ?? null,
+        element: tool,
+      }
+    }),
+  chosen: ({ tool_choice: choice }) =>
+    isObject(choice) && typeof choice.name === 'string' ? [choice.name] : [],
   eligibility(body) {
     const { tool_choice: choice, output_config: output, output_format: format } = body
     const isAbsent = !Array.isArray(body.tools) || body.tools.length === 0
@@ -18,11 +31,13 @@ export const tools: ToolFormat = {
     if (isGiven(format) || (isObject(output) && isGiven(output.format))) return 'structured'
     return isObject(choice) && choice.type === 'any' ? 'forced' : 'open'
   },
-  sort(messages, name) {
+  sort(messages, names) {
     const calls = messages.flatMap(blocksOf).filter(isCall)
-    const own = calls.filter((call) => call.name === name)
+    const own = calls.filter((call) => isOwn(call, names))
     return {
-      own: own.map(({ id, input }) => ({ id: String(id), input: input ?? {} })),
+      own: own.map(({ id, name, input }) => ({
+        ...{ id: String(id), name: String(name), input: input ?? {} },
+      })),
       hasOthers: own.length < calls.length,
     }
   },
@@ -37,13 +52,11 @@ export const tools: ToolFormat = {
       })),
     },
   ],
-  join(answers, { name, isQuiet }) {
+  join(answers, { names, isQuiet, added }) {
     const last = answers.at(-1) ?? {}
     const content = answers.flatMap((answer) =>
       blocksOf(answer).filter(
-        (block) =>
-          !(isCall(block) && block.name === name) &&
-          !(isQuiet && block.type === 'text' && answer !== last),
+        (block) => !isOwn(block, names) && !(isQuiet && block.type === 'text' && answer !== last),
       ),
     )
     const usage = answers.map((one) => one.usage).filter(isObject)
@@ -54,6 +67,7 @@ export const tools: ToolFormat = {
       content,
       ...(isStripped ? { stop_reason: 'end_turn' } : {}),
       ...(usage.length === 0 ? {} : { usage: usage.reduce(sumUsage) }),
+      ...added,
     }
   },
   splicer: anthropicSplicer,
@@ -75,6 +89,10 @@ export const tools: ToolFormat = {
 
 const thoughts: ReadonlySet<string> = new Set(['thinking', 'redacted_thinking'])
 
+function asObject(value: Json): JsonObject {
+  return isObject(value) ? value : {}
+}
+
 function blocksOf(message: Json): readonly JsonObject[] {
   if (!isObject(message) || !Array.isArray(message.content)) return []
   return message.content.filter(isObject)
@@ -82,4 +100,8 @@ function blocksOf(message: Json): readonly JsonObject[] {
 
 function isCall(block: JsonObject): boolean {
   return block.type === 'tool_use'
+}
+
+function isOwn(block: JsonObject, names: readonly string[]): boolean {
+  return isCall(block) && names.includes(String(block.name))
 }

@@ -62,6 +62,9 @@ const roles: Readonly<Record<string, Role>> = {
 }
 
 function roleOf({ value, path }: JsonAt): Role {
+  if (value.role === undefined && value.parts === undefined) {
+    throw wrongShape(`${path}.parts`, 'a list of parts', undefined)
+  }
   const { role: said = 'user' } = value
   const role = typeof said === 'string' && Object.hasOwn(roles, said) ? roles[said] : undefined
   if (role === undefined) throw wrongShape(`${path}.role`, "'user' or 'model'", said)

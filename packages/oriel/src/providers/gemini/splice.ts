@@ -16,13 +16,14 @@ import { endOfStream, objectsIn } from '../stream.ts'
 import { errorOf } from './errors.ts'
 import { hasField, innerOf, type Part } from './parts.ts'
 
-export function geminiSplicer({ name }: SpliceOptions): Splicer {
-  return new GeminiSplicer(name)
+export function geminiSplicer({ names }: SpliceOptions): Splicer {
+  return new GeminiSplicer(names)
 }
 
-/** Whether a part calls the injected tool. */
-export function isOwnCall(part: JsonObject, name: string): boolean {
-  return innerOf(part, 'functionCall')?.name === name
+/** Whether a part calls an injected tool. */
+export function isOwnCall(part: JsonObject, names: readonly string[]): boolean {
+  const call = innerOf(part, 'functionCall')
+  return call !== undefined && names.includes(String(call.name))
 }
 
 /** The words of a part that the client sees as text. */
@@ -32,7 +33,7 @@ export function wordsOf({ text, thought }: Part): string {
 
 class GeminiSplicer implements Splicer {
   readonly keepAlive = ': waiting\n\n'
-  readonly #name: string
+  readonly #names: readonly string[]
   #isFirst = true
   #responseId: JsonObject = {}
   /** The counts of earlier rounds, and of this one so far. */
@@ -46,8 +47,8 @@ class GeminiSplicer implements Splicer {
   #hasText = false
   #held: string[] = []
 
-  constructor(name: string) {
-    this.#name = name
+  constructor(names: readonly string[]) {
+    this.#names = names
   }
 
   get verdict(): RoundKind {
@@ -103,7 +104,7 @@ class GeminiSplicer implements Splicer {
   #shown(candidate: JsonObject): JsonObject {
     const content = isObject(candidate.content) ? candidate.content : {}
     const parts = objectsIn(content.parts)
-    const kept = parts.filter((part) => !isOwnCall(part, this.#name))
+    const kept = parts.filter((part) => !isOwnCall(part, this.#names))
     this.#owns += parts.length - kept.length
     this.#others += kept.filter((part) => hasField(part, 'functionCall')).length
     const spaced = kept.map((part) => this.#spaced(part))

@@ -2,7 +2,7 @@
 
 import { isJsonObject as isObject, type Json, type JsonObject } from '../../core/log/json.ts'
 import { idByName, isIdByName } from '../../core/state/exchange.ts'
-import { isGiven, type OwnCall, type ToolFormat } from '../provider.ts'
+import { isGiven, type ListedTool, type OwnCall, type ToolFormat } from '../provider.ts'
 import { gapBetween, sumUsage } from '../splice.ts'
 import { asObject, hasField, namedOf } from './parts.ts'
 import { configOf } from './request.ts'
@@ -15,6 +15,25 @@ export const tools: ToolFormat = {
     functionDeclarations: [{ name, description, parametersJsonSchema: parameters }],
   }),
   names: (list) => list.flatMap(declarationsOf).map(({ name }) => String(name ?? '')),
+  definitions: (list) =>
+    list.flatMap((tool): readonly ListedTool[] => {
+      const declared = declarationsOf(tool)
+      if (declared.length === 0) return [{ description: '', parameters: null, element: tool }]
+      return declared.map((declaration) => {
+        const { name, description, parameters, parametersJsonSchema = parameters } = declaration
+        return {
+          ...(typeof name === 'string' ? { name } : {}),
+          description: typeof description === 'string' ? description : '',
+          parameters: parametersJsonSchema ?? null,
+          element: { functionDeclarations: [declaration] },
+        }
+      })
+    }),
+  chosen(body) {
+    const { functionCallingConfig } = asObject(body.toolConfig)
+    const { allowedFunctionNames: names } = asObject(functionCallingConfig)
+    return Array.isArray(names) ? names.map(String) : []
+  },
   eligibility(body) {
     const config = configOf(body)
     const list = Array.isArray(body.tools) ? body.tools : []
@@ -31,9 +50,9 @@ export const tools: ToolFormat = {
     if (list.length === 0 && isGiven(body.toolConfig)) return 'closed'
     return mode === 'ANY' ? 'forced' : 'open'
   },
-  sort(messages, name) {
+  sort(messages, names) {
     const calls = messages.flatMap(partsOf).filter((part) => hasField(part, 'functionCall'))
-    const own = calls.filter((part) => isOwnCall(part, name))
+    const own = calls.filter((part) => isOwnCall(part, names))
     return { own: own.map(ownCall), hasOthers: own.length < calls.length }
   },
   isCut: (answer) => candidateOf(answer).finishReason !== 'STOP',
@@ -48,14 +67,14 @@ export const tools: ToolFormat = {
       })),
     },
   ],
-  join(answers, { name }) {
+  join(answers, { names }) {
     const last = answers.at(-1) ?? {}
     const candidate = candidateOf(last)
     const parts: JsonObject[] = []
     for (const answer of answers) {
       const said = wordsOf(parts.findLast((part) => wordsOf(part) !== '') ?? {})
       const shown = partsOf(candidateOf(answer).content ?? null).filter(
-        (part) => !isOwnCall(part, name),
+        (part) => !isOwnCall(part, names),
       )
       const first = shown.findIndex((part) => wordsOf(part) !== '')
       const apart = (part: JsonObject, at: number): JsonObject => {
@@ -87,7 +106,7 @@ export const tools: ToolFormat = {
 function ownCall(part: JsonObject, index: number): OwnCall {
   const call = asObject(part.functionCall)
   const { id = idByName(String(call.name), index + 1) } = namedOf(call)
-  return { id, input: call.args ?? {} }
+  return { id, name: String(call.name ?? ''), input: call.args ?? {} }
 }
 
 function candidateOf({ candidates }: JsonObject): JsonObject {

@@ -4,6 +4,8 @@ import type { Block, Role } from '../../core/log/block.ts'
 import type { Draft } from '../../core/log/entry.ts'
 import { OrielError } from '../../core/log/errors.ts'
 import { cloneJson, isObject, type Json, type JsonObject } from '../../core/log/json.ts'
+import { isNearly, type OptionNames } from '../../core/log/options.ts'
+import { nearestName } from '../../core/text/nearest-name.ts'
 import { fieldOf, type JsonAt, readList, readString, wrongShape } from '../foreign.ts'
 import type { Decoded } from '../format.ts'
 
@@ -19,7 +21,84 @@ export function decodeNeutral(messages: readonly unknown[], path: string): reado
   }))
 }
 
+/** Every field of a message as input. */
+const messageNames: OptionNames<Draft> = {
+  id: true,
+  role: true,
+  content: true,
+  origin: true,
+  kind: true,
+  tool: true,
+  expiry: true,
+  audience: true,
+  meta: true,
+  source: true,
+  extra: true,
+  native: true,
+  resentAs: true,
+}
+/** Fields that belong elsewhere, or that only entries of the log have, and what to do instead. */
+const misplaced: Readonly<Record<string, string>> = {
+  lifetime: 'A block has a lifetime, a message an expiry.',
+  metadata:
+    "Data of your own is 'meta'. Messages with AgentChatMessageMetadata are imported by importAgentMessages of oriel/compat.",
+  blocks: "Blocks are 'content'.",
+  text: "Text is 'content'.",
+  callId: "It is a field of the block { type: 'tool-result', callId, content }.",
+  isError: "It is a field of the block { type: 'tool-result', callId, content, isError }.",
+  externalId: "An id of your own is 'id'.",
+  ...Object.fromEntries(['seq', 'turn', 'step', 'at'].map((name) => [name, 'The log gives it.'])),
+}
+
+/** Throws for a field that no message of Oriel's own has. A slip is refused for messages that may be of another format too. */
+export function refuseSlips(message: object, path: string): void {
+  const known = Object.keys(messageNames)
+  for (const name of Object.keys(message)) {
+    if (known.includes(name)) continue
+    const isSlip = Object.hasOwn(misplaced, name) || isNearly(name, known)
+    if (isSlip) throw unknownField(name, path, known)
+  }
+}
+
+/** Fields of messages that no part has, in any format. */
+const ofMessages = ['expiry', 'kind', 'origin', 'meta', 'resentAs']
+
+/** Throws for a part with a field that only messages have. */
+export function refuseMisplaced(part: object, path: string): void {
+  const known = partNames(part)
+  const found = Object.keys(part).find(
+    (name) => ofMessages.includes(name) || isNearly(name, ['lifetime', 'audience']),
+  )
+  if (found !== undefined) throw unknownField(found, path, known)
+}
+
+/** Whether a message or a part of it has a field that Oriel's own do not have. */
+export function hasForeignField(value: object, of: 'message' | 'part'): boolean {
+  const names = of === 'message' ? Object.keys(messageNames) : partNames(value)
+  return Object.entries(value).some(([name, field]) => field !== undefined && !names.includes(name))
+}
+
+function partNames(part: object): readonly string[] {
+  const { type } = part as { readonly type?: unknown }
+  return [...common, ...(fieldsOf[String(type)] ?? [])]
+}
+
+function unknownField(name: string, path: string, known: readonly string[]): OrielError {
+  const at = `${path}.${name.slice(0, 40)}`
+  const near = nearestName(name, known)
+  const instead = Object.hasOwn(misplaced, name) ? misplaced[name] : undefined
+  const hint = instead ?? (near === undefined ? '' : `Did you mean '${near}'?`)
+  const message = `There is no field ${at}. ${hint} Known: ${known.join(', ')}.`
+  return new OrielError('invalid-input', message.replace('  ', ' '), { path: at })
+}
+
+function checkNames(place: JsonAt, known: readonly string[]): void {
+  const unknown = Object.keys(place.value).find((name) => !known.includes(name))
+  if (unknown !== undefined) throw unknownField(unknown, place.path, known)
+}
+
 function draftOf(place: JsonAt): Draft {
+  checkNames(place, Object.keys(messageNames))
   const role = readString(place, 'role')
   if (!roles.includes(role))
     throw wrongShape(`${place.path}.role`, `one of ${roles.join(', ')}`, role)
@@ -110,6 +189,17 @@ const optional: Readonly<Record<string, readonly string[]>> = {
   'tool-result': ['name'],
 }
 
+/** Fields that a block of any type may have. */
+const common = ['type', 'id', 'lifetime', 'audience', 'plugin', 'extra', 'source', 'native']
+/** Fields of each type beside those. */
+const fieldsOf: Readonly<Record<string, readonly string[]>> = {
+  ...Object.fromEntries(
+    Object.entries(required).map(([type, names]) => [type, [...names, ...(optional[type] ?? [])]]),
+  ),
+  'tool-result': ['callId', 'name', 'content', 'isError'],
+  opaque: ['format', 'value'],
+}
+
 /** Content that no rule and no format here reads would leave the view without a word. */
 function notOurs(path: string, type: string): OrielError {
   const known = [...Object.keys(required), 'opaque'].join(', ')
@@ -125,6 +215,7 @@ function blockOf(block: Json, path: string): Block {
   checkLifetime(fieldOf(place, 'lifetime'), `${path}.lifetime`)
   checkAudience(fieldOf(place, 'audience'), `${path}.audience`)
   checkCarried(place)
+  if (type === 'opaque' || Object.hasOwn(required, type)) checkNames(place, partNames(value))
   if (type === 'opaque') {
     readString(place, 'format')
     if (value.value === undefined) throw wrongShape(`${path}.value`, 'any JSON', undefined)
@@ -159,6 +250,7 @@ function checkLifetime(value: Json | undefined, path: string): void {
 function checkAudience(value: Json | undefined, path: string): void {
   if (value === undefined) return
   if (!isObject(value)) throw wrongShape(path, '{ now?, later?, person? }', value)
+  checkNames({ value: value as JsonObject, path }, ['now', 'later', 'person'])
   for (const key of ['now', 'later', 'person']) {
     const flag = value[key]
     if (flag !== undefined && typeof flag !== 'boolean') {

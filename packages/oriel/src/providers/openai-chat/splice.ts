@@ -17,8 +17,8 @@ import { type ToolCall, ToolCalls } from './stream.ts'
 
 export const cutReasons: ReadonlySet<Json | undefined> = new Set(['length', 'content_filter'])
 
-export function chatSplicer({ name }: SpliceOptions): Splicer {
-  return new ChatSplicer(name)
+export function chatSplicer({ names }: SpliceOptions): Splicer {
+  return new ChatSplicer(names)
 }
 
 /** What a call of a round is: of the injected tool, or one that the client sees at a position. */
@@ -26,7 +26,7 @@ type Slot = 'own' | number
 
 class ChatSplicer implements Splicer {
   readonly keepAlive = ': waiting\n\n'
-  readonly #name: string
+  readonly #names: readonly string[]
   #isFirst = true
   #head: JsonObject = {}
   /** The last text that was passed on. */
@@ -44,8 +44,8 @@ class ChatSplicer implements Splicer {
   #hasText = false
   #held: string[] = []
 
-  constructor(name: string) {
-    this.#name = name
+  constructor(names: readonly string[]) {
+    this.#names = names
   }
 
   get verdict(): RoundKind {
@@ -181,7 +181,7 @@ class ChatSplicer implements Splicer {
       return []
     }
     this.#nameless.delete(call)
-    if (call.name === this.#name) {
+    if (call.name !== undefined && this.#names.includes(call.name)) {
       this.#places.set(call, 'own')
       this.#owns += 1
       return []

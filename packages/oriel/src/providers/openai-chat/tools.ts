@@ -10,6 +10,23 @@ export const tools: ToolFormat = {
   choiceKey: 'tool_choice',
   define: (tool) => ({ type: 'function', function: { ...tool } }),
   names: (list) => list.map((tool) => nameOf(functionOf(tool))),
+  definitions: (list) =>
+    list.map((tool) => {
+      const { description, parameters } = functionOf(tool)
+      const isFunction = isObject(tool) && isObject(tool.function)
+      return {
+        ...(isFunction ? { name: nameOf(functionOf(tool)) } : {}),
+        description: typeof description === 'string' ? description : '',
+        parameters: parameters ?? null,
+        element: tool,
+      }
+    }),
+  chosen({ tool_choice: choice }) {
+    if (!isObject(choice)) return []
+    const allowed = isObject(choice.allowed_tools) ? choice.allowed_tools.tools : undefined
+    const named = Array.isArray(allowed) ? (allowed as readonly Json[]) : [choice]
+    return named.map((one) => nameOf(functionOf(one)))
+  },
   eligibility(body) {
     const { n, functions, response_format: format, tool_choice: choice, modalities } = body
     // With either of them the provider takes no tools.
@@ -22,9 +39,9 @@ export const tools: ToolFormat = {
     if (isObject(format) && format.type !== 'text') return 'structured'
     return choice === 'required' ? 'forced' : 'open'
   },
-  sort(messages, name) {
+  sort(messages, names) {
     const calls = messages.flatMap(callsOf)
-    const own = calls.filter((call) => isOwn(call, name))
+    const own = calls.filter((call) => isOwn(call, names))
     return { own: own.map(ownCall), hasOthers: own.length < calls.length }
   },
   isCut: (answer) => cutReasons.has(choiceOf(answer).finish_reason),
@@ -36,12 +53,12 @@ export const tools: ToolFormat = {
   bindsReasoning: false,
 }
 
-function join(answers: readonly JsonObject[], { name }: SpliceOptions): JsonObject {
+function join(answers: readonly JsonObject[], { names }: SpliceOptions): JsonObject {
   const first = answers[0] ?? {}
   const last = answers.at(-1) ?? {}
   const choices = answers.map(choiceOf)
   const messages = choices.map(({ message }) => (isObject(message) ? message : {}))
-  const calls = callsOf(messages.at(-1) ?? {}).filter((call) => !isOwn(call, name))
+  const calls = callsOf(messages.at(-1) ?? {}).filter((call) => !isOwn(call, names))
   const choice = choices.at(-1) ?? {}
   const { tool_calls: _calls, ...joined } = messages.reduce(joinMessages)
   // Without a text and without calls it could not be sent back.
@@ -104,11 +121,13 @@ function nameOf({ name }: JsonObject): string {
   return typeof name === 'string' ? name : ''
 }
 
-function isOwn(call: JsonObject, name: string): boolean {
-  return nameOf(functionOf(call)) === name
+function isOwn(call: JsonObject, names: readonly string[]): boolean {
+  return names.includes(nameOf(functionOf(call)))
 }
 
 function ownCall(call: JsonObject): OwnCall {
   const { id } = call
-  return { id: typeof id === 'string' ? id : '', input: functionOf(call).arguments ?? '' }
+  const called = functionOf(call)
+  const input = called.arguments ?? ''
+  return { id: typeof id === 'string' ? id : '', name: nameOf(called), input }
 }

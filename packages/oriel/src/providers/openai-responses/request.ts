@@ -30,8 +30,6 @@ export const request: RequestFormat = {
   stored: {
     key: 'previous_response_id',
     isKept: ({ store }) => store !== false,
-    unseen: (messages) =>
-      messages.filter((item) => isJsonObject(item) && item.type === 'function_call_output'),
   },
 }
 

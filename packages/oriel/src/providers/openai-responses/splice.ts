@@ -32,7 +32,7 @@ const endings: ReadonlySet<Json | undefined> = new Set([
 class ResponsesSplicer implements Splicer {
   readonly keepAlive = ': waiting\n\n'
   readonly #options: SpliceOptions
-  readonly #name: string
+  readonly #names: readonly string[]
   #isFirst = true
   #head: JsonObject = {}
   /** The number of the next event. */
@@ -53,7 +53,7 @@ class ResponsesSplicer implements Splicer {
 
   constructor(options: SpliceOptions) {
     this.#options = options
-    this.#name = options.name
+    this.#names = options.names
   }
 
   get verdict(): RoundKind {
@@ -143,7 +143,7 @@ class ResponsesSplicer implements Splicer {
 
   #place(item: Json | undefined, index: number): void {
     const own = isObject(item) ? item : {}
-    if (isOwnCall(own, this.#name)) {
+    if (isOwnCall(own, this.#names)) {
       this.#owns += 1
       this.#places.set(index, 'own')
       return
@@ -157,7 +157,7 @@ class ResponsesSplicer implements Splicer {
     this.#isCut = event.type !== 'response.completed'
     this.#roundUsage = isObject(response.usage) ? response.usage : undefined
     const output = outputOf(response)
-    const whole = output.filter((item) => !isOwnCall(item, this.#name))
+    const whole = output.filter((item) => !isOwnCall(item, this.#names))
     // Some servers leave the output out of the last event, or have items only there.
     if (output.length > 0) this.#roundItems = [...whole]
     this.#owns = Math.max(this.#owns, output.length - whole.length)
@@ -194,21 +194,24 @@ function written(event: JsonObject): string {
 /** What a client hears that says nothing of tools. */
 export const defaultChoice = 'auto'
 
-/** Answers repeat the list of tools, the injected one too, and the choice of them. */
-export function withoutTool(response: JsonObject, { name, isOpen }: SpliceOptions): JsonObject {
+/** Answers repeat the list of tools, the injected ones too, and the choice of them. */
+export function withoutTool(response: JsonObject, options: SpliceOptions): JsonObject {
+  const { names, isOpen, tools: own, echo = {} } = options
   const { tools, tool_choice: choice } = response
-  const hasTool = Array.isArray(tools) && tools.some((tool) => isNamed(tool, name))
+  const hasTool = Array.isArray(tools) && tools.some((tool) => isNamed(tool, names))
   const hasChoice = !isOpen && choice !== undefined
-  if (!hasTool && !hasChoice) return response
+  const repeated = Object.entries(echo).filter(([key]) => key in response)
+  if (!hasTool && !hasChoice && repeated.length === 0) return response
   return {
     ...response,
-    ...(hasTool ? { tools: tools.filter((tool: Json) => !isNamed(tool, name)) } : {}),
+    ...(hasTool ? { tools: own ?? tools.filter((tool: Json) => !isNamed(tool, names)) } : {}),
     ...(hasChoice ? { tool_choice: defaultChoice } : {}),
+    ...Object.fromEntries(repeated),
   }
 }
 
-export function isOwnCall(item: JsonObject, name: string): boolean {
-  return item.type === 'function_call' && item.name === name
+export function isOwnCall(item: JsonObject, names: readonly string[]): boolean {
+  return item.type === 'function_call' && names.includes(String(item.name))
 }
 
 /** Items that wait for something from the client. */
@@ -230,7 +233,7 @@ export function outputOf({ output }: JsonObject): readonly JsonObject[] {
   return Array.isArray(output) ? output.filter(isObject) : []
 }
 
-/** Whether a tool is the function of that name. */
-export function isNamed(tool: unknown, name: string): boolean {
-  return isObject(tool) && tool.type === 'function' && tool.name === name
+/** Whether a tool is a function of one of these names. */
+export function isNamed(tool: unknown, names: readonly string[]): boolean {
+  return isObject(tool) && tool.type === 'function' && names.includes(String(tool.name))
 }

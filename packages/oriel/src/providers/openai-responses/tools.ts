@@ -19,6 +19,21 @@ export const tools: ToolFormat = {
   // Here tools are strict unless they say otherwise, and a strict one has no optional arguments.
   define: (tool) => ({ type: 'function', ...tool, strict: false }),
   names: (list) => list.map((tool) => (isObject(tool) ? String(tool.name ?? '') : '')),
+  definitions: (list) =>
+    list.map((tool) => {
+      const { type, name, description, parameters } = isObject(tool) ? tool : {}
+      return {
+        ...(type === 'function' && typeof name === 'string' ? { name } : {}),
+        description: typeof description === 'string' ? description : '',
+        parameters: parameters ?? null,
+        element: tool,
+      }
+    }),
+  chosen({ tool_choice: choice }) {
+    if (!isObject(choice)) return []
+    const named = Array.isArray(choice.tools) ? (choice.tools as readonly Json[]) : [choice]
+    return named.map((one) => (isObject(one) ? String(one.name ?? '') : ''))
+  },
   eligibility({ text, background, tool_choice: choice, tools: list }) {
     const isAbsent = !Array.isArray(list) || list.length === 0
     if (isAbsent && (isObject(choice) || choice === 'required')) return 'closed'
@@ -27,11 +42,13 @@ export const tools: ToolFormat = {
     if (format.type !== undefined && format.type !== 'text') return 'structured'
     return choice === 'required' ? 'forced' : 'open'
   },
-  sort(messages, name) {
+  sort(messages, names) {
     const calls = messages.filter(isObject).filter(isCall)
-    const own = calls.filter((call) => isOwnCall(call, name))
+    const own = calls.filter((call) => isOwnCall(call, names))
     return {
-      own: own.map((call) => ({ id: String(call.call_id), input: call.arguments ?? '' })),
+      own: own.map((call) => ({
+        ...{ id: String(call.call_id), name: String(call.name), input: call.arguments ?? '' },
+      })),
       hasOthers: own.length < calls.length,
     }
   },
@@ -45,7 +62,7 @@ export const tools: ToolFormat = {
       {
         ...last,
         ...(answers[0]?.created_at === undefined ? {} : { created_at: answers[0].created_at }),
-        output: answers.flatMap(outputOf).filter((item) => !isOwnCall(item, options.name)),
+        output: answers.flatMap(outputOf).filter((item) => !isOwnCall(item, options.names)),
         ...(usage.length === 0 ? {} : { usage: usage.reduce(sumUsage) }),
       },
       options,
@@ -58,14 +75,19 @@ export const tools: ToolFormat = {
     if (store !== false || !messages.some(isGone)) return messages
     return messages.filter((item) => !isGone(item)).map(withoutId)
   },
-  resent: (messages, name) => messages.filter((item) => !isObject(item) || !isOwnCall(item, name)),
+  resent: (messages, names) =>
+    messages.filter((item) => !isObject(item) || !isOwnCall(item, names)),
   // The output of an answer that failed is not looked at before.
-  echoes: ({ name, isOpen }) => ({
+  echoes: ({ names, isOpen, tools: own, echo = {} }) => ({
     lists: {
-      output: (item) => isOwnCall(item, name),
-      tools: (tool) => isNamed(tool, name),
+      output: (item) => isOwnCall(item, names),
+      tools: (tool) => isNamed(tool, names),
     },
-    values: isOpen ? {} : { tool_choice: defaultChoice },
+    values: {
+      ...(own === undefined ? {} : { tools: own }),
+      ...(isOpen ? {} : { tool_choice: defaultChoice }),
+      ...echo,
+    },
   }),
   splicer: responsesSplicer,
   noChoice: 'none',

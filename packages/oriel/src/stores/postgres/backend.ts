@@ -60,7 +60,8 @@ export class PostgresBackend implements LogBackend {
     unindexed: (scope, limit) => this.#unindexed(scope, limit),
     count: (scope) => this.#countPassages(scope),
     find: async (scope, token, limit) => {
-      const query = `'${scopeToken(scope)}' & '${token.replaceAll(/['\\]/g, '')}'`
+      const all = [scopeToken(scope), ...(scope.groups ?? []), token.replaceAll(/['\\]/g, '')]
+      const query = all.map((one) => `'${one}'`).join(' & ')
       return (await this.#rows('findPassages', [query, limit])).map(({ id }) => Number(id))
     },
     passages: (tenant, ids) => this.#passages(tenant, ids),

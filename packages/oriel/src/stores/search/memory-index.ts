@@ -58,11 +58,13 @@ export class MemoryIndex {
     return thread === undefined ? this.#passages.size : (this.#threads.get(thread)?.ids.length ?? 0)
   }
 
-  find({ thread }: SearchScope, token: string, limit: number): readonly number[] {
+  find({ thread, groups = [] }: SearchScope, token: string, limit: number): readonly number[] {
     const ids = this.#postings.get(token) ?? []
+    const members = groups.map((group) => new Set(this.#postings.get(group)))
     const found: number[] = []
     for (let index = ids.length - 1; index >= 0 && found.length < limit; index--) {
       const id = ids[index] as number
+      if (!members.every((group) => group.has(id))) continue
       if (thread === undefined || this.#passages.get(id)?.thread === thread) found.push(id)
     }
     return found

@@ -4,6 +4,8 @@
 import { setImmediate } from 'node:timers/promises'
 import type { Entry } from '../../core/log/entry.ts'
 import { OrielError } from '../../core/log/errors.ts'
+import { isScope } from '../../core/log/scope.ts'
+import { settings } from '../../core/log/settings.ts'
 import { analyseQuery } from '../../core/search/analysis.ts'
 import { type Passage, passagesOf } from '../../core/search/passages.ts'
 import {
@@ -16,6 +18,7 @@ import type { IndexBatch, IndexProgress, LogBackend, SearchIndex, SearchScope } 
 import type { StoreMatches, StoreQuery, ThreadKey } from '../store.ts'
 import { entriesOf, ownRow } from '../stored/rows.ts'
 import { MemoryIndex } from './memory-index.ts'
+import { groupTokens } from './scope-tokens.ts'
 
 /** Passages with a term that are looked at: a term that more have tells little. */
 const maxMatches = 1000
@@ -71,7 +74,11 @@ export class Searcher {
 
   async search(asked: StoreQuery): Promise<StoreMatches> {
     const { tenant, thread, query, limit = defaultLimit } = asked
-    const scope = thread === undefined ? { tenant } : { tenant, thread }
+    const groups = groupTokens(tenant, asked.scope)
+    const scope = {
+      ...(thread === undefined ? { tenant } : { tenant, thread }),
+      ...(groups.length === 0 ? {} : { groups }),
+    }
     const terms = analyseQuery(query)
     if (terms.length === 0) return { passages: [], isComplete: true }
     const budget = new Budget(asked.signal, this.#isClosed)
@@ -161,6 +168,7 @@ export class Searcher {
     key: ThreadKey,
     { indexed, version, messages: before }: Omit<IndexProgress, 'thread'>,
   ): AsyncGenerator<IndexBatch> {
+    const groups = await this.#groupsOf(key)
     let start = indexed
     let messages = before
     let passages: Passage[] = []
@@ -168,7 +176,7 @@ export class Searcher {
     for await (const entry of this.#entries(key, indexed + 1, version)) {
       const own = passagesOf(entry, messages)
       if (entry.type === 'message') messages += 1
-      passages.push(...own)
+      passages.push(...own.map((passage) => inGroups(passage, groups)))
       characters += own.reduce((sum, one) => sum + one.to - one.from, 50)
       if (characters < batchCharacters && entry.seq < version) continue
       yield { key, from: start, to: entry.seq, messages, passages }
@@ -177,6 +185,15 @@ export class Searcher {
       characters = 0
       await setImmediate()
     }
+  }
+
+  /** The tokens of the scope that a thread began in. Its first entry says it. */
+  async #groupsOf(key: ThreadKey): Promise<readonly string[]> {
+    for await (const entry of this.#entries(key, 1, 1)) {
+      const scope = settings.header.find(entry)?.scope
+      return groupTokens(key.tenant, isScope(scope) ? scope : undefined)
+    }
+    return []
   }
 
   async *#entries(key: ThreadKey, from: number, to: number): AsyncGenerator<Entry> {
@@ -231,6 +248,11 @@ export class Searcher {
       }
     }
   }
+}
+
+function inGroups(passage: Passage, groups: readonly string[]): Passage {
+  if (groups.length === 0) return passage
+  return { ...passage, tokens: `${groups.join(' ')} ${passage.tokens}` }
 }
 
 interface ReadyIndex {

@@ -16,12 +16,14 @@ import type {
   ValueKey,
   ValueRow,
 } from '../backend.ts'
-import { ownTokens, scopeToken } from '../search/scope-tokens.ts'
+import { scopeToken } from '../search/scope-tokens.ts'
 import type { ThreadInfo, ThreadKey } from '../store.ts'
 import { fromHex, toHex } from '../stored/entry-form.ts'
 import { isolation } from '../stored/errors.ts'
+import { unpackBytes, unpackText, unpackTokens } from '../stored/packed-text.ts'
 import { entriesOf, ownRow } from '../stored/rows.ts'
 import { closeDatabase } from './database.ts'
+import { packedRow, packedSql, unpackColumn } from './packed-row.ts'
 
 /** A thread as the store knows it. */
 export interface ThreadState extends ThreadInfo, ThreadRow {
@@ -45,13 +47,14 @@ const sql = {
   tenants: 'select distinct tenant from threads where tenant > ? order by tenant limit ?',
   after: `select ${threadColumns} from threads where id > ? order by id limit ?`,
   names: 'select tenant, thread from threads order by tenant, thread',
-  entries: `select seq, form, type, content, header, cuts, body from entries
+  entries: `select seq, form, type, content, header, cuts, body, packed from entries
     where thread = ? and seq between ? and ? order by seq`,
+  packed: packedSql,
   header: 'select header from entries where thread = ? and seq = ?',
   external: 'select seq from entries where thread = ? and external = ? order by seq',
-  snapshot: 'select version, format, head, hash, value from snapshots where thread = ?',
-  blob: 'select tenant, hash, content from blobs where tenant = ? and hash = ?',
-  part: 'select tenant, hash, content from blobs where id = ?',
+  snapshot: 'select version, format, head, hash, value, packed from snapshots where thread = ?',
+  blob: 'select tenant, hash, content, packed from blobs where tenant = ? and hash = ?',
+  part: 'select tenant, hash, content, packed from blobs where id = ?',
   value: 'select value from key_values where tenant = ? and space = ? and name = ?',
   values: `select name, value from key_values where tenant = ? and space = ? and name > ?
     order by name limit ?`,
@@ -62,8 +65,8 @@ const sql = {
   countPassages: 'select sum(passages) as count from threads where tenant = ?',
   countThread: 'select passages as count from threads where tenant = ? and thread = ?',
   findPassages: 'select rowid as id from search where search match ? order by rowid desc limit ?',
-  passage: `select p.id, t.tenant, t.thread, p.seq, p.position, p.block, p.inner, p.start, p.stop, p.open, p.speaker, s.tokens
-    from passages p join threads t on t.id = p.thread join search s on s.rowid = p.id
+  passage: `select p.id, t.tenant, t.thread, p.seq, p.position, p.block, p.inner, p.start, p.stop, p.open, p.speaker, p.tokens
+    from passages p join threads t on t.id = p.thread
     where p.id = ? and t.salt is not null`,
 } as const
 
@@ -128,9 +131,12 @@ export class SqliteReader {
   #pageOf(state: ThreadState, from: number, to: number): LogPage {
     const rows: LogRow[] = []
     const parts = new Parts(state.tenant, (id) => this.#get('part', id))
+    const known: Parameters<typeof unpackColumn>[1]['known'] = new Map()
+    const baseAt = (seq: number) => packedRow(this.#statement('packed'), state.id, seq, known)
     let characters = 0
     for (const row of this.#statement('entries').iterate(state.id, from, to)) {
-      const next = logRow(row, parts)
+      const unpacked = unpackColumn(row.packed, { seq: Number(row.seq), known, baseAt })
+      const next = logRow(row, unpacked?.text, parts)
       rows.push(next)
       characters += next.body?.length ?? 0
       if (rows.length >= pageEntries || characters + parts.bytes >= pageCharacters) break
@@ -161,7 +167,7 @@ export class SqliteReader {
       format: Number(row.format),
       head: toHex(row.head),
       hash: toHex(row.hash),
-      text: String(row.value),
+      text: textOf(row.packed) ?? String(row.value),
     }
     const header = this.#headerAt(thread, snapshot.version)
     return header === undefined ? { thread, snapshot } : { thread, snapshot, header }
@@ -171,7 +177,7 @@ export class SqliteReader {
     const row = this.#get('blob', tenant, fromHex(hash))
     if (row === undefined) return undefined
     if (row.tenant !== tenant || toHex(row.hash) !== hash) throw isolation()
-    return row.content as Uint8Array
+    return contentOf(row)
   }
 
   value({ tenant, space, name }: ValueKey): string | undefined {
@@ -209,7 +215,8 @@ export class SqliteReader {
   }
 
   findPassages(scope: SearchScope, token: string, limit: number): readonly number[] {
-    const query = `"${scopeToken(scope)}" AND "${token.replaceAll('"', '')}"`
+    const all = [scopeToken(scope), ...(scope.groups ?? []), token.replaceAll('"', '')]
+    const query = all.map((one) => `"${one}"`).join(' AND ')
     return this.#statement('findPassages')
       .all(query, limit)
       .map(({ id }) => Number(id))
@@ -263,7 +270,7 @@ class Parts {
     const row = this.#read(id)
     if (row !== undefined && row.tenant !== this.#tenant) throw isolation()
     const hash = toHex(row?.hash)
-    const content = row?.content as Uint8Array | undefined
+    const content = row === undefined ? undefined : contentOf(row)
     this.#hashes.set(id, hash)
     if (content !== undefined) this.blobs.set(hash, content)
     this.bytes += content?.length ?? 0
@@ -271,7 +278,7 @@ class Parts {
   }
 }
 
-function logRow(row: Row, parts: Parts): LogRow {
+function logRow(row: Row, unpacked: string | undefined, parts: Parts): LogRow {
   const own = {
     seq: Number(row.seq),
     form: Number(row.form),
@@ -279,11 +286,25 @@ function logRow(row: Row, parts: Parts): LogRow {
     content: toHex(row.content),
     header: toHex(row.header),
   }
-  if (typeof row.body !== 'string') return own
-  const whole = { ...own, body: row.body }
+  const body = typeof row.body === 'string' ? row.body : unpacked
+  if (body === undefined) return own
+  const whole = { ...own, body }
   if (typeof row.cuts !== 'string') return whole
   const cuts = parseCuts(row.cuts).map(([offset, id]): Cut => [offset, parts.hashOf(id)])
   return { ...whole, cuts }
+}
+
+/** The text of a packed column; undefined where it is empty or damaged: what it belongs to then fails its hash. */
+function textOf(packed: SQLOutputValue | undefined): string | undefined {
+  return packed instanceof Uint8Array ? unpackText(packed) : undefined
+}
+
+/** The content of a blob; a damaged one as it stands there: it then fails its hash. */
+function contentOf(row: Row): Uint8Array {
+  const content = row.content as Uint8Array
+  const unpacked = row.packed === 1 ? unpackBytes(content) : undefined
+  if (unpacked === undefined) return content
+  return new Uint8Array(unpacked.buffer, unpacked.byteOffset, unpacked.length)
 }
 
 function indexedPassage(row: Row): IndexedPassage {
@@ -297,7 +318,7 @@ function indexedPassage(row: Row): IndexedPassage {
     to: Number(row.stop),
     isOpen: row.open === 1,
     speaker: String(row.speaker) as Speaker,
-    tokens: ownTokens(String(row.tokens)),
+    tokens: unpackTokens(row.tokens),
   }
   return row.inner === null ? passage : { ...passage, inner: Number(row.inner) }
 }

@@ -15,13 +15,16 @@ export const applicationId = 0x4f72696c
  *   whole store is the one with the highest id (the high-water mark relies on it; rows are never deleted). A table clustered
  *   by thread needed 1.4 to 1.8 bytes on disk per byte of content, this one 1.2.
  * - `body` is the entry's JSON text without its large strings; `cuts` says where which blob goes, as [[offset, blob id], ...].
+ * - Long texts are compressed: `packed` then stands in the place of `body`, or of a snapshot's `value`, which is empty. A blob says by
+ *   `packed` whether its content is. Hashes are always of the plain text.
  * - `external` is a salted hash of the caller's id: 8 bytes in the index instead of the id, and nothing to erase.
  * - `uses` says which thread needs which blob. Thread 0 stands for a blob that was put and that no entry names yet.
  * - A thread without `salt` was erased. A row in `erasures` says that deleted content may still be in the write-ahead log, or in free
  *   pages of a file that was not written with `secure_delete` from the start (its `auto_vacuum` is off): that one must be rewritten.
  * - `indexed` is how much of a log stands in `passages` and `search`. Tokens are made before they come here: the tokenizer splits at spaces
  *   only. Each row of `search` also has the names of its tenant and thread as tokens (hashed, behind a colon), so that FTS5 itself finds
- *   those of one thread. `secure-delete` takes tokens out of the index at once, where FTS5 would only note that they are gone.
+ *   those of one thread. The index keeps no text: the tokens of a passage stand beside it, compressed where they are long, since taking
+ *   them out of the index needs them. What was indexed before version 5 is indexed again when it is next searched. `secure-delete` takes tokens out of the index at once, where FTS5 would only note that they are gone.
  * - From version 2 on every writer overwrites what it deletes; an older one must not write to the file.
  */
 export const migrations: readonly Migration[] = [
@@ -118,6 +121,22 @@ export const migrations: readonly Migration[] = [
       create index passages_thread on passages (thread);
       create virtual table search using fts5 (
         tokens, detail = none, columnsize = 0, tokenize = "ascii tokenchars '._-/:@#+'"
+      );
+      insert into search (search, rank) values ('secure-delete', 1);
+    `,
+  },
+  {
+    version: 5,
+    sql: `
+      alter table entries add column packed blob;
+      alter table snapshots add column packed blob;
+      alter table blobs add column packed integer not null default 0;
+      alter table passages add column tokens blob;
+      delete from passages;
+      update threads set indexed = 0, messages = 0, passages = 0;
+      drop table search;
+      create virtual table search using fts5 (
+        tokens, content = '', detail = none, columnsize = 0, tokenize = "ascii tokenchars '._-/:@#+'"
       );
       insert into search (search, rank) values ('secure-delete', 1);
     `,

@@ -8,6 +8,7 @@ import { describeRecorded, type RecordedMessage } from '../../../../../scripts/r
 import type { Block } from '../../core/log/block.ts'
 import type { Entry, EntryId } from '../../core/log/entry.ts'
 import { messageAt } from '../../testing/store-suite-data.ts'
+import { openThread } from '../../thread/thread.ts'
 import { sqliteStore } from './index.ts'
 
 process.env.NODE_COMPILE_CACHE ??= join(tmpdir(), 'oriel-compile-cache')
@@ -53,6 +54,42 @@ it('generated conversations need at most twice their size', async () => {
   )
   expect(await diskRatio(threads)).toBeLessThan(2)
 })
+
+/** The words of agents' conversations, in an order that looks like chance and is always the same. */
+function wordsOf(seed: number, count: number): string {
+  const list =
+    'file error return value src/index.ts 404 build failed retry config status order user_17 total then because reads asks'
+  const all = list.split(' ')
+  let state = seed + 1
+  const next = (): string => {
+    state = (state * 48_271) % 2_147_483_647
+    return `${all[state % all.length]}${state % 5 === 0 ? state % 1000 : ''}`
+  }
+  return Array.from({ length: count }, next).join(' ')
+}
+
+it.each([
+  ['a window', { history: { policy: 'lastN', length: 10 } }, 1.6],
+  ['checkpoints', 'recommended', 2],
+] as const)(
+  '[SQ6] a thread with a view at every step and %s needs few bytes for each byte of its messages',
+  async (_, policy, most) => {
+    const store = sqliteStore(join(directory, 'store.db'))
+    const thread = await openThread({ id: 'steps', store, policy })
+    let payload = 0
+    for (let step = 0; step < 400; step++) {
+      const messages = [
+        { role: 'user', content: `Step ${step}: ${wordsOf(step, 120)}` },
+        { role: 'assistant', content: wordsOf(step * 31, 160) },
+      ]
+      payload += Buffer.byteLength(JSON.stringify(messages))
+      await thread.append(messages, { format: 'openai-chat' })
+      await thread.view()
+    }
+    await store.close()
+    expect(statSync(join(directory, 'store.db')).size / payload).toBeLessThan(most)
+  },
+)
 
 describeRecorded('recorded conversations', ({ files }) => {
   it('need at most twice their size', async () => {

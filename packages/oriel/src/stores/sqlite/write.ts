@@ -13,7 +13,16 @@ import type {
 import { scopeTokens } from '../search/scope-tokens.ts'
 import type { ThreadKey } from '../store.ts'
 import { fromHex, genesis, toHex } from '../stored/entry-form.ts'
+import {
+  mayDiffer,
+  packBytes,
+  packDifference,
+  packText,
+  packTokens,
+  unpackTokens,
+} from '../stored/packed-text.ts'
 import type { Mark } from './high-water.ts'
+import { packedRow, packedSql } from './packed-row.ts'
 
 export interface ValueChange {
   readonly key: ValueKey
@@ -22,6 +31,12 @@ export interface ValueChange {
   /** What must be there now; absent where anything may be. */
   readonly before?: { readonly text: string | undefined }
 }
+
+/** How far back a row is looked for that the next one may repeat. */
+const maxBack = 4096
+
+/** Characters of a snapshot that is compressed. */
+const maxPackedSnapshot = 512 * 1024
 
 /** The id in `uses` that stands for a blob which no entry names yet. */
 const waiting = 0
@@ -36,22 +51,26 @@ const sql = {
   // names: where it is as expected, nobody else has written or erased anything.
   grow: `update threads set version = ?, head = unhex(?), bytes = bytes + ?, updated_at = max(updated_at, ?)
     where id = ? and head = unhex(?) and salt is not null`,
-  addEntry: `insert into entries (thread, seq, form, type, content, header, external, cuts, body)
-    values (?, ?, ?, ?, unhex(?), unhex(?), ?, ?, ?)`,
+  addEntry: `insert into entries (thread, seq, form, type, content, header, external, cuts, body, packed)
+    values (?, ?, ?, ?, unhex(?), unhex(?), ?, ?, ?, ?)`,
+  alike: `select seq from entries where thread = ? and seq < ? and seq > ? and type = ? and length(packed) > 1024
+    order by seq desc limit 1`,
+  packed: packedSql,
   newest: 'select id, header from entries order by id desc limit 1',
   entry: 'select header from entries where id = ?',
   blob: 'select id from blobs where tenant = ? and hash = ?',
-  addBlob: 'insert into blobs (tenant, hash, content) values (?, ?, ?)',
+  addBlob: 'insert into blobs (tenant, hash, content, packed) values (?, ?, ?, ?)',
   use: 'insert or ignore into uses (thread, blob) values (?, ?)',
   release: 'delete from uses where thread = ? and blob = ?',
-  saveSnapshot: `insert into snapshots (thread, version, format, head, hash, value) values (?, ?, ?, unhex(?), unhex(?), ?)
+  saveSnapshot: `insert into snapshots (thread, version, format, head, hash, value, packed) values (?, ?, ?, unhex(?), unhex(?), ?, ?)
     on conflict (thread) do update set version = excluded.version, format = excluded.format,
-    head = excluded.head, hash = excluded.hash, value = excluded.value
+    head = excluded.head, hash = excluded.hash, value = excluded.value, packed = excluded.packed
     where excluded.version >= snapshots.version`,
   usedBlobs: 'select blob from uses where thread = ?',
   releaseAll: 'delete from uses where thread = ?',
   dropBlob: 'delete from blobs where id = ? and not exists (select 1 from uses where blob = ?)',
-  eraseEntries: 'update entries set body = null, cuts = null, external = null where thread = ?',
+  eraseEntries:
+    'update entries set body = null, packed = null, cuts = null, external = null where thread = ?',
   eraseSnapshot: 'delete from snapshots where thread = ?',
   eraseThread: `update threads set salt = null, bytes = 0, indexed = 0, messages = 0, passages = 0, version = ?, head = unhex(?),
     updated_at = max(updated_at, ?) where tenant = ? and thread = ? and head = unhex(?) and salt is not null returning id`,
@@ -66,10 +85,11 @@ const sql = {
   dropValue: 'delete from key_values where tenant = ? and space = ? and name = ?',
   indexTo: `update threads set indexed = ?, messages = ?, passages = passages + ?
     where tenant = ? and thread = ? and indexed = ? and version >= ? and salt is not null returning id`,
-  addPassage: `insert into passages (thread, seq, position, block, inner, start, stop, open, speaker)
-    values (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  addPassage: `insert into passages (thread, seq, position, block, inner, start, stop, open, speaker, tokens)
+    values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   addTokens: 'insert into search (rowid, tokens) values (?, ?)',
-  eraseTokens: 'delete from search where rowid in (select id from passages where thread = ?)',
+  passageTokens: 'select id, tokens from passages where thread = ?',
+  eraseTokens: "insert into search (search, rowid, tokens) values ('delete', ?, ?)",
   erasePassages: 'delete from passages where thread = ?',
   askScrub: 'insert into erasures default values',
   erasure: 'select 1 from erasures limit 1',
@@ -130,7 +150,10 @@ export class SqliteLog {
     const { version, format, head, hash, text } = snapshot
     const row = this.#statement('living').get(tenant, thread)
     if (row === undefined || version > Number(row.version)) return false
-    const values = [Number(row.id), version, format, head, hash, text]
+    // That of a long thread stays as it is: whoever opens it waits for it.
+    const packed = (text.length < maxPackedSnapshot ? packText(text) : undefined) ?? null
+    const plain = packed === null ? text : ''
+    const values = [Number(row.id), version, format, head, hash, plain, packed]
     return Number(this.#statement('saveSnapshot').run(...values).changes) === 1
   }
 
@@ -166,8 +189,7 @@ export class SqliteLog {
     for (const { blob } of blobs) this.#run('dropBlob', Number(blob), Number(blob))
     this.#run('eraseEntries', id)
     this.#run('eraseSnapshot', id)
-    this.#run('eraseTokens', id)
-    this.#run('erasePassages', id)
+    this.#erasePassages(id, key)
     this.#addEntry(id, row, new Map())
     this.#run('askScrub')
     return true
@@ -182,9 +204,18 @@ export class SqliteLog {
     for (const { seq, index, block, inner = null, from: start, to: stop, ...rest } of passages) {
       const open = rest.isOpen ? 1 : 0
       const place = [Number(row.id), seq, index, block, inner, start, stop, open, rest.speaker]
-      this.#run('addTokens', this.#run('addPassage', ...place), `${scope} ${rest.tokens}`)
+      const id = this.#run('addPassage', ...place, packTokens(rest.tokens))
+      this.#run('addTokens', id, `${scope} ${rest.tokens}`)
     }
     return true
+  }
+
+  /** The index takes out only what it is told, word for word. */
+  #erasePassages(thread: number, key: ThreadKey): void {
+    const scope = scopeTokens(key)
+    for (const { id, tokens } of this.#statement('passageTokens').all(thread))
+      this.#run('eraseTokens', Number(id), `${scope} ${unpackTokens(tokens)}`)
+    this.#run('erasePassages', thread)
   }
 
   /** Deletes a tenant's values, and its blobs that no thread uses. */
@@ -221,17 +252,29 @@ export class SqliteLog {
 
   #addEntry(thread: number, row: LogRow, blobs: ReadonlyMap<string, number>): void {
     const { seq, form, type, content, header, external = null, body = null } = row
+    const packed = (body === null ? undefined : this.#pack(thread, row, body)) ?? null
+    const plain = packed === null ? body : null
     const cuts = row.cuts?.map(([offset, hash]) => [offset, blobs.get(hash)])
     const cutColumn = cuts === undefined ? null : JSON.stringify(cuts)
-    const values = [thread, seq, form, type, content, header, external, cutColumn, body]
+    const values = [thread, seq, form, type, content, header, external, cutColumn, plain, packed]
     this.#added = { position: this.#run('addEntry', ...values), header }
+  }
+
+  #pack(thread: number, row: LogRow, body: string): Uint8Array | undefined {
+    if (!mayDiffer(row)) return packText(body)
+    const found = this.#statement('alike').get(thread, row.seq, row.seq - maxBack, row.type)
+    const seq = Number(found?.seq ?? 0)
+    const base = seq === 0 ? undefined : packedRow(this.#statement('packed'), thread, seq)
+    return packDifference(body, base === undefined ? undefined : { ...base, seq })
   }
 
   /** The id of a blob with this content, which is added if it is new. */
   #keepBlob(tenant: string, { hash, content }: BlobRow): number {
     const name = fromHex(hash)
     const row = this.#statement('blob').get(tenant, name)
-    return row === undefined ? this.#run('addBlob', tenant, name, content) : Number(row.id)
+    if (row !== undefined) return Number(row.id)
+    const packed = packBytes(content)
+    return this.#run('addBlob', tenant, name, packed ?? content, packed === undefined ? 0 : 1)
   }
 
   #useNamed(tenant: string, thread: number, name: string): void {

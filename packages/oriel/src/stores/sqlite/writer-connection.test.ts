@@ -211,7 +211,7 @@ describe('the high-water mark', () => {
     dropTail()
     raw((db) =>
       db.exec(
-        'insert into entries select 3, thread, 3, form, type, content, header, null, null, body from entries where seq = 1',
+        'insert into entries select 3, thread, 3, form, type, content, header, null, null, body, packed from entries where seq = 1',
       ),
     )
     expect(() => open().session.open()).toThrow(expect.objectContaining({ code: 'log-truncated' }))

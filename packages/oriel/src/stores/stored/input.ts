@@ -2,6 +2,7 @@
 
 import { OrielError, wrongOption } from '../../core/log/errors.ts'
 import { isObject } from '../../core/log/json.ts'
+import { assertOptions } from '../../core/log/options.ts'
 import type {
   LeaseOptions,
   NewestOptions,
@@ -49,6 +50,7 @@ export function checkName(name: unknown, field: NameField): void {
 
 /** The range of seq that a read covers, given the log's length. Empty when `from` is greater than `to`. */
 export function checkRange(options: ReadOptions): { readonly from: number; readonly to: number } {
+  assertOptions(options, { from: true, to: true }, 'read')
   const { from = 1, to = Number.MAX_SAFE_INTEGER } = options
   checkInteger(from, { name: 'from', least: 1, most: Number.MAX_SAFE_INTEGER })
   checkInteger(to, { name: 'to', least: 0, most: Number.MAX_SAFE_INTEGER })
@@ -60,6 +62,7 @@ export function checkListOptions(
   options: { readonly after?: string; readonly limit?: number },
   field: NameField = 'thread',
 ): { readonly after: string; readonly limit: number } {
+  assertOptions(options, { after: true, limit: true }, field === 'thread' ? 'list' : 'tenants')
   const { after = '', limit = defaultListLimit } = options
   checkInteger(limit, { name: 'limit', least: 1, most: maxListLimit })
   if (after !== '') checkName(after, field)
@@ -71,6 +74,7 @@ export function checkNewestOptions(options: NewestOptions): {
   readonly after: ThreadPosition
   readonly limit: number
 } {
+  assertOptions(options, { after: true, limit: true }, 'newest')
   const { after = { updatedAt: Number.MAX_SAFE_INTEGER, thread: '' }, limit = defaultListLimit } =
     options
   checkInteger(limit, { name: 'limit', least: 1, most: maxListLimit })
@@ -81,7 +85,9 @@ export function checkNewestOptions(options: NewestOptions): {
 }
 
 /** Refuses leases without a name or an end. */
-export function checkLease({ name, ttlMs }: LeaseOptions): void {
+export function checkLease(options: LeaseOptions): void {
+  assertOptions(options, { name: true, ttlMs: true }, 'lease')
+  const { name, ttlMs } = options
   if (typeof name !== 'string' || name === '' || name.length > maxNameLength || name.includes('\0'))
     throw new OrielError('invalid-option', 'The option name must be a short text.', {
       path: 'name',

@@ -34,7 +34,9 @@ export function writeRows(
   let bytes = 0
   const rows = entries.map((entry): LogRow => {
     const { seq, type, text, content, header, externalId } = entry
-    const { body, cuts } = isWhole ? { body: text, cuts: [] } : cutText(text)
+    // The text of an edit is like that of none but the edit before it, and is kept by what differs.
+    const staysWhole = isWhole || type === 'edit'
+    const { body, cuts } = staysWhole ? { body: text, cuts: [] } : cutText(text)
     bytes += entry.bytes
     for (const name of namedHashes(entry)) names.add(name)
     const places = cuts.map(({ offset, literal }) => {

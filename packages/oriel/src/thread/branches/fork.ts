@@ -133,7 +133,7 @@ function earlier(mark: MarkEntry, steps: number): MarkEntry {
 
 function inheritedSettings(parent: Journal): readonly Setting<unknown>[] {
   const own = settings.host.among(parent.settingNames)
-  return [...policySettings, settings.leading, settings.expandTool, ...own]
+  return [...policySettings, settings.leading, settings.expandTool, settings.shownTools, ...own]
 }
 
 /** A setting as it is now, where the copied entries end before it was made. */

@@ -35,6 +35,8 @@ export interface RequestAround {
   readonly journal?: Journal
   /** @default what plugins said last */
   readonly pluginSystem?: ViewRequest['pluginSystem']
+  /** What comes from memory. @default nothing */
+  readonly tail?: ViewRequest['tail']
   /** Whether the expand tool is added, where the options offer it. @default as the log says */
   readonly offering?: Offering | undefined
 }

@@ -10,6 +10,7 @@ import type {
 } from '../../core/log/entry.ts'
 import { assert, OrielError } from '../../core/log/errors.ts'
 import { entryId } from '../../core/log/ids.ts'
+import type { Scope } from '../../core/log/scope.ts'
 import {
   type Header,
   headerOf,
@@ -42,10 +43,15 @@ const maxAttempts = 50
 /** A tail of this length is read in a few milliseconds. */
 const defaultSnapshotEvery = 256
 
+/** The part of a long log that may lie behind its snapshot, and is read when it is opened. Writing a snapshot costs a little for each entry. */
+const tailShare = 1 / 64
+
 export interface JournalOptions {
   readonly store: Store
   readonly key: ThreadKey
   readonly tokens: TokensOption | undefined
+  /** The scope that a new thread begins in. One that is there keeps its own. @default none */
+  readonly scope?: Scope | undefined
   readonly now: () => number
   /** Entries between two snapshots, at least; 0 = never. @default 256 */
   readonly snapshotEvery?: number | undefined
@@ -121,9 +127,10 @@ export class Journal {
 
   /** The log of a thread that the store does not have. Where it has it after all, the first append notices. */
   static begin(options: JournalOptions, parent?: Header): Journal {
-    const { key, tokens } = options
+    const { key, tokens, scope } = options
     const { name } = resolveCounter(tokens)
-    const header = parent ?? { salt: saltOf(key), tokens: name, version: headerVersion }
+    const own = { salt: saltOf(key), tokens: name, version: headerVersion }
+    const header = parent ?? (scope === undefined ? own : { ...own, scope: { ...scope } })
     return new Journal(options, header)
   }
 
@@ -340,7 +347,7 @@ export class Journal {
   /** Snapshots cost the size of the state, so they are made the more rarely the longer the log is. */
   #maybeSnapshot(): void {
     const { snapshotEvery = defaultSnapshotEvery, onSnapshotFailed } = this.#options
-    const interval = Math.max(snapshotEvery, Math.ceil(this.#snapshotVersion / 16))
+    const interval = Math.max(snapshotEvery, Math.ceil(this.#snapshotVersion * tailShare))
     if (snapshotEvery <= 0 || this.#state.version - this.#snapshotVersion < interval) return
     this.#snapshotVersion = this.#state.version
     const before = this.#saving

@@ -1,6 +1,6 @@
 // What a store may keep beside a log so that opening it does not read it all. Discardable at any time.
 
-import type { MessageEntry, RequestEntry, SettingEntry } from '../../core/log/entry.ts'
+import type { EditEntry, MessageEntry, RequestEntry, SettingEntry } from '../../core/log/entry.ts'
 import type { JsonObject } from '../../core/log/json.ts'
 import type { StateData } from '../../core/state/state.ts'
 import type { Store, ThreadKey } from '../../stores/store.ts'
@@ -9,7 +9,7 @@ import type { Calibrations } from '../view/calibration.ts'
 import type { Lane } from '../view/lanes.ts'
 
 /** Raised whenever the meaning of any part changes; snapshots of other formats are ignored. */
-const snapshotFormat = 9
+const snapshotFormat = 11
 
 /** The facts about a log that a journal keeps beside its state. */
 export interface JournalFacts {
@@ -51,8 +51,45 @@ export async function saveSnapshot(
   await store.saveSnapshot(key, {
     version: value.state.version,
     format: snapshotFormat,
-    value: value as unknown as JsonObject,
+    value: { ...value, state: storedState(value.state) } as unknown as JsonObject,
   })
+}
+
+/** The hidden messages as text within the text: they are most of a long thread, and are parsed when first asked for. */
+type StoredState = Omit<StateData, 'hidden'> & { readonly hidden: string }
+
+function storedState(state: StateData): StoredState {
+  return { ...withoutSuperseded(state), hidden: JSON.stringify(state.hidden) }
+}
+
+function restoredState({ hidden, ...rest }: StoredState): StateData {
+  let parsed: StateData['hidden'] | undefined
+  return {
+    ...rest,
+    get hidden() {
+      parsed ??= JSON.parse(hidden) as StateData['hidden']
+      return parsed
+    },
+  }
+}
+
+/**
+ * Without the texts and digests of checkpoints that a newer one replaced: each is as long as what it stands for, and all of them together
+ * grew with the square of the log. They are needed only where the newer one is undone, and then the whole log is read (`complete`).
+ */
+function withoutSuperseded(state: StateData): StateData {
+  const { edits } = state.edits
+  const newest = edits.findLast(isCheckpoint)
+  const kept = edits.map((edit) => {
+    if (edit === newest || !isCheckpoint(edit) || edit.summary !== undefined) return edit
+    const { digest: _, ...rest } = edit
+    return { ...rest, text: '' }
+  })
+  return { ...state, edits: { ...state.edits, edits: kept } }
+}
+
+function isCheckpoint({ target, text }: EditEntry): boolean {
+  return 'ranges' in target && text !== undefined
 }
 
 /** The newest snapshot with its messages; undefined when there is none, or none that can be used. */
@@ -63,7 +100,8 @@ export async function loadSnapshot(
   const snapshot = await store.loadSnapshot(key)
   if (snapshot === undefined || snapshot.format !== snapshotFormat) return undefined
   // Written by `saveSnapshot` of the same format, and verified by the store.
-  const value = snapshot.value as unknown as SnapshotValue
+  const stored = snapshot.value as unknown as Omit<SnapshotValue, 'state'> & { state: StoredState }
+  const value: SnapshotValue = { ...stored, state: restoredState(stored.state) }
   const wanted = new Set(value.state.visible.map(([seq]) => seq))
   const messages: MessageEntry[] = []
   for (const [from, to] of runsOf([...wanted])) {

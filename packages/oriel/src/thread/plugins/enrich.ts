@@ -2,7 +2,9 @@
 
 import type { Audience, Block, Lifetime } from '../../core/log/block.ts'
 import type { Draft } from '../../core/log/entry.ts'
+import { wrongOption } from '../../core/log/errors.ts'
 import { assertOptions } from '../../core/log/options.ts'
+import { decodeNeutral } from '../../providers/neutral/index.ts'
 import {
   type Added,
   type Addition,
@@ -15,6 +17,7 @@ import {
 
 /** What a plugin's number counts. */
 export type RetentionUnit = 'newer' | 'turns' | 'steps'
+const units: readonly unknown[] = ['newer', 'turns', 'steps']
 
 export interface EnrichOptions {
   /** What a plugin's number counts. @default 'newer' */
@@ -41,6 +44,9 @@ export async function enrich(
   checkPlugins(plugins)
   assertOptions(options, { unit: true, onFailure: true, context: true }, 'enrich')
   const { unit = 'newer', onFailure = () => {}, context = { turn: 1, step: 1 } } = options
+  assertOptions(context, { thread: true, turn: true, step: true }, 'enrich', 'context')
+  if (!units.includes(unit)) throw wrongOption('unit', `one of ${units.join(', ')}`)
+  decodeNeutral([message], 'message')
   const own = structuredClone(contentOf(message))
   const added = await askForMessage(message, plugins, { context, onFailure })
   const shown = added.flatMap((one) =>

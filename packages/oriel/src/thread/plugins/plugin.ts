@@ -4,6 +4,7 @@ import type { Block } from '../../core/log/block.ts'
 import type { Draft } from '../../core/log/entry.ts'
 import { OrielError } from '../../core/log/errors.ts'
 import { cloneJson, isObject } from '../../core/log/json.ts'
+import { assertNoSlip, assertOptions, type OptionNames } from '../../core/log/options.ts'
 import { decodeNeutral } from '../../providers/neutral/index.ts'
 
 /** A neutral message whose content is blocks. */
@@ -95,6 +96,7 @@ export function checkPlugins(plugins: unknown): asserts plugins is readonly Plug
   plugins.forEach((plugin: unknown, index) => {
     const path = `plugins[${index}]`
     if (!isObject(plugin)) throw wrong(path, 'must be an object')
+    assertPluginFields(plugin, path)
     const { name, message, system, timeoutMs } = plugin
     if (typeof name !== 'string' || name.trim() === '')
       throw wrong(`${path}.name`, 'must be a text')
@@ -109,6 +111,30 @@ export function checkPlugins(plugins: unknown): asserts plugins is readonly Plug
       throw wrong(`${path}.timeoutMs`, 'must be a number of milliseconds above 0')
     }
   })
+}
+
+const pluginFields: OptionNames<Plugin> = {
+  name: true,
+  label: true,
+  description: true,
+  tools: true,
+  message: true,
+  system: true,
+  timeoutMs: true,
+}
+const contributionFields: OptionNames<Contribution> = {
+  displayOnCurrentMessage: true,
+  saveToChatHistory: true,
+  content: true,
+}
+
+/** An instance of a class may have state of its own; what a literal has beside these does nothing. */
+function assertPluginFields(plugin: object, path: string): void {
+  const isLiteral = Object.getPrototypeOf(plugin) === Object.prototype
+  const around = { of: 'A plugin', at: path }
+  const names = { known: Object.keys(pluginFields), elsewhere: Object.keys(contributionFields) }
+  if (isLiteral) assertOptions<object>(plugin, pluginFields, around.of, path)
+  else assertNoSlip(plugin, names, around)
 }
 
 /** What the plugins add to a message, in their order. Never rejects. */
@@ -181,6 +207,11 @@ function additionsOf(answer: unknown): readonly Addition[] {
   const additions = answer.map((one: unknown, index): Addition => {
     const path = `contributions[${index}]`
     if (!isObject(one)) throw answered(path, 'must be an object')
+    const unknown = Object.keys(one).find((name) => !Object.hasOwn(contributionFields, name))
+    if (unknown !== undefined) {
+      const known = Object.keys(contributionFields).join(', ')
+      throw answered(`${path}.${unknown.slice(0, 40)}`, `is not one of ${known}`)
+    }
     const { displayOnCurrentMessage = false, saveToChatHistory = false, content = [] } = one
     if (typeof displayOnCurrentMessage !== 'boolean') {
       throw answered(`${path}.displayOnCurrentMessage`, 'must be true or false')

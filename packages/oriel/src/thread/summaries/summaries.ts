@@ -34,6 +34,8 @@ export interface SummariesOptions {
 /** The thread that asks for summaries. Branches of one conversation share the answers. */
 export interface SummaryCaller {
   readonly summarize: Summarize
+  /** Finds summaries of the same content in other threads of the tenant. @default none */
+  readonly find?: (keys: readonly string[]) => Promise<readonly Finished[]>
   /** Called once for each call that failed; the requests in it get their deterministic form. */
   readonly onFailed: (failure: JobFailure, requests: number) => void
 }
@@ -97,17 +99,28 @@ export class Summaries {
       if (wish.fault !== undefined) this.#fail([{ key, wish }], faulty(wish.fault), run)
     }
     const askable = [...wanted].filter(([, { fault }]) => fault === undefined)
-    const batches = batchesOf(askable, this.#room)
-    const finished = await Promise.all(
-      batches.map((batch) => {
-        const result = this.#run(batch, inputLength, run)
-        for (const { key } of batch) this.#running.set(key, result)
-        return result.finally(() => {
-          for (const { key } of batch) this.#running.delete(key)
-        })
-      }),
+    const done = this.#askAll(askable, run)
+    for (const [key] of askable) this.#running.set(key, done)
+    try {
+      return await done
+    } finally {
+      for (const [key] of askable) this.#running.delete(key)
+    }
+  }
+
+  async #askAll(
+    wanted: readonly (readonly [string, SummaryRequest])[],
+    run: SummaryRun,
+  ): Promise<readonly Finished[]> {
+    const { find } = run.caller
+    const known = find === undefined ? [] : await find(wanted.map(([key]) => key))
+    for (const { key, text } of known) remember(this.#ready, key, text)
+    const batches = batchesOf(
+      wanted.filter(([key]) => !this.#ready.has(key)),
+      this.#room,
     )
-    return finished.flat()
+    const made = await Promise.all(batches.map((batch) => this.#run(batch, inputLength, run)))
+    return [...known, ...made.flat()]
   }
 
   get isBusy(): boolean {

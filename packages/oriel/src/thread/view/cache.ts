@@ -1,10 +1,18 @@
 // The provider's cache as a thread knows it: what was sent, what it costs, and when it was lost.
 
 import type { EditEntry, RecordedBreak, UsageEntry } from '../../core/log/entry.ts'
+import { wrongOption } from '../../core/log/errors.ts'
+import { assertOptions, isNearly, type OptionNames } from '../../core/log/options.ts'
 import { settings } from '../../core/log/settings.ts'
 import { seqsOf } from '../../core/state/edits.ts'
+import { nearestName } from '../../core/text/nearest-name.ts'
 import type { CacheState } from '../../schedule/cache-aware.ts'
-import { lookupPrices, type Prices, type PricesQuery } from '../../schedule/prices.ts'
+import {
+  lookupPrices,
+  type Prices,
+  type PricesQuery,
+  priceProviders,
+} from '../../schedule/prices.ts'
 import type { EventFields } from '../events.ts'
 import type { EntryBody, Journal } from '../journal/journal.ts'
 import { breakOf, cacheOf } from './lanes.ts'
@@ -13,6 +21,31 @@ import type { ViewRequest } from './view.ts'
 
 /** A provider's name, what to look up, or numbers that stand over what is known. */
 export type PricesOption = string | (PricesQuery & Partial<Prices>)
+
+const pricesOptions: OptionNames<PricesQuery & Partial<Prices>> = {
+  provider: true,
+  model: true,
+  life: true,
+  at: true,
+  read: true,
+  write: true,
+  ttlMs: true,
+  coldMs: true,
+  minimumTokens: true,
+  contextWindow: true,
+  inputDollars: true,
+  outputDollars: true,
+  asOf: true,
+}
+
+/** Rejects prices with other fields, and a provider's name that is nearly one of ours. */
+export function assertPrices(prices: PricesOption | undefined): void {
+  if (prices === undefined) return
+  const provider = typeof prices === 'string' ? prices : prices.provider
+  if (typeof prices !== 'string') assertOptions(prices, pricesOptions, 'openThread', 'prices')
+  if (provider === undefined || !isNearly(provider, priceProviders)) return
+  throw wrongOption('prices', `a provider's name, such as ${nearestName(provider, priceProviders)}`)
+}
 
 /** What is known of a model: what was given stands over what can be looked up. */
 export function pricesOf(option: PricesOption | undefined, model: string | undefined): Prices {
@@ -69,7 +102,7 @@ export function usageEntry(
 export function cacheBroken({ broken }: Pick<UsageEntry, 'broken'>): EventFields | undefined {
   if (broken === undefined) return undefined
   return {
-    message: `${broken.lost} tokens were not in the provider's cache: ${broken.cause}.`,
+    message: `${broken.lost} tokens were not in the provider's cache: ${broken.cause}${broken.told === undefined ? '' : ` (the provider says ${broken.told})`}.`,
     reason: broken.cause,
     tokensLost: broken.lost,
     ...(broken.first === undefined ? {} : { id: broken.first }),
@@ -91,6 +124,7 @@ function brokenBy(
   const found = breakOf({ ...lane, before }, measured, {
     prices: pricesOf(option, lane.model),
     hasEdits: newestChange > before.seq,
+    told: usage.miss,
     frame: (hash) => journal.setting(settings.frame.at(hash)),
   })
   if (found === undefined) return undefined

@@ -1,9 +1,9 @@
 // What each consumer of a thread was sent last, and what the provider measured of it: a consumer is format, model and frame.
 
-import type { RequestEntry, Usage, UsageEntry } from '../../core/log/entry.ts'
+import type { ReportedMiss, RequestEntry, Usage, UsageEntry } from '../../core/log/entry.ts'
 import type { Json, JsonObject } from '../../core/log/json.ts'
 import { isObject } from '../../core/log/json.ts'
-import { carriesExpandTool } from '../../core/state/expansion.ts'
+import { carriesExpandTool, searchToolIn } from '../../core/state/expansion.ts'
 import type { State } from '../../core/state/state.ts'
 import { type CacheBreak, findBreak, type Measurement } from '../../schedule/breaks.ts'
 import type { CacheState } from '../../schedule/cache-aware.ts'
@@ -78,6 +78,8 @@ export function breakOf(
   around: {
     readonly prices: Prices
     readonly hasEdits: boolean
+    /** What the provider itself says of a miss. */
+    readonly told?: ReportedMiss | undefined
     /** The recorded frame of a hash. */
     readonly frame: (hash: string) => Json | undefined
   },
@@ -90,6 +92,7 @@ export function breakOf(
     now: measured,
     idleMs: lane.at - before.at,
     prices: around.prices,
+    told: around.told,
     changed: {
       model: before.model !== lane.model,
       tools: differs(old, own, 'tools') && !(around.hasEdits && isOnlyOffered(old, own)),
@@ -112,7 +115,9 @@ function isOnlyOffered(before: Json | undefined, after: Json | undefined): boole
     const tools = isObject(frame) ? (frame as JsonObject).tools : undefined
     return Array.isArray(tools) ? tools : []
   }
-  const rest = listOf(after).filter((tool) => carriesExpandTool({ tools: [tool] }) !== true)
+  const isLookup = (tool: Json): boolean =>
+    carriesExpandTool({ tools: [tool] }) === true || searchToolIn({ tools: [tool] }) !== undefined
+  const rest = listOf(after).filter((tool) => !isLookup(tool))
   return JSON.stringify(rest) === JSON.stringify(listOf(before))
 }
 

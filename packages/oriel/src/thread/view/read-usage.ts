@@ -2,7 +2,7 @@
 
 import type { Usage } from '../../core/log/entry.ts'
 import { OrielError } from '../../core/log/errors.ts'
-import { isJsonObject, isObject } from '../../core/log/json.ts'
+import { isJsonObject, isObject, type Json, type JsonObject } from '../../core/log/json.ts'
 import { readUsage as readAiSdk } from '../../providers/ai-sdk/usage.ts'
 import { readUsage as readLangchain } from '../../providers/langchain/usage.ts'
 import type { UsageFormat } from '../../providers/provider.ts'
@@ -23,6 +23,7 @@ export function readUsage(sample: unknown): Usage {
       cacheRead: count(sample.cacheRead),
       cacheWrite: count(sample.cacheWrite),
       output: count(sample.output),
+      ...missIn(sample.miss),
     }
   }
   for (const read of readers) {
@@ -30,6 +31,14 @@ export function readUsage(sample: unknown): Usage {
     if (usage !== undefined) return usage
   }
   throw noUsage()
+}
+
+function missIn(value: Json | undefined): Pick<Usage, 'miss'> {
+  if (!isJsonObject(value ?? null)) return {}
+  const { cause, word, tokens } = value as JsonObject
+  const known = (['edit', 'tools', 'system', 'model'] as const).find((one) => one === cause)
+  if (known === undefined || typeof word !== 'string') return {}
+  return { miss: { cause: known, word, ...(typeof tokens === 'number' ? { tokens } : {}) } }
 }
 
 /** Those first whose counts nobody else could take for their own. */

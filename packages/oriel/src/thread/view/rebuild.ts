@@ -13,8 +13,10 @@ import type { CustomRule } from '../../rules/custom.ts'
 import { leadingOf } from '../branches/leading.ts'
 import { assumeSaved } from '../expand/output-files.ts'
 import { Journal } from '../journal/journal.ts'
+import { memoryIn } from '../memory/tail.ts'
 import { systemOf } from '../plugins/plugins.ts'
 import { askLog } from '../summaries/prepare.ts'
+import { contentsOf, type ShownPart } from './contents.ts'
 import { Framing } from './frame.ts'
 import { type BuiltView, buildView, encoderVersion } from './view.ts'
 import { wideningEntries } from './widen.ts'
@@ -38,6 +40,10 @@ export interface RebuiltRequest {
   readonly trace: readonly Change[]
   /** Absent when the request only extends the one before. */
   readonly change?: RequestChange
+  /** Its parts, with their tokens. */
+  readonly contents: () => readonly ShownPart[]
+  /** The request before it in the same format: its step, and its parts. */
+  readonly before?: { readonly step: number; readonly contents: () => readonly ShownPart[] }
 }
 
 /** Rebuilds the newest request of a step. Reads the log up to it. `rules` are the host's own, for requests with a policy of their own. */
@@ -64,8 +70,13 @@ export async function rebuildRequest(
   if (before === undefined) return { ...answer, request }
   const previous = await rebuild(journal, before, rules)
   const change = compare(previous.messages, messages)
-  if (change === undefined) return { ...answer, request }
-  return { ...answer, request, change: { index: change, ...causeOf(before, request, edits) } }
+  const rebuilt = {
+    ...answer,
+    request,
+    before: { step: before.step, contents: previous.contents },
+  }
+  if (change === undefined) return rebuilt
+  return { ...rebuilt, change: { index: change, ...causeOf(before, request, edits) } }
 }
 
 /** What the log's edits say is already decided; how a body is marked follows the schedule. */
@@ -91,6 +102,7 @@ async function rebuild(
   exact: boolean
   messages: readonly Json[]
   trace: readonly Change[]
+  contents: () => readonly ShownPart[]
   built: BuiltView
 }> {
   const past = await Journal.until(journal, request.seq - 1)
@@ -108,6 +120,7 @@ async function rebuild(
     leading: leadingOf(past),
     pluginSystem: systemOf(past),
   }
+  const around = new Framing(framing)
   const built = buildView({
     state: past.state,
     policy,
@@ -122,7 +135,8 @@ async function rebuild(
     },
     leading: framing.leading,
     pluginSystem: framing.pluginSystem,
-    framing: new Framing(framing),
+    tail: await memoryIn(past),
+    framing: around,
     given: { rules },
     now: request.at,
     summaryOf: temporary === undefined || details.hasModel === true ? askLog(past) : noSummary,
@@ -131,7 +145,9 @@ async function rebuild(
   const exact = built.bodyHash === request.bodyHash && request.encoderVersion === encoderVersion
   const { messages } = built
   const body = bodyOf(format, request, built, frame)
-  return { body, exact, messages, trace: built.trace(), built }
+  const contents = (): readonly ShownPart[] =>
+    contentsOf({ state: past.state, framing: around }, built)
+  return { body, exact, messages, trace: built.trace(), contents, built }
 }
 
 /** The newest view, as it was sent. */

@@ -1,6 +1,6 @@
 // One view of a thread: what the policy changes, what the provider gets, and the entries that record both.
 
-import { type Assembled, assemble } from '../../assemble.ts'
+import { type Assembled, assemble, withMemory } from '../../assemble.ts'
 import type { Block } from '../../core/log/block.ts'
 import type {
   Edit,
@@ -20,7 +20,7 @@ import {
 } from '../../core/log/json.ts'
 import { settings } from '../../core/log/settings.ts'
 import { firstOf } from '../../core/state/edits.ts'
-import { carriesExpandTool } from '../../core/state/expansion.ts'
+import { carriesExpandTool, searchToolIn } from '../../core/state/expansion.ts'
 import { type FileOf, noFile } from '../../core/state/file-request.ts'
 import type { State } from '../../core/state/state.ts'
 import { noSummary, type SummaryOf } from '../../core/state/summary-request.ts'
@@ -45,6 +45,7 @@ import type { Prices } from '../../schedule/prices.ts'
 import { sha256 } from '../../sha256.ts'
 import type { WriteOptions } from '../../stores/store.ts'
 import type { EntryBody, Journal, Stamp } from '../journal/journal.ts'
+import { categoryTokens, contentsOf, type RequestCategory, type ShownPart } from './contents.ts'
 import type { Framing } from './frame.ts'
 
 /** Raised when the same log and options would encode to other bytes. */
@@ -78,10 +79,17 @@ export interface ViewOptions<Own extends readonly CustomRule[] = readonly []> {
    */
   readonly threadPolicy?: PolicyInput<Own>
   /**
+   * Whose policy `threadPolicy` is. That of a `request` holds as long as requests bring it: its edits are in the log like all others, and
+   * the first view with another policy takes them back. @default 'thread'
+   */
+  readonly policyOf?: 'thread' | 'request'
+  /**
    * Whether you turn reasoning off for a request where the view says so (`reasoning: 'off'`). Else a tool loop whose signed reasoning
    * can no longer be sent goes on as a record in the user role. @default false
    */
   readonly mayTurnReasoningOff?: boolean
+  /** Whose settings these are, in lines of the log. @default the thread's agent, else the thread */
+  readonly agentName?: string
   /** Commit nothing, neither edits nor the record of the request, and ask no model. @default false */
   readonly dryRun?: boolean
 }
@@ -157,6 +165,8 @@ export interface ViewRequest {
   >
   /** What plugins say in the system prompt. */
   readonly pluginSystem: readonly Block[]
+  /** What comes from memory, behind the messages. @default nothing */
+  readonly tail?: readonly Block[] | undefined
   /** What stands around the messages, with both. */
   readonly framing: Framing
   readonly now: number
@@ -212,6 +222,8 @@ export function buildView(request: ViewRequest): BuiltView {
     frameTokens: aroundTokens,
     frameParts: () => framePartTokens(state.counter, framing.frame),
     hasExpandTool: carriesExpandTool(options.frame),
+    searchTool: searchToolIn(options.frame),
+    tail: request.tail,
     budget,
     mayTurnReasoningOff,
   }
@@ -438,6 +450,7 @@ function detailsOf(request: ViewRequest, built: BuiltView): RequestDetails {
   const { assembled, decision } = built
   const details: { -readonly [Key in keyof RequestDetails]: RequestDetails[Key] } = {
     tokens: assembled.tokens(),
+    parts: categoryTokens(request, built),
   }
   if (options.budget !== undefined) details.budget = options.budget
   if (options.mayTurnReasoningOff === true) details.mayTurnReasoningOff = true
@@ -476,7 +489,7 @@ function policyHashOf(policy: Policy): string {
 /** The view as callers get it: theirs to change, so that nothing of the log is in it. */
 export function toView(request: ViewRequest, built: BuiltView, epoch: Epoch): View {
   const { state, framing, leading } = request
-  const tail = tailOf(state, built.planned)
+  const tail = withMemory(tailOf(state, built.planned), request.tail)
   let directives: readonly Directive[] | undefined
   const around =
     framing.tokens(state.counter) + (tail === undefined ? 0 : viewTokens(state, [tail]))
@@ -500,7 +513,22 @@ export function toView(request: ViewRequest, built: BuiltView, epoch: Epoch): Vi
     view,
     built.origins.map((origin) => ({ ...origin, isSaid: isSaid(origin, built.shown) })),
   )
+  shownBy.set(view, { request, built })
   return view
+}
+
+const shownBy = new WeakMap<View, { readonly request: ViewRequest; readonly built: BuiltView }>()
+
+/** The parts of a view, with their tokens. Ask before the thread goes on. */
+export function contentsIn(view: View): readonly ShownPart[] {
+  const made = shownBy.get(view)
+  return made === undefined ? [] : contentsOf(made.request, made.built)
+}
+
+/** The tokens of a view by category. */
+export function categoriesIn(view: View): Partial<Record<RequestCategory, number>> {
+  const made = shownBy.get(view)
+  return made === undefined ? {} : categoryTokens(made.request, made.built)
 }
 
 /** Beside the views, which are their callers' own. */

@@ -1,0 +1,240 @@
+// Sets and takes back single settings in configuration files of other programs, without touching anything else in them: comments, order,
+// indentation and line ends stay.
+
+import { isDeepStrictEqual } from 'node:util'
+import { applyEdits, modify, type ParseError, parse as parseJsonc } from 'jsonc-parser'
+import { OrielError } from 'oriel'
+import { parse as parseToml } from 'smol-toml'
+
+/** How a file is written. `json` may have comments and trailing commas. */
+export type FileFormat = 'json' | 'toml' | 'env'
+
+/** One setting: where it is, and what it is to be, or to hold besides what is there. TOML and env files take a single name and a text. */
+export interface Setting {
+  readonly path: readonly string[]
+  readonly value: string | { readonly add: string }
+}
+
+/** A setting as it was before; without a value it was not there. */
+export interface PastSetting {
+  readonly path: readonly string[]
+  readonly value?: unknown
+}
+
+/**
+ * The text with the settings, and what they were. Contracts:
+ * - Everything else in the file means what it meant: the text is parsed before and after, and refused if it does not.
+ * - An empty text is a file without settings.
+ *
+ * Throws OrielError 'invalid-input' where the text cannot be parsed.
+ */
+export function withSettings(
+  text: string,
+  settings: readonly Setting[],
+  format: FileFormat,
+): { readonly text: string; readonly before: readonly PastSetting[] } {
+  const tree = read(text, format)
+  const before = settings.map(({ path }) => {
+    const value = valueAt(tree, path)
+    return { path, ...(value === undefined ? {} : { value }) }
+  })
+  const after = settings.map(({ path, value }) => ({
+    path,
+    value: typeof value === 'string' ? value : added(valueAt(tree, path), value.add),
+  }))
+  const expected = after.reduce((one, { path, value }) => withValue(one, path, value), tree)
+  const changed = after.reduce((one, setting) => set(one, setting, format), text)
+  assertMeans(changed, expected, format)
+  return { text: changed, before }
+}
+
+/** The text with each setting as it was before. */
+export function withoutSettings(
+  text: string,
+  before: readonly PastSetting[],
+  format: FileFormat,
+): string {
+  const expected = before.reduce(
+    (one, { path, value }) => withValue(one, path, value),
+    read(text, format),
+  )
+  const changed = before.reduce((one, past) => set(one, past, format), text)
+  assertMeans(changed, expected, format)
+  return changed
+}
+
+function added(list: unknown, item: string): unknown {
+  if (list === undefined) return [item]
+  if (Array.isArray(list)) return list.includes(item) ? list : [...list, item]
+  throw new OrielError('invalid-input', 'A list was expected where something else stands.')
+}
+
+type Tree = { readonly [key: string]: unknown }
+
+/** What a file says. */
+export function read(text: string, format: FileFormat): Tree {
+  if (format === 'env')
+    return Object.fromEntries(envLines(text).map(({ name, value }) => [name, value]))
+  if (format === 'toml') {
+    try {
+      return parseToml(withoutMark(text)) as Tree
+    } catch (cause) {
+      throw cannotRead('TOML', cause)
+    }
+  }
+  if (withoutMark(text).trim() === '') return {}
+  const errors: ParseError[] = []
+  const tree: unknown = parseJsonc(withoutMark(text), errors, { allowTrailingComma: true })
+  const isTree = typeof tree === 'object' && tree !== null && !Array.isArray(tree)
+  if (errors.length > 0 || !isTree) throw cannotRead('JSON')
+  return tree as Tree
+}
+
+function set(text: string, { path, value }: PastSetting, format: FileFormat): string {
+  if (format === 'json') return setJson(text, path, value)
+  const [name = ''] = path
+  return format === 'toml' ? setToml(text, name, value) : setEnv(text, name, value)
+}
+
+const byteOrderMark = '\uFEFF'
+
+function withoutMark(text: string): string {
+  return text.startsWith(byteOrderMark) ? text.slice(1) : text
+}
+
+function setJson(text: string, path: readonly string[], value: unknown): string {
+  const mark = text.startsWith(byteOrderMark) ? byteOrderMark : ''
+  const body = withoutMark(text)
+  const source = body.trim() === '' ? '{}\n' : body
+  const indent = /\n([ \t]+)\S/.exec(source)?.[1] ?? '  '
+  const formattingOptions = {
+    insertSpaces: !indent.startsWith('\t'),
+    tabSize: indent.startsWith('\t') ? 1 : indent.length,
+    eol: source.includes('\r\n') ? '\r\n' : '\n',
+  }
+  return mark + applyEdits(source, modify(source, [...path], value, { formattingOptions }))
+}
+
+/** A line of a setting: where it begins and ends in the text, its line end included. */
+interface Line {
+  readonly start: number
+  readonly end: number
+}
+
+/** Before the first table, where settings of the file itself stand. */
+function setToml(text: string, name: string, value: unknown): string {
+  const found = tomlLine(text, name)
+  const eol = text.includes('\r\n') ? '\r\n' : '\n'
+  if (value === undefined) {
+    return found === undefined ? text : text.slice(0, found.start) + text.slice(found.end)
+  }
+  const line = `${name} = ${JSON.stringify(value)}${eol}`
+  if (found !== undefined) return text.slice(0, found.start) + line + text.slice(found.end)
+  const mark = text.startsWith(byteOrderMark) ? byteOrderMark : ''
+  return `${mark}${line}${withoutMark(text)}`
+}
+
+/** The line of a setting of the file itself: only the last part of a file can be a table, and a value may span lines. */
+function tomlLine(text: string, name: string): Line | undefined {
+  const pattern = new RegExp(`^[ \\t\\uFEFF]*(?:${name}|"${name}"|'${name}')[ \\t]*=`, 'gm')
+  for (const { index: start } of text.matchAll(pattern)) {
+    const without = (end: number): string => text.slice(0, start) + text.slice(end)
+    for (let end = lineEnd(text, start); ; end = lineEnd(text, end)) {
+      if (isWithout(text, without(end), name)) return { start, end }
+      if (end >= text.length) break
+    }
+  }
+  return undefined
+}
+
+/** Whether a cut took the setting away and nothing else. */
+function isWithout(text: string, cut: string, name: string): boolean {
+  try {
+    const { [name]: _gone, ...expected } = parseToml(withoutMark(text)) as Tree
+    return isDeepStrictEqual(sorted(parseToml(withoutMark(cut))), sorted(expected))
+  } catch {
+    return false
+  }
+}
+
+function lineEnd(text: string, from: number): number {
+  const end = text.indexOf('\n', from)
+  return end === -1 ? text.length : end + 1
+}
+
+interface EnvLine extends Line {
+  readonly name: string
+  readonly value: string
+}
+
+function envLines(text: string): readonly EnvLine[] {
+  const pattern = /^[ \t\uFEFF]*(?:export[ \t]+)?([A-Za-z_]\w*)[ \t]*=(.*)$/gm
+  return [...text.matchAll(pattern)].map(({ index, 1: name = '', 2: value = '' }) => ({
+    start: index,
+    end: lineEnd(text, index),
+    name,
+    value: value.replace(/\r$/, ''),
+  }))
+}
+
+/** The last line of a name is the one that counts. */
+function setEnv(text: string, name: string, value: unknown): string {
+  const found = envLines(text).findLast((line) => line.name === name)
+  if (value === undefined) {
+    return found === undefined ? text : text.slice(0, found.start) + text.slice(found.end)
+  }
+  const eol = text.includes('\r\n') ? '\r\n' : '\n'
+  const line = `${name}=${String(value)}${eol}`
+  if (found !== undefined) return text.slice(0, found.start) + line + text.slice(found.end)
+  const isOpen = text !== '' && !text.endsWith('\n')
+  return `${text}${isOpen ? eol : ''}${line}`
+}
+
+function valueAt(tree: unknown, path: readonly string[]): unknown {
+  return path.reduce<unknown>(
+    (one, key) =>
+      typeof one === 'object' && one !== null && Object.hasOwn(one, key)
+        ? (one as Tree)[key]
+        : undefined,
+    tree,
+  )
+}
+
+function withValue(tree: Tree, [key = '', ...rest]: readonly string[], value: unknown): Tree {
+  const next = rest.length === 0 ? value : withValue(childOf(tree, key), rest, value)
+  const kept = Object.entries(tree).filter(([name]) => name !== key)
+  return Object.fromEntries(next === undefined ? kept : [...kept, [key, next]])
+}
+
+function childOf(tree: Tree, key: string): Tree {
+  const child = Object.hasOwn(tree, key) ? tree[key] : undefined
+  if (child === undefined) return {}
+  if (typeof child === 'object' && child !== null && !Array.isArray(child)) return child as Tree
+  throw new OrielError(
+    'invalid-input',
+    `'${key}' is not an object, so that nothing can be set in it.`,
+  )
+}
+
+function assertMeans(text: string, expected: Tree, format: FileFormat): void {
+  if (isDeepStrictEqual(sorted(read(text, format)), sorted(expected))) return
+  throw new OrielError(
+    'invalid-input',
+    'The file is written in a way that cannot be changed safely.',
+  )
+}
+
+/** Without the order of keys. */
+function sorted(tree: unknown): unknown {
+  if (typeof tree !== 'object' || tree === null || Array.isArray(tree)) return tree
+  if (tree instanceof Date) return tree
+  return Object.fromEntries(
+    Object.entries(tree)
+      .map(([key, value]): [string, unknown] => [key, sorted(value)])
+      .sort(([a], [b]) => (a < b ? -1 : 1)),
+  )
+}
+
+function cannotRead(kind: string, cause?: unknown): OrielError {
+  return new OrielError('invalid-input', `The file is not valid ${kind}.`, { cause })
+}

@@ -1,0 +1,390 @@
+// The log beside one request: a row for system text, tools, the summary and every block, with its tokens on both sides. Runs of messages that
+// the request leaves out for one reason are one row. The tokens of all rows add up to those of log and view.
+
+import type { Block } from '../core/log/block.ts'
+import type { Entry, Form, MessageEntry } from '../core/log/entry.ts'
+import { isObject, type Json } from '../core/log/json.ts'
+import { headerOf } from '../core/log/settings.ts'
+import { isInRanges } from '../core/state/edits.ts'
+import { State } from '../core/state/state.ts'
+import { type Counter, countBlock, overheadOf } from '../core/tokens/counter.ts'
+import { isLasting, lastingBlock } from '../core/view/audience.ts'
+import type { Change } from '../core/view/view.ts'
+import { resolveCounter } from '../counters.ts'
+import type { ShownPart } from '../thread/view/contents.ts'
+import type { ContextCategory } from './composition.ts'
+import { liveEdit, plainText } from './view-blocks.ts'
+
+interface RowTokens {
+  /** In full. */
+  readonly tokens: number
+  /** In the request. */
+  readonly shown: number
+}
+
+/** Against the request before: new, or shown otherwise. */
+export type Since = 'new' | 'changed'
+
+export interface BlockRow extends RowTokens {
+  readonly type: 'block'
+  readonly id: string
+  readonly message: string
+  readonly seq: number
+  readonly index: number
+  readonly turn: number
+  readonly step: number
+  readonly role: string
+  readonly kind?: string
+  readonly block: Block['type']
+  readonly category: ContextCategory
+  /** The tool of a call or a result. */
+  readonly tool?: string
+  readonly isError?: boolean
+  readonly form: Form
+  readonly rule?: string
+  readonly reason?: string
+  readonly edit?: string
+  readonly isPinned?: boolean
+  readonly isExcluded?: boolean
+  readonly canExpand?: boolean
+  readonly since?: Since
+  /** What is shown in its place, cut; absent for a block in full. */
+  readonly text?: string
+}
+
+export type OutlineRow =
+  | (RowTokens & {
+      readonly type: 'system' | 'tools'
+      readonly text: string
+      /** Names of the tools. */
+      readonly names?: readonly string[]
+    })
+  | (RowTokens & {
+      readonly type: 'summary'
+      readonly text: string
+      /** Messages that it stands for. */
+      readonly covered: number
+      readonly rule?: string
+      readonly reason?: string
+      readonly edit?: string
+      readonly since?: Since
+    })
+  | (RowTokens & {
+      readonly type: 'folded'
+      readonly from: number
+      readonly to: number
+      readonly turn: number
+      readonly lastTurn: number
+      readonly messages: number
+      readonly blocks: number
+      /** Names of the tools in it. */
+      readonly tools: readonly string[]
+      readonly errors: number
+      readonly rule?: string
+      readonly reason?: string
+      readonly edit?: string
+      readonly since?: Since
+      readonly rows: readonly BlockRow[]
+    })
+  | BlockRow
+
+export interface OutlineOptions {
+  readonly contents: readonly ShownPart[]
+  readonly trace: readonly Change[]
+  /** The parts of the request before. @default nothing is marked as new or changed */
+  readonly before?: readonly ShownPart[] | undefined
+}
+
+/** Characters of what is shown in the place of a block. */
+const maxShown = 600
+/** Characters of system text, tools and summaries. */
+const maxWritten = 40_000
+
+/** The rows of a log up to a request. */
+export function outlineOf(
+  entries: readonly Entry[],
+  { contents, trace, before }: OutlineOptions,
+): readonly OutlineRow[] {
+  const state = stateOf(entries)
+  const shown = new Map<string, Extract<ShownPart, { part: 'block' }>>()
+  for (const part of contents) if (part.part === 'block') shown.set(keyOf(part), part)
+  const reader = new RowReader(state, { shown, trace, before })
+  const rows: OutlineRow[] = frameRows(contents)
+  const written = writtenAfter(contents)
+  const place = (seq: number): void => {
+    for (const part of written.get(seq) ?? []) rows.push(reader.summary(part))
+    written.delete(seq)
+  }
+  place(0)
+  for (const entry of entries) {
+    if (entry.type !== 'message' || entry.kind === 'interrupted') continue
+    for (const row of reader.blocks(entry)) add(rows, row)
+    place(entry.seq)
+  }
+  for (const parts of written.values()) for (const part of parts) rows.push(reader.summary(part))
+  return rows
+}
+
+/** Puts a row behind the others; one that is left out for the same reason as the row before joins it. */
+function add(rows: OutlineRow[], row: BlockRow): void {
+  const last = rows.at(-1)
+  const isOut = row.form === 'dropped' && row.isExcluded !== true
+  if (!isOut || last === undefined) {
+    rows.push(row)
+    return
+  }
+  const isSame =
+    (last.type === 'folded' || (last.type === 'block' && last.form === 'dropped')) &&
+    last.rule === row.rule &&
+    last.reason === row.reason &&
+    !(last.type === 'block' && last.isExcluded === true)
+  if (!isSame) {
+    rows.push(row)
+    return
+  }
+  rows[rows.length - 1] = last.type === 'folded' ? last : runOf(last as BlockRow)
+  join(rows.at(-1) as Run, row)
+}
+
+type Run = { -readonly [Key in keyof FoldedRow]: FoldedRow[Key] } & {
+  tools: string[]
+  rows: BlockRow[]
+}
+type FoldedRow = Extract<OutlineRow, { type: 'folded' }>
+
+/** A run of one block. */
+function runOf(row: BlockRow): Run {
+  const { rule, reason, edit, since, seq, turn, tokens, tool } = row
+  return {
+    type: 'folded',
+    ...{ from: seq, to: seq, turn, lastTurn: turn, tokens, shown: 0 },
+    messages: 1,
+    blocks: 1,
+    tools: tool === undefined ? [] : [tool],
+    errors: row.isError === true ? 1 : 0,
+    ...(rule === undefined ? {} : { rule }),
+    ...(reason === undefined ? {} : { reason }),
+    ...(edit === undefined ? {} : { edit }),
+    ...(since === undefined ? {} : { since }),
+    rows: [row],
+  }
+}
+
+/** Adds a block to a run. */
+function join(run: Run, row: BlockRow): void {
+  if (run.rows.at(-1)?.seq !== row.seq) run.messages += 1
+  run.rows.push(row)
+  run.to = row.seq
+  run.lastTurn = row.turn
+  run.tokens += row.tokens
+  run.blocks += 1
+  if (row.isError === true) run.errors += 1
+  if (row.tool !== undefined && !run.tools.includes(row.tool)) run.tools.push(row.tool)
+  if (run.since === undefined && row.since !== undefined) run.since = row.since
+}
+
+interface Reading {
+  readonly shown: ReadonlyMap<string, Extract<ShownPart, { part: 'block' }>>
+  readonly trace: readonly Change[]
+  readonly before: readonly ShownPart[] | undefined
+}
+
+class RowReader {
+  readonly #state: State
+  readonly #shown: Reading['shown']
+  readonly #changes: ReadonlyMap<string, Change>
+  readonly #before: ReadonlyMap<string, Extract<ShownPart, { part: 'block' }>> | undefined
+  readonly #summaries: ReadonlySet<string>
+  /** Names of tools by call. */
+  readonly #tools = new Map<string, string>()
+
+  constructor(state: State, { shown, trace, before }: Reading) {
+    this.#state = state
+    this.#shown = shown
+    this.#changes = new Map(trace.map((change) => [change.id, change]))
+    this.#before =
+      before &&
+      new Map(
+        before.flatMap((part) => (part.part === 'block' ? [[keyOf(part), part] as const] : [])),
+      )
+    this.#summaries = new Set(
+      before?.flatMap((part) => (part.part === 'written' ? [part.text] : [])),
+    )
+  }
+
+  *blocks(entry: MessageEntry): Generator<BlockRow> {
+    const overhead = isLasting(entry) ? overheadOf(entry.role) : 0
+    for (const [index, block] of entry.blocks.entries()) {
+      yield this.#row(entry, block, { index, overhead: index === 0 ? overhead : 0 })
+    }
+  }
+
+  summary(part: Extract<ShownPart, { part: 'written' }>): OutlineRow {
+    const { text, tokens } = part
+    const edit = this.#state.checkpoint
+    const isOurs = edit?.text !== undefined && text.includes(edit.text.slice(0, 200))
+    const covered = isOurs
+      ? this.#state.dropEdits
+          .filter((one) => one.text !== undefined)
+          .flatMap(({ target }) => ('ranges' in target ? target.ranges : []))
+      : []
+    const since: { since?: Since } =
+      this.#before === undefined || this.#summaries.has(text) ? {} : { since: 'changed' }
+    return {
+      type: 'summary',
+      tokens: 0,
+      shown: tokens,
+      text: text.slice(0, maxWritten),
+      covered: countMessages(this.#state, covered),
+      ...(isOurs ? { rule: edit.rule, reason: edit.reason, edit: edit.id } : {}),
+      ...since,
+    }
+  }
+
+  #row(
+    entry: MessageEntry,
+    block: Block,
+    { index, overhead }: { readonly index: number; readonly overhead: number },
+  ): BlockRow {
+    const { id: message, seq, turn, step, role, kind } = entry
+    const id = String(block.id ?? message)
+    const key = `${seq}/${index}`
+    const part = this.#shown.get(key)
+    const change = this.#changes.get(id)
+    const form = change?.form ?? (part === undefined ? 'dropped' : 'full')
+    const isReduced = form !== 'full' && form !== 'dropped'
+    const edit = form === 'full' ? undefined : liveEdit(this.#state, seq, index)
+    const lasting = lastingBlock(entry, block)
+    const tool = this.#toolOf(block)
+    const isPinned = this.#state.isPinned(seq)
+    const isExcluded = this.#state.excluded.has(seq)
+    const since = this.#sinceOf(key, part)
+    return {
+      type: 'block',
+      ...{ id, message, seq, index, turn, step, role },
+      ...(kind === undefined ? {} : { kind }),
+      block: block.type,
+      category: categoryOfRow(role, block),
+      ...(tool === undefined ? {} : { tool }),
+      ...(block.type === 'tool-result' && block.isError === true ? { isError: true } : {}),
+      form,
+      tokens: overhead + (lasting === undefined ? 0 : countBlock(this.#state.counter, lasting)),
+      shown: part?.tokens ?? 0,
+      ...(change === undefined ? {} : { rule: change.rule, reason: change.reason }),
+      ...(change === undefined && isExcluded ? { rule: 'exclude', reason: 'excluded' } : {}),
+      ...(edit === undefined ? {} : { edit: edit.id }),
+      ...(isPinned ? { isPinned } : {}),
+      ...(isExcluded ? { isExcluded } : {}),
+      ...(change?.canExpand === true ? { canExpand: true } : {}),
+      ...(since === undefined ? {} : { since }),
+      ...(isReduced && part !== undefined
+        ? { text: plainText(part.block).slice(0, maxShown) }
+        : {}),
+    }
+  }
+
+  #sinceOf(
+    key: string,
+    part: Extract<ShownPart, { part: 'block' }> | undefined,
+  ): Since | undefined {
+    if (this.#before === undefined) return undefined
+    const before = this.#before.get(key)
+    if (before === undefined) return part === undefined ? undefined : 'new'
+    if (part === undefined) return 'changed'
+    return plainText(before.block) === plainText(part.block) ? undefined : 'changed'
+  }
+
+  #toolOf(block: Block): string | undefined {
+    if (block.type === 'tool-call') {
+      this.#tools.set(block.callId, block.name)
+      return block.name
+    }
+    return block.type === 'tool-result' ? (this.#tools.get(block.callId) ?? block.name) : undefined
+  }
+}
+
+function categoryOfRow(role: string, { type }: Block): ContextCategory {
+  if (type === 'tool-result' || role === 'tool') return 'results'
+  if (role === 'system') return 'system'
+  return role === 'user' ? 'user' : 'assistant'
+}
+
+function frameRows(contents: readonly ShownPart[]): OutlineRow[] {
+  return contents.flatMap((part): readonly OutlineRow[] => {
+    if (part.part !== 'system' && part.part !== 'tools') return []
+    const { part: type, tokens, value } = part
+    const names = type === 'tools' ? toolNames(value) : []
+    const text = typeof value === 'string' ? value : type === 'system' ? systemText(value) : ''
+    const written = text === '' ? JSON.stringify(value, undefined, 2) : text
+    return [
+      {
+        type,
+        tokens,
+        shown: tokens,
+        text: written.slice(0, maxWritten),
+        ...(type === 'tools' ? { names } : {}),
+      },
+    ]
+  })
+}
+
+/** The texts in a system prompt, whatever a provider wraps around them. */
+function systemText(value: Json): string {
+  if (typeof value === 'string') return value
+  if (Array.isArray(value)) {
+    return value
+      .map(systemText)
+      .filter((text) => text !== '')
+      .join('\n\n')
+  }
+  if (!isObject(value)) return ''
+  const { text, content } = value
+  return typeof text === 'string' ? text : systemText((content ?? '') as Json)
+}
+
+function toolNames(value: Json): readonly string[] {
+  if (!Array.isArray(value)) return []
+  return value.flatMap((tool): readonly string[] => {
+    if (!isObject(tool)) return []
+    const { name, function: called, functionDeclarations } = tool as Record<string, Json>
+    if (Array.isArray(functionDeclarations)) return toolNames(functionDeclarations)
+    const own = isObject(called) ? called.name : name
+    return typeof own === 'string' ? [own] : []
+  })
+}
+
+/** What Oriel wrote, by the seq of the message before it. */
+function writtenAfter(
+  contents: readonly ShownPart[],
+): Map<number, Extract<ShownPart, { part: 'written' }>[]> {
+  const found = new Map<number, Extract<ShownPart, { part: 'written' }>[]>()
+  let seq = 0
+  for (const part of contents) {
+    if (part.part === 'block') seq = part.seq
+    if (part.part === 'written') found.set(seq, [...(found.get(seq) ?? []), part])
+  }
+  return found
+}
+
+function countMessages(state: State, ranges: readonly (readonly [number, number])[]): number {
+  const edit = { target: { ranges } } as unknown as Parameters<typeof isInRanges>[0]
+  let count = 0
+  for (let seq = 1; seq <= state.version; seq++) {
+    if (state.facts(seq) !== undefined && isInRanges(edit, seq)) count += 1
+  }
+  return count
+}
+
+function keyOf({ seq, index }: { readonly seq: number; readonly index: number }): string {
+  return `${seq}/${index}`
+}
+
+/** The fold of the log: pins, exclusions, live edits and tokens as the view saw them. */
+function stateOf(entries: readonly Entry[]): State {
+  const [first] = entries
+  const { tokens, salt } = first === undefined ? { tokens: 'estimate', salt: '' } : headerOf(first)
+  const counter: Counter = resolveCounter(tokens === 'o200k' ? 'o200k' : 'estimate')
+  const state = new State({ counter, salt })
+  for (const entry of entries) state.apply(entry)
+  return state
+}

@@ -1,0 +1,164 @@
+import { AIMessage, HumanMessage, ToolMessage } from '@langchain/core/messages'
+import {
+  Annotation,
+  Command,
+  END,
+  interrupt,
+  MessagesAnnotation,
+  START,
+  StateGraph,
+} from '@langchain/langgraph'
+import { uuid6 } from '@langchain/langgraph-checkpoint'
+import { describe, expect, it } from 'vitest'
+import { memoryStore } from '../../stores/memory/index.ts'
+import type { Store } from '../../stores/store.ts'
+import { OrielSaver } from './index.ts'
+
+const State = Annotation.Root({ ...MessagesAnnotation.spec })
+
+/** A tool loop: so many results of so many characters for each question. */
+function loop(saver: OrielSaver, { steps, length = 20 }: { steps: number; length?: number }) {
+  const done = (messages: readonly unknown[]): number =>
+    messages.length - 1 - messages.findLastIndex((one) => HumanMessage.isInstance(one as never))
+  return new StateGraph(State)
+    .addNode('model', ({ messages }) => {
+      const step = done(messages) / 2
+      if (step >= steps) return { messages: [new AIMessage(`Answer ${messages.length}`)] }
+      const call = { id: `call_${messages.length}`, name: 'read', args: { step } }
+      return { messages: [new AIMessage({ content: '', tool_calls: [call] })] }
+    })
+    .addNode('tools', ({ messages }) => {
+      const id = `call_${messages.length - 1}`
+      const text = `${id} said this, and `.repeat(Math.ceil(length / 20)).slice(0, length)
+      return { messages: [new ToolMessage({ content: text, tool_call_id: id })] }
+    })
+    .addEdge(START, 'model')
+    .addConditionalEdges('model', ({ messages }) => (done(messages) / 2 >= steps ? END : 'tools'))
+    .addEdge('tools', 'model')
+    .compile({ checkpointer: saver })
+}
+
+const config = (thread: string) => ({ configurable: { thread_id: thread }, recursionLimit: 1000 })
+const ask = (text: string) => ({ messages: [new HumanMessage(text)] })
+const textsOf = (state: { messages: { text: string }[] }): string[] =>
+  state.messages.map(({ text }) => text)
+
+async function listed<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const list: T[] = []
+  for await (const item of items) list.push(item)
+  return list
+}
+
+async function bytesIn(store: Store): Promise<number> {
+  const logs = await store.list('langgraph')
+  return logs.reduce((sum, { bytes }) => sum + bytes, 0)
+}
+
+describe('a graph with the checkpointer', () => {
+  it('[LG1] goes on after a restart, with another saver on the same store', async () => {
+    const store = memoryStore()
+    await loop(new OrielSaver({ store }), { steps: 2 }).invoke(ask('One'), config('a'))
+    const second = loop(new OrielSaver({ store }), { steps: 1 })
+    const state = await second.invoke(ask('Two'), config('a'))
+    expect(textsOf(state).filter((text) => /One|Two|Answer/.test(text))).toEqual([
+      'One',
+      'Answer 5',
+      'Two',
+      'Answer 9',
+    ])
+  })
+
+  it('[LG3] gives every past state, and forks from it without touching the first line', async () => {
+    const store = memoryStore()
+    const graph = loop(new OrielSaver({ store }), { steps: 2 })
+    await graph.invoke(ask('One'), config('a'))
+    const newest = await graph.getState(config('a'))
+    const history = await listed(graph.getStateHistory(config('a')))
+    expect(history.map(({ values }) => values.messages?.length ?? 0)).toEqual([6, 5, 4, 3, 2, 1, 0])
+    const early = history.find(({ values }) => values.messages?.length === 3)
+    const forked = await graph.updateState(early?.config ?? {}, ask('Another way'))
+    const other = await graph.getState(forked)
+    expect(textsOf(other.values).at(-1)).toBe('Another way')
+    const again = await graph.getState({ configurable: { ...newest.config.configurable } })
+    expect(textsOf(again.values)).toEqual(textsOf(newest.values))
+  })
+
+  it('[LG1] resumes what was interrupted', async () => {
+    const saver = new OrielSaver({ store: memoryStore() })
+    const graph = new StateGraph(State)
+      .addNode('approve', () => ({ messages: [new AIMessage(`Said ${interrupt('Go on?')}`)] }))
+      .addEdge(START, 'approve')
+      .compile({ checkpointer: saver })
+    await graph.invoke(ask('Delete it'), config('a'))
+    const state = await graph.invoke(new Command({ resume: 'yes' }), config('a'))
+    expect(textsOf(state).at(-1)).toBe('Said yes')
+  })
+
+  it('[LG2] needs less than twice the bytes of the conversation, and no more for each step of a longer one', async () => {
+    const measure = async (steps: number): Promise<{ bytes: number; payload: number }> => {
+      const store = memoryStore()
+      const graph = loop(new OrielSaver({ store }), { steps, length: 2000 })
+      const { messages } = await graph.invoke(ask('Read all.'), config('a'))
+      return { bytes: await bytesIn(store), payload: JSON.stringify(messages).length }
+    }
+    const short = await measure(10)
+    const long = await measure(40)
+    expect(short.bytes).toBeLessThan(2 * short.payload)
+    expect(long.bytes).toBeLessThan(4.4 * short.bytes)
+  })
+
+  it('[LG4] erases a thread with its content, after which the id begins anew', async () => {
+    const store = memoryStore()
+    const saver = new OrielSaver({ store })
+    const graph = loop(saver, { steps: 1 })
+    await graph.invoke(ask('Secret'), config('a'))
+    await graph.invoke(ask('Other'), config('b'))
+    await saver.deleteThread('a')
+    expect(await saver.getTuple(config('a'))).toBeUndefined()
+    expect(await store.list('langgraph')).toHaveLength(1)
+    const state = await graph.invoke(ask('Again'), config('a'))
+    expect(textsOf(state)[0]).toBe('Again')
+  })
+
+  it('[LG5] lets two savers write to one thread at once', async () => {
+    const store = memoryStore()
+    const savers = [new OrielSaver({ store }), new OrielSaver({ store })]
+    const ids = Array.from({ length: 20 }, (_, index) => uuid6(index))
+    await Promise.all(
+      ids.map((id, index) =>
+        savers[index % 2]?.put(
+          config('a'),
+          {
+            v: 4,
+            id,
+            ts: '',
+            channel_values: { text: 'long text '.repeat(index + 5) },
+            channel_versions: { text: 1 },
+            versions_seen: {},
+          },
+          { source: 'loop', step: index, parents: {} },
+          { text: 1 },
+        ),
+      ),
+    )
+    for (const saver of [...savers, new OrielSaver({ store })]) {
+      const found = await listed(saver.list(config('a')))
+      const texts = found.map(({ metadata, checkpoint }) => [
+        metadata?.step,
+        (checkpoint.channel_values.text as string).length,
+      ])
+      expect(texts.sort(([a = 0], [b = 0]) => Number(a) - Number(b))).toEqual(
+        ids.map((_, index) => [index, 10 * (index + 5)]),
+      )
+    }
+  })
+
+  it('[LG6] rejects unknown options and ids that are no texts', async () => {
+    const store = memoryStore()
+    const open = (): unknown => new OrielSaver({ store, path: 'x' } as never)
+    expect(open).toThrow(expect.objectContaining({ code: 'invalid-option', path: 'path' }))
+    const saver = new OrielSaver({ store })
+    const wrong = saver.getTuple({ configurable: { thread_id: 7 } })
+    await expect(wrong).rejects.toMatchObject({ code: 'invalid-option' })
+  })
+})

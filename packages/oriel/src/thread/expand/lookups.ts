@@ -1,0 +1,31 @@
+// Both tools by which a model looks things up, as one: a call says by its name which it means.
+
+import { searchToolBeside, searchToolNames } from '../../core/state/expansion.ts'
+import type { ToolDefinition } from '../../providers/provider.ts'
+import { injectedSearchTool, type Searchable, searchTool } from '../search/tool.ts'
+import { type Expandable, expandTool, injectedTool } from './tool.ts'
+
+/** A call to one of them. */
+export interface LookupCall {
+  readonly name: string
+  readonly input: unknown
+}
+
+export interface LookupTool {
+  /** Answers a call with the text for its result. Never throws on what a model may write. */
+  handle(call: LookupCall): Promise<string>
+}
+
+export function lookupTool(thread: Expandable & Searchable): LookupTool {
+  const expanding = expandTool(thread)
+  const searching = searchTool(thread)
+  const isSearch = (name: string): boolean => searchToolNames.some((one) => one === name)
+  return {
+    handle: ({ name, input }) => (isSearch(name) ? searching : expanding).handle(input),
+  }
+}
+
+/** The expand tool under this name and the search tool beside it, for a request whose system prompt does not introduce them. */
+export function injectedTools(name: string): readonly ToolDefinition[] {
+  return [injectedTool(name), injectedSearchTool(searchToolBeside(name))]
+}

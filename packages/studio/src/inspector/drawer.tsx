@@ -1,0 +1,241 @@
+// The drawer beside the view: one block in full, why it looks as it does, and what can be done about it.
+
+import { type ReactNode, useEffect, useRef, useState } from 'react'
+import { api } from '../api.ts'
+import { readable } from '../block-text.ts'
+import type { BlockRow, OutlineRow } from '../contract.ts'
+import { FormTag } from '../form-tag.tsx'
+import { Failure, Loading } from '../notice.tsx'
+import { formatCount, formatTokens } from '../numbers.ts'
+import { useLoad } from '../use-load.ts'
+import { type Action, type Effect, effectOf } from './effects.ts'
+import { lineDiff } from './line-diff.ts'
+import { nameOf } from './row.tsx'
+
+export interface DrawerProps {
+  readonly thread: string
+  readonly row: Exclude<OutlineRow, { type: 'folded' }>
+  readonly rows: readonly OutlineRow[]
+  readonly step: number | 'next'
+  /** Whether an action would act on what is shown: the newest request or the next one. */
+  readonly isNow: boolean
+  readonly onClose: () => void
+  readonly onChange: () => void
+}
+
+export function Drawer(props: DrawerProps): ReactNode {
+  const { row, onClose } = props
+  const title = useRef<HTMLHeadingElement>(null)
+  const key = row.type === 'block' ? row.id : row.type
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another block was opened.
+  useEffect(() => title.current?.focus(), [key])
+  return (
+    <aside className="drawer" aria-label="Block">
+      <header>
+        <h2 ref={title} tabIndex={-1}>
+          {row.type === 'block' ? nameOf(row) : row.type}{' '}
+          {row.type === 'block' && <FormTag form={row.form} />}
+        </h2>
+        <button type="button" className="quiet" onClick={onClose}>
+          <span aria-hidden="true">✕</span>
+          <span className="sr-only">Close</span>
+        </button>
+      </header>
+      {row.type === 'block' ? <BlockPart {...props} row={row} /> : <FramePart row={row} />}
+    </aside>
+  )
+}
+
+function FramePart({
+  row,
+}: {
+  readonly row: Exclude<OutlineRow, BlockRow | { type: 'folded' }>
+}): ReactNode {
+  return (
+    <>
+      <p>{formatCount(row.shown)} tokens in the request</p>
+      {row.type === 'summary' && row.covered > 0 && (
+        <p className="muted">
+          Stands for {formatCount(row.covered)} messages. They stay in the log and can be looked up.
+        </p>
+      )}
+      <pre>{readable(row.text)}</pre>
+    </>
+  )
+}
+
+function BlockPart(props: DrawerProps & { readonly row: BlockRow }): ReactNode {
+  const { thread, row, step, isNow } = props
+  const { id, seq, index, turn, form, rule, reason, tokens, shown } = row
+  const { data, error, reload } = useLoad(`${thread} ${step} ${seq}/${index}`, (signal) =>
+    api.block(thread, { seq, index, step }, signal),
+  )
+  return (
+    <>
+      <p className="muted small">
+        <span className="id">{id}</span>
+        <span>entry {seq}</span>
+        <span>turn {turn}</span>
+        <span>step {row.step}</span>
+      </p>
+      {rule !== undefined && (
+        <p>
+          <b>{rule}</b>: {reason}
+        </p>
+      )}
+      <p data-drawer-tokens={`${tokens} ${shown}`}>
+        {formatCount(tokens)} tokens in the log, {formatCount(shown)} in the request
+      </p>
+      {isNow ? (
+        <Actions {...props} />
+      ) : (
+        <p className="muted">A past step can be looked at, not changed.</p>
+      )}
+      {error !== undefined && <Failure error={error} onRetry={reload} />}
+      {data === undefined && error === undefined && <Loading what="the block" />}
+      {data?.picture !== undefined && <img className="picture" src={data.picture} alt="" />}
+      {data !== undefined && form !== 'full' && data.shown !== undefined && (
+        <section aria-label="What the model sees">
+          <h3>What the model sees, against the original</h3>
+          <Diff before={readable(data.original)} after={readable(data.shown)} />
+        </section>
+      )}
+      {data !== undefined && (
+        <section aria-label="Original">
+          <h3>{form === 'full' ? 'Text' : 'Original'}</h3>
+          <pre>{readable(data.original)}</pre>
+        </section>
+      )}
+    </>
+  )
+}
+
+/** Unchanged lines shown around a change. */
+const around = 3
+
+function Diff({ before, after }: { readonly before: string; readonly after: string }): ReactNode {
+  return (
+    <pre className="diff">
+      {lineDiff(before, after).map(({ type, lines }, at) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: the parts of a text have an order and nothing else.
+        <span key={at} className={`diff-${type}`}>
+          {shortened(lines, type === 'added' ? Number.POSITIVE_INFINITY : around)
+            .map((line) => `${signs[type]}${line}`)
+            .join('\n')}
+          {'\n'}
+        </span>
+      ))}
+    </pre>
+  )
+}
+
+const signs = { same: '  ', removed: '− ', added: '+ ' } as const
+
+function shortened(lines: readonly string[], most: number): readonly string[] {
+  if (lines.length <= 2 * most + 1) return lines
+  const left = lines.length - 2 * most
+  return [...lines.slice(0, most), `⋯ ${formatCount(left)} lines`, ...lines.slice(-most)]
+}
+
+function Actions({
+  thread,
+  row,
+  rows,
+  onChange,
+}: DrawerProps & { readonly row: BlockRow }): ReactNode {
+  const [asked, setAsked] = useState<Action>()
+  const [note, setNote] = useState<{ text: string; isError: boolean }>()
+  const { id, message, edit, isPinned = false, isExcluded = false } = row
+  // biome-ignore lint/correctness/useExhaustiveDependencies: what was said belongs to the block before.
+  useEffect(() => {
+    setNote(undefined)
+    setAsked(undefined)
+  }, [id])
+  const run = async (action: Action): Promise<void> => {
+    if (action === 'undo') await api.undo(thread, edit ?? '')
+    else if (action === 'pin') await api.pin(thread, message, !isPinned)
+    else if (action === 'exclude') await api.exclude(thread, message, !isExcluded)
+    else {
+      const answer = await api.expand(thread, id, {
+        inPlace: true,
+        reason: 'asked for in the studio',
+      })
+      if (!answer.ok) throw new Error(answer.reason)
+    }
+  }
+  const act = (action: Action): void => {
+    setAsked(undefined)
+    run(action).then(
+      () => {
+        setNote({ text: 'Done: the next request is shown.', isError: false })
+        onChange()
+      },
+      (error: Error) => setNote({ text: error.message, isError: true }),
+    )
+  }
+  const can: Readonly<Record<Action, boolean>> = {
+    undo: edit !== undefined,
+    expand: row.canExpand === true,
+    pin: true,
+    exclude: true,
+  }
+  const names: Readonly<Record<Action, string>> = {
+    undo: 'Undo',
+    expand: 'Expand',
+    pin: isPinned ? 'Unpin' : 'Pin',
+    exclude: isExcluded ? 'Include' : 'Exclude',
+  }
+  return (
+    <div className="block-actions">
+      <div className="actions">
+        {(['undo', 'expand', 'pin', 'exclude'] as const).map((action) => (
+          <button
+            key={action}
+            type="button"
+            disabled={!can[action]}
+            aria-expanded={asked === action}
+            onClick={() => setAsked(asked === action ? undefined : action)}
+          >
+            {names[action]}
+          </button>
+        ))}
+      </div>
+      {asked !== undefined && (
+        <fieldset className="effect" data-action={asked}>
+          <legend className="sr-only">Effect</legend>
+          <p>{sentenceOf(asked, effectOf(rows, row, asked), { isPinned, isExcluded })}</p>
+          <button type="button" className="primary" onClick={() => act(asked)}>
+            {names[asked]} now
+          </button>
+          <button type="button" onClick={() => setAsked(undefined)}>
+            Cancel
+          </button>
+        </fieldset>
+      )}
+      {note !== undefined && (
+        <p role={note.isError ? 'alert' : 'status'} className={note.isError ? 'warning' : 'muted'}>
+          {note.text}
+        </p>
+      )}
+    </div>
+  )
+}
+
+/** What an action does, before it is done. */
+function sentenceOf(
+  action: Action,
+  { blocks, tokens, cache }: Effect,
+  { isPinned, isExcluded }: { readonly isPinned: boolean; readonly isExcluded: boolean },
+): string {
+  const what = {
+    undo: `Takes the edit back and forbids it for ${blocks === 1 ? 'this block' : `its ${formatCount(blocks)} blocks`}.`,
+    expand: 'Shows the original in its place for three steps.',
+    pin: isPinned
+      ? 'Later edits may reduce this message again.'
+      : 'Keeps this message word for word in every request.',
+    exclude: isExcluded ? 'Sends this message again.' : 'Leaves this message out of every request.',
+  }[action]
+  if (tokens === 0) return `${what} The next request stays as it is.`
+  const size = `${tokens > 0 ? '+' : '−'}${formatTokens(Math.abs(tokens))} tokens`
+  return `${what} Next request: ${size}; the provider reads about ${formatTokens(cache)} tokens anew.`
+}

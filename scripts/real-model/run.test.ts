@@ -1,0 +1,117 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import OpenAI from 'openai'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { report, tryTasks } from './run.ts'
+
+interface Message {
+  readonly role: string
+  readonly content: string | null
+  readonly tool_call_id?: string
+  readonly tool_calls?: readonly {
+    readonly id: string
+    readonly function: { readonly arguments: string }
+  }[]
+}
+
+/**
+ * A model that knows only what its request shows: it reads the files that it is told to, one in each call, and answers from the lines in
+ * front of it, in results and in notes.
+ */
+function answer(messages: readonly Message[]): { content: string | null; path?: string } {
+  const asked = messages.findLast(({ role, content }) => role === 'user' && isAsked(content))
+  const text = asked?.content ?? ''
+  const lines = linesIn(messages)
+  const isRead = new Set(lines.map(({ file }) => file))
+  const files = [...text.matchAll(/[a-z]+\/[a-z]+-\d+\.\w+/g)].map(([path]) => path)
+  const path = files.find((file) => !isRead.has(file))
+  if (path !== undefined) return { content: null, path }
+  const said = messages.map(({ content }) => content ?? '').join('\n')
+  const rule = /end every answer with (REF-\d+)/.exec(said)?.[1] ?? ''
+  return { content: `${factsIn(text, lines)} ${rule}`.trim() }
+}
+
+function isAsked(content: string | null): boolean {
+  return /^(?:Read|Which|What|Thanks|From now on)\b/.test(content ?? '')
+}
+
+interface Line {
+  readonly file: string
+  readonly text: string
+}
+
+/** Every line that is shown, with the file it is from: by the call that it answers, or by the name above it in the notes. */
+function linesIn(messages: readonly Message[]): readonly Line[] {
+  const paths = new Map(
+    messages.flatMap(({ tool_calls = [] }) =>
+      tool_calls.map((call) => [call.id, /"path":"([^"]+)"/.exec(call.function.arguments)?.[1]]),
+    ),
+  )
+  return messages.flatMap(({ content, tool_call_id: id }) => {
+    let file = (id === undefined ? undefined : paths.get(id)) ?? ''
+    return (content ?? '').split('\n').map((text) => {
+      file = /^(?:- read_file )?([a-z]+\/[a-z]+-\d+\.\w+):/.exec(text)?.[1] ?? file
+      return { file, text }
+    })
+  })
+}
+
+function factsIn(asked: string, lines: readonly Line[]): string {
+  const incident = /INC-\d+/.exec(asked)?.[0]
+  if (incident !== undefined) {
+    const { file, text } = lines.find((line) => line.text.includes(`incident ${incident}`)) ?? {}
+    return `${file}, owned by ${/owner=(\w+)/.exec(text ?? '')?.[1]}`
+  }
+  const accounts = /of the accounts ([\d, ]+)\?/.exec(asked)?.[1]?.split(', ') ?? []
+  const balances = accounts.map((account) => {
+    const own = lines.find(
+      ({ file, text }) => file.endsWith(`account-${account}.txt`) && text.includes('closing'),
+    )
+    return Number(/balance: (\d+)/.exec(own?.text ?? '')?.[1])
+  })
+  return accounts.length === 0 ? 'Done.' : String(balances.reduce((sum, one) => sum + one, 0))
+}
+
+const sizes: number[] = []
+const server = createServer(async (request, response) => {
+  const chunks: Buffer[] = []
+  for await (const chunk of request) chunks.push(chunk as Buffer)
+  const text = Buffer.concat(chunks).toString('utf8')
+  sizes.push(text.length)
+  const { content, path } = answer((JSON.parse(text) as { messages: Message[] }).messages)
+  const call = { name: 'read_file', arguments: JSON.stringify({ path }) }
+  const calls = [{ id: `call_${sizes.length}`, type: 'function', function: call }]
+  const message = {
+    role: 'assistant',
+    content,
+    ...(path === undefined ? {} : { tool_calls: calls }),
+  }
+  const tokens = Math.round(text.length / 4)
+  const usage = { prompt_tokens: tokens, completion_tokens: 5, total_tokens: tokens + 5 }
+  response.writeHead(200, { 'content-type': 'application/json' })
+  const choices = [{ index: 0, message, finish_reason: path === undefined ? 'stop' : 'tool_calls' }]
+  response.end(
+    JSON.stringify({ id: 'c', object: 'chat.completion', model: 'gpt-5-mini', choices, usage }),
+  )
+})
+
+beforeAll(async () => {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+})
+afterAll(() => {
+  server.closeAllConnections()
+  server.close()
+})
+
+it('tries every task in both ways, and reports what was solved and used', async () => {
+  const { port } = server.address() as AddressInfo
+  const client = new OpenAI({ apiKey: 'none', baseURL: `http://127.0.0.1:${port}/v1` })
+  const outcomes = await tryTasks({ client, model: 'gpt-5-mini', runs: 1 })
+  expect(outcomes).toHaveLength(6)
+  const [everything = 0, managed = 0] = ['everything', 'oriel'].map((way) =>
+    outcomes.filter((one) => one.way === way).reduce((sum, one) => sum + one.inputTokens, 0),
+  )
+  expect(managed).toBeLessThan(0.8 * everything)
+  expect(outcomes.filter(({ isSolved }) => !isSolved)).toEqual([])
+  expect(report(outcomes)).toMatch(/\| house rule \| with Oriel \| 1 of 1 \| \d+ \| \d+ \| 0 % \|/)
+})
